@@ -8,7 +8,7 @@ from recdash.ui.experiments import page
 from recdash.ui.shell import first_run
 
 listed = state.workspace().experiments.all(archived=True)
-widgets.damaged(state.workspace().context.damaged())
+widgets.damaged(state.workspace().damaged())
 if not listed:
     first_run.show()
     state.stop()

@@ -15,7 +15,7 @@ if experiment is None:
     state.stop()
 forms.experiment_panel(workspace, experiment)
 runs = workspace.runs.all(experiment.id, archived=archived)
-widgets.damaged(workspace.context.damaged(experiment.id))
+widgets.damaged(workspace.damaged(experiment.id))
 if runs:
     page.show_table(experiment, runs)
     page.show_ledger(workspace, experiment, runs)

@@ -149,7 +149,7 @@ def workspace() -> Workspace:
 
 
 def _tell_damage(space: Workspace) -> None:
-    for problem in space.context.damaged():
+    for problem in space.damaged():
         say(f"damaged: {problem}", err=True)
 
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
+from recdash.domain.access import Person
+
 EntryKind = Literal["proposal", "offline evidence", "online evidence", "decision", "comment"]
 Outcome = Literal["ship", "do not ship", "inconclusive", "needs A/B"]
 
@@ -65,6 +67,11 @@ class ShareLink:
     report: str | None = None
     label: str = ""
     revoked: datetime | None = None
+
+    @property
+    def guest(self) -> Person:
+        """Whoever reads by this link: a viewer of its experiment alone."""
+        return Person(f"guest of {self.author}", "viewer", self.experiment)
 
 
 @dataclass(frozen=True)

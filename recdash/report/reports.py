@@ -14,7 +14,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from recdash.domain.access import Person
 from recdash.domain.journal import Report
 from recdash.domain.records import OnlineTest, Run
 from recdash.domain.results import WHOLE, Scope
@@ -29,6 +28,7 @@ from recdash.service.access.sharing import LinkDead
 from recdash.service.defaults import MOST_CANDIDATES, usual_baseline, usual_candidates, usual_k, usual_metric
 from recdash.service.question import Question
 from recdash.service.validation import check_typed, one_line, short_text
+from recdash.store import new_id
 
 if TYPE_CHECKING:
     from recdash.comparison import Terms
@@ -77,7 +77,7 @@ class Reports:
 
         candidates, base = self._whom(experiment_id, runs, baseline)
         asked = str(define(metric)) if metric else self._usual_metric_of((base, *candidates))
-        depth = self._workspace.context.depth(experiment_id)
+        depth = self._workspace.experiments.depth(experiment_id)
         cutoff = usual_k(depth) if k is None else k
         check_k(cutoff, depth)
         beside = self._beside(experiment_id, test)
@@ -91,7 +91,7 @@ class Reports:
         self, experiment_id: str, runs: Sequence[str], baseline: str | None
     ) -> tuple[tuple[str, ...], str]:
         """The candidates and the baseline."""
-        known = {run.id: run for run in self._workspace.context.runs(experiment_id, archived=True)}
+        known = {run.id: run for run in self._workspace.runs.all(experiment_id, archived=True)}
         for run in (*runs, *([baseline] if baseline else [])):
             if run not in known:
                 raise NotFound(f"Run {run} is not in this experiment.")
@@ -102,7 +102,7 @@ class Reports:
         base = (
             known[baseline]
             if baseline
-            else usual_baseline(self._workspace.context.experiment(experiment_id), active)
+            else usual_baseline(self._workspace.experiments.get(experiment_id), active)
         )
         chosen: Sequence[Run] = [known[run] for run in runs] or usual_candidates(active, base)
         candidates = tuple(run for run in dict.fromkeys(one.id for one in chosen) if run != base.id)
@@ -119,7 +119,7 @@ class Reports:
         if by is None:
             return known[0] if known else ""
         if by:
-            self._workspace.data.slices_by(experiment_id, by)  # refuses what it cannot tell apart
+            self._workspace.slices.check(experiment_id, by)  # refuses what it cannot tell apart
         return by
 
     def _beside(self, experiment_id: str, test: str | None) -> OnlineTest | None:
@@ -169,18 +169,12 @@ class Reports:
         from recdash.report.build import content
 
         test = next(
-            iter(
-                _not_deleted(
-                    self._workspace.context.store.online_test, [question.test] if question.test else []
-                )
-            ),
+            iter(_not_deleted(self._workspace.store.online_test, [question.test] if question.test else [])),
             None,
         )
-        self._workspace.data.refuse_damage(
-            _not_deleted(self._workspace.context.store.run, question.shown), test
-        )
+        self._workspace.runs.refuse_damage(_not_deleted(self._workspace.store.run, question.shown), test)
         return content(
-            self._workspace, question, moment or self._workspace.context.now(), blocks=blocks, title=title,
+            self._workspace, question, moment or self._workspace.now(), blocks=blocks, title=title,
             narrative=narrative, author=author, live=live, versions=versions,
         )  # fmt: skip
 
@@ -194,9 +188,7 @@ class Reports:
         from recdash.report.formats.registry import form_of, write
 
         form = form_of(Path(file))
-        document = self.report_content(
-            question, blocks, **{"author": self._workspace.context.person.name, **told}
-        )
+        document = self.report_content(question, blocks, **{"author": self._workspace.person.name, **told})
         write(document, form, Path(file))
         return document
 
@@ -216,40 +208,35 @@ class Reports:
         ``author`` may only be given where nobody checked who is asking; ``key`` is any text that a form has
         once, so that sending the same twice makes one report. Raises Forbidden for a viewer.
         """
-        self._workspace.context.must_be_editor()
-        home = self._workspace.context.experiment(question.experiment)
+        self._workspace.person.must_be("editor")
+        home = self._workspace.experiments.get(question.experiment)
         told = one_line("title", title, MOST_TITLE) or home.name
         prose = short_text("narrative", narrative, MOST_NARRATIVE)
         by = (
             one_line("author", author, MOST_TITLE)
-            if author and not self._workspace.context.person.named
-            else self._workspace.context.person.name
+            if author and not self._workspace.person.named
+            else self._workspace.person.name
         )
-        now, chosen = self._workspace.context.now(), check_blocks(blocks)
+        now, chosen = self._workspace.now(), check_blocks(blocks)
         document = self.report_content(
             question, chosen, title=told, narrative=prose, author=by, live=live, moment=now
         )
-        kept = None if live else self._workspace.context.store.put_file(to_json(document).encode())
+        kept = None if live else self._workspace.store.put_file(to_json(document).encode())
         facts = question.as_dict()
-        made = (
-            _id_of(key, home.id, told, prose, by, live, document.blocks, facts)
-            or self._workspace.context.new_id()
-        )
+        made = _id_of(key, home.id, told, prose, by, live, document.blocks, facts) or new_id()
         report = Report(made, home.id, now, by, told, prose, document.blocks, facts, kept)
-        return self._workspace.context.writable_store().add_report(report)
+        return self._workspace.store.add_report(report)
 
     # ── what is kept ─────────────────────────────────────────────────────────────────────────
 
     def reports(self, experiment_id: str, archived: bool = False) -> list[Report]:
         """The reports on an experiment, the newest first."""
-        return self._workspace.context.store.reports(
-            self._workspace.context.experiment(experiment_id).id, archived
-        )
+        return self._workspace.store.reports(self._workspace.experiments.get(experiment_id).id, archived)
 
     def report(self, report_id: str) -> Report:
         """Raises NotFound, for readers also where the report was put away."""
-        found = self._workspace.context.store.report(report_id)
-        if found.archived is not None and not self._workspace.context.person.may("editor"):
+        found = self._workspace.store.report(report_id)
+        if found.archived is not None and not self._workspace.person.may("editor"):
             raise NotFound("This report was put away.")
         return found
 
@@ -257,7 +244,7 @@ class Reports:
         """A snapshot as it was kept, a live report as it stands now."""
         report = self.report(report_id)
         if report.document is not None:
-            return from_json(self._workspace.context.store.path(report.document).read_text(encoding="utf-8"))
+            return from_json(self._workspace.store.path(report.document).read_text(encoding="utf-8"))
         return self.report_content(
             Question.of(report.question), report.blocks, title=report.title, narrative=report.narrative,
             author=report.author,
@@ -280,23 +267,22 @@ class Reports:
         link = self._workspace.sharing.shared(token)
         if link.report is None:
             raise LinkDead("unknown")
-        guest = Person(f"guest of {link.author}", "viewer", link.experiment)
-        return Reports(self._workspace.seen_by(guest)).report_file(link.report)
+        return Reports(self._workspace.seen_by(link.guest)).report_file(link.report)
 
     def archive_report(self, report_id: str) -> Report:
-        return self._workspace.context.writable_store().update_report(
-            report_id, archived=self._workspace.context.now()
-        )
+        self._workspace.person.must_be("editor")
+        return self._workspace.store.update_report(report_id, archived=self._workspace.now())
 
     def restore_report(self, report_id: str) -> Report:
-        return self._workspace.context.writable_store().update_report(report_id, archived=None)
+        self._workspace.person.must_be("editor")
+        return self._workspace.store.update_report(report_id, archived=None)
 
     def delete_report(self, report_id: str, typed_name: str) -> None:
         """Raises InputError unless the title was typed exactly."""
-        self._workspace.context.must_be_editor()
-        check_typed(typed_name, self._workspace.context.store.report(report_id).title)
-        self._workspace.context.writable_store().delete_report(report_id)
-        self._workspace.context.store.collect()
+        self._workspace.person.must_be("editor")
+        check_typed(typed_name, self._workspace.store.report(report_id).title)
+        self._workspace.store.delete_report(report_id)
+        self._workspace.store.collect()
 
 
 def _id_of(key: str, *words: Any) -> str:

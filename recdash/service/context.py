@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import copy
 import getpass
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from recdash.domain.access import Person
 from recdash.domain.records import Experiment, Run
-from recdash.errors import NotFound, Problem
+from recdash.errors import NotFound
 from recdash.service.cache import SizedCache
 from recdash.settings import settings
-from recdash.store import Store, new_id
+from recdash.store import OneExperiment, Store
 
 if TYPE_CHECKING:
     from recdash.ingest import Limits
@@ -41,50 +41,48 @@ def now_in_utc() -> datetime:
     return datetime.now(UTC)
 
 
+@dataclass
 class ServiceContext:
     """A store as one person sees it; answers that are kept are shared with all who see the same store."""
 
-    def __init__(
-        self,
-        store: Store,
-        *,
-        person: Person | None = None,
-        limits: Limits | None = None,
-        clock: Callable[[], datetime] = now_in_utc,
-        make_id: Callable[[], str] = new_id,
-    ) -> None:
-        self.person = person or person_here()
-        self.store = store.by(self.person.name, self.person.role, read_only=not self.person.may("editor"))
-        self.limits, self.now, self.new_id = limits, clock, make_id
-        self._caches: dict[tuple[str, int], Any] = {}
-        self.settings_of = self.cached(64, self._read_settings)
+    store: Store
+    person: Person
+    limits: Limits | None = None
+    now: Callable[[], datetime] = now_in_utc
+    _caches: dict[tuple[str, int], Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.settings_of = self.cached(self._read_settings, most=64)
 
     def seen_by(self, person: Person) -> ServiceContext:
         """The same for another person, with the same kept answers."""
-        seen = copy.copy(self)
-        seen.person = person
-        seen.store = self.store.by(person.name, person.role, read_only=not person.may("editor"))
-        return seen
+        store = self.store.by(person.name, person.role, read_only=not person.may("editor"))
+        return replace(self, person=person, store=store)
 
-    def cached(self, most: int, function: Callable[..., Answer]) -> Callable[..., Answer]:
+    def narrowed_to(self, experiment_id: str) -> ServiceContext:
+        """One experiment of the store, with answers of its own: no id of another one finds anything there."""
+        return replace(self, store=OneExperiment(self.store, experiment_id), _caches={})
+
+    def cached(self, function: Callable[P, Answer], *, most: int) -> Callable[P, Answer]:
         """A service's method with its last ``most`` answers, one cache for all who see this store.
 
         Its arguments must name things that never change; its answers must not depend on who asks.
         """
-        return self._cache(function, most, partial(lru_cache, most))
+        kept: Callable[P, Answer] = self._cache(function, most, lru_cache(most))
+        return kept
 
     def sized_cache(self, function: Callable[P, Answer], *, least: int) -> SizedCache[P, Answer]:
         """The same for large answers: ``least`` of them, and more while there is room."""
-        kept: SizedCache[P, Answer] = self._cache(
-            function, least, lambda: partial(SizedCache[P, Answer], least=least)
-        )
+        kept: SizedCache[P, Answer] = self._cache(function, least, partial(SizedCache, least=least))
         return kept
 
-    def _cache(self, function: Any, size: int, make: Callable[[], Callable[[Any], Any]]) -> Any:
+    def _cache(
+        self, function: Callable[P, Answer], size: int, make: Callable[[Callable[P, Answer]], Any]
+    ) -> Any:
         """Found by the method and its size: a method may have a cache for small answers and one for large."""
         key = (function.__qualname__, size)
         if key not in self._caches:
-            self._caches.setdefault(key, make()(function))
+            self._caches.setdefault(key, make(function))
         return self._caches[key]
 
     def _read_settings(self, experiment_id: str) -> Mapping[str, Any]:
@@ -117,10 +115,6 @@ class ServiceContext:
         experiment = self.store.run(run_ids[0]).experiment
         known = {run.id: run for run in self.store.runs(experiment, archived=True)}
         return [known.get(run_id) or self.store.run(run_id) for run_id in run_ids]
-
-    def damaged(self, experiment_id: str | None = None) -> list[Problem]:
-        """What of an experiment, or of all, was found damaged in reading, and is left out therefore."""
-        return self.store.damaged(experiment_id)
 
     def secret(self) -> bytes:
         """What links and cookies are signed with: that of the settings, else that of the store."""

@@ -34,11 +34,11 @@ class MetricValues:
 
     def __init__(self, context: ServiceContext, data: RunData) -> None:
         self._context, self._data = context, data
-        self._ideals = context.cached(8, self._make_ideals)
+        self._ideals = context.cached(self._make_ideals, most=8)
         self.user_values = context.sized_cache(self.compute_user_values, least=64)
         self.material = context.sized_cache(self.read_material, least=64)
-        self.is_possible = context.cached(4096, self._ask_whether_possible)
-        self.whole_shelf = context.cached(16, self._look_at_all_lists)
+        self.is_possible = context.cached(self._ask_whether_possible, most=4096)
+        self.whole_shelf = context.cached(self._look_at_all_lists, most=16)
 
     def _make_ideals(self, experiment_id: str, scope: Scope) -> Ideals:  # noqa: ARG002 - a key
         return Ideals()

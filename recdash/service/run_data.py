@@ -27,47 +27,25 @@ def _several_lists(run: Run) -> Problem:
     return Problem("several-lists", f"run '{run.name}'", found, "Upload one of them by itself to see lists.")
 
 
-def _files_of(run: Run, with_lists: bool) -> list[str]:
-    """The hashes of the stored files that a page reads of a run; its upload, if it was kept, for lists."""
-    upload = [run.upload] if with_lists and run.upload else []
-    return [*run.hits.values(), *upload]
-
-
 class RunData:
     """Tables, lists and hits behind the runs of a store, keyed by ids of things that never change."""
 
     def __init__(self, context: ServiceContext) -> None:
         self._context = context
-        self.reference = context.cached(4, self._read_reference)
+        self.reference = context.cached(self._read_reference, most=4)
         self.hits = context.sized_cache(self._read_hits, least=64)
-        self.lasting_run = context.cached(4096, self._read_run)
+        self.lasting_run = context.cached(self._read_run, most=4096)
         """What never changes of a run: hits, provenance, experiment. Its name and archive may."""
-        self.reference_under = context.cached(8, self._take_as_relevant)
-        self.slices_by = context.cached(32, self._cut_into)
-        self.rated_pairs = context.cached(4, self._read_rated_pairs)
-        self.replicates_of = context.cached(4096, self._read_replicates)
+        self.reference_under = context.cached(self._take_as_relevant, most=8)
+        self.slices_by = context.cached(self._cut_into, most=32)
+        self.rated_pairs = context.cached(self._read_rated_pairs, most=4)
+        self.replicates_of = context.cached(self._read_replicates, most=4096)
 
     def _read_run(self, run_id: str) -> Run:
         return self._context.store.run(run_id)
 
     def _read_rated_pairs(self, experiment_id: str) -> reading.RatedPairs:
         return reading.RatedPairs(self.reference(experiment_id))
-
-    def unreadable(self, run_ids: Sequence[str], *, with_lists: bool = False) -> dict[str, str]:
-        """{run id: why} of the runs whose stored hits are lost or damaged, their replicates' too; with lists,
-        also of those whose stored upload is.
-
-        A file is read and compared once in a process.
-        """
-        why: dict[str, str] = {}
-        for run in self._context.runs_of(run_ids):
-            everyone = (run, *(self.replicates_of(run.id) if run.replicated else ()))
-            try:
-                for sha256 in {sha256 for each in everyone for sha256 in _files_of(each, with_lists)}:
-                    self._context.store.path(sha256)
-            except (NotFound, EvidenceDamaged) as error:
-                why[run.id] = str(error)
-        return why
 
     def refuse_damage(self, run_ids: Sequence[str], test_id: str | None = None) -> None:
         """Raises EvidenceDamaged where something stored of these runs, of a test or of their experiment is

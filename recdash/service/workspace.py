@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from recdash.domain.access import Person
+from recdash.errors import Problem
 from recdash.service.access.audit import AuditLog
 from recdash.service.access.sharing import Sharing
 from recdash.service.catalog.demo import DemoExperiment
@@ -43,7 +44,7 @@ from recdash.service.online.analysis import OnlineAnalysis
 from recdash.service.online.tests import OnlineTests
 from recdash.service.online.track_record import TrackRecords
 from recdash.service.run_data import RunData
-from recdash.store import OneExperiment, Store, new_id, open_store
+from recdash.store import Store, open_store
 
 if TYPE_CHECKING:
     import os
@@ -62,33 +63,33 @@ class Workspace:
         person: Person | None = None,
         limits: Limits | None = None,
         clock: Callable[[], datetime] = now_in_utc,
-        make_id: Callable[[], str] = new_id,
     ) -> None:
-        self._wire(ServiceContext(store, person=person, limits=limits, clock=clock, make_id=make_id))
+        person = person or person_here()
+        self._wire(ServiceContext(store, person, limits, clock).seen_by(person))
 
     def _wire(self, context: ServiceContext) -> None:
-        self.context = context
-        self.data = RunData(context)
-        self.values = MetricValues(context, self.data)
+        self._context = context
+        self._data = RunData(context)
+        self._values = MetricValues(context, self._data)
         self.experiments = Experiments(context)
-        self.runs = Runs(context, self.data)
-        self._lists = StoredLists(context, self.data)
-        self.cutoffs = CutoffComparisons(context, self.values)
-        self.scopes = Scopes(context, self.data)
-        self.slices = Slices(context, self.data, self.values)
-        self.users = UserResults(context, self.data, self.values, self._lists)
-        self.overlap = Overlap(context, self.data, self._lists)
+        self.runs = Runs(context, self._data)
+        self._lists = StoredLists(context, self._data)
+        self.cutoffs = CutoffComparisons(context, self._values)
+        self.scopes = Scopes(context, self._data)
+        self.slices = Slices(context, self._data, self._values)
+        self.users = UserResults(context, self._data, self._values, self._lists)
+        self.overlap = Overlap(context, self._data, self._lists)
         self.sharing = Sharing(context)
         self.audit = AuditLog(context)
-        self._run_curves = RunCurves(context, self.data, self.values, self.slices)
-        self.scores = Scores(context, self.data, self.values, self._run_curves)
-        self.replicates = Replicates(context, self.data, self._run_curves)
+        self._run_curves = RunCurves(context, self._data, self._values, self.slices)
+        self.scores = Scores(context, self._data, self._values, self._run_curves)
+        self.replicates = Replicates(context, self._data, self._run_curves)
         self.comparisons = Comparisons(
-            context, self.data, self.values, self._run_curves, self.scores, self.replicates
+            context, self._data, self._values, self._run_curves, self.scores, self.replicates
         )
         self.tradeoffs = TradeOffs(context, self.scores, self.comparisons)
-        self.segments = Segments(context, self.data, self.values, self.scores, self.slices)
-        self.definitions = PresetResults(context, self.data, self._run_curves)
+        self.segments = Segments(context, self._data, self._values, self.scores, self.slices)
+        self.definitions = PresetResults(context, self._data, self._run_curves)
         self.online_tests = OnlineTests(context, self.scores, self.comparisons)
         self.online_analysis = OnlineAnalysis(context, self.online_tests)
         self.agreement = OnlineAgreement(context, self.scores, self.comparisons, self.online_analysis)
@@ -97,14 +98,14 @@ class Workspace:
         self._online_evidence = OnlineEvidence(context, self.online_tests, self.online_analysis)
         self._offline_evidence = OfflineEvidence(
             context,
-            self.data,
-            self.values,
+            self._data,
+            self._values,
             self.comparisons,
             overlap=self.overlap,
             online_tests=self.online_tests,
             online_evidence=self._online_evidence,
         )
-        self._served_evidence = ServedEvidence(context, self.data, self._lists, self._offline_evidence)
+        self._served_evidence = ServedEvidence(context, self._data, self._lists, self._offline_evidence)
         self.diagnosis = Diagnosis(
             context, self.comparisons, self._online_evidence, self._offline_evidence, self._served_evidence
         )
@@ -120,8 +121,8 @@ class Workspace:
             context, self.online_tests, self._snapshots, self.journal, writer=writer, subjects=subjects
         )
         self.demo = DemoExperiment(context, self.experiments, self.runs, self.online_tests)
-        self._narrowed = context.cached(8, self._narrow_to)
-        self._seen = context.cached(64, self._as_seen)
+        self._narrowed = context.cached(context.narrowed_to, most=8)
+        self._seen = context.cached(self._as_seen, most=64)
 
     @classmethod
     def open(
@@ -144,29 +145,37 @@ class Workspace:
 
     @property
     def person(self) -> Person:
-        return self.context.person
+        return self._context.person
 
     @property
     def store(self) -> Store:
-        return self.context.store
+        return self._context.store
+
+    @property
+    def limits(self) -> Limits | None:
+        """How large an upload may be; None without a limit."""
+        return self._context.limits
+
+    def now(self) -> datetime:
+        return self._context.now()
+
+    def secret(self) -> bytes:
+        """What links and cookies are signed with: that of the settings, else that of the store."""
+        return self._context.secret()
+
+    def damaged(self, experiment_id: str | None = None) -> list[Problem]:
+        """What of an experiment, or of all, was damaged when it was read, and is therefore left out."""
+        return self.store.damaged(experiment_id)
 
     def seen_by(self, person: Person) -> Workspace:
         """The same workspace for another person, who shares what was read and computed.
 
         A guest shares it with the other guests of the same experiment only.
         """
-        if person == self.person:
-            return self
-        return self._seen(person)
+        return self if person == self.person else self._seen(person)
 
     def _as_seen(self, person: Person) -> Workspace:
-        whole = self if person.experiment is None else self._narrowed(person.experiment)
+        context = self._context if person.experiment is None else self._narrowed(person.experiment)
         seen = object.__new__(type(self))
-        seen._wire(whole.context.seen_by(person))
+        seen._wire(context.seen_by(person))
         return seen
-
-    def _narrow_to(self, experiment_id: str) -> Workspace:
-        """With answers of its own: no id of another experiment finds anything there."""
-        store = OneExperiment(self.store, experiment_id)
-        guest = Person("guest", "viewer", experiment_id)
-        return type(self)(store, person=guest, limits=self.context.limits, clock=self.context.now)

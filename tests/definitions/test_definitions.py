@@ -81,8 +81,8 @@ def test_the_upload_is_read_again_once_for_all_metrics_and_causes(
     space: Workspace, run_id: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reads: list[str] = []
-    lists_of = space.data.lists_of
-    monkeypatch.setattr(space.data, "lists_of", lambda run: reads.append(run.name) or lists_of(run))
+    lists_of = space._data.lists_of
+    monkeypatch.setattr(space._data, "lists_of", lambda run: reads.append(run.name) or lists_of(run))
     for metric in ("mrr", "map", "ndcg"):
         space.definitions.under_presets(run_id, metric, 2)
         space.definitions.preset_causes(run_id, metric, 2)

@@ -69,8 +69,10 @@ class Doubling:
 
 def test_a_method_has_a_cache_of_its_own_for_each_size(tmp_path: Path) -> None:
     """Large answers are kept apart from small ones, of which there may be more."""
-    context = ServiceContext(open_store(f"sqlite:///{tmp_path / 'r.db'}", tmp_path / "artifacts"))
-    few, many = context.cached(1, Doubling().twice), context.cached(2, Doubling().twice)
+    context = ServiceContext(
+        open_store(f"sqlite:///{tmp_path / 'r.db'}", tmp_path / "artifacts"), Person("ann")
+    )
+    few, many = context.cached(Doubling().twice, most=1), context.cached(Doubling().twice, most=2)
     assert [of.cache_info().maxsize for of in (few, many)] == [1, 2]
-    assert context.cached(1, Doubling().twice) is few
-    assert context.seen_by(Person("bob", "viewer")).cached(2, Doubling().twice) is many
+    assert context.cached(Doubling().twice, most=1) is few
+    assert context.seen_by(Person("bob", "viewer")).cached(Doubling().twice, most=2) is many

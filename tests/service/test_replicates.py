@@ -213,9 +213,9 @@ def test_the_population_may_decide_among_seeds_too(space: Workspace, films: Expe
 
 def test_the_lists_of_seeds_are_those_of_each_and_not_of_the_candidate(space: Workspace, seeds: str) -> None:
     with pytest.raises(InputError, match="mean of 2 seeds, so that each user has several lists"):
-        space.data.match_again(seeds)
+        space._data.match_again(seeds)
     second = space.replicates.of(seeds)[1]
-    assert space.data.match_again(second.id).ledger.rows == 4
+    assert space._data.match_again(second.id).ledger.rows == 4
 
 
 def test_seeds_compare_with_others_as_any_run(space: Workspace, films: Experiment, seeds: str) -> None:

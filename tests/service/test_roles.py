@@ -1,6 +1,6 @@
 """Who may do what, asked of every public method of every service: a new one without a row here fails.
 
-What all services stand on (context, data, values) is asked by hand below.
+What all services stand on (their context, data and values) is private; it is asked by hand below.
 """
 
 from __future__ import annotations
@@ -25,30 +25,31 @@ READS = [
     "agreement.agreement", "agreement.best_metric", "comparisons.changes", "comparisons.compare",
     "comparisons.list_pulls", "comparisons.online_lifts", "comparisons.pairs", "comparisons.ranks",
     "comparisons.replicate_differences", "comparisons.source", "comparisons.user_slices",
-    "comparisons.value", "comparisons.values", "comparisons.verdict", "context.damaged",
-    "cutoffs.delta_curves", "cutoffs.leaders_by_k", "data.unreadable", "decisions.since",
-    "definitions.preset_causes", "definitions.under_presets", "definitions.worked_example", "demo.has_demo",
-    "diagnosis.explain", "digests.digest", "experiments.all", "experiments.depth", "experiments.get",
-    "experiments.named", "experiments.preview", "experiments.same_truth", "journal.decision",
-    "journal.decisions", "journal.entries", "journal.last_decision", "journal.review", "journal.reviews",
-    "online_analysis.by_segment", "online_analysis.detectable", "online_analysis.more_users",
-    "online_analysis.online_fading", "online_analysis.online_metric", "online_analysis.online_metrics",
-    "online_analysis.online_segments", "online_analysis.online_totals", "online_analysis.over_time",
-    "online_analysis.own_metrics", "online_analysis.reversals", "online_tests.ab_results",
-    "online_tests.all", "online_tests.disagreements", "online_tests.offline_online",
-    "online_tests.online_results", "online_tests.online_rules", "online_tests.online_test_named",
-    "online_tests.online_users",
+    "comparisons.value", "comparisons.values", "comparisons.verdict", "cutoffs.delta_curves",
+    "cutoffs.leaders_by_k", "damaged", "decisions.since", "definitions.guide",
+    "definitions.preset_causes", "definitions.presets", "definitions.under_presets",
+    "definitions.worked_example", "demo.has_demo", "diagnosis.explain", "digests.digest",
+    "experiments.all", "experiments.depth", "experiments.get", "experiments.named", "experiments.preview",
+    "experiments.same_truth", "journal.decision", "journal.decisions", "journal.entries",
+    "journal.last_decision", "journal.review", "journal.reviews", "online_analysis.by_segment",
+    "online_analysis.detectable", "online_analysis.more_users", "online_analysis.online_fading",
+    "online_analysis.online_metric", "online_analysis.online_metrics", "online_analysis.online_segments",
+    "online_analysis.online_totals", "online_analysis.over_time", "online_analysis.own_metrics",
+    "online_analysis.reversals", "online_tests.ab_results", "online_tests.all",
+    "online_tests.disagreements", "online_tests.offline_online", "online_tests.online_results",
+    "online_tests.online_rules", "online_tests.online_test_named", "online_tests.online_users",
     "online_tests.try_online_test", "overlap.found_items", "overlap.headroom", "overlap.list_overlap",
     "overview.card", "overview.card_verdict", "overview.cards", "replicates.of", "replicates.spread",
     "reports.question", "reports.report", "reports.report_content", "reports.report_document",
     "reports.report_file", "reports.reports", "reports.write_report", "reviews.tests_for", "runs.all",
-    "runs.first_ids", "runs.reference_choices", "scopes.of", "scopes.thresholds", "scores.absences",
-    "scores.comparability", "scores.curves", "scores.guide", "scores.id_overlap", "scores.list_ends",
-    "scores.metrics_of", "scores.population_effect", "scores.presets", "scores.scoreboard",
+    "runs.first_ids", "runs.reference_choices", "runs.refuse_damage", "runs.unreadable", "scopes.of",
+    "scopes.thresholds", "scores.absences", "scores.comparability", "scores.curves", "scores.id_overlap",
+    "scores.list_ends", "scores.metrics_of", "scores.population_effect", "scores.scoreboard",
     "scores.standing", "scores.tie_band", "segments.of", "segments.segmented", "sharing.saved_view",
-    "sharing.saved_views", "slices.attributes", "slices.of", "slices.shown_by", "slices.sliced",
-    "track_records.track_record", "tradeoffs.trade_off", "users.change_bars", "users.decisive_users",
-    "users.user_changes", "users.user_lists", "users.user_values", "users.value_bars",
+    "sharing.saved_views", "slices.attributes", "slices.check", "slices.of", "slices.shown_by",
+    "slices.sliced", "track_records.track_record", "tradeoffs.trade_off", "users.change_bars",
+    "users.decisive_users", "users.user_changes", "users.user_lists", "users.user_values",
+    "users.value_bars",
 ]  # fmt: skip
 CHANGES = [
     "decisions.decide", "demo.load_demo", "demo.remove_demo", "experiments.archive_experiment",
@@ -59,18 +60,18 @@ CHANGES = [
     "online_tests.archive_online_test", "online_tests.delete_online_test", "online_tests.link_variants",
     "online_tests.restore_online_test", "online_tests.set_online_rules", "reports.archive_report",
     "reports.delete_report", "reports.make_report", "reports.restore_report",
-    "reviews.add_offline_evidence", "reviews.add_online_evidence", "reviews.propose", "runs.add_references",
-    "runs.add_runs", "runs.archive_run", "runs.delete_run", "runs.note_run", "runs.prepare_references",
-    "runs.prepare_runs", "runs.rename_run", "runs.restore_run", "runs.set_params", "runs.store_runs",
-    "runs.tag_run", "sharing.forget_view", "sharing.revoke", "sharing.save_view", "sharing.share",
-    "sharing.share_links",
+    "reviews.add_offline_evidence", "reviews.add_online_evidence", "reviews.propose",
+    "runs.add_references", "runs.add_runs", "runs.archive_run", "runs.delete_run", "runs.note_run",
+    "runs.prepare_references", "runs.prepare_runs", "runs.rename_run", "runs.restore_run",
+    "runs.set_params", "runs.store_runs", "runs.tag_run", "sharing.forget_view", "sharing.revoke",
+    "sharing.save_view", "sharing.share", "sharing.share_links",
 ]  # fmt: skip
 ADMINS = [
     "audit.audit_altered", "audit.audit_breaks", "audit.audit_log", "audit.check",
 ]  # fmt: skip
 # Of the server and of nobody who asks it: they take or give what decides who somebody is.
 OF_THE_SERVER = [
-    "context.secret", "open", "reports.shared_report", "seen_by", "sharing.guest_of", "sharing.link_state",
+    "now", "open", "reports.shared_report", "secret", "seen_by", "sharing.guest_of", "sharing.link_state",
     "sharing.shared",
 ]  # fmt: skip
 # What services ask of each other; whatever they write goes through the store, which refuses viewers.
@@ -79,7 +80,6 @@ BETWEEN_SERVICES = [
     "online_tests.count_again", "online_tests.results_of", "overlap.found", "runs.add_scored",
     "runs.how_scored", "slices.slice_scores",
 ]  # fmt: skip
-UNDER_ALL = ("context", "data", "values")
 LEAST: dict[str, Role] = {
     **dict.fromkeys(READS, "viewer"),
     **dict.fromkeys(CHANGES, "editor"),
@@ -184,16 +184,15 @@ def services(workspace: Workspace) -> dict[str, Any]:
 
 def method_of(workspace: Workspace, name: str) -> Any:
     """``scores.curves`` of a workspace."""
-    service, _, method = name.partition(".")
-    return getattr(services(workspace)[service], method)
+    service, _, method = name.rpartition(".")
+    return getattr(services(workspace)[service] if service else workspace, method)
 
 
 def public_methods(workspace: Workspace) -> list[str]:
-    """Of every service; what is under all of them (context, data, values) asks the store alone."""
-    parts = {name: part for name, part in services(workspace).items() if name not in UNDER_ALL}
+    """Of every service."""
     return [
         f"{service}.{name}"
-        for service, part in parts.items()
+        for service, part in services(workspace).items()
         for name, _ in inspect.getmembers(part, inspect.isroutine)
         if not name.startswith("_")
     ]
@@ -201,8 +200,7 @@ def public_methods(workspace: Workspace) -> list[str]:
 
 def test_every_public_method_says_who_may_use_it(house: House) -> None:
     listed = [*LEAST, *OF_THE_SERVER, *BETWEEN_SERVICES]
-    of_services = [name for name in listed if "." in name and name.partition(".")[0] not in UNDER_ALL]
-    assert sorted(public_methods(house.admin)) == sorted(of_services)
+    assert sorted(public_methods(house.admin)) == sorted(name for name in listed if "." in name)
     own = [name for name, _ in inspect.getmembers(Workspace, inspect.isroutine) if not name.startswith("_")]
     assert sorted(own) == sorted(name for name in listed if "." not in name)
 
@@ -244,8 +242,8 @@ def test_what_services_ask_of_each_other_writes_nothing_for_a_reader(house: Hous
     reader, before = house.seen_by(role), house.admin.store.deeds()
     scored = house.admin.runs.prepare_runs(house.mine["experiment_id"], LISTS, name="once more")[0]
     for write in (
-        reader.context.must_be_editor,
-        reader.context.writable_store,
+        reader._context.must_be_editor,
+        reader._context.writable_store,
         lambda: reader.journal._writer.writing("ann", ""),
         lambda: reader.journal._writer.add(Writing("ann"), house.mine["experiment_id"], "comment", "x", {}),
         lambda: reader.runs.add_scored(house.mine["experiment_id"], scored, "no-file", {}),
@@ -259,13 +257,13 @@ def test_a_guest_reads_nothing_of_what_an_admin_has_read_before(house: House) ->
     """Answers are kept by ids: a guest's are kept apart."""
     guest, (run, _), home = house.seen_by("guest"), house.other["run_ids"], house.other["experiment_id"]
     reads = [
-        lambda of: of.context.settings_of(home),
-        lambda of: of.data.reference(home),
-        lambda of: of.data.tables(home),
-        lambda of: of.data.hits(run),
-        lambda of: of.data.lasting_run(run),
-        lambda of: of.values.material(run),
-        lambda of: of.values.user_values(run, "ndcg", 2),
+        lambda of: of._context.settings_of(home),
+        lambda of: of._data.reference(home),
+        lambda of: of._data.tables(home),
+        lambda of: of._data.hits(run),
+        lambda of: of._data.lasting_run(run),
+        lambda of: of._values.material(run),
+        lambda of: of._values.user_values(run, "ndcg", 2),
     ]
     for read in reads:
         read(house.admin)
@@ -277,8 +275,8 @@ def test_each_person_has_one_workspace_and_all_share_what_was_read(house: House)
     bob = Person("bob", "editor")
     assert house.admin.seen_by(bob) is house.admin.seen_by(bob)
     assert house.admin.seen_by(bob).person == bob
-    assert house.admin.seen_by(bob).data.hits is house.admin.data.hits
-    assert house.seen_by("guest").data.hits is not house.admin.data.hits
+    assert house.admin.seen_by(bob)._data.hits is house.admin._data.hits
+    assert house.seen_by("guest")._data.hits is not house.admin._data.hits
 
 
 def test_what_a_guest_may_list_is_of_one_experiment(house: House) -> None:

@@ -140,8 +140,8 @@ def test_what_is_shown_to_some_users_comes_from_one_more_look_at_the_lists(
 ) -> None:
     """Free users are shown b, a, x and c, paid ones a and x; of a catalogue of four."""
     looks: list[str] = []
-    look = space.data.lists_of
-    monkeypatch.setattr(space.data, "lists_of", lambda run: looks.append(run.id) or look(run))
+    look = space._data.lists_of
+    monkeypatch.setattr(space._data, "lists_of", lambda run: looks.append(run.id) or look(run))
     found = space.slices.sliced([ease], "user:plan", ["coverage", "gini"], K)
     assert scores(found[found["metric"] == "coverage"]) == {"free": (4 / 4, 2), "paid": (2 / 4, 1)}
     assert looks == [ease]

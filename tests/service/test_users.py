@@ -252,11 +252,11 @@ def test_every_hit_in_the_lists_is_a_hit_that_was_scored(
     space = Workspace.open(f"sqlite:///{with_demo / 'recdash.db'}", with_demo / "artifacts")
     (demo,) = space.experiments.all()
     run_ids = [run.id for run in space.runs.all(demo.id)]
-    users = space.data.reference(demo.id).truth.users
+    users = space._data.reference(demo.id).truth.users
     for user in np.random.default_rng(1).choice(len(users), 15, replace=False).tolist():
         shown = space.users.user_lists(run_ids, users[user], 100)
         for one in shown.lists:
-            assert (one.hits, one.length) == _scored(space.data.hits(one.run_id), user)
+            assert (one.hits, one.length) == _scored(space._data.hits(one.run_id), user)
 
 
 def _scored(hits: Hits, user: int) -> tuple[int, int]:

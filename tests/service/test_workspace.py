@@ -620,10 +620,11 @@ def test_popular_leads_until_only_users_with_lists_count(space: Workspace, share
 def test_the_guide_explains_every_metric_and_preset(space: Workspace) -> None:
     from recdash.metrics import METRICS, PRESETS
 
-    assert [entry.name for entry in space.scores.guide()] == list(METRICS)
-    assert [entry.name for entry in space.scores.presets()] == list(PRESETS)
+    assert [entry.name for entry in space.definitions.guide()] == list(METRICS)
+    assert [entry.name for entry in space.definitions.presets()] == list(PRESETS)
     assert all(
-        entry.title and entry.formula and entry.source and entry.example for entry in space.scores.guide()
+        entry.title and entry.formula and entry.source and entry.example
+        for entry in space.definitions.guide()
     )
 
 

@@ -94,7 +94,7 @@ def test_in_the_place_of_a_damaged_run_comes_the_next(
         file.unlink()
     forget()
     whole = state.workspace()
-    assert set(whole.data.unreadable([ids[name] for name in NAMES])) == {ids["als"]}
+    assert set(whole.runs.unreadable([ids[name] for name in NAMES])) == {ids["als"]}
 
 
 def test_parts_that_are_drawn_beside_a_page_tell_an_error_in_words(

@@ -395,10 +395,10 @@ def test_the_demo_is_loaded_and_removed_by_one_button_each(app: AppTest) -> None
 def test_the_guide_explains_every_metric_and_preset(app: AppTest) -> None:
     text = text_of(turn_to(app, "guide"))
     workspace = state.workspace()
-    assert [metric.name for metric in workspace.scores.guide() if f"`{metric.name}`" not in text] == []
+    assert [metric.name for metric in workspace.definitions.guide() if f"`{metric.name}`" not in text] == []
     passed(app.segmented_control(key="choice-chapter").set_value("presets").run())
     text = text_of(app)
-    assert [preset.name for preset in workspace.scores.presets() if f"`{preset.name}`" not in text] == []
+    assert [preset.name for preset in workspace.definitions.presets() if f"`{preset.name}`" not in text] == []
 
 
 def test_the_guide_finds_words_in_all_chapters(app: AppTest) -> None:

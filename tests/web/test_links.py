@@ -113,7 +113,7 @@ def test_a_revoked_link_is_dead_at_once_and_can_be_left(
 def test_an_expired_link_is_dead(films: dict[str, str], workspace: Workspace, browser: Browser) -> None:
     token = workspace.sharing.share(films["films"], days=2).token
     browser.get(f"/s/{token}")
-    workspace.context.now = lambda: datetime.now(UTC) + timedelta(days=2, seconds=1)
+    workspace._context.now = lambda: datetime.now(UTC) + timedelta(days=2, seconds=1)
     for path in ("/", f"/s/{token}"):
         answer = browser.get(path)
         assert (answer.status, "expired" in answer.text) == (410, True)
@@ -171,10 +171,10 @@ def dead(workspace: Workspace, experiment: str) -> list[str]:
     revoked = [workspace.sharing.share(experiment) for _ in range(25)]
     for one in revoked:
         workspace.sharing.revoke(one.link.id)
-    now = workspace.context.now
-    workspace.context.now = lambda: now() - timedelta(days=3)
+    now = workspace._context.now
+    workspace._context.now = lambda: now() - timedelta(days=3)
     expired = [workspace.sharing.share(experiment, days=2) for _ in range(25)]
-    workspace.context.now = now
+    workspace._context.now = now
     return [one.token for one in (*revoked, *expired)]
 
 

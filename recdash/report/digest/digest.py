@@ -100,7 +100,7 @@ class Digests:
 
         ``since``: how far back to tell what changed. Raises NotFound for a name that is not there.
         """
-        now = self._workspace.context.now()
+        now = self._workspace.now()
         told = [self._told(card, now - since) for card in self._cards_named(names)]
         return Digest(now, now - since, tuple(told), f"{link.rstrip('/')}/" if link else "")
 

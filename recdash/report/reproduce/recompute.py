@@ -15,7 +15,6 @@ from typing import Any
 from recdash import ingest
 from recdash.domain.records import Experiment, OnlineTest, Run
 from recdash.errors import NotFound, Problem
-from recdash.evaluation import request as asking
 from recdash.evaluation.replicate_merge import LABEL, together
 from recdash.evaluation.replicates import grouped, score_candidate
 from recdash.evaluation.scoring import score_predictions
@@ -80,32 +79,26 @@ class FromUploads:
         several = facts.get("replicates")
         mapping = {"replicate": LABEL} if several else None
         read = ingest.read_recommendations(
-            self._workspace.context.store.path(str(stored.upload)),
+            self._workspace.store.path(str(stored.upload)),
             name=facts["name"],
             mapping=mapping,
             checked=True,
         )
         reference, noun = facts.get("reference"), several["noun"] if several else ""
         (runs,) = grouped([replace(one, reference=reference, noun=noun) for one in read])
-        asked, rules = asking.read_question(
-            None, depth=home.settings["depth"], users=home.settings["users"], order=_order(facts["order"]),
-            duplicates=home.settings.get("duplicates", "first"),
-        )  # fmt: skip
-        rules = replace(rules, accept_unknown_ids=True)  # they were, when it was stored
+        # unknown ids were accepted when the run was stored
+        tables, asked, rules = self._workspace.runs.how_scored(home.id, accept_unknown_ids=True)
+        rules = replace(rules, order=_order(facts["order"]))
         rated = facts.get("predictions")
         table = (
-            None
-            if rated is None
-            else ingest.read_upload("predictions", self._workspace.context.store.path(rated))
+            None if rated is None else ingest.read_upload("predictions", self._workspace.store.path(rated))
         )
         kind = several["kind"] if several else None
-        scored = score_candidate(
-            runs, self._workspace.data.reference(home.id), asked, rules, kind, predictions=table
-        )
+        scored = score_candidate(runs, tables, asked, rules, kind, predictions=table)
         return PreparedRun(together(runs, labelled=True) if len(runs) > 1 else runs[0], scored)
 
     def _rated_again(self, home: Experiment, facts: Facts) -> PreparedRun:
-        rated = ingest.read_upload("predictions", self._workspace.context.store.path(facts["predictions"]))
+        rated = ingest.read_upload("predictions", self._workspace.store.path(facts["predictions"]))
         reference, asked, rules = self._workspace.runs.how_scored(home.id, accept_unknown_ids=True)
         scored = score_predictions(facts["name"], rated, reference, asked, rules)
         return PreparedRun(rows_of_predictions(facts["name"], rated), scored)
@@ -115,7 +108,7 @@ class FromUploads:
         before = space.online_tests.ab_results(stored.id).notices
         said = [notice for notice in stored.notices if notice not in before]
         test = OnlineTest(
-            facts["id"], self._workspace.context.experiments()[0].id, facts["name"],
+            facts["id"], self._workspace.experiments.all()[0].id, facts["name"],
             datetime.fromisoformat(facts["created"]), facts["kind"], facts["upload"], facts["control"],
             facts["tables"], facts["rules"], facts["metrics"], facts["removed"], facts["links"],
             archived=datetime.now(UTC) if facts["archived"] else None,

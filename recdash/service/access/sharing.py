@@ -19,6 +19,7 @@ from recdash.domain.journal import SavedView, ShareLink
 from recdash.errors import InputError, NotFound, Problem, RecdashError
 from recdash.service.context import ServiceContext
 from recdash.service.validation import one_line
+from recdash.store import new_id
 
 MOST_DAYS, USUAL_DAYS = 366, 30
 LABEL_CHARS = 200
@@ -124,7 +125,7 @@ class Sharing:
         """Whoever reads an experiment by this link. Raises LinkDead for one that opens a report only."""
         if link.report is not None:
             raise LinkDead("unknown")
-        return Person(f"guest of {link.author}", "viewer", link.experiment)
+        return link.guest
 
     def share_links(self, experiment_id: str) -> list[ShareLink]:
         """The links of an experiment and of its reports, the newest first, dead ones included."""
@@ -156,7 +157,7 @@ class Sharing:
             raise InputError(Problem("bad-view-name", "name of the view", f"'{name[:80]}'", fix))
         known = store.saved_view_named(name)
         new = SavedView(
-            self._context.new_id(),
+            new_id(),
             experiment.id,
             name,
             self._context.now(),

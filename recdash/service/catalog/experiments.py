@@ -16,6 +16,7 @@ from recdash.evaluation.column_choice import ColumnsGiven, column_choice, mappin
 from recdash.formatting.sanitize import check_note
 from recdash.service.context import ServiceContext
 from recdash.service.validation import check_typed, clean_name
+from recdash.store import new_id
 
 if TYPE_CHECKING:
     from recdash.ingest import Preview
@@ -137,7 +138,7 @@ class Experiments:
             return known
         return self._context.store.add_experiment(
             Experiment(
-                id=self._context.new_id(),
+                id=new_id(),
                 name=setup.name,
                 created=self._context.now(),
                 truth=artifacts["truth"],

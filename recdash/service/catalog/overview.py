@@ -106,7 +106,7 @@ class ExperimentCards:
 
     def __init__(self, context: ServiceContext, scores: Scores, comparisons: Comparisons) -> None:
         self._context, self._scores, self._comparisons = context, scores, comparisons
-        self._cards = context.cached(4, self._read_cards)
+        self._cards = context.cached(self._read_cards, most=4)
 
     def cards(self, search: str = "", *, archived: bool = False) -> list[Card]:
         """Those that hold every word of ``search``, what changed last first; verdicts are asked apart."""

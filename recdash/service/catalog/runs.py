@@ -12,7 +12,7 @@ from recdash.domain.kinds import Replication
 from recdash.domain.records import Run
 from recdash.domain.results import Curve
 from recdash.engines import Reference, hits_to_tables, match
-from recdash.errors import InputError, NameTaken, Problem
+from recdash.errors import EvidenceDamaged, InputError, NameTaken, NotFound, Problem
 from recdash.evaluation import reading, request, scoring
 from recdash.evaluation.column_choice import ColumnsGiven, column_choice
 from recdash.evaluation.comparability import served
@@ -27,6 +27,7 @@ from recdash.service.catalog.experiments import Setup
 from recdash.service.context import ServiceContext
 from recdash.service.run_data import RunData
 from recdash.service.validation import Progress, check_typed, clean_name, quiet
+from recdash.store import new_id
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -86,7 +87,7 @@ class Runs:
 
     def __init__(self, context: ServiceContext, data: RunData) -> None:
         self._context, self._data = context, data
-        self._lacks = context.cached(64, self._read_lacks)
+        self._lacks = context.cached(self._read_lacks, most=64)
 
     def all(self, experiment_id: str, archived: bool = False) -> list[Run]:
         """The candidates of an experiment."""
@@ -331,7 +332,7 @@ class Runs:
         if scored.predictions is not None:
             tables["predictions"] = self._context.store.put(scored.predictions)
         new = Run(
-            id=self._context.new_id(),
+            id=new_id(),
             experiment=experiment_id,
             name=run.name,
             created=self._context.now(),
@@ -385,7 +386,7 @@ class Runs:
     ) -> Run:
         hits = hits_of(scored)
         return Run(
-            id=self._context.new_id(),
+            id=new_id(),
             experiment=experiment_id,
             name=label,
             created=self._context.now(),
@@ -430,6 +431,27 @@ class Runs:
             again = known[name].upload == uploads[name]
             if not again and self._context.store.find_run(experiment_id, uploads[name]) is None:
                 raise NameTaken(_taken(known[name]))
+
+    def unreadable(self, run_ids: Sequence[str], *, with_lists: bool = False) -> dict[str, str]:
+        """{run id: why} of the runs whose stored hits are lost or damaged, their replicates' too; with lists,
+        also of those whose stored upload is.
+
+        A file is read and compared once in a process.
+        """
+        reasons: dict[str, str] = {}
+        for run in self._context.runs_of(run_ids):
+            try:
+                for part in (run, *self._data.replicates_of(run.id)):
+                    files = {*part.hits.values(), *([part.upload] if with_lists and part.upload else [])}
+                    for sha256 in files:
+                        self._context.store.path(sha256)
+            except (NotFound, EvidenceDamaged) as error:
+                reasons[run.id] = str(error)
+        return reasons
+
+    def refuse_damage(self, run_ids: Sequence[str], test_id: str | None = None) -> None:
+        """Raises EvidenceDamaged where something stored of the runs or the test is not what was written."""
+        self._data.refuse_damage(run_ids, test_id)
 
     def rename_run(self, run_id: str, name: str) -> Run:
         return self._context.writable_store().update_run(run_id, name=clean_name(name))

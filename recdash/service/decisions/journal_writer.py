@@ -13,6 +13,7 @@ from recdash.domain.journal import Entry, EntryKind
 from recdash.errors import InputError, Problem
 from recdash.service.context import ServiceContext
 from recdash.service.validation import long_text, one_line
+from recdash.store import new_id
 
 MOST_CHARS, MOST_AUTHOR = 10_000, 200
 Check = Callable[[Sequence[Entry]], None]
@@ -71,7 +72,7 @@ class JournalWriter:
         if found is not None:
             return found
         entry = Entry(
-            id=by.mark[:10] or self._context.new_id(),
+            id=by.mark[:10] or new_id(),
             experiment=experiment_id,
             created=self._context.now(),
             author=by.author,

@@ -41,7 +41,7 @@ class Diagnosis:
             self._offline_evidence,
             self._served_evidence,
         ) = context, comparisons, online_evidence, offline_evidence, served_evidence
-        self._explained = context.cached(256, self._explain)
+        self._explained = context.cached(self._explain, most=256)
 
     def explain(self, test_id: str, variant: str, metric: str, k: int, online_metric: str) -> Explanation:
         """The twelve checks for a variant: its run against that of the control (else the baseline).

@@ -76,10 +76,10 @@ class Comparisons:
     ) -> None:
         self._context, self._data, self._values, self._run_curves = context, data, values, run_curves
         self._scores, self._replicates = scores, replicates
-        self._cut_users = context.cached(8, self._read_user_slices)
-        self._value_at = context.cached(4096, self._read_value)
-        self._verdicts = context.cached(256, self._decide)
-        self._changes = context.cached(256, self._ask_otherwise)
+        self._cut_users = context.cached(self._read_user_slices, most=8)
+        self._value_at = context.cached(self._read_value, most=4096)
+        self._verdicts = context.cached(self._decide, most=256)
+        self._changes = context.cached(self._ask_otherwise, most=256)
 
     def source(self, experiment_id: str, scope: Scope = WHOLE) -> Source:
         """The runs of an experiment, or of a part of it, as what ``recdash.comparison`` asks."""

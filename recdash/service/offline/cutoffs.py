@@ -33,7 +33,7 @@ class CutoffComparisons:
 
     def __init__(self, context: ServiceContext, values: MetricValues) -> None:
         self._context, self._values = context, values
-        self._across = context.cached(256, self._compare_across)
+        self._across = context.cached(self._compare_across, most=256)
 
     def delta_curves(
         self, run_ids: Sequence[str], baseline_id: str, metric: str, scope: Scope = WHOLE

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from recdash.definitions import conventions
 from recdash.definitions import worked_example as worked
 from recdash.definitions.conventions import Convention, MetricValue
+from recdash.definitions.guide import MetricGuide, PresetGuide, metric_guides, preset_guides
 from recdash.domain.hits import Hits
 from recdash.domain.results import Curve, Unavailable
 from recdash.engines import Reference, list_metrics
@@ -33,8 +34,16 @@ class PresetResults:
 
     def __init__(self, context: ServiceContext, data: RunData, run_curves: RunCurves) -> None:
         self._context, self._data, self._run_curves = context, data, run_curves
-        self._counted = context.cached(1024, self._count)
-        self._hits_again = context.cached(8, self._read_hits_again)
+        self._counted = context.cached(self._count, most=1024)
+        self._hits_again = context.cached(self._read_hits_again, most=8)
+
+    def guide(self) -> list[MetricGuide]:
+        """What each metric means, in the order of the guide."""
+        return metric_guides()
+
+    def presets(self) -> list[PresetGuide]:
+        """What each preset counts by."""
+        return preset_guides()
 
     def under_presets(self, run_id: str, metric: str, k: int) -> pd.DataFrame:
         """The run as every preset would count it; columns as in ``conventions.preset_frame``.

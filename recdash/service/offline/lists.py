@@ -26,12 +26,12 @@ class StoredLists:
 
     def __init__(self, context: ServiceContext, data: RunData) -> None:
         self._context, self._data = context, data
-        self._row_groups = context.cached(64, self._open_row_groups)
-        self.small_lists = context.cached(64, self._read_all_lists)
-        self._large_lists = context.cached(10, self._read_all_lists)
-        self.sampled_lists = context.cached(64, self._read_sample)
-        self.one_list = context.cached(4096, self._find_list)
-        self.facts = context.cached(4, self._read_facts)
+        self._row_groups = context.cached(self._open_row_groups, most=64)
+        self.small_lists = context.cached(self._read_all_lists, most=64)
+        self._large_lists = context.cached(self._read_all_lists, most=10)
+        self.sampled_lists = context.cached(self._read_sample, most=64)
+        self.one_list = context.cached(self._find_list, most=4096)
+        self.facts = context.cached(self._read_facts, most=4)
 
     def _find_list(self, run_id: str, user: int) -> UserLists:
         """Lists of a run, that of one truth user among them where there is one.

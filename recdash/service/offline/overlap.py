@@ -32,9 +32,9 @@ class Overlap:
 
     def __init__(self, context: ServiceContext, data: RunData, lists: StoredLists) -> None:
         self._context, self._data, self._lists = context, data, lists
-        self.found = context.cached(256, self._find)
-        self._relevant = context.cached(32, self._look_for_relevant)
-        self._alike = context.cached(1024, self._compare_lists)
+        self.found = context.cached(self._find, most=256)
+        self._relevant = context.cached(self._look_for_relevant, most=32)
+        self._alike = context.cached(self._compare_lists, most=1024)
 
     def list_overlap(
         self, run_ids: Sequence[str], baseline_id: str, k: int, scope: Scope = WHOLE

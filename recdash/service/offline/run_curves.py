@@ -22,7 +22,7 @@ class RunCurves:
 
     def __init__(self, context: ServiceContext, data: RunData, values: MetricValues, slices: Slices) -> None:
         self._context, self._data, self._values, self._slices = context, data, values, slices
-        self.curve = context.cached(1024, self._compute_curve)
+        self.curve = context.cached(self._compute_curve, most=1024)
 
     def of(
         self, run_ids: Sequence[str], metrics: Sequence[str], scope: Scope = WHOLE

@@ -19,8 +19,8 @@ class Scopes:
 
     def __init__(self, context: ServiceContext, data: RunData) -> None:
         self._data = data
-        self._named_slices = context.cached(16, self._name_slices)
-        self._grades = context.cached(16, self._read_grades)
+        self._named_slices = context.cached(self._name_slices, most=16)
+        self._grades = context.cached(self._read_grades, most=16)
 
     def of(self, experiment_id: str, threshold: float | None = None) -> Mapping[str, str]:
         """``by=value`` → title of every slice in which somebody counts."""

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recdash.comparison import population
-from recdash.definitions.guide import MetricGuide, PresetGuide, metric_guides, preset_guides
 from recdash.domain.hits import Hits, IdOverlap, TiedHits
 from recdash.domain.kinds import Users
 from recdash.domain.records import Run
@@ -39,11 +38,11 @@ class Scores:
         self, context: ServiceContext, data: RunData, values: MetricValues, run_curves: RunCurves
     ) -> None:
         self._context, self._data, self._values, self._run_curves = context, data, values, run_curves
-        self._means = context.cached(4096, self._compute_mean)
-        self._tie_bands = context.cached(1024, self._compute_tie_band)
-        self._ties_again = context.cached(32, self._find_ties)
-        self._stored_overlap = context.cached(1024, self._count_known)
-        self._stored_caveats = context.cached(1024, self._look_at_ids)
+        self._means = context.cached(self._compute_mean, most=4096)
+        self._tie_bands = context.cached(self._compute_tie_band, most=1024)
+        self._ties_again = context.cached(self._find_ties, most=32)
+        self._stored_overlap = context.cached(self._count_known, most=1024)
+        self._stored_caveats = context.cached(self._look_at_ids, most=1024)
 
     def metrics_of(self, run_ids: Sequence[str]) -> list[str]:
         """Canonical specs that at least one of the runs has or, of the usual ones, can have; these first, in
@@ -249,9 +248,3 @@ class Scores:
             )
         reference = self._data.reference(run.experiment)
         return stored_problems(name, self._data.hits(run_id), reference) if run.has_lists else ()
-
-    def guide(self) -> list[MetricGuide]:
-        return metric_guides()
-
-    def presets(self) -> list[PresetGuide]:
-        return preset_guides()

@@ -42,9 +42,9 @@ class Segments:
             scores,
             slices,
         )
-        self._inside = context.cached(256, self._values_inside)
-        self._segmented = context.cached(256, self._cut_and_judge)
-        self._slice_samples = context.cached(10, self._sample_slices)  # 45 MB each with 162k users
+        self._inside = context.cached(self._values_inside, most=256)
+        self._segmented = context.cached(self._cut_and_judge, most=256)
+        self._slice_samples = context.cached(self._sample_slices, most=10)  # 45 MB each with 162k users
 
     def of(
         self, run_ids: Sequence[str], baseline_id: str, metric: str, k: int, by: str,

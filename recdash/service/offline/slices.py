@@ -29,14 +29,18 @@ class Slices:
 
     def __init__(self, context: ServiceContext, data: RunData, values: MetricValues) -> None:
         self._context, self._data, self._values = context, data, values
-        self._shown = context.cached(4, self._look_at_slices)
-        self.slice_scores = context.cached(1024, self._score_slices)
-        self._attributes = context.cached(64, self._read_attributes)
-        self._shown_rows = context.cached(1024, self._count_shown)
+        self._shown = context.cached(self._look_at_slices, most=4)
+        self.slice_scores = context.cached(self._score_slices, most=1024)
+        self._attributes = context.cached(self._read_attributes, most=64)
+        self._shown_rows = context.cached(self._count_shown, most=1024)
 
     def of(self, experiment_id: str) -> list[str]:
         """What ``sliced`` can tell apart here, such as ``user_warmth`` or ``item:genre``."""
         return known_slices(self._data.reference(experiment_id))
+
+    def check(self, experiment_id: str, by: str) -> None:
+        """Raises UnknownName for a ``by`` that ``of`` lacks, InputError for one whose table is missing."""
+        self._data.slices_by(experiment_id, by)
 
     def sliced(self, run_ids: Sequence[str], by: str, metrics: Sequence[str], k: int) -> pd.DataFrame:
         """One row per run, slice and metric; columns as in ``recdash.service.frames.slice_rows``.

@@ -42,8 +42,8 @@ class UserResults:
         self, context: ServiceContext, data: RunData, values: MetricValues, lists: StoredLists
     ) -> None:
         self._context, self._data, self._values, self._lists = context, data, values, lists
-        self._histories = context.cached(2, self._read_histories)
-        self._gaps = context.cached(64, self._compare_users)
+        self._histories = context.cached(self._read_histories, most=2)
+        self._gaps = context.cached(self._compare_users, most=64)
 
     # ── who gains, who loses ─────────────────────────────────────────────────────────────────
 

@@ -24,6 +24,7 @@ from recdash.service.context import ServiceContext
 from recdash.service.offline.comparisons import Comparisons
 from recdash.service.offline.scores import Scores
 from recdash.service.validation import check_typed, clean_name
+from recdash.store import new_id
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,7 +48,7 @@ class OnlineTests:
     def __init__(self, context: ServiceContext, scores: Scores, comparisons: Comparisons) -> None:
         self._context, self._scores, self._comparisons = context, scores, comparisons
         self._users = context.sized_cache(self._read_users, least=2)
-        self._joined = context.cached(256, self._join)
+        self._joined = context.cached(self._join, most=256)
 
     def all(self, experiment_id: str, archived: bool = False) -> list[OnlineTest]:
         return self._context.store.online_tests(experiment_id, archived)
@@ -87,7 +88,7 @@ class OnlineTests:
         found = results_of(logs, control, rules, metrics, users=users)
         self._check_links(experiment_id, links or {}, found.variants)
         test = OnlineTest(
-            id=self._context.new_id(),
+            id=new_id(),
             experiment=experiment_id,
             name=clean_name(name),
             created=self._context.now(),

@@ -209,7 +209,7 @@ def _readable(
     while runs:
         baseline, _ = _baseline(experiment, runs)
         shown = [run.id for run in (baseline, *_candidates(runs, baseline)[0]) if run is not None]
-        why = workspace().data.unreadable(shown, with_lists=with_lists)
+        why = workspace().runs.unreadable(shown, with_lists=with_lists)
         said += [_left_out(run, why[run.id]) for run in runs if run.id in why]
         if not why:
             break

@@ -35,8 +35,8 @@ class Chapter:
 
 def chapters(workspace: Workspace) -> dict[str, Chapter]:
     """All chapters by slug, in reading order."""
-    metrics = tuple(map(metric_article, workspace.scores.guide()))
-    presets = (DISAGREE, *map(preset_article, workspace.scores.presets()))
+    metrics = tuple(map(metric_article, workspace.definitions.guide()))
+    presets = (DISAGREE, *map(preset_article, workspace.definitions.presets()))
     return {
         "metrics": Chapter("Metrics", SYMBOLS, metrics),
         "presets": Chapter("Presets", "One word sets every parameter, the ties and who is counted.", presets),

@@ -138,7 +138,7 @@ def _estimated(
 ) -> OffPolicy:
     for file in filter(None, (_asked.log, _asked.target)):
         file.seek(0)
-    limits = state.workspace().context.limits
+    limits = state.workspace().limits
     return ope(
         _asked.log,
         _asked.target or UNIFORM,

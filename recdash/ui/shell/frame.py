@@ -25,7 +25,7 @@ def show(*, scoped: bool = False, without_runs: bool = False, with_lists: bool =
     whose upload is lost or damaged are left out and named.
     """
     experiment, view = _draw_frame(scoped=scoped, with_lists=with_lists)
-    widgets.damaged(state.workspace().context.damaged(experiment.id))
+    widgets.damaged(state.workspace().damaged(experiment.id))
     if view is None and without_runs:
         state.choose(e=experiment.id)
         return state.view_without_runs(experiment)
@@ -40,7 +40,7 @@ def _draw_frame(*, scoped: bool, with_lists: bool) -> tuple[Experiment, View | N
     """Stops where there is no experiment, or not the one of the link."""
     experiments = state.workspace().experiments.all()
     if not experiments:
-        widgets.damaged(state.workspace().context.damaged())
+        widgets.damaged(state.workspace().damaged())
         first_run.show()
         state.stop()
     experiment = _experiment(experiments)
@@ -56,7 +56,7 @@ def _draw_frame(*, scoped: bool, with_lists: bool) -> tuple[Experiment, View | N
                 first_run.show_strip(view)
         st.html('<hr class="rd-rule">')
     if experiment is None:
-        widgets.damaged(state.workspace().context.damaged())
+        widgets.damaged(state.workspace().damaged())
         wanted = markdown(state.params().get("e", ""))
         st.warning(f"The link's experiment, {wanted}, is not here: deleted, archived, or kept elsewhere. "
                    "Choose another above.")  # fmt: skip

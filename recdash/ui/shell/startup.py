@@ -41,7 +41,7 @@ def _door(rules: Settings) -> AuthConfig:
         oidc.refuse_unready()
     key = ""
     if rules.auth == "key":
-        key = key_of(current_user.whole().context.secret())
+        key = key_of(current_user.whole().secret())
         click.echo(greeting(address, config.get_option("server.port"), key))
     return AuthConfig(
         rules,
