@@ -15,19 +15,19 @@ from recdash.charts.layout import (
     LINE,
     RIBBON_ALPHA,
     SMALL_MARKER,
-    assembled,
     axis,
+    figure,
     marker,
-    panel_title,
+    panel_number,
     rgba,
     span,
-    tick_labels,
+    value_axis,
 )
 from recdash.charts.marks import Mark, Marks, Palette
+from recdash.charts.traces import Trace, area, dots, line, panel_title, zero_line
 from recdash.formatting import numbers
 from recdash.formatting.numbers import is_number
 
-Trace = dict[str, Any]
 Drawn = Literal["line", "points"]
 HEIGHT, MARGIN, GAP = 300, (54, 12, 34, 34), 0.035
 FAR = 3
@@ -53,112 +53,77 @@ class LiftPoint:
 
 def ends_of(series: Mapping[str, Sequence[LiftPoint]]) -> tuple[float, float]:
     """One axis for all panels: zero, and all intervals but the far wider ones of days with few users."""
-    known = [one for one in chain.from_iterable(series.values()) if is_number(one.width)]
-    usual = median(one.width for one in known) if known else nan
-    held = [one for one in known if one.width <= FAR * usual]
-    return span([end for one in held for end in (one.low, one.lift, one.high)], zero=True)
+    known = [point for point in chain.from_iterable(series.values()) if is_number(point.width)]
+    typical = median(point.width for point in known) if known else nan
+    inside = [point for point in known if point.width <= FAR * typical]
+    return span([end for point in inside for end in (point.low, point.lift, point.high)], zero=True)
 
 
 def over_time(
-    series: Mapping[str, Sequence[LiftPoint]], marks: Marks, palette: Palette, *, ends: tuple[float, float],
-    beside: int, days: Mapping[int, str], drawn: Drawn,
-) -> go.Figure:  # fmt: skip
+    series: Mapping[str, Sequence[LiftPoint]],
+    marks: Marks,
+    palette: Palette,
+    *,
+    ends: tuple[float, float],
+    beside: int,
+    days: Mapping[int, str],
+    drawn: Drawn,
+) -> go.Figure:
     """Figure of ``series`` (variant → its days), as wide as ``beside`` panels need.
 
     ``days``: names of the days that the axis writes. *line* with a band, for a lift that grows up to each
     day; *points* for days of their own.
     """
-    first, last = _days_of(series)
-    layout: dict[str, Any] = {
-        "yaxis": axis(palette, *ends, **tick_labels(numbers.ticks(*ends, 4), sign=True), ticklabelstandoff=6),
-        "annotations": [],
-    }
-    data: list[Trace] = []
-    for place, (variant, moments) in enumerate(series.items()):
-        left = place / beside
-        domain = [left, left + 1 / beside - (GAP if beside > 1 else 0)]
-        ticks = {"tickvals": list(days), "ticktext": list(days.values())}
-        side = axis(palette, first, last, showgrid=False, anchor="y", domain=domain, **ticks)
-        layout[f"xaxis{place + 1}"] = side
-        look, where = marks[variant], {"xaxis": f"x{place + 1}", "yaxis": "y"}
-        traces = _line(moments, look, palette) if drawn == "line" else _points(moments, look, palette)
-        data += [{**trace, **where} for trace in (_heavy_zero(palette, first, last), *traces)]
-        layout["annotations"].append(panel_title(look.name, left, beside))
-    return assembled(palette, HEIGHT, MARGIN, data, layout)
-
-
-def _days_of(series: Mapping[str, Sequence[LiftPoint]]) -> tuple[float, float]:
-    known = [one.day for one in chain.from_iterable(series.values())] or [0]
+    known = [point.day for point in chain.from_iterable(series.values())] or [0]
     room = 0.04 * (max(known) - min(known)) or 0.5
-    return min(known) - room, max(known) + room
+    first, last = min(known) - room, max(known) + room
+    ticks: Trace = {"tickvals": list(days), "ticktext": list(days.values())}
+    layout: dict[str, Any] = {"yaxis": value_axis(palette, ends, 4, sign=True, ticklabelstandoff=6)}
+    traces: list[Trace] = []
+    for index, (variant, points) in enumerate(series.items()):
+        mark, panel, left = marks[variant], panel_number(index), index / beside
+        domain = [left, left + 1 / beside - (GAP if beside > 1 else 0)]
+        layout[f"xaxis{panel}"] = axis(
+            palette, first, last, showgrid=False, anchor="y", domain=domain, **ticks
+        )
+        lifts = _line(points, mark, palette) if drawn == "line" else _points(points, mark, palette)
+        zero = zero_line(palette, [first, last], [0, 0])
+        traces += [trace | {"xaxis": f"x{panel}", "yaxis": "y"} for trace in (zero, *lifts)]
+    layout["annotations"] = [
+        panel_title(marks[variant].name, index / beside, beside) for index, variant in enumerate(series)
+    ]
+    return figure(palette, HEIGHT, MARGIN, traces, layout)
 
 
-def _heavy_zero(palette: Palette, first: float, last: float) -> Trace:
-    return {
-        "type": "scatter", "x": [first, last], "y": [0, 0], "mode": "lines", "hoverinfo": "skip",
-        "name": "zero", "line": {"color": palette.ink, "width": 2.5},
-    }  # fmt: skip
+def _line(points: Sequence[LiftPoint], mark: Mark, palette: Palette) -> Iterator[Trace]:
+    """A lift that grows up to each day: a band for one look, dotted lines for every look."""
+    known = [point for point in points if is_number(point.lift)]
+    sure = [point for point in known if is_number(point.width)]
+    low, high = [point.low for point in sure], [point.high for point in sure]
+    yield area([point.day for point in sure], low, high, "95 % interval", rgba(mark.colour, RIBBON_ALPHA))
+    peeked = [point for point in known if is_number(point.peek_low)]
+    days = [point.day for point in peeked]
+    for ends in ([point.peek_low for point in peeked], [point.peek_high for point in peeked]):
+        yield line(days, ends, "every day", mark.colour, 1.4, dash="dot")
+    look = {
+        "line": {"color": mark.colour, "width": LINE * mark.heft, "dash": mark.dash},
+        "marker": marker(mark, palette, size=SMALL_MARKER - 2),
+    }
+    yield _lifts(known, mark, mode="lines+markers", **look)
 
 
-# ── a lift that grows up to each day ─────────────────────────────────────────────────────────
-
-
-def _line(moments: Sequence[LiftPoint], look: Mark, palette: Palette) -> Iterator[Trace]:
-    known = [one for one in moments if is_number(one.lift)]
-    sure = [one for one in known if is_number(one.width)]
-    yield _band(sure, look)
-    peeked = [one for one in known if is_number(one.peek_low)]
-    for end in ("peek_low", "peek_high"):
-        yield _edge(peeked, end, look)
-    yield {
-        "type": "scatter", "x": [one.day for one in known], "y": [one.lift for one in known],
-        "mode": "lines+markers", "hoverinfo": "text", "hovertext": [one.hover for one in known],
-        "name": look.run_id, "line": {"color": look.colour, "width": LINE * look.heft, "dash": look.dash},
-        "marker": marker(look, palette, size=SMALL_MARKER - 2),
-    }  # fmt: skip
-
-
-def _band(moments: Sequence[LiftPoint], look: Mark) -> Trace:
-    days = [one.day for one in moments]
-    return {
-        "type": "scatter", "x": [*days, *reversed(days)], "mode": "lines", "fill": "toself",
-        "y": [*(one.high for one in moments), *(one.low for one in reversed(moments))],
-        "fillcolor": rgba(look.colour, RIBBON_ALPHA), "line": {"width": 0}, "hoverinfo": "skip",
-        "name": "95 % interval",
-    }  # fmt: skip
-
-
-def _edge(moments: Sequence[LiftPoint], end: str, look: Mark) -> Trace:
-    return {
-        "type": "scatter", "x": [one.day for one in moments], "y": [getattr(one, end) for one in moments],
-        "mode": "lines", "hoverinfo": "skip", "name": "every day",
-        "line": {"color": look.colour, "width": 1.4, "dash": "dot"},
-    }  # fmt: skip
-
-
-# ── days of their own ────────────────────────────────────────────────────────────────────────
-
-
-def _points(moments: Sequence[LiftPoint], look: Mark, palette: Palette) -> Iterator[Trace]:
-    known = [one for one in moments if is_number(one.lift)]
-    yield _whiskers([one for one in known if is_number(one.width)], look)
+def _points(points: Sequence[LiftPoint], mark: Mark, palette: Palette) -> Iterator[Trace]:
+    """Days of their own: a whisker and a mark for each, hollow where the interval holds zero."""
+    known = [point for point in points if is_number(point.lift)]
+    sure = [point for point in known if is_number(point.width)]
+    x = [day for point in sure for day in (point.day, point.day, None)]
+    y = [end for point in sure for end in (point.low, point.high, None)]
+    yield line(x, y, "95 % interval", mark.colour, 2.2)
     for hollow in (True, False):
-        some = [one for one in known if (numbers.glyph(one.low, one.high) == "=") == hollow]
-        yield {
-            "type": "scatter", "x": [one.day for one in some], "y": [one.lift for one in some],
-            "mode": "markers", "hoverinfo": "text", "hovertext": [one.hover for one in some],
-            "name": look.run_id, "marker": marker(look, palette, size=SMALL_MARKER + 1, hollow=hollow),
-        }  # fmt: skip
+        some = [point for point in known if (numbers.glyph(point.low, point.high) == "=") == hollow]
+        yield _lifts(some, mark, marker=marker(mark, palette, size=SMALL_MARKER + 1, hollow=hollow))
 
 
-def _whiskers(moments: Sequence[LiftPoint], look: Mark) -> Trace:
-    """All intervals of a panel as one trace; None lifts the pen."""
-    x: list[float | None] = []
-    y: list[float | None] = []
-    for one in moments:
-        x += [one.day, one.day, None]
-        y += [one.low, one.high, None]
-    return {
-        "type": "scatter", "x": x, "y": y, "mode": "lines", "hoverinfo": "skip", "name": "95 % interval",
-        "line": {"color": look.colour, "width": 2.2},
-    }  # fmt: skip
+def _lifts(points: Sequence[LiftPoint], mark: Mark, **options: Any) -> Trace:
+    x, y = [point.day for point in points], [point.lift for point in points]
+    return dots(x, y, mark.run_id, hover=[point.hover for point in points], **options)

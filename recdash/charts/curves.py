@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import plotly.graph_objects as go
 
 from recdash.charts.layout import (
-    CLEAR,
     LABEL_PITCH,
     LINE,
     RIBBON_ALPHA,
     SMALL_MARKER,
-    assembled,
+    DrawnArea,
     axis,
-    end_label,
     escape,
+    figure,
     marker,
     muted,
     rgba,
@@ -25,8 +23,10 @@ from recdash.charts.layout import (
     span,
     spread,
     tick_labels,
+    value_axis,
 )
 from recdash.charts.marks import Mark, Marks, Palette
+from recdash.charts.traces import CLEAR, Trace, area, dots, end_label, line, note, straight, zero_line
 from recdash.formatting import numbers
 from recdash.formatting.records import Row, by_run, last_of_run
 from recdash.stats import NORMAL_95
@@ -34,25 +34,7 @@ from recdash.stats import NORMAL_95
 if TYPE_CHECKING:
     import pandas as pd
 
-Trace = dict[str, Any]
 HEIGHT, MARGIN = 300, (46, 176, 12, 34)
-
-
-@dataclass(frozen=True)
-class DrawnArea:
-    """The drawn area in data units; ``pixels`` high."""
-
-    x: tuple[float, float]
-    y: tuple[float, float]
-    pixels: int
-
-    def across(self, x: float, width: int) -> float:
-        """Distance of ``x`` from the left edge in px, of a drawn area about ``width`` px wide."""
-        return (x - self.x[0]) / (self.x[1] - self.x[0]) * width
-
-    def pixel(self, y: float) -> float:
-        """Distance of ``y`` from the top edge in px."""
-        return (self.y[1] - y) / (self.y[1] - self.y[0]) * self.pixels
 
 
 def until_lists_end(curves: pd.DataFrame, ends: Mapping[str, int | None]) -> pd.DataFrame:
@@ -68,9 +50,16 @@ def with_interval(curves: pd.DataFrame) -> pd.DataFrame:
 
 
 def metric_curve(
-    curves: pd.DataFrame, marks: Marks, palette: Palette, k: int, ends: Mapping[str, int | None],
-    *, ribbon: bool = True, percent: bool = False, delta: bool = False,
-) -> go.Figure:  # fmt: skip
+    curves: pd.DataFrame,
+    marks: Marks,
+    palette: Palette,
+    k: int,
+    ends: Mapping[str, int | None],
+    *,
+    ribbon: bool = True,
+    percent: bool = False,
+    delta: bool = False,
+) -> go.Figure:
     """Figure of one metric's ``curves`` (run_id, k, value, low, high); ``k`` is marked.
 
     ``ends`` maps a run to the last k it is drawn at (None: to the end). ``delta``: values are differences to
@@ -80,29 +69,32 @@ def metric_curve(
     scaled = curves.assign(**{name: curves[name] * scale for name in ("value", "low", "high")})
     drawn = until_lists_end(scaled.sort_values("k"), ends)
     depth = int(curves["k"].max())
-    low, high = _y_range(drawn, ribbon=ribbon, delta=delta)
-    area = DrawnArea((1 - depth * 0.01, depth), (low, high), HEIGHT - MARGIN[2] - MARGIN[3])
-    ordered = sorted(by_run(drawn), key=lambda pair: marks[pair[0]].role == "candidate")
-    write = _writer(numbers.places(drawn["value"]), delta=delta)
-    last = [row | {"end": ends.get(row["run_id"]), "text": write(row["value"])} for row in last_of_run(drawn)]
+    y_ends = _y_range(drawn, ribbon=ribbon, delta=delta)
+    drawn_area = DrawnArea((1 - depth * 0.01, depth), y_ends, HEIGHT - MARGIN[2] - MARGIN[3])
+    decimals = numbers.places(drawn["value"])
+
+    def write(value: float) -> str:
+        return numbers.signed(value, decimals) if delta else numbers.fixed(value, decimals)
+
     traces: list[Trace] = []
-    for run_id, rows in ordered:
+    for run_id, rows in sorted(by_run(drawn), key=lambda pair: marks[pair[0]].role == "candidate"):
         if delta and marks[run_id].role == "baseline":
-            traces.append(_heavy_zero(palette, depth))
+            traces.append(zero_line(palette, [1, depth], [0, 0]))
         else:
-            traces += _of_run(rows, marks[run_id], palette, write, ribbon=ribbon, every=delta)
-    y_ticks = tick_labels(numbers.ticks(low, high, 4), sign=delta)
+            traces += _of_run(rows, marks[run_id], palette, write, ribbon=ribbon, mark_all=delta)
+    last = [row | {"end": ends.get(row["run_id"]), "text": write(row["value"])} for row in last_of_run(drawn)]
+    k_ticks = tick_labels([1.0, *(tick for tick in numbers.ticks(1, depth, 5) if tick > 1 + depth * 0.04)])
+    font = {"size": 12, "color": palette.muted}
+    k_label = note(k, 1, f"k = {k}", yref="paper", xanchor="left", yanchor="top", xshift=4, font=font)
+    dotted = {"color": palette.faint, "width": 1, "dash": "dot"}
+    k_line = straight((k, k), (0, 1), palette.faint, 1, yref="paper", layer="below") | {"line": dotted}
     layout = {
-        "xaxis": axis(palette, *area.x, showgrid=False, **_k_ticks(depth)),
-        "yaxis": axis(palette, low, high, **y_ticks, ticklabelstandoff=6),
-        "shapes": [_line_at(palette, k)],
-        "annotations": [_label_of(palette, k), *_end_labels(last, marks, palette, area)],
+        "xaxis": axis(palette, *drawn_area.x, showgrid=False, **k_ticks),
+        "yaxis": value_axis(palette, y_ends, 4, sign=delta, ticklabelstandoff=6),
+        "shapes": [k_line],
+        "annotations": [k_label, *_end_labels(last, marks, palette, drawn_area)],
     }
-    return assembled(palette, HEIGHT, MARGIN, traces, layout)
-
-
-def _writer(decimals: int, *, delta: bool) -> Callable[[float], str]:
-    return lambda value: numbers.signed(value, decimals) if delta else numbers.fixed(value, decimals)
+    return figure(palette, HEIGHT, MARGIN, traces, layout)
 
 
 def _y_range(drawn: pd.DataFrame, *, ribbon: bool, delta: bool) -> tuple[float, float]:
@@ -111,105 +103,48 @@ def _y_range(drawn: pd.DataFrame, *, ribbon: bool, delta: bool) -> tuple[float, 
     return (max(low, 0.0) if not delta and drawn["value"].min() >= 0 else low), high
 
 
-def _heavy_zero(palette: Palette, depth: int) -> Trace:
-    return {
-        "type": "scatter", "x": [1, depth], "y": [0, 0], "mode": "lines", "hoverinfo": "skip", "name": "zero",
-        "line": {"color": palette.ink, "width": 2.5},
-    }  # fmt: skip
-
-
-def _k_ticks(depth: int) -> dict[str, Any]:
-    values = [1.0, *(tick for tick in numbers.ticks(1, depth, 5) if tick > 1 + depth * 0.04)]
-    return tick_labels(values)
-
-
-def _line_at(palette: Palette, k: int) -> dict[str, Any]:
-    line = {"color": palette.faint, "width": 1, "dash": "dot"}
-    return {
-        "type": "line",
-        "x0": k,
-        "x1": k,
-        "yref": "paper",
-        "y0": 0,
-        "y1": 1,
-        "layer": "below",
-        "line": line,
-    }
-
-
-def _label_of(palette: Palette, k: int) -> dict[str, Any]:
-    return {
-        "x": k, "y": 1, "yref": "paper", "xanchor": "left", "yanchor": "top", "xshift": 4, "showarrow": False,
-        "text": f"k = {k}", "font": {"size": 12, "color": palette.muted},
-    }  # fmt: skip
-
-
 def _of_run(
-    rows: pd.DataFrame, look: Mark, palette: Palette, write: Callable[[float], str], *, ribbon: bool,
-    every: bool,
-) -> list[Trace]:  # fmt: skip
-    """Ribbon, line and marks; ``every``: a mark at each cutoff, where these are few."""
-    shared: Trace = {"type": "scatter", "name": escape(look.name)}
-    hover = [
-        f"{escape(look.name)}<br>k = {k:.0f}: {write(value)}"
-        for k, value in zip(rows["k"], rows["value"], strict=True)
-    ]
-    line: Trace = {
-        "x": list(rows["k"]), "y": list(rows["value"]), "mode": "lines", "hoverinfo": "text",
-        "hovertext": hover, "line": {"color": look.colour, "width": LINE * look.heft, "dash": look.dash},
-    }  # fmt: skip
-    if look.role != "candidate":
-        return [shared | line]
-    few = rows if every else rows[(rows["k"] == 1) | (rows["k"] % _marker_step(rows) == 0)]
-    dots: Trace = {
-        "x": list(few["k"]), "y": list(few["value"]), "mode": "markers", "hoverinfo": "skip",
-        "marker": marker(look, palette, size=SMALL_MARKER), "cliponaxis": False,
-    }  # fmt: skip
-    ribbons = _ribbon(rows, look) if ribbon else []
-    return [shared | one for one in (*ribbons, line, dots)]
-
-
-def _marker_step(rows: pd.DataFrame) -> int:
-    return max(1, round(float(rows["k"].max()) / 50)) * 10
-
-
-def _ribbon(rows: pd.DataFrame, look: Mark) -> list[Trace]:
+    rows: pd.DataFrame,
+    mark: Mark,
+    palette: Palette,
+    write: Callable[[float], str],
+    *,
+    ribbon: bool,
+    mark_all: bool,
+) -> Iterator[Trace]:
+    """Ribbon, line and marks; ``mark_all``: a mark at each cutoff, where these are few."""
+    name = escape(mark.name)
     known = rows.dropna(subset=["low", "high"])
-    if known.empty:
-        return []
-    outline = {
-        "x": [*known["k"], *known["k"][::-1]], "y": [*known["high"], *known["low"][::-1]], "fill": "toself",
-        "mode": "lines", "fillcolor": rgba(look.colour, RIBBON_ALPHA), "line": {"width": 0},
-        "hoverinfo": "skip",
-    }  # fmt: skip
-    return [outline]
+    if mark.role == "candidate" and ribbon and not known.empty:
+        low, high = list(known["low"]), list(known["high"])
+        yield area(list(known["k"]), low, high, name, rgba(mark.colour, RIBBON_ALPHA))
+    x, y = list(rows["k"]), list(rows["value"])
+    hover = [f"{name}<br>k = {k:.0f}: {write(value)}" for k, value in zip(x, y, strict=True)]
+    yield line(x, y, name, mark.colour, LINE * mark.heft, dash=mark.dash, hover=hover)
+    if mark.role == "candidate":
+        step = max(1, round(max(x) / 50)) * 10
+        few = rows if mark_all else rows[(rows["k"] == 1) | (rows["k"] % step == 0)]
+        look = marker(mark, palette, size=SMALL_MARKER)
+        yield dots(list(few["k"]), list(few["value"]), name, look, cliponaxis=False)
 
 
 def _end_labels(
-    last: Sequence[Row], marks: Marks, palette: Palette, area: DrawnArea
-) -> Iterator[dict[str, Any]]:  # fmt: skip
+    last: Sequence[Row], marks: Marks, palette: Palette, drawn_area: DrawnArea
+) -> Iterator[Trace]:
     """Names in the right margin, pushed apart; lists that end early are labelled at their end.
 
     ``last``: each run's last row, with its value as ``text`` and the ``end`` of its lists.
     """
-    wanted = [area.pixel(row["value"]) for row in last]
-    placed = spread(wanted, LABEL_PITCH, 6, area.pixels + 10)
-    width = area.x[1] - area.x[0]
-    for row, here, there in zip(last, wanted, placed, strict=True):
-        look, end = marks[row["run_id"]], row["end"]
-        text = f"{short(look.name, 20)}  {muted(palette, row['text'])}"
-        if end is not None:
-            text += muted(palette, f" at {end}")
-        gap = (area.x[1] - row["k"]) / width
-        yield _margin_label(palette, text, row, there - here, look, gap)
-
-
-def _margin_label(
-    palette: Palette, text: str, row: Row, shift: float, look: Mark, gap: float
-) -> dict[str, Any]:
-    """The label of a line that reaches the margin, or of one whose lists end ``gap`` before it."""
-    if gap <= 0.02:
-        return end_label(palette, text, (row["k"], row["value"]), (22, shift), look.colour)
-    ending = muted(palette, f"lists end at {row['end'] or row['k']:.0f}")
-    early = f"{short(look.name, 20)}:<br>{ending}"
-    return end_label(palette, early, (row["k"], row["value"]), (14, 34), look.colour) | {"bgcolor": CLEAR}
+    wanted = [drawn_area.down(row["value"]) for row in last]
+    placed = spread(wanted, LABEL_PITCH, 6, drawn_area.height + 10)
+    first_k, last_k = drawn_area.x
+    for row, wanted_y, y in zip(last, wanted, placed, strict=True):
+        mark, end, point = marks[row["run_id"]], row["end"], (row["k"], row["value"])
+        name = short(mark.name, 20)
+        if last_k - row["k"] <= 0.02 * (last_k - first_k):
+            text = f"{name}  {muted(palette, row['text'])}"
+            text += muted(palette, f" at {end}") if end is not None else ""
+            yield end_label(palette, text, point, (22, y - wanted_y), mark.colour)
+        else:
+            text = f"{name}:<br>" + muted(palette, f"lists end at {end or row['k']:.0f}")
+            yield end_label(palette, text, point, (14, 34), mark.colour, bgcolor=CLEAR)

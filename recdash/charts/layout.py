@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import plotly.graph_objects as go
@@ -10,18 +11,15 @@ import plotly.graph_objects as go
 from recdash.charts.marks import Mark, Palette
 from recdash.formatting import numbers
 from recdash.formatting.sanitize import on_a_line
-from recdash.formatting.wording import cut, cut_inside
+from recdash.formatting.wording import cut
 
 FONT = '"Source Sans", "Source Sans Pro", sans-serif'
 LINE, INTERVAL, MARKER, SMALL_MARKER, RIBBON_ALPHA = 2.2, 3, 13, 7, 0.16
 LABEL_PITCH = 19
 LABEL_SHIFTS = (0, -19, 19, -38, 38, -57, 57, -76, 76)
 LONGEST_LABEL = 26
-LONGEST_TITLES, LONGEST_TITLE = {1: 80, 2: 36}, 22
-"""Characters above one panel, above each of two, and above each of more, in the narrowest window."""
 CONFIG = {"displayModeBar": False, "staticPlot": False, "scrollZoom": False, "doubleClick": False}
 
-CLEAR = "rgba(0,0,0,0)"
 Box = tuple[float, float, float, float]
 
 
@@ -40,63 +38,56 @@ def short(text: str, longest: int = LONGEST_LABEL) -> str:
     return escape(cut(text, longest))
 
 
-def panel_title(name: str, left: float, beside: int) -> dict[str, Any]:
-    """Annotation above a panel that starts at ``left`` (0..1): as much of a name as its width holds."""
-    longest = LONGEST_TITLES.get(beside, LONGEST_TITLE)
-    return {
-        "x": left, "xref": "paper", "xanchor": "left", "y": 1, "yref": "paper", "yanchor": "bottom",
-        "yshift": 8, "showarrow": False, "text": f"<b>{escape(cut_inside(name, longest))}</b>",
-        "hovertext": escape(name), "font": {"size": 13.5},
-    }  # fmt: skip
+def muted(palette: Palette, text: str) -> str:
+    """``text`` (already escaped) in the muted colour, for plotly labels."""
+    return f'<span style="color:{palette.muted}">{text}</span>'
 
 
 def rgba(colour: str, alpha: float) -> str:
     """``#0072B2, 0.16`` → ``rgba(0,114,178,0.16)``."""
-    red, green, blue = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
+    red, green, blue = (int(colour[start : start + 2], 16) for start in (1, 3, 5))
     return f"rgba({red},{green},{blue},{alpha})"
 
 
-def figure(palette: Palette, height: int, margin: tuple[int, int, int, int]) -> go.Figure:
-    """An empty figure of ``height`` px; ``margin`` = left, right, top, bottom px, never automatic."""
-    return go.Figure(layout={"template": go.layout.Template(), **_look(palette, height, margin)})
-
-
-def assembled(
-    palette: Palette, height: int, margin: tuple[int, int, int, int], data: Sequence[Mapping[str, Any]],
+def figure(
+    palette: Palette,
+    height: int,
+    margin: tuple[int, int, int, int],
+    data: Iterable[Mapping[str, Any]],
     layout: Mapping[str, Any],
-) -> go.Figure:  # fmt: skip
-    """A figure with all its traces and its layout at once, none of it checked.
+) -> go.Figure:
+    """Figure of ``height`` px with all its traces and its layout; ``margin`` = left, right, top, bottom px.
 
-    Plotly's checks take five times as long as everything else on a page; the tests make them instead.
+    Nothing is checked: plotly's checks take five times as long as everything else on a page. The tests make
+    them instead.
     """
-    whole = {"template": {}, **_look(palette, height, margin), **layout}
-    return go.Figure(data=list(data), layout=whole, _validate=False)
-
-
-def _look(palette: Palette, height: int, margin: tuple[int, int, int, int]) -> dict[str, Any]:
     left, right, top, bottom = margin
-    return {
+    font = {"family": FONT, "size": 13, "color": palette.ink}
+    hover = {"bgcolor": palette.panel, "bordercolor": palette.border, "font": font, "align": "left"}
+    common = {
+        "template": {},
         "height": height,
         "margin": {"l": left, "r": right, "t": top, "b": bottom, "pad": 0},
         "paper_bgcolor": palette.background,
         "plot_bgcolor": palette.background,
-        "font": {"family": FONT, "size": 13, "color": palette.ink},
+        "font": font,
         "colorway": [palette.muted],
         "showlegend": False,
         "dragmode": False,
         "hovermode": "closest",
-        "hoverlabel": {
-            "bgcolor": palette.panel,
-            "bordercolor": palette.border,
-            "font": {"family": FONT, "size": 13, "color": palette.ink},
-            "align": "left",
-        },
+        "hoverlabel": hover,
     }
+    return go.Figure(data=list(data), layout=common | dict(layout), _validate=False)
 
 
-def axis(palette: Palette, low: float, high: float, **options: Any) -> dict[str, Any]:
-    """A fixed axis without lines or ticks; ``tickvals`` and ``ticktext`` come from the caller."""
-    base = {
+def axis(
+    palette: Palette, low: float, high: float, *, title: str = "", standoff: int = 8, **options: Any
+) -> dict[str, Any]:
+    """A fixed axis without lines or ticks, ``title`` (escaped) ``standoff`` px beside its labels.
+
+    ``tickvals`` and ``ticktext`` are among the ``options``.
+    """
+    base: dict[str, Any] = {
         "range": [low, high],
         "fixedrange": True,
         "zeroline": False,
@@ -107,9 +98,43 @@ def axis(palette: Palette, low: float, high: float, **options: Any) -> dict[str,
         "gridwidth": 1,
         "automargin": False,
         "tickfont": {"size": 12.5, "color": palette.muted},
-        "title": {"text": "", "font": {"size": 13, "color": palette.muted}, "standoff": 8},
+        "title": {"text": title, "font": {"size": 13, "color": palette.muted}, "standoff": standoff},
     }
     return base | options
+
+
+def value_axis(
+    palette: Palette, ends: tuple[float, float], n_ticks: int, *, sign: bool = False, **options: Any
+) -> dict[str, Any]:
+    """An axis with about ``n_ticks`` round numbers between ``ends``, which may run backwards."""
+    ticks = tick_labels(numbers.ticks(min(ends), max(ends), n_ticks), sign=sign)
+    return axis(palette, ends[0], ends[1], **ticks, **options)
+
+
+def row_axis(
+    palette: Palette, names: Sequence[str], *, size: float = 14, standoff: int = 8
+) -> dict[str, Any]:
+    """The upright axis of rows from the top down, a name (escaped) beside each."""
+    return axis(
+        palette,
+        len(names) - 0.5,
+        -0.5,
+        showgrid=False,
+        tickvals=list(range(len(names))),
+        ticktext=list(names),
+        ticklabelstandoff=standoff,
+        tickfont={"size": size, "color": palette.ink},
+    )
+
+
+def panel_number(index: int) -> str:
+    """What plotly appends to the x axis of a panel: nothing to the first, 2 to the second …"""
+    return str(index + 1) if index else ""
+
+
+def bare_row_axis(palette: Palette, n: int) -> dict[str, Any]:
+    """The upright axis of ``n`` rows that are named elsewhere."""
+    return axis(palette, n - 0.5, -0.5, showgrid=False, tickvals=[])
 
 
 def tick_labels(values: Sequence[float], *, sign: bool = False) -> dict[str, Any]:
@@ -130,19 +155,11 @@ def span(values: Iterable[float], *, pad: float = 0.08, zero: bool = False) -> t
     return low - room, high + room
 
 
-def zero_line(palette: Palette, y: Sequence[float], x: float = 0.0) -> go.Scatter:
-    """Zero is the heaviest line; a trace, since a shape would lie under the grid."""
-    return go.Scatter(
-        x=[x] * len(y), y=list(y), mode="lines", hoverinfo="skip", name="zero",
-        line={"color": palette.ink, "width": 2.5},
-    )  # fmt: skip
-
-
-def marker(look: Mark, palette: Palette, *, size: float = MARKER, hollow: bool = False) -> dict[str, Any]:
+def marker(mark: Mark, palette: Palette, *, size: float = MARKER, hollow: bool = False) -> dict[str, Any]:
     """Filled: the interval excludes zero. Hollow: it does not."""
-    fill = palette.background if hollow else look.colour
-    edge = {"color": look.edge, "width": 2.2 if hollow else 1.2 if look.edge != look.colour else 0}
-    return {"symbol": look.shape, "size": size, "color": fill, "line": edge, "opacity": 1}
+    fill = palette.background if hollow else mark.colour
+    edge = {"color": mark.edge, "width": 2.2 if hollow else 1.2 if mark.edge != mark.colour else 0}
+    return {"symbol": mark.shape, "size": size, "color": fill, "line": edge, "opacity": 1}
 
 
 def spread(wanted: Sequence[float], gap: float, low: float, high: float) -> list[float]:
@@ -185,6 +202,42 @@ def _inside(placed: list[float], order: Sequence[int], gap: float, low: float, h
     return placed
 
 
+@dataclass(frozen=True)
+class DrawnArea:
+    """The drawn area in data units: ``height`` px high and about ``width`` px wide."""
+
+    x: tuple[float, float]
+    y: tuple[float, float]
+    height: int
+    width: int = 0
+
+    def down(self, y: float) -> float:
+        """Distance of ``y`` from the top edge in px."""
+        return (self.y[1] - y) / (self.y[1] - self.y[0]) * self.height
+
+    def pixel(self, x: float, y: float) -> tuple[float, float]:
+        """Distance of a point from the left and the top edge in px."""
+        return (x - self.x[0]) / (self.x[1] - self.x[0]) * self.width, self.down(y)
+
+    def along_zero(self) -> list[tuple[float, float]]:
+        """Points in px along both lines at zero, for labels to avoid."""
+        across, down = self.pixel(0, 0)
+        steps = [step / 40 for step in range(41)]
+        return [
+            *((across, self.height * step) for step in steps),
+            *((self.width * step, down) for step in steps),
+        ]
+
+    def place_labels(
+        self,
+        points: Sequence[tuple[float, float]],
+        texts: Sequence[str],
+        obstacles: Sequence[tuple[float, float]],
+    ) -> list[tuple[float, float]]:
+        """:func:`place_labels` inside this area; ``points`` and ``obstacles`` in px."""
+        return place_labels(points, texts, obstacles, (self.width, self.height))
+
+
 def place_labels(
     points: Sequence[tuple[float, float]],
     texts: Sequence[str],
@@ -210,8 +263,8 @@ def place_labels(
         best = costs.index(min(costs))
         taken.append(boxes[best])
         offsets.append(((x, y), text, options[best]))
-    found = {(point, text): offset for point, text, offset in offsets}
-    return [found[point, text] for point, text in zip(points, texts, strict=True)]
+    chosen = {(point, text): offset for point, text, offset in offsets}
+    return [chosen[point, text] for point, text in zip(points, texts, strict=True)]
 
 
 def _box(x: float, y: float, width: float, rightwards: bool) -> Box:
@@ -227,21 +280,3 @@ def _crowding(
     under = sum(left <= x <= right and top <= y <= bottom for x, y in obstacles)
     outside = left < 0 or top < 0 or right > size[0] or bottom > size[1]
     return 1000.0 * overlaps + 1000.0 * outside + under
-
-
-def end_label(
-    palette: Palette, text: str, at: tuple[float, float], offset: tuple[float, float], colour: str
-) -> dict[str, Any]:
-    """A label ``offset`` px from the data point ``at``, tied to it by a thin line; ``text`` is escaped."""
-    return {
-        "x": at[0], "y": at[1], "ax": offset[0], "ay": offset[1],
-        "text": text, "showarrow": True, "arrowhead": 0, "arrowwidth": 1, "arrowcolor": colour,
-        "xanchor": "left" if offset[0] >= 0 else "right", "yanchor": "middle", "align": "left",
-        "standoff": 4, "font": {"size": 12.5, "color": palette.ink}, "bgcolor": palette.background,
-        "borderpad": 1,
-    }  # fmt: skip
-
-
-def muted(palette: Palette, text: str) -> str:
-    """``text`` (already escaped) in the muted colour, for plotly labels."""
-    return f'<span style="color:{palette.muted}">{text}</span>'

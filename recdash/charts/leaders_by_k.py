@@ -1,15 +1,15 @@
-"""Who leads at each cutoff: a strip per metric, one cell per cutoff, coloured only where one run leads."""
+"""The leading runs at each cutoff: a strip per metric, a cell per cutoff, coloured where one run leads."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import plotly.graph_objects as go
 
-from recdash.charts.layout import CLEAR, assembled, axis, escape, marker, rgba
+from recdash.charts.layout import axis, escape, figure, marker, rgba, row_axis
 from recdash.charts.marks import Marks, Palette
+from recdash.charts.traces import CLEAR, Trace, bars, dots, note
 from recdash.formatting.wording import cut
 
 PITCH, BAR, AXIS_ROOM = 36, 0.62, 44
@@ -41,86 +41,75 @@ class Stretch:
 
 def stretches(first: Mapping[int, tuple[str, ...]], *, equal: bool = False) -> list[Stretch]:
     """Cutoffs joined where the same runs are in front. ``first``: k → runs, by ascending k."""
-    found: list[Stretch] = []
-    for place, runs in enumerate(first.values()):
-        if found and set(found[-1].runs) == set(runs):
-            found[-1] = replace(found[-1], last=place)
+    joined: list[Stretch] = []
+    for index, runs in enumerate(first.values()):
+        if joined and set(joined[-1].runs) == set(runs):
+            joined[-1] = replace(joined[-1], last=index)
         else:
-            found.append(Stretch(place, place, runs, equal))
-    return found
+            joined.append(Stretch(index, index, runs, equal))
+    return joined
 
 
 def leader_strip(
     rows: Mapping[str, Sequence[Stretch]], cutoffs: Sequence[int], marks: Marks, palette: Palette
 ) -> go.Figure:
     """Figure of ``rows``: title → its stretches. Every cutoff is as wide as the next."""
-    titles = {"tickvals": list(range(len(rows))), "ticktext": [escape(cut(title, 20)) for title in rows]}
-    ks = {"tickvals": list(range(len(cutoffs))), "ticktext": [str(k) for k in cutoffs]}
-    x = axis(palette, -0.5, len(cutoffs) - 0.5, showgrid=False, **ks)
-    y = axis(palette, len(rows) - 0.5, -0.5, showgrid=False, ticklabelstandoff=8, **titles)
-    placed = [(one, row) for row, found in enumerate(rows.values()) for one in found]
+    n = len(cutoffs)
+    ks: Trace = {"tickvals": list(range(n)), "ticktext": [str(k) for k in cutoffs]}
+    placed = [(stretch, y) for y, row in enumerate(rows.values()) for stretch in row]
+    cells = [_cell(stretch, y, cutoffs, marks, palette) for stretch, y in placed]
+    leaders = [_leader(stretch, y, n, marks, palette) for stretch, y in placed if len(stretch.runs) == 1]
+    labels = [_label(stretch, y, n, marks, palette) for stretch, y in placed]
     layout = {
         "barmode": "overlay",
-        "xaxis": x | {"title": x["title"] | {"text": "k"}},
-        "yaxis": y | {"tickfont": {"size": 13, "color": palette.ink}},
-        "annotations": [
-            label for one, row in placed if (label := _label(one, row, len(cutoffs), marks, palette))
-        ],
+        "xaxis": axis(palette, -0.5, n - 0.5, showgrid=False, title="k", **ks),
+        "yaxis": row_axis(palette, [escape(cut(title, 20)) for title in rows], size=13),
+        "annotations": [label for label in labels if label],
     }
-    bars = [_bar(one, row, cutoffs, marks, palette) for one, row in placed]
-    leaders = [_mark(one, row, len(cutoffs), marks, palette) for one, row in placed if len(one.runs) == 1]
-    left, right = MARGIN
     height = PITCH * len(rows) + AXIS_ROOM
-    return assembled(palette, height, (left, right, 0, AXIS_ROOM), [*bars, *leaders], layout)
+    return figure(palette, height, (*MARGIN, 0, AXIS_ROOM), [*cells, *leaders], layout)
 
 
-def _bar(one: Stretch, row: int, cutoffs: Sequence[int], marks: Marks, palette: Palette) -> dict[str, Any]:
-    ks = f"k = {cutoffs[one.first]}" + (f" to {cutoffs[one.last]}" if one.cells > 1 else "")
-    return {
-        "type": "bar", "y": [row], "x": [one.cells - 0.06], "base": [one.first - 0.47], "orientation": "h",
-        "width": BAR, "marker": _look(one, marks, palette), "hoverinfo": "text",
-        "hovertext": f"{ks}: {escape(in_words(one, marks))}",
-    }  # fmt: skip
+def _cell(stretch: Stretch, y: int, cutoffs: Sequence[int], marks: Marks, palette: Palette) -> Trace:
+    """In the leader's colour, or striped where several runs are in front."""
+    if len(stretch.runs) == 1:
+        colour = marks[stretch.runs[0]].colour
+        look = {"color": rgba(colour, TINT[palette.dark]), "line": {"color": colour, "width": 1}}
+    else:
+        stripes: Trace = {"shape": "/", "fgcolor": palette.same, "bgcolor": palette.background}
+        stripes |= {"size": 7, "solidity": 0.25}
+        edge = {"color": palette.same, "width": 1}
+        look = {"color": palette.background, "pattern": stripes, "line": edge}
+    ks = f"k = {cutoffs[stretch.first]}" + (f" to {cutoffs[stretch.last]}" if stretch.cells > 1 else "")
+    hover = f"{ks}: {escape(in_words(stretch, marks))}"
+    place = {"base": [stretch.first - 0.47], "orientation": "h", "width": BAR}
+    return bars([stretch.cells - 0.06], [y], "", look, hover, **place)
 
 
-def _label(one: Stretch, row: int, cutoffs: int, marks: Marks, palette: Palette) -> dict[str, Any] | None:
+def _label(stretch: Stretch, y: int, cutoffs: int, marks: Marks, palette: Palette) -> Trace | None:
     """The names, as far as there is room; None where there is none."""
-    leads, words = len(one.runs) == 1, in_words(one, marks)
-    room = one.cells * WIDTH / cutoffs - LEFT - (2 * ROOM_OF_MARK if leads else ROOM_OF_MARK)
+    leads, words = len(stretch.runs) == 1, in_words(stretch, marks)
+    room = stretch.cells * WIDTH / cutoffs - LEFT - (2 * ROOM_OF_MARK if leads else ROOM_OF_MARK)
     letters = int(room / PIXELS_OF_LETTER)
-    text = words if leads or len(words) <= letters else f"{len(one.runs)} runs"
     if letters < 3:
         return None
-    return {
-        "x": one.first - 0.47, "y": row, "text": escape(cut(text, letters)), "showarrow": False,
-        "xanchor": "left", "xshift": LEFT + (ROOM_OF_MARK if leads else 0),
-        "font": {"size": 12.5, "color": palette.ink},
-        "bgcolor": CLEAR if leads else palette.background, "borderpad": 0 if leads else 1,
-    }  # fmt: skip
+    text = words if leads or len(words) <= letters else f"{len(stretch.runs)} runs"
+    shift = LEFT + (ROOM_OF_MARK if leads else 0)
+    look: Trace = {"font": {"size": 12.5, "color": palette.ink}, "borderpad": 0 if leads else 1}
+    look["bgcolor"] = CLEAR if leads else palette.background
+    return note(stretch.first - 0.47, y, escape(cut(text, letters)), xanchor="left", xshift=shift, **look)
 
 
-def _mark(one: Stretch, row: int, cutoffs: int, marks: Marks, palette: Palette) -> dict[str, Any]:
+def _leader(stretch: Stretch, y: int, cutoffs: int, marks: Marks, palette: Palette) -> Trace:
     """The leader's shape at the left end of its stretch."""
-    look = marks[one.runs[0]]
-    at = one.first - 0.47 + (LEFT + 4) * cutoffs / WIDTH
-    return {
-        "type": "scatter", "x": [at], "y": [row], "mode": "markers", "hoverinfo": "skip",
-        "marker": marker(look, palette, size=10), "name": escape(look.name),
-    }  # fmt: skip
+    mark = marks[stretch.runs[0]]
+    x = stretch.first - 0.47 + (LEFT + 4) * cutoffs / WIDTH
+    return dots([x], [y], escape(mark.name), marker(mark, palette, size=10))
 
 
-def _look(one: Stretch, marks: Marks, palette: Palette) -> dict[str, object]:
-    if len(one.runs) == 1:
-        colour = marks[one.runs[0]].colour
-        return {"color": rgba(colour, TINT[palette.dark]), "line": {"color": colour, "width": 1}}
-    stripes = {"shape": "/", "fgcolor": palette.same, "bgcolor": palette.background, "size": 7,
-               "solidity": 0.25}  # fmt: skip
-    return {"color": palette.background, "pattern": stripes, "line": {"color": palette.same, "width": 1}}
-
-
-def in_words(one: Stretch, marks: Marks) -> str:
+def in_words(stretch: Stretch, marks: Marks) -> str:
     """``ALS``, ``Not separable: ALS, EASE`` or ``Equal: ALS, EASE``."""
-    names = ", ".join(marks[run].name for run in one.runs)
-    if len(one.runs) == 1:
+    names = ", ".join(marks[run].name for run in stretch.runs)
+    if len(stretch.runs) == 1:
         return names
-    return f"{'Equal' if one.equal else 'Not separable'}: {names}" if names else "No run"
+    return f"{'Equal' if stretch.equal else 'Not separable'}: {names}" if names else "No run"

@@ -5,26 +5,36 @@ Nothing here is a run, so nothing has a run's colour: ink where it may be read, 
 
 from __future__ import annotations
 
-import itertools
-import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import pairwise
+from math import log10
 
 import plotly.graph_objects as go
 
-from recdash.charts.layout import INTERVAL, MARKER, assembled, axis, escape, muted, span, tick_labels
+from recdash.charts.layout import (
+    INTERVAL,
+    MARKER,
+    axis,
+    escape,
+    figure,
+    muted,
+    row_axis,
+    span,
+    tick_labels,
+    value_axis,
+)
 from recdash.charts.marks import Palette
+from recdash.charts.traces import Trace, bars, dots, line, margin_note, zero_line
 from recdash.formatting import numbers
 
-Trace = dict[str, Any]
 PITCH, AXIS_ROOM, LEFT, RIGHT = 46, 34, 150, 200
 SPREAD_HEIGHT = 220
 
 
 @dataclass(frozen=True)
 class EstimateLine:
-    """One estimate: its name, value and interval, in the units of the axis; None where it cannot be had."""
+    """One estimate: its name, value and interval, in the units of the axis; None where there is none."""
 
     name: str
     value: float | None
@@ -35,62 +45,46 @@ class EstimateLine:
 
 def estimates(lines: Sequence[EstimateLine], palette: Palette, unit: str, *, hollow: bool) -> go.Figure:
     """A row for each estimate; dashed: the observed value. ``hollow``: none of the estimates may be used."""
-    bounds = [end for line in lines for end in (line.low, line.value, line.high) if end is not None]
-    low, high = span(bounds, zero=True)
-    decimals = numbers.places([line.value for line in lines])
-    known = [(place, line) for place, line in enumerate(lines) if line.value is not None]
-    data: list[Trace] = [_rule(0.0, len(lines), palette.ink, 2.5, "solid", "zero")]
-    data += [
-        _rule(line.value, len(lines), palette.muted, 1.6, "dash", "observed")
-        for _, line in known
-        if line.observed and line.value is not None
-    ]
-    for place, line in known:
-        data += _of_line(line, place, palette, hollow=hollow and not line.observed)
+    bounds = [end for row in lines for end in (row.low, row.value, row.high) if end is not None]
+    decimals = numbers.places([row.value for row in lines])
+    upright = [-0.5, len(lines) - 0.5]
+    traces = [zero_line(palette, [0.0, 0.0], upright)]
+    known = [(y, row) for y, row in enumerate(lines) if row.value is not None]
+    for _, row in known:
+        if row.observed:
+            traces.append(line([row.value] * 2, upright, "observed", palette.muted, 1.6, dash="dash"))
+    for y, row in known:
+        traces += _of_row(row, y, palette, hollow=hollow and not row.observed)
     layout = {
-        "xaxis": axis(palette, low, high, **tick_labels(numbers.ticks(low, high, 5))),
-        "yaxis": axis(
-            palette, len(lines) - 0.5, -0.5, showgrid=False, tickvals=list(range(len(lines))),
-            ticktext=[escape(line.name) for line in lines], ticklabelstandoff=10,
-            tickfont={"size": 14, "color": palette.ink},
-        ),
+        "xaxis": value_axis(palette, span(bounds, zero=True), 5),
+        "yaxis": row_axis(palette, [escape(row.name) for row in lines], standoff=10),
         "annotations": [
-            _right_text(line, place, palette, decimals, unit) for place, line in enumerate(lines)
+            margin_note(y, _numbers(row, palette, decimals, unit)) for y, row in enumerate(lines)
         ],
-    }  # fmt: skip
+    }
     height = PITCH * len(lines) + AXIS_ROOM
-    return assembled(palette, height, (LEFT, RIGHT, 4, AXIS_ROOM), data, layout)
+    return figure(palette, height, (LEFT, RIGHT, 4, AXIS_ROOM), traces, layout)
 
 
-def _rule(at: float, n: int, colour: str, width: float, dash: str, name: str) -> Trace:
-    return {
-        "type": "scatter", "x": [at, at], "y": [-0.5, n - 0.5], "mode": "lines", "hoverinfo": "skip",
-        "name": name, "line": {"color": colour, "width": width, "dash": dash},
-    }  # fmt: skip
+def _of_row(row: EstimateLine, y: int, palette: Palette, *, hollow: bool) -> Iterator[Trace]:
+    colour = palette.muted if row.observed or hollow else palette.ink
+    name = escape(row.name)
+    if row.low is not None and row.high is not None:
+        yield line([row.low, row.high], [y, y], name, colour, INTERVAL)
+    look = {
+        "symbol": "line-ns" if row.observed else "circle",
+        "size": MARKER,
+        "opacity": 1,
+        "color": palette.background if hollow else colour,
+        "line": {"color": colour, "width": 2.2},
+    }
+    yield dots([row.value], [y], name, look)
 
 
-def _of_line(line: EstimateLine, place: int, palette: Palette, *, hollow: bool) -> list[Trace]:
-    colour = palette.muted if line.observed or hollow else palette.ink
-    mark = {
-        "symbol": "line-ns" if line.observed else "circle", "size": MARKER, "opacity": 1,
-        "color": palette.background if hollow else colour, "line": {"color": colour, "width": 2.2},
-    }  # fmt: skip
-    shared: Trace = {"type": "scatter", "name": escape(line.name), "hoverinfo": "skip"}
-    bars = []
-    if line.low is not None and line.high is not None:
-        ends = {"x": [line.low, line.high], "y": [place, place], "mode": "lines"}
-        bars = [shared | ends | {"line": {"color": colour, "width": INTERVAL}}]
-    return [*bars, shared | {"x": [line.value], "y": [place], "mode": "markers", "marker": mark}]
-
-
-def _right_text(line: EstimateLine, place: int, palette: Palette, decimals: int, unit: str) -> Trace:
-    value = f"{numbers.fixed(line.value, decimals)}{unit if line.value is not None else ''}"
-    ends = f"{numbers.fixed(line.low, decimals)} to {numbers.fixed(line.high, decimals)}"
-    bounds = muted(palette, f"[{ends}]") if line.low is not None else ""
-    return {
-        "x": 1, "xref": "paper", "xanchor": "left", "xshift": 16, "y": place, "yref": "y",
-        "text": f"<b>{value}</b>  {bounds}", "showarrow": False, "align": "left",
-    }  # fmt: skip
+def _numbers(row: EstimateLine, palette: Palette, decimals: int, unit: str) -> str:
+    value = f"{numbers.fixed(row.value, decimals)}{unit if row.value is not None else ''}"
+    ends = f"{numbers.fixed(row.low, decimals)} to {numbers.fixed(row.high, decimals)}"
+    return f"<b>{value}</b>  " + (muted(palette, f"[{ends}]") if row.low is not None else "")
 
 
 def weights(edges: Sequence[float], counts: Sequence[int], palette: Palette) -> go.Figure:
@@ -98,31 +92,25 @@ def weights(edges: Sequence[float], counts: Sequence[int], palette: Palette) -> 
 
     The heavy line stands at 1, which is what a row weighs where both policies agree.
     """
-    ends = [math.log10(edge) for edge in edges]
-    middles = [(low + high) / 2 for low, high in itertools.pairwise(ends)]
-    wide = [high - low for low, high in itertools.pairwise(ends)]
+    ends = [log10(edge) for edge in edges]
+    middles = [(low + high) / 2 for low, high in pairwise(ends)]
+    widths = [high - low for low, high in pairwise(ends)]
     hover = [
-        f"weight {edges[place]:.3g} to {edges[place + 1]:.3g}<br>{numbers.count(count)} rows"
-        for place, count in enumerate(counts)
+        f"weight {low:.3g} to {high:.3g}<br>{numbers.count(count)} rows"
+        for (low, high), count in zip(pairwise(edges), counts, strict=True)
     ]
-    bars = {
-        "type": "bar", "x": middles, "y": list(counts), "width": wide, "name": "rows", "hoverinfo": "text",
-        "hovertext": hover,
-        "marker": {"color": palette.same, "line": {"color": palette.background, "width": 1}},
-    }  # fmt: skip
-    heavy = {
-        "type": "scatter", "x": [0.0, 0.0], "y": [0.0, 1.06 * max(counts)], "mode": "lines", "name": "1",
-        "hoverinfo": "skip", "line": {"color": palette.ink, "width": 2.5},
-    }  # fmt: skip
+    top = 1.06 * max(counts)
+    look = {"color": palette.same, "line": {"color": palette.background, "width": 1}}
+    traces = [
+        bars(middles, counts, "rows", look, hover, width=widths),
+        zero_line(palette, [0.0, 0.0], [0.0, top]) | {"name": "1"},
+    ]
     powers = range(int(min(ends[0], 0) // 1), int(max(ends[-1], 0) // 1) + 1)
-    up = numbers.ticks(0, max(counts), 4)
-    title = {"text": "Weight of a row (each step is ten times as much)", "standoff": 6}
+    texts = [f"{10.0**power:,.{max(0, -power)}f}" for power in powers]
+    ticks: Trace = {"tickvals": list(powers), "ticktext": texts, "showgrid": False, "standoff": 6}
+    title = "Weight of a row (each step is ten times as much)"
     layout = {
-        "xaxis": axis(
-            palette, min(ends[0], -0.1), max(ends[-1], 0.1), showgrid=False, tickvals=list(powers),
-            ticktext=[f"{10.0**power:,.{max(0, -power)}f}" for power in powers],
-            title=title | {"font": {"size": 13, "color": palette.muted}},
-        ),
-        "yaxis": axis(palette, 0, 1.06 * max(counts), **tick_labels(up)),
-    }  # fmt: skip
-    return assembled(palette, SPREAD_HEIGHT, (58, 16, 4, 50), [bars, heavy], layout)
+        "xaxis": axis(palette, min(ends[0], -0.1), max(ends[-1], 0.1), title=title, **ticks),
+        "yaxis": axis(palette, 0, top, **tick_labels(numbers.ticks(0, max(counts), 4))),
+    }
+    return figure(palette, SPREAD_HEIGHT, (58, 16, 4, 50), traces, layout)

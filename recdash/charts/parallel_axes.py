@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite, nan
 
@@ -12,7 +12,6 @@ from recdash.charts.layout import (
     LABEL_PITCH,
     LINE,
     axis,
-    end_label,
     escape,
     figure,
     marker,
@@ -22,6 +21,7 @@ from recdash.charts.layout import (
     spread,
 )
 from recdash.charts.marks import Mark, Marks, Palette
+from recdash.charts.traces import Trace, dots, end_label, note
 from recdash.formatting import numbers
 
 HEIGHT, MARGIN = 400, (64, 214, 74, 34)
@@ -54,76 +54,72 @@ class Upright:
 
 def parallel(uprights: Sequence[Upright], order: Sequence[str], marks: Marks, palette: Palette) -> go.Figure:
     """Figure of the runs in ``order`` as lines over the axes, broken where a run lacks the metric."""
-    chart = figure(palette, HEIGHT, MARGIN)
-    places = list(range(len(uprights)))
-    chart.update_xaxes(
-        axis(palette, -0.02, max(1, len(places) - 1) + 0.02, tickvals=places, ticktext=[""] * len(places))
-        | {"gridcolor": palette.border, "gridwidth": 1.5}
-    )
-    chart.update_yaxes(axis(palette, -0.03, 1.03, showgrid=False, tickvals=[]))
-    for place, one in enumerate(uprights):
-        _name_axis(chart, place, one, palette)
+    n = len(uprights)
     few = sum(marks[run_id].role == "context" for run_id in order) <= FEW_ASIDE
     roles = ("context", "baseline", "candidate")
-    for run_id in sorted(order, key=lambda run_id: roles.index(marks[run_id].role)):
-        _draw_run(chart, run_id, uprights, marks[run_id], palette, FEW_ALPHA if few else MANY_ALPHA)
-    _label_ends(chart, [run for run in order if marks[run].role != "context"], uprights, marks, palette)
-    return chart
+    traces = [
+        _of_run(run_id, uprights, marks[run_id], palette, FEW_ALPHA if few else MANY_ALPHA)
+        for run_id in sorted(order, key=lambda run_id: roles.index(marks[run_id].role))
+    ]
+    titles = [title for x, upright in enumerate(uprights) for title in _titles(x, upright, palette)]
+    chosen = [run_id for run_id in order if marks[run_id].role != "context"]
+    x_axis = axis(palette, -0.02, max(1, n - 1) + 0.02, tickvals=list(range(n)), ticktext=[""] * n)
+    layout = {
+        "xaxis": x_axis | {"gridcolor": palette.border, "gridwidth": 1.5},
+        "yaxis": axis(palette, -0.03, 1.03, showgrid=False, tickvals=[]),
+        "annotations": [*titles, *_end_labels(chosen, uprights, marks, palette)],
+    }
+    return figure(palette, HEIGHT, MARGIN, traces, layout)
 
 
-def _name_axis(chart: go.Figure, place: int, one: Upright, palette: Palette) -> None:
-    worst, best = one.ends
+def _titles(x: int, upright: Upright, palette: Palette) -> Iterator[Trace]:
+    """The name and unit above an axis, and the numbers at its ends."""
+    worst, best = upright.ends
     decimals = numbers.places((worst, best))
-    title = f"<b>{escape(one.name)}</b><br>{muted(palette, escape(one.unit))}"
+    title = f"<b>{escape(upright.name)}</b><br>{muted(palette, escape(upright.unit))}"
     for y, anchor, shift, text in (
         (1, "bottom", 26, title),
         (1, "bottom", 6, muted(palette, numbers.fixed(best, decimals))),
         (0, "top", -6, muted(palette, numbers.fixed(worst, decimals))),
     ):
-        chart.add_annotation(
-            x=place, y=y, yanchor=anchor, yshift=shift, text=text, showarrow=False, font={"size": 12.5}
-        )
+        yield note(x, y, text, yanchor=anchor, yshift=shift, font={"size": 12.5})
 
 
-def _draw_run(
-    chart: go.Figure, run_id: str, uprights: Sequence[Upright], look: Mark, palette: Palette, alpha: float
-) -> None:
-    heights = [one.height(run_id) for one in uprights]
-    grey = look.role == "context"
-    drawn = marker(look, palette, size=9, hollow=look.role == "baseline")
-    chart.add_trace(
-        go.Scatter(
-            x=list(range(len(uprights))), y=heights, mode="lines" if grey else "lines+markers",
-            name=escape(look.name), connectgaps=False, cliponaxis=False, hoverinfo="text",
-            hovertext=[f"{escape(look.name)}<br>{_said(one, run_id)}" for one in uprights],
-            line={"color": rgba(look.colour, alpha) if grey else look.colour,
-                  "width": 1 if grey else LINE, "dash": look.dash},
-            marker=drawn,
-        )
-    )  # fmt: skip
+def _of_run(run_id: str, uprights: Sequence[Upright], mark: Mark, palette: Palette, alpha: float) -> Trace:
+    heights = [upright.height(run_id) for upright in uprights]
+    name, grey = escape(mark.name), mark.role == "context"
+    hover = []
+    for upright in uprights:
+        value = numbers.fixed(upright.values.get(run_id, nan), numbers.places(upright.ends))
+        hover.append(f"{name}<br>{escape(upright.name)}{escape(upright.unit)}: {value}")
+    look = {
+        "mode": "lines" if grey else "lines+markers",
+        "line": {
+            "color": rgba(mark.colour, alpha) if grey else mark.colour,
+            "width": 1 if grey else LINE,
+            "dash": mark.dash,
+        },
+        "connectgaps": False,
+        "cliponaxis": False,
+    }
+    drawn = marker(mark, palette, size=9, hollow=mark.role == "baseline")
+    return dots(range(len(uprights)), heights, name, drawn, hover, **look)
 
 
-def _said(one: Upright, run_id: str) -> str:
-    value = numbers.fixed(one.values.get(run_id, nan), numbers.places(one.ends))
-    return f"{escape(one.name)}{escape(one.unit)}: {value}"
-
-
-def _label_ends(
-    chart: go.Figure, run_ids: Sequence[str], uprights: Sequence[Upright], marks: Marks, palette: Palette
-) -> None:
+def _end_labels(
+    run_ids: Sequence[str], uprights: Sequence[Upright], marks: Marks, palette: Palette
+) -> Iterator[Trace]:
     """Names in the right margin, pushed apart, each tied to its line's last point."""
-    ends = {run: last for run in run_ids if (last := _last(run, uprights))}
+    last: dict[str, tuple[int, float]] = {}
+    for run_id in run_ids:
+        for x, upright in enumerate(uprights):
+            if (height := upright.height(run_id)) is not None:
+                last[run_id] = (x, height)
     pixels = HEIGHT - MARGIN[2] - MARGIN[3]
-    wanted = [(1.03 - height) / 1.06 * pixels for _, height in ends.values()]
+    wanted = [(1.03 - height) / 1.06 * pixels for _, height in last.values()]
     placed = spread(wanted, LABEL_PITCH, 0, pixels)
-    for (run, (place, height)), here, there in zip(ends.items(), wanted, placed, strict=True):
-        look = marks[run]
-        is_baseline = look.role == "baseline"
-        text = short(look.name, 18) + muted(palette, ", baseline") if is_baseline else short(look.name, 24)
-        chart.add_annotation(end_label(palette, text, (place, height), (26, there - here), look.colour))
-
-
-def _last(run_id: str, uprights: Sequence[Upright]) -> tuple[int, float] | None:
-    """The last axis on which the run has a value, and its height there."""
-    known = [(place, one.height(run_id)) for place, one in enumerate(uprights)]
-    return next(((place, height) for place, height in reversed(known) if height is not None), None)
+    for (run_id, point), wanted_y, y in zip(last.items(), wanted, placed, strict=True):
+        mark = marks[run_id]
+        is_baseline = mark.role == "baseline"
+        text = short(mark.name, 18) + muted(palette, ", baseline") if is_baseline else short(mark.name, 24)
+        yield end_label(palette, text, point, (26, y - wanted_y), mark.colour)

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import plotly.graph_objects as go
 
-from recdash.charts.curves import DrawnArea, until_lists_end
+from recdash.charts.curves import until_lists_end
 from recdash.charts.layout import (
-    CLEAR,
     LINE,
     MARKER,
     SMALL_MARKER,
-    axis,
-    end_label,
+    DrawnArea,
     escape,
     figure,
     marker,
-    place_labels,
     short,
     span,
-    tick_labels,
+    value_axis,
 )
 from recdash.charts.marks import Mark, Marks, Palette
+from recdash.charts.traces import CLEAR, Trace, dots, end_label, line, note
 from recdash.formatting import numbers
 from recdash.formatting.records import by_run, last_of_run, records
 
@@ -71,135 +69,118 @@ def precision_recall(
     Small marks at k = 1, 5, 20, 50, a large one at ``k``; ``ends`` as in :func:`metric_curve`.
     """
     drawn = until_lists_end(paths, ends)
-    chart, area = _canvas(drawn, palette, "Recall@k", "Precision@k")
+    traces: list[Trace] = []
     for run_id, points in _context_first(drawn, marks):
-        _draw_path(chart, points, marks[run_id], palette, k)
-    _name_cutoffs(chart, drawn, palette, k)
-    _label_ends(chart, drawn, marks, palette, area, ends)
-    return chart
+        mark = marks[run_id]
+        hover = [
+            f"{escape(mark.name)}, k = {row['k']:.0f}<br>precision {numbers.three(row['precision'])}"
+            f"<br>recall {numbers.three(row['recall'])}<br>F1 {numbers.three(row['f1'])}"
+            for row in records(points)
+        ]
+        small = points[points["k"].isin(MARKED_K) & (points["k"] != k)]
+        traces += [
+            _line(points, mark, hover),
+            _dots(small, mark, palette, SMALL_MARKER),
+            _dots(points[points["k"] == k], mark, palette, MARKER + 2),
+        ]
+    labels = list(_cutoff_labels(drawn, palette, k))
+    return _figure(drawn, traces, labels, marks, palette, titles=("Recall@k", "Precision@k"), ends=ends)
 
 
 def eleven_points(paths: pd.DataFrame, marks: Marks, palette: Palette) -> go.Figure:
     """Figure of the interpolated precision at the recall levels each run reaches."""
     points = interpolated(paths)
-    chart, area = _canvas(points, palette, "Recall level", "Interpolated precision")
+    traces: list[Trace] = []
     for run_id, rows in _context_first(points, marks):
-        look = marks[run_id]
+        mark = marks[run_id]
         hover = [
-            f"{escape(look.name)}<br>recall {r:.1f}: precision {numbers.three(p)}"
-            for r, p in zip(rows["recall"], rows["precision"], strict=True)
+            f"{escape(mark.name)}<br>recall {recall:.1f}: precision {numbers.three(precision)}"
+            for recall, precision in zip(rows["recall"], rows["precision"], strict=True)
         ]
-        chart.add_trace(_line(rows, look, hover))
-        chart.add_trace(_dots(rows, look, palette, SMALL_MARKER + 2))
-    _label_ends(chart, points, marks, palette, area, {})
-    return chart
-
-
-def _canvas(
-    points: pd.DataFrame, palette: Palette, x_title: str, y_title: str
-) -> tuple[go.Figure, DrawnArea]:
-    right = span(points["recall"], pad=0.3, zero=True)[1]
-    top = span(points["precision"], pad=0.1, zero=True)[1]
-    left, floor = -right * 0.02, -top * 0.01
-    chart = figure(palette, HEIGHT, MARGIN)
-    title = {"standoff": 10, "font": {"size": 13, "color": palette.muted}}
-    chart.update_xaxes(
-        axis(palette, left, right, **tick_labels(numbers.ticks(0, right, 5)), title=title | {"text": x_title})
-    )
-    chart.update_yaxes(
-        axis(palette, floor, top, **tick_labels(numbers.ticks(0, top, 5)), title=title | {"text": y_title})
-    )
-    _draw_equal_f1(chart, palette, right, top)
-    return chart, DrawnArea((left, right), (floor, top), HEIGHT - MARGIN[2] - MARGIN[3])
-
-
-def _draw_equal_f1(chart: go.Figure, palette: Palette, right: float, top: float) -> None:
-    """Lines precision = f·recall / (2·recall − f), named in the right margin."""
-    best = 2 * right * top / (right + top)
-    for level in numbers.ticks(best * 0.05, best * 0.95, 5):
-        first = level * top / (2 * top - level)
-        recalls = [first + (right - first) * (step / 60) ** 2 for step in range(61)]
-        precisions = [level * recall / (2 * recall - level) for recall in recalls]
-        chart.add_trace(
-            go.Scatter(
-                x=recalls, y=precisions, mode="lines", hoverinfo="skip", name="equal F1",
-                line={"color": palette.same, "width": 1},
-            )
-        )  # fmt: skip
-        chart.add_annotation(
-            x=1, xref="paper", xanchor="left", xshift=8, y=precisions[-1], yref="y", showarrow=False,
-            text=f"F1 = {numbers.fixed(level, max(2, numbers.tick_decimals([level])))}",
-            font={"size": 12, "color": palette.muted},
-        )  # fmt: skip
+        traces += [_line(rows, mark, hover), _dots(rows, mark, palette, SMALL_MARKER + 2)]
+    titles = ("Recall level", "Interpolated precision")
+    return _figure(points, traces, [], marks, palette, titles=titles, ends={})
 
 
 def _context_first(points: pd.DataFrame, marks: Marks) -> list[tuple[str, pd.DataFrame]]:
     return sorted(by_run(points), key=lambda pair: marks[pair[0]].role == "candidate")
 
 
-def _line(points: pd.DataFrame, look: Mark, hover: Sequence[str]) -> go.Scatter:
-    return go.Scatter(
-        x=list(points["recall"]), y=list(points["precision"]), mode="lines", name=escape(look.name),
-        hoverinfo="text", hovertext=list(hover),
-        line={"color": look.colour, "width": LINE * look.heft, "dash": look.dash},
-    )  # fmt: skip
+def _line(points: pd.DataFrame, mark: Mark, hover: Sequence[str]) -> Trace:
+    x, y = list(points["recall"]), list(points["precision"])
+    return line(x, y, escape(mark.name), mark.colour, LINE * mark.heft, dash=mark.dash, hover=hover)
 
 
-def _dots(points: pd.DataFrame, look: Mark, palette: Palette, size: float) -> go.Scatter:
-    hollow = look.role == "baseline"
-    return go.Scatter(
-        x=list(points["recall"]), y=list(points["precision"]), mode="markers", hoverinfo="skip",
-        name=escape(look.name), marker=marker(look, palette, size=size, hollow=hollow),
-    )  # fmt: skip
+def _dots(points: pd.DataFrame, mark: Mark, palette: Palette, size: float) -> Trace:
+    look = marker(mark, palette, size=size, hollow=mark.role == "baseline")
+    return dots(list(points["recall"]), list(points["precision"]), escape(mark.name), look)
 
 
-def _draw_path(chart: go.Figure, points: pd.DataFrame, look: Mark, palette: Palette, k: int) -> None:
-    hover = [
-        f"{escape(look.name)}, k = {row['k']:.0f}<br>precision {numbers.three(row['precision'])}"
-        f"<br>recall {numbers.three(row['recall'])}<br>F1 {numbers.three(row['f1'])}"
-        for row in records(points)
-    ]
-    chart.add_trace(_line(points, look, hover))
-    small = points[points["k"].isin(MARKED_K) & (points["k"] != k)]
-    chart.add_trace(_dots(small, look, palette, SMALL_MARKER))
-    chart.add_trace(_dots(points[points["k"] == k], look, palette, MARKER + 2))
+def _figure(
+    points: pd.DataFrame,
+    traces: Sequence[Trace],
+    labels: Sequence[Trace],
+    marks: Marks,
+    palette: Palette,
+    *,
+    titles: tuple[str, str],
+    ends: Mapping[str, int | None],
+) -> go.Figure:
+    """``traces`` and ``labels`` of ``points`` over the lines of equal F1; ``titles`` of both axes."""
+    right = span(points["recall"], pad=0.3, zero=True)[1]
+    top = span(points["precision"], pad=0.1, zero=True)[1]
+    x_ends, y_ends = (-right * 0.02, right), (-top * 0.01, top)
+    area = DrawnArea(x_ends, y_ends, HEIGHT - MARGIN[2] - MARGIN[3], USUAL_WIDTH)
+    f1_lines, f1_names = _equal_f1(palette, right, top)
+    layout = {
+        "xaxis": value_axis(palette, (0, right), 5, title=titles[0], standoff=10) | {"range": list(x_ends)},
+        "yaxis": value_axis(palette, (0, top), 5, title=titles[1], standoff=10) | {"range": list(y_ends)},
+        "annotations": [*f1_names, *labels, *_end_labels(points, marks, palette, area, ends)],
+    }
+    return figure(palette, HEIGHT, MARGIN, [*f1_lines, *traces], layout)
 
 
-def _name_cutoffs(chart: go.Figure, drawn: pd.DataFrame, palette: Palette, k: int) -> None:
+def _equal_f1(palette: Palette, right: float, top: float) -> tuple[list[Trace], list[Trace]]:
+    """Lines precision = f·recall / (2·recall − f), and their names in the right margin."""
+    lines, names = [], []
+    best = 2 * right * top / (right + top)
+    for level in numbers.ticks(best * 0.05, best * 0.95, 5):
+        first = level * top / (2 * top - level)
+        recalls = [first + (right - first) * (step / 60) ** 2 for step in range(61)]
+        precisions = [level * recall / (2 * recall - level) for recall in recalls]
+        lines.append(line(recalls, precisions, "equal F1", palette.same, 1))
+        text = f"F1 = {numbers.fixed(level, max(2, numbers.tick_decimals([level])))}"
+        look = {"xanchor": "left", "xshift": 8, "font": {"size": 12, "color": palette.muted}}
+        names.append(note(1, precisions[-1], text, xref="paper", yref="y", **look))
+    return lines, names
+
+
+def _cutoff_labels(drawn: pd.DataFrame, palette: Palette, k: int) -> Iterator[Trace]:
     """The k of each mark, written above the uppermost run that has it."""
     for cutoff in sorted({*MARKED_K, k}):
-        here = records(drawn[drawn["k"] == cutoff])
-        if not here:
+        rows = records(drawn[drawn["k"] == cutoff])
+        if not rows:
             continue
-        top = max(here, key=lambda row: float(row["precision"]))
-        text, colour = (f"<b>{cutoff}</b>", palette.ink) if cutoff == k else (str(cutoff), palette.muted)
-        chart.add_annotation(
-            x=top["recall"], y=top["precision"], xshift=13, yshift=13, showarrow=False,
-            text=f"k = {text}" if cutoff == 1 else text,
-            font={"size": 13 if cutoff == k else 12, "color": colour},
-        )  # fmt: skip
+        top = max(rows, key=lambda row: float(row["precision"]))
+        text, size, colour = str(cutoff), 12, palette.muted
+        if cutoff == k:
+            text, size, colour = f"<b>{cutoff}</b>", 13, palette.ink
+        text = f"k = {text}" if cutoff == 1 else text
+        font = {"size": size, "color": colour}
+        yield note(top["recall"], top["precision"], text, xshift=13, yshift=13, font=font)
 
 
-def _label_ends(
-    chart: go.Figure, drawn: pd.DataFrame, marks: Marks, palette: Palette, area: DrawnArea,
-    ends: Mapping[str, int | None],
-) -> None:  # fmt: skip
+def _end_labels(
+    points: pd.DataFrame, marks: Marks, palette: Palette, area: DrawnArea, ends: Mapping[str, int | None]
+) -> Iterator[Trace]:
     """Names at the ends of the paths, where they cover least."""
-    last = last_of_run(drawn)
-
-    def place(recall: float, precision: float) -> tuple[float, float]:
-        return area.across(recall, USUAL_WIDTH), area.pixel(precision)
-
-    ended = [ends.get(row["run_id"]) for row in last]
-    texts = [
-        short(marks[row["run_id"]].name, 22) + (f", ends at {end}" if end is not None else "")
-        for row, end in zip(last, ended, strict=True)
-    ]
-    points = [place(row["recall"], row["precision"]) for row in last]
-    curves = [place(r, p) for r, p in zip(drawn["recall"], drawn["precision"], strict=True)]
-    offsets = place_labels(points, texts, curves, (USUAL_WIDTH, area.pixels))
-    for row, text, offset in zip(last, texts, offsets, strict=True):
-        label = end_label(
-            palette, text, (row["recall"], row["precision"]), offset, marks[row["run_id"]].colour
-        )
-        chart.add_annotation(label | {"bgcolor": CLEAR})
+    last = last_of_run(points)
+    texts = []
+    for row in last:
+        end = ends.get(row["run_id"])
+        texts.append(short(marks[row["run_id"]].name, 22) + (f", ends at {end}" if end is not None else ""))
+    curves = [area.pixel(*point) for point in zip(points["recall"], points["precision"], strict=True)]
+    starts = [area.pixel(row["recall"], row["precision"]) for row in last]
+    for row, text, offset in zip(last, texts, area.place_labels(starts, texts, curves), strict=True):
+        point = (row["recall"], row["precision"])
+        yield end_label(palette, text, point, offset, marks[row["run_id"]].colour, bgcolor=CLEAR)

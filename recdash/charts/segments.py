@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from math import nan
@@ -12,19 +12,18 @@ import plotly.graph_objects as go
 
 from recdash.charts.layout import (
     INTERVAL,
-    axis,
     escape,
     figure,
     marker,
     muted,
-    panel_title,
+    panel_number,
+    row_axis,
     short,
     span,
-    tick_labels,
-    zero_line,
+    value_axis,
 )
 from recdash.charts.marks import Mark, Marks, Palette
-from recdash.formatting import numbers
+from recdash.charts.traces import Trace, dots, line, note, panel_title, zero_line
 from recdash.formatting.numbers import is_number
 
 PITCH, MARGIN = 42, (6, 34, 34)
@@ -78,29 +77,35 @@ def segment_panels(
     ``ends``: of the axis, one for all figures. Marks without ticks of the baseline are differences to it.
     """
     right, top, bottom = MARGIN
-    chart = figure(palette, PITCH * len(lines) + top + bottom, (_room(lines), right, top, bottom))
-    chart.update_layout(yaxis=axis(palette, len(lines) - 0.5, -0.5, showgrid=False, **_names(lines, palette)))
-    room = _words_room(dots, beside, USUAL_WIDTH - _room(lines))
+    left_room = _title_room(lines)
+    words_room = _words_room(dots, beside, USUAL_WIDTH - left_room)
     differences = not any(is_number(dot.tick) for dot in chain.from_iterable(dots.values()))
-    for place, (run_id, of_run) in enumerate(dots.items()):
-        left = place / beside
-        end = left + (1 - room) / beside
-        ticks = tick_labels(numbers.ticks(*ends, 4 if beside < 3 else 3), sign=differences)
-        chart.update_layout(
-            {f"xaxis{place + 1}": axis(palette, *ends, **ticks, anchor="y", domain=[left, end])}
+    size = f'<span style="font-size:12px;color:{palette.muted}">'
+    titles = [f"{short(row.title, LONGEST_TITLE)}<br>{size}{escape(row.users)}</span>" for row in lines]
+    layout: dict[str, Any] = {"yaxis": row_axis(palette, titles, size=13.5, standoff=10)}
+    traces: list[Trace] = []
+    texts: list[Trace] = []
+    for index, (run_id, run_dots) in enumerate(dots.items()):
+        mark, panel, left = marks[run_id], panel_number(index), index / beside
+        end = left + (1 - words_room) / beside
+        layout[f"xaxis{panel}"] = value_axis(
+            palette, ends, 4 if beside < 3 else 3, sign=differences, anchor="y", domain=[left, end]
         )
-        where = {"xaxis": f"x{place + 1}", "yaxis": "y"}
-        if differences:
-            chart.add_trace(zero_line(palette, [-0.5, len(lines) - 0.5]).update(where))
-        _draw_panel(chart, of_run, where, marks[run_id], palette, ends)
-        _write_words(chart, of_run, end, palette)
-        _name_panel(chart, marks[run_id], left, beside)
-    return chart
+        drawn = [zero_line(palette, [0.0, 0.0], [-0.5, len(lines) - 0.5])] if differences else []
+        drawn += _of_run(run_dots, mark, palette, ends)
+        traces += [trace | {"xaxis": f"x{panel}", "yaxis": "y"} for trace in drawn]
+        for y, dot in enumerate(run_dots):
+            words = muted(palette, dot.words) if dot.look == "faint" else dot.words
+            look = {"xanchor": "left", "xshift": 8, "align": "left", "font": {"size": 12.5}}
+            texts.append(note(end, y, words, xref="paper", yref="y", **look))
+        texts.append(panel_title(mark.name, left, beside))
+    height = PITCH * len(lines) + top + bottom
+    return figure(palette, height, (left_room, right, top, bottom), traces, layout | {"annotations": texts})
 
 
-def _room(lines: Sequence[SegmentRow]) -> int:
+def _title_room(lines: Sequence[SegmentRow]) -> int:
     """px left of the panels, for the longest of the titles."""
-    longest = max((min(len(one.title), LONGEST_TITLE) for one in lines), default=0)
+    longest = max((min(len(row.title), LONGEST_TITLE) for row in lines), default=0)
     return min(max(round(LETTER * longest) + 20, TITLE_ROOM[0]), TITLE_ROOM[1])
 
 
@@ -117,60 +122,19 @@ def ends_of(dots: Mapping[str, Sequence[SegmentPoint]], *, zero: bool) -> tuple[
     return span([x for dot in judged for x in (dot.x, dot.low, dot.high, dot.tick)], zero=zero)
 
 
-def _names(lines: Sequence[SegmentRow], palette: Palette) -> dict[str, Any]:
-    size = f'<span style="font-size:12px;color:{palette.muted}">'
-    return {
-        "tickvals": list(range(len(lines))),
-        "ticktext": [
-            f"{short(one.title, LONGEST_TITLE)}<br>{size}{escape(one.users)}</span>" for one in lines
-        ],
-        "ticklabelstandoff": 10,
-        "tickfont": {"size": 13.5, "color": palette.ink},
-    }
-
-
-def _draw_panel(
-    chart: go.Figure, dots: Sequence[SegmentPoint], where: Mapping[str, str], look: Mark, palette: Palette,
-    ends: tuple[float, float],
-) -> None:  # fmt: skip
-    name = escape(look.name)
-    for place, dot in enumerate(dots):
-        if is_number(dot.low):
-            line = {"color": look.colour, "width": INTERVAL * look.heft}
-            chart.add_trace(
-                go.Scatter(x=[dot.low, dot.high], y=[place] * 2, mode="lines", hoverinfo="skip", name=name,
-                           line=line, **where)
-            )  # fmt: skip
-        if is_number(dot.tick):
-            chart.add_trace(_baseline_tick(dot.tick, place, palette, where))
-        if is_number(dot.x) and ends[0] <= dot.x <= ends[1]:
-            chart.add_trace(
-                go.Scatter(
-                    x=[dot.x], y=[place], mode="markers", name=name, hoverinfo="text", hovertext=dot.hover,
-                    marker=_mark(dot, look, palette), cliponaxis=False, **where,
-                )
-            )  # fmt: skip
-
-
-def _baseline_tick(x: float, place: int, palette: Palette, where: Mapping[str, str]) -> go.Scatter:
-    mark = {"symbol": "line-ns", "size": 17, "line": {"color": palette.baseline, "width": 2.4}}
-    return go.Scatter(
-        x=[x], y=[place], mode="markers", name="baseline", hoverinfo="skip", marker=mark, **where
-    )
-
-
-def _mark(dot: SegmentPoint, look: Mark, palette: Palette) -> dict[str, Any]:
-    drawn = marker(look, palette, size=DOT, hollow=dot.look != "filled")
-    return drawn | ({"line": {"color": palette.faint, "width": 1.6}} if dot.look == "faint" else {})
-
-
-def _write_words(chart: go.Figure, dots: Sequence[SegmentPoint], x: float, palette: Palette) -> None:
-    for place, dot in enumerate(dots):
-        chart.add_annotation(
-            x=x, xref="paper", xanchor="left", xshift=8, y=place, yref="y", showarrow=False, align="left",
-            text=muted(palette, dot.words) if dot.look == "faint" else dot.words, font={"size": 12.5},
-        )  # fmt: skip
-
-
-def _name_panel(chart: go.Figure, look: Mark, left: float, beside: int) -> None:
-    chart.add_annotation(panel_title(look.name, left, beside))
+def _of_run(
+    points: Sequence[SegmentPoint], mark: Mark, palette: Palette, ends: tuple[float, float]
+) -> Iterator[Trace]:
+    """Of each row the interval, the baseline's tick and, inside the axis, the mark."""
+    name = escape(mark.name)
+    tick = {"symbol": "line-ns", "size": 17, "line": {"color": palette.baseline, "width": 2.4}}
+    for y, point in enumerate(points):
+        if is_number(point.low):
+            yield line([point.low, point.high], [y, y], name, mark.colour, INTERVAL * mark.heft)
+        if is_number(point.tick):
+            yield dots([point.tick], [y], "baseline", tick)
+        if is_number(point.x) and ends[0] <= point.x <= ends[1]:
+            look = marker(mark, palette, size=DOT, hollow=point.look != "filled")
+            if point.look == "faint":
+                look["line"] = {"color": palette.faint, "width": 1.6}
+            yield dots([point.x], [y], name, look, point.hover, cliponaxis=False)

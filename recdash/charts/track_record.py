@@ -2,34 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import plotly.graph_objects as go
 
-from recdash.charts.curves import DrawnArea
 from recdash.charts.layout import (
-    CLEAR,
     INTERVAL,
-    assembled,
-    axis,
-    end_label,
+    DrawnArea,
     escape,
+    figure,
     marker,
-    place_labels,
     rgba,
     short,
     span,
-    tick_labels,
+    value_axis,
 )
 from recdash.charts.marks import CONTEXT_GREY, Mark, Marks, Palette
+from recdash.charts.traces import CLEAR, Trace, area, cross, dots, end_label, line, zero_line
 from recdash.formatting import numbers
 from recdash.stats import NORMAL_95
 
 if TYPE_CHECKING:
     from recdash.online.agreement.track_record import Calibration, Point, TrackRecord
 
-Trace = dict[str, Any]
 HEIGHT, MARGIN = 400, (62, 16, 8, 52)
 STEPS = 40
 USUAL_WIDTH = 600  # px of the drawn area in a window of 1440
@@ -46,16 +42,16 @@ def track_record(
     """
     x = _around_zero([_ends(point.offline, point.offline_error) for point in record.points])
     y = _around_zero([_ends(point.online, point.online_error) for point in record.points])
-    band = _band(record.calibration, x, palette) if record.calibration else []
-    own = sorted(record.points, key=lambda point: point.test_id == test_id)  # the shown test on top
-    crosses = [trace for point in own for trace in _cross(point, _look(point, test_id, marks), palette)]
-    zero = [_zero(palette, list(x), [0, 0]), _zero(palette, [0, 0], list(y))]
+    traces = _band(record.calibration, x, palette) if record.calibration else []
+    traces += [zero_line(palette, x, [0, 0]), zero_line(palette, [0, 0], y)]
+    for point in sorted(record.points, key=lambda point: point.test_id == test_id):  # the present test on top
+        traces += _cross(point, _mark(point, test_id, marks), palette)
     layout = {
-        "xaxis": _axis(palette, x, titles[0], "xaxis"),
-        "yaxis": _axis(palette, y, titles[1], "yaxis") | {"ticklabelstandoff": 6},
-        "annotations": _names(record.points, test_id, marks, palette, x=x, y=y),
+        "xaxis": value_axis(palette, x, 5, sign=True, showgrid=False, title=escape(titles[0])),
+        "yaxis": value_axis(palette, y, 5, sign=True, title=escape(titles[1]), ticklabelstandoff=6),
+        "annotations": list(_names(record.points, test_id, marks, palette, x, y)),
     }
-    return assembled(palette, HEIGHT, MARGIN, [*band, *zero, *crosses], layout)
+    return figure(palette, HEIGHT, MARGIN, traces, layout)
 
 
 def _ends(value: float, error: float) -> tuple[float, float]:
@@ -66,45 +62,23 @@ def _around_zero(ends: Sequence[tuple[float, float]]) -> tuple[float, float]:
     return span([end for pair in ends for end in pair], zero=True, pad=0.1)
 
 
-def _axis(palette: Palette, ends: tuple[float, float], title: str, name: str) -> dict[str, Any]:
-    named = {"text": escape(title), "standoff": 8, "font": {"size": 13, "color": palette.muted}}
-    marked = tick_labels(numbers.ticks(*ends, 5), sign=True)
-    return axis(palette, *ends, showgrid=name == "yaxis", title=named, **marked)
-
-
-def _zero(palette: Palette, x: list[float], y: list[float]) -> Trace:
-    return {
-        "type": "scatter", "x": x, "y": y, "mode": "lines", "hoverinfo": "skip", "name": "zero",
-        "line": {"color": palette.ink, "width": 2.5},
-    }  # fmt: skip
-
-
-def _look(point: Point, test_id: str, marks: Marks) -> Mark:
-    known = marks.get(point.run_id)
-    if point.test_id == test_id and known is not None:
-        return known
+def _mark(point: Point, test_id: str, marks: Marks) -> Mark:
+    if point.test_id == test_id and point.run_id in marks:
+        return marks[point.run_id]
     return Mark(point.run_id, point.run, CONTEXT_GREY, "circle", "context")
 
 
-def _cross(point: Point, look: Mark, palette: Palette) -> list[Trace]:
+def _cross(point: Point, mark: Mark, palette: Palette) -> list[Trace]:
     """The intervals of both sides, and over them the mark: hollow where a side is not settled."""
-    x, y = point.offline, point.online
-    line = {"color": look.colour, "width": INTERVAL - 1.2}
-    shared: Trace = {"type": "scatter", "name": escape(look.name)}
-    arms = [
-        shared | {"x": xs, "y": ys, "mode": "lines", "hoverinfo": "skip", "line": line}
-        for xs, ys in (
-            (list(_ends(x, point.offline_error)), [y, y]),
-            ([x, x], list(_ends(y, point.online_error))),
-        )
+    x, y, name = point.offline, point.online, escape(mark.name)
+    values = f"offline {_percent(x)}, online {_percent(y)}"
+    hover = f"{escape(point.run)}<br>{escape(point.test)}, {escape(point.experiment)}<br>{values}"
+    x_ends, y_ends = _ends(x, point.offline_error), _ends(y, point.online_error)
+    look = marker(mark, palette, size=11, hollow=point.calls is None)
+    return [
+        *cross((x, y), x_ends, y_ends, name, mark.colour, INTERVAL - 1.2),
+        dots([x], [y], name, look, hover),
     ]
-    told = f"offline {_percent(x)}, online {_percent(y)}"
-    hover = f"{escape(point.run)}<br>{escape(point.test)}, {escape(point.experiment)}<br>{told}"
-    dot = {
-        "x": [x], "y": [y], "mode": "markers", "hoverinfo": "text", "hovertext": hover,
-        "marker": marker(look, palette, size=11, hollow=point.calls is None),
-    }  # fmt: skip
-    return [*arms, shared | dot]
 
 
 def _names(
@@ -112,45 +86,33 @@ def _names(
     test_id: str,
     marks: Marks,
     palette: Palette,
-    *,
     x: tuple[float, float],
     y: tuple[float, float],
-) -> list[dict[str, Any]]:
-    """The runs of the shown test by name, clear of each other, of all points and of zero."""
-    pixels = HEIGHT - MARGIN[2] - MARGIN[3]
-    area = DrawnArea(x, y, pixels)
-    at = [(area.across(one.offline, USUAL_WIDTH), area.pixel(one.online)) for one in points]
-    own = [place for place, one in enumerate(points) if one.test_id == test_id and one.run_id in marks]
-    texts = [short(marks[points[place].run_id].name, 22) for place in own]
-    zero = [(area.across(0, USUAL_WIDTH), pixels * step / STEPS) for step in range(STEPS + 1)]
-    zero += [(USUAL_WIDTH * step / STEPS, area.pixel(0)) for step in range(STEPS + 1)]
-    offsets = place_labels([at[place] for place in own], texts, [*at, *zero], (USUAL_WIDTH, pixels))
-    return [
-        end_label(
-            palette,
-            text,
-            (points[place].offline, points[place].online),
-            (across, down or (-16.0 if points[place].online > 0 else 16.0)),
-            marks[points[place].run_id].colour,
-        )
-        | {"bgcolor": CLEAR, "standoff": 8}
-        for place, text, (across, down) in zip(own, texts, offsets, strict=True)
-    ]
+) -> Iterator[Trace]:
+    """The runs of the present test by name, clear of each other, of all points and of zero."""
+    drawn_area = DrawnArea(x, y, HEIGHT - MARGIN[2] - MARGIN[3], USUAL_WIDTH)
+    pixels = [drawn_area.pixel(point.offline, point.online) for point in points]
+    named = [point for point in points if point.test_id == test_id and point.run_id in marks]
+    starts = [drawn_area.pixel(point.offline, point.online) for point in named]
+    texts = [short(marks[point.run_id].name, 22) for point in named]
+    offsets = drawn_area.place_labels(starts, texts, [*pixels, *drawn_area.along_zero()])
+    for point, text, (across, down) in zip(named, texts, offsets, strict=True):
+        offset = across, down or (-16.0 if point.online > 0 else 16.0)
+        colour = marks[point.run_id].colour
+        where = (point.offline, point.online)
+        yield end_label(palette, text, where, offset, colour, bgcolor=CLEAR, standoff=8)
 
 
 def _percent(value: float) -> str:
     return f"{numbers.signed(value, numbers.places([value]))} %"
 
 
-def _band(line: Calibration, x: tuple[float, float], palette: Palette) -> list[Trace]:
+def _band(calibration: Calibration, x: tuple[float, float], palette: Palette) -> list[Trace]:
     """The prediction band and, over it, the line."""
-    at = [x[0] + (x[1] - x[0]) * step / STEPS for step in range(STEPS + 1)]
-    predicted = [line.predict(place) for place in at]
-    middle, low, high = (list(one) for one in zip(*predicted, strict=True))
-    shared: Trace = {"type": "scatter", "mode": "lines", "hoverinfo": "skip"}
-    area = {
-        "x": [*at, *reversed(at)], "y": [*low, *reversed(high)], "name": "95 % of new tests",
-        "fill": "toself", "fillcolor": rgba(palette.faint, 0.2), "line": {"width": 0},
-    }  # fmt: skip
-    drawn = {"x": at, "y": middle, "name": "expected lift", "line": {"color": palette.muted, "width": 2}}
-    return [shared | area, shared | drawn]
+    offline = [x[0] + (x[1] - x[0]) * step / STEPS for step in range(STEPS + 1)]
+    predicted = [calibration.predict(value) for value in offline]
+    middle, low, high = (list(values) for values in zip(*predicted, strict=True))
+    return [
+        area(offline, low, high, "95 % of new tests", rgba(palette.faint, 0.2)),
+        line(offline, middle, "expected lift", palette.muted, 2),
+    ]

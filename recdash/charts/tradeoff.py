@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import plotly.graph_objects as go
 
-from recdash.charts.curves import DrawnArea
 from recdash.charts.layout import (
     MARKER,
-    axis,
-    end_label,
+    DrawnArea,
     escape,
     figure,
     marker,
     muted,
-    place_labels,
     short,
     span,
-    tick_labels,
+    value_axis,
 )
 from recdash.charts.marks import Mark, Marks, Palette
+from recdash.charts.traces import Trace, cross, dots, end_label, line
 from recdash.formatting import numbers
 from recdash.formatting.numbers import is_number
 
@@ -55,173 +52,140 @@ class TradeOffPoint:
 
 
 def trade_off(
-    dots: Sequence[TradeOffPoint],
+    points: Sequence[TradeOffPoint],
     front: Sequence[str],
     directions: tuple[Direction, Direction],
     marks: Marks,
     palette: Palette,
 ) -> go.Figure:
-    """Figure of ``dots``; ``front``: run ids from the best by y to the best by x. Labels never overlap.
+    """Figure of ``points``; ``front``: run ids from the best by y to the best by x. Labels never overlap.
 
     Named are baseline and candidates, and of the other runs those of the front.
     """
-    chart = figure(palette, HEIGHT, MARGIN)
-    area = _area(dots, directions, marks)
-    title = {"standoff": 12, "font": {"size": 13, "color": palette.muted}}
-    x_text, y_text = (
-        {"text": f"{escape(one.title)} · better {arrow}"} for one, arrow in zip(directions, "→↑", strict=True)
+    area = _area(points, directions, marks)
+    by_id = {point.run_id: point for point in points}
+    steps = [by_id[run] for run in front if run in by_id]
+    decimals = (numbers.places(point.x for point in points), numbers.places(point.y for point in points))
+    traces: list[Trace] = []
+    if steps:
+        traces.append(line(*_corners(steps, area), "front", palette.muted, 1.6, dash="dot"))
+    roles = ("context", "baseline", "candidate")
+    for point in sorted(points, key=lambda point: roles.index(marks[point.run_id].role)):
+        traces += _of_run(point, marks[point.run_id], palette, decimals, on_front=point in steps)
+    x_title, y_title = (
+        f"{escape(direction.title)} · better {arrow}"
+        for direction, arrow in zip(directions, "→↑", strict=True)
     )
-    chart.update_xaxes(axis(palette, *area.x, **_ticks(area.x, 6), title=title | x_text))
-    chart.update_yaxes(axis(palette, *area.y, **_ticks(area.y, 5), title=title | y_text, ticklabelstandoff=6))
-    known = {dot.run_id: dot for dot in dots}
-    steps = [known[run] for run in front if run in known]
-    _draw_front(chart, steps, area, palette)
-    decimals = (numbers.places(dot.x for dot in dots), numbers.places(dot.y for dot in dots))
-    for dot in sorted(
-        dots, key=lambda dot: ("context", "baseline", "candidate").index(marks[dot.run_id].role)
-    ):
-        _draw_dot(chart, dot, marks[dot.run_id], palette, decimals, on_front=dot in steps)
-    _name(chart, dots, steps, area, marks, palette)
-    return chart
+    layout = {
+        "xaxis": value_axis(palette, area.x, 6, title=x_title, standoff=12),
+        "yaxis": value_axis(palette, area.y, 5, title=y_title, standoff=12, ticklabelstandoff=6),
+        "annotations": list(_names(points, steps, area, marks, palette)),
+    }
+    return figure(palette, HEIGHT, MARGIN, traces, layout)
 
 
-def _area(dots: Sequence[TradeOffPoint], directions: tuple[Direction, Direction], marks: Marks) -> DrawnArea:
+def _area(
+    points: Sequence[TradeOffPoint], directions: tuple[Direction, Direction], marks: Marks
+) -> DrawnArea:
     """Ends of the axes, swapped where less is better; intervals are drawn of chosen runs only."""
-    shown = [(dot, 0 if marks[dot.run_id].role == "context" else 1) for dot in dots]
-    x = span([dot.x + side * there * dot.x_half for dot, there in shown for side in (-1, 1)], pad=0.07)
-    y = span([dot.y + side * there * dot.y_half for dot, there in shown for side in (-1, 1)], pad=0.07)
-    x, y = (
-        (high, low) if one.less_is_better else (low, high)
-        for one, (low, high) in zip(directions, (x, y), strict=True)
+    x, y = [], []
+    for point in points:
+        drawn = 0 if marks[point.run_id].role == "context" else 1
+        x += [point.x - drawn * point.x_half, point.x + drawn * point.x_half]
+        y += [point.y - drawn * point.y_half, point.y + drawn * point.y_half]
+    x_ends, y_ends = (
+        (high, low) if direction.less_is_better else (low, high)
+        for direction, (low, high) in zip(directions, (span(x, pad=0.07), span(y, pad=0.07)), strict=True)
     )
-    return DrawnArea(x, y, HEIGHT - MARGIN[2] - MARGIN[3])
+    return DrawnArea(x_ends, y_ends, HEIGHT - MARGIN[2] - MARGIN[3], USUAL_WIDTH)
 
 
-def _ticks(ends: tuple[float, float], wanted: int) -> dict[str, Any]:
-    return tick_labels(numbers.ticks(min(ends), max(ends), wanted))
-
-
-def _steps(known: Sequence[TradeOffPoint], area: DrawnArea) -> tuple[list[float], list[float]]:
-    """x and y: from the left edge along the best y, down at each run to the next, to the floor."""
-    x, y = [area.x[0]], [known[0].y]
-    for step, after in zip(known, [*known[1:], None], strict=True):
+def _corners(steps: Sequence[TradeOffPoint], area: DrawnArea) -> tuple[list[float], list[float]]:
+    """x and y of the front: along the best y from the left edge, down at each run, to the floor."""
+    x, y = [area.x[0]], [steps[0].y]
+    for step, after in zip(steps, [*steps[1:], None], strict=True):
         x += [step.x, step.x]
         y += [step.y, after.y if after else area.y[0]]
     return x, y
 
 
-def _draw_front(chart: go.Figure, known: Sequence[TradeOffPoint], area: DrawnArea, palette: Palette) -> None:
-    if not known:
-        return
-    x, y = _steps(known, area)
-    line = {"color": palette.muted, "width": 1.6, "dash": "dot"}
-    chart.add_trace(go.Scatter(x=x, y=y, mode="lines", hoverinfo="skip", name="front", line=line))
-
-
-def _draw_dot(
-    chart: go.Figure,
-    dot: TradeOffPoint,
-    look: Mark,
-    palette: Palette,
-    decimals: tuple[int, int],
-    *,
-    on_front: bool,
-) -> None:
-    """What is neither chosen nor on the front steps back."""
-    if look.role != "context":
-        _draw_cross(chart, dot, look)
-    size = SMALL if look.role == "context" else MARKER
-    drawn = marker(look, palette, size=size, hollow=look.role == "baseline")
-    chart.add_trace(
-        go.Scatter(
-            x=[dot.x], y=[dot.y], mode="markers", name=escape(look.name), hoverinfo="text",
-            hovertext=f"{escape(look.name)}<br>{_value(dot.x, dot.x_half, decimals[0])}"
-            f"<br>{_value(dot.y, dot.y_half, decimals[1])}",
-            marker=drawn | {"opacity": ASIDE if look.role == "context" and not on_front else 1},
-            cliponaxis=False,
-        )
-    )  # fmt: skip
-
-
-def _draw_cross(chart: go.Figure, dot: TradeOffPoint, look: Mark) -> None:
-    for x, y in (
-        ([dot.x - dot.x_half, dot.x + dot.x_half], [dot.y, dot.y]),
-        ([dot.x, dot.x], [dot.y - dot.y_half, dot.y + dot.y_half]),
-    ):
-        if x[0] < x[1] or y[0] < y[1]:
-            line = {"color": look.colour, "width": 2}
-            chart.add_trace(
-                go.Scatter(x=x, y=y, mode="lines", hoverinfo="skip", name=escape(look.name), line=line)
-            )
+def _of_run(
+    point: TradeOffPoint, mark: Mark, palette: Palette, decimals: tuple[int, int], *, on_front: bool
+) -> Iterator[Trace]:
+    """The mark over its intervals; what is neither chosen nor on the front steps back."""
+    name, aside = escape(mark.name), mark.role == "context"
+    x_ends = (point.x - point.x_half, point.x + point.x_half)
+    y_ends = (point.y - point.y_half, point.y + point.y_half)
+    across, upright = cross((point.x, point.y), x_ends, y_ends, name, mark.colour, 2)
+    if point.x_half > 0 and not aside:
+        yield across
+    if point.y_half > 0 and not aside:
+        yield upright
+    values = f"{_value(point.x, point.x_half, decimals[0])}<br>{_value(point.y, point.y_half, decimals[1])}"
+    look = marker(mark, palette, size=SMALL if aside else MARKER, hollow=mark.role == "baseline")
+    look["opacity"] = ASIDE if aside and not on_front else 1
+    yield dots([point.x], [point.y], name, look, f"{name}<br>{values}", cliponaxis=False)
 
 
 def _value(value: float, half: float, decimals: int) -> str:
     text = numbers.fixed(value, decimals)
     if not is_number(half) or not half:
         return text
-    return (
-        f"{text}, 95 % CI {numbers.fixed(value - half, decimals)} to {numbers.fixed(value + half, decimals)}"
-    )
+    ends = f"{numbers.fixed(value - half, decimals)} to {numbers.fixed(value + half, decimals)}"
+    return f"{text}, 95 % CI {ends}"
 
 
-def _name(
-    chart: go.Figure,
-    dots: Sequence[TradeOffPoint],
+def _names(
+    points: Sequence[TradeOffPoint],
     steps: Sequence[TradeOffPoint],
     area: DrawnArea,
     marks: Marks,
     palette: Palette,
-) -> None:
-    kept = _named(dots, [dot.run_id for dot in steps], marks)
-    named = [dot for dot in dots if dot.run_id in kept]
-
-    def place(dot: TradeOffPoint) -> tuple[float, float]:
-        return area.across(dot.x, USUAL_WIDTH), area.pixel(dot.y)
-
-    points, texts = [place(dot) for dot in named], [_label(marks[dot.run_id]) for dot in named]
-    obstacles = [point for point in map(place, dots) for _ in range(8)]
-    obstacles += [*map(place, _along_crosses(dots, marks)), *map(place, _along(steps, area))]
-    offsets = place_labels(points, texts, obstacles, (USUAL_WIDTH, area.pixels))
-    for dot, offset in zip(named, offsets, strict=True):
-        look = marks[dot.run_id]
-        text = short(look.name, LONGEST_NAME)
-        text += muted(palette, ", baseline") if look.role == "baseline" else ""
-        chart.add_annotation(end_label(palette, text, (dot.x, dot.y), offset, look.colour))
+) -> Iterator[Trace]:
+    named = _named(points, [point.run_id for point in steps], marks)
+    labelled = [point for point in points if point.run_id in named]
+    starts = [area.pixel(point.x, point.y) for point in labelled]
+    texts = [_label(marks[point.run_id]) for point in labelled]
+    obstacles = [(point.x, point.y) for point in points for _ in range(8)]
+    obstacles += [*_along_crosses(points, marks), *_along_front(steps, area)]
+    offsets = area.place_labels(starts, texts, [area.pixel(*obstacle) for obstacle in obstacles])
+    for point, offset in zip(labelled, offsets, strict=True):
+        mark = marks[point.run_id]
+        text = short(mark.name, LONGEST_NAME)
+        text += muted(palette, ", baseline") if mark.role == "baseline" else ""
+        yield end_label(palette, text, (point.x, point.y), offset, mark.colour)
 
 
-def _along_crosses(dots: Sequence[TradeOffPoint], marks: Marks) -> list[TradeOffPoint]:
-    """Points along the intervals, which labels had better not cover."""
+def _along_crosses(points: Sequence[TradeOffPoint], marks: Marks) -> list[tuple[float, float]]:
+    """Points along the intervals, for labels to avoid."""
     return [
-        TradeOffPoint(
-            dot.run_id, dot.x + part * dot.x_half * across, dot.y + part * dot.y_half * (1 - across)
-        )
-        for dot in dots
-        if marks[dot.run_id].role != "context"
+        (point.x + part * point.x_half * across, point.y + part * point.y_half * (1 - across))
+        for point in points
+        if marks[point.run_id].role != "context"
         for across in (0, 1)
         for part in (-1, -0.75, -0.5, -0.25, 0.25, 0.5, 0.75, 1)
     ]
 
 
-def _along(steps: Sequence[TradeOffPoint], area: DrawnArea) -> list[TradeOffPoint]:
+def _along_front(steps: Sequence[TradeOffPoint], area: DrawnArea) -> list[tuple[float, float]]:
     """Points along the front's line, about one every 10 px of its longest step."""
     if not steps:
         return []
-    corners = list(zip(*_steps(steps, area), strict=True))
     return [
-        TradeOffPoint("", x0 + (x1 - x0) * at / 60, y0 + (y1 - y0) * at / 60)
-        for (x0, y0), (x1, y1) in pairwise(corners)
-        for at in range(61)
+        (x0 + (x1 - x0) * part / 60, y0 + (y1 - y0) * part / 60)
+        for (x0, y0), (x1, y1) in pairwise(zip(*_corners(steps, area), strict=True))
+        for part in range(61)
     ]
 
 
-def _label(look: Mark) -> str:
-    name = look.name if len(look.name) <= LONGEST_NAME else look.name[:LONGEST_NAME]
-    return f"{name}, baseline" if look.role == "baseline" else name
+def _label(mark: Mark) -> str:
+    """The name as it is drawn, without markup, for the width of its label."""
+    return mark.name[:LONGEST_NAME] + (", baseline" if mark.role == "baseline" else "")
 
 
-def _named(dots: Sequence[TradeOffPoint], front: Sequence[str], marks: Marks) -> set[str]:
-    """Everybody who is chosen, and some of the front's others, spread along it."""
-    chosen = {dot.run_id for dot in dots if marks[dot.run_id].role != "context"}
+def _named(points: Sequence[TradeOffPoint], front: Sequence[str], marks: Marks) -> set[str]:
+    """Baseline and candidates, and some of the front's others, spread along it."""
+    chosen = {point.run_id for point in points if marks[point.run_id].role != "context"}
     others = [run for run in front if run not in chosen]
     few = min(MOST_GREY_LABELS, len(others))
-    return chosen | {others[round(at * (len(others) - 1) / max(1, few - 1))] for at in range(few)}
+    return chosen | {others[round(index * (len(others) - 1) / max(1, few - 1))] for index in range(few)}

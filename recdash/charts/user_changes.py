@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import plotly.graph_objects as go
 
-from recdash.charts.layout import axis, escape, figure, short, tick_labels, zero_line
+from recdash.charts.layout import axis, escape, figure, row_axis, short, tick_labels, value_axis
 from recdash.charts.marks import Marks, Palette
+from recdash.charts.traces import Trace, bars, scatter, zero_line
 from recdash.formatting import numbers
 from recdash.formatting.records import Row, records
 
@@ -29,21 +30,28 @@ WORDS = ("better", "same", "worse")
 def better_same_worse(changes: pd.DataFrame, marks: Marks, palette: Palette) -> go.Figure:
     """Figure of ``changes`` (run_id, n_users, better, same, worse): a row per run, 100 users wide."""
     rows = records(changes)
-    chart = figure(palette, PITCH * len(rows) + 8, (140, 4, 4, 4))
-    chart.update_layout(barmode="stack", bargap=1 - THICK)
-    chart.update_xaxes(axis(palette, 0, 100, showgrid=False, tickvals=[]))
-    names = [short(marks[row["run_id"]].name, 20) for row in rows]
-    labels: dict[str, Any] = {"tickvals": list(range(len(rows))), "ticktext": names, "ticklabelstandoff": 8}
-    ink = {"size": 14, "color": palette.ink}
-    chart.update_yaxes(axis(palette, len(rows) - 0.5, -0.5, showgrid=False, tickfont=ink, **labels))
-    for word, fill, written in (
+    y = range(len(rows))
+    traces: list[Trace] = []
+    for word, fill, ink in (
         ("better", palette.better, palette.background),
         ("same", palette.same, palette.ink),
         ("worse", palette.worse, palette.background),
     ):
-        chart.add_trace(_bar(rows, word, fill, marks, palette))
-        chart.add_trace(_inside(rows, word, written))
-    return chart
+        look = {"color": fill, "line": {"color": palette.background, "width": 2}}
+        hover = [
+            f"{escape(marks[row['run_id']].name)}<br>{word} for {numbers.count(row[word])} of "
+            f"{numbers.count(row['n_users'])} users"
+            for row in rows
+        ]
+        traces.append(bars([_share(row, word) for row in rows], y, word, look, hover, orientation="h"))
+        traces.append(_numbers_inside(rows, word, ink))
+    layout = {
+        "barmode": "stack",
+        "bargap": 1 - THICK,
+        "xaxis": axis(palette, 0, 100, showgrid=False, tickvals=[]),
+        "yaxis": row_axis(palette, [short(marks[row["run_id"]].name, 20) for row in rows]),
+    }
+    return figure(palette, PITCH * len(rows) + 8, (140, 4, 4, 4), traces, layout)
 
 
 def _share(row: Row, *words: str) -> float:
@@ -51,67 +59,49 @@ def _share(row: Row, *words: str) -> float:
     return sum(100 * row[word] / row["n_users"] for word in words)
 
 
-def _bar(rows: Sequence[Row], word: str, fill: str, marks: Marks, palette: Palette) -> go.Bar:
-    return go.Bar(
-        x=[_share(row, word) for row in rows], y=list(range(len(rows))), orientation="h", name=word,
-        marker={"color": fill, "line": {"color": palette.background, "width": 2}}, hoverinfo="text",
-        hovertext=[_hover(row, word, marks) for row in rows],
-    )  # fmt: skip
-
-
-def _inside(rows: Sequence[Row], word: str, ink: str) -> go.Scatter:
+def _numbers_inside(rows: Sequence[Row], word: str, ink: str) -> Trace:
     """The numbers inside the bars, where there is room; the word beside one of them."""
     before = WORDS[: WORDS.index(word)]
-    widest = max(range(len(rows)), key=lambda place: min(_share(rows[place], word), ROOM_FOR_WORD))
-    texts = [_text(_share(row, word), word if place == widest else "") for place, row in enumerate(rows)]
-    return go.Scatter(
-        x=[_share(row, *before) + INDENT for row in rows], y=list(range(len(rows))), mode="text", text=texts,
-        textposition="middle right", textfont={"size": 13, "color": ink}, hoverinfo="skip", name=word,
-    )  # fmt: skip
+    widest = max(range(len(rows)), key=lambda index: min(_share(rows[index], word), ROOM_FOR_WORD))
+    texts = []
+    for index, row in enumerate(rows):
+        share = _share(row, word)
+        text = f"<b>{numbers.fixed(share, 0)}</b>" if share >= NARROWEST else ""
+        texts.append(f"{text} {word}" if index == widest and share >= ROOM_FOR_WORD else text)
+    x = [_share(row, *before) + INDENT for row in rows]
+    look = {"textposition": "middle right", "textfont": {"size": 13, "color": ink}}
+    return scatter("text", x, range(len(rows)), word, text=texts, **look)
 
 
-def _text(share: float, word: str) -> str:
-    if share < NARROWEST:
-        return ""
-    number = f"<b>{numbers.fixed(share, 0)}</b>"
-    return f"{number} {word}" if word and share >= ROOM_FOR_WORD else number
-
-
-def _hover(row: Row, word: str, marks: Marks) -> str:
-    counts = f"{numbers.count(row[word])} of {numbers.count(row['n_users'])} users"
-    return f"{escape(marks[row['run_id']].name)}<br>{word} for {counts}"
-
-
-def distribution(bars: Bars, palette: Palette, title: str, *, signed: bool = True) -> go.Figure:
+def distribution(groups: Bars, palette: Palette, title: str, *, signed: bool = True) -> go.Figure:
     """Users by a number of theirs, in bars; ``signed``: below zero is worse, above it better."""
-    edges = [float(edge) for edge in bars.edge]
-    counts = [int(count) for count in bars.count]
+    edges = [float(edge) for edge in groups.edge]
+    counts = [int(count) for count in groups.count]
     top = max(counts, default=1)
-    chart = figure(palette, HEIGHT, (52, 8, 10, 46))
-    chart.update_layout(bargap=0.06)
-    low, high = (edges[0], edges[-1]) if counts else (-1.0, 1.0)
-    room = (high - low) * 0.02
-    chart.update_xaxes(
-        axis(palette, min(low, 0) - room, max(high, 0) + room, showgrid=False,
-             **tick_labels(numbers.ticks(min(low, 0), max(high, 0), 5), sign=signed))
-    )  # fmt: skip
-    chart.update_xaxes(title_text=escape(title))
-    whole = [tick for tick in numbers.ticks(0, top, 4) if tick == round(tick)]
-    chart.update_yaxes(axis(palette, 0, 1.06 * top, **tick_labels(whole), ticklabelstandoff=6))
+    low, high = (min(edges[0], 0), max(edges[-1], 0)) if counts else (-1.0, 1.0)
+    room = 0.02 * (edges[-1] - edges[0] if counts else 2.0)
+    colours = [
+        palette.worse if signed and first + last < 0 else palette.better for first, last in pairwise(edges)
+    ]
+    look = {"color": colours if signed else palette.muted, "line": {"width": 0}}
+    widths = [0.94 * (edges[1] - edges[0])] * len(counts) if counts else []
     middles = [(first + last) / 2 for first, last in pairwise(edges)]
-    colours = [palette.worse if signed and middle < 0 else palette.better for middle in middles]
-    chart.add_trace(
-        go.Bar(
-            x=middles, y=counts, width=[0.94 * (edges[1] - edges[0])] * len(counts) if counts else [],
-            marker={"color": colours if signed else palette.muted, "line": {"width": 0}}, name="users",
-            hoverinfo="text", hovertext=_between(edges, counts, signed=signed),
-        )
-    )  # fmt: skip
-    chart.add_trace(zero_line(palette, [0, 1.06 * top]))
-    return chart
+    hover = _bar_texts(edges, counts, signed=signed)
+    x_axis = value_axis(palette, (low, high), 5, sign=signed, showgrid=False, title=escape(title))
+    whole = [tick for tick in numbers.ticks(0, top, 4) if tick == round(tick)]
+    layout = {
+        "bargap": 0.06,
+        "xaxis": x_axis | {"range": [low - room, high + room]},
+        "yaxis": axis(palette, 0, 1.06 * top, **tick_labels(whole), ticklabelstandoff=6),
+    }
+    traces = [
+        bars(middles, counts, "users", look, hover, width=widths),
+        zero_line(palette, [0.0, 0.0], [0, 1.06 * top]),
+    ]
+    return figure(palette, HEIGHT, (52, 8, 10, 46), traces, layout)
 
 
-def _between(edges: Sequence[float], counts: Sequence[int], *, signed: bool) -> list[str]:
+def _bar_texts(edges: Sequence[float], counts: Sequence[int], *, signed: bool) -> list[str]:
     decimals = numbers.tick_decimals(edges)
     write = numbers.signed if signed else numbers.fixed
     return [

@@ -10,8 +10,8 @@ import pytest
 from recdash.charts.ab_lifts import FAR, PITCH, LiftRow, ends_of, lifts
 from recdash.charts.ab_over_time import Drawn, LiftPoint, over_time
 from recdash.charts.ab_over_time import ends_of as ends_over_time
-from recdash.charts.layout import panel_title
 from recdash.charts.marks import LIGHT, Mark, Marks
+from recdash.charts.traces import panel_title
 from recdash.formatting.wording import cut_inside
 
 HOSTILE = '<a href="http://evil.example">x</a>%{x}'
