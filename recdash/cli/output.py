@@ -114,7 +114,7 @@ def _band_table(bands: Sequence[Mapping[str, Any]]) -> str:
 
 def _score_table(found: Evaluation) -> str:
     """One row per metric and cutoff, one column per candidate; a whole curve shows at a few cutoffs."""
-    asked = {one.spec.label for one in found.asked if one.spec.k is not None}
+    asked = {one.spec.label for one in found.requests if one.spec.k is not None}
     names = [run.name for run in found.runs]
     cells: dict[tuple[str, str], dict[str, str]] = {}
     for row in found.rows():
@@ -133,7 +133,7 @@ def _score_table(found: Evaluation) -> str:
 def _spread_lines(found: Evaluation) -> Iterable[list[str]]:
     """How far apart the folds or seeds of each candidate lie; of a whole curve at 10, or at the depth."""
     k = min(10, found.rules.depth)
-    asked = {one.spec.label for one in found.asked if one.spec.k is not None}
+    asked = {one.spec.label for one in found.requests if one.spec.k is not None}
     values: dict[tuple[str, str], list[float]] = {}
     for row in found.replicate_rows():
         if row["value"] is not None and (row["k"] in (None, k) or row["metric"] in asked):

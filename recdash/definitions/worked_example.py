@@ -153,7 +153,7 @@ def _worked(definition: Definition, sample: RelevantHits, k: int, hits: Hits) ->
     if isinstance(formula, HarmonicMean):
         return replace(shown, parts=_parts(definition, sample, k, hits))
     if isinstance(formula, OverJudged):
-        return _with_credits(shown, formula.sentence, sample.of_judged())
+        return _with_credits(shown, formula.ratio, sample.of_judged())
     return _with_credits(shown, formula, sample)
 
 
@@ -179,7 +179,7 @@ def _with_credits(shown: Worked, formula: MetricFormula, sample: RelevantHits) -
     if isinstance(formula, Ndcg):
         return _with_credits(shown, formula.formula(sample), sample)
     if isinstance(formula, Micro):
-        return replace(_with_credits(shown, formula.sentence, sample), pooled=True)
+        return replace(_with_credits(shown, formula.ratio, sample), pooled=True)
     if isinstance(formula, MeanRecall):
         return _with_recalls(shown, sample)
     if isinstance(formula, RatioFormula):

@@ -1,4 +1,4 @@
-"""What runs show of the catalogue by an attribute: how their places, and its items, fall on the values.
+"""Shares of a run's places, and of the catalogue's items, by the values of an attribute.
 
 A column of text has a row for each value. Numbers have one each, or, where there are more than
 ``MOST_NUMBERS``, bands: of a round width (decades), or of about equal weight where the fullest of those would
@@ -34,7 +34,7 @@ def attributes_of(reference: Reference) -> list[str]:
     catalogue = reference.tables.get("catalogue")
     if catalogue is None:
         return []
-    sorting = {one.name for one in categories(catalogue)}
+    sorting = {category.name for category in categories(catalogue)}
     return [
         name
         for name in attribute_names(catalogue)
@@ -53,28 +53,44 @@ def check_attribute(reference: Reference, attribute: str) -> None:
         raise UnknownName("attribute", attribute, attribute_names(catalogue))
 
 
-def shown_rows(shelf: CatalogueInputs, reference: Reference, attribute: str, k: int) -> list[dict[str, Any]]:
+def attribute_share_rows(
+    inputs: CatalogueInputs, reference: Reference, attribute: str, k: int
+) -> list[dict[str, Any]]:
     """One dict per value, with the ``COLUMNS``; numbers ascending, text by the catalogue's items.
 
     ``share`` is of the places shown within k in all lists of the run, ``catalogue_share`` of the catalogue's
-    items; an item with several values counts in each. A row stands for so many ``values`` of the attribute,
-    of which the run has ``values_shown``. Raises InputError for a column that cannot be asked for.
+    items; an item with several values counts in each. A row is over ``values`` values of the attribute, of
+    which the run shows ``values_shown``. Raises InputError for a column that cannot be used.
     """
     check_attribute(reference, attribute)
-    if lacks := needs_attribute(shelf, {"attribute": attribute}):
+    if lacks := needs_attribute(inputs, {"attribute": attribute}):
         raise InputError(Problem("no-values", f"attribute '{attribute}'", lacks, "Choose another column."))
-    found = shown_by(shelf.of("run"), attribute, k)
-    numeric = has_numbers(reference.tables["catalogue"], attribute)
-    labels, of = _by_size(found) if numeric else _by_items(found)
-    sums = [_sums(of, each) for each in (found.places, found.items, np.ones_like(of), found.places > 0)]
-    rows = [_row(found, *each) for each in zip(labels, *sums, strict=True)]
-    return [*rows, _row(found, NONE, found.places_without, found.items_without, 0, 0)]
+    counts = shown_by(inputs.of("run"), attribute, k)
+    is_number = has_numbers(reference.tables["catalogue"], attribute)
+    labels, row_of = _by_size(counts) if is_number else _by_items(counts)
+    sums = [
+        _sums(row_of, numbers)
+        for numbers in (counts.places, counts.items, np.ones_like(row_of), counts.places > 0)
+    ]
+    cells = [*zip(labels, *sums, strict=True), (NONE, counts.places_without, counts.items_without, 0, 0)]
+    return [
+        {
+            "value": label,
+            "places": int(places),
+            "share": int(places) / counts.n_places,
+            "items": int(items),
+            "catalogue_share": int(items) / counts.n_items,
+            "values": int(values),
+            "values_shown": int(values_shown),
+        }
+        for label, places, items, values, values_shown in cells
+    ]
 
 
 def mean_rows(of_replicates: Sequence[Sequence[Mapping[str, Any]]]) -> list[dict[str, Any]]:
-    """The rows of several uploads of one candidate as one: places add up, shares are means.
+    """The rows of several uploads of one candidate as one.
 
-    So many ``values_shown`` as the upload with most of them.
+    Places add up, shares are means, and ``values_shown`` is that of the upload with most of them.
     """
     return [
         {
@@ -87,21 +103,21 @@ def mean_rows(of_replicates: Sequence[Sequence[Mapping[str, Any]]]) -> list[dict
     ]
 
 
-def _by_items(found: ShownBy) -> tuple[list[str], Ints]:
+def _by_items(counts: ShownBy) -> tuple[list[str], Ints]:
     """A row per value, that of most items first, and the row of each value [V]."""
-    order = sorted(range(len(found.values)), key=lambda at: (-found.items[at], found.values[at]))
+    order = sorted(range(len(counts.values)), key=lambda index: (-counts.items[index], counts.values[index]))
     row = np.empty(len(order), dtype=np.int64)
     row[order] = np.arange(len(order))
-    return [found.values[at] for at in order], row
+    return [counts.values[index] for index in order], row
 
 
-def _by_size(found: ShownBy) -> tuple[list[str], Ints]:
+def _by_size(counts: ShownBy) -> tuple[list[str], Ints]:
     """A row per number or band, ascending, and the row of each value [V]."""
-    numbers = np.array(found.values, dtype=np.float64)
+    numbers = np.array(counts.values, dtype=np.float64)
     if len(numbers) > MOST_NUMBERS:
-        return _bands(numbers, found.items)
+        return _bands(numbers, counts.items)
     order = np.argsort(numbers, kind="stable")
-    return [found.values[at] for at in order], np.argsort(order)
+    return [counts.values[index] for index in order], np.argsort(order)
 
 
 def _bands(numbers: Floats, items: Ints) -> tuple[list[str], Ints]:
@@ -113,17 +129,7 @@ def _bands(numbers: Floats, items: Ints) -> tuple[list[str], Ints]:
     return range_labels([(band.min(), band.max()) for band in bands]), row
 
 
-def _sums(row: Ints, of: Any) -> Ints:
-    """[rows] of the values' numbers ``of`` [V]."""
-    total: Ints = np.bincount(row, of).astype(np.int64)
+def _sums(row: Ints, numbers: Any) -> Ints:
+    """[rows] sums of the values' ``numbers`` [V] by the row of each value [V]."""
+    total: Ints = np.bincount(row, numbers).astype(np.int64)
     return total
-
-
-def _row(
-    found: ShownBy, value: str, places: int, items: int, values: int, values_shown: int
-) -> dict[str, Any]:
-    cells: Sequence[Any] = (
-        value, int(places), int(places) / found.n_places, int(items), int(items) / found.n_items,
-        int(values), int(values_shown),
-    )  # fmt: skip
-    return dict(zip(COLUMNS, cells, strict=True))

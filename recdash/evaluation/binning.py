@@ -1,4 +1,4 @@
-"""Bands: many numbers as few ranges that a person can read. A band is told by its largest number."""
+"""Many numbers as few bands that a person can read; a band is given by its top, its largest number."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from recdash.domain.kinds import Floats, Ints
 
 
 def equal_tops(numbers: Floats, weight: Ints | Floats, bands: int) -> Floats:
-    """The tops of about ``bands`` bands of about equal weight; a number that would fill one has it alone."""
+    """The tops of about ``bands`` bands of about equal weight; a number that would fill one is one alone."""
     distinct, of = np.unique(numbers, return_inverse=True)
     held = np.bincount(of, weight)
     ends = np.searchsorted(np.cumsum(held) * bands, np.arange(1, bands + 1) * held.sum())
@@ -42,7 +42,9 @@ def range_labels(ranges: Sequence[tuple[float, float]]) -> list[str]:
 
 
 def _range_label(low: float, high: float, digits: int) -> str:
-    first, last = (f"{one:.0f}" if _plain_whole(one) else f"{one:.{digits}g}" for one in (low, high))
+    first, last = (
+        f"{number:.0f}" if _plain_whole(number) else f"{number:.{digits}g}" for number in (low, high)
+    )
     return first if low == high else f"{first}–{last}"
 
 

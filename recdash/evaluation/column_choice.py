@@ -46,13 +46,13 @@ class ColumnChoice:
         if not unused or not tables:
             return
         known = sorted({column for columns in tables.values() for column in columns})
-        found = "; ".join(f"{table}: {listed(columns)}" for table, columns in tables.items())
+        columns_by_table = "; ".join(f"{table}: {listed(columns)}" for table, columns in tables.items())
         raise InputError(
             [
                 Problem(
                     "unknown-column",
                     f"columns, {role}",
-                    f"no table has a column '{column}' for {role}; found: {found}",
+                    f"no table has a column '{column}' for {role}; found: {columns_by_table}",
                     near(column, known) + "Name one of the columns found.",
                 )
                 for role, column in unused
@@ -61,18 +61,18 @@ class ColumnChoice:
 
 
 def column_choice(
-    given: ColumnsGiven | None, kinds: Sequence[TableKind], candidates: Iterable[str] = ()
+    columns: ColumnsGiven | None, kinds: Sequence[TableKind], candidates: Iterable[str] = ()
 ) -> ColumnChoice:
-    """``given`` checked against the tables of a request: ``kinds``, and ``candidates`` by name.
+    """``columns`` checked against the tables of a request: ``kinds``, and ``candidates`` by name.
 
     Raises UnknownName for another table, InputError for a role that no table of the request has, and for
     what is no ``ColumnsGiven``.
     """
-    _check_types(given)
+    _check_types(columns)
     shared: dict[str, str] = {}
     by_table: dict[str, Mapping[str, str]] = {}
     known = [*(TITLES.get(kind, kind) for kind in kinds), *candidates]
-    for name, chosen in (given or {}).items():
+    for name, chosen in (columns or {}).items():
         if isinstance(chosen, Mapping):
             by_table[_table(name, kinds, known)] = dict(chosen)
         else:
@@ -81,16 +81,16 @@ def column_choice(
     return ColumnChoice(SharedColumns(shared), by_table)
 
 
-def _check_types(given: object) -> None:
-    """Raises InputError with everything in ``given`` that is neither a text nor a dict of texts."""
-    if given is None:
+def _check_types(columns: object) -> None:
+    """Raises InputError with everything in ``columns`` that is neither a text nor a dict of texts."""
+    if columns is None:
         return
-    if not isinstance(given, Mapping):
-        raise InputError(_bad_type("columns", given, "a dict"))
-    entries = [(f"columns, {name}", name, value, "a text or a dict") for name, value in given.items()]
+    if not isinstance(columns, Mapping):
+        raise InputError(_bad_type("columns", columns, "a dict"))
+    entries = [(f"columns, {name}", name, value, "a text or a dict") for name, value in columns.items()]
     entries += [
         (f"columns, {table}, {role}", role, column, "a text")
-        for table, chosen in given.items()
+        for table, chosen in columns.items()
         if isinstance(chosen, Mapping)
         for role, column in chosen.items()
     ]

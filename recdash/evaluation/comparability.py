@@ -1,4 +1,4 @@
-"""May the numbers of several runs stand side by side? If not quite, why, in words for a person.
+"""Whether the numbers of several runs may stand side by side, and if not, why.
 
 Nothing here reads a table: what a run rests on was noted when it was scored.
 """
@@ -6,7 +6,7 @@ Nothing here reads a table: what a run rests on was noted when it was scored.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy as np
 from recdash.domain.hits import Hits
 from recdash.domain.records import Experiment, Run
 from recdash.errors import Problem
+from recdash.formatting.wording import listed
 
 LISTED = ("both", "judged_both", "run")
 """The population rules under which a user without a list does not count."""
@@ -59,7 +60,7 @@ class DefinitionChange:
 
 
 CHANGES: tuple[DefinitionChange, ...] = ()
-"""Every release that changes what a number means adds a line; so far none did."""
+"""A release that changes what a number means adds a row; so far none did."""
 
 
 def basis_of(run: Run, experiment: Experiment, ids: tuple[Problem, ...] = ()) -> Basis:
@@ -86,26 +87,33 @@ def basis_of(run: Run, experiment: Experiment, ids: tuple[Problem, ...] = ()) ->
     )
 
 
-def served(hits: Hits) -> str:
+def served_users_hash(hits: Hits) -> str:
     """Which users with a relevant item have a list, as a short hash."""
     with_list = hits.truth.users_who_count() & (hits.list_length > 0)
     return hashlib.sha256(np.packbits(with_list).tobytes()).hexdigest()[:16]
 
 
-def problems(bases: Sequence[Basis], changes: Sequence[DefinitionChange] = CHANGES) -> list[Problem]:
-    """What stands between the runs' numbers; empty where they are comparable."""
-    told = [
+def comparability_problems(
+    bases: Sequence[Basis], changes: Sequence[DefinitionChange] = CHANGES
+) -> list[Problem]:
+    """Why the runs' numbers may not stand side by side; empty where they are comparable."""
+    differences = [
         *_different_tables(bases),
         *_different_rules(bases),
         *_different_order(bases),
         *_different_versions(bases, changes),
         *_different_users(bases),
-        *((one.code, f"{one.place}: {one.found}", one.fix) for basis in bases for one in basis.ids),
+        *(
+            (problem.code, f"{problem.place}: {problem.found}", problem.fix)
+            for basis in bases
+            for problem in basis.ids
+        ),
     ]
-    return [Problem(code, "comparison", found, fix) for code, found, fix in told]
+    return [Problem(code, "comparison", found, fix) for code, found, fix in differences]
 
 
-Told = Iterator[tuple[str, str, str]]
+Differences = Iterator[tuple[str, str, str]]
+"""(code, what differs, what to do about it)."""
 
 _TABLES = {
     "truth": ("truths", "They answer different questions; score them in one experiment."),
@@ -117,28 +125,28 @@ _TABLES = {
 }
 
 
-def _different_tables(bases: Sequence[Basis]) -> Told:
+def _different_tables(bases: Sequence[Basis]) -> Differences:
     for kind in dict.fromkeys(kind for basis in bases for kind in basis.tables):
-        groups = _groups(bases, lambda basis, kind=kind: basis.tables.get(kind))  # type: ignore[misc]
+        groups = _groups(bases, [basis.tables.get(kind) for basis in bases])
         if len(groups) > 1:
             plural, fix = _TABLES[kind]
             sides = " against ".join(
-                _listed(names) + ("" if sha else " (none)") for sha, names in groups.items()
+                listed(names) + ("" if sha else " (none)") for sha, names in groups.items()
             )
             yield f"different-{kind}", f"the runs were scored with different {plural}: {sides}", fix
 
 
-def _different_rules(bases: Sequence[Basis]) -> Told:
+def _different_rules(bases: Sequence[Basis]) -> Differences:
     rules: tuple[tuple[str, Callable[[Basis], Any], str], ...] = (
         ("users", lambda basis: basis.users, "Their means are over different users; count both one way."),
         ("depth", lambda basis: basis.depth, "Upload them again under one rule."),
         ("duplicates", _duplicates, "Repeated items count otherwise; score them under one rule."),
         ("threshold", _relevance, "Other items count as relevant; score them under one threshold."),
     )
-    for name, of, fix in rules:
-        groups = _groups(bases, of)
+    for name, rule, fix in rules:
+        groups = _groups(bases, map(rule, bases))
         if len(groups) > 1:
-            sides = "; ".join(f"{value} for {_listed(names)}" for value, names in groups.items())
+            sides = "; ".join(f"{value} for {listed(names)}" for value, names in groups.items())
             yield f"different-{name}", f"the runs were scored with different {name}: {sides}", fix
 
 
@@ -157,7 +165,7 @@ _ORDERS = {
 }
 
 
-def _different_order(bases: Sequence[Basis]) -> Told:
+def _different_order(bases: Sequence[Basis]) -> Differences:
     """Rank and score order the same lists alike until scores are tied; then it depends on the rule.
 
     The order of a reference candidate is its definition: there is none to choose.
@@ -166,75 +174,71 @@ def _different_order(bases: Sequence[Basis]) -> Told:
     tied = [basis for basis in uploaded if basis.order == "score" and basis.tied_rows]
     if not tied:
         return
-    rules = _groups(uploaded, lambda basis: basis.ties if basis.order == "score" else basis.order)
+    rules = _groups(uploaded, [basis.ties if basis.order == "score" else basis.order for basis in uploaded])
     if len(rules) > 1:
-        rows = _listed([f"{basis.tied_rows:,} rows of {basis.run}" for basis in tied])
-        sides = "; ".join(f"{_listed(names)} {_ORDERS[rule]}" for rule, names in rules.items())
+        rows = listed([f"{basis.tied_rows:,} rows of {basis.run}" for basis in tied])
+        sides = "; ".join(f"{listed(names)} {_ORDERS[rule]}" for rule, names in rules.items())
         fix = "Where equal scores stand is chance; see how far it moves the value on Definitions."
         yield "different-order", f"the lists are ordered by different rules: {sides}; {rows} are tied", fix
 
 
-def _different_versions(bases: Sequence[Basis], changes: Sequence[DefinitionChange]) -> Told:
+def _different_versions(bases: Sequence[Basis], changes: Sequence[DefinitionChange]) -> Differences:
     for change in changes:
-        groups = _groups(bases, lambda basis, at=change.version: _release(basis.version) >= _release(at))  # type: ignore[misc]
+        release = _release(change.version)
+        groups = _groups(bases, [_release(basis.version) >= release for basis in bases])
         if len(groups) > 1:
-            older = _listed(groups[False])
-            found = f"{change.metric} means something else since version {change.version}: {change.what}"
-            yield (
-                "different-version",
-                f"{found}; {older} was scored before",
-                f"Upload {older} again to score it anew.",
-            )
+            older = listed(groups[False])
+            text = f"{change.metric} means something else since version {change.version}: {change.what}"
+            fix = f"Upload {older} again to score it anew."
+            yield "different-version", f"{text}; {older} was scored before", fix
 
 
 def _release(version: str) -> tuple[int, ...]:
-    """``0.10.0`` → (0, 10, 0); what is no number counts as 0."""
+    """``0.10.0`` → (0, 10, 0); a part that is not a number counts as 0."""
     return tuple(int(part) if part.isdecimal() else 0 for part in version.split("."))
 
 
-def _different_users(bases: Sequence[Basis]) -> Told:
+def _different_users(bases: Sequence[Basis]) -> Differences:
     counted = [basis for basis in bases if basis.counted + basis.without_list]
     if counted and all(basis.users in LISTED for basis in counted):
-        yield from _other_users_counted(counted)
-    else:
-        yield from _lists_missing(counted)
-
-
-def _other_users_counted(bases: Sequence[Basis]) -> Told:
-    if len(_groups(bases, lambda basis: (basis.counted, basis.served))) > 1:
-        counts = ", ".join(f"{basis.run} {basis.counted:,}" for basis in bases[:4])
-        more = f" (and {len(bases) - 4} more run{'s' if len(bases) > 5 else ''})" if len(bases) > 4 else ""
-        found = f"only users with a list count, and those are not the same users for all runs: {counts}{more}"
-        yield "different-users-counted", found, "Compare the paired differences, which use the shared users."
-
-
-def _lists_missing(bases: Sequence[Basis]) -> Told:
-    share = {basis.run: _share_without_list(basis) for basis in bases}
-    if share and max(share.values()) - min(share.values()) > NOTICEABLE:
-        least = min(share.values())
-        worst = [f"{name} for {part:.0%}" for name, part in share.items() if part > least + NOTICEABLE]
-        more = f" (and {len(worst) - 4} more run{'s' if len(worst) > 5 else ''})" if len(worst) > 4 else ""
+        if len(_groups(counted, [(basis.counted, basis.served) for basis in counted])) > 1:
+            counts = _first_four([f"{basis.run} {basis.counted:,}" for basis in counted])
+            text = f"only users with a list count, and those are not the same users for all runs: {counts}"
+            yield (
+                "different-users-counted",
+                text,
+                "Compare the paired differences, which use the shared users.",
+            )
+        return
+    shares = {basis.run: _share_without_list(basis) for basis in counted}
+    least = min(shares.values(), default=0.0)
+    if max(shares.values(), default=0.0) - least > NOTICEABLE:
+        names = [f"{name} for {share:.0%}" for name, share in shares.items() if share > least + NOTICEABLE]
+        worst = _first_four(names, " of the users")
+        text = f"some runs have no list for users that others serve: {worst}"
         yield (
             "lists-missing",
-            f"some runs have no list for users that others serve: {', '.join(worst[:4])} of the users{more}",
+            text,
             "Those users count as 0; compare both population rules before you decide.",
         )
 
 
+def _first_four(texts: Sequence[str], after: str = "") -> str:
+    """``a, b, c, d (and 2 more runs)``; ``after`` follows the last that is named."""
+    n_more = len(texts) - 4
+    more = f" (and {n_more} more run{'s' if n_more > 1 else ''})" if n_more > 0 else ""
+    return f"{', '.join(texts[:4])}{after}{more}"
+
+
 def _share_without_list(basis: Basis) -> float:
     """Of the users with a relevant item; with users=both only those with a list are ``counted``."""
-    everyone = basis.counted + basis.without_list if basis.users in LISTED else basis.counted
-    return basis.without_list / everyone if everyone else 0.0
+    n_users = basis.counted + basis.without_list if basis.users in LISTED else basis.counted
+    return basis.without_list / n_users if n_users else 0.0
 
 
-def _groups(bases: Sequence[Basis], of: Callable[[Basis], Any]) -> dict[Any, list[str]]:
-    """Names of the runs by what they share."""
+def _groups(bases: Sequence[Basis], values: Iterable[Any]) -> dict[Any, list[str]]:
+    """Names of the runs by a value of each."""
     groups: dict[Any, list[str]] = {}
-    for basis in bases:
-        groups.setdefault(of(basis), []).append(basis.run)
+    for basis, value in zip(bases, values, strict=True):
+        groups.setdefault(value, []).append(basis.run)
     return groups
-
-
-def _listed(names: Sequence[str]) -> str:
-    *most, last = names
-    return f"{', '.join(most)} and {last}" if most else last

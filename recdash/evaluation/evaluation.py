@@ -7,8 +7,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from recdash.domain.hits import Hits, IdOverlap
 from recdash.domain.inputs import Recommendations
 from recdash.domain.kinds import Duplicates, Floats, Order, Replication, TableKind, Ties, Users
@@ -16,7 +14,7 @@ from recdash.domain.results import Curve
 from recdash.engines import Reference
 from recdash.errors import InputError, Problem, Result, all_or_problems
 from recdash.evaluation.column_choice import ColumnChoice, ColumnsGiven, column_choice, mappings_of
-from recdash.evaluation.comparability import Basis, problems, served
+from recdash.evaluation.comparability import Basis, comparability_problems, served_users_hash
 from recdash.evaluation.known_ids import CAVEATS, caveats
 from recdash.evaluation.predictions import rows_differ
 from recdash.evaluation.reading import (
@@ -27,10 +25,10 @@ from recdash.evaluation.reading import (
     reference_of,
     sources_of,
 )
+from recdash.evaluation.replicate_means import mean_per_user
 from recdash.evaluation.replicates import (
-    grouped,
+    group_by_candidate,
     lists_of,
-    mean_per_user,
     overlap_of,
     samples_of,
     score_candidate,
@@ -42,7 +40,8 @@ from recdash.evaluation.request import (
     read_question,
     with_relevance,
 )
-from recdash.evaluation.scoring import Scored, familiar_of, score_predictions, shelf_of
+from recdash.evaluation.scoring import Scored, catalogue_inputs_of, familiar_of, score_predictions
+from recdash.formatting.numbers import none_if_nan
 from recdash.metrics import check_k, define, parse, preset, sample_of
 from recdash.version import __version__
 
@@ -53,7 +52,6 @@ if TYPE_CHECKING:
     from recdash.comparison import Terms
     from recdash.comparison.result import Compared
     from recdash.domain.results import Slice
-    from recdash.metrics.tie_band import TieBand
 
 
 def evaluate(
@@ -107,66 +105,61 @@ def evaluate(
 
     Raises InputError with every problem found.
     """
-    asked, rules = read_question(metrics, preset, depth, users, order, ties, duplicates=duplicates)
+    requests, rules = read_question(metrics, preset, depth, users, order, ties, duplicates=duplicates)
     rules = replace(
         with_relevance(rules, relevance, relevance_threshold), accept_unknown_ids=accept_unknown_ids
     )
     others = {"users": user_attributes, "vectors": item_vectors, "similarity": item_similarity}
     choice = column_choice(columns, TABLES, [*runs, *(predictions or {})])
     reference, computed = _set_up(sources_of(truth, train, catalogue, others), rules, references, choice)
-    cuts = _cut(reference, slices) if slices else []
-    rated = {
-        name: partial(open_predictions, source, choice.of("predictions", name))
-        for name, source in (predictions or {}).items()
-    }
-    lists = {
-        name: partial(_read_runs, name, source, choice.of("run", name), rules.order)
-        for name, source in runs.items()
-    }
-    opened, refused_ratings = _what_is_of_use(rated)
-    read, refused_lists = _what_is_of_use(lists)
-    refused = [*refused_ratings, *refused_lists]
+    cut_into = _slices(reference, slices) if slices else []
+    rated, refused = _read_each(
+        predictions or {}, lambda name, source: open_predictions(source, choice.of("predictions", name))
+    )
+    read, refused_lists = _read_each(
+        runs, lambda name, source: list(read_runs(name, source, choice.of("run", name), rules.order))
+    )
+    refused += refused_lists
     if not refused:
         choice.check_used()
-    groups = grouped([*(run for several in read.values() for run in several), *computed])
-    _check_told_apart([runs[0] for runs in groups])
-    alone = {name: table for name, table in opened.items() if name not in {runs[0].name for runs in groups}}
+    groups = group_by_candidate([*(run for several in read.values() for run in several), *computed])
+    with_lists = [group[0].name for group in groups]
+    _check_unique(with_lists)
     steps: list[Callable[[], Scored]] = [
-        *(
-            partial(
-                score_candidate, runs, reference, asked, rules, replicates, cuts=cuts,
-                predictions=opened.get(runs[0].name),
-            )
-            for runs in groups
-        ),
-        *(
-            partial(score_predictions, name, table, reference, asked, rules, cuts)
-            for name, table in alone.items()
-        ),
-        *(partial(_refuse, error) for error in refused),
-    ]  # fmt: skip
+        partial(
+            score_candidate,
+            group,
+            reference,
+            requests,
+            rules,
+            replicates,
+            slices=cut_into,
+            predictions=rated.get(group[0].name),
+        )
+        for group in groups
+    ]
+    steps += [
+        partial(score_predictions, name, table, reference, requests, rules, cut_into)
+        for name, table in rated.items()
+        if name not in with_lists
+    ]
+    steps += [partial(_refuse, error) for error in refused]
     scored = all_or_problems(steps)
-    return Evaluation(tuple(asked), tuple(scored), rules, reference)
+    return Evaluation(tuple(requests), tuple(scored), rules, reference)
 
 
-def _what_is_of_use(
-    steps: Mapping[str, Callable[[], Result]],
+def _read_each(
+    sources: Mapping[str, Any], read: Callable[[str, Any], Result]
 ) -> tuple[dict[str, Result], list[InputError]]:
-    """What the steps give, by name, and why others gave nothing: that keeps no candidate from being read."""
-    given: dict[str, Result] = {}
-    refused = []
-    for name, step in steps.items():
+    """What was read, by name, and the errors of those that could not be read: all are tried."""
+    results: dict[str, Result] = {}
+    errors = []
+    for name, source in sources.items():
         try:
-            given[name] = step()
+            results[name] = read(name, source)
         except InputError as error:
-            refused.append(error)
-    return given, refused
-
-
-def _read_runs(
-    name: str, source: Any, mapping: Mapping[str, str] | None, order: Order | None
-) -> list[Recommendations]:
-    return list(read_runs(name, source, mapping, order))
+            errors.append(error)
+    return results, errors
 
 
 def _refuse(error: InputError) -> Scored:
@@ -190,18 +183,15 @@ def _set_up(
     return reference, make_references(references, reference, tables, rules.depth)
 
 
-def _cut(reference: Reference, slices: str | Sequence[str]) -> list[Slice]:
+def _slices(reference: Reference, names: str | Sequence[str]) -> list[Slice]:
     from recdash.evaluation.slices import slices_of
 
-    return [one for by in _texts(slices) for one in slices_of(reference, by)]
+    if isinstance(names, str):
+        names = [name.strip() for name in names.split(",")]
+    return [part for by in names for part in slices_of(reference, by)]
 
 
-def _texts(given: str | Sequence[str]) -> list[str]:
-    return [part.strip() for part in given.split(",")] if isinstance(given, str) else list(given)
-
-
-def _check_told_apart(runs: Sequence[Recommendations]) -> None:
-    names = [run.name for run in runs]
+def _check_unique(names: Sequence[str]) -> None:
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         fix = "Give each candidate a name of its own."
@@ -212,7 +202,7 @@ def _check_told_apart(runs: Sequence[Recommendations]) -> None:
 class Evaluation:
     """Scores of several runs against one truth, with who was counted and what was noticed."""
 
-    asked: tuple[MetricRequest, ...]
+    requests: tuple[MetricRequest, ...]
     runs: tuple[Scored, ...]
     rules: CountingRules
     reference: Reference = field(repr=False)
@@ -240,10 +230,22 @@ class Evaluation:
     def _rows_of(
         self, name: str, curves: Mapping[str, Curve], facts: Mapping[str, str | None]
     ) -> Iterator[dict[str, Any]]:
-        for one in self.asked:
-            curve = curves.get(str(one.definition))
-            if curve is not None:
-                yield from ({**row, **facts} for row in _rows(name, one, curve))
+        for request in self.requests:
+            curve = curves.get(str(request.definition))
+            if curve is None:
+                continue
+            cutoffs: list[int | None] = curve.k.tolist() or [None]
+            indexes = range(len(cutoffs)) if request.spec.k is None else [request.spec.k - 1]
+            for index in indexes:
+                yield {
+                    "run": name,
+                    "metric": request.spec.label,
+                    "k": cutoffs[index],
+                    "value": none_if_nan(curve.value[index]),
+                    "std_error": none_if_nan(curve.std_error[index]),
+                    "n_users": curve.n_users,
+                    **facts,
+                }
 
     def table(self) -> pd.DataFrame:
         """The scores as a pandas frame, with the columns of ``rows``."""
@@ -259,67 +261,74 @@ class Evaluation:
         """Each user's value of a metric at its cutoff (``"ndcg@10"``): run, user_id, value."""
         import pandas as pd
 
-        one = self._asked_as(spec)
         frames = [
             pd.DataFrame({"run": run.name, "user_id": users, "value": values})
-            for run, users, values in self._values(one)
+            for run, users, values in self._values(self._request_for(spec))
         ]
         columns = ["run", "user_id", "value"]
         return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=columns)
 
-    def _asked_as(self, spec: str) -> MetricRequest:
+    def _request_for(self, spec: str) -> MetricRequest:
         parsed = parse(spec)
-        for one in self.asked:
-            if one.spec.label == parsed.label:
-                return MetricRequest(parsed, one.definition)
+        for request in self.requests:
+            if request.spec.label == parsed.label:
+                return MetricRequest(parsed, request.definition)
         return MetricRequest(parsed, define(preset(self.rules.preset).apply(parsed)))
 
-    def _values(self, one: MetricRequest) -> Iterator[tuple[Scored, list[str], Floats]]:
-        formula = one.definition.formula()
+    def _values(self, request: MetricRequest) -> Iterator[tuple[Scored, list[str], Floats]]:
+        formula = request.definition.formula()
         if formula.pooled:
             fix = "Leave average=… out for the users' own values."
-            raise InputError(Problem("no-user-value", f"metric '{one.spec}'", "it pools all users", fix))
+            raise InputError(Problem("no-user-value", f"metric '{request.spec}'", "it pools all users", fix))
         for run in self.runs:
             lists = lists_of(run)
             if lists is None:
                 continue
-            samples = [
-                sample.in_truth() for sample in samples_of(run, self.rules.users, familiar_of(self.reference))
-            ]
-            if reason := next(filter(None, map(one.definition.lacks, samples)), ""):
+            samples = samples_of(run, self.rules.users, familiar_of(self.reference))
+            samples = [sample.in_truth() for sample in samples]
+            if reason := next(filter(None, map(request.definition.lacks, samples)), ""):
                 fix = "Ask for another metric, or add what it needs."
-                raise InputError(Problem("metric-absent", f"metric '{one.spec}'", reason, fix))
-            names, k = list(lists.truth.users), _cutoff_of(one, lists)
+                raise InputError(Problem("metric-absent", f"metric '{request.spec}'", reason, fix))
+            names, k = list(lists.truth.users), _cutoff_of(request, lists)
             users, values = mean_per_user(
                 (sample.truth_user, formula.values(sample, k)) for sample in samples
             )
-            yield run, [names[at] for at in users.tolist()], values
+            yield run, [names[user] for user in users.tolist()], values
 
     def tie_band(self, spec: str) -> pd.DataFrame:
         """What the order of equal scores can do to a metric: the columns of ``tie_bands``."""
         import pandas as pd
 
         columns = ["run", "metric", "k", "worst", "expected", "best", "expected_error", "n_users"]
-        frame = pd.DataFrame(list(self.tie_bands([self._asked_as(spec)])), columns=columns)
+        frame = pd.DataFrame(list(self.tie_bands([self._request_for(spec)])), columns=columns)
         return frame.astype({"k": "Int64"})
 
-    def tie_bands(self, asked: Sequence[MetricRequest] | None = None) -> Iterator[dict[str, Any]]:
-        """One dict per run, metric and cutoff that ties can move: run, metric, k, worst, expected, best.
+    def tie_bands(self, requests: Sequence[MetricRequest] | None = None) -> Iterator[dict[str, Any]]:
+        """One dict per run, metric and cutoff that ties can change: run, metric, k, worst, expected, best …
 
-        ``n_users`` have a relevant item in a tie that begins within k. A spec without a cutoff is looked at
-        at 10 and at the depth.
+        ``n_users`` have a relevant item in a tie that begins within k. A spec without a cutoff is taken at 10
+        and at the depth.
         """
         from recdash.metrics.tie_band import tie_band
 
-        for run in (one for candidate in self.runs for one in candidate.with_lists):
+        for run in (part for candidate in self.runs for part in candidate.with_lists):
             if run.hits is None or run.hits.ties is None:
                 continue
             sample = sample_of(run.hits, self.rules.users, familiar=familiar_of(self.reference))
-            for one in self.asked if asked is None else asked:
-                for k in _band_cutoffs(one, run.hits):
-                    band = tie_band(one.definition, run.hits, sample, k)
+            for request in self.requests if requests is None else requests:
+                for k in _band_cutoffs(request, run.hits):
+                    band = tie_band(request.definition, run.hits, sample, k)
                     if band is not None:
-                        yield _band_row(run.name, one, k, band)
+                        yield {
+                            "run": run.name,
+                            "metric": request.spec.label,
+                            "k": k if request.definition.metric.has_cutoff else None,
+                            "worst": band.worst,
+                            "expected": band.expected,
+                            "best": band.best,
+                            "expected_error": band.expected_error,
+                            "n_users": band.n_users,
+                        }
 
     def shown_by(self, attribute: str, k: int) -> pd.DataFrame:
         """What the first k places show by an attribute of the catalogue: the columns of ``shown_rows``.
@@ -334,16 +343,16 @@ class Evaluation:
         return pd.DataFrame(list(self.shown_rows(attribute, k)), columns=columns)
 
     def shown_rows(self, attribute: str, k: int) -> Iterator[dict[str, Any]]:
-        """One dict per run and value: run, attribute, k, and what ``shown_rows`` of ``shown`` gives."""
-        from recdash.evaluation.attribute_shares import check_attribute, shown_rows
+        """One dict per run and value: run, attribute, k, and those of ``attribute_share_rows``."""
+        from recdash.evaluation.attribute_shares import attribute_share_rows, check_attribute
 
         check_attribute(self.reference, attribute)
-        for run in (one for candidate in self.runs for one in candidate.with_lists):
-            shelf = None if run.hits is None else shelf_of(run.hits, self.reference)
-            if shelf is not None:
-                _checked(k, shelf.depth)
-                named = {"run": run.name, "attribute": attribute, "k": k}
-                yield from ({**named, **row} for row in shown_rows(shelf, self.reference, attribute, k))
+        for run in (part for candidate in self.runs for part in candidate.with_lists):
+            inputs = None if run.hits is None else catalogue_inputs_of(run.hits, self.reference)
+            if inputs is not None:
+                _check_within(k, inputs.depth)
+                for row in attribute_share_rows(inputs, self.reference, attribute, k):
+                    yield {"run": run.name, "attribute": attribute, "k": k, **row}
 
     def as_dict(self) -> dict[str, Any]:
         """Everything as JSON-ready values: scores, ledger, known ids, absent, warnings; any replicates."""
@@ -359,8 +368,8 @@ class Evaluation:
 
     def known_ids(self) -> dict[str, IdOverlap]:
         """By run: how many of its items and users truth, catalogue and train know; uploads only."""
-        found = {run.name: overlap_of(run) for run in self.runs}
-        return {name: overlap for name, overlap in found.items() if overlap is not None}
+        overlaps = {run.name: overlap_of(run) for run in self.runs}
+        return {name: overlap for name, overlap in overlaps.items() if overlap is not None}
 
     def absences(self) -> Iterator[dict[str, Any]]:
         """One dict per metric that a run lacks: run, metric, reason.
@@ -376,23 +385,23 @@ class Evaluation:
     def _absences_of(
         self, name: str, absent: Mapping[str, str], facts: Mapping[str, str | None]
     ) -> Iterator[dict[str, Any]]:
-        for one in self.asked:
-            if reason := absent.get(str(one.definition)):
-                yield {"run": name, "metric": one.spec.label, "reason": reason, **facts}
+        for request in self.requests:
+            if reason := absent.get(str(request.definition)):
+                yield {"run": name, "metric": request.spec.label, "reason": reason, **facts}
 
     def notices(self) -> list[Problem]:
-        """What stands between the runs, and what was noticed in the tables and in each run, once each."""
+        """What keeps the runs from being compared, and what was noticed in the tables and runs, once each."""
         of_runs = (notice for run in self.runs for notice in run.notices)
-        between = (one for one in self.comparability() if one.code not in CAVEATS)
-        of_preset = preset_notices(self.asked, self.rules)
+        between = (problem for problem in self.comparability() if problem.code not in CAVEATS)
+        of_preset = preset_notices(self.requests, self.rules)
         tables = {run.name: run.predictions for run in self.runs if run.predictions is not None}
         of_rows = rows_differ(tables, self.reference)
         return list(dict.fromkeys([*between, *of_rows, *of_preset, *self.reference.notices, *of_runs]))
 
     def comparability(self, names: Sequence[str] | None = None) -> list[Problem]:
         """Why the runs' numbers may not stand side by side as they are; empty where they may."""
-        asked = [run for run in self.runs if names is None or run.name in names]
-        return problems([basis for run in asked if (basis := self._basis(run))])
+        chosen = [run for run in self.runs if names is None or run.name in names]
+        return comparability_problems([basis for run in chosen if (basis := self._basis(run))])
 
     def compare(self, spec: str, baseline: str, terms: Terms | None = None) -> Compared:
         """Every pair of runs by one metric at its cutoff (``"ndcg@10"``), and a verdict against the baseline.
@@ -403,13 +412,11 @@ class Evaluation:
         from recdash.comparison.result import compared, cutoff_of
         from recdash.evaluation.in_memory_source import EvaluationSource
 
-        one = self._asked_as(spec)
-        metric, k = str(one.definition), cutoff_of(one.spec)
-        return compared(EvaluationSource(self), list(self._lists()), baseline, metric, k, terms)
-
-    def _lists(self) -> Iterator[str]:
-        """The candidates: of reference candidates, which nobody could ship, only a baseline is compared."""
-        return (run.name for run in self.runs if run.reference is None)
+        request = self._request_for(spec)
+        metric, k = str(request.definition), cutoff_of(request.spec)
+        # Reference candidates cannot be shipped: they are compared only as the baseline.
+        candidates = [run.name for run in self.runs if run.reference is None]
+        return compared(EvaluationSource(self), candidates, baseline, metric, k, terms)
 
     def _basis(self, run: Scored) -> Basis | None:
         hits = lists_of(run)
@@ -428,62 +435,32 @@ class Evaluation:
             without_list=run.ledger.without_list,
             tied_rows=run.ledger.tied_rows or 0,
             threshold=hits.truth.threshold,
-            served=served(hits),
+            served=served_users_hash(hits),
             computed=run.reference is not None,
             ids=caveats(run.notices),
         )
 
 
-def _band_cutoffs(one: MetricRequest, hits: Hits) -> list[int]:
-    if one.spec.k is not None or not one.definition.metric.has_cutoff:
-        return [_cutoff_of(one, hits)]
+def _band_cutoffs(request: MetricRequest, hits: Hits) -> list[int]:
+    if request.spec.k is not None or not request.definition.metric.has_cutoff:
+        return [_cutoff_of(request, hits)]
     return sorted({min(10, hits.depth), hits.depth})
 
 
-def _cutoff_of(one: MetricRequest, hits: Hits) -> int:
-    """The cutoff asked for, or the depth. Raises InputError for one beyond the depth."""
-    return _checked(one.spec.k or hits.depth, hits.depth)
-
-
-def _checked(k: int, depth: int) -> int:
-    """Raises InputError for a k that is no cutoff, or beyond the depth to which the lists were read."""
-    check_k(k)
-    if k > depth:
-        found = f"the lists were read to depth {depth}"
-        raise InputError(Problem("beyond-depth", f"k = {k}", found, "Evaluate with a larger depth."))
+def _cutoff_of(request: MetricRequest, hits: Hits) -> int:
+    """The requested cutoff, or the depth. Raises InputError for one beyond the depth."""
+    k = request.spec.k or hits.depth
+    _check_within(k, hits.depth)
     return k
 
 
-def _band_row(name: str, one: MetricRequest, k: int, band: TieBand) -> dict[str, Any]:
-    return {
-        "run": name,
-        "metric": one.spec.label,
-        "k": k if one.definition.metric.has_cutoff else None,
-        "worst": band.worst,
-        "expected": band.expected,
-        "best": band.best,
-        "expected_error": band.expected_error,
-        "n_users": band.n_users,
-    }
+def _check_within(k: int, depth: int) -> None:
+    """Raises InputError for a k that is no cutoff, or beyond the depth to which the lists were read."""
+    check_k(k)
+    if k > depth:
+        text = f"the lists were read to depth {depth}"
+        raise InputError(Problem("beyond-depth", f"k = {k}", text, "Evaluate with a larger depth."))
 
 
 def _slice_facts(of: Slice | None) -> dict[str, str | None]:
     return {"slice_by": None if of is None else of.by, "slice": None if of is None else of.value}
-
-
-def _rows(name: str, one: MetricRequest, curve: Curve) -> Iterator[dict[str, Any]]:
-    cutoffs: list[int | None] = curve.k.tolist() or [None]
-    wanted = range(len(cutoffs)) if one.spec.k is None else [one.spec.k - 1]
-    for at in wanted:
-        yield {
-            "run": name,
-            "metric": one.spec.label,
-            "k": cutoffs[at],
-            "value": _number(curve.value[at]),
-            "std_error": _number(curve.std_error[at]),
-            "n_users": curve.n_users,
-        }
-
-
-def _number(value: Any) -> float | None:
-    return None if np.isnan(value) else float(value)

@@ -1,4 +1,4 @@
-"""Which held-out items runs find, from their hits alone: by whom, by nobody else, and by all together."""
+"""Overlap of hits: which held-out items each run finds, which only one run finds, and which all together."""
 
 from __future__ import annotations
 
@@ -12,17 +12,19 @@ from recdash.domain.inputs import Truth
 from recdash.domain.kinds import Ints, Mask, Users
 
 
-def found_rows(hits: Hits, k: int, relevant: Mask) -> Mask:
+def hit_rows(hits: Hits, k: int, relevant: Mask) -> Mask:
     """[T] True where a ``relevant`` row of the truth stands within the first k places of its user's list."""
-    found = np.zeros(len(hits.truth.item), dtype=bool)
-    found[hits.row[hits.rank <= k]] = True
-    return found & relevant
+    is_hit = np.zeros(len(hits.truth.item), dtype=bool)
+    is_hit[hits.row[hits.rank <= k]] = True
+    return is_hit & relevant
 
 
 @dataclass(frozen=True)
 class HitCounts:
-    """Of one run within k: relevant items found (over all users), those that no other of the runs finds, and
-    against the baseline those that are found in addition and those that are lost.
+    """Relevant items that one run finds within k, over all users.
+
+    ``unique``: those that no other of the runs finds. ``won`` and ``lost``: those found in addition to the
+    baseline's, and those of the baseline that are not found.
     """
 
     hits: int
@@ -31,17 +33,17 @@ class HitCounts:
     lost: int
 
 
-def hit_counts(found: Sequence[Mask], baseline: Mask | None) -> list[HitCounts]:
-    """One for each run of ``found`` [T]; without a baseline nothing is won or lost."""
-    finders = np.sum(found, axis=0, dtype=np.int16)
+def hit_counts(hit_masks: Sequence[Mask], baseline: Mask | None) -> list[HitCounts]:
+    """One for each run of ``hit_masks`` [T]; without a baseline nothing is won or lost."""
+    finders = np.sum(hit_masks, axis=0, dtype=np.int16)
     return [
         HitCounts(
-            int(one.sum()),
-            int((one & (finders == 1)).sum()),
-            0 if baseline is None else int((one & ~baseline).sum()),
-            0 if baseline is None else int((baseline & ~one).sum()),
+            int(is_hit.sum()),
+            int((is_hit & (finders == 1)).sum()),
+            0 if baseline is None else int((is_hit & ~baseline).sum()),
+            0 if baseline is None else int((baseline & ~is_hit).sum()),
         )
-        for one in found
+        for is_hit in hit_masks
     ]
 
 
@@ -68,24 +70,24 @@ class Headroom:
         return int(np.argmax(self.recalls))
 
 
-def headroom(truth: Truth, relevant: Mask, found: Sequence[Mask], listed: Mask) -> Headroom | None:
+def headroom(truth: Truth, relevant: Mask, hit_masks: Sequence[Mask], listed: Mask) -> Headroom | None:
     """Over the users with a ``relevant`` row [T] among those marked in ``listed`` [U]; None without any."""
     per_user = truth.per_user(relevant)
     counted = (per_user > 0) & listed
-    if not counted.any() or not found:
+    if not counted.any() or not hit_masks:
         return None
-    union = np.logical_or.reduce(found)
-    shares = [truth.per_user(one)[counted] / per_user[counted] for one in (union, *found)]
+    union = np.logical_or.reduce(hit_masks)
+    shares = [truth.per_user(is_hit)[counted] / per_user[counted] for is_hit in (union, *hit_masks)]
     hit_rates = [float((share > 0).mean()) for share in shares]
     recalls = [float(share.mean()) for share in shares]
     return Headroom(int(counted.sum()), hit_rates[0], recalls[0], hit_rates[1:], recalls[1:])
 
 
 def users_of_all(hits: Sequence[Hits], users: Users) -> Mask:
-    """[U] who may count for every one of the runs, so that they are compared over the same users."""
+    """[U] the users who may count for every run, so that all are compared over the same users."""
     if users in ("truth", "judged"):
         return np.ones(hits[0].truth.n_users, dtype=bool)
-    return np.logical_and.reduce([one.list_length > 0 for one in hits])
+    return np.logical_and.reduce([own.list_length > 0 for own in hits])
 
 
 @dataclass(frozen=True)
@@ -101,21 +103,20 @@ class ItemsFound:
     shown: Ints
 
 
-def items_found(truth: Truth, found: Sequence[Mask], exposures: Sequence[Exposure], k: int) -> ItemsFound:
+def items_found(truth: Truth, hit_masks: Sequence[Mask], exposures: Sequence[Exposure], k: int) -> ItemsFound:
     n = len(truth.items)
     users = np.bincount(truth.item[truth.relevant()], minlength=n)
     item = np.flatnonzero(users)
-    finds = [np.bincount(truth.item[one], minlength=n)[item] for one in found]
-    shows = [_shown(one, k, n)[item] for one in exposures]
-    return ItemsFound(item, users[item], _together(finds, item), _together(shows, item))
+    found = [np.bincount(truth.item[is_hit], minlength=n)[item] for is_hit in hit_masks]
+    shown = [_times_shown(exposure, k, n)[item] for exposure in exposures]
+    found_by_run, shown_by_run = (
+        np.array(counts, dtype=np.int64).reshape(len(counts), len(item)) for counts in (found, shown)
+    )
+    return ItemsFound(item, users[item], found_by_run, shown_by_run)
 
 
-def _together(of_runs: Sequence[Ints], item: Ints) -> Ints:
-    return np.array(of_runs, dtype=np.int64).reshape(len(of_runs), len(item))
-
-
-def _shown(exposure: Exposure, k: int, n: int) -> Ints:
-    """[n] in how many lists each of the first n items stands within k."""
+def _times_shown(exposure: Exposure, k: int, n: int) -> Ints:
+    """[n] number of lists in which each of the first n items stands within k."""
     end = int(exposure.shown.start[k])
     item, count = exposure.shown.item[:end], exposure.shown.count[:end]
     known = item < n

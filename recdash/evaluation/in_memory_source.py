@@ -1,24 +1,24 @@
-"""An evaluation as what a comparison asks: run names stand for run ids."""
+"""An evaluation in memory as a source of a comparison: run names stand for run ids."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Protocol
 
 from recdash.domain.hits import IdOverlap
 from recdash.domain.inputs import Upload
-from recdash.domain.kinds import Replication, Users
+from recdash.domain.kinds import Users
 from recdash.domain.records import Replicated
 from recdash.domain.results import Curve, OnlineLift, Slice, UserValues
 from recdash.engines import Reference
 from recdash.engines.list_pulls import ListSource, pulls_of_runs
 from recdash.errors import InputError, Problem, UploadError
 from recdash.evaluation.reading import RatedPairs, predictions_of
-from recdash.evaluation.replicate_means import rated_values
-from recdash.evaluation.replicates import hits_of, mean_curve, overlap_of, samples_of, user_values
+from recdash.evaluation.replicate_means import mean_curve, rated_values, user_values
+from recdash.evaluation.replicates import hits_of, overlap_of, samples_of
 from recdash.evaluation.request import CountingRules
-from recdash.evaluation.scoring import Scored, familiar_of, material_of, score_hits, shelf_of
+from recdash.evaluation.scoring import Scored, catalogue_inputs_of, familiar_of, metric_inputs_of, score_hits
 from recdash.evaluation.slices import user_slices
 from recdash.metrics import Definition, MetricInputs, define, score
 from recdash.metrics.ratings import RatingMetric
@@ -44,14 +44,14 @@ class EvaluationSource:
     """Candidates that were scored from files and are still in memory."""
 
     def __init__(self, evaluation: ScoredRuns, users: Users | None = None) -> None:
-        self._evaluation, self._users = evaluation, users or evaluation.rules.users
+        self._evaluation, self._reference = evaluation, evaluation.reference
+        self._users = users or evaluation.rules.users
         self._runs: Mapping[str, Scored] = {run.name: run for run in evaluation.runs}
-        self._material = lru_cache(maxsize=None)(self._material_of)
-        self._seeds = lru_cache(maxsize=None)(self._samples_of)
+        self._rated_pairs = RatedPairs(evaluation.reference)
+        self._inputs = lru_cache(maxsize=None)(self._make_inputs)
+        self._samples = lru_cache(maxsize=None)(self._make_samples)
         self._curve = lru_cache(maxsize=None)(self._score)
-        self._pairs = RatedPairs(evaluation.reference)
-        self._rated_values = lru_cache(maxsize=None)(self._values_of_ratings)
-        self._parts = lru_cache(maxsize=1)(lambda: user_slices(evaluation.reference))
+        self._rated_values = lru_cache(maxsize=None)(self._compute_rated_values)
 
     @property
     def names(self) -> Mapping[str, str]:
@@ -65,37 +65,38 @@ class EvaluationSource:
         if isinstance(definition.metric, RatingMetric):
             return self._rated_values(run, metric)
         users = definition.own_rule or self._users
-        seeds = self._seeds(run, users)
-        samples = seeds if len(seeds) > 1 else [self._material(run, users).sample]
-        there = [sample for sample in samples if sample is not None]
-        return user_values(definition, there, k) if there else None
+        samples = self._samples(run, users)
+        if len(samples) < 2:
+            sample = self._inputs(run, users).sample
+            samples = [] if sample is None else [sample]
+        return user_values(definition, samples, k) if samples else None
 
     def value(self, run: str, metric: str, k: int) -> float | None:
         curve, _ = self._curve(run, metric)
-        return None if curve is None else float(curve.value[k - 1 if len(curve.k) else 0])
+        return _value_at(curve, k)
 
     def why_absent(self, run: str, metric: str) -> str:
         return self._curve(run, metric)[1]
 
+    @cached_property
+    def _slices(self) -> Sequence[Slice]:
+        return user_slices(self._reference)
+
     def user_slices(self) -> Sequence[Slice]:
-        return self._parts()
+        return self._slices
 
     def replicated(self, run: str) -> Replicated | None:
         return self._runs[run].replicated
 
     def replicate_value(self, run: str, label: str, metric: str, k: int) -> float | None:
-        definition, replicate = define(metric), self._replicate(run, label)
-        curves, _ = score_hits(
-            hits_of(replicate), self._evaluation.reference, [definition], self._rule_of(run, self._users)
-        )
-        curve = curves.get(str(definition))
-        return None if curve is None else float(curve.value[k - 1 if len(curve.k) else 0])
+        definition, hits = define(metric), hits_of(self._replicate(run, label))
+        curves, _ = score_hits(hits, self._reference, [definition], self._rule_of(run, self._users))
+        return _value_at(curves.get(str(definition)), k)
 
     def replicate_values(self, run: str, label: str, metric: str, k: int) -> UserValues | None:
-        familiar, definition = familiar_of(self._evaluation.reference), define(metric)
+        definition, hits = define(metric), hits_of(self._replicate(run, label))
         users = self._rule_of(run, definition.own_rule or self._users)
-        sample = sample_of(hits_of(self._replicate(run, label)), users, familiar=familiar)
-        return user_values(definition, [sample], k)
+        return user_values(definition, [sample_of(hits, users, familiar=familiar_of(self._reference))], k)
 
     def _replicate(self, run: str, label: str) -> Scored:
         replicated = self._runs[run].replicated
@@ -103,34 +104,29 @@ class EvaluationSource:
 
     def _rule_of(self, run: str, users: Users) -> Users:
         """Which users count in a replicate: in a fold those with a list."""
-        return "both" if self._kind(run) == "folds" else users
-
-    def _kind(self, run: str) -> Replication | None:
         replicated = self._runs[run].replicated
-        return replicated.kind if replicated else None
+        return "both" if replicated and replicated.kind == "folds" else users
 
     def list_pulls(
         self, runs: Sequence[str], metrics: Sequence[str], k: int
     ) -> Sequence[Mapping[str, Pulls]]:
         sources = (map(self._list_source, self._runs[run].with_lists) for run in runs)
         try:
-            return pulls_of_runs(sources, self._evaluation.reference, [*map(define, metrics)], k)
+            return pulls_of_runs(sources, self._reference, [*map(define, metrics)], k)
         except (OSError, UploadError) as error:
-            found = "a file of lists cannot be read any more"
-            raise InputError(
-                Problem("lists-gone", "candidates", found, "Keep the files in place.")
-            ) from error
+            text = "a file of lists cannot be read any more"
+            raise InputError(Problem("lists-gone", "candidates", text, "Keep the files in place.")) from error
 
     def _list_source(self, run: Scored) -> ListSource:
-        """Raises InputError for a run whose lists are not there."""
-        shelf = None if run.hits is None else shelf_of(run.hits, self._evaluation.reference)
-        if run.lists is None or shelf is None or run.hits is None:
+        """Raises InputError for a run whose lists are missing."""
+        inputs = None if run.hits is None else catalogue_inputs_of(run.hits, self._reference)
+        if run.lists is None or inputs is None or run.hits is None:
             raise InputError(Problem("no-lists", f"run '{run.name}'", "its lists are not there", ""))
         ties = self._evaluation.rules.ties
-        return ListSource(run.lists, shelf, run.hits.order, ties, run.hits.duplicates)
+        return ListSource(run.lists, inputs, run.hits.order, ties, run.hits.duplicates)
 
     def online(self, run: str, baseline: str) -> Sequence[OnlineLift]:  # noqa: ARG002
-        """Files know of no test."""
+        """Always empty: files know of no A/B test."""
         return ()
 
     def known_ids(self, run: str) -> IdOverlap | None:
@@ -139,42 +135,50 @@ class EvaluationSource:
     def problems(self, runs: Sequence[str]) -> Sequence[Problem]:
         return self._evaluation.comparability(runs)
 
-    def _values_of_ratings(self, run: str, metric: str) -> UserValues | None:
-        table, definition = self._runs[run].predictions, define(metric)
-        return None if table is None else rated_values(definition, self._pairs.rows(table))
+    def _compute_rated_values(self, run: str, metric: str) -> UserValues | None:
+        table = self._runs[run].predictions
+        return None if table is None else rated_values(define(metric), self._rated_pairs.rows(table))
 
-    def _material_of(self, run: str, users: Users) -> MetricInputs:
+    def _make_inputs(self, run: str, users: Users) -> MetricInputs:
         hits = self._runs[run].hits
-        return MetricInputs() if hits is None else material_of(hits, self._evaluation.reference, users)
+        return MetricInputs() if hits is None else metric_inputs_of(hits, self._reference, users)
 
-    def _samples_of(self, run: str, users: Users) -> Sequence[RelevantHits]:
-        """Of a run that is the mean of several seeds, one for each; empty for the others."""
-        one = self._runs[run]
-        return samples_of(one, users, familiar_of(self._evaluation.reference)) if one.hits is None else ()
+    def _make_samples(self, run: str, users: Users) -> Sequence[RelevantHits]:
+        """One sample for each seed of a run that is the mean of several; empty for other runs."""
+        scored = self._runs[run]
+        return samples_of(scored, users, familiar_of(self._reference)) if scored.hits is None else ()
 
     def _score(self, run: str, metric: str) -> tuple[Curve | None, str]:
-        one, definition = self._runs[run], define(metric)
+        """The curve, or why there is none; that of the evaluation where the population is the same."""
+        scored, definition = self._runs[run], define(metric)
         if isinstance(definition.metric, RatingMetric):
-            return self._score_ratings(one, definition)
-        users = self._users
-        as_scored = users == self._evaluation.rules.users or not definition.has_user_values
-        curve = one.curves.get(metric) if as_scored else None
-        if curve is None and one.replicates and one.hits is None:
-            return self._mean_curve(one, definition, users)
-        if curve is not None or one.hits is None:
-            return curve, one.absent.get(metric, "" if curve else "it has no lists")
-        curves, absent = score_hits(one.hits, self._evaluation.reference, [definition], users)
+            return self._score_ratings(scored, definition)
+        as_scored = self._users == self._evaluation.rules.users or not definition.has_user_values
+        curve = scored.curves.get(metric) if as_scored else None
+        if curve is None and scored.replicates and scored.hits is None:
+            return self._mean_curve(scored, definition)
+        if curve is not None or scored.hits is None:
+            return curve, scored.absent.get(metric, "" if curve else "it has no lists")
+        curves, absent = score_hits(scored.hits, self._reference, [definition], self._users)
         return curves.get(str(definition)), absent.get(str(definition), "")
 
-    def _score_ratings(self, one: Scored, definition: Definition) -> tuple[Curve | None, str]:
-        rows = one.predictions and predictions_of(Upload("predictions", one.name, one.predictions, {}))
-        (found,) = score([definition], MetricInputs(predictions=rows))
-        return (found, "") if isinstance(found, Curve) else (None, found.reason)
-
-    def _mean_curve(self, one: Scored, definition: Definition, users: Users) -> tuple[Curve | None, str]:
-        reference, metric = self._evaluation.reference, str(definition)
-        found = [score_hits(hits_of(part), reference, [definition], users) for part in one.replicates]
-        curve = mean_curve(
-            definition, self._seeds(one.name, users), [curves.get(metric) for curves, _ in found]
+    def _score_ratings(self, scored: Scored, definition: Definition) -> tuple[Curve | None, str]:
+        rows = scored.predictions and predictions_of(
+            Upload("predictions", scored.name, scored.predictions, {})
         )
-        return curve, next((absent[metric] for _, absent in found if metric in absent), "")
+        (result,) = score([definition], MetricInputs(predictions=rows))
+        return (result, "") if isinstance(result, Curve) else (None, result.reason)
+
+    def _mean_curve(self, scored: Scored, definition: Definition) -> tuple[Curve | None, str]:
+        metric = str(definition)
+        results = [
+            score_hits(hits_of(part), self._reference, [definition], self._users)
+            for part in scored.replicates
+        ]
+        samples = self._samples(scored.name, self._users)
+        curve = mean_curve(definition, samples, [curves.get(metric) for curves, _ in results])
+        return curve, next((absent[metric] for _, absent in results if metric in absent), "")
+
+
+def _value_at(curve: Curve | None, k: int) -> float | None:
+    return None if curve is None else float(curve.value[k - 1 if len(curve.k) else 0])

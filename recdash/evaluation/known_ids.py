@@ -1,8 +1,8 @@
-"""Do a run's ids and those of truth, catalogue and train meet? If not, the likely cause and its repair.
+"""Whether a run's ids and those of truth, catalogue and train meet; if not, the likely cause and its repair.
 
-Each table is held against the run by itself: a catalogue that is spelled as the run says nothing of the
-truth. A run may recommend much that no user held out, so that a small share of the truth says nothing; what
-tells is whether many more ids would be known in another spelling, and what chance alone would show.
+Each table is compared with the run by itself: a catalogue that is spelled as the run says nothing of the
+truth. A run may recommend much that no user held out, so a small share of the truth alone says nothing. The
+evidence is whether many more ids would be known in another spelling, and what chance alone would show.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from recdash.engines import Reference
 from recdash.engines.known_ids import ANY, places_by_table, stored_overlap
 from recdash.errors import Problem
 from recdash.formatting.numbers import share
+from recdash.formatting.wording import listed
 
 LEAST_KNOWN = 0.1
 """Below this share of places (users) that catalogue or train should know, a run is not scored."""
@@ -33,7 +34,7 @@ FEWEST_PLACES = 5
 """Up to so many places may well all be unknown: that is said, and scored."""
 
 DO_NOT_MEET = "ids-do-not-meet"
-"""What such a problem is called in a comparison, unless somebody accepted the ids."""
+"""The code of such a problem in a comparison, unless the ids were accepted."""
 SPELLED, NONE_KNOWN, FEW_KNOWN = "ids-spelled-otherwise", "no-common-item", "few-known-ids"
 TRUTH_SPELLED = "truth-spelled-otherwise"
 STOPPING = (SPELLED, NONE_KNOWN, FEW_KNOWN, TRUTH_SPELLED)
@@ -78,7 +79,7 @@ PREDICTED_USERS = replace(USERS, whose="predictions of '{}'")
 
 
 def id_problems(run: Recommendations, hits: Hits, reference: Reference) -> list[Problem]:
-    """What is wrong with the run's ids, and whether it is the truth; nothing of a reference candidate."""
+    """What is wrong with the run's ids, and whether it is the truth; empty for a reference candidate."""
     if run.reference or hits.overlap is None:
         return []
     return [*overlap_problems(run.name, hits.overlap, reference), *perfect_problems(run.name, hits)]
@@ -95,12 +96,14 @@ def overlap_problems(name: str, overlap: IdOverlap, reference: Reference) -> lis
 def predicted_problems(name: str, overlap: IdOverlap) -> list[Problem]:
     """Of predicted ratings: ids that truth, catalogue or train would know in another spelling."""
     sides = ((overlap.items, PREDICTED_ITEMS), (overlap.users, PREDICTED_USERS))
-    found = (_of_run(name, known, kind, None, False) for known, kind in sides if known is not None)
-    return [problem for problem in found if problem is not None and problem.code in (SPELLED, SOME_SPELLED)]
+    problems = (_of_run(name, known, kind, None, False) for known, kind in sides if known is not None)
+    return [
+        problem for problem in problems if problem is not None and problem.code in (SPELLED, SOME_SPELLED)
+    ]
 
 
 def stopping(problems: Iterable[Problem]) -> list[Problem]:
-    """Those that keep a run from being scored, unless somebody accepts its ids."""
+    """Those that keep a run from being scored, unless its ids are accepted."""
     return [problem for problem in problems if problem.code in STOPPING]
 
 
@@ -110,16 +113,18 @@ def caveats(notices: Iterable[Problem]) -> tuple[Problem, ...]:
 
 
 def stored_problems(name: str, hits: Hits, reference: Reference) -> tuple[Problem, ...]:
-    """Of a run that was scored before ids were counted: from its hits. Of its users nothing is known."""
+    """Problems of a run that was scored before ids were counted: of its items, from its hits."""
     if hits.exposure is None:
         return ()
     overlap = stored_overlap(hits.exposure, reference)
     again = f"Delete the run and upload it again. {ACCEPT}"
-    found = [
-        replace(one, code=DO_NOT_MEET, fix=one.fix.replace(ACCEPT, again)) if one.code in STOPPING else one
-        for one in overlap_problems(name, overlap, reference)
+    problems = [
+        replace(problem, code=DO_NOT_MEET, fix=problem.fix.replace(ACCEPT, again))
+        if problem.code in STOPPING
+        else problem
+        for problem in overlap_problems(name, overlap, reference)
     ]
-    return (*found, *perfect_problems(name, hits))
+    return (*problems, *perfect_problems(name, hits))
 
 
 def unmet_tables(exposure: Exposure, reference: Reference) -> dict[str, str]:
@@ -156,12 +161,12 @@ def _expected_share(reference: Reference) -> float:
 def _side_problems(
     name: str, known: KnownIds, of_truth: KnownIds | None, kind: _Kind, expected: float | None
 ) -> list[Problem]:
-    """Of the items or of the users: at most one that stops, and what is to be said of the tables."""
+    """Problems of the items or of the users: one that stops scoring, or a notice and those of the tables."""
     are_alike = of_truth is not None and _are_written_alike(known, of_truth)
-    stops = _of_run(name, known, kind, expected, are_alike) or _of_truth(name, of_truth, kind)
-    if stops is not None and stops.code in STOPPING:
-        return [stops]
-    return [*([stops] if stops else []), *_of_tables(name, known, kind)]
+    problem = _of_run(name, known, kind, expected, are_alike) or _of_truth(name, of_truth, kind)
+    if problem is not None and problem.code in STOPPING:
+        return [problem]
+    return [*([problem] if problem else []), *_of_tables(name, known, kind)]
 
 
 # ── the run ──────────────────────────────────────────────────────────────────────────────────
@@ -184,105 +189,94 @@ def _knows_half(known: KnownIds, table: str) -> bool:
 def _of_run(
     name: str, known: KnownIds, kind: _Kind, expected: float | None, are_alike: bool
 ) -> Problem | None:
-    """The run's ids are written otherwise, or hardly known, which is told where ids ``are_alike``."""
-    for table, respelled in known.respelled.items():
-        if _is_of_run(known, table, respelled):
-            return _spelled(SPELLED, name, known, kind, table, _gained(known, table, respelled))
-    if unknown := _unknown_to(known, expected):
-        code, tables = unknown
+    """The run's ids are written otherwise, or hardly known; the latter is a notice where ``are_alike``."""
+    gained = {table: _gained(known, table) for table in known.respelled}
+    for table, rows in gained.items():
+        # Where the table is written otherwise than the truth, the table is to be repaired, not the run.
+        is_of_table = table != "truth" and known.respelled[table].as_written.get("truth", 0) > 0
+        if not is_of_table and rows > 0 and rows >= REPAIRABLE * (_known_to(known, table) + rows):
+            return _spelled(SPELLED, name, known, kind, table, rows)
+    code, tables = _hardly_known(known, expected)
+    if code:
         return _unknown(HARDLY_KNOWN if are_alike else code, name, known, kind, tables, are_alike)
-    gained = {table: _gained(known, table, respelled) for table, respelled in known.respelled.items()}
     most = max(gained, key=gained.__getitem__, default=ANY)
     return _spelled(SOME_SPELLED, name, known, kind, most, gained[most]) if gained.get(most) else None
-
-
-def _unknown_to(known: KnownIds, expected: float | None) -> tuple[str, list[str]] | None:
-    """(code, the tables that hardly know the run)."""
-    if expected is not None and (code := _hardly_known(known, expected)):
-        return code, ["truth"]
-    code = _hardly_known_to_any(known)
-    return (code, list(known.by_table)) if code else None
-
-
-def _is_of_run(known: KnownIds, table: str, respelled: Respelled) -> bool:
-    """Would many more rows be known, and is it not the table that is written otherwise than the truth?"""
-    gained = _gained(known, table, respelled)
-    is_of_table = table != "truth" and respelled.as_written.get("truth", 0) > 0
-    return not is_of_table and gained > 0 and gained >= REPAIRABLE * (_known_to(known, table) + gained)
 
 
 def _known_to(known: KnownIds, table: str) -> int:
     return known.known if table == ANY else known.by_table[table]
 
 
-def _gained(known: KnownIds, table: str, respelled: Respelled) -> int:
-    """Rows of ids that a table tells apart are no gain, unless the ids do not meet at all."""
+def _gained(known: KnownIds, table: str) -> int:
+    """Number of rows that would be known to the table in another spelling.
+
+    Rows of ids that the table tells apart do not count, unless the ids do not meet at all.
+    """
+    respelled = known.respelled.get(table)
+    if respelled is None:
+        return 0
     return respelled.rows - (respelled.apart if _known_to(known, table) else 0)
 
 
-def _hardly_known(known: KnownIds, expected: float) -> str:
-    """By the truth: nothing at all, or far less than chance would show."""
-    in_truth, by_chance = known.by_table["truth"], expected * known.rows
-    if not in_truth and known.rows and (len(known.by_table) == 1 or by_chance >= EXPECTED):
-        return _none_known(known)
-    return FEW_KNOWN if by_chance >= EXPECTED and in_truth < LEAST_KNOWN * by_chance else ""
+def _hardly_known(known: KnownIds, expected: float | None) -> tuple[str, list[str]]:
+    """(code, the tables that hardly know the rows); the code is empty where enough rows are known.
 
-
-def _none_known(known: KnownIds) -> str:
-    return NONE_KNOWN if known.rows > FEWEST_PLACES else HARDLY_KNOWN
-
-
-def _hardly_known_to_any(known: KnownIds) -> str:
-    """By truth, catalogue and train together; with a truth alone any share but 0 may be right."""
-    if len(known.by_table) == 1 or known.share >= LEAST_KNOWN:
-        return ""
+    The truth hardly knows them where it knows none, or far fewer than chance would show. Truth, catalogue and
+    train together hardly know them below ``LEAST_KNOWN``; with a truth alone any share but 0 may be right.
+    """
+    none_known = NONE_KNOWN if known.rows > FEWEST_PLACES else HARDLY_KNOWN
+    tables = list(known.by_table)
+    if expected is not None:
+        in_truth, by_chance = known.by_table["truth"], expected * known.rows
+        if not in_truth and known.rows and (len(tables) == 1 or by_chance >= EXPECTED):
+            return none_known, ["truth"]
+        if by_chance >= EXPECTED and in_truth < LEAST_KNOWN * by_chance:
+            return FEW_KNOWN, ["truth"]
+    if len(tables) == 1 or known.share >= LEAST_KNOWN:
+        return "", tables
     if not known.known:
-        return _none_known(known)
-    return FEW_KNOWN if known.rows >= LEAST_PLACES else HARDLY_KNOWN
+        return none_known, tables
+    return FEW_KNOWN if known.rows >= LEAST_PLACES else HARDLY_KNOWN, tables
 
 
 def _spelled(code: str, name: str, known: KnownIds, kind: _Kind, table: str, gained: int) -> Problem:
     respelled = known.respelled[table]
     tables = list(known.by_table) if table == ANY else [table]
-    in_table = _either([TABLES[one] for one in tables])
+    in_table = _either([TABLES[other] for other in tables])
     ours, theirs = respelled.example
     side = "the run" if kind in (ITEMS, USERS) else "the predictions"
-    found = (
+    text = (
         f"only {share(_known_to(known, table), known.rows)} of the {kind.known_to(tables)}; {gained:,} more "
         f"would, but for {respelled.cause}: '{ours}' in {side}, '{theirs}' in {in_table}"
     )
-    alike = [TABLES[one] for one in respelled.as_written if one != table]
-    column = f"{kind.column} of {_all([side, *alike])}" if alike else kind.column
+    alike = [TABLES[other] for other in respelled.as_written if other != table]
+    column = f"{kind.column} of {listed([side, *alike])}" if alike else kind.column
     fix = respelled.fix.replace("{column}", column).replace("{other}", f"{kind.column} of {in_table}")
     place = f"{kind.whose.format(name)}, column '{kind.column}'"
-    return Problem(code, place, found, _with_way_out(code, fix), gained)
+    return Problem(code, place, text, _with_way_out(code, fix), gained)
 
 
 def _unknown(
     code: str, name: str, known: KnownIds, kind: _Kind, tables: list[str], are_alike: bool
 ) -> Problem:
-    """No other spelling says why."""
+    """Hardly known ids where no other spelling explains it."""
     table = tables[0] if len(tables) == 1 else ANY
     rows = known.by_table[table] if len(tables) == 1 else known.known
-    example = ", ".join(f"'{one}'" for one in known.unknown.get(table, ()))
-    found = f"only {share(rows, known.rows)} of the {kind.known_to(tables)}; unknown are {example}"
-    found += " …" if known.unknown_ids > len(known.unknown.get(table, ())) else ""
+    example = ", ".join(f"'{example_id}'" for example_id in known.unknown.get(table, ()))
+    text = f"only {share(rows, known.rows)} of the {kind.known_to(tables)}; unknown are {example}"
+    text += " …" if known.unknown_ids > len(known.unknown.get(table, ())) else ""
     fix = MAY_BE_RIGHT if are_alike else WRITE_ALIKE
     place = f"{kind.whose.format(name)}, column '{kind.column}'"
-    return Problem(code, place, found, _with_way_out(code, fix), known.unknown_ids)
+    return Problem(code, place, text, _with_way_out(code, fix), known.unknown_ids)
 
 
 def _with_way_out(code: str, fix: str) -> str:
     return f"{fix} {ACCEPT}" if code in STOPPING else fix
 
 
-def _either(names: list[str], word: str = "or") -> str:
+def _either(names: list[str]) -> str:
     *most, last = names
-    return f"{', '.join(most)} {word} {last}" if most else last
-
-
-def _all(names: list[str]) -> str:
-    return _either(names, "and")
+    return f"{', '.join(most)} or {last}" if most else last
 
 
 # ── the tables ───────────────────────────────────────────────────────────────────────────────
@@ -296,24 +290,23 @@ def _of_truth(name: str, known: KnownIds | None, kind: _Kind) -> Problem | None:
     surely = respelled.rows - respelled.apart
     code = TRUTH_SPELLED if surely >= REPAIRABLE * (known.known + surely) and surely else SOME_OF_TRUTH
     ours, theirs = respelled.example
-    others = _either([f"run '{name}'", *(TABLES[one] for one in known.by_table if one != "run")])
-    found = (
+    others = _either([f"run '{name}'", *(TABLES[other] for other in known.by_table if other != "run")])
+    text = (
         f"only {share(known.known, known.rows)} of its {kind.of_truth} are in {others}; "
         f"{respelled.rows:,} more would, but for {respelled.cause}: '{ours}' in the truth, '{theirs}' in "
         f"{others}"
     )
     fix = respelled.fix.replace("{column}", f"{kind.column} of the truth")
     fix = fix.replace("{other}", f"{kind.column} of {others}")
-    return Problem(code, f"truth, column '{kind.column}'", found, _with_way_out(code, fix), respelled.rows)
+    return Problem(code, f"truth, column '{kind.column}'", text, _with_way_out(code, fix), respelled.rows)
 
 
 def _of_tables(name: str, known: KnownIds, kind: _Kind) -> Iterator[Problem]:
     """The catalogue or train is written otherwise, or knows nearly nothing of the run."""
     for table, rows in known.by_table.items():
-        respelled = known.respelled.get(table)
+        respelled, gained = known.respelled.get(table), _gained(known, table)
         if table == "truth" or not known.rows:
             continue
-        gained = _gained(known, table, respelled) if respelled else 0
         if respelled and gained >= REPAIRABLE * (rows + gained):
             yield _table_spelled(name, known, kind, table, respelled)
         elif known.rows >= LEAST_PLACES and rows < LEAST_KNOWN * known.rows:
@@ -323,21 +316,21 @@ def _of_tables(name: str, known: KnownIds, kind: _Kind) -> Iterator[Problem]:
 def _table_spelled(name: str, known: KnownIds, kind: _Kind, table: str, respelled: Respelled) -> Problem:
     ours, theirs = respelled.example
     cause, fix = respelled.other_way if respelled.other_way[1] else (respelled.cause, respelled.fix)
-    found = (
+    text = (
         f"{share(known.by_table[table], known.rows)} of the {kind.known_to([table])}; "
         f"{respelled.rows:,} more would, but for {cause}: '{ours}' in the run and the truth, '{theirs}' in "
         f"{TABLES[table]}"
     )
     fix = fix.replace("{column}", f"{kind.column} of {TABLES[table]}").replace("{other}", kind.column)
-    return Problem(TABLE_SPELLED, _beside(name, table, kind), found, fix, respelled.rows)
+    return Problem(TABLE_SPELLED, _beside(name, table, kind), text, fix, respelled.rows)
 
 
 def _table_unmet(name: str, known: KnownIds, kind: _Kind, table: str) -> Problem:
-    example = ", ".join(f"'{one}'" for one in known.unknown.get(table, ()))
+    example = ", ".join(f"'{example_id}'" for example_id in known.unknown.get(table, ()))
     rows = known.by_table[table]
-    found = f"{share(rows, known.rows)} of the {kind.known_to([table])}; unknown are {example} …"
+    text = f"{share(rows, known.rows)} of the {kind.known_to([table])}; unknown are {example} …"
     fix = f"Write the ids of {TABLES[table]} as the run does; what rests on it says nothing here."
-    return Problem(TABLE_UNMET, _beside(name, table, kind), found, fix, known.rows - rows)
+    return Problem(TABLE_UNMET, _beside(name, table, kind), text, fix, known.rows - rows)
 
 
 def _beside(name: str, table: str, kind: _Kind) -> str:
@@ -356,10 +349,10 @@ def perfect_problems(name: str, hits: Hits) -> list[Problem]:
     if places < LEAST_PLACES or n_hits < PERFECT * places:
         return []
     held_out = int(relevant.sum())
-    what = (
+    text = (
         f"its {places:,} rows are the {held_out:,} relevant rows of the truth"
         if n_hits == places == held_out
         else f"{n_hits:,} of its {places:,} places hold a relevant item of their user"
     )
     fix = "Is this the truth itself, or a run that was trained on it? Upload what the recommender gave."
-    return [Problem(TRUTH_AS_RUN, f"run '{name}'", what, fix, n_hits)]
+    return [Problem(TRUTH_AS_RUN, f"run '{name}'", text, fix, n_hits)]

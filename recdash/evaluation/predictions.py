@@ -27,26 +27,24 @@ if TYPE_CHECKING:
 APART, ROWS_DIFFER = "predictions-apart", "different-rows-predicted"
 
 
-def notices_of(name: str, rated: Upload, reference: Reference) -> list[Problem]:
+def prediction_notices(name: str, rated: Upload, reference: Reference) -> list[Problem]:
     """What was noticed in a candidate's predictions, and how far their rows are those of the truth."""
-    of_file = [replace(one, place=f"predictions of '{name}', {one.place}") for one in rated.notices]
-    return [*of_file, *_beside_truth(name, rated.table, reference)]
-
-
-def _beside_truth(name: str, table: pa.Table, reference: Reference) -> list[Problem]:
-    problems = predicted_problems(name, overlap_of(table, reference))
-    if any(one.code == SPELLED for one in problems):
-        return problems
+    place, table = f"predictions of '{name}'", rated.table
+    notices = [replace(notice, place=f"{place}, {notice.place}") for notice in rated.notices]
+    problems = predicted_problems(name, predicted_overlap(table, reference))
+    notices += problems
+    if any(problem.code == SPELLED for problem in problems):
+        return notices
     met, rows = pairs_in_truth(table, reference), table.num_rows
     if met >= LEAST_KNOWN * rows:
-        return problems
-    found = f"only {share(met, rows)} of the rows are a user and an item that stand together in the truth"
+        return notices
+    text = f"only {share(met, rows)} of the rows are a user and an item that stand together in the truth"
     fix = "RMSE, MAE and R² are over these rows as they are; check that they are the held-out ones."
-    return [*problems, Problem(APART, f"predictions of '{name}'", found, fix, rows - met)]
+    return [*notices, Problem(APART, place, text, fix, rows - met)]
 
 
-def overlap_of(table: pa.Table, reference: Reference) -> IdOverlap:
-    """What the tables know of the items and users of predicted rows; a user counts once."""
+def predicted_overlap(table: pa.Table, reference: Reference) -> IdOverlap:
+    """What the tables know of the items and users of predicted rows; each user counts once."""
     users, items = reference.users.copy(), reference.items.copy()
     user, item = users.codes(table["user_id"]), items.codes(table["item_id"])
     has_rows = np.bincount(user, minlength=len(users)) > 0
@@ -55,7 +53,7 @@ def overlap_of(table: pa.Table, reference: Reference) -> IdOverlap:
 
 
 def pairs_in_truth(table: pa.Table, reference: Reference) -> int:
-    """How many rows name a pair that the truth names."""
+    """Number of rows whose pair of user and item is in the truth."""
     truth = reference.truth
     n_items = len(truth.items)
     user = reference.users.codes(table["user_id"], grow=False)
@@ -75,6 +73,6 @@ def rows_differ(tables: Mapping[str, pa.Table], reference: Reference) -> list[Pr
     if all(len(keys) == len(by_all) for keys in rows.values()):
         return []
     counts = ", ".join(f"{name} {len(keys):,}" for name, keys in rows.items())
-    found = f"the candidates predict other rows: {counts}; {len(by_all):,} rows are predicted by all"
+    text = f"the candidates predict other rows: {counts}; {len(by_all):,} rows are predicted by all"
     fix = "RMSE, MAE and R² of each are over its own rows; recdash compare takes those that two share."
-    return [Problem(ROWS_DIFFER, "predictions", found, fix)]
+    return [Problem(ROWS_DIFFER, "predictions", text, fix)]

@@ -71,7 +71,7 @@ def read_coded(
     relevance: str | None = None,
     mappings: Mapping[str, Mapping[str, str]] | None = None,
 ) -> tuple[dict[TableKind, Upload], CodedTruth]:
-    """As ``read_tables`` for those who do not keep the truth, the largest table: it is coded as it passes."""
+    """As ``read_tables``, but the truth, the largest table, is coded while it is read, and not kept."""
     from recdash.ingest import read_passing, read_upload
 
     def read(kind: TableKind, source: Any) -> Upload | CodedTruth:
@@ -106,8 +106,9 @@ def _read_all(
 def reference_of(
     tables: Mapping[TableKind, Upload], threshold: float | None, coded: CodedTruth | None = None
 ) -> Reference:
-    """The tables on shared codes, with everything that was noticed in them; a truth that is coded already is
-    not among the tables.
+    """The tables on shared codes, with everything that was noticed in them.
+
+    A truth that is coded already is passed as ``coded`` and is not among ``tables``.
     """
     truth = coded or tables["truth"]
     others = {kind: tables[kind] for kind in OTHER_TABLES if kind in tables}
@@ -133,12 +134,12 @@ def _in_table(problem: Problem, kind: str) -> Problem:
 def read_runs(
     name: str, source: Any, mapping: Mapping[str, str] | None = None, order: Order | None = None
 ) -> Iterator[Recommendations]:
-    """The candidates in ``source``; ``order`` is what orders the lists, where that was said."""
+    """The candidates in ``source``; ``order`` says what orders the lists, None takes what the table has."""
     if isinstance(source, Recommendations):
         yield source
         return
-    found = read_uploads(source, name, mapping, order=order)
-    yield from (replace(run, name=name) for run in found) if len(found) == 1 else found
+    runs = read_uploads(source, name, mapping, order=order)
+    yield from (replace(run, name=name) for run in runs) if len(runs) == 1 else runs
 
 
 def open_predictions(
@@ -180,5 +181,7 @@ def predictions_of(upload: Upload) -> Predictions:
     from recdash.engines.ids import IdIndex
 
     rating, guess = (upload.table[name].to_numpy().astype(np.float64) for name in ("rating", "prediction"))
-    user, there = IdIndex().codes(upload.table["user_id"]), ~np.isnan(guess)
-    return Predictions(user[there], rating[there], guess[there], int((~there).sum()))
+    user, is_predicted = IdIndex().codes(upload.table["user_id"]), ~np.isnan(guess)
+    return Predictions(
+        user[is_predicted], rating[is_predicted], guess[is_predicted], int((~is_predicted).sum())
+    )

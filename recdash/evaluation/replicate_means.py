@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -19,7 +19,7 @@ from recdash.metrics.sample import RelevantHits, relevant_items
 def mean_curve(
     definition: Definition, samples: Sequence[RelevantHits], curves: Sequence[Curve | None]
 ) -> Curve | None:
-    """The candidate's curve, from what its replicates were given and scored; None where one has no curve.
+    """The candidate's curve, from the samples and curves of its replicates; None where one has no curve.
 
     Of accuracy metrics the mean of the users' means. Of the others, which have no value per user, the mean of
     the replicates' values; its standard error is at most the mean of theirs, and that is given.
@@ -28,9 +28,10 @@ def mean_curve(
     if len(known) < len(curves):
         return None
     if isinstance(definition.metric, RankingMetric):
-        return _of_users(definition, samples, known)
-    value, error = (np.mean([getattr(one, of) for one in known], axis=0) for of in ("value", "std_error"))
-    return Curve(str(definition), known[0].k, value, error, max(one.n_users for one in known))
+        return _curve_of_user_means(definition, samples, known)
+    value = np.mean([curve.value for curve in known], axis=0)
+    error = np.mean([curve.std_error for curve in known], axis=0)
+    return Curve(str(definition), known[0].k, value, error, max(curve.n_users for curve in known))
 
 
 def user_values(definition: Definition, samples: Sequence[RelevantHits], k: int) -> UserValues | None:
@@ -45,11 +46,16 @@ def user_values(definition: Definition, samples: Sequence[RelevantHits], k: int)
         return None
     check_k(k, samples[0].depth)
     samples = [sample.in_truth() for sample in samples]
-    users, own = mean_per_user((one.truth_user, formula.own(one, k)) for one in samples)
+    users, own = mean_per_user((sample.truth_user, formula.own(sample, k)) for sample in samples)
     if not isinstance(formula, Micro | HarmonicMean) or not formula.pooled:
         return UserValues(users, own, own, bound=definition.bound(samples, k))
-    pooled = tuple(_among(users, one.truth_user, formula.parts(one, k), formula.pulls) for one in samples)
-    return UserValues(users, pulled(pooled), own, pooled)
+    ratios = []
+    for sample in samples:
+        a, b = (np.full(len(users), np.nan) for _ in range(2))
+        places = np.searchsorted(users, sample.truth_user)
+        a[places], b[places] = formula.parts(sample, k)
+        ratios.append(Ratio(a, b, formula.pulls))
+    return UserValues(users, pulled(ratios), own, tuple(ratios))
 
 
 def rated_values(definition: Definition, rows: RatedRows) -> UserValues | None:
@@ -61,27 +67,17 @@ def rated_values(definition: Definition, rows: RatedRows) -> UserValues | None:
     return None if lacks else values_of_rows(metric, rows)
 
 
-def _among(
-    users: Ints, own: Ints, parts: tuple[Floats, Floats], pulls: Callable[[Floats, Floats], Floats]
-) -> Ratio:
-    """A ratio over the users ``own``, of whom all are among ``users``."""
-    a, b = (np.full(len(users), np.nan) for _ in parts)
-    here = np.searchsorted(users, own)
-    a[here], b[here] = parts
-    return Ratio(a, b, pulls)
-
-
 def mean_per_user(parts: Iterable[tuple[Ints, Floats]]) -> tuple[Ints, Floats]:
     """Users [n], ascending, and each one's mean over the parts (users, values) in which the user counts."""
     known = list(parts)
     if len(known) == 1:
         return known[0]
-    users, place, times = _everyone([users for users, _ in known])
+    users, place, times = _union([users for users, _ in known])
     return users, np.bincount(place, np.concatenate([values for _, values in known])) / times
 
 
-def _everyone(parts: Sequence[Ints]) -> tuple[Ints, Ints, Ints]:
-    """Users of any part [n], the place among them of each user of all parts, how often each is there [n]."""
+def _union(parts: Sequence[Ints]) -> tuple[Ints, Ints, Ints]:
+    """Users of any part [n], the place among them of each user of all parts, how often each occurs [n]."""
     if all(np.array_equal(users, parts[0]) for users in parts[1:]):
         n = len(parts[0])
         return parts[0], np.tile(np.arange(n), len(parts)), np.full(n, len(parts))
@@ -89,78 +85,66 @@ def _everyone(parts: Sequence[Ints]) -> tuple[Ints, Ints, Ints]:
     return users, place, np.bincount(place)
 
 
-def _of_users(definition: Definition, samples: Sequence[RelevantHits], curves: Sequence[Curve]) -> Curve:
+def _curve_of_user_means(
+    definition: Definition, samples: Sequence[RelevantHits], curves: Sequence[Curve]
+) -> Curve:
     k, formula = curves[0].k, definition.formula()
-    users, place, times = _everyone([sample.truth_user for sample in samples])
-    short_cut = _one_formula(formula, samples) if (times == len(samples)).all() else None
-    if short_cut is not None:
-        one, fused = short_cut
-        value, error = one.curve(fused)
+    users, place, times = _union([sample.truth_user for sample in samples])
+    pooled = _as_one_sample(formula, samples) if (times == len(samples)).all() else None
+    if pooled is not None:
+        pooled_formula, sample = pooled
+        value, error = pooled_formula.curve(sample)
     else:
-        whatever_k = isinstance(formula, OfUser) or not len(k)
-        cutoffs = [samples[0].depth] if whatever_k else k.tolist()
-        value, error = _at_each(_means(formula, samples, cutoffs, place, times), len(cutoffs))
+        same_at_every_k = isinstance(formula, OfUser) or not len(k)
+        cutoffs = [samples[0].depth] if same_at_every_k else k.tolist()
+        value, error = np.empty(len(cutoffs)), np.full(len(cutoffs), np.nan)
+        for index, cutoff in enumerate(cutoffs):
+            values = np.concatenate([formula.values(sample, cutoff) for sample in samples])
+            means = np.bincount(place, values) / times
+            value[index] = means.mean()
+            if len(means) > 1:
+                error[index] = means.std(ddof=1) / len(means) ** 0.5
     n = len(curves[0].value)
-    value, error = (np.tile(one, n) if len(one) == 1 else one[-n:] for one in (value, error))
+    value, error = (np.tile(own, n) if len(own) == 1 else own[-n:] for own in (value, error))
     return Curve(str(definition), k, value, error, len(users))
 
 
-def _means(
-    formula: MetricFormula, samples: Sequence[RelevantHits], cutoffs: Sequence[int], place: Ints, times: Ints
-) -> Iterator[Floats]:
-    """[n] the users' means at one cutoff after the other."""
-    for k in cutoffs:
-        yield np.bincount(place, np.concatenate([formula.values(one, k) for one in samples])) / times
-
-
-def _at_each(means: Iterator[Floats], n_cutoffs: int) -> tuple[Floats, Floats]:
-    """Mean and standard error over the users at each cutoff."""
-    value, error = np.empty(n_cutoffs), np.full(n_cutoffs, np.nan)
-    for at, values in enumerate(means):
-        value[at] = values.mean()
-        if len(values) > 1:
-            error[at] = values.std(ddof=1) / len(values) ** 0.5
-    return value, error
-
-
-# ── the replicates' hits as those of one list ────────────────────────────────────────────────
+# ── the replicates' hits as those of one sample ──────────────────────────────────────────────
 #
 # A user's mean over R replicates of Σ credit / norm is Σ credit / R over the hits of all of them, divided by
-# the same norm: one sentence about one heap of hits, whose curve takes no value per user and cutoff.
+# the same norm: one formula over one sample, whose curve needs no value per user and cutoff.
 
 
-def _one_formula(
+def _as_one_sample(
     formula: MetricFormula, samples: Sequence[RelevantHits]
 ) -> tuple[MetricFormula, RelevantHits] | None:
-    """The formula and the hits whose curve is that of the users' means; None where there is none.
+    """The formula and the sample whose curve is that of the users' means; None where there is none.
 
     The samples have the same users, in the same order.
     """
     if isinstance(formula, OverJudged):
-        return _one_heap(formula.sentence, [sample.of_judged() for sample in samples])
+        return _merged(formula.ratio, [sample.of_judged() for sample in samples])
     if isinstance(formula, Micro):
-        found = _one_heap(formula.sentence, samples)
-        return found and (replace(formula, sentence=found[0]), found[1])
-    told = formula.additive(samples[0])
-    return _one_heap(told, samples) if isinstance(told, RatioFormula) else None
+        merged = _merged(formula.ratio, samples)
+        return merged and (replace(formula, ratio=merged[0]), merged[1])
+    ratio = formula.additive(samples[0])
+    return _merged(ratio, samples) if isinstance(ratio, RatioFormula) else None
 
 
-def _one_heap(
-    sentence: RatioFormula, samples: Sequence[RelevantHits]
-) -> tuple[RatioFormula, RelevantHits] | None:
-    """A sentence whose credit is written beside each hit; None where lists of other lengths are divided."""
-    if sentence.number is not relevant_items or sentence.view is not None:
+def _merged(ratio: RatioFormula, samples: Sequence[RelevantHits]) -> tuple[RatioFormula, RelevantHits] | None:
+    """All hits in one sample, the credit of each as its gain; None where the norm depends on the list."""
+    if ratio.number is not relevant_items or ratio.view is not None:
         return None
     user = np.concatenate([sample.user for sample in samples])
     rank = np.concatenate([sample.rank for sample in samples])
     item = np.concatenate([sample.item for sample in samples])
-    credit = np.concatenate([sentence.credit(sample) for sample in samples]) / len(samples)
+    credit = np.concatenate([ratio.credit(sample) for sample in samples]) / len(samples)
     order = np.lexsort((rank, user))
-    heap = replace(
+    merged = replace(
         samples[0], user=user[order], rank=rank[order], gain=credit[order], item=item[order], judged=None
     )
-    return replace(sentence, credit=_written_beside), heap
+    return replace(ratio, credit=_gain), merged
 
 
-def _written_beside(sample: RelevantHits) -> Floats:
+def _gain(sample: RelevantHits) -> Floats:
     return sample.gain

@@ -27,35 +27,29 @@ from recdash.domain.records import Replicated
 from recdash.domain.results import Curve, Unavailable
 from recdash.engines import Reference
 from recdash.errors import InputError, Problem
-from recdash.evaluation.replicate_means import mean_curve, mean_per_user, user_values
-from recdash.evaluation.replicate_merge import together
+from recdash.evaluation.replicate_means import mean_curve
+from recdash.evaluation.replicate_merge import merge_replicates
 from recdash.evaluation.request import CountingRules, MetricRequest
-from recdash.evaluation.scoring import Scored, SliceScores, familiar_of, ledger_of, score_hits, score_run
+from recdash.evaluation.scoring import (
+    Scored,
+    SliceScores,
+    by_metric,
+    familiar_of,
+    population_counts,
+    score_hits,
+    score_run,
+)
 from recdash.metrics import Definition, sample_of
 from recdash.metrics.sample import Familiar, RelevantHits
 
 if TYPE_CHECKING:
     from recdash.domain.results import Slice
 
-__all__ = [
-    "grouped",
-    "hits_of",
-    "kind_of",
-    "lists_of",
-    "mean_curve",
-    "mean_per_user",
-    "mean_slice",
-    "overlap_of",
-    "samples_of",
-    "score_candidate",
-    "user_values",
-]  # fmt: skip
-
 SAME_USERS = 0.9
-"""From this share of the users with lists who have several on, replicates are taken for seeds."""
+"""From this share of the users with lists who have several on, replicates are taken as seeds."""
 
 
-def grouped(runs: Iterable[Recommendations]) -> list[tuple[Recommendations, ...]]:
+def group_by_candidate(runs: Iterable[Recommendations]) -> list[tuple[Recommendations, ...]]:
     """The replicates of each candidate together, in order of first appearance; others stand alone."""
     groups: dict[object, list[Recommendations]] = {}
     for place, run in enumerate(runs):
@@ -66,11 +60,11 @@ def grouped(runs: Iterable[Recommendations]) -> list[tuple[Recommendations, ...]
 def score_candidate(
     runs: Sequence[Recommendations],
     reference: Reference,
-    asked: Sequence[MetricRequest],
+    requests: Sequence[MetricRequest],
     rules: CountingRules,
     kind: Replication | None = None,
     *,
-    cuts: Sequence[Slice] = (),
+    slices: Sequence[Slice] = (),
     predictions: Any = None,
 ) -> Scored:
     """The uploads of one candidate, scored as one; a single one is scored as it is.
@@ -79,40 +73,40 @@ def score_candidate(
     for folds that share users, and for rating predictions beside several.
     """
     if len(runs) == 1:
-        return score_run(runs[0], reference, asked, rules, predictions, cuts)
+        return score_run(runs[0], reference, requests, rules, predictions, slices)
+    name, noun = runs[0].name, runs[0].noun
     _check_labels(runs)
     if predictions is not None:
-        found, fix = f"they come with {len(runs)} uploads of lists", "Add them as a candidate of their own."
-        raise InputError(
-            Problem("predictions-of-replicates", f"rating predictions of '{runs[0].name}'", found, fix)
-        )
-    name, noun = runs[0].name, runs[0].noun
-    parts = [score_run(run, reference, asked, rules, None, cuts) for run in runs]
-    hits = [hits_of(part) for part in parts]
-    found = kind or kind_of(name, noun, hits)
-    replicated = Replicated(found, noun or found[:-1], tuple(str(run.replicate) for run in runs))
+        text, fix = f"they come with {len(runs)} uploads of lists", "Add them as a candidate of their own."
+        raise InputError(Problem("predictions-of-replicates", f"rating predictions of '{name}'", text, fix))
+    parts = [score_run(run, reference, requests, rules, None, slices) for run in runs]
+    kind = kind or replication_of(name, noun, [hits_of(part) for part in parts])
+    replicated = Replicated(kind, noun or kind[:-1], tuple(str(run.replicate) for run in runs))
     parts = [
         _titled(part, name, label, replicated) for part, label in zip(parts, replicated.labels, strict=True)
     ]
-    if found == "folds":
+    if kind == "folds":
         _check_apart(name, parts)
-        parts = [_of_its_users(part, reference, asked) for part in parts]
-        scored = score_run(together(runs), reference, asked, rules, None, cuts)
+        parts = [_of_its_users(part, reference, requests) for part in parts]
+        scored = score_run(merge_replicates(runs), reference, requests, rules, None, slices)
     else:
-        scored = _mean_of(name, parts, reference, asked, rules, cuts)
-    noticed = [one for one in _gathered(name, parts, scored) if one.code != "several-replicates"]
-    told = (_told(name, replicated), *noticed)
-    return replace(scored, replicates=tuple(parts), replicated=replicated, notices=told)
+        scored = _mean_of_seeds(name, parts, reference, requests, rules, slices)
+    noticed = [notice for notice in _gathered(name, parts, scored) if notice.code != "several-replicates"]
+    notices = (_replicates_notice(name, replicated), *noticed)
+    return replace(scored, replicates=tuple(parts), replicated=replicated, notices=notices)
 
 
 def _titled(part: Scored, name: str, label: str, replicated: Replicated) -> Scored:
-    """Called ``ALS, fold 1`` beside others, in what was noticed too."""
+    """The replicate under a name of its own, such as ``ALS, fold 1``, also in its notices."""
     title = f"{name}, {replicated.noun} {label}"
-    notices = [replace(one, place=one.place.replace(f"'{name}'", f"'{title}'")) for one in part.notices]
+    notices = [
+        replace(notice, place=notice.place.replace(f"'{name}'", f"'{title}'")) for notice in part.notices
+    ]
     return replace(part, name=title, notices=tuple(notices))
 
 
 def hits_of(scored: Scored) -> Hits:
+    """The hits of a run with lists. Raises ValueError for a run without."""
     if scored.hits is None:
         raise ValueError(f"run '{scored.name}' has no lists")
     return scored.hits
@@ -121,93 +115,92 @@ def hits_of(scored: Scored) -> Hits:
 # ── how they relate ──────────────────────────────────────────────────────────────────────────
 
 
-def kind_of(name: str, noun: str, hits: Sequence[Hits]) -> Replication:
+def replication_of(name: str, noun: str, hits: Sequence[Hits]) -> Replication:
     """Seeds where (nearly) all users with lists have several, folds where none has.
 
-    Raises InputError in between: there either reading would count users wrongly.
+    Raises InputError in between, where either reading would count users wrongly.
     """
-    times = times_served(hits)
+    times = replicates_per_user(hits)
     several, served = int((times > 1).sum()), int((times > 0).sum())
     if not several:
         return "folds"
     if several >= SAME_USERS * served:
         return "seeds"
-    found = f"{several:,} of {served:,} users have lists in several {noun or 'file'}s, the others in one"
+    text = f"{several:,} of {served:,} users have lists in several {noun or 'file'}s, the others in one"
     fix = "Say whether these are seeds (all serve the same users) or folds (each serves its own)."
-    raise InputError(Problem("seeds-or-folds", f"run '{name}'", found, fix, several))
+    raise InputError(Problem("seeds-or-folds", f"run '{name}'", text, fix, several))
 
 
-def times_served(hits: Sequence[Hits]) -> Ints:
-    """[U] in how many replicates each user of the truth has a list."""
-    times: Ints = np.sum([one.list_length > 0 for one in hits], axis=0)
+def replicates_per_user(hits: Sequence[Hits]) -> Ints:
+    """[U] number of replicates in which each user of the truth has a list."""
+    times: Ints = np.sum([of_replicate.list_length > 0 for of_replicate in hits], axis=0)
     return times
 
 
 def _check_apart(name: str, parts: Sequence[Scored]) -> None:
     hits = [hits_of(part) for part in parts]
-    twice = np.flatnonzero(times_served(hits) > 1)
+    twice = np.flatnonzero(replicates_per_user(hits) > 1)
     if len(twice):
         example = hits[0].truth.users[int(twice[0])]
-        found = f"{len(twice):,} users, such as '{example}', have lists in several folds"
+        text = f"{len(twice):,} users, such as '{example}', have lists in several folds"
         fix = "Give each user's list in one fold only, or say that these are seeds."
-        raise InputError(Problem("folds-overlap", f"run '{name}'", found, fix, len(twice)))
+        raise InputError(Problem("folds-overlap", f"run '{name}'", text, fix, len(twice)))
 
 
 def _check_labels(runs: Sequence[Recommendations]) -> None:
     labels = [run.replicate for run in runs]
     twice = sorted({str(label) for label in labels if labels.count(label) > 1})
     if twice:
-        found = f"two of its replicates are called '{twice[0]}'"
+        text = f"two of its replicates are called '{twice[0]}'"
         raise InputError(
-            Problem("label-twice", f"run '{runs[0].name}'", found, "Give each a label of its own.")
+            Problem("label-twice", f"run '{runs[0].name}'", text, "Give each a label of its own.")
         )
 
 
 # ── folds ────────────────────────────────────────────────────────────────────────────────────
 
 
-def _of_its_users(part: Scored, reference: Reference, asked: Sequence[MetricRequest]) -> Scored:
-    """A fold counts the users whom it has lists for, whatever the rule for the whole."""
+def _of_its_users(part: Scored, reference: Reference, requests: Sequence[MetricRequest]) -> Scored:
+    """A fold counts the users that it has lists for, whatever the rule for the whole."""
     hits = hits_of(part)
-    curves, absent = score_hits(hits, reference, [one.definition for one in asked], "both")
-    return replace(part, curves=curves, absent=absent, ledger=ledger_of(hits, "both"), sliced=())
+    curves, absent = score_hits(hits, reference, [request.definition for request in requests], "both")
+    return replace(part, curves=curves, absent=absent, ledger=population_counts(hits, "both"), sliced=())
 
 
 # ── seeds ────────────────────────────────────────────────────────────────────────────────────
 
 
-def _mean_of(
+def _mean_of_seeds(
     name: str,
     parts: Sequence[Scored],
     reference: Reference,
-    asked: Sequence[MetricRequest],
+    requests: Sequence[MetricRequest],
     rules: CountingRules,
-    cuts: Sequence[Slice],
+    slices: Sequence[Slice],
 ) -> Scored:
-    wanted, hits = [one.definition for one in asked], [hits_of(part) for part in parts]
-    samples = [sample_of(one, rules.users, familiar=familiar_of(reference)) for one in hits]
-    curves, absent = mean_scores(wanted, samples, parts)
+    definitions, hits = [request.definition for request in requests], [hits_of(part) for part in parts]
+    samples = [sample_of(own, rules.users, familiar=familiar_of(reference)) for own in hits]
+    curves, absent = mean_scores(definitions, samples, parts)
     sliced = tuple(
-        mean_slice(one, wanted, hits, [part.sliced[at] for part in parts], reference, rules.users)
-        for at, one in enumerate(cuts)
+        mean_slice(cut, definitions, hits, [part.sliced[index] for part in parts], reference, rules.users)
+        for index, cut in enumerate(slices)
     )
-    ledger = mean_ledger([part.ledger for part in parts if part.ledger], samples, hits)
+    ledger = mean_population_counts([part.ledger for part in parts if part.ledger], samples, hits)
     return Scored(name, None, curves, absent, ledger, sliced=sliced)
 
 
 def mean_slice(
-    of: Slice,
+    cut: Slice,
     definitions: Sequence[Definition],
     hits: Sequence[Hits],
     parts: Sequence[SliceScores],
     reference: Reference,
     users: Users,
 ) -> SliceScores:
-    """One slice of a candidate, from the hits of its replicates and what was scored of each in the slice."""
+    """The mean over a candidate's replicates in one slice, from their hits and their scores there."""
     familiar = familiar_of(reference)
-    samples = [sample_of(one, users, of.users, of.rows, familiar) for one in hits]
-    curves, absent = mean_scores(definitions, samples, parts)
-    return SliceScores(of, curves, absent)
+    samples = [sample_of(own, users, cut.users, cut.rows, familiar) for own in hits]
+    return SliceScores(cut, *mean_scores(definitions, samples, parts))
 
 
 def mean_scores(
@@ -217,71 +210,66 @@ def mean_scores(
 
     A metric that one of the replicates lacks is absent.
     """
-    found = [
-        mean_curve(definition, samples, [part.curves.get(str(definition)) for part in parts])
-        or Unavailable(str(definition), _reason(str(definition), parts))
-        for definition in definitions
-    ]
-    curves = {one.metric: one for one in found if isinstance(one, Curve)}
-    return curves, {one.metric: one.reason for one in found if isinstance(one, Unavailable)}
-
-
-def _reason(metric: str, parts: Sequence[Scored | SliceScores]) -> str:
-    return next((part.absent[metric] for part in parts if metric in part.absent), "no replicate has it")
+    results: list[Curve | Unavailable] = []
+    for definition in definitions:
+        metric = str(definition)
+        curve = mean_curve(definition, samples, [part.curves.get(metric) for part in parts])
+        reasons = [part.absent[metric] for part in parts if metric in part.absent]
+        results.append(curve or Unavailable(metric, reasons[0] if reasons else "no replicate has it"))
+    return by_metric(results)
 
 
 def samples_of(scored: Scored, users: Users, familiar: Familiar | None) -> list[RelevantHits]:
-    """Who counts and what they were given: one sample, or one per seed; none without lists."""
-    return [sample_of(hits_of(one), users, familiar=familiar) for one in scored.with_lists]
+    """The relevant hits of the users who count: one sample, or one per seed; none without lists."""
+    return [sample_of(hits_of(part), users, familiar=familiar) for part in scored.with_lists]
 
 
 def lists_of(scored: Scored) -> Hits | None:
-    """The lists of a run; of seeds those of the first, beside who has a list in any of them."""
-    hits = [hits_of(one) for one in scored.with_lists]
+    """The lists of a run; of seeds those of the first, with the list lengths of the longest of each user."""
+    hits = [hits_of(part) for part in scored.with_lists]
     if not hits:
         return None
-    return replace(hits[0], list_length=np.maximum.reduce([one.list_length for one in hits]))
+    return replace(hits[0], list_length=np.maximum.reduce([own.list_length for own in hits]))
 
 
 def overlap_of(scored: Scored) -> IdOverlap | None:
     """What is known of a run's ids; of seeds, of the one whose items are known least."""
-    found = (hits_of(one).overlap for one in scored.with_lists)
-    return min((one for one in found if one is not None), key=lambda one: one.items.share, default=None)
+    overlaps = [hits_of(part).overlap for part in scored.with_lists]
+    known = [overlap for overlap in overlaps if overlap is not None]
+    return min(known, key=lambda overlap: overlap.items.share, default=None)
 
 
 ROWS = ("rows", "duplicates", "tied_rows")
 """Counts of rows add up over replicates; of counts of users the largest is given."""
 
 
-def mean_ledger(
+def mean_population_counts(
     ledgers: Sequence[PopulationCounts], samples: Sequence[RelevantHits], hits: Sequence[Hits]
 ) -> PopulationCounts:
-    """Who counts in any of the replicates, and who of them (under users=both: beside them) has no list."""
-    first = ledgers[0]
+    """Counts of the users who count in any of the replicates, and of those without a list in all of them."""
+    first, counts = ledgers[0], [ledger.as_dict() for ledger in ledgers]
     facts = {
-        name: (sum if name in ROWS else max)(
-            [found[name] or 0 for one in ledgers if (found := one.as_dict())]
-        )
-        for name, value in first.as_dict().items()
+        name: (sum if name in ROWS else max)([of_replicate[name] or 0 for of_replicate in counts])
+        for name, value in counts[0].items()
         if value is not None
     }
-    unserved = (times_served(hits) == 0) & hits[0].truth.users_who_count()
+    unserved = (replicates_per_user(hits) == 0) & hits[0].truth.users_who_count()
     counted = len(np.unique(np.concatenate([sample.truth_user for sample in samples])))
     return replace(first, **{**facts, "counted": counted, "without_list": int(unserved.sum())})
 
 
-# ── what a person is told ────────────────────────────────────────────────────────────────────
+# ── notices ──────────────────────────────────────────────────────────────────────────────────
 
 
-def _told(name: str, replicated: Replicated) -> Problem:
-    shown = ", ".join(replicated.labels[:10]) + (" …" if len(replicated.labels) > 10 else "")
+def _replicates_notice(name: str, replicated: Replicated) -> Problem:
+    labels = ", ".join(replicated.labels[:10]) + (" …" if len(replicated.labels) > 10 else "")
     if replicated.kind == "folds":
-        found = f"{replicated} of one candidate, each with users of its own: {shown}"
+        text = f"{replicated} of one candidate, each with users of its own: {labels}"
         fix = "Its values are over the users of all, each in the one that has the user's list."
     else:
-        found = f"{replicated} of one candidate over the same users: {shown}"
+        text = f"{replicated} of one candidate over the same users: {labels}"
         fix = f"Its values are the mean of {replicated}, user by user."
-    return Problem("replicates", f"run '{name}'", found, fix, len(replicated.labels))
+    return Problem("replicates", f"run '{name}'", text, fix, len(replicated.labels))
 
 
 def _gathered(name: str, parts: Sequence[Scored], whole: Scored) -> list[Problem]:
@@ -293,27 +281,24 @@ def _gathered(name: str, parts: Sequence[Scored], whole: Scored) -> list[Problem
         for notice in part.notices:
             place = notice.place.replace(f"'{part.name}'", f"'{name}'")
             by_words.setdefault(replace(notice, place=place), []).append(notice)
-    return [
-        one for common, found in by_words.items() for one in ([common] if len(found) == len(parts) else found)
-    ] + _lists_missing(name, parts)
+    gathered: list[Problem] = []
+    for common, notices in by_words.items():
+        gathered += [common] if len(notices) == len(parts) else notices
+    return gathered + _lists_missing(name, parts)
 
 
 def _lists_missing(name: str, parts: Sequence[Scored]) -> list[Problem]:
-    """Seeds should serve the same users; where some do not, their users are a miss there, or left out."""
+    """A notice where seeds do not serve the same users: those are a miss there, or left out."""
     hits = [hits_of(part) for part in parts]
-    times = times_served(hits)
+    times = replicates_per_user(hits)
     if not (times > 1).any():
-        return [_none_shared(name, int((times > 0).sum()))]
-    some = int(((times > 0) & (times < len(hits)) & hits[0].truth.users_who_count()).sum())
-    if not some:
+        n_served = int((times > 0).sum())
+        text = f"none of its {n_served:,} users has lists in two seeds: there is nothing to average"
+        fix = "Seeds serve the same users. If each of these serves its own, say that they are folds."
+        return [Problem("seeds-apart", f"run '{name}'", text, fix, n_served)]
+    n_users = int(((times > 0) & (times < len(hits)) & hits[0].truth.users_who_count()).sum())
+    if not n_users:
         return []
-    found = f"{some:,} users have a list in some of its replicates only"
+    text = f"{n_users:,} users have a list in some of its replicates only"
     fix = "Where they have none, the population rule decides: a miss, or not counted."
-    return [Problem("lists-missing-in-replicates", f"run '{name}'", found, fix, some)]
-
-
-def _none_shared(name: str, n_users: int) -> Problem:
-    """Somebody said that these are seeds; nothing looks like it."""
-    found = f"none of its {n_users:,} users has lists in two seeds: there is nothing to average"
-    fix = "Seeds serve the same users. If each of these serves its own, say that they are folds."
-    return Problem("seeds-apart", f"run '{name}'", found, fix, n_users)
+    return [Problem("lists-missing-in-replicates", f"run '{name}'", text, fix, n_users)]

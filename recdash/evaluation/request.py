@@ -1,4 +1,4 @@
-"""What is asked: metrics as specs, and the rules of counting, under a preset."""
+"""What is to be scored: metrics as specs, and the rules of counting, under a preset."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ DEFAULT_METRICS = (*RANKING_METRICS, *CATALOGUE_METRICS, *RATING_METRICS)
 
 @dataclass(frozen=True)
 class CountingRules:
-    """How to count: population, order, ties, duplicates, relevance, after a preset and what was asked.
+    """How to count: population, order, ties, duplicates and relevance, after the preset and the request.
 
     ``accept_unknown_ids`` scores a run even where its ids hardly meet those of the tables.
     """
@@ -46,19 +46,19 @@ class CountingRules:
 
 @dataclass(frozen=True)
 class MetricRequest:
-    """A metric as it was asked for and what it means under the preset."""
+    """A metric as it was requested and what it means under the preset."""
 
     spec: Spec
     definition: Definition
 
 
 def with_relevance(rules: CountingRules, relevance: str | None, threshold: float | None) -> CountingRules:
-    """The rules with what was asked of the truth; a threshold asked for needs the values it is about."""
-    habit = preset(rules.preset)
+    """The rules with the truth's relevance column and threshold: those given, else the preset's."""
+    convention = preset(rules.preset)
     if relevance is None and threshold is None:
-        relevance = habit.relevance
+        relevance = convention.relevance
     if threshold is None and relevance != EVERY_ROW:
-        threshold = habit.threshold
+        threshold = convention.threshold
     return replace(rules, relevance=relevance, threshold=threshold)
 
 
@@ -73,40 +73,43 @@ def read_question(
     duplicates: Duplicates | None = None,
 ) -> tuple[list[MetricRequest], CountingRules]:
     """Specs and rules under a preset; what is given beside the preset wins."""
-    habit = preset(preset_name)
+    convention = preset(preset_name)
     specs = parse_list(DEFAULT_METRICS if metrics is None else metrics)
     if not specs:
         raise InputError(Problem("no-metric", "metrics", "no metric named", "Name one, such as ndcg@10."))
-    asked = [MetricRequest(spec, define(habit.apply(spec))) for spec in specs]
+    requests = [MetricRequest(spec, define(convention.apply(spec))) for spec in specs]
     check_choice("users", users, get_args(Users))
     check_choice("order", order, ("rank", "score"))
     check_choice("ties", ties, get_args(Ties))
     check_choice("duplicates", duplicates, get_args(Duplicates))
+    deepest = max((spec.k or 1 for spec in specs), default=1)
+    depth = max(DEFAULT_DEPTH, deepest) if depth is None else depth
+    check_depth(depth, deepest)
     rules = CountingRules(
-        _depth(specs, depth),
-        users or habit.users,
-        order or habit.order,
-        ties or habit.ties,
-        habit.name,
-        duplicates or habit.duplicates,
+        depth,
+        users or convention.users,
+        order or convention.order,
+        ties or convention.ties,
+        convention.name,
+        duplicates or convention.duplicates,
     )
-    return asked, rules
+    return requests, rules
 
 
-def preset_notices(asked: Sequence[MetricRequest], rules: CountingRules) -> list[Problem]:
-    """Which of the numbers asked for are not those of the preset's library, and why."""
+def preset_notices(requests: Sequence[MetricRequest], rules: CountingRules) -> list[Problem]:
+    """Which of the requested numbers are not those of the preset's library, and why."""
     place = f"preset '{rules.preset}'"
-    found = [agreement(rules.preset, str(one.definition)) for one in asked]
-    missing = list(dict.fromkeys(one for one in found if one.state == "not offered"))
+    agreements = dict.fromkeys(agreement(rules.preset, str(request.definition)) for request in requests)
+    missing = [known for known in agreements if known.state == "not offered"]
     notices = [
-        Problem("preset-differs", f"{place}, metric '{one.spec}'", one.sentence(), _SEE)
-        for one in dict.fromkeys(found)
-        if one.state in {"different", "documented"}
+        Problem("preset-differs", f"{place}, metric '{known.spec}'", known.sentence(), _SEE)
+        for known in agreements
+        if known.state in {"different", "documented"}
     ]
     if missing:
-        named = ", ".join(one.spec for one in missing)
-        said = f"{missing[0].library} does not offer {named}: recdash's own definition is shown"
-        notices.append(Problem("preset-not-offered", place, said, _SEE, len(missing)))
+        named = ", ".join(known.spec for known in missing)
+        text = f"{missing[0].library} does not offer {named}: recdash's own definition is shown"
+        notices.append(Problem("preset-not-offered", place, text, _SEE, len(missing)))
     return notices
 
 
@@ -120,16 +123,8 @@ def check_choice(name: str, value: str | None, known: Sequence[str]) -> None:
         )
 
 
-def _depth(specs: Sequence[Spec], depth: int | None) -> int:
-    deepest = max((spec.k or 1 for spec in specs), default=1)
-    if depth is None:
-        depth = max(DEFAULT_DEPTH, deepest)
-    check_depth(depth, deepest)
-    return depth
-
-
 def check_depth(depth: int, deepest: int = 1) -> None:
-    """Raises InputError for a depth that is less than the deepest cutoff, or larger than any list shown."""
+    """Raises InputError for a depth below the largest cutoff, or above ``DEEPEST``."""
     if deepest > DEEPEST:
         fix = f"Use a whole number up to {DEEPEST:,}."
         raise InputError(Problem("bad-cutoff", "cutoff", f"k = {deepest}", fix))

@@ -1,4 +1,4 @@
-"""One run, scored: a pass over its lists, then every metric from its hits; and the same for slices."""
+"""Scoring of one run: a pass over its lists, then every metric from its hits; and the same for slices."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recdash.domain.hits import Exposure, Hits, PopulationCounts
-from recdash.domain.inputs import Recommendations, Upload
-from recdash.domain.kinds import Ints, Mask, Users
+from recdash.domain.inputs import Recommendations
+from recdash.domain.kinds import Mask, Users
 from recdash.domain.records import Replicated
 from recdash.domain.results import Curve, Unavailable
 from recdash.engines import Reference, list_metrics, match
 from recdash.engines.attributes import attribute_names, attribute_of
 from recdash.engines.exposure import no_lists
 from recdash.errors import InputError, Problem
-from recdash.evaluation import predictions as predicted
 from recdash.evaluation.known_ids import OF_TABLES, id_problems, stopping, unmet_by_truth, unmet_tables
+from recdash.evaluation.predictions import prediction_notices
 from recdash.evaluation.reading import open_predictions, predictions_of
 from recdash.evaluation.request import CountingRules, MetricRequest
 from recdash.metrics import Definition, MetricInputs, sample_of, score
@@ -76,41 +76,49 @@ class SliceScores:
 def score_run(
     run: Recommendations,
     reference: Reference,
-    asked: Sequence[MetricRequest],
+    requests: Sequence[MetricRequest],
     rules: CountingRules,
     predictions: Any = None,
-    cuts: Sequence[Slice] = (),
+    slices: Sequence[Slice] = (),
 ) -> Scored:
-    """One pass over the run, then every metric asked for. Raises InputError for a run that is no use, such as
-    one whose ids hardly meet those of the tables, unless the rules accept them.
+    """One pass over the run, then every metric that is requested.
 
-    A reference candidate is ordered by its ranks, whatever the rules say: it has no scores.
+    A reference candidate is ordered by its ranks, whatever the rules say: it has no scores. Raises InputError
+    for a run that cannot be used, such as one whose ids hardly meet those of the tables, unless the rules
+    accept them.
     """
     rules = replace(rules, order=None) if run.reference else rules
-    wanted = [one.definition for one in asked]
-    hits, told = _match(run, reference, wanted, rules, cuts)
+    definitions = [request.definition for request in requests]
+    hits, of_lists = _match(run, reference, definitions, rules, slices)
     of_ids = id_problems(run, hits, reference)
     rated = open_predictions(predictions)
-    of_ratings = [] if rated is None else predicted.notices_of(run.name, rated, reference)
-    _refuse([*of_ids, *of_ratings], rules)
+    of_ratings = [] if rated is None else prediction_notices(run.name, rated, reference)
+    _refuse_unknown_ids([*of_ids, *of_ratings], rules)
     rows = None if rated is None else predictions_of(rated)
-    curves, absent = score_hits(hits, reference, wanted, rules.users, rows)
-    ledger = ledger_of(hits, rules.users)
-    short = [] if run.reference else short_list_notices(run.name, hits, asked)
-    is_told = any(one.code in OF_TABLES for one in of_ids)
-    unknown = [] if is_told else unknown_item_notices(run.name, hits, reference)
+    curves, absent = score_hits(hits, reference, definitions, rules.users, rows)
     of_file = [replace(notice, place=f"run '{run.name}', {notice.place}") for notice in run.notices]
-    notices = (*of_file, *told, *of_ids, *unknown, *short, *of_ratings)
-    sliced = tuple(
-        score_slice(hits, reference, wanted, rules.users, one, shown)
-        for one, shown in zip(cuts, shown_in(cuts, hits), strict=True)
+    tables_named = any(problem.code in OF_TABLES for problem in of_ids)
+    unknown = [] if tables_named else unknown_item_notices(run.name, hits, reference)
+    short = [] if run.reference else short_list_notices(run.name, hits, requests)
+    exposures = exposure_by_slice(slices, hits)
+    return Scored(
+        run.name,
+        replace(hits, shown_to=()),  # the slices have it; of many runs it would fill the memory
+        curves,
+        absent,
+        population_counts(hits, rules.users),
+        (*of_file, *of_lists, *of_ids, *unknown, *short, *of_ratings),
+        None if rated is None else rated.table,
+        tuple(
+            score_slice(hits, reference, definitions, rules.users, part, exposure)
+            for part, exposure in zip(slices, exposures, strict=True)
+        ),
+        run.reference,
+        lists=run,
     )
-    hits = replace(hits, shown_to=())  # said in the slices; many runs would fill the memory
-    table = _table(rated)
-    return Scored(run.name, hits, curves, absent, ledger, notices, table, sliced, run.reference, lists=run)
 
 
-def _refuse(problems: Sequence[Problem], rules: CountingRules) -> None:
+def _refuse_unknown_ids(problems: Sequence[Problem], rules: CountingRules) -> None:
     """Raises InputError for ids that hardly meet those of the tables, unless the rules accept them."""
     if (refused := stopping(problems)) and not rules.accept_unknown_ids:
         raise InputError(refused)
@@ -121,41 +129,39 @@ def score_slice(
     reference: Reference,
     definitions: Sequence[Definition],
     users: Users,
-    of: Slice,
-    shown: Exposure | None = None,
+    part: Slice,
+    exposure: Exposure | None = None,
 ) -> SliceScores:
-    """Accuracy in a slice comes from the hits of all, the others from what is ``shown`` to its users."""
-    sample = sample_of(hits, users, of.users, of.rows, familiar_of(reference))
-    shelf = None if shown is None else shelf_of(among(hits, shown), reference)
-    curves, absent = _by_metric(score(definitions, MetricInputs(sample, shelf)))
-    refused = {str(one): reason for one in definitions if (reason := _not_in(of, one))}
-    return SliceScores(of, curves, absent | refused)
+    """Accuracy in a slice comes from the hits of all, the others from the ``exposure`` of its users."""
+    sample = sample_of(hits, users, part.users, part.rows, familiar_of(reference))
+    inputs = None
+    if exposure is not None:  # of some users of the truth: there are no other lists then
+        own = replace(hits, exposure=exposure, other_exposure=no_lists(exposure.items, hits.depth))
+        inputs = catalogue_inputs_of(own, reference)
+    curves, absent = by_metric(score(definitions, MetricInputs(sample, inputs)))
+    reasons = {str(definition): _not_in(part, definition) for definition in definitions}
+    return SliceScores(part, curves, absent | {metric: why for metric, why in reasons.items() if why})
 
 
-def among(hits: Hits, shown: Exposure) -> Hits:
-    """The hits with what some users of the truth were ``shown``: there are no other lists then."""
-    return replace(hits, exposure=shown, other_exposure=no_lists(shown.items, hits.depth))
+def slice_users(slices: Sequence[Slice]) -> list[Mask]:
+    """The users of each slice of users; slices of items are left out."""
+    return [part.users for part in slices if part.users is not None]
 
 
-def users_of(cuts: Sequence[Slice]) -> list[Mask]:
-    """The users of each slice of users: to whom lists are shown."""
-    return [one.users for one in cuts if one.users is not None]
-
-
-def shown_in(cuts: Sequence[Slice], hits: Hits) -> list[Exposure | None]:
-    """What was shown to the users of each slice; None for a slice of items, and where nobody asked."""
-    shown = iter(hits.shown_to)
-    return [None if one.users is None else next(shown, None) for one in cuts]
+def exposure_by_slice(slices: Sequence[Slice], hits: Hits) -> list[Exposure | None]:
+    """The exposure of each slice's users; None for a slice of items, and where it was not counted."""
+    exposures = iter(hits.shown_to)
+    return [None if part.users is None else next(exposures, None) for part in slices]
 
 
 NOT_IN_SLICES = "rating predictions are scored as a whole, not in slices"
 
 
-def _not_in(of: Slice, definition: Definition) -> str:
+def _not_in(part: Slice, definition: Definition) -> str:
     """Why no slice of this kind has the metric; empty where one may."""
     if isinstance(definition.metric, RatingMetric):
         return NOT_IN_SLICES
-    if of.rows is not None and definition.metric in CATALOGUE:
+    if part.rows is not None and definition.metric in CATALOGUE:
         return "a slice of items has no lists of its own; ask for a slice of users"
     return ""
 
@@ -165,9 +171,11 @@ def _match(
     reference: Reference,
     definitions: Sequence[Definition],
     rules: CountingRules,
-    cuts: Sequence[Slice],
+    slices: Sequence[Slice],
 ) -> tuple[Hits, list[Problem]]:
-    asks_what_is_shown = any(one.metric in CATALOGUE for one in definitions)
+    """One pass over the run's lists, counting their exposure where some metric needs it."""
+    needs_exposure = any(definition.metric in CATALOGUE for definition in definitions)
+    populations = {rules.users, *(definition.parameters.get("users") for definition in definitions)}
     return match(
         run,
         reference,
@@ -177,10 +185,10 @@ def _match(
         duplicates=rules.duplicates,
         exposure=reference.catalogue is not None
         or reference.train_users is not None
-        or asks_what_is_shown
-        or "run" in {rules.users, *(one.parameters.get("users") for one in definitions)},
+        or needs_exposure
+        or "run" in populations,
         list_metrics=list_metrics(definitions, reference, rules.depth),
-        shown_to=users_of(cuts) if asks_what_is_shown else (),
+        shown_to=slice_users(slices) if needs_exposure else (),
     )
 
 
@@ -190,8 +198,8 @@ def familiar_of(reference: Reference) -> Familiar | None:
         return None
     in_train = int((reference.train_users > 0).sum())
     n_items = in_train if reference.catalogue is None else len(reference.catalogue)
-    found = familiar(reference.train_users, n_items, len(reference.truth.items))
-    return replace(found, lacks=unmet_by_truth(reference))
+    items = familiar(reference.train_users, n_items, len(reference.truth.items))
+    return replace(items, lacks=unmet_by_truth(reference))
 
 
 def score_hits(
@@ -202,29 +210,29 @@ def score_hits(
     predictions: Predictions | None = None,
 ) -> tuple[dict[str, Curve], dict[str, str]]:
     """Curves and reasons of absence by canonical spec, from hits alone."""
-    return _by_metric(score(definitions, material_of(hits, reference, users, predictions)))
+    return by_metric(score(definitions, metric_inputs_of(hits, reference, users, predictions)))
 
 
-def _by_metric(results: Iterable[Curve | Unavailable]) -> tuple[dict[str, Curve], dict[str, str]]:
+def by_metric(results: Iterable[Curve | Unavailable]) -> tuple[dict[str, Curve], dict[str, str]]:
     """Curves, and reasons of absence, by canonical spec."""
-    found = list(results)
-    curves = {one.metric: one for one in found if isinstance(one, Curve)}
-    return curves, {one.metric: one.reason for one in found if isinstance(one, Unavailable)}
+    known = list(results)
+    curves = {result.metric: result for result in known if isinstance(result, Curve)}
+    return curves, {result.metric: result.reason for result in known if isinstance(result, Unavailable)}
 
 
-def material_of(
+def metric_inputs_of(
     hits: Hits,
     reference: Reference,
     users: Users,
     predictions: Predictions | None = None,
     ideals: Ideals | None = None,
 ) -> MetricInputs:
-    """What every metric is computed from; what one of them works out, the next need not."""
+    """What every metric is computed from; intermediate results are shared between the metrics."""
     sample = sample_of(hits, users, familiar=familiar_of(reference), ideals=ideals)
-    return MetricInputs(sample, shelf_of(hits, reference), predictions)
+    return MetricInputs(sample, catalogue_inputs_of(hits, reference), predictions)
 
 
-def shelf_of(hits: Hits, reference: Reference) -> CatalogueInputs | None:
+def catalogue_inputs_of(hits: Hits, reference: Reference) -> CatalogueInputs | None:
     """The run's exposure, if it was counted, with what the reference knows of its items."""
     if hits.exposure is None:
         return None
@@ -265,8 +273,8 @@ def labels_of(reference: Reference) -> tuple[list[str], Callable[[str], Labels]]
     code = reference.items.codes(catalogue.table["item_id"], grow=False)
 
     def read(name: str) -> Labels:
-        found = attribute_of(catalogue, name)
-        return Labels(found.values, code[found.row], found.value)
+        attribute = attribute_of(catalogue, name)
+        return Labels(attribute.values, code[attribute.row], attribute.value)
 
     return attribute_names(catalogue), read
 
@@ -275,30 +283,28 @@ def score_predictions(
     name: str,
     source: Any,
     reference: Reference,
-    asked: Sequence[MetricRequest],
+    requests: Sequence[MetricRequest],
     rules: CountingRules,
-    cuts: Sequence[Slice] = (),
+    slices: Sequence[Slice] = (),
 ) -> Scored:
     """A candidate that only predicts ratings. Raises InputError where their ids are written otherwise."""
     rated = open_predictions(source)
-    notices = [] if rated is None else predicted.notices_of(name, rated, reference)
-    _refuse(notices, rules)
+    notices = [] if rated is None else prediction_notices(name, rated, reference)
+    _refuse_unknown_ids(notices, rules)
     rows = None if rated is None else predictions_of(rated)
-    curves, absent = _by_metric(score([one.definition for one in asked], MetricInputs(predictions=rows)))
-    of_slice = {**absent, **dict.fromkeys(curves, NOT_IN_SLICES)}
-    sliced = tuple(SliceScores(one, {}, of_slice) for one in cuts)
-    return Scored(name, None, curves, absent, None, tuple(notices), _table(rated), sliced)
+    definitions = [request.definition for request in requests]
+    curves, absent = by_metric(score(definitions, MetricInputs(predictions=rows)))
+    in_slices = {**absent, **dict.fromkeys(curves, NOT_IN_SLICES)}
+    sliced = tuple(SliceScores(part, {}, in_slices) for part in slices)
+    table = None if rated is None else rated.table
+    return Scored(name, None, curves, absent, None, tuple(notices), table, sliced)
 
 
-def _table(rated: Upload | None) -> pa.Table | None:
-    return rated.table if rated else None
+# ── population counts and notices ────────────────────────────────────────────────────────────
 
 
-# ── what a person is told ────────────────────────────────────────────────────────────────────
-
-
-def ledger_of(hits: Hits, users: Users) -> PopulationCounts:
-    """The run's ledger under a population rule."""
+def population_counts(hits: Hits, users: Users) -> PopulationCounts:
+    """The run's counts of users and rows under a population rule."""
     if users == "truth":
         return hits.ledger
     relevant = hits.truth.per_user(hits.truth.relevant())
@@ -307,61 +313,49 @@ def ledger_of(hits: Hits, users: Users) -> PopulationCounts:
     return replace(hits.ledger, counted=counted + unknown)
 
 
-def short_list_notices(name: str, hits: Hits, asked: Sequence[MetricRequest]) -> list[Problem]:
-    """Where short lists make misses: at the least and the deepest cutoff asked for (a curve: 10, depth)."""
-    with_cutoff = [one.spec.k for one in asked if one.definition.metric.has_cutoff]
-    cutoffs = sorted({k for asked_k in with_cutoff for k in ([asked_k] if asked_k else [10, hits.depth])})
-    listed = hits.list_length[hits.list_length > 0]
-    found = [(k, int((listed < k).sum())) for k in cutoffs if k <= hits.depth]
+def short_list_notices(name: str, hits: Hits, requests: Sequence[MetricRequest]) -> list[Problem]:
+    """Where short lists make misses: at the least and the largest cutoff requested (a curve: 10, depth)."""
+    cutoffs = set()
+    for request in requests:
+        if request.definition.metric.has_cutoff:
+            cutoffs |= {request.spec.k} if request.spec.k else {10, hits.depth}
+    within = sorted(k for k in cutoffs if k <= hits.depth)
+    lengths = hits.list_length[hits.list_length > 0]
+    of_users = f"{len(lengths)} user{'' if len(lengths) == 1 else 's'}"
+    counts = {k: int((lengths < k).sum()) for k in (*within[:1], *within[-1:])}
     return [
         Problem(
             "short-lists",
             f"run '{name}'",
-            f"lists shorter than k = {k}: {count} of {len(listed)} user{'' if len(listed) == 1 else 's'}",
+            f"lists shorter than k = {k}: {count} of {of_users}",
             "The missing places count as misses.",
             count,
         )
-        for k, count in (found[:1] + found[-1:] if len(found) > 1 else found)
+        for k, count in counts.items()
         if count
     ]
 
 
-def _all_new(name: str) -> Problem:
-    found = "no item of these lists is in the train table"
-    fix = "Novelty and popularity say nothing here; check that both files write ids alike."
-    return Problem("nothing-in-train", f"run '{name}', column 'item_id'", found, fix)
-
-
-def _ever_shown(exposures: Iterable[Exposure | None]) -> Ints:
-    """The codes of the items that stand in any list, ascending."""
-    known = [exposure for exposure in exposures if exposure is not None]
-    shown = np.zeros(len(known[0].items), dtype=bool)
-    for exposure in known:
-        shown[exposure.shown.item] = True
-    return np.flatnonzero(shown)
-
-
 def unknown_item_notices(name: str, hits: Hits, reference: Reference) -> list[Problem]:
+    """Notices where no item of the lists is in train, or where some are not in the catalogue."""
     if hits.exposure is None:
         return []
-    shown = _ever_shown([hits.exposure, hits.other_exposure])
-    if (
-        reference.train_users is not None
-        and not reference.train_users[shown[shown < len(reference.train_users)]].any()
-    ):
-        return [_all_new(name)]
+    place = f"run '{name}', column 'item_id'"
+    in_lists = np.zeros(len(hits.exposure.items), dtype=bool)
+    for exposure in (hits.exposure, hits.other_exposure):
+        if exposure is not None:
+            in_lists[exposure.shown.item] = True
+    items, train = np.flatnonzero(in_lists), reference.train_users
+    if train is not None and not train[items[items < len(train)]].any():
+        text = "no item of these lists is in the train table"
+        fix = "Novelty and popularity say nothing here; check that both files write ids alike."
+        return [Problem("nothing-in-train", place, text, fix)]
     if reference.catalogue is None:
         return []
-    unknown = shown[~np.isin(shown, reference.catalogue)]
+    unknown = items[~np.isin(items, reference.catalogue)]
     if not len(unknown):
         return []
     example = ", ".join(f"'{hits.exposure.items[int(code)]}'" for code in unknown[:3])
-    return [
-        Problem(
-            "unknown-items",
-            f"run '{name}', column 'item_id'",
-            f"{len(unknown)} item ids are not in the catalogue ({example})",
-            "They count for accuracy, but not for coverage or Gini; check the ids.",
-            len(unknown),
-        )
-    ]
+    text = f"{len(unknown)} item ids are not in the catalogue ({example})"
+    fix = "They count for accuracy, but not for coverage or Gini; check the ids."
+    return [Problem("unknown-items", place, text, fix, len(unknown))]

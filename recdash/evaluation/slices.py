@@ -18,8 +18,8 @@ items, and only users who have one. To add a slice, add a row to ``SLICE_RULES``
 A column of text makes a slice of each value; a cell with several (``Crime|Drama``) counts in each.
 Numbers make a slice each, or, where there are more than twelve of them, about five bands that hold about
 as many users (of items: relevant rows) each. No column makes more than twelve slices: the rarest values
-are pooled as ``other``; ``(none)`` has no value, or no row in the table. A slice in which nobody counts is
-left out.
+are pooled as ``other``; ``(none)`` has no value, or no row in the table. A slice without a user who counts
+is left out.
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -36,7 +35,7 @@ import pyarrow as pa
 
 from recdash import arrow as pc
 from recdash.domain.inputs import Truth
-from recdash.domain.kinds import Floats, Ints, Mask, TableKind
+from recdash.domain.kinds import Ints, Mask, TableKind
 from recdash.domain.results import Slice
 from recdash.engines import Reference
 from recdash.engines.attributes import Attribute, attribute_of, has_numbers
@@ -82,7 +81,7 @@ class SliceRule:
 
 
 def slices_of(reference: Reference, by: str) -> list[Slice]:
-    """The slices in which somebody counts.
+    """The slices in which some user counts.
 
     Raises UnknownName for a ``by`` that does not exist, InputError for one whose table is missing.
     """
@@ -90,52 +89,44 @@ def slices_of(reference: Reference, by: str) -> list[Slice]:
     counts = _weights(reference.truth)[rule.of] > 0
     groups = [group for group in rule.groups(reference) if (group.members & counts).any()]
     if rule.of == "users":
-        return [Slice(by, one.value, one.title, users=one.members & counts) for one in groups]
+        return [Slice(by, group.value, group.title, users=group.members & counts) for group in groups]
     # Of items every row is in, relevant or not: some metrics look at judged negatives.
-    return [Slice(by, one.value, one.title, rows=one.members[reference.truth.item]) for one in groups]
+    item = reference.truth.item
+    return [Slice(by, group.value, group.title, rows=group.members[item]) for group in groups]
 
 
 def user_slices(reference: Reference, most_rules: int = MOST_USER_RULES) -> list[Slice]:
-    """Every slice of users, by the first rules whose table is there."""
+    """Every slice of users, by the first ``most_rules`` rules whose table is given."""
     rules = [rule.by for rule in rules_of(reference) if rule.of == "users"]
-    return [one for by in rules[:most_rules] for one in slices_of(reference, by)]
+    return [part for by in rules[:most_rules] for part in slices_of(reference, by)]
 
 
 def known_slices(reference: Reference) -> list[str]:
-    """What ``slices_of`` takes here: all whose table is there."""
+    """The names that ``slices_of`` takes: those of all rules whose table is given."""
     return [rule.by for rule in rules_of(reference)]
 
 
 def rules_of(reference: Reference) -> list[SliceRule]:
-    """The rules whose table is there, each column of the attribute tables having one of its own."""
-    there = [rule for rule in SLICE_RULES if _has(reference, rule.needs)]
-    return there + [rule for family in FAMILIES for rule in _rules_of_columns(reference, family)]
+    """The rules whose table is given, with one rule for each column of the attribute tables."""
+    rules = [rule for rule in SLICE_RULES if _has(reference, rule.needs)]
+    return rules + [rule for family in FAMILIES for rule in _rules_of_columns(reference, family)]
 
 
 def _rule(reference: Reference, by: str) -> SliceRule:
-    there = rules_of(reference)
-    found = next((rule for rule in there if rule.by == by), None)
-    if found is None:
-        table = _table_of(by)
-        if table is not None and not _has(reference, table):
-            raise InputError(_lacks(by, table))
-        raise UnknownName("slice", by, [rule.by for rule in there])
-    return found
-
-
-def _table_of(by: str) -> TableKind | None:
-    """The table that a slice of this name is made from."""
-    derived = {rule.by: rule.needs for rule in SLICE_RULES}
-    return derived.get(by) or next((one.table for one in FAMILIES if by.startswith(one.prefix)), None)
+    rules = {rule.by: rule for rule in rules_of(reference)}
+    if by in rules:
+        return rules[by]
+    tables = [rule.needs for rule in SLICE_RULES if rule.by == by]
+    tables += [family.table for family in FAMILIES if by.startswith(family.prefix)]
+    if tables and not _has(reference, tables[0]):
+        text = f"needs {TABLE_WORDS[tables[0]]}, and none was given"
+        fix = "Add that table, or ask for another slice."
+        raise InputError(Problem("slice-lacks-table", f"slice '{by}'", text, fix))
+    raise UnknownName("slice", by, list(rules))
 
 
 def _has(reference: Reference, kind: TableKind) -> bool:
     return reference.history is not None if kind == "train" else kind in reference.tables
-
-
-def _lacks(by: str, kind: TableKind) -> Problem:
-    found = f"needs {TABLE_WORDS[kind]}, and none was given"
-    return Problem("slice-lacks-table", f"slice '{by}'", found, "Add that table, or ask for another slice.")
 
 
 def _weights(truth: Truth) -> dict[Side, Ints]:
@@ -167,21 +158,14 @@ def _item_warmth(reference: Reference) -> list[SliceMembers]:
 
 
 def _history_bands(reference: Reference) -> list[SliceMembers]:
-    history = _history(reference)
-    bands = [*pairwise(HISTORY_FROM), (HISTORY_FROM[-1], None)]
-    return [
-        SliceMembers(
-            label, f"Users with {label} train items", (history >= low) & (history < (high or np.inf))
-        )
-        for low, high in bands
-        for label in [_band_label(low, high)]
-    ]
-
-
-def _band_label(low: int, high: int | None) -> str:
-    if high is None:
-        return f"{low}+"
-    return f"{low}" if high == low + 1 else f"{low}–{high - 1}"
+    history, bands = _history(reference), []
+    for low, high in zip(HISTORY_FROM, [*HISTORY_FROM[1:], None], strict=True):
+        label, members = f"{low}+", history >= low
+        if high is not None:
+            label = f"{low}" if high == low + 1 else f"{low}–{high - 1}"
+            members &= history < high
+        bands.append(SliceMembers(label, f"Users with {label} train items", members))
+    return bands
 
 
 def _head_and_tail(reference: Reference) -> list[SliceMembers]:
@@ -220,7 +204,7 @@ SLICE_RULES: tuple[SliceRule, ...] = (
 
 @dataclass(frozen=True)
 class Family:
-    """The slices by the columns of one table; ``but`` names the columns that are no attributes."""
+    """The slices by the columns of one table; ``but`` names the columns that are not attributes."""
 
     prefix: str
     table: TableKind
@@ -272,33 +256,30 @@ Labelled = list[tuple[str, Mask]]
 
 
 def _of_values(attribute: Attribute, owner: Ints, weight: Ints) -> Labelled:
-    """One group per value, the heaviest first; rare ones as one group at the end."""
-    who, value = owner[attribute.row], attribute.value
-    who, value = who[who >= 0], value[who >= 0]
-    ranked = _ranked(attribute.values, np.bincount(value, weight[who], minlength=len(attribute.values)))
+    """One group per value, the heaviest first; rare values as one group, ``other``, and ``(none)`` last."""
+    owners, codes, names = owner[attribute.row], attribute.value, attribute.values
+    owners, codes = owners[owners >= 0], codes[owners >= 0]
+    heft = np.bincount(codes, weight[owners], minlength=len(names))
+    present = [code for code in np.flatnonzero(heft).tolist() if names[code] != NONE]
+    ranked = sorted(present, key=lambda code: (names[code] == OTHER, -heft[code], names[code]))
 
     def members(of: Sequence[int]) -> Mask:
         inside = np.zeros(len(weight), dtype=bool)
-        inside[who[np.isin(value, of)]] = True
+        inside[owners[np.isin(codes, of)]] = True
         return inside
 
     none = ~members(ranked)
     room = MOST_SLICES - bool(weight[none].any())
     own, rest = (ranked, []) if len(ranked) <= room else (ranked[: room - 1], ranked[room - 1 :])
     pooled = [(OTHER, members(rest))] if rest else []
-    return [*((attribute.values[one], members([one])) for one in own), *pooled, (NONE, none)]
-
-
-def _ranked(values: Sequence[str], heft: Floats | Ints) -> list[int]:
-    """Places of the values that somebody has, the heaviest first, one that is called ``other`` last."""
-    there = [at for at in np.flatnonzero(heft).tolist() if values[at] != NONE]
-    return sorted(there, key=lambda at: (values[at] == OTHER, -heft[at], values[at]))
+    return [*((names[code], members([code])) for code in own), *pooled, (NONE, none)]
 
 
 def _of_numbers(cells: pa.ChunkedArray, owner: Ints, weight: Ints) -> Labelled:
     """One group per number, or bands of about equal weight; ascending."""
     numbers = np.full(len(weight), np.nan)
-    numbers[owner[owner >= 0]] = _floats(cells)[owner >= 0]
+    written = np.asarray(pc.fill_null(cells.cast(pa.float64(), safe=False), np.nan))
+    numbers[owner[owner >= 0]] = written[owner >= 0]
     known = np.isfinite(numbers) & (weight > 0)
     distinct = np.unique(numbers[known])
     room = MOST_SLICES - bool(weight[~known].any())
@@ -306,8 +287,3 @@ def _of_numbers(cells: pa.ChunkedArray, owner: Ints, weight: Ints) -> Labelled:
     bands = [known & (np.searchsorted(tops, numbers) == place) for place in range(len(tops))]
     labels = range_labels([(numbers[band].min(), numbers[band].max()) for band in bands])
     return [*zip(labels, bands, strict=True), (NONE, ~known)]
-
-
-def _floats(cells: pa.ChunkedArray) -> Floats:
-    """NaN where nothing is written."""
-    return np.asarray(pc.fill_null(cells.cast(pa.float64(), safe=False), np.nan))

@@ -1,4 +1,4 @@
-"""One user, to look at: what was held out, what the user had before, and the lists of several runs."""
+"""Detail of one user: what was held out, what the user had before, and the lists of several runs."""
 
 from __future__ import annotations
 
@@ -101,11 +101,11 @@ class ItemFacts:
         known = codes < len(self._row)
         row = np.where(known, self._row[np.where(known, codes, 0)], -1) if len(self._row) else codes * 0 - 1
         titles, *attributes = (self._texts(name, row) for name in ("title", *self.attributes))
-        found = []
-        for at, code in enumerate(codes.tolist()):
-            shown = tuple(text for column in attributes if (text := column[at]))
-            found.append(CatalogueItem(ids[code], titles[at] or ids[code], shown))
-        return found
+        items = []
+        for index, code in enumerate(codes.tolist()):
+            texts = tuple(text for column in attributes if (text := column[index]))
+            items.append(CatalogueItem(ids[code], titles[index] or ids[code], texts))
+        return items
 
     def titles(self, codes: Ints) -> list[str]:
         """Empty where there is none."""
@@ -117,8 +117,8 @@ class ItemFacts:
             return [""] * len(row)
         cells = self.table[column].take(pa.array(np.maximum(row, 0))).to_pylist()
         return [
-            "" if at < 0 or cell is None else _text(cell)
-            for at, cell in zip(row.tolist(), cells, strict=True)
+            "" if index < 0 or cell is None else _text(cell)
+            for index, cell in zip(row.tolist(), cells, strict=True)
         ]
 
 
@@ -184,17 +184,17 @@ class Beside:
         if self.baseline is None:
             return {}
         items = self.baseline.items
-        return {items[code]: at for at, code in enumerate(self.baseline.of(self.user).tolist(), start=1)}
+        return {items[code]: rank for rank, code in enumerate(self.baseline.of(self.user).tolist(), start=1)}
 
     def list_of(self, run_id: str, lists: UserLists) -> UserList:
         codes = lists.of(self.user)
         first_k = codes[: self.k]
         hit = np.isin(first_k, self._relevant)
         ranks = [self._before.get(lists.items[code]) for code in first_k.tolist()]
-        shown = self.facts.of(first_k[: self.most], lists.items)
+        items = self.facts.of(first_k[: self.most], lists.items)
         places = tuple(
             ListPlace(rank, item, bool(hit[rank - 1]), ranks[rank - 1])
-            for rank, item in enumerate(shown, start=1)
+            for rank, item in enumerate(items, start=1)
         )
         shared = sum(rank is not None and rank <= self.k for rank in ranks)
         return UserList(run_id, places, len(codes), int(hit.sum()), shared)
@@ -207,5 +207,6 @@ def held_out_of(truth: Truth, user: int, facts: ItemFacts) -> tuple[HeldOut, ...
     order = np.lexsort((-gain, ~relevant))
     items = facts.of(truth.item[rows][order], truth.items)
     return tuple(
-        HeldOut(item, float(gain[at]), bool(relevant[at])) for item, at in zip(items, order, strict=True)
+        HeldOut(item, float(gain[index]), bool(relevant[index]))
+        for item, index in zip(items, order, strict=True)
     )

@@ -1,7 +1,7 @@
 """How per-user values become a curve: mean and standard error at every cutoff at once.
 
 A :class:`RatioFormula` (credit and norm) is scored from one histogram over (rank, m) and never makes a
-[users × depth] table. What cannot be said as a sentence goes from k = 1 to depth holding one value per user.
+[users × depth] table. What is not a ratio of sums goes from k = 1 to depth holding one value per user.
 Whatever adds up over users is summed some users at a time.
 """
 
@@ -19,7 +19,7 @@ from recdash.metrics.sample import Kinds, Number, RelevantHits, order_by_countin
 
 Credit = Callable[[RelevantHits], Floats]
 Norm = Callable[[Ints, Ints], Floats]
-"""From k and one number of the user's (m, unless the sentence names another)."""
+"""From k and one number of the user's (m, unless the formula names another)."""
 Moments = tuple[Floats, Floats]
 
 
@@ -176,12 +176,12 @@ def share(part: Any, whole: Any) -> Floats:
 class Micro(Additive):
     """Σ over all users of the credits ÷ Σ over all users of the norms; error by the delta method."""
 
-    sentence: RatioFormula
+    ratio: RatioFormula
     pooled: bool = True
 
     def sums(self, part: RelevantHits) -> Floats:
         """[depth, 5] of the credits a, the norms b, a², ab and b²."""
-        sums, squares, norm, size = self.sentence.tables(part)
+        sums, squares, norm, size = self.ratio.tables(part)
         by_kind = sums, norm * size, squares, sums * norm, norm**2 * size
         return np.stack([one.sum(axis=1) for one in by_kind], axis=1)
 
@@ -195,8 +195,8 @@ class Micro(Additive):
 
     def parts(self, sample: RelevantHits, k: int) -> tuple[Floats, Floats]:
         """[n] credits and [n] norms, whose sums are divided."""
-        norm = self.sentence.norm_of(sample, k).astype(np.float64)
-        return self.sentence.values(sample, k) * norm, norm
+        norm = self.ratio.norm_of(sample, k).astype(np.float64)
+        return self.ratio.values(sample, k) * norm, norm
 
     def pulls(self, a: Floats, b: Floats) -> Floats:
         """[n] R + (a − R·b) / mean b, where R = Σa / Σb: the delta method."""
@@ -204,7 +204,7 @@ class Micro(Additive):
         return ratio + share(a - ratio * b, np.full_like(a, b.mean()))
 
     def own(self, sample: RelevantHits, k: int) -> Floats:
-        return self.sentence.values(sample, k)
+        return self.ratio.values(sample, k)
 
 
 def ratio_of_sums(a: Floats, b: Floats, aa: Floats, ab: Floats, bb: Floats, n: int) -> Moments:
@@ -234,16 +234,16 @@ class OfUser(Additive):
 
 @dataclass(frozen=True)
 class OverJudged(Additive):
-    """A sentence about everything that was judged instead of the hits alone."""
+    """A ratio over everything that was judged instead of the hits alone."""
 
-    sentence: RatioFormula
+    ratio: RatioFormula
     pooled: bool = False
 
     def sums(self, part: RelevantHits) -> Floats:
-        return self.sentence.sums(part.of_judged())
+        return self.ratio.sums(part.of_judged())
 
     def values(self, sample: RelevantHits, k: int) -> Floats:
-        return self.sentence.values(sample.of_judged(), k)
+        return self.ratio.values(sample.of_judged(), k)
 
     own = values
 
@@ -258,7 +258,7 @@ class OverGrades(Additive):
         return self.formula.sums(part.of_every_grade)
 
 
-# ── what is no sentence ──────────────────────────────────────────────────────────────────────
+# ── what is no ratio ─────────────────────────────────────────────────────────────────────────
 
 
 def sum_and_squares(value: Floats) -> Floats:

@@ -171,7 +171,7 @@ LOOKS_AT: Mapping[Norm, Number] = {cut_list: listed, relevant_up_to_list: releva
 """What a norm sees of a user, where that is not m."""
 
 
-def sentence(credit: Credit, norm: Norm) -> RatioFormula:
+def ratio_formula(credit: Credit, norm: Norm) -> RatioFormula:
     return RatioFormula(credit, norm, LOOKS_AT.get(norm, relevant_items))
 
 
@@ -204,7 +204,7 @@ class IdealGain:
 
 @dataclass(frozen=True)
 class Ndcg:
-    """nDCG: a sentence where all gains are equal, a walk where they differ."""
+    """nDCG: a ratio formula where all gains are equal, a walk where they differ."""
 
     gain: str
     ideal: str
@@ -292,7 +292,7 @@ def top_grade(hits: RelevantHits, parameters: Mapping[str, str]) -> float:
 
 
 def build_judged(parameters: Mapping[str, str], resolve: Resolve) -> MetricFormula:
-    return OverJudged(sentence(one, {"k": cutoff, "list": cut_list}[parameters["over"]]))
+    return OverJudged(ratio_formula(one, {"k": cutoff, "list": cut_list}[parameters["over"]]))
 
 
 def build_user_coverage(parameters: Mapping[str, str], resolve: Resolve) -> MetricFormula:
@@ -373,7 +373,7 @@ def lacks_higher_grade(sample: RelevantHits, parameters: Mapping[str, str]) -> s
 
 @dataclass(frozen=True)
 class RankingMetric:
-    """One accuracy metric: credit and norm, or ``build`` where two sentences do not suffice.
+    """One accuracy metric: credit and norm, or ``build`` where one ratio does not suffice.
 
     ``ideal_is_best``: no list scores higher than the user's relevant items, best first, and nothing else.
     ``may_fall``: parameters (name, value) under which one hit more can lower the value; ``unbounded``: those
@@ -408,7 +408,7 @@ class RankingMetric:
         """Averaged over the users who count."""
         if self.build is not None:
             return self.build(parameters, resolve)
-        said = sentence(_chosen(self.credit, parameters), _chosen(self.norm, parameters))
+        said = ratio_formula(_chosen(self.credit, parameters), _chosen(self.norm, parameters))
         if parameters.get("truth") == "best":
             said = replace(said, view=lambda sample: sample.of_best_in_truth)
         return Micro(said) if parameters.get("average") == "micro" else said

@@ -214,7 +214,7 @@ class RelevantHits:
     def credited(
         self,
     ) -> MutableMapping[Callable[[RelevantHits], Floats], dict[Number, tuple[Floats, Floats]]]:
-        """What sentences have made of a credit, for those that share it; forgotten with the credit."""
+        """Tables derived from a credit, for the formulas that share it; dropped with the credit."""
         return WeakKeyDictionary()
 
     @cached_property

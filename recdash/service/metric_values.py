@@ -9,7 +9,7 @@ from recdash.domain.records import Run
 from recdash.domain.results import WHOLE, Scope, Unavailable, UserValues
 from recdash.engines import list_metrics
 from recdash.errors import InputError
-from recdash.evaluation import replicates, scoring
+from recdash.evaluation import replicate_means, scoring
 from recdash.evaluation.replicate_means import rated_values
 from recdash.metrics import Definition, MetricInputs, define
 from recdash.metrics.catalogue import CatalogueInputs, CatalogueMetric
@@ -71,11 +71,11 @@ class MetricValues:
         if not wanted:
             return shelf
         again = self._data.match_again(run_id, list_metrics=wanted)
-        return scoring.shelf_of(again, reference) or shelf
+        return scoring.catalogue_inputs_of(again, reference) or shelf
 
     def _look_at_all_lists(self, run_id: str) -> CatalogueInputs | None:
         """What the stored upload shows to everybody, for a run that was scored before that was counted."""
-        return scoring.shelf_of(
+        return scoring.catalogue_inputs_of(
             self._data.match_again(run_id), self._data.reference(self._context.store.run(run_id).experiment)
         )
 
@@ -106,14 +106,14 @@ class MetricValues:
         run, users = self._data.lasting_run(run_id), definition.own_rule or users
         if run.is_mean:
             samples = [self.sample(one.id, users, scope) for one in self._data.replicates_of(run_id)]
-            return replicates.user_values(definition, samples, k)
+            return replicate_means.user_values(definition, samples, k)
         if not run.has_lists:
             return None
         if definition.own_rule is None and self.rule(run, users) == "both":
             found = self.user_values(run_id, metric, k, "truth", scope)
             if found is not None:  # what a user got does not depend on who else counts
                 return found.of(self.sample(run_id, "truth", scope).list_length > 0)
-        return replicates.user_values(definition, [self.sample(run_id, users, scope)], k)
+        return replicate_means.user_values(definition, [self.sample(run_id, users, scope)], k)
 
     def _rated_values(self, run_id: str, definition: Definition) -> UserValues | None:
         """None without predictions."""
@@ -139,7 +139,7 @@ class MetricValues:
         # where the same users count for every run, what their best lists gain is worked out once
         ideals = self._ideals(run.experiment, scope) if rule == "truth" else None
         if not scope.slice:
-            return scoring.material_of(hits, reference, rule, ideals=ideals)
+            return scoring.metric_inputs_of(hits, reference, rule, ideals=ideals)
         of = self._data.slice(run.experiment, scope)
         known = scoring.familiar_of(reference)
         return MetricInputs(sample_of(hits, rule, of.users, of.rows, known, ideals))

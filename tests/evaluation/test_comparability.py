@@ -13,7 +13,7 @@ from small_tables import run, upload
 
 from recdash.domain.inputs import Recommendations
 from recdash.evaluation import evaluate
-from recdash.evaluation.comparability import Basis, DefinitionChange, problems
+from recdash.evaluation.comparability import Basis, DefinitionChange, comparability_problems
 from recdash.service import Workspace
 
 TABLES = {"truth": "t1", "train": "r1", "catalogue": "c1"}
@@ -22,11 +22,11 @@ EASE = replace(ALS, run="ease")
 
 
 def codes(*bases: Basis) -> list[str]:
-    return [problem.code for problem in problems(bases)]
+    return [problem.code for problem in comparability_problems(bases)]
 
 
 def told(*bases: Basis) -> str:
-    (problem,) = problems(bases)
+    (problem,) = comparability_problems(bases)
     return str(problem)
 
 
@@ -57,7 +57,7 @@ def test_each_difference_is_told(other: Basis, code: str) -> None:
 
 def test_the_words_name_the_sides() -> None:
     other = replace(EASE, users="both", depth=50)
-    assert [problem.found for problem in problems([ALS, other, replace(ALS, run="bpr")])] == [
+    assert [problem.found for problem in comparability_problems([ALS, other, replace(ALS, run="bpr")])] == [
         "the runs were scored with different users: truth for als and bpr; both for ease",
         "the runs were scored with different depth: 100 for als and bpr; 50 for ease",
     ]
@@ -107,12 +107,12 @@ def test_where_only_users_with_lists_count_any_other_user_is_told() -> None:
 def test_a_run_of_before_a_definition_changed_is_told_and_others_are_not() -> None:
     changes = [DefinitionChange("0.2.0", "novelty", "items that nobody has in train count as one user's")]
     old, new = ALS, replace(EASE, version="0.10.0")
-    (problem,) = problems([old, new], changes)
+    (problem,) = comparability_problems([old, new], changes)
     assert problem.code == "different-version"
     assert "novelty means something else since version 0.2.0" in problem.found
     assert "als was scored before" in problem.found
-    assert problems([old, replace(EASE, version="0.1.9")], changes) == []
-    assert problems([replace(old, version="0.2.0"), new], changes) == []
+    assert comparability_problems([old, replace(EASE, version="0.1.9")], changes) == []
+    assert comparability_problems([replace(old, version="0.2.0"), new], changes) == []
 
 
 # ── where the numbers come from ──────────────────────────────────────────────────────────────

@@ -18,7 +18,7 @@ import recdash.engines.diversity as engine
 from recdash.domain.inputs import Upload
 from recdash.domain.results import Curve, Unavailable
 from recdash.engines import Reference, list_metrics, match, read_reference
-from recdash.evaluation.scoring import shelf_of
+from recdash.evaluation.scoring import catalogue_inputs_of
 from recdash.metrics import MetricInputs, define, score
 
 Lists = Mapping[str, Sequence[str]]
@@ -71,7 +71,7 @@ def diversity(
     watch = list_metrics([definition], reference, DEPTH)
     candidate = run("user_id item_id rank", rows, batch_rows=7)
     hits, _ = match(candidate, reference, depth=DEPTH, list_metrics=watch)
-    (found,) = score([definition], MetricInputs(shelf=shelf_of(hits, reference)))
+    (found,) = score([definition], MetricInputs(shelf=catalogue_inputs_of(hits, reference)))
     return found
 
 

@@ -15,8 +15,8 @@ from typing import Any
 from recdash import ingest
 from recdash.domain.records import Experiment, OnlineTest, Run
 from recdash.errors import NotFound, Problem
-from recdash.evaluation.replicate_merge import LABEL, together
-from recdash.evaluation.replicates import grouped, score_candidate
+from recdash.evaluation.replicate_merge import LABEL, merge_replicates
+from recdash.evaluation.replicates import group_by_candidate, score_candidate
 from recdash.evaluation.scoring import score_predictions
 from recdash.report.document import Document
 from recdash.report.reports import Reports
@@ -85,7 +85,7 @@ class FromUploads:
             checked=True,
         )
         reference, noun = facts.get("reference"), several["noun"] if several else ""
-        (runs,) = grouped([replace(one, reference=reference, noun=noun) for one in read])
+        (runs,) = group_by_candidate([replace(one, reference=reference, noun=noun) for one in read])
         # unknown ids were accepted when the run was stored
         tables, asked, rules = self._workspace.runs.how_scored(home.id, accept_unknown_ids=True)
         rules = replace(rules, order=_order(facts["order"]))
@@ -95,7 +95,7 @@ class FromUploads:
         )
         kind = several["kind"] if several else None
         scored = score_candidate(runs, tables, asked, rules, kind, predictions=table)
-        return PreparedRun(together(runs, labelled=True) if len(runs) > 1 else runs[0], scored)
+        return PreparedRun(merge_replicates(runs, labelled=True) if len(runs) > 1 else runs[0], scored)
 
     def _rated_again(self, home: Experiment, facts: Facts) -> PreparedRun:
         rated = ingest.read_upload("predictions", self._workspace.store.path(facts["predictions"]))

@@ -15,10 +15,10 @@ from recdash.engines import Reference, hits_to_tables, match
 from recdash.errors import EvidenceDamaged, InputError, NameTaken, NotFound, Problem
 from recdash.evaluation import reading, request, scoring
 from recdash.evaluation.column_choice import ColumnsGiven, column_choice
-from recdash.evaluation.comparability import served
+from recdash.evaluation.comparability import served_users_hash
 from recdash.evaluation.known_ids import id_problems
-from recdash.evaluation.replicate_merge import together
-from recdash.evaluation.replicates import grouped, hits_of, lists_of, overlap_of, score_candidate
+from recdash.evaluation.replicate_merge import merge_replicates
+from recdash.evaluation.replicates import group_by_candidate, hits_of, lists_of, overlap_of, score_candidate
 from recdash.evaluation.uploads import read_uploads
 from recdash.formatting.sanitize import check_name, check_note, visible
 from recdash.references import REFERENCES, make_references
@@ -163,7 +163,11 @@ class Runs:
         choice = column_choice(columns, ("run", "predictions"), own)
         lists = choice.of("run", *own, also=mapping) if columns else mapping
         ratings = choice.of("predictions", *own, also=predictions_mapping) if columns else predictions_mapping
-        found = [] if source is None else grouped(read_uploads(source, name, lists, self._context.limits))
+        found = (
+            []
+            if source is None
+            else group_by_candidate(read_uploads(source, name, lists, self._context.limits))
+        )
         rated = reading.open_predictions(predictions, ratings, self._context.limits)
         choice.check_used()
         if source is None:
@@ -275,7 +279,9 @@ class Runs:
         for place, runs in enumerate(candidates):
             tell(place / len(candidates), f"Scoring {runs[0].name}")
             scored = self._score(where, runs, predictions, kind, accept_unknown_ids)
-            prepared.append(PreparedRun(together(runs, labelled=True) if len(runs) > 1 else runs[0], scored))
+            prepared.append(
+                PreparedRun(merge_replicates(runs, labelled=True) if len(runs) > 1 else runs[0], scored)
+            )
         return prepared
 
     def _rated_only(
@@ -417,7 +423,7 @@ class Runs:
             "users": self._context.experiment(experiment_id).settings["users"],
             "mapping": dict(run.mapping),
             "list_end": frames.list_end(hits),
-            "served": served(hits),
+            "served": served_users_hash(hits),
             "rows": scored.ledger.rows if scored.ledger else hits.ledger.rows,
             **({"known_ids": overlap.as_dict()} if (overlap := overlap_of(scored)) else {}),
             **({"reference": run.reference} if run.reference else {}),

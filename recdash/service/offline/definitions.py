@@ -13,7 +13,7 @@ from recdash.domain.hits import Hits
 from recdash.domain.results import Curve, Unavailable
 from recdash.engines import Reference, list_metrics
 from recdash.errors import InputError
-from recdash.evaluation import replicates, scoring
+from recdash.evaluation import replicate_means, scoring
 from recdash.metrics import Definition, define, sample_of
 from recdash.metrics import preset as preset_named
 from recdash.metrics.sample import RelevantHits
@@ -112,7 +112,7 @@ class PresetResults:
             return absent
         curves = [one for one in counted if isinstance(one, Curve)]
         samples = [self._sample_under(one, habit) for one in below]
-        return replicates.mean_curve(definition, samples, curves) or Unavailable(
+        return replicate_means.mean_curve(definition, samples, curves) or Unavailable(
             habit.spec, "a replicate lacks it"
         )
 

@@ -105,7 +105,7 @@ class Overlap:
     def _find(self, run_id: str, k: int, scope: Scope) -> Mask:
         hits = self._data.hits(run_id)
         frames.check_cutoff(k, hits.depth)
-        return hit_overlap.found_rows(
+        return hit_overlap.hit_rows(
             hits, k, self._relevant(self._context.store.run(run_id).experiment, scope)
         )
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from recdash.domain.records import Run
 from recdash.domain.results import WHOLE, Curve, Scope, Unavailable
 from recdash.errors import InputError
-from recdash.evaluation import replicates, scoring
+from recdash.evaluation import replicate_means, scoring
 from recdash.metrics import Definition, define, score
 from recdash.metrics.catalogue import CatalogueMetric
 from recdash.metrics.ratings import RatingMetric
@@ -60,7 +60,7 @@ class RunCurves:
         metric, below = str(definition), self._data.replicates_of(run_id)
         known = self.of([one.id for one in below], [metric], scope)
         samples = [self._values.sample(one.id, None, scope) for one in below]
-        found = replicates.mean_curve(definition, samples, [known[one.id].get(metric) for one in below])
+        found = replicate_means.mean_curve(definition, samples, [known[one.id].get(metric) for one in below])
         return found or self._first_absence(below, metric)
 
     def _first_absence(self, below: Sequence[Run], metric: str) -> Unavailable:

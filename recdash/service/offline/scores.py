@@ -16,7 +16,7 @@ from recdash.domain.results import WHOLE, Curve, Scope, Unavailable
 from recdash.engines.known_ids import stored_overlap
 from recdash.errors import Problem
 from recdash.evaluation import request
-from recdash.evaluation.comparability import basis_of, problems
+from recdash.evaluation.comparability import basis_of, comparability_problems
 from recdash.evaluation.known_ids import caveats, stored_problems
 from recdash.metrics import define, naming
 from recdash.metrics.tie_band import TieBand, tie_band
@@ -214,7 +214,9 @@ class Scores:
         """Why the numbers of these runs may not stand side by side as they are; empty where they may."""
         runs = [run for run in self._context.runs_of(run_ids) if run.has_lists or run.is_mean]
         experiments = {id_: self._context.experiment(id_) for id_ in {run.experiment for run in runs}}
-        return problems([basis_of(run, experiments[run.experiment], self._id_caveats(run)) for run in runs])
+        return comparability_problems(
+            [basis_of(run, experiments[run.experiment], self._id_caveats(run)) for run in runs]
+        )
 
     def id_overlap(self, run_id: str) -> IdOverlap | None:
         """What the experiment's tables know of a run's ids; None of a reference candidate and without lists.

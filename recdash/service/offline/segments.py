@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from recdash.comparison import Terms
 from recdash.comparison.segments import EVERYBODY, Cell, SegmentComparison, compare_segments
 from recdash.domain.results import Scope, UserValues
-from recdash.evaluation import replicates
+from recdash.evaluation import replicate_means
 from recdash.metrics import Definition, define
 from recdash.metrics.sample import RelevantHits
 from recdash.service import frames
@@ -136,7 +136,7 @@ def _values_of(definition: Definition, samples: Sequence[RelevantHits], k: int) 
     """The values of those who count in a slice; None where nobody does."""
     if not any(sample.n_users for sample in samples):
         return None
-    return replicates.user_values(definition, samples, k)
+    return replicate_means.user_values(definition, samples, k)
 
 
 def _row(cell: Cell) -> dict[str, Any]:

@@ -9,7 +9,12 @@ from recdash.domain.hits import Exposure
 from recdash.engines import list_metrics
 from recdash.evaluation import replicates, scoring
 from recdash.evaluation.attribute_shares import COLUMNS as SHOWN_COLUMNS
-from recdash.evaluation.attribute_shares import attributes_of, check_attribute, mean_rows, shown_rows
+from recdash.evaluation.attribute_shares import (
+    attribute_share_rows,
+    attributes_of,
+    check_attribute,
+    mean_rows,
+)
 from recdash.evaluation.slices import known_slices
 from recdash.metrics import Definition, define
 from recdash.metrics.catalogue import CatalogueMetric
@@ -90,11 +95,13 @@ class Slices:
         run = self._context.store.run(run_id)
         hits, reference = self._data.hits(run_id), self._data.reference(run.experiment)
         cuts = self._data.slices_by(run.experiment, by)
-        users = scoring.users_of(cuts)
+        users = scoring.slice_users(cuts)
         if not users:
             return [None] * len(cuts)
         wanted = list_metrics([define(watch)] if watch else [], reference, hits.depth)
-        return scoring.shown_in(cuts, self._data.match_again(run_id, shown_to=users, list_metrics=wanted))
+        return scoring.exposure_by_slice(
+            cuts, self._data.match_again(run_id, shown_to=users, list_metrics=wanted)
+        )
 
     def attributes(self, experiment_id: str) -> list[str]:
         """The columns of the catalogue that ``shown_by`` says something by; empty without a catalogue."""
@@ -103,7 +110,7 @@ class Slices:
     def shown_by(self, run_ids: Sequence[str], attribute: str, k: int) -> pd.DataFrame:
         """How the runs' places within k, and the catalogue's items, fall on the values of an attribute.
 
-        Columns: run_id, run, then those of ``shown_rows``; a run without lists has no rows.
+        Columns: run_id, run, then those of ``attribute_share_rows``; a run without lists has no rows.
         Raises InputError without a catalogue and for a k beyond the depth, UnknownName for a column that the
         catalogue lacks.
         """
@@ -134,4 +141,4 @@ class Slices:
         if shelf is None:
             return []
         frames.check_cutoff(k, shelf.depth)
-        return shown_rows(shelf, reference, attribute, k)
+        return attribute_share_rows(shelf, reference, attribute, k)
