@@ -23,8 +23,10 @@ def finish_aggregates(table: pa.Table, findings: Findings) -> pa.Table:
     complete = [_all_there(table, names) for names in sets if set(names) <= set(table.column_names)]
     lacking = table.num_rows - (pc.sum(complete[0] if len(complete) == 1 else pc.or_(*complete)).as_py() or 0)
     if lacking:
-        found = f"neither n, mean and variance nor successes and trials in {in_rows(lacking)}"
-        raise UploadError(Problem("incomplete-rows", "table", found, "Fill in one of the two sets.", lacking))
+        finding = f"neither n, mean and variance nor successes and trials in {in_rows(lacking)}"
+        raise UploadError(
+            Problem("incomplete-rows", "table", finding, "Fill in one of the two sets.", lacking)
+        )
     if len(complete) == 2:
         _note_two_minds(table.filter(pc.and_(*complete)), findings)
     return table
@@ -50,8 +52,8 @@ def _first_of(bad: pa.ChunkedArray, table: pa.Table, name: str, code: str, says:
     if not rows.num_rows:
         return []
     where = f"'{rows['metric'][0]}' of '{rows['variant'][0]}'"
-    found = f"'{rows[name][0].as_py():.12g}' {says} ({where}), in {in_rows(rows.num_rows)}"
-    return [Problem(code, f"column '{name}'", found, "Correct it, or leave the row out.", rows.num_rows)]
+    finding = f"'{rows[name][0].as_py():.12g}' {says} ({where}), in {in_rows(rows.num_rows)}"
+    return [Problem(code, f"column '{name}'", finding, "Correct it, or leave the row out.", rows.num_rows)]
 
 
 def _note_two_minds(table: pa.Table, findings: Findings) -> None:
@@ -61,9 +63,9 @@ def _note_two_minds(table: pa.Table, findings: Findings) -> None:
     same = pc.and_(alike, pc.equal(table["n"], table["trials"]))
     count = table.num_rows - (pc.sum(same).as_py() or 0)
     if count:
-        found = "n and mean say something else than successes and trials in {rows}"
+        finding = "n and mean say something else than successes and trials in {rows}"
         fix = "n, mean and variance count. Leave one of the two sets empty to be sure which one does."
-        findings.notice("two-sets", "table", found, fix, count)
+        findings.notice("two-sets", "table", finding, fix, count)
 
 
 def _all_there(table: pa.Table, names: Sequence[str]) -> pa.ChunkedArray:

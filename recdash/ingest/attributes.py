@@ -60,7 +60,7 @@ def further_columns(
     for name in [name for name in table.column_names if name not in roles]:
         column = numbers_if_all(table[name])
         column = _labels(column) if is_text(column.type) else column
-        at, fault = table.column_names.index(name), _of_no_use(column, numbers, most)
+        index, fault = table.column_names.index(name), _of_no_use(column, numbers, most)
         if kind == "sessions" and (name in COUNTED or name.startswith("before_")):
             fault = "numbers of this name are counted here; call it something else to add it up"
         if kind == "sessions" and not fault and not pa.types.is_dictionary(column.type):
@@ -68,7 +68,7 @@ def further_columns(
             problems += [] if fault else _not_to_be_added(name, column)
         if fault:
             findings.notice("column-left-out", f"column '{name}'", f"left out: {fault}", "", 1)
-        table = table.remove_column(at) if fault else table.set_column(at, name, column)
+        table = table.remove_column(index) if fault else table.set_column(index, name, column)
     if problems:
         raise UploadError(problems)
     return table
@@ -91,8 +91,8 @@ def _not_to_be_added(name: str, column: pa.ChunkedArray) -> list[Problem]:
     bad = column.filter(pc.fill_null(pc.greater(pc.abs(numbers), MOST), False))
     if not len(bad):
         return []
-    found = f"'{bad[0].as_py():g}' is no amount to add up, in {in_rows(len(bad))}"
-    return [Problem("too-large", f"column '{name}'", found, TOO_LARGE, len(bad))]
+    finding = f"'{bad[0].as_py():g}' is no amount to add up, in {in_rows(len(bad))}"
+    return [Problem("too-large", f"column '{name}'", finding, TOO_LARGE, len(bad))]
 
 
 def _labels(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -82,8 +82,8 @@ def _native(path: Path) -> Callable[[], Any] | None:
     return lambda: pa.OSFile(name)
 
 
-def _no_file(path: Path, found: str) -> UploadError:
-    return UploadError(Problem("no-file", str(path), found, "Name one readable file."))
+def _no_file(path: Path, finding: str) -> UploadError:
+    return UploadError(Problem("no-file", str(path), finding, "Name one readable file."))
 
 
 def of_stream(stream: Any, name: str) -> Content:
@@ -104,9 +104,9 @@ def bytes_of(stream: Any) -> bytes:
     return bytes(data)
 
 
-def _unreadable(found: str) -> UploadError:
+def _unreadable(finding: str) -> UploadError:
     fix = "Open the file with mode 'rb', encode the text (io.BytesIO), or give a path."
-    return UploadError(Problem("bad-source", "source", found, fix))
+    return UploadError(Problem("bad-source", "source", finding, fix))
 
 
 @dataclass(frozen=True)

@@ -117,15 +117,15 @@ def values_of(rows: Sequence[Mapping[str, str]], column: str) -> list[str]:
     return [value for row in rows if (value := row[column].strip())]
 
 
-def with_cells(raw: RawTable, kind: TableKind, columns: Columns, said: Collection[str]) -> Columns:
+def with_cells(raw: RawTable, kind: TableKind, columns: Columns, stated: Collection[str]) -> Columns:
     """``columns`` with what the cells of the items hold: lists, pairs or one item each.
 
-    ``said`` are the roles of which something was said. The outcome is a problem where the cells fit both.
+    ``stated`` are the roles of which something was said. The outcome is a problem where the cells fit both.
     """
     column = columns.mapping.get("item_id")
     if kind not in PAIRED or raw.roles is not None or columns.problems or columns.wide or column is None:
         return columns
-    if column in raw.scores and PAIRED[kind] not in said:
+    if column in raw.scores and PAIRED[kind] not in stated:
         return replace(columns, mapping={**columns.mapping, PAIRED[kind]: raw.scores[column]})
     is_stored = raw.format == "Parquet" and column == "item_id"  # as recdash writes it: rows
     if column in raw.lists or columns.single or is_stored:
@@ -134,7 +134,7 @@ def with_cells(raw: RawTable, kind: TableKind, columns: Columns, said: Collectio
     if columns.listed or all(map(is_bracketed, values)):
         return replace(columns, separator=separator_of(values))
     has_value = any(_are_numbers(raw, columns.mapping.get(role)) for role in ("rank", *PAIRED.values()))
-    return columns if has_value else _with_texts(raw, columns, column, values, said)
+    return columns if has_value else _with_texts(raw, columns, column, values, stated)
 
 
 def _are_numbers(raw: RawTable, column: str | None) -> bool:
@@ -144,32 +144,32 @@ def _are_numbers(raw: RawTable, column: str | None) -> bool:
 
 
 def _with_texts(
-    raw: RawTable, columns: Columns, column: str, values: Sequence[str], said: Collection[str]
+    raw: RawTable, columns: Columns, column: str, values: Sequence[str], stated: Collection[str]
 ) -> Columns:
     """``columns`` with what texts without brackets are."""
     users = [row[columns.mapping["user_id"]] for row in raw.sample() if "user_id" in columns.mapping]
     one_each = len(set(users)) == len(users) > 0
-    asked = "item_id" in said or not raw.header
-    reading = _reading(values, one_each, plain(column) in PLURALS, asked)
+    is_stated = "item_id" in stated or not raw.header
+    reading = _reading(values, one_each, plain(column) in PLURALS, is_stated)
     if reading == "unclear":
         return _list_or_item(columns, column, values)
     return _split_cells(columns, column, values) if reading == "list" else columns
 
 
-def _reading(values: Sequence[str], one_each: bool, is_named: bool, asked: bool) -> Holding:
+def _reading(values: Sequence[str], one_each: bool, is_named: bool, is_stated: bool) -> Holding:
     """What cells without brackets are read as; ``one_each``: each user has one row, ``is_named``: the
-    column is called like lists, ``asked``: not only its name made it the column of items.
+    column is called like lists, ``is_stated``: not only its name made it the column of items.
     """
-    held, is_marked = holding(values), separator_of(values) is not None
-    if held == "item":
-        return held
+    holding_kind, is_marked = holding(values), separator_of(values) is not None
+    if holding_kind == "item":
+        return holding_kind
     if not one_each:
-        return "unclear" if held == "list" and is_marked else "item"
-    if held == "list" and not asked and not is_named and not _has_many(values):
+        return "unclear" if holding_kind == "list" and is_marked else "item"
+    if holding_kind == "list" and not is_stated and not is_named and not _has_many(values):
         return "unclear"
-    if held == "list" or is_named:
+    if holding_kind == "list" or is_named:
         return "list"
-    return "unclear" if asked or is_marked else "item"
+    return "unclear" if is_stated or is_marked else "item"
 
 
 def _has_many(values: Sequence[str]) -> bool:
@@ -179,9 +179,9 @@ def _has_many(values: Sequence[str]) -> bool:
 
 def _list_or_item(columns: Columns, column: str, values: Sequence[str]) -> Columns:
     example = next(value for value in values if len(list_in(value, separator_of(values))) > 1)
-    found = f"cells such as '{example:.40}' may hold a list of items, or one item with that name"
+    finding = f"cells such as '{example:.40}' may hold a list of items, or one item with that name"
     fix = f"Choose{CHOOSE}: item_id={column}{LISTS} for lists, item_id={column}{SINGLE} for one item in each."
-    problem = Problem("list-or-item", f"column '{column}'", found, fix)
+    problem = Problem("list-or-item", f"column '{column}'", finding, fix)
     left = {role: name for role, name in columns.mapping.items() if role != "item_id"}
     labels = (f"{column}{LISTS}", f"{column}{SINGLE}")
     return replace(columns, mapping=left, families=(*columns.families, *labels), problems=(problem,))
@@ -189,9 +189,9 @@ def _list_or_item(columns: Columns, column: str, values: Sequence[str]) -> Colum
 
 def _split_cells(columns: Columns, column: str, values: Sequence[str]) -> Columns:
     separator = separator_of(values)
-    found = f"the cells are read as lists with '{separator or ' '}' between the items"
+    finding = f"the cells are read as lists with '{separator or ' '}' between the items"
     fix = f"Choose{CHOOSE} item_id={column}{SINGLE} if each cell holds one item."
-    notices = (*columns.notices, Problem("split-cells", f"column '{column}'", found, fix))
+    notices = (*columns.notices, Problem("split-cells", f"column '{column}'", finding, fix))
     return replace(columns, listed=True, separator=separator, notices=notices)
 
 
@@ -278,26 +278,26 @@ def _value(tokens: Sequence[str], start: int, depth: int) -> tuple[Any, int]:
 
 
 def _group(tokens: Sequence[str], start: int, depth: int) -> tuple[BracketGroup, int]:
-    closing, at = CLOSING[tokens[start]], start + 1
+    closing, index = CLOSING[tokens[start]], start + 1
     members = []
-    while at < len(tokens) and tokens[at] != closing:
-        member, at = _member(tokens, at, depth)
+    while index < len(tokens) and tokens[index] != closing:
+        member, index = _member(tokens, index, depth)
         members.append(member)
-    if at >= len(tokens):
+    if index >= len(tokens):
         raise ValueError("a bracket that is not closed")
-    return BracketGroup(tuple(members)), at + 1
+    return BracketGroup(tuple(members)), index + 1
 
 
 def _member(tokens: Sequence[str], start: int, depth: int) -> tuple[tuple[str | None, Any], int]:
     """((its key or None, its value), where the next begins), with the comma behind it."""
-    value, at = _value(tokens, start, depth + 1)
+    value, index = _value(tokens, start, depth + 1)
     key = None
-    if at + 1 < len(tokens) and tokens[at] in ":=" and isinstance(value, str):
+    if index + 1 < len(tokens) and tokens[index] in ":=" and isinstance(value, str):
         key = value
-        value, at = _value(tokens, at + 1, depth + 1)
-    if at < len(tokens) and tokens[at] == ",":
-        at += 1
-    return (key, value), at
+        value, index = _value(tokens, index + 1, depth + 1)
+    if index < len(tokens) and tokens[index] == ",":
+        index += 1
+    return (key, value), index
 
 
 def _text(token: str) -> str:
@@ -362,9 +362,9 @@ def _has_sets(values: Iterable[Any]) -> bool:
 
 
 def _unordered(column: str) -> Problem:
-    found = "the cells hold sets, and a set has no order"
+    finding = "the cells hold sets, and a set has no order"
     return Problem(
-        "unordered", f"column '{column}'", found, "Write lists in brackets, best item first: [a, b]."
+        "unordered", f"column '{column}'", finding, "Write lists in brackets, best item first: [a, b]."
     )
 
 
@@ -404,8 +404,8 @@ def _lists(array: pa.Array, column: str, raw: RawTable, first: int) -> tuple[pa.
             pairs = [_values(pair) for pair in cell] if isinstance(cell, list) else pairs_in(cell or "")
         except ValueError as error:
             place = f"column '{column}', {raw.where(first + row)}"
-            found = f"a cell that is not read as pairs of item and score ({error})"
-            raise UploadError(Problem("bad-pairs", place, found, PAIRS_FIX)) from None
+            finding = f"a cell that is not read as pairs of item and score ({error})"
+            raise UploadError(Problem("bad-pairs", place, finding, PAIRS_FIX)) from None
         items.append([item for item, _ in pairs])
         scores.append([score for _, score in pairs])
     kind = pa.list_(pa.string())

@@ -139,7 +139,7 @@ def _two_readings(kind: TableKind, names: Sequence[str]) -> Problem:
     value = PAIRED[kind]
     third = value if kind != "run" else "rank" if len(names) > 3 else "score or rank"
     fourth = (", score" if kind == "run" else ", timestamp") if len(names) > 3 else ""
-    found = (
+    finding = (
         f"no header line, and {len(names)} columns that fit two readings: "
         f"user, item, {third}{fourth} in one row per item; or a user and the list of {len(names) - 1} items"
     )
@@ -147,7 +147,7 @@ def _two_readings(kind: TableKind, names: Sequence[str]) -> Problem:
         f"Add a header line, or name the columns{CHOOSE}: item_id={names[1]},{value}={names[2]} for one row "
         f"per item, item_id={names[1]}..{names[-1]} for one list per row."
     )
-    return Problem("ambiguous-rows", "file", found, fix)
+    return Problem("ambiguous-rows", "file", finding, fix)
 
 
 def with_header_checked(raw: RawTable, kind: TableKind, columns: Columns) -> Columns:
@@ -171,9 +171,9 @@ def _header_problems(raw: RawTable, kind: TableKind, columns: Columns) -> list[P
     data = [column for column in ids if column and not is_known(column) and _is_value(raw, column)]
     if columns.problems or not data:
         return []
-    found = f"{line}, but '{data[0]}' looks like the values below it"
+    finding = f"{line}, but '{data[0]}' looks like the values below it"
     fix = f"If it is data, say so: {places}; else give the column another name."
-    return [Problem("header-or-data", "line 1", found, fix)]
+    return [Problem("header-or-data", "line 1", finding, fix)]
 
 
 def _is_value(raw: RawTable, column: str) -> bool:
@@ -265,12 +265,14 @@ def _with_lists(
     """The lists of items stand in a column of any name, or in one column per model."""
     taken = {columns.mapping.get(role) for role in ("user_id", "run", "replicate")} | {*raw.scores.values()}
     rows = raw.sample()
-    found = [column for column in raw.columns if column not in taken and _holds_lists(raw, column, rows)]
-    held_out = [column for column in found if plain(column) in HELD_OUT]
+    list_columns = [
+        column for column in raw.columns if column not in taken and _holds_lists(raw, column, rows)
+    ]
+    held_out = [column for column in list_columns if plain(column) in HELD_OUT]
     ordering = {columns.mapping.get(role) for role in ("rank", "score")}
-    models = [column for column in found if column not in held_out]
+    models = [column for column in list_columns if column not in held_out]
     models = [column for column in models if column not in ordering] or models
-    left = [c for c in raw.columns if c not in {*taken, *found, *ordering, *raw.scores.values()}]
+    left = [c for c in raw.columns if c not in {*taken, *list_columns, *ordering, *raw.scores.values()}]
     doubtful = _doubtful_lists(rows, models, left)
     if doubtful:
         labels = (
@@ -282,8 +284,8 @@ def _with_lists(
     if not models:
         return columns
     without = (*without, *(() if len(models) == 1 else ("rank", "score")))
-    said = {**explicit, "item_id": models[0]}
-    taken_roles = assign("run", raw.columns, said, None, None, without)
+    mapping_stated = {**explicit, "item_id": models[0]}
+    taken_roles = assign("run", raw.columns, mapping_stated, None, None, without)
     notices = [*taken_roles.notices, *map(_left_out, held_out)]
     if len(models) > 1:  # no single column is the items' own
         notices = [notice for notice in notices if notice.code != "columns-guessed"]
@@ -297,13 +299,13 @@ def _with_lists(
 
 
 def _left_out(column: str) -> Problem:
-    found = "is called like the held-out items and is not taken for a candidate"
-    return Problem("held-out-column", f"column '{column}'", found, "Map item_id to it if it is one.")
+    finding = "is called like the held-out items and is not taken for a candidate"
+    return Problem("held-out-column", f"column '{column}'", finding, "Map item_id to it if it is one.")
 
 
 def _one_per_model(models: Sequence[str]) -> Problem:
-    found = f"{len(models)} columns of lists, each read as a candidate: {listed(models)}"
-    return Problem("several-lists", "columns", found, "Map item_id to one of them to read only that.")
+    finding = f"{len(models)} columns of lists, each read as a candidate: {listed(models)}"
+    return Problem("several-lists", "columns", finding, "Map item_id to one of them to read only that.")
 
 
 def _holds_lists(raw: RawTable, column: str, rows: Sequence[Mapping[str, str]]) -> bool:
@@ -331,14 +333,14 @@ def _has_marked_lists(values: Sequence[str]) -> bool:
 def _which_lists(models: Sequence[str], doubtful: Sequence[str]) -> Problem:
     names = ", ".join(f"'{column}'" for column in doubtful)
     if not models:
-        found = f"no item column is told by its name; the cells of {names} may be lists"
+        finding = f"no item column is told by its name; the cells of {names} may be lists"
         column = doubtful[0]
         fix = f"Choose{CHOOSE}: item_id={column}{LISTS} for lists, item_id={column}{SINGLE} for items."
-        return Problem("list-or-item", "columns", found, fix)
-    found = f"'{models[0]}' holds lists; {names} may be lists of one item, or something else"
+        return Problem("list-or-item", "columns", finding, fix)
+    finding = f"'{models[0]}' holds lists; {names} may be lists of one item, or something else"
     both = ",".join([*models, *doubtful])
     fix = f"Choose{CHOOSE}: item_id={both} for a candidate each, item_id={','.join(models)} without."
-    return Problem("list-or-item", "columns", found, fix)
+    return Problem("list-or-item", "columns", finding, fix)
 
 
 def _refuse_list_cells(raw: RawTable, columns: Columns) -> Columns:
@@ -353,10 +355,10 @@ def _refuse_list_cells(raw: RawTable, columns: Columns) -> Columns:
     ]
     if not bad:
         return columns
-    found = f"{wide_label(columns.wide)} are read as one item per cell, and the cells hold lists"
+    finding = f"{wide_label(columns.wide)} are read as one item per cell, and the cells hold lists"
     both = ",".join(columns.wide)
     fix = f"Map item_id to one list column, such as '{bad[0]}', or to item_id={both} for a candidate each."
-    return replace(columns, problems=(Problem("list-cells", f"column '{bad[0]}'", found, fix),))
+    return replace(columns, problems=(Problem("list-cells", f"column '{bad[0]}'", finding, fix),))
 
 
 def _writes_list(value: str) -> bool:
@@ -407,8 +409,8 @@ def _with_unread_scores(raw: RawTable, columns: Columns, decided: Decided) -> Co
 
 
 def _unread_scores(scores: Sequence[str], says: str) -> Problem:
-    each = f", score={','.join(scores)} for a candidate each" if len(scores) > 1 else ""
-    fix = f"Choose{CHOOSE}: score={scores[0]} to order by it{each}, score= for the order of the file."
+    alternative = f", score={','.join(scores)} for a candidate each" if len(scores) > 1 else ""
+    fix = f"Choose{CHOOSE}: score={scores[0]} to order by it{alternative}, score= for the order of the file."
     return Problem("unread-scores", "columns", says.format(listed(scores)), fix)
 
 
@@ -450,13 +452,13 @@ def _with_direction(columns: Columns, list_code: Ints, rank: Floats) -> Columns:
     if rises == 0 and sum(math.lgamma(len(set(ranks)) + 1) for ranks in lists) > -math.log(RARE):
         return _doubtful(columns, _descending(column, "the ranks run down in every list"), "rank")
     if falls and falls + rises >= FEWEST and _reach_one_end(lists):
-        found = f"no list has a rank 1, and the largest is {max(map(max, lists)):g} in nearly all"
-        return _doubtful(columns, _descending(column, found), "rank")
+        finding = f"no list has a rank 1, and the largest is {max(map(max, lists)):g} in nearly all"
+        return _doubtful(columns, _descending(column, finding), "rank")
     if rises or falls < FEWEST:
         return columns
-    found = "the ranks run down in each of the few lists; rank 1 is taken for the best"
+    finding = "the ranks run down in each of the few lists; rank 1 is taken for the best"
     fix = f"If the largest is the best{CHOOSE}: score={column}."
-    notice = Problem("ranks-run-down", f"column '{column}'", found, fix)
+    notice = Problem("ranks-run-down", f"column '{column}'", finding, fix)
     return replace(columns, notices=(*columns.notices, notice))
 
 
@@ -480,8 +482,8 @@ def _counted_from_zero(columns: Columns, rank: Floats) -> Columns:
     known = rank[np.isfinite(rank)]
     if not len(known) or known.min() != 0 or known.max() == 0:
         return columns
-    found = "ranks count from 0 (as in PyTerrier and numpy) and are read as counted from 1"
-    notice = Problem("ranks-from-zero", f"column '{columns.mapping['rank']}'", found, "")
+    finding = "ranks count from 0 (as in PyTerrier and numpy) and are read as counted from 1"
+    notice = Problem("ranks-from-zero", f"column '{columns.mapping['rank']}'", finding, "")
     return replace(columns, ranks_from=0, notices=(*columns.notices, notice))
 
 
@@ -495,20 +497,20 @@ def _against_score(columns: Columns, opposite: int, n: int) -> Columns:
         "score) if the highest score is."
     )
     if n >= FEWEST and opposite >= CLEAR * n:
-        found = f"says the opposite of '{score}': the better the rank, the lower the score"
+        finding = f"says the opposite of '{score}': the better the rank, the lower the score"
         return _doubtful(
-            columns, Problem("rank-against-score", f"column '{rank}'", found, how), "rank", "score"
+            columns, Problem("rank-against-score", f"column '{rank}'", finding, how), "rank", "score"
         )
-    found = f"'{rank}' and '{score}' disagree at {opposite:,} of the first {n:,} neighbouring places"
+    finding = f"'{rank}' and '{score}' disagree at {opposite:,} of the first {n:,} neighbouring places"
     fix = f"'{rank}' orders the lists; order by score (--order score) if '{score}' should."
-    notice = Problem("rank-against-score", f"column '{rank}'", found, fix, opposite)
+    notice = Problem("rank-against-score", f"column '{rank}'", finding, fix, opposite)
     return replace(columns, notices=(*columns.notices, notice))
 
 
-def _descending(rank: str, what: str) -> Problem:
-    found = f"{what}: the largest may be the best, or the rows be written backwards"
+def _descending(rank: str, pattern: str) -> Problem:
+    finding = f"{pattern}: the largest may be the best, or the rows be written backwards"
     fix = f"Choose{CHOOSE}: rank={rank} (or --order rank) if 1 is the best, score={rank} if the largest is."
-    return Problem("descending-ranks", f"column '{rank}'", found, fix)
+    return Problem("descending-ranks", f"column '{rank}'", finding, fix)
 
 
 def _counted_score(raw: RawTable, columns: Columns, decided: Decided) -> Columns | None:
@@ -528,12 +530,12 @@ def _counted_score(raw: RawTable, columns: Columns, decided: Decided) -> Columns
     if decided.order == "rank":
         mapping = {role: column for role, column in columns.mapping.items() if role != "score"}
         return _counted_from_zero(replace(columns, mapping={**mapping, "rank": score}), values["score"])
-    found = "counts 1 to n in each list, as ranks do: the least may be the best"
+    finding = "counts 1 to n in each list, as ranks do: the least may be the best"
     fix = (
         f"Choose{CHOOSE}: rank={score} (or --order rank) if 1 is the best, score={score} (or --order score) "
         "if the largest is."
     )
-    return _doubtful(columns, Problem("score-is-rank", f"column '{score}'", found, fix), "score")
+    return _doubtful(columns, Problem("score-is-rank", f"column '{score}'", finding, fix), "score")
 
 
 def _counts_places(values: Floats) -> bool:
@@ -558,16 +560,16 @@ def _with_scores(raw: RawTable, columns: Columns) -> Columns:
         _, rises = _steps(list_code[order], values["score"][order], -own["score"][order])
         if rises:
             return _doubtful(columns, _two_scores(score, other), "score")
-    found = f"orders the lists; {listed(others)} may be a score too, and orders the first rows alike"
+    finding = f"orders the lists; {listed(others)} may be a score too, and orders the first rows alike"
     fix = f"To order by it{CHOOSE}: score={others[0]}."
-    notice = Problem("two-scores", f"column '{score}'", found, fix)
+    notice = Problem("two-scores", f"column '{score}'", finding, fix)
     return replace(columns, notices=(*columns.notices, notice))
 
 
 def _two_scores(score: str, other: str) -> Problem:
-    found = f"'{score}' and '{other}' may both be the score, and order the lists differently"
+    finding = f"'{score}' and '{other}' may both be the score, and order the lists differently"
     fix = f"Choose the one whose highest value is the best{CHOOSE}: score={score} or score={other}."
-    return Problem("two-scores", f"columns '{score}' and '{other}'", found, fix)
+    return Problem("two-scores", f"columns '{score}' and '{other}'", finding, fix)
 
 
 def _with_distance(raw: RawTable, columns: Columns, distance: str) -> Columns:
@@ -579,11 +581,11 @@ def _with_distance(raw: RawTable, columns: Columns, distance: str) -> Columns:
     falls, rises = _steps(list_code, values["score"])
     fix = f"Choose{CHOOSE}: score={distance} if the highest is the best, score=-{distance} if the least is."
     if falls >= FEWEST and falls >= CLEAR * (falls + rises):
-        found = "its name says that less is better, but it falls from the first row of each list on"
-        return _doubtful(columns, Problem("distance", f"column '{distance}'", found, fix))
+        finding = "its name says that less is better, but it falls from the first row of each list on"
+        return _doubtful(columns, Problem("distance", f"column '{distance}'", finding, fix))
     notices = [notice for notice in columns.notices if notice.code != "file-order"]
-    found = "orders the lists, the least value first: its name says that less is better"
-    notices.append(Problem("distance", f"column '{distance}'", found, fix))
+    finding = "orders the lists, the least value first: its name says that less is better"
+    notices.append(Problem("distance", f"column '{distance}'", finding, fix))
     return replace(named, notices=tuple(notices), reversed_score=True)
 
 
@@ -627,8 +629,8 @@ def _first_values(
 
 
 def _numbers(array: pa.Array, role: str, raw: RawTable) -> Floats:
-    seen = _seen(role, raw)
-    floats = read_floats(array.slice(0, LOOKED_AT), seen, "a number", "")
+    check = _seen(role, raw)
+    floats = read_floats(array.slice(0, LOOKED_AT), check, "a number", "")
     return np.asarray(pc.fill_null(floats, np.nan), dtype=np.float64)
 
 

@@ -392,8 +392,8 @@ class TableMapping(dict[str, str]):
 
         What was said for all tables of the request holds for a table of which no column is known.
         """
-        said = [] if any(map(is_known, columns)) else [*self.shared.chosen.values()]
-        return names_place({**self}.values(), columns) or names_place(said, columns)
+        labels = [] if any(map(is_known, columns)) else [*self.shared.chosen.values()]
+        return names_place({**self}.values(), columns) or names_place(labels, columns)
 
     def unmet(self, kind: TableKind, columns: Sequence[str], mapping: Mapping[str, str]) -> list[Problem]:
         """The problem of each role that the table needs and whose column it was to have.
@@ -401,10 +401,12 @@ class TableMapping(dict[str, str]):
         Where there is one, columns that no table had so far are told with it.
         """
         needed = {role.name for role in ROLES[kind] if role.required} - {*self}
-        said = {role: column for role, column in self.shared.chosen.items() if role in needed and column}
-        if not set(said) - set(mapping):
+        needed_columns = {
+            role: column for role, column in self.shared.chosen.items() if role in needed and column
+        }
+        if not set(needed_columns) - set(mapping):
             return []
-        open_ = {r: c for r, c in said.items() if r not in mapping or r not in self.shared.used}
+        open_ = {r: c for r, c in needed_columns.items() if r not in mapping or r not in self.shared.used}
         ends = [{role: end} for role, label in open_.items() for end in _ends(label)]
         return [problem for end in ends for problem in _unknown_columns(columns, end)]
 
@@ -508,23 +510,26 @@ def assign(
     format prescribes, ``positions`` what a table without a header suggests; ``without`` are roles
     to leave unassigned. Never raises: what is wrong is in ``problems``.
     """
-    said = {role: spelled(column, columns) for role, column in (explicit or {}).items()}
-    left_out = [role for role, column in said.items() if not column]
-    without, said = [*without, *left_out], {role: column for role, column in said.items() if column}
-    said, mark, models = _said_of_cells(kind, columns, said)
-    families = _families(kind, columns, {**(positions or {}), **said}, no_header=positions is not None)
+    stated = {role: spelled(column, columns) for role, column in (explicit or {}).items()}
+    left_out = [role for role, column in stated.items() if not column]
+    without, stated = [*without, *left_out], {role: column for role, column in stated.items() if column}
+    stated, mark, models = _said_of_cells(kind, columns, stated)
+    families = _families(kind, columns, {**(positions or {}), **stated}, no_header=positions is not None)
     spread = SIDEWAYS[kind].role.name if kind in SIDEWAYS else ""
-    chosen, problems = _chosen_range(columns, families, spread, said.get(spread, ""))
-    explicit = {r: c for r, c in said.items() if not (r == spread and (chosen or problems))}
+    chosen, problems = _chosen_range(columns, families, spread, stated.get(spread, ""))
+    explicit = {r: c for r, c in stated.items() if not (r == spread and (chosen or problems))}
     scores = _several_columns(explicit.get("score", ""), columns) if kind == "run" else ()
     explicit = {**explicit, "score": scores[0]} if scores else explicit
     explicit, reversed_score = _without_sign(columns, explicit)
     problems = [*problems, *_unknown_roles(kind, [*explicit, *without]), *_unknown_columns(columns, explicit)]
     known = {role: column for role, column in explicit.items() if column in columns}
-    told = fixed if fixed is not None else positions or {}
-    given = {**{role: column for role, column in told.items() if column not in known.values()}, **known}
-    guessed = {} if fixed is not None or positions is not None else _guess(kind, columns, given)
-    likely_roles = {**guessed, **given}
+    by_format = fixed if fixed is not None else positions or {}
+    assigned = {
+        **{role: column for role, column in by_format.items() if column not in known.values()},
+        **known,
+    }
+    guessed = {} if fixed is not None or positions is not None else _guess(kind, columns, assigned)
+    likely_roles = {**guessed, **assigned}
     mapping = {role: c for role, c in likely_roles.items() if role not in without}
     used = [role for role in left_out if role in likely_roles]
     families = {} if spread in mapping and not chosen else families
@@ -538,10 +543,10 @@ def assign(
         problems += _which_family(kind, likely)
     ordered = {role.name: mapping[role.name] for role in ROLES[kind] if role.name in mapping}
     reversed_score = reversed_score and "score" in ordered
-    shown = {**ordered, **({"score": f"{REVERSED}{ordered['score']}"} if reversed_score else {})}
+    displayed = {**ordered, **({"score": f"{REVERSED}{ordered['score']}"} if reversed_score else {})}
     several = {"item_id": models, "score": scores}  # each becomes a candidate's own
-    shown = {role: column for role, column in shown.items() if not several.get(role)}
-    notices = _notices(kind, shown, wide, positions is not None, fixed, used)
+    displayed = {role: column for role, column in displayed.items() if not several.get(role)}
+    notices = _notices(kind, displayed, wide, positions is not None, fixed, used)
     notices = (*notices, *_unread(families, wide))
     return Columns(
         ordered,
@@ -559,14 +564,14 @@ def assign(
 
 
 def _said_of_cells(
-    kind: TableKind, columns: Sequence[str], said: Mapping[str, str]
+    kind: TableKind, columns: Sequence[str], stated: Mapping[str, str]
 ) -> tuple[dict[str, str], str, tuple[str, ...]]:
-    """(``said`` with the column of items alone, the mark behind it, all columns where a run has several)."""
-    if "item_id" not in said:
-        return dict(said), "", ()
-    models = _several_columns(said["item_id"], columns) if kind == "run" else ()
-    column, mark = (models[0], "") if models else unmarked(said["item_id"], columns)
-    return {**said, "item_id": column}, mark, models
+    """(``stated`` with the items' column alone, the mark behind it, all columns where a run has several)."""
+    if "item_id" not in stated:
+        return dict(stated), "", ()
+    models = _several_columns(stated["item_id"], columns) if kind == "run" else ()
+    column, mark = (models[0], "") if models else unmarked(stated["item_id"], columns)
+    return {**stated, "item_id": column}, mark, models
 
 
 def _unread(families: Mapping[str, tuple[str, ...]], wide: tuple[str, ...]) -> list[Problem]:
@@ -574,8 +579,8 @@ def _unread(families: Mapping[str, tuple[str, ...]], wide: tuple[str, ...]) -> l
     unread = [label for label, family in families.items() if wide and set(family).isdisjoint(wide)]
     if not unread:
         return []
-    found = f"not read: {listed(unread)}; the places of '{wide_label(wide)}' order the lists"
-    return [Problem("columns-unread", "columns", found, "Write one row per item to use them.")]
+    finding = f"not read: {listed(unread)}; the places of '{wide_label(wide)}' order the lists"
+    return [Problem("columns-unread", "columns", finding, "Write one row per item to use them.")]
 
 
 def _chosen_range(
@@ -596,9 +601,9 @@ def _chosen_range(
     first, last = (among.index(end) for end in ends)
     if first < last:
         return among[first : last + 1], []
-    found = f"'{ends[0]}' stands behind '{ends[1]}'" if first > last else "both ends are the same column"
+    finding = f"'{ends[0]}' stands behind '{ends[1]}'" if first > last else "both ends are the same column"
     fix = f"Write the first place first: {ends[1]}..{ends[0]}." if first > last else "Name the column alone."
-    return (), [Problem("bad-range", f"mapping of {role}", found, fix)]
+    return (), [Problem("bad-range", f"mapping of {role}", finding, fix)]
 
 
 def _without_sign(columns: Sequence[str], explicit: Mapping[str, str]) -> tuple[dict[str, str], bool]:
@@ -627,9 +632,9 @@ def by_position(kind: TableKind, columns: Sequence[str], rows: Sequence[Mapping[
         extra = columns[2:4]
         rank = next((c for c in extra if _counts_up([row[c] for row in rows])), None)
         score = next((c for c in extra if c != rank), None)
-        found = {"rank": rank, "score": score}
+        placed = {"rank": rank, "score": score}
         mapping = {"user_id": columns[0], "item_id": columns[1]}
-        mapping.update({role: column for role, column in found.items() if column})
+        mapping.update({role: column for role, column in placed.items() if column})
     return mapping
 
 
@@ -641,21 +646,21 @@ def _counts_up(values: Sequence[str]) -> bool:
 
 
 def _families(
-    kind: TableKind, columns: Sequence[str], told: Mapping[str, str], no_header: bool = False
+    kind: TableKind, columns: Sequence[str], known: Mapping[str, str], no_header: bool = False
 ) -> dict[str, tuple[str, ...]]:
     """What may play a sideways role together, by label: numbered columns, or all numbers of a vector."""
     if kind not in SIDEWAYS:
         return {}
     lists_items = SIDEWAYS[kind].role is ITEM
     if no_header and lists_items:
-        listed = tuple(column for column in columns if column != told.get("user_id", columns[0]))
+        listed = tuple(column for column in columns if column != known.get("user_id", columns[0]))
         return {wide_label(listed): listed} if len(listed) > 1 else {}
-    item = told.get("item_id") or _guess(kind, columns, {}).get("item_id")
+    item = known.get("item_id") or _guess(kind, columns, {}).get("item_id")
     others = tuple(column for column in columns if column != item or lists_items)
-    found = wide_families(others)
-    if kind == "vectors" and not found and len(others) > 1:
-        found = [] if any(plain(column) in names_of(VECTOR) for column in others) else [others]
-    return {wide_label(family): family for family in found}
+    families = wide_families(others)
+    if kind == "vectors" and not families and len(others) > 1:
+        families = [] if any(plain(column) in names_of(VECTOR) for column in others) else [others]
+    return {wide_label(family): family for family in families}
 
 
 def wide_families(columns: Sequence[str]) -> list[tuple[str, ...]]:
@@ -693,10 +698,10 @@ def _which_family(kind: TableKind, likely: Sequence[tuple[str, ...]]) -> list[Pr
     if len(likely) < 2:
         return []
     role, labels = SIDEWAYS[kind].role.name, [f"'{wide_label(family)}'" for family in likely]
-    found = f"{len(labels)} families of numbered columns may be {SIDEWAYS[kind].what}: {listed(labels)}"
+    finding = f"{len(labels)} families of numbered columns may be {SIDEWAYS[kind].what}: {listed(labels)}"
     name = {"item_id": "rec"}.get(role, role)
     fix = f"Map {role} to one of them, such as {labels[0]}, or rename its columns {name}_1, {name}_2 …"
-    return [Problem("ambiguous-wide", "columns", found, fix)]
+    return [Problem("ambiguous-wide", "columns", finding, fix)]
 
 
 def wide_label(wide: Sequence[str]) -> str:
@@ -777,24 +782,24 @@ def _missing(
     if kind == "aggregates" and not (
         {"n", "mean", "variance"} <= set(mapping) or {"successes", "trials"} <= set(mapping)
     ):
-        found = f"neither n, mean and variance nor successes and trials; found: {listed(columns)}"
-        problems.append(Problem("missing-column", "columns", found, "Give one of the two sets of columns."))
+        finding = f"neither n, mean and variance nor successes and trials; found: {listed(columns)}"
+        problems.append(Problem("missing-column", "columns", finding, "Give one of the two sets of columns."))
     return problems
 
 
 def _left_out(role: Role, columns: Sequence[str]) -> Problem:
-    found = f"{role.name} is left out ('{role.name}=' with nothing behind), but the table needs it"
+    finding = f"{role.name} is left out ('{role.name}=' with nothing behind), but the table needs it"
     fix = f"Write {role.name}= and one of the columns found: {listed(columns)}."
-    return Problem("missing-column", "columns", found, fix)
+    return Problem("missing-column", "columns", finding, fix)
 
 
 def _no_column(role: Role, columns: Sequence[str]) -> Problem:
-    found = f"no {WORDS.get(role.name, role.name)} column; found: {listed(columns)}"
+    finding = f"no {WORDS.get(role.name, role.name)} column; found: {listed(columns)}"
     usual = ", ".join(role.names.split()[:6])
     return Problem(
         "missing-column",
         "columns",
-        found,
+        finding,
         f"Name it {role.name}, or say which column is {role.name} "
         f"(--columns {role.name}=…, columns= in Python; usual: {usual}).",
     )
@@ -810,8 +815,8 @@ def _notices(
 ) -> tuple[Problem, ...]:
     """What was assigned, but for columns that are called like their role or that the format prescribes."""
     plainly = {(role, role) for role in mapping} | set((fixed or {}).items())
-    told = mapping.items() if no_header else [pair for pair in mapping.items() if pair not in plainly]
-    pairs = ", ".join(f"{role} = '{column}'" for role, column in told)
+    pairs_shown = mapping.items() if no_header else [pair for pair in mapping.items() if pair not in plainly]
+    pairs = ", ".join(f"{role} = '{column}'" for role, column in pairs_shown)
     notices = []
     if no_header:
         notices.append(
@@ -820,9 +825,9 @@ def _notices(
     elif pairs:
         notices.append(Problem("columns-guessed", "columns", f"read as {pairs}", "Change it if wrong."))
     if left_out:
-        found = f"left out as was said: {', '.join(left_out)}"
-        notices.append(Problem("columns-left-out", "columns", found, ""))
+        finding = f"left out as was said: {', '.join(left_out)}"
+        notices.append(Problem("columns-left-out", "columns", finding, ""))
     if wide:
-        found = f"wide table: {wide_label(wide)} are {SIDEWAYS[kind].says.format(n=len(wide))}"
-        notices.append(Problem("wide-table", "columns", found, ""))
+        finding = f"wide table: {wide_label(wide)} are {SIDEWAYS[kind].says.format(n=len(wide))}"
+        notices.append(Problem("wide-table", "columns", finding, ""))
     return tuple(notices)

@@ -74,11 +74,13 @@ def holds_several(value: str) -> bool:
 def notices_of(layout: Layout, columns: Columns, is_run: bool) -> list[Problem]:
     """What to say about the layout, and about an order that only the file gives."""
     if layout == "lists":
-        found = f"list column '{columns.mapping['item_id']}': each row holds one user's list, best item first"
-        return [Problem("list-column", "columns", found, "")]
+        finding = (
+            f"list column '{columns.mapping['item_id']}': each row holds one user's list, best item first"
+        )
+        return [Problem("list-column", "columns", finding, "")]
     if layout == "rows" and is_run and not {"rank", "score"} & set(columns.mapping):
-        found = "neither a rank nor a score: file order is taken as the ranking"
-        return [Problem("file-order", "columns", found, "Add a rank or score column to be sure.")]
+        finding = "neither a rank nor a score: file order is taken as the ranking"
+        return [Problem("file-order", "columns", finding, "Add a rank or score column to be sure.")]
     return []
 
 
@@ -169,9 +171,9 @@ def _as_list(
     split = [list_in(value or "", separator) for value in values]
     shortened = [i for i, values in enumerate(split) if values and ("..." in values or "…" in values)]
     if shortened:
-        found = "a list shortened with '...': the items between are lost"
+        finding = "a list shortened with '...': the items between are lost"
         fix = "Write whole lists, as JSON or with numpy's tolist()."
-        findings.problem("shortened-list", column, lambda: where(shortened[0]), found, fix, len(shortened))
+        findings.problem("shortened-list", column, lambda: where(shortened[0]), finding, fix, len(shortened))
     return pa.array(split, pa.list_(pa.string()))
 
 
@@ -185,9 +187,9 @@ def _refuse_pairs(
         row for row, value in enumerate(values) if value and is_nested(value) and (mixed or row not in sets)
     ]
     if nested:
-        found = "pairs, records or a set where the first rows hold lists of items"
+        finding = "pairs, records or a set where the first rows hold lists of items"
         fix = "Write each cell in one form: [a, b], or pairs of item and score."
-        findings.problem("mixed-lists", column, lambda: where(nested[0]), found, fix, len(nested))
+        findings.problem("mixed-lists", column, lambda: where(nested[0]), finding, fix, len(nested))
 
 
 def is_nested(text: str) -> bool:
@@ -247,9 +249,9 @@ def list_in(value: str, separator: str | None = None) -> list[str]:
 def _refuse_other(items: pa.Array, column: str) -> None:
     """Maps look like lists when they are shown as text, but hold pairs without an order."""
     if not is_list(items.type):
-        found = f"{items.type} values, where a list of items is expected"
+        finding = f"{items.type} values, where a list of items is expected"
         fix = "Write a list of items, best first, with a list of scores beside it."
-        raise UploadError(Problem("bad-type", f"column '{column}'", found, fix))
+        raise UploadError(Problem("bad-type", f"column '{column}'", finding, fix))
 
 
 def _refuse_uneven(
@@ -275,5 +277,5 @@ def _note_uneven(
     rows = pc.indices_nonzero(pc.not_equal(own, lengths))
     if len(rows):
         row = rows[0].as_py()
-        found = f"{own[row]} in this list, but {lengths[row]} items"
-        findings.problem("uneven-lists", column, lambda: where(row), found, "Give one per item.", len(rows))
+        finding = f"{own[row]} in this list, but {lengths[row]} items"
+        findings.problem("uneven-lists", column, lambda: where(row), finding, "Give one per item.", len(rows))

@@ -35,11 +35,11 @@ def reason(error: Exception) -> str:
 
 @contextmanager
 def in_words(
-    code: str, found: str, fix: str, *, place: str = "file", beside: tuple[type[Exception], ...] = ()
+    code: str, finding: str, fix: str, *, place: str = "file", beside: tuple[type[Exception], ...] = ()
 ) -> Iterator[None]:
     """Raises ``UploadError`` in place of an error of a reader.
 
-    ``found`` is what cannot be done, ``beside`` are errors that only this reader raises.
+    ``finding`` is what cannot be done, ``beside`` are errors that only this reader raises.
     """
     try:
         yield
@@ -48,7 +48,7 @@ def in_words(
     except MemoryError as error:
         raise UploadError(TOO_LARGE) from error
     except (*FOREIGN, *beside) as error:
-        raise UploadError(Problem(code, place, f"{found} ({reason(error)})", fix)) from error
+        raise UploadError(Problem(code, place, f"{finding} ({reason(error)})", fix)) from error
 
 
 UNREADABLE = ("unreadable", "the file cannot be read", "It is damaged, or of another format: write it again.")

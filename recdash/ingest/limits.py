@@ -46,6 +46,6 @@ def keep_within(limits: Limits, name: str, value: float, place: str = "file") ->
     """Raise ``UploadError`` when ``value`` passes the limit called ``name``."""
     limit = getattr(limits, name)
     if limit is not None and value > limit:
-        what, fix = WORDS[name]
-        found = f"{value:,.0f} {what}, over the limit of {limit:,.0f}"
-        raise UploadError(Problem(f"limit-{name.replace('_', '-')}", place, found, fix))
+        unit, fix = WORDS[name]
+        finding = f"{value:,.0f} {unit}, over the limit of {limit:,.0f}"
+        raise UploadError(Problem(f"limit-{name.replace('_', '-')}", place, finding, fix))

@@ -42,11 +42,11 @@ EVENTS = {plain(word): name for name, words in SYNONYMS.items() for word in word
 # ── columns ──────────────────────────────────────────────────────────────────────────────────
 
 
-def read_tokens(array: pa.Array, seen: ColumnCheck) -> pa.Array:
+def read_tokens(array: pa.Array, check: ColumnCheck) -> pa.Array:
     """Ids of which nearly every row has its own: int64 or text, null where nothing is written."""
     array = decoded(array)
     if not is_text(array.type):
-        return read_ids(array, seen)
+        return read_ids(array, check)
     text = pc.utf8_trim_whitespace(array)
     shortest = pc.min(pc.binary_length(text)).as_py()
     if shortest is not None and shortest <= LONGEST_MISSING:
@@ -57,7 +57,7 @@ def read_tokens(array: pa.Array, seen: ColumnCheck) -> pa.Array:
     return pc.if_else(whole, pc.replace_substring_regex(text, r"\.0+$", ""), text)
 
 
-def read_labels(array: pa.Array, seen: ColumnCheck) -> pa.Array:
+def read_labels(array: pa.Array, check: ColumnCheck) -> pa.Array:
     """Dictionary-encoded text, blanks trimmed; null where nothing is written."""
     if not pa.types.is_dictionary(array.type):
         array = array.cast(pa.string()).dictionary_encode()
@@ -73,18 +73,18 @@ def _recoded(array: pa.DictionaryArray, words: pa.Array) -> pa.DictionaryArray:
     return pa.DictionaryArray.from_arrays(again.indices.take(array.indices), again.dictionary)
 
 
-def read_names(array: pa.Array, seen: ColumnCheck) -> pa.Array:
+def read_names(array: pa.Array, check: ColumnCheck) -> pa.Array:
     """Text, blanks trimmed, that people will read as a name; null where nothing is written."""
-    names = read_text(array, seen)
-    _refuse_names(names, seen)
+    names = read_text(array, check)
+    _refuse_names(names, check)
     return names
 
 
-def read_label_names(array: pa.Array, seen: ColumnCheck) -> pa.Array:
+def read_label_names(array: pa.Array, check: ColumnCheck) -> pa.Array:
     """The same, dictionary-encoded."""
-    names = read_labels(array, seen)
+    names = read_labels(array, check)
     if pc.any(_bad_names(names.dictionary)).as_py():
-        _refuse_names(names.dictionary_decode(), seen)
+        _refuse_names(names.dictionary_decode(), check)
     return names
 
 
@@ -94,71 +94,71 @@ def _bad_names(names: pa.Array) -> pa.Array:
     return pc.fill_null(bad, False)
 
 
-def _refuse_names(names: pa.Array, seen: ColumnCheck) -> None:
+def _refuse_names(names: pa.Array, check: ColumnCheck) -> None:
     bad = _bad_names(names)
     if pc.any(bad).as_py():
         fix = f"Names have no line breaks or other control characters, and at most {LONGEST_NAME} letters."
-        shown = pc.replace_substring_regex(names, CONTROL, "�")
-        seen.refuse(bad, shown, "bad-name", "'{value}' is no name", fix)
+        printable = pc.replace_substring_regex(names, CONTROL, "�")
+        check.refuse(bad, printable, "bad-name", "'{value}' is no name", fix)
 
 
-def read_events(array: pa.Array, seen: ColumnCheck) -> pa.Array:
+def read_events(array: pa.Array, check: ColumnCheck) -> pa.Array:
     """Names of events: what usual synonyms say under our own four names, others in small letters."""
-    coded = read_labels(array, seen)
+    coded = read_labels(array, check)
     written = coded.dictionary.to_pylist()
     for entry, word in enumerate(written):
-        _note_synonym(word, pc.equal(coded.indices, entry), seen)
+        _note_synonym(word, pc.equal(coded.indices, entry), check)
     return _recoded(coded, pa.array([EVENTS.get(plain(word), word.lower()) for word in written], pa.string()))
 
 
-def _note_synonym(word: str, rows: pa.Array, seen: ColumnCheck) -> None:
+def _note_synonym(word: str, rows: pa.Array, check: ColumnCheck) -> None:
     name = EVENTS.get(plain(word), "")
     if name and word.lower() != name:
-        found = f"read as {name} in {{rows}}"
+        finding = f"read as {name} in {{rows}}"
         count = pc.sum(rows).as_py() or 0
-        seen.findings.notice("event-synonym", f"{seen.place}, '{word}'", found, "", count)
+        check.findings.notice("event-synonym", f"{check.place}, '{word}'", finding, "", count)
 
 
-def read_amounts(array: pa.Array, seen: ColumnCheck) -> pa.Array:
+def read_amounts(array: pa.Array, check: ColumnCheck) -> pa.Array:
     """float64 from 0 to ``MOST``; null where nothing is written and nothing needs to be."""
-    values = read_floats(array, seen, "a number", NUMBERS)
+    values = read_floats(array, check, "a number", NUMBERS)
     written = decoded(array)
-    if seen.role.required:
-        refuse_gaps(values, written, seen, "a number")
+    if check.role.required:
+        refuse_gaps(values, written, check, "a number")
     values = pc.if_else(pc.is_nan(values), None, values)
     endless = pc.fill_null(pc.is_inf(values), False)
-    if not seen.role.required:
-        seen.refuse(endless, written, "bad-number", "'{value}'", NUMBERS)
+    if not check.role.required:
+        check.refuse(endless, written, "bad-number", "'{value}'", NUMBERS)
     low = pc.and_not(pc.fill_null(pc.less(values, 0), False), endless)
-    seen.refuse(low, written, "negative", "'{value}' is below 0", "These are counts or times, from 0.")
+    check.refuse(low, written, "negative", "'{value}' is below 0", "These are counts or times, from 0.")
     high = pc.and_not(pc.fill_null(pc.greater(values, MOST), False), endless)
-    seen.refuse(high, written, "too-large", "'{value}' is more than a million million", TOO_LARGE)
+    check.refuse(high, written, "too-large", "'{value}' is more than a million million", TOO_LARGE)
     return values
 
 
-def read_places(array: pa.Array, seen: ColumnCheck) -> pa.Array:
+def read_places(array: pa.Array, check: ColumnCheck) -> pa.Array:
     """Places in a list, from 1, as int64; null where nothing is written."""
-    values = read_floats(array, seen, "a place", RANKS)
+    values = read_floats(array, check, "a place", RANKS)
     values = pc.if_else(pc.is_nan(values), None, values)
     whole = pc.and_(pc.equal(pc.floor(values), values), pc.less(pc.abs(values), EXACT_FLOAT))
     good = pc.and_(whole, pc.greater_equal(values, 1))
     fix = f"{RANKS} If yours count from 0, add 1 to each."
-    seen.refuse(pc.fill_null(pc.invert(good), False), decoded(array), "bad-place", "'{value}'", fix)
+    check.refuse(pc.fill_null(pc.invert(good), False), decoded(array), "bad-place", "'{value}'", fix)
     return pc.if_else(pc.fill_null(good, False), values, None).cast(pa.int64())
 
 
-def read_propensities(array: pa.Array, seen: ColumnCheck) -> pa.Array:
+def read_propensities(array: pa.Array, check: ColumnCheck) -> pa.Array:
     """float64 in (0, 1]: with which probability the logging system showed what it showed."""
     fix = "A propensity is above 0 and at most 1: the probability with which the item was shown."
-    values = read_floats(array, seen, "a propensity", fix)
+    values = read_floats(array, check, "a propensity", fix)
     values = pc.if_else(pc.is_nan(values), None, values)
     bad = pc.invert(pc.and_(pc.greater(values, 0), pc.less_equal(values, 1)))
-    bad = pc.fill_null(bad, seen.role.required)
-    seen.refuse(bad, decoded(array), "bad-propensity", "'{value}' is not a propensity", fix)
+    bad = pc.fill_null(bad, check.role.required)
+    check.refuse(bad, decoded(array), "bad-propensity", "'{value}' is not a propensity", fix)
     return values
 
 
-def read_answers(array: pa.Array, seen: ColumnCheck) -> pa.Array:
+def read_answers(array: pa.Array, check: ColumnCheck) -> pa.Array:
     """float64, 0 or 1; yes and no are read as such."""
     written = decoded(array)
     if is_text(written.type):
@@ -166,10 +166,10 @@ def read_answers(array: pa.Array, seen: ColumnCheck) -> pa.Array:
         numbers = pa.array([f"{value:g}" for value in YES_NO.values()]).take(words)
         array = pc.coalesce(numbers, written)
     fix = "Write 1 where it was clicked and 0 where it was not."
-    values = read_floats(array, seen, "0 or 1", fix)
-    refuse_gaps(values, written, seen, "0 or 1")
+    values = read_floats(array, check, "0 or 1", fix)
+    refuse_gaps(values, written, check, "0 or 1")
     other = pc.is_in(values, pa.array([0.0, 1.0, None]))
-    seen.refuse(pc.invert(other), written, "not-zero-or-one", "'{value}' is neither 0 nor 1", fix)
+    check.refuse(pc.invert(other), written, "not-zero-or-one", "'{value}' is neither 0 nor 1", fix)
     return values
 
 
@@ -208,15 +208,15 @@ def of_one_experiment(table: pa.Table, experiment: str | None) -> pa.Table:
 
 
 def _no_experiments(experiment: str) -> Problem:
-    found = f"there is no column experiment_id to find '{experiment}' in"
-    return Problem("missing-column", "columns", found, "Leave it out, or name the column experiment_id.")
+    finding = f"there is no column experiment_id to find '{experiment}' in"
+    return Problem("missing-column", "columns", finding, "Leave it out, or name the column experiment_id.")
 
 
 def _which_experiment(known: list[str], experiment: str | None) -> Problem:
     names = listed(sorted(known))
     if experiment is None:
-        found, code = f"{len(known)} experiments: {names}", "several-experiments"
+        finding, code = f"{len(known)} experiments: {names}", "several-experiments"
     else:
-        found, code = f"no experiment is called '{experiment}'; found: {names}", "unknown-experiment"
+        finding, code = f"no experiment is called '{experiment}'; found: {names}", "unknown-experiment"
     fix = "Upload the exposures of one of them."
-    return Problem(code, "column 'experiment_id'", found, fix, len(known))
+    return Problem(code, "column 'experiment_id'", finding, fix, len(known))

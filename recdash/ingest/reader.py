@@ -130,10 +130,14 @@ def read_recommendations(
     """
     opened = _open("run", source, name, mapping, limits, decided=Decided(order, checked))
     try:
-        several = [_split(one) for one in _by_model(opened)]
+        several = [_split(opened_run) for opened_run in _by_model(opened)]
     except UploadError as error:
         raise UploadError(error.problems, opened.name) from error
-    return [_recommendations(one, _name_of(one, part), part) for one, parts in several for part in parts]
+    return [
+        _recommendations(opened_run, _name_of(opened_run, part), part)
+        for opened_run, parts in several
+        for part in parts
+    ]
 
 
 def _by_model(opened: Opened) -> Iterator[Opened]:
@@ -258,17 +262,17 @@ def preview(
     known = ROLES[kind]
     required = tuple(role.name for role in known if role.required)
     optional = tuple(role.name for role in known if not role.required)
-    shown = Preview(kind, _names(source, name, kind)[0], mapping={}, required=required, optional=optional)
+    outline = Preview(kind, _names(source, name, kind)[0], mapping={}, required=required, optional=optional)
     try:
         opened = _assigned(kind, source, name, mapping, limits or UNLIMITED)
         opened = replace(opened, zone=known_zone(zone))
     except UploadError as error:
-        return replace(shown, problems=error.problems)
+        return replace(outline, problems=error.problems)
     findings, problems = Findings(), opened.columns.problems
     if not problems:
         problems = _first_block_problems(opened, findings)
     return replace(
-        shown,
+        outline,
         name=opened.name,
         format=opened.raw.format,
         columns=opened.raw.columns + opened.columns.families,
@@ -367,7 +371,7 @@ def _assigned(
     decided: Decided = UNDECIDED,
 ) -> Opened:
     _check_mapping(mapping)
-    shown, given = _names(source, name, kind)
+    name_shown, given_name = _names(source, name, kind)
     raw = _raw(kind, source, name, limits)
     if raw.without_header and _names_place(mapping, raw.columns):
         raw = raw.without_header()
@@ -376,7 +380,7 @@ def _assigned(
         raise UploadError(Problem("no-rows", "file", "a header and no rows", "Upload a table with rows."))
     explicit = dict(mapping or {})
     if isinstance(mapping, TableMapping):
-        explicit = mapping.within(kind, shown, raw.columns)
+        explicit = mapping.within(kind, name_shown, raw.columns)
     columns = _columns(kind, raw, explicit, without, decided)
     if not decided.checked:
         columns = with_header_checked(raw, kind, columns)
@@ -384,7 +388,9 @@ def _assigned(
         unmet = mapping.unmet(kind, raw.columns, columns.mapping)
         columns = replace(columns, problems=(*unmet, *columns.problems))
     layout: Layout = "rows" if columns.problems or kind in ROW_BY_ROW else layout_of(raw, columns)
-    return Opened(kind, shown, given, raw, columns, layout, limits, explicit=explicit, decided=decided)
+    return Opened(
+        kind, name_shown, given_name, raw, columns, layout, limits, explicit=explicit, decided=decided
+    )
 
 
 def _names_place(mapping: Mapped, columns: Sequence[str]) -> bool:
@@ -395,8 +401,8 @@ def _names_place(mapping: Mapped, columns: Sequence[str]) -> bool:
 
 def _check_mapping(mapping: object) -> None:
     if mapping is not None and not isinstance(mapping, Mapping):
-        found, fix = f"{type(mapping).__name__}, not a dict", 'Write {"user_id": "uid", "item_id": "sku"}.'
-        raise UploadError(Problem("bad-columns", "mapping", found, fix))
+        finding, fix = f"{type(mapping).__name__}, not a dict", 'Write {"user_id": "uid", "item_id": "sku"}.'
+        raise UploadError(Problem("bad-columns", "mapping", finding, fix))
 
 
 def _columns(
@@ -432,9 +438,9 @@ def _content(source: Source, name: str | None) -> contents.Content:
         return contents.of_stream(source, name or str(getattr(source, "name", "upload")))
     if isinstance(source, bytes | bytearray | memoryview):
         return contents.of_bytes(bytes(source), name or "upload")
-    found = f"{type(source).__name__} is neither a path, bytes, a binary file, a table nor a dict"
+    finding = f"{type(source).__name__} is neither a path, bytes, a binary file, a table nor a dict"
     fix = "Give a path, bytes, a file opened with 'rb', a pandas, polars or Arrow table, or a dict by user."
-    raise UploadError(Problem("bad-source", "source", found, fix))
+    raise UploadError(Problem("bad-source", "source", finding, fix))
 
 
 def _names(source: Source, name: str | None, kind: TableKind) -> tuple[str, str | None]:
@@ -491,9 +497,9 @@ def _without(opened: Opened, explicit: Mapping[str, str], roles: Sequence[str]) 
 
 def _told(opened: Opened, role: str, names: Sequence[str]) -> Problem:
     names = sorted(names, key=_counted) if role == "replicate" else names
-    what = "recommenders" if role == "run" else f"{noun_of(opened.columns.mapping[role])}s of one candidate"
-    found = f"names {len(names)} {what}: {', '.join(names[:10])}"
-    return Problem(f"several-{role}s", f"column '{opened.columns.mapping[role]}'", found, "")
+    noun = "recommenders" if role == "run" else f"{noun_of(opened.columns.mapping[role])}s of one candidate"
+    finding = f"names {len(names)} {noun}: {', '.join(names[:10])}"
+    return Problem(f"several-{role}s", f"column '{opened.columns.mapping[role]}'", finding, "")
 
 
 def _named_in(opened: Opened, role: str, *, certain: bool) -> list[str]:
@@ -512,12 +518,14 @@ def _are_no_labels(names: Sequence[str]) -> bool:
 def _parts(opened: Opened, roles: Sequence[str]) -> list[Part]:
     """The combinations of names that rows have: replicates as one counts, else in order of appearance."""
     columns = [opened.columns.mapping[role] for role in roles]
-    found: dict[tuple[str, ...], None] = {}
+    names_of_rows: dict[tuple[str, ...], None] = {}
     for batch in opened.raw.blocks(columns, set(columns)):
-        texts = [_texts(batch.column(at), column, opened) for at, column in enumerate(columns)]
+        texts = [_texts(batch.column(index), column, opened) for index, column in enumerate(columns)]
         joined = pc.binary_join_element_wise(*texts, BETWEEN) if len(texts) > 1 else texts[0]
-        found.update({tuple(name.split(BETWEEN)): None for name in joined.unique().to_pylist() if name})
-    parts: list[Part] = [dict(zip(roles, names, strict=True)) for names in found if all(names)]
+        names_of_rows.update(
+            {tuple(name.split(BETWEEN)): None for name in joined.unique().to_pylist() if name}
+        )
+    parts: list[Part] = [dict(zip(roles, names, strict=True)) for names in names_of_rows if all(names)]
     return sorted(parts, key=lambda part: _counted(part.get("replicate", "")))
 
 
@@ -528,8 +536,8 @@ def _counted(label: str) -> list[tuple[float, str]]:
 
 
 def _texts(values: pa.Array, column: str, opened: Opened) -> pa.Array:
-    seen = ColumnCheck(role_named("run", "run"), column, Findings(), opened.raw.where, opened.raw.decimal)
-    return _read(values, seen).cast(pa.string())
+    check = ColumnCheck(role_named("run", "run"), column, Findings(), opened.raw.where, opened.raw.decimal)
+    return _read(values, check).cast(pa.string())
 
 
 def _distinct(raw: RawTable, column: str) -> list[str]:
@@ -539,10 +547,10 @@ def _distinct(raw: RawTable, column: str) -> list[str]:
     """
     names: dict[str, None] = {}
     for batch in raw.blocks([column], {column}):
-        seen = ColumnCheck(role_named("run", "run"), column, Findings(), raw.where, raw.decimal)
+        check = ColumnCheck(role_named("run", "run"), column, Findings(), raw.where, raw.decimal)
         values = batch.column(0)
         values = values.unique() if pa.types.is_dictionary(values.type) else values
-        names.update(dict.fromkeys(_read(values, seen).unique().to_pylist()))
+        names.update(dict.fromkeys(_read(values, check).unique().to_pylist()))
     return [name for name in names if name]
 
 
@@ -634,8 +642,8 @@ def _checked(
     if findings.problems:
         raise UploadError(findings.problems, opened.name)
     if not (n_kept or (n_rows and part)):
-        found = "no row has all its ids" if n_rows else "no rows"
-        raise UploadError(Problem("no-rows", "file", found, "Upload a table with rows."), opened.name)
+        finding = "no row has all its ids" if n_rows else "no rows"
+        raise UploadError(Problem("no-rows", "file", finding, "Upload a table with rows."), opened.name)
 
 
 CODED = ("id", "run", "label", "label name", "event")
@@ -661,9 +669,9 @@ def _checked_block(
         _keep_short(array, opened.limits)
         column = opened.mapping.get(role.name, role.name)
         needed = checked[role.filled].is_valid() if role.filled in checked else None
-        seen = ColumnCheck(role, column, findings, block.where, opened.raw.decimal, needed, opened.zone)
-        checked[role.name] = _read(array, seen)
-        keep = _kept(checked[role.name], seen, keep)
+        check = ColumnCheck(role, column, findings, block.where, opened.raw.decimal, needed, opened.zone)
+        checked[role.name] = _read(array, check)
+        keep = _kept(checked[role.name], check, keep)
     for role_name, named in part.items():
         of_part = pc.fill_null(pc.equal(checked.pop(role_name), named), False)
         keep = of_part if keep is None else pc.and_(keep, of_part)
@@ -674,24 +682,26 @@ def _checked_block(
 _READERS = {**READERS, **online_tables.READERS, "vector": read_vectors, "similarity": read_similarities}
 
 
-def _read(array: pa.Array, seen: ColumnCheck) -> pa.Array:
+def _read(array: pa.Array, check: ColumnCheck) -> pa.Array:
     """Raises ``UploadError`` for a type that nothing sensible can be read from."""
     try:
-        return _READERS[seen.role.reading](array, seen)
+        return _READERS[check.role.reading](array, check)
     except FOREIGN as error:
-        found = f"{array.type} values cannot be read as {seen.role.name} ({reason(error)})"
-        raise UploadError(Problem("bad-type", seen.place, found, "Write plain numbers or text.")) from error
+        finding = f"{array.type} values cannot be read as {check.role.name} ({reason(error)})"
+        raise UploadError(
+            Problem("bad-type", check.place, finding, "Write plain numbers or text.")
+        ) from error
 
 
-def _kept(array: pa.Array, seen: ColumnCheck, keep: pa.Array | None) -> pa.Array | None:
+def _kept(array: pa.Array, check: ColumnCheck, keep: pa.Array | None) -> pa.Array | None:
     """Rows without a required id, variant or metric are left out."""
-    role = seen.role
+    role = check.role
     if not array.null_count or not role.required or role.reading not in IDENTIFYING:
         return keep
     if role.filled == NEVER:
-        note_gaps(array, seen)
+        note_gaps(array, check)
         return keep
-    note_missing(array, seen)
+    note_missing(array, check)
     return array.is_valid() if keep is None else pc.and_(keep, array.is_valid())
 
 
@@ -715,8 +725,8 @@ def _of_one_type(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         if not mixed:
             yield batch
     if mixed:
-        found = "a column that changes its type halfway"
-        raise UploadError(Problem("mixed-types", "file", found, "Write each column in one form."))
+        finding = "a column that changes its type halfway"
+        raise UploadError(Problem("mixed-types", "file", finding, "Write each column in one form."))
 
 
 def _together(batches: Sequence[pa.RecordBatch]) -> pa.Table:
@@ -769,9 +779,9 @@ def _finish_predictions(table: pa.Table, findings: Findings) -> pa.Table:
     slack = (high - low) / 10
     outside = pc.or_(pc.less(table["prediction"], low - slack), pc.greater(table["prediction"], high + slack))
     if count := pc.sum(outside).as_py():
-        found = f"predictions outside the rating scale {low:g} to {high:g} in {{rows}}"
+        finding = f"predictions outside the rating scale {low:g} to {high:g} in {{rows}}"
         fix = "Bring both to one scale, else RMSE and MAE mean little."
-        findings.notice("outside-scale", "column 'prediction'", found, fix, count)
+        findings.notice("outside-scale", "column 'prediction'", finding, fix, count)
     return table
 
 

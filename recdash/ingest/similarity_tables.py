@@ -21,18 +21,18 @@ ROUNDING = 1e-6
 # ── vectors ──────────────────────────────────────────────────────────────────────────────────
 
 
-def read_vectors(array: pa.Array, seen: ColumnCheck) -> pa.Array:
+def read_vectors(array: pa.Array, check: ColumnCheck) -> pa.Array:
     """Lists of finite float64, all of one length; null where there is no number."""
-    lists = _as_lists(plain(array), seen)
+    lists = _as_lists(plain(array), check)
     row = pc.list_parent_indices(lists).to_numpy()
     numbers = pc.list_flatten(lists)
     inner = ColumnCheck(
-        seen.role, seen.column, seen.findings, lambda at: seen.where(int(row[at])), seen.decimal
+        check.role, check.column, check.findings, lambda at: check.where(int(row[at])), check.decimal
     )
     values = read_floats(numbers, inner, "a number", VECTOR_FIX)
     refuse_gaps(values, numbers, inner, "a number")
     length = np.bincount(row, minlength=len(lists))
-    _refuse_lengths(length, seen)
+    _refuse_lengths(length, check)
     return pa.ListArray.from_arrays(_offsets(length, empty_is_null=True), values)
 
 
@@ -42,35 +42,37 @@ def _offsets(length: Ints, empty_is_null: bool = False) -> pa.Array:
     return pa.array(bounds, mask=np.append(length == 0, False) if empty_is_null else None)
 
 
-def _as_lists(array: pa.Array, seen: ColumnCheck) -> pa.Array:
+def _as_lists(array: pa.Array, check: ColumnCheck) -> pa.Array:
     """A list column; text that writes lists is taken apart at blanks, ``,``, ``|`` and ``;``."""
     if is_list(array.type):
         # A null list of a fixed length spans values all the same; this way it spans none.
         length = np.asarray(pc.fill_null(pc.list_value_length(array), 0))
         return pa.ListArray.from_arrays(_offsets(length), pc.list_flatten(array))
     if not is_text(array.type):
-        seen.refuse(pc.is_valid(array), array, "bad-vector", "'{value}' is not a list of numbers", VECTOR_FIX)
+        check.refuse(
+            pc.is_valid(array), array, "bad-vector", "'{value}' is not a list of numbers", VECTOR_FIX
+        )
         return pa.nulls(len(array), VECTORS)
     text = pc.replace_substring_regex(array, r"np\.\w+\(([^()]*)\)", r"\1")
     text = pc.utf8_trim(text, characters="[]() \t")
     text = pc.if_else(is_missing(text), None, text)
-    if seen.decimal == ",":
+    if check.decimal == ",":
         return pc.split_pattern_regex(text, r"[\s|;]+")
-    found = "'{value}' has commas inside numbers or between them, one cannot tell"
+    finding = "'{value}' has commas inside numbers or between them, one cannot tell"
     doubtful = pc.fill_null(pc.match_substring_regex(text, COMMAS_AND_OTHERS), False)
-    seen.refuse(doubtful, array, "doubtful-commas", found, "Write decimals with a point: 0.5 0.25.")
+    check.refuse(doubtful, array, "doubtful-commas", finding, "Write decimals with a point: 0.5 0.25.")
     return pc.split_pattern_regex(text, r"[\s,|;]+")
 
 
-def _refuse_lengths(length: Ints, seen: ColumnCheck) -> None:
+def _refuse_lengths(length: Ints, check: ColumnCheck) -> None:
     filled = length[length > 0]
     if not len(filled):
         return
-    first = seen.findings.lengths.setdefault(seen.column, int(filled[0]))
+    first = check.findings.lengths.setdefault(check.column, int(filled[0]))
     other = (length > 0) & (length != first)
     says = f"{{value}} numbers, where the first vector has {first}"
     fix = "Give every item a vector of the same length."
-    seen.refuse(pa.array(other), pa.array(length), "uneven-vectors", says, fix)
+    check.refuse(pa.array(other), pa.array(length), "uneven-vectors", says, fix)
 
 
 def checked_vectors(table: pa.Table, findings: Findings) -> pa.Table:
@@ -110,14 +112,14 @@ def one_row_each(table: pa.Table, findings: Findings) -> pa.Table:
 # ── similarities ─────────────────────────────────────────────────────────────────────────────
 
 
-def read_similarities(array: pa.Array, seen: ColumnCheck) -> pa.Array:
+def read_similarities(array: pa.Array, check: ColumnCheck) -> pa.Array:
     """float64 from −1 to 1."""
     fix = "A similarity is a number from -1 to 1; turn distances into similarities first."
-    values = read_floats(array, seen, "a similarity", fix)
-    refuse_gaps(values, array, seen, "a similarity")
+    values = read_floats(array, check, "a similarity", fix)
+    refuse_gaps(values, array, check, "a similarity")
     numbers = np.asarray(pc.fill_null(values, np.nan))
     beyond = np.isfinite(numbers) & (np.abs(numbers) > 1 + ROUNDING)
-    seen.refuse(pa.array(beyond), plain(array), "bad-similarity", "'{value}' is not a similarity", fix)
+    check.refuse(pa.array(beyond), plain(array), "bad-similarity", "'{value}' is not a similarity", fix)
     return pa.array(np.clip(numbers, -1.0, 1.0))
 
 
@@ -143,20 +145,20 @@ def checked_pairs(table: pa.Table, findings: Findings) -> pa.Table:
 
 def _some_pairs(table: pa.Table) -> pa.Table:
     if not table.num_rows:
-        found = "no pair of two different items"
-        raise UploadError(Problem("no-rows", "table", found, "Write item_a, item_b and similarity."))
+        finding = "no pair of two different items"
+        raise UploadError(Problem("no-rows", "table", finding, "Write item_a, item_b and similarity."))
     return table
 
 
-def _contradiction(table: pa.Table, one: int, other: int, count: int) -> Problem:
-    first, second = (table.slice(int(row), 1).to_pylist()[0] for row in (one, other))
+def _contradiction(table: pa.Table, one: int, other_row: int, count: int) -> Problem:
+    first, second = (table.slice(int(row), 1).to_pylist()[0] for row in (one, other_row))
     more = f" (and {count - 1} more like it)" if count > 1 else ""
     pair = f"'{first['item_a']}' and '{first['item_b']}'"
-    found = (
+    finding = (
         f"{pair} are {first['similarity']:g} alike in one row and {second['similarity']:g} in another{more}"
     )
     fix = "Give a pair one similarity, the same both ways."
-    return Problem("two-similarities", "column 'similarity'", found, fix, count)
+    return Problem("two-similarities", "column 'similarity'", finding, fix, count)
 
 
 def _codes_of_both(table: pa.Table) -> tuple[Ints, Ints]:

@@ -46,33 +46,33 @@ def _no_zone(zone: str) -> Problem:
     return Problem("unknown-zone", "time zone", f"no time zone is called '{zone}'", fix)
 
 
-def read_moments(array: pa.Array, seen: ColumnCheck) -> pa.Array:
+def read_moments(array: pa.Array, check: ColumnCheck) -> pa.Array:
     """Timestamps in UTC, of microseconds; null where nothing is written and nothing needs to be.
 
     Moments before 1970 or from 2100 on are refused: a clock that was never set, or a word for "no end".
     """
     array = plain(array)
-    moments = _of_type(array, seen)
-    _refuse_far(moments, array, seen)
-    if _must_be_written(seen):
+    moments = _of_type(array, check)
+    _refuse_far(moments, array, check)
+    if _must_be_written(check):
         empty = pc.and_(moments.is_null(), _is_empty(array))
-        seen.refuse(empty, array, "missing-time", "'{value}' is not a time", HOW)
+        check.refuse(empty, array, "missing-time", "'{value}' is not a time", HOW)
     return moments
 
 
-def _must_be_written(seen: ColumnCheck) -> bool:
-    return seen.role.required and seen.role.filled == ALWAYS
+def _must_be_written(check: ColumnCheck) -> bool:
+    return check.role.required and check.role.filled == ALWAYS
 
 
-def _refuse_far(moments: pa.Array, written: pa.Array, seen: ColumnCheck) -> None:
+def _refuse_far(moments: pa.Array, written: pa.Array, check: ColumnCheck) -> None:
     far = pc.or_(pc.less(moments, EARLIEST), pc.greater_equal(moments, LATEST))
     far = pc.fill_null(far, False)
     if pc.any(far).as_py():
-        do = "leave such rows out" if _must_be_written(seen) else "leave such cells empty"
+        do = "leave such rows out" if _must_be_written(check) else "leave such cells empty"
         fix = f"Where 9999-12-31 or 0001-01-01 stands for no time, {do}; else correct the year."
         is_time = not (is_text(written.type) or pa.types.is_floating(written.type))
         written = written.cast(pa.string()) if is_time else written  # Python knows no year above 9999
-        seen.refuse(far, written, "far-time", "'{value}' is not between the years 1970 and 2100", fix)
+        check.refuse(far, written, "far-time", "'{value}' is not between the years 1970 and 2100", fix)
 
 
 def _is_empty(array: pa.Array) -> pa.Array:
@@ -80,47 +80,47 @@ def _is_empty(array: pa.Array) -> pa.Array:
     return pc.or_(empty, is_missing(pc.utf8_trim_whitespace(array))) if is_text(array.type) else empty
 
 
-def _of_type(array: pa.Array, seen: ColumnCheck) -> pa.Array:
+def _of_type(array: pa.Array, check: ColumnCheck) -> pa.Array:
     if pa.types.is_timestamp(array.type) and array.type.tz:
         return array.cast(UTC, safe=False)
     if pa.types.is_timestamp(array.type) or pa.types.is_date(array.type):
-        return _in_utc(array.cast(LOCAL, safe=False), seen)
+        return _in_utc(array.cast(LOCAL, safe=False), check)
     if is_text(array.type):
-        return _of_text(array, seen)
-    return _since_1970(read_floats(array, seen, "a time", HOW), array, seen)
+        return _of_text(array, check)
+    return _since_1970(read_floats(array, check, "a time", HOW), array, check)
 
 
-def _since_1970(numbers: pa.Array, written: pa.Array, seen: ColumnCheck) -> pa.Array:
+def _since_1970(numbers: pa.Array, written: pa.Array, check: ColumnCheck) -> pa.Array:
     """Seconds, or what their size shows to be milliseconds, microseconds or nanoseconds."""
     values = pc.fill_null(numbers, np.nan).to_numpy()
     size = np.abs(values)
     scale = np.select([size < below for below, _ in UNITS[:-1]], [by for _, by in UNITS[:-1]], UNITS[-1][1])
     micro = np.round(values * scale)
     beyond = np.abs(micro) >= 2.0**62
-    seen.refuse(pa.array(beyond), written, "bad-time", "'{value}' is not a time", HOW)
+    check.refuse(pa.array(beyond), written, "bad-time", "'{value}' is not a time", HOW)
     unknown = ~np.isfinite(micro) | beyond
     return pa.array(np.where(unknown, 0, micro).astype(np.int64), UTC, mask=unknown)
 
 
-def _of_text(array: pa.Array, seen: ColumnCheck) -> pa.Array:
+def _of_text(array: pa.Array, check: ColumnCheck) -> pa.Array:
     trimmed = pc.utf8_trim_whitespace(array)
     text = pc.if_else(is_missing(trimmed), None, trimmed)
     first = text.drop_null().slice(0, 1)
     for kind, read in ((pa.float64(), _numbers), (LOCAL, _local), (UTC, _zoned)):
         try:  # mostly a column is written in one way; a whole column is not tried where its first is another
             first.cast(kind)
-            return read(text, array, seen)
+            return read(text, array, check)
         except pa.ArrowInvalid:
             continue
-    return _each_its_own_way(reduce(_respelt, SPELLINGS, text), array, seen)
+    return _each_its_own_way(reduce(_respelt, SPELLINGS, text), array, check)
 
 
-def _numbers(text: pa.Array, written: pa.Array, seen: ColumnCheck) -> pa.Array:
-    return _since_1970(text.cast(pa.float64()), written, seen)
+def _numbers(text: pa.Array, written: pa.Array, check: ColumnCheck) -> pa.Array:
+    return _since_1970(text.cast(pa.float64()), written, check)
 
 
-def _local(text: pa.Array, _written: pa.Array, seen: ColumnCheck) -> pa.Array:
-    return _in_utc(text.cast(LOCAL), seen)
+def _local(text: pa.Array, _written: pa.Array, check: ColumnCheck) -> pa.Array:
+    return _in_utc(text.cast(LOCAL), check)
 
 
 def _zoned(text: pa.Array, _written: pa.Array, _seen: ColumnCheck) -> pa.Array:
@@ -131,24 +131,24 @@ def _respelt(text: pa.Array, spelling: tuple[str, str]) -> pa.Array:
     return pc.replace_substring_regex(text, *spelling)
 
 
-def _each_its_own_way(text: pa.Array, written: pa.Array, seen: ColumnCheck) -> pa.Array:
+def _each_its_own_way(text: pa.Array, written: pa.Array, check: ColumnCheck) -> pa.Array:
     """Zoned and local times side by side; what is neither is refused, and null."""
     bad = pc.fill_null(pc.invert(pc.match_substring_regex(text, SHAPE)), False)
     zoned = pc.fill_null(pc.match_substring_regex(text, ZONED), False)
-    seen.refuse(bad, written, "bad-time", "'{value}' is not a time", HOW)
+    check.refuse(bad, written, "bad-time", "'{value}' is not a time", HOW)
     text = pc.if_else(bad, None, text)
-    far = _cast_what_is(pc.if_else(zoned, text, None), UTC, written, seen)
-    near = _cast_what_is(pc.if_else(zoned, None, text), LOCAL, written, seen)
-    return pc.coalesce(far, _in_utc(near, seen))
+    far = _cast_what_is(pc.if_else(zoned, text, None), UTC, written, check)
+    near = _cast_what_is(pc.if_else(zoned, None, text), LOCAL, written, check)
+    return pc.coalesce(far, _in_utc(near, check))
 
 
-def _cast_what_is(text: pa.Array, kind: pa.DataType, written: pa.Array, seen: ColumnCheck) -> pa.Array:
+def _cast_what_is(text: pa.Array, kind: pa.DataType, written: pa.Array, check: ColumnCheck) -> pa.Array:
     """Days that no calendar has, such as 30 February, are refused, and null."""
     try:
         return text.cast(kind)
     except pa.ArrowInvalid:
         good = pa.array([_is(kind, value) for value in text.to_pylist()])
-    seen.refuse(pc.invert(good), written, "bad-time", "'{value}' is not a time", HOW)
+    check.refuse(pc.invert(good), written, "bad-time", "'{value}' is not a time", HOW)
     return pc.if_else(good, text, None).cast(kind)
 
 
@@ -160,24 +160,26 @@ def _is(kind: pa.DataType, value: str | None) -> bool:
     return True
 
 
-def _in_utc(local: pa.Array, seen: ColumnCheck) -> pa.Array:
+def _in_utc(local: pa.Array, check: ColumnCheck) -> pa.Array:
     """Times without a zone, as of the zone that was declared, or as UTC."""
     written = len(local) - local.null_count
-    if seen.zone is None:
+    if check.zone is None:
         fix = "If they are local times, say where: Europe/Berlin, say."
-        seen.note("naive-times", "times without a zone in {rows} were taken as UTC", fix, written)
+        check.note("naive-times", "times without a zone in {rows} were taken as UTC", fix, written)
         return local.cast(UTC)
-    moments = pc.assume_timezone(local, seen.zone, ambiguous="earliest", nonexistent="latest")
-    _note_change_of_clocks(local, moments, seen)
+    moments = pc.assume_timezone(local, check.zone, ambiguous="earliest", nonexistent="latest")
+    _note_change_of_clocks(local, moments, check)
     return moments.cast(UTC)
 
 
-def _note_change_of_clocks(local: pa.Array, moments: pa.Array, seen: ColumnCheck) -> None:
+def _note_change_of_clocks(local: pa.Array, moments: pa.Array, check: ColumnCheck) -> None:
     """Hours that a change of clocks repeats or leaves out: which moment they were taken for."""
-    later = pc.assume_timezone(local, seen.zone, ambiguous="latest", nonexistent="latest")
+    later = pc.assume_timezone(local, check.zone, ambiguous="latest", nonexistent="latest")
     twice = pc.sum(pc.not_equal(moments, later)).as_py() or 0
-    found = f"times that {seen.zone} had twice, when clocks went back, in {{rows}}"
-    seen.note("repeated-hour", found, "The earlier of the two moments was taken. Write times in UTC.", twice)
+    finding = f"times that {check.zone} had twice, when clocks went back, in {{rows}}"
+    check.note(
+        "repeated-hour", finding, "The earlier of the two moments was taken. Write times in UTC.", twice
+    )
     never = pc.sum(pc.not_equal(pc.local_timestamp(moments), local)).as_py() or 0
-    found = f"times that {seen.zone} never had, when clocks went forward, in {{rows}}"
-    seen.note("skipped-hour", found, "The moment of the change was taken. Write times in UTC.", never)
+    finding = f"times that {check.zone} never had, when clocks went forward, in {{rows}}"
+    check.note("skipped-hour", finding, "The moment of the change was taken. Write times in UTC.", never)

@@ -59,16 +59,16 @@ class Findings:
         """How many numbers the first vector of a column has."""
 
     def problem(
-        self, code: str, column: str, where: Callable[[], str], found: str, fix: str, count: int
+        self, code: str, column: str, where: Callable[[], str], finding: str, fix: str, count: int
     ) -> None:
         known = self._problems.get((code, column))
-        first = known or Problem(code, f"column '{column}', {where()}", found, fix, 0)
+        first = known or Problem(code, f"column '{column}', {where()}", finding, fix, 0)
         self._problems[code, column] = replace(first, count=first.count + count)
 
-    def notice(self, code: str, place: str, found: str, fix: str, count: int) -> None:
-        """``found`` holds ``{rows}``, which becomes '1 row', '5 rows' … once all are counted."""
+    def notice(self, code: str, place: str, finding: str, fix: str, count: int) -> None:
+        """``finding`` holds ``{rows}``, which becomes '1 row', '5 rows' … once all are counted."""
         known = self._notices.get((code, place))
-        first = known or Problem(code, place, found, fix, 0)
+        first = known or Problem(code, place, finding, fix, 0)
         self._notices[code, place] = replace(first, count=first.count + count)
 
     @property
@@ -110,12 +110,12 @@ class ColumnCheck:
         if count:
             row = pc.index(bad, True).as_py()
             value = python_values(values.slice(row, 1))[0]
-            found = says.replace("{value}", _shown(value))
-            self.findings.problem(code, self.column, lambda: self.where(row), found, fix, count)
+            finding = says.replace("{value}", _shown(value))
+            self.findings.problem(code, self.column, lambda: self.where(row), finding, fix, count)
 
-    def note(self, code: str, found: str, fix: str, count: int) -> None:
+    def note(self, code: str, finding: str, fix: str, count: int) -> None:
         if count:
-            self.findings.notice(code, self.place, found, fix, count)
+            self.findings.notice(code, self.place, finding, fix, count)
 
 
 def python_values(array: pa.Array) -> list[Any]:
@@ -155,7 +155,7 @@ def plain(array: pa.Array) -> pa.Array:
 # ── ids ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def read_ids(array: pa.Array, seen: ColumnCheck) -> pa.Array:
+def read_ids(array: pa.Array, check: ColumnCheck) -> pa.Array:
     """int64, or dictionary-encoded text; null where the id is missing."""
     kind = array.type
     if pa.types.is_int64(kind):
@@ -164,10 +164,10 @@ def read_ids(array: pa.Array, seen: ColumnCheck) -> pa.Array:
         return array.cast(pa.int64())
     if pa.types.is_floating(kind):
         most = EXACT_FLOAT if pa.types.is_float64(kind) else EXACT_FLOAT32
-        return _float_ids(array.cast(pa.float64()), seen, most)
+        return _float_ids(array.cast(pa.float64()), check, most)
     if pa.types.is_dictionary(kind) and not is_text(kind.value_type):
-        return read_ids(array.dictionary_decode(), seen)
-    return _text_ids(_coded(array), seen)
+        return read_ids(array.dictionary_decode(), check)
+    return _text_ids(_coded(array), check)
 
 
 def _coded(array: pa.Array) -> pa.DictionaryArray:
@@ -180,7 +180,7 @@ def _coded(array: pa.Array) -> pa.DictionaryArray:
     return array.cast(pa.string()).dictionary_encode()
 
 
-def _float_ids(array: pa.Array, seen: ColumnCheck, most: int = EXACT_FLOAT) -> pa.Array:
+def _float_ids(array: pa.Array, check: ColumnCheck, most: int = EXACT_FLOAT) -> pa.Array:
     """Whole numbers: pandas turns integer ids into floats as soon as one is missing.
 
     Above ``most`` the type cannot hold every whole number, so that an id there may be another one, rounded.
@@ -189,16 +189,18 @@ def _float_ids(array: pa.Array, seen: ColumnCheck, most: int = EXACT_FLOAT) -> p
     if most < EXACT_FLOAT:
         beyond = pc.fill_null(pc.greater(pc.abs(known), most), False)
         says = f"{{value}} as float32, which holds whole numbers exactly only up to {most:,}"
-        seen.refuse(beyond, known.cast(pa.int64(), safe=False).cast(pa.string()), "rounded-id", says, AS_TEXT)
+        check.refuse(
+            beyond, known.cast(pa.int64(), safe=False).cast(pa.string()), "rounded-id", says, AS_TEXT
+        )
     whole = pc.and_(pc.equal(pc.floor(known), known), pc.less_equal(pc.abs(known), EXACT_FLOAT))
     fix = "Ids are whole numbers or text; write them as text to keep every digit."
-    seen.refuse(pc.fill_null(pc.invert(whole), False), array, "bad-id", "{value} is not an id", fix)
+    check.refuse(pc.fill_null(pc.invert(whole), False), array, "bad-id", "{value} is not an id", fix)
     count = len(known) - known.null_count
-    seen.note("decimal-ids", "ids are decimals in {rows} and were read as whole numbers", "", count)
+    check.note("decimal-ids", "ids are decimals in {rows} and were read as whole numbers", "", count)
     return pc.if_else(whole, known, None).cast(pa.int64())
 
 
-def _text_ids(array: pa.DictionaryArray, seen: ColumnCheck) -> pa.DictionaryArray:
+def _text_ids(array: pa.DictionaryArray, check: ColumnCheck) -> pa.DictionaryArray:
     """Blanks trimmed, '12.0' made '12', missing words made null; only the dictionary is looked at."""
     raw = array.dictionary
     trimmed = pc.utf8_trim_whitespace(raw)
@@ -208,17 +210,17 @@ def _text_ids(array: pa.DictionaryArray, seen: ColumnCheck) -> pa.DictionaryArra
     if not (pc.any(padded).as_py() or pc.any(missing).as_py() or pc.any(numeric).as_py()):
         return array
     rows = _rows_per_value(array)
-    seen.note("blanks-trimmed", "blanks trimmed around the id in {rows}", "", _weigh(padded, rows))
-    trimmed = _without_exponents(trimmed, array, rows, seen)
+    check.note("blanks-trimmed", "blanks trimmed around the id in {rows}", "", _weigh(padded, rows))
+    trimmed = _without_exponents(trimmed, array, rows, check)
     decimal = pc.match_substring_regex(trimmed, WHOLE_DECIMAL)
-    _note_decimals(decimal, missing, rows, seen)
+    _note_decimals(decimal, missing, rows, check)
     clean = pc.if_else(decimal, pc.replace_substring_regex(trimmed, r"\.0+$", ""), trimmed)
     again = pc.if_else(missing, None, clean).dictionary_encode()
     return pa.DictionaryArray.from_arrays(again.indices.take(array.indices), again.dictionary)
 
 
 def _without_exponents(
-    entries: pa.Array, array: pa.DictionaryArray, rows: pa.Array, seen: ColumnCheck
+    entries: pa.Array, array: pa.DictionaryArray, rows: pa.Array, check: ColumnCheck
 ) -> pa.Array:
     """'8.829770E+05' made '882977'; refused where digits are missing: '8.8E+05' may stand for 881234."""
     scientific = pc.fill_null(pc.match_substring_regex(entries, SCIENTIFIC), False)
@@ -232,10 +234,10 @@ def _without_exponents(
     rounded = pc.and_(scientific, pc.is_null(exact))
     says = "'{value}' is an id in scientific notation that does not show all digits of a whole number"
     in_rows_rounded = pc.fill_null(rounded.take(array.indices), False)
-    seen.refuse(in_rows_rounded, array, "rounded-id", says, AS_TEXT)
+    check.refuse(in_rows_rounded, array, "rounded-id", says, AS_TEXT)
     read = _weigh(pc.and_not(scientific, rounded), rows)
-    found = "ids in scientific notation in {rows} were read as whole numbers: all digits are there"
-    seen.note("scientific-ids", found, "Export ids as text to be sure.", read)
+    finding = "ids in scientific notation in {rows} were read as whole numbers: all digits are there"
+    check.note("scientific-ids", finding, "Export ids as text to be sure.", read)
     return pc.if_else(scientific, exact, entries)
 
 
@@ -259,36 +261,38 @@ def _weigh(mask: pa.Array, rows: pa.Array) -> int:
     return int(pc.sum(pc.if_else(mask, rows, 0), min_count=0).as_py() or 0)
 
 
-def _note_decimals(decimal: pa.Array, missing: pa.Array, rows: pa.Array, seen: ColumnCheck) -> None:
+def _note_decimals(decimal: pa.Array, missing: pa.Array, rows: pa.Array, check: ColumnCheck) -> None:
     count = _weigh(decimal, rows)
     mixed = _weigh(pc.invert(pc.or_(decimal, missing)), rows) > 0
     if mixed:
-        found, fix = (
+        finding, fix = (
             "mixed id forms: '12.0' beside '12' in {rows}, read as '12'",
             "Write each id in one form.",
         )
-        seen.note("mixed-id-forms", found, fix, count)
+        check.note("mixed-id-forms", finding, fix, count)
     else:
-        seen.note("decimal-ids", "ids are decimals in {rows}: '12.0' was read as '12'", "", count)
+        check.note("decimal-ids", "ids are decimals in {rows}: '12.0' was read as '12'", "", count)
 
 
-def note_missing(array: pa.Array, seen: ColumnCheck) -> None:
+def note_missing(array: pa.Array, check: ColumnCheck) -> None:
     """Count the rows that have no id (or no variant, no metric) and will be left out."""
-    word = WORDS.get(seen.role.name, seen.role.name) + (" id" if seen.role.reading in ("id", "token") else "")
-    code = f"missing-{seen.role.name.replace('_', '-')}"
-    seen.note(code, f"no {word} in {{rows}}", "These rows are left out.", array.null_count)
+    word = WORDS.get(check.role.name, check.role.name) + (
+        " id" if check.role.reading in ("id", "token") else ""
+    )
+    code = f"missing-{check.role.name.replace('_', '-')}"
+    check.note(code, f"no {word} in {{rows}}", "These rows are left out.", array.null_count)
 
 
-def note_gaps(array: pa.Array, seen: ColumnCheck) -> None:
+def note_gaps(array: pa.Array, check: ColumnCheck) -> None:
     """Count the rows whose id may be missing, such as users who were exposed and had no session."""
-    word = WORDS.get(seen.role.name, seen.role.name)
-    seen.note(f"without-{word}", f"no {word} in {{rows}}", seen.role.gaps, array.null_count)
+    word = WORDS.get(check.role.name, check.role.name)
+    check.note(f"without-{word}", f"no {word} in {{rows}}", check.role.gaps, array.null_count)
 
 
 # ── numbers ──────────────────────────────────────────────────────────────────────────────────
 
 
-def read_floats(array: pa.Array, seen: ColumnCheck, what: str, fix: str) -> pa.Array:
+def read_floats(array: pa.Array, check: ColumnCheck, noun: str, fix: str) -> pa.Array:
     """float64; null where nothing is written; what is no number is refused."""
     array = plain(array)
     kind = array.type
@@ -301,8 +305,8 @@ def read_floats(array: pa.Array, seen: ColumnCheck, what: str, fix: str) -> pa.A
     if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
         return array.cast(pa.float64())
     if is_text(kind):
-        return _parsed(array, seen, what, fix)
-    seen.refuse(pc.is_valid(array), array.cast(pa.string()), "bad-number", f"'{{value}}' is not {what}", fix)
+        return _parsed(array, check, noun, fix)
+    check.refuse(pc.is_valid(array), array.cast(pa.string()), "bad-number", f"'{{value}}' is not {noun}", fix)
     return pa.nulls(len(array), pa.float64())
 
 
@@ -314,39 +318,39 @@ def _wider(array: pa.Array) -> pa.Array:
     return pa.Array.from_buffers(pa.float64(), len(values), [None, pa.py_buffer(values)])
 
 
-def _parsed(array: pa.Array, seen: ColumnCheck, what: str, fix: str) -> pa.Array:
+def _parsed(array: pa.Array, check: ColumnCheck, noun: str, fix: str) -> pa.Array:
     text = pc.utf8_trim_whitespace(array)
-    if seen.decimal == ",":
-        text = _with_points(text, seen)
+    if check.decimal == ",":
+        text = _with_points(text, check)
     text = pc.if_else(is_missing(text), None, text)
     try:
         return text.cast(pa.float64())
     except pa.ArrowInvalid:
         good = pc.match_substring_regex(text, A_NUMBER)
-    seen.refuse(pc.fill_null(pc.invert(good), False), array, "bad-number", f"'{{value}}' is not {what}", fix)
+    check.refuse(pc.fill_null(pc.invert(good), False), array, "bad-number", f"'{{value}}' is not {noun}", fix)
     return pc.if_else(good, text, None).cast(pa.float64())
 
 
-def _with_points(text: pa.Array, seen: ColumnCheck) -> pa.Array:
+def _with_points(text: pa.Array, check: ColumnCheck) -> pa.Array:
     """Points for decimal commas; commas that separate thousands are refused, and null then."""
     maybe = pc.match_substring_regex(text, MAYBE_THOUSANDS)
-    known = seen.findings.commas.get(seen.column, Commas())
-    commas = _learnt(known, text, maybe, seen)
-    seen.findings.commas[seen.column] = commas
+    known = check.findings.commas.get(check.column, Commas())
+    commas = _learnt(known, text, maybe, check)
+    check.findings.commas[check.column] = commas
     if not commas.misleading:
         return pc.replace_substring(text, ",", ".")
     fix = "Write numbers without a separator of thousands: 1200 or 1200.5."
-    found = f"'{_shown(commas.value)}' has a comma for thousands, as other values of the column show"
+    finding = f"'{_shown(commas.value)}' has a comma for thousands, as other values of the column show"
     count = _count(maybe) + (not known.misleading and known.value != "")
-    seen.findings.problem("thousands", seen.column, commas.where, found, fix, count)
+    check.findings.problem("thousands", check.column, commas.where, finding, fix, count)
     return pc.if_else(maybe, None, pc.replace_substring(text, ",", "."))
 
 
-def _learnt(known: Commas, text: pa.Array, maybe: pa.Array, seen: ColumnCheck) -> Commas:
+def _learnt(known: Commas, text: pa.Array, maybe: pa.Array, check: ColumnCheck) -> Commas:
     """What is known after a further block."""
     row = pc.index(maybe, True).as_py()
     if row >= 0 and not known.value:
-        known = replace(known, value=text[row].as_py(), where=lambda: seen.where(row))
+        known = replace(known, value=text[row].as_py(), where=lambda: check.where(row))
     sure = pc.match_substring_regex(text, SURELY_THOUSANDS)
     other = pc.and_not(pc.match_substring(text, ","), maybe)
     return replace(
@@ -359,42 +363,42 @@ def _learnt(known: Commas, text: pa.Array, maybe: pa.Array, seen: ColumnCheck) -
 RANKS = "Ranks are whole numbers from 1, the best item first."
 
 
-def read_ranks(array: pa.Array, seen: ColumnCheck) -> pa.Array:
+def read_ranks(array: pa.Array, check: ColumnCheck) -> pa.Array:
     """Whole numbers of any width with a sign, at least 1, none missing."""
     if not pa.types.is_integer(array.type):
-        array = _whole_ranks(array, seen)
+        array = _whole_ranks(array, check)
     ranks = array if pa.types.is_signed_integer(array.type) else array.cast(pa.int64(), safe=False)
     if ranks.null_count:
-        seen.refuse(pc.is_null(ranks), ranks, "bad-rank", "'{value}' is not a rank", RANKS)
+        check.refuse(pc.is_null(ranks), ranks, "bad-rank", "'{value}' is not a rank", RANKS)
     known = ranks.drop_null() if ranks.null_count else ranks
     least = known.to_numpy().min(initial=1)
     if least < 1:
         low = pc.fill_null(pc.less(ranks, 1), False)
         fix = RANKS + (" If yours count from 0, add 1 to each." if least == 0 else "")
-        seen.refuse(low, ranks, "rank-below-one", "'{value}' is not a rank", fix)
+        check.refuse(low, ranks, "rank-below-one", "'{value}' is not a rank", fix)
     return ranks
 
 
-def read_ranks_from_zero(array: pa.Array, seen: ColumnCheck) -> pa.Array:
+def read_ranks_from_zero(array: pa.Array, check: ColumnCheck) -> pa.Array:
     """Ranks that count from 0, as ranks from 1."""
     if not pa.types.is_integer(array.type):
-        array = _whole_ranks(array, seen)
-    return read_ranks(pc.add(array.cast(pa.int64(), safe=False), 1), seen)
+        array = _whole_ranks(array, check)
+    return read_ranks(pc.add(array.cast(pa.int64(), safe=False), 1), check)
 
 
-def _whole_ranks(array: pa.Array, seen: ColumnCheck) -> pa.Array:
+def _whole_ranks(array: pa.Array, check: ColumnCheck) -> pa.Array:
     values = plain(array)
-    floats = _rank_floats(values, seen)
+    floats = _rank_floats(values, check)
     whole = pc.and_(pc.equal(pc.floor(floats), floats), pc.less(pc.abs(floats), EXACT_FLOAT))
     known = pc.fill_null(whole, False)
-    seen.refuse(pc.invert(known), values, "bad-rank", "'{value}' is not a rank", RANKS)
+    check.refuse(pc.invert(known), values, "bad-rank", "'{value}' is not a rank", RANKS)
     # refused rows get rank 1 so that the rest of the file can still be checked
     return pc.if_else(known, floats, 1.0).cast(pa.int64())
 
 
-def _rank_floats(values: pa.Array, seen: ColumnCheck) -> pa.Array:
+def _rank_floats(values: pa.Array, check: ColumnCheck) -> pa.Array:
     if not is_text(values.type):
-        return read_floats(values, seen, "a rank", RANKS)
+        return read_floats(values, check, "a rank", RANKS)
     text = pc.utf8_trim_whitespace(values)
     good = pc.match_substring_regex(text, r"^[+-]?\d{1,15}(\.0*)?$")
     return pc.if_else(good, text, None).cast(pa.float64())
@@ -407,25 +411,25 @@ def _all_finite(values: pa.Array) -> bool:
 SCORES = "Scores are numbers, the higher the better."
 
 
-def read_scores(array: pa.Array, seen: ColumnCheck) -> pa.Array:
+def read_scores(array: pa.Array, check: ColumnCheck) -> pa.Array:
     """float64, never NaN: an item without a usable score goes behind all others."""
-    scores = read_floats(array, seen, "a score", SCORES)
+    scores = read_floats(array, check, "a score", SCORES)
     if _all_finite(scores):
         return scores
     missing = pc.is_nan(pc.fill_null(scores, float("nan")))
-    seen.note(
+    check.note(
         "score-nan", "NaN or no score in {rows}", "These items are placed behind all others.", _count(missing)
     )
     infinite = _count(pc.is_inf(scores))
-    seen.note(
+    check.note(
         "score-inf", "inf or -inf as score in {rows}", "They sort as the highest and the lowest.", infinite
     )
     return pc.if_else(missing, float("-inf"), scores)
 
 
-def read_reversed_scores(array: pa.Array, seen: ColumnCheck) -> pa.Array:
+def read_reversed_scores(array: pa.Array, check: ColumnCheck) -> pa.Array:
     """Scores of which the least is the best, with the sign turned; without a usable one behind all others."""
-    scores = read_scores(array, seen)
+    scores = read_scores(array, check)
     written = pc.equal(scores, float("-inf"))
     return pc.if_else(written, scores, pc.negate(scores))
 
@@ -433,25 +437,25 @@ def read_reversed_scores(array: pa.Array, seen: ColumnCheck) -> pa.Array:
 NUMBERS = "Write a number there, or remove the row."
 
 
-def read_numbers(array: pa.Array, seen: ColumnCheck) -> pa.Array:
+def read_numbers(array: pa.Array, check: ColumnCheck) -> pa.Array:
     """float64; a required number is finite in every row that needs one."""
-    values = read_floats(array, seen, "a number", NUMBERS)
-    if seen.role.required:
-        refuse_gaps(values, array, seen, "a number")
+    values = read_floats(array, check, "a number", NUMBERS)
+    if check.role.required:
+        refuse_gaps(values, array, check, "a number")
     return values
 
 
-def read_predictions(array: pa.Array, seen: ColumnCheck) -> pa.Array:
+def read_predictions(array: pa.Array, check: ColumnCheck) -> pa.Array:
     """float64, NaN where a library had no prediction; the notice counts them."""
-    values = read_floats(array, seen, "a number", NUMBERS)
-    seen.refuse(pc.fill_null(pc.is_inf(values), False), plain(array), "bad-number", "'{value}'", NUMBERS)
+    values = read_floats(array, check, "a number", NUMBERS)
+    check.refuse(pc.fill_null(pc.is_inf(values), False), plain(array), "bad-number", "'{value}'", NUMBERS)
     values = pc.fill_null(values, float("nan"))
     fix = "They are left out of the errors and counted: a model that predicts little may look good."
-    seen.note("no-prediction", "no prediction in {rows}", fix, _count(pc.is_nan(values)))
+    check.note("no-prediction", "no prediction in {rows}", fix, _count(pc.is_nan(values)))
     return values
 
 
-def refuse_gaps(values: pa.Array, written: pa.Array, seen: ColumnCheck, what: str) -> None:
+def refuse_gaps(values: pa.Array, written: pa.Array, check: ColumnCheck, noun: str) -> None:
     """Refuse rows that hold inf, or nothing where a value is needed, unless already refused as no number."""
     if _all_finite(values):
         return
@@ -460,57 +464,57 @@ def refuse_gaps(values: pa.Array, written: pa.Array, seen: ColumnCheck, what: st
     empty = pc.is_null(values) if text is None else pc.or_kleene(pc.is_null(text), is_missing(text))
     endless = pc.fill_null(pc.is_inf(values), False)
     nothing = pc.or_(pc.fill_null(empty, True), pc.fill_null(pc.is_nan(values), False))
-    bad = pc.or_(nothing if seen.needed is None else pc.and_(nothing, seen.needed), endless)
-    seen.refuse(bad, plain(written), "missing-number", f"'{{value}}' is not {what}", NUMBERS)
+    bad = pc.or_(nothing if check.needed is None else pc.and_(nothing, check.needed), endless)
+    check.refuse(bad, plain(written), "missing-number", f"'{{value}}' is not {noun}", NUMBERS)
 
 
-def read_relevance(array: pa.Array, seen: ColumnCheck) -> pa.Array:
+def read_relevance(array: pa.Array, check: ColumnCheck) -> pa.Array:
     """float64, finite; yes/no is read as 1/0; a negative relevance is counted in a notice."""
     array = plain(array)
     if is_text(array.type):
-        array = _without_yes_no(array, seen)
+        array = _without_yes_no(array, check)
     fix = "Relevance is a number; more than 0 is relevant. Or leave the column out."
-    values = read_floats(array, seen, "a relevance", fix)
-    refuse_gaps(values, array, seen, "a relevance")
+    values = read_floats(array, check, "a relevance", fix)
+    refuse_gaps(values, array, check, "a relevance")
     negative = int((values.to_numpy(zero_copy_only=False) < 0).sum())
-    seen.note("negative-relevance", "negative relevance in {rows}", "They count as not relevant.", negative)
+    check.note("negative-relevance", "negative relevance in {rows}", "They count as not relevant.", negative)
     return values
 
 
-def _without_yes_no(text: pa.Array, seen: ColumnCheck) -> pa.Array:
+def _without_yes_no(text: pa.Array, check: ColumnCheck) -> pa.Array:
     words = pc.utf8_lower(pc.utf8_trim_whitespace(text))
-    found = pc.index_in(words, pa.array(list(YES_NO)))
-    count = len(found) - found.null_count
-    seen.note("yes-no", "yes/no in {rows}: yes was read as relevant (1), no as not relevant (0)", "", count)
-    numbers = pa.array([f"{value:g}" for value in YES_NO.values()]).take(found)
+    answer = pc.index_in(words, pa.array(list(YES_NO)))
+    count = len(answer) - answer.null_count
+    check.note("yes-no", "yes/no in {rows}: yes was read as relevant (1), no as not relevant (0)", "", count)
+    numbers = pa.array([f"{value:g}" for value in YES_NO.values()]).take(answer)
     return pc.coalesce(numbers, text) if count else text
 
 
 # ── text and time ────────────────────────────────────────────────────────────────────────────
 
 
-def read_text(array: pa.Array, seen: ColumnCheck) -> pa.Array:
+def read_text(array: pa.Array, check: ColumnCheck) -> pa.Array:
     """Text, blanks trimmed; a required one is null where nothing is written."""
     array = plain(array)
     text = array if is_text(array.type) else array.cast(pa.string())
     trimmed = pc.utf8_trim_whitespace(text)
-    return pc.if_else(is_missing(trimmed), None, trimmed) if seen.role.required else trimmed
+    return pc.if_else(is_missing(trimmed), None, trimmed) if check.role.required else trimmed
 
 
-def read_times(array: pa.Array, seen: ColumnCheck) -> pa.Array:
+def read_times(array: pa.Array, check: ColumnCheck) -> pa.Array:
     """Numbers stay numbers (float64); ISO text becomes timestamps; null where nothing is written."""
     array = plain(array)
     if pa.types.is_timestamp(array.type) or pa.types.is_date(array.type):
         return array.cast(pa.timestamp("us", getattr(array.type, "tz", None)))
     if not is_text(array.type):
-        return read_floats(array, seen, "a time", TIMES)
-    return _parsed_times(array, seen)
+        return read_floats(array, check, "a time", TIMES)
+    return _parsed_times(array, check)
 
 
 TIMES = "Write seconds since 1970, or 2024-12-31 23:59:59."
 
 
-def _parsed_times(array: pa.Array, seen: ColumnCheck) -> pa.Array:
+def _parsed_times(array: pa.Array, check: ColumnCheck) -> pa.Array:
     text = pc.utf8_trim_whitespace(array)
     text = pc.if_else(is_missing(text), None, text)
     for kind in (pa.float64(), pa.timestamp("us"), pa.timestamp("us", "UTC")):
@@ -518,20 +522,20 @@ def _parsed_times(array: pa.Array, seen: ColumnCheck) -> pa.Array:
             return text.cast(kind)
         except pa.ArrowInvalid:
             continue
-    return _refused_times(text, seen)
+    return _refused_times(text, check)
 
 
-def _refused_times(text: pa.Array, seen: ColumnCheck) -> pa.Array:
+def _refused_times(text: pa.Array, check: ColumnCheck) -> pa.Array:
     """Optional times that nobody can read are kept as text; required ones are refused."""
-    if not seen.role.required:
-        seen.note("text-times", "the times are not understood in {rows} and kept as text", TIMES, len(text))
+    if not check.role.required:
+        check.note("text-times", "the times are not understood in {rows} and kept as text", TIMES, len(text))
         return text
     good = pc.match_substring_regex(
         text, r"^\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d+)?)?)?(Z|[+-]\d\d:?\d\d)?$"
     )
     bad = pc.fill_null(pc.invert(good), False)
     bad = bad if pc.any(bad).as_py() else pc.is_valid(text)
-    seen.refuse(bad, text, "bad-time", "'{value}' is not a time", TIMES)
+    check.refuse(bad, text, "bad-time", "'{value}' is not a time", TIMES)
     return pa.nulls(len(text), pa.timestamp("us"))
 
 

@@ -19,8 +19,7 @@ def read_arrow(source: Any) -> RawTable:
     try:
         table = source if isinstance(source, pa.Table) else _streamed(source)
     except NOT_ARROW as error:
-        found, fix = _why_not_arrow(error)
-        raise UploadError(Problem("bad-table", _first_not_arrow(source), found, fix)) from error
+        raise UploadError(Problem("bad-table", _bad_column(source), *_finding_and_fix(error))) from error
     with in_words("bad-table", "the table is not sound", "Make it again.", place="table"):
         table.validate(full=True)
     return table_of_arrow(table, "table in memory")
@@ -30,19 +29,18 @@ def _streamed(source: Any) -> pa.Table:
     return pa.RecordBatchReader.from_stream(source).read_all()
 
 
-def _why_not_arrow(error: Exception) -> tuple[str, str]:
-    """(what was found, what to do)."""
+def _finding_and_fix(error: Exception) -> tuple[str, str]:
     if isinstance(error, UnicodeEncodeError):
         half = printable(error.object[error.start : error.end])
         return f"'{half}' is half a character (a lone surrogate)", WHOLE_TEXT
     if isinstance(error, OverflowError):
         return "a whole number of more than 64 bits", "Write such numbers as text, or as decimals."
-    found = f"the table cannot be read as Arrow ({'; '.join(map(escaped, error.args))})"
-    return found, "Give each column one type; ids that mix forms as text."
+    finding = f"the table cannot be read as Arrow ({'; '.join(map(escaped, error.args))})"
+    return finding, "Give each column one type; ids that mix forms as text."
 
 
-def _first_not_arrow(source: Any) -> str:
-    """The column of a data frame that cannot be read by itself either; the table where there is none."""
+def _bad_column(source: Any) -> str:
+    """The first column of a data frame that Arrow cannot read by itself; "table" where there is none."""
     for name in getattr(source, "columns", ()):
         try:
             _streamed(source[[name]])

@@ -18,39 +18,24 @@ ZIP = b"PK\x03\x04"
 
 
 def unpacked(content: Content, limits: Limits) -> Content:
-    """``content`` without its gzip or zip wrapping (told by its first bytes, not by its name)."""
-    keep_within(limits, "upload_bytes", content.size)
-    if content.head.startswith(GZIP):
-        return _gunzipped(content, _or_settings(limits))
-    if content.head.startswith(ZIP):
-        return _unzipped(content, _or_settings(limits))
-    return content
+    """``content`` without its gzip or zip wrapping, recognised by its first bytes, not by its name.
 
-
-def _or_settings(limits: Limits) -> Limits:
-    """``limits``, or where there are none those of the settings for what is packed.
-
-    The size of any other file says what reading it takes; a packed one of a few bytes fills the disk.
+    Without limits, those of the settings hold: a packed file of a few bytes could fill the disk.
     """
-    if limits != UNLIMITED:
-        return limits
-    from recdash.settings import settings  # which takes a while to load
+    keep_within(limits, "upload_bytes", content.size)
+    if not content.head.startswith((GZIP, ZIP)):
+        return content
+    if limits == UNLIMITED:
+        from recdash.settings import settings  # slow to import
 
-    chosen = settings()
-    return Limits(inflated_bytes=chosen.max_inflated_bytes, compression_ratio=chosen.max_compression_ratio)
-
-
-TRUNCATED = Problem(
-    "truncated-gzip",
-    "file",
-    "the gzip data is truncated: the file ends too early",
-    "Upload the whole file again.",
-)
+        chosen = settings()
+        limits = Limits(
+            inflated_bytes=chosen.max_inflated_bytes, compression_ratio=chosen.max_compression_ratio
+        )
+    return (_gunzipped if content.head.startswith(GZIP) else _unzipped)(content, limits)
 
 
 def _gunzipped(content: Content, limits: Limits) -> Content:
-    named = "." not in content.name or content.name.lower().endswith((".gz", ".gzip"))
-    notice = Problem("gzip", "file", f"gzip data under the name '{content.name}'", "It was unpacked.")
     try:
         with (
             in_words("damaged-gzip", "the gzip data is damaged", "Compress the file again."),
@@ -60,10 +45,15 @@ def _gunzipped(content: Content, limits: Limits) -> Content:
             copy = _inflated(reader, content.size, limits)
     except UploadError as error:
         if isinstance(error.__cause__, EOFError):
-            raise UploadError(TRUNCATED) from error
+            finding = "the gzip data is truncated: the file ends too early"
+            fix = "Upload the whole file again."
+            raise UploadError(Problem("truncated-gzip", "file", finding, fix)) from error
         raise
-    inner = of_copy(copy, content, *(() if named else (notice,)))
-    return replace(inner, name=content.name.removesuffix(".gz"))
+    notices = []
+    if "." in content.name and not content.name.lower().endswith((".gz", ".gzip")):
+        finding = f"gzip data under the name '{content.name}'"
+        notices.append(Problem("gzip", "file", finding, "It was unpacked."))
+    return replace(of_copy(copy, content, *notices), name=content.name.removesuffix(".gz"))
 
 
 def _unzipped(content: Content, limits: Limits) -> Content:
@@ -74,7 +64,9 @@ def _unzipped(content: Content, limits: Limits) -> Content:
         zipfile.ZipFile(packed) as archive,
     ):
         member = _only_member(archive)
-        _keep_promise(member, limits)
+        # refuse by the sizes that the archive states, before a byte is unpacked
+        keep_within(limits, "inflated_bytes", member.file_size)
+        _keep_ratio(member.file_size, member.compress_size, limits)
         with archive.open(member) as reader:
             copy = _inflated(reader, content.size, limits)
     return replace(of_copy(copy, content), name=Path(member.filename).name)
@@ -83,20 +75,14 @@ def _unzipped(content: Content, limits: Limits) -> Content:
 def _only_member(archive: zipfile.ZipFile) -> zipfile.ZipInfo:
     names = {info.filename for info in archive.infolist()}
     if "xl/workbook.xml" in names:
-        found = "an Excel workbook, which is not supported: it may hold several sheets"
-        raise UploadError(Problem("excel", "file", found, "Save the sheet with the table as CSV."))
+        finding = "an Excel workbook, which is not supported: it may hold several sheets"
+        raise UploadError(Problem("excel", "file", finding, "Save the sheet with the table as CSV."))
     files = [i for i in archive.infolist() if not i.is_dir() and not i.filename.startswith("__MACOSX/")]
     if len(files) != 1:
-        shown = ", ".join(f"'{info.filename}'" for info in files[:5])
-        found = f"the zip archive holds {len(files)} files" + (f": {shown}" if shown else "")
-        raise UploadError(Problem("zip-members", "file", found, "Put exactly one table into it."))
+        names_shown = ", ".join(f"'{info.filename}'" for info in files[:5])
+        finding = f"the zip archive holds {len(files)} files" + (f": {names_shown}" if names_shown else "")
+        raise UploadError(Problem("zip-members", "file", finding, "Put exactly one table into it."))
     return files[0]
-
-
-def _keep_promise(member: zipfile.ZipInfo, limits: Limits) -> None:
-    """Refuse by the sizes that the archive itself states, before a byte is unpacked."""
-    keep_within(limits, "inflated_bytes", member.file_size)
-    _keep_ratio(member.file_size, member.compress_size, limits)
 
 
 def _keep_ratio(size: int, packed: int, limits: Limits) -> None:

@@ -24,11 +24,12 @@ from recdash.ingest.formats.dialect import (
 )
 from recdash.ingest.formats.raw_table import BLOCK_BYTES, SAMPLE_ROWS, RawTable
 from recdash.ingest.formats.text_rows import (
+    PreparedText,
     is_cut,
     line_of,
     long_start,
+    prepared,
     ragged_rows,
-    single_delimiter,
     unclosed_quote,
 )
 from recdash.ingest.library_errors import in_words
@@ -54,77 +55,69 @@ def _delimited(content: Content, dialect: Dialect) -> RawTable:
 
 
 def text_table(content: Content, dialect: Dialect, name: str, **extra: Any) -> RawTable:
-    content, delimiter = single_delimiter(content, dialect)
-    if dialect.quoted and (unclosed := unclosed_quote(content, delimiter)):
+    """The raw table in a text of known dialect; ``extra`` are further fields of it."""
+    text = prepared(content, dialect)
+    if dialect.quoted and (unclosed := unclosed_quote(text)):
         raise UploadError(unclosed)
-    lines = sample_lines(content)
-    if len(lines) <= dialect.header or is_cut(content):
-        if content.size > HEAD:
-            raise UploadError(long_start(content, dialect, delimiter))
-        found = f"a header ({listed(dialect.names)}) and no rows"
-        raise UploadError(Problem("no-rows", "file", found, "Upload a table with rows."))
+    lines = sample_lines(text.content)
+    if len(lines) <= dialect.header or is_cut(text.content):
+        if text.content.size > HEAD:
+            raise UploadError(long_start(text))
+        finding = f"a header ({listed(dialect.names)}) and no rows"
+        raise UploadError(Problem("no-rows", "file", finding, "Upload a table with rows."))
+
+    def sample() -> list[dict[str, str]]:
+        rows = fields_of(lines, text.delimiter, dialect.quoted)[int(dialect.header) :]
+        complete = [row for row in rows if len(row) == len(dialect.names)]
+        return [dict(zip(dialect.names, row, strict=True)) for row in complete[:SAMPLE_ROWS]]
+
     return RawTable(
         name,
         dialect.names,
-        lambda columns, ids: _text_blocks(content, dialect, delimiter, columns, ids),
-        lambda row: line_of(content, dialect, delimiter, row),
-        lambda: _text_sample(lines, dialect, delimiter),
+        lambda columns, ids: _blocks(text, columns, ids),
+        lambda row: line_of(text, row),
+        sample,
         header=dialect.header,
         decimal=dialect.decimal,
         **extra,
     )
 
 
-def _text_sample(lines: Sequence[str], dialect: Dialect, delimiter: str) -> list[dict[str, str]]:
-    rows = fields_of(lines, delimiter, dialect.quoted)[int(dialect.header) :]
-    complete = [row for row in rows if len(row) == len(dialect.names)]
-    return [dict(zip(dialect.names, row, strict=True)) for row in complete[:SAMPLE_ROWS]]
+def _blocks(text: PreparedText, columns: Sequence[str], ids: Collection[str]) -> Iterator[pa.RecordBatch]:
+    """All values stay text here; rows of a wrong width are skipped and refused at the end.
 
-
-def _text_blocks(
-    content: Content, dialect: Dialect, delimiter: str, columns: Sequence[str], ids: Collection[str]
-) -> Iterator[pa.RecordBatch]:
-    """All values stay text here; rows of a wrong width are passed over and refused at the end.
-
-    To pass over rows Arrow's threads would hold a function of ours: see ``content.for_arrow``. A table is
-    read without it as long as no row asks for it.
+    To skip rows, Arrow's threads would hold a function of ours: see ``byte_source.for_arrow``. A table is
+    read without it as long as no row needs it.
     """
     n_blocks = 0
     try:
-        for block in _strict_blocks(content, dialect, delimiter, columns, ids):
+        for block in _arrow_blocks(text, columns, ids):
             n_blocks += 1
             yield block
     except pa.ArrowInvalid:
-        lenient = _lenient_blocks(content, dialect, delimiter, columns, ids)
-        yield from itertools.islice(lenient, n_blocks, None)
+        ragged: list[Any] = []
+
+        def skip(row: Any) -> str:
+            ragged.append(row)
+            return "skip"
+
+        finding, fix = "the text cannot be read as a table", "Check the delimiter and the quotes."
+        with in_words("bad-text", finding, fix):
+            yield from itertools.islice(_arrow_blocks(text, columns, ids, skip), n_blocks, None)
+        if ragged:
+            raise UploadError(ragged_rows(text, len(ragged))) from None
 
 
-def _lenient_blocks(
-    content: Content, dialect: Dialect, delimiter: str, columns: Sequence[str], ids: Collection[str]
-) -> Iterator[pa.RecordBatch]:
-    ragged: list[Any] = []
-
-    def passed_over(row: Any) -> str:
-        ragged.append(row)
-        return "skip"
-
-    with in_words("bad-text", "the text cannot be read as a table", "Check the delimiter and the quotes."):
-        yield from _strict_blocks(content, dialect, delimiter, columns, ids, passed_over)
-    if ragged:
-        raise UploadError(ragged_rows(content, dialect, delimiter, len(ragged)))
-
-
-def _strict_blocks(
-    content: Content,
-    dialect: Dialect,
-    delimiter: str,
+def _arrow_blocks(
+    text: PreparedText,
     columns: Sequence[str],
     ids: Collection[str],
     of_wrong_width: Callable[[Any], str] | None = None,
 ) -> Iterator[pa.RecordBatch]:
-    """Raises pa.ArrowInvalid for a row of a wrong width, unless ``of_wrong_width`` says what to do."""
+    """Raises pa.ArrowInvalid for a row of a wrong width, unless ``of_wrong_width`` returns what to do."""
     from pyarrow import csv
 
+    dialect = text.dialect
     read = csv.ReadOptions(
         use_threads=False,
         block_size=BLOCK_BYTES,
@@ -132,12 +125,12 @@ def _strict_blocks(
         skip_rows_after_names=int(dialect.header),
     )
     parse = csv.ParseOptions(
-        delimiter=delimiter,
+        delimiter=text.delimiter,
         quote_char='"' if dialect.quoted else False,
         newlines_in_values=dialect.quoted,
         invalid_row_handler=of_wrong_width,
     )
     types = {name: TEXT if name in ids else pa.string() for name in columns}
     convert = csv.ConvertOptions(column_types=types, include_columns=list(columns), strings_can_be_null=False)
-    with for_arrow(content) as source, csv.open_csv(source, read, parse, convert) as reader:
+    with for_arrow(text.content) as source, csv.open_csv(source, read, parse, convert) as reader:
         yield from reader

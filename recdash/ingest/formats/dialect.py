@@ -27,7 +27,7 @@ SAMPLE_LINES = 60
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a text table is written; ``names`` are unique_names, ``delimiter`` is as found in the file."""
+    """How a text table is written; ``names`` are unique, ``delimiter`` is as found in the file."""
 
     delimiter: str
     names: tuple[str, ...]
@@ -64,12 +64,12 @@ def dialect_of(content: Content) -> Dialect:
     """Delimiter, header, names and decimal sign, told from the first lines."""
     lines = sample_lines(content)
     rows = {delimiter: fields_of(lines, delimiter) for delimiter in DELIMITERS}
-    delimiter = _outer(rows, max(rows, key=lambda d: _likelihood(rows[d])))
+    delimiter = _outer_delimiter(rows, max(rows, key=lambda d: _likelihood(rows[d])))
     chosen = rows[delimiter]
     header = has_header(chosen[0])
-    width = len(chosen[0])
-    names = unique_names(chosen[0]) if header else numbered(width)
-    decimal = "," if delimiter != "," and _decimal_comma(chosen) else "."
+    names = unique_names(chosen[0]) if header else numbered(len(chosen[0]))
+    has_comma = any(DECIMAL_COMMA.fullmatch(cell.strip()) for row in chosen for cell in row)
+    decimal = "," if delimiter != "," and has_comma else "."
     return Dialect(delimiter, names, header, decimal, quoted=delimiter not in ("::", " "))
 
 
@@ -82,7 +82,7 @@ def numbered(width: int) -> tuple[str, ...]:
     return tuple(f"column {i}" for i in range(1, width + 1))
 
 
-def _outer(rows: dict[str, list[list[str]]], likeliest: str) -> str:
+def _outer_delimiter(rows: dict[str, list[list[str]]], likeliest: str) -> str:
     """The delimiter between a user and a list, where the likeliest one parts the list: ``7<TAB>a,b,c``.
 
     Each line then has exactly one of the outer delimiters, before all of the inner ones, and the members of
@@ -113,16 +113,14 @@ def has_header(cells: Sequence[str]) -> bool:
     return named or not any(NUMBER.fullmatch(cell.strip()) for cell in cells)
 
 
-def _decimal_comma(rows: list[list[str]]) -> bool:
-    return any(DECIMAL_COMMA.fullmatch(cell.strip()) for row in rows for cell in row)
-
 
 def dialect_notices(dialect: Dialect, name: str) -> tuple[Problem, ...]:
     """What was detected and is not what the file's name or a plain CSV would let expect."""
-    delimiter, found = dialect.delimiter, []
+    delimiter = dialect.delimiter
+    notices = []
     expected = "\t" if name.lower().endswith((".tsv", ".tab")) else ","
     if delimiter != expected and len(dialect.names) > 1:
-        found.append(Problem("delimiter", "file", f"{DELIMITERS[delimiter]} delimiter detected", ""))
+        notices.append(Problem("delimiter", "file", f"{DELIMITERS[delimiter]} delimiter detected", ""))
     if dialect.decimal == ",":
-        found.append(Problem("decimal-comma", "file", "decimal comma detected: '0,5' is read as 0.5", ""))
-    return tuple(found)
+        notices.append(Problem("decimal-comma", "file", "decimal comma detected: '0,5' is read as 0.5", ""))
+    return tuple(notices)

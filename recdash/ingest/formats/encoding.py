@@ -23,20 +23,20 @@ CONTROL = bytes(set(range(32)) - {9, 10, 12, 13, 0x1B, 0})
 
 def as_utf8(content: Content) -> Content:
     """``content`` as UTF-8 text; raises ``UploadError`` for NUL bytes and for what is not text."""
-    if content.head.startswith(tuple(mark for mark, _ in MARKS)):
-        return _from_marked(content)
-    _refuse_binary(content)
-    return content if _survey(content) else _from_western(content)
-
-
-def _from_marked(content: Content) -> Content:
-    encoding = next(name for mark, name in MARKS if content.head.startswith(mark))
-    notice = Problem("encoding", "file", f"the text is {encoding}, not UTF-8", "It was converted.")
-    try:
-        return copied(content, _transcoder(encoding), notice)
-    except UnicodeError as error:
-        found = f"starts like {encoding} text but is not ({error})"
-        raise UploadError(Problem("bad-encoding", "file", found, "Save the file as UTF-8.")) from error
+    head = content.head
+    encoding = next((name for mark, name in MARKS if head.startswith(mark)), None)
+    if encoding:
+        notice = Problem("encoding", "file", f"the text is {encoding}, not UTF-8", "It was converted.")
+        try:
+            return copied(content, _transcoder(encoding), notice)
+        except UnicodeError as error:
+            finding = f"starts like {encoding} text but is not ({error})"
+            raise UploadError(Problem("bad-encoding", "file", finding, "Save the file as UTF-8.")) from error
+    n_control = len(head) - len(head.translate(None, CONTROL + b"\0"))
+    if n_control > max(2, len(head) // 50):
+        finding = "not a text file: it holds binary data"
+        raise UploadError(Problem("binary", "file", finding, "Upload CSV, Parquet, JSON or a TREC file."))
+    return content if _is_utf8(content) else _from_western(content)
 
 
 def _transcoder(encoding: str, errors: str = "strict") -> Callable[[BinaryIO, BinaryIO], None]:
@@ -49,21 +49,17 @@ def _transcoder(encoding: str, errors: str = "strict") -> Callable[[BinaryIO, Bi
     return transcode
 
 
-def _refuse_binary(content: Content) -> None:
-    head = content.head
-    strange = len(head) - len(head.translate(None, CONTROL + b"\0"))
-    if strange > max(2, len(head) // 50):
-        found = "not a text file: it holds binary data"
-        raise UploadError(Problem("binary", "file", found, "Upload CSV, Parquet, JSON or a TREC file."))
-
-
-def _survey(content: Content) -> bool:
-    """Read all bytes once: True when they are UTF-8; raises ``UploadError`` at a NUL byte."""
+def _is_utf8(content: Content) -> bool:
+    """Whether all bytes, read once, are UTF-8; raises ``UploadError`` at a NUL byte."""
     decoder, utf8, lines = codecs.getincrementaldecoder("utf-8")(), True, 1
     with content.open() as reader:
         while chunk := reader.read(CHUNK):
             if (nul := chunk.find(b"\0")) >= 0:
-                raise UploadError(_nul(lines + _line_ends(chunk[:nul])))
+                line = lines + _line_ends(chunk[:nul])
+                fix = "Export the table again; the file is damaged or binary."
+                raise UploadError(
+                    Problem("nul", f"line {line}", "a NUL byte, which no text table holds", fix)
+                )
             lines += _line_ends(chunk)
             utf8 = utf8 and _decodes(decoder, chunk)
     return utf8 and _decodes(decoder, b"", final=True)
@@ -81,15 +77,10 @@ def _decodes(decoder: codecs.IncrementalDecoder, chunk: bytes, final: bool = Fal
     return True
 
 
-def _nul(line: int) -> Problem:
-    found = "a NUL byte, which no text table holds"
-    return Problem("nul", f"line {line}", found, "Export the table again; the file is damaged or binary.")
-
-
 def _from_western(content: Content) -> Content:
     """Text that is not UTF-8 is nearly always cp1252, of which latin-1 is the printable part."""
-    found = "the text is not UTF-8 and was read as latin-1 / cp1252"
-    notice = Problem("encoding", "file", found, "Look at names with accents; save as UTF-8 to be sure.")
+    finding = "the text is not UTF-8 and was read as latin-1 / cp1252"
+    notice = Problem("encoding", "file", finding, "Look at names with accents; save as UTF-8 to be sure.")
     codecs.register_error("recdash-latin1", _latin1)
     return copied(content, _transcoder("cp1252", "recdash-latin1"), notice)
 

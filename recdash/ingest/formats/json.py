@@ -29,10 +29,8 @@ def read_json(content: Content, kind: TableKind, _limits: Limits) -> RawTable:
     except ValueError as error:
         raise UploadError(broken_json(error, "file")) from error
     except RecursionError:
-        found = "JSON that is nested too deeply"
-        raise UploadError(
-            Problem("bad-json", "file", found, "Write {user: {item: score}} or rows.")
-        ) from None
+        finding, fix = "JSON that is nested too deeply", "Write {user: {item: score}} or rows."
+        raise UploadError(Problem("bad-json", "file", finding, fix)) from None
     return read_document(document, kind)
 
 
@@ -55,9 +53,9 @@ def read_document(document: Any, kind: TableKind) -> RawTable:
     if isinstance(document, list) and document and all(isinstance(row, dict) for row in document):
         names = dict.fromkeys(name for row in document for name in row)
         return _of_json({name: [row.get(name) for row in document] for name in names}, "JSON rows")
-    found = "JSON of an unknown shape" if document else "JSON without rows"
+    finding = "JSON of an unknown shape" if document else "JSON without rows"
     fix = "Write {user: {item: score}}, {user: [items, best first]} or a list of rows."
-    raise UploadError(Problem("bad-json" if document else "no-rows", "file", found, fix))
+    raise UploadError(Problem("bad-json" if document else "no-rows", "file", finding, fix))
 
 
 def _is_by_column(document: Mapping[Any, Any], kind: TableKind) -> bool:
@@ -72,11 +70,11 @@ def _is_by_column(document: Mapping[Any, Any], kind: TableKind) -> bool:
 def _by_key(document: Mapping[Any, Any], kind: TableKind) -> RawTable:
     """{item: vector}, {user: {attribute: value}}, or pairs as {user: {item: score}}."""
     if kind == "vectors":
-        vectors = [held.tolist() if hasattr(held, "tolist") else held for held in document.values()]
+        vectors = [v.tolist() if hasattr(v, "tolist") else v for v in document.values()]
         return _of_json({"item_id": [str(item) for item in document], "vector": vectors}, "JSON by item")
-    if kind in WITH_ATTRIBUTES and all(isinstance(held, Mapping) for held in document.values()):
-        own = "user_id" if kind == "users" else "item_id"
-        return read_document([{own: str(key), **held} for key, held in document.items()], kind)
+    if kind in WITH_ATTRIBUTES and all(isinstance(row, Mapping) for row in document.values()):
+        id_column = "user_id" if kind == "users" else "item_id"
+        return read_document([{id_column: str(key), **row} for key, row in document.items()], kind)
     if kind == "run" and _is_by_model(document):
         return _of_models(document)
     return _of_pairs(document, *PAIRS.get(kind, ("user_id", "item_id", "score")))
@@ -85,9 +83,9 @@ def _by_key(document: Mapping[Any, Any], kind: TableKind) -> RawTable:
 def _is_by_model(document: Mapping[Any, Any]) -> bool:
     """{model: {user: [items]}} or {model: {user: {item: score}}}: every inner value holds items itself."""
     return all(isinstance(users, Mapping) and users for users in document.values()) and all(
-        isinstance(held, (list, tuple, Mapping, set, frozenset))
+        isinstance(items, (list, tuple, Mapping, set, frozenset))
         for users in document.values()
-        for held in users.values()
+        for items in users.values()
     )
 
 
@@ -99,34 +97,30 @@ def are_replicates(labels: Iterable[Any]) -> bool:
     return all(REPLICATE_LABEL.fullmatch(str(label)) for label in labels)
 
 
-def _noun(labels: Iterable[Any]) -> str:
-    """What the first of the replicates calls itself."""
-    named = REPLICATE_LABEL.fullmatch(str(next(iter(labels))))
-    return ((named and named[1]) or "replicate").lower()
-
-
 def _of_models(document: Mapping[Any, Any]) -> RawTable:
     """{model: {user: [items]}} as rows of model, user, item and, where there is one, score.
 
     Models that are called 1, 2 or seed_1, seed_2 … are replicates of one candidate.
     """
-    role, column = ("replicate", _noun(document)) if are_replicates(document) else ("run", "model")
-    tables = {
-        str(model): _of_pairs(users, "user_id", "item_id", "score") for model, users in document.items()
-    }
+    role, column = "run", "model"
+    if are_replicates(document):
+        label = REPLICATE_LABEL.fullmatch(str(next(iter(document))))
+        role, column = "replicate", ((label and label[1]) or "replicate").lower()
+    roles = ("user_id", "item_id", "score")
+    tables = {str(model): _of_pairs(users, *roles) for model, users in document.items()}
     scored = {"score" in table.columns for table in tables.values()}
     if len(scored) > 1:
-        found, fix = "scores for some models only", "Write scores for all models, or for none."
-        raise UploadError(Problem("mixed-types", "file", found, fix))
+        finding, fix = "scores for some models only", "Write scores for all models, or for none."
+        raise UploadError(Problem("mixed-types", "file", finding, fix))
     parts = []
     for model, table in tables.items():
         names = list(table.columns)
         for batch in table.blocks(names, ()):
             part = pa.Table.from_batches([batch])
             parts.append(part.add_column(0, column, pa.array([model] * len(batch), pa.string())))
-    roles = {"user_id": "user", "item_id": "item", role: column}
-    roles |= {"score": "score"} if True in scored else {}
-    return table_of_arrow(pa.concat_tables(parts), "JSON by model", roles=roles)
+    mapping = {"user_id": "user", "item_id": "item", role: column}
+    mapping |= {"score": "score"} if True in scored else {}
+    return table_of_arrow(pa.concat_tables(parts), "JSON by model", roles=mapping)
 
 
 def _of_json(columns: Mapping[str, list[Any]], name: str) -> RawTable:
@@ -145,11 +139,10 @@ def _of_pairs(document: Mapping[Any, Any], outer: str, inner: str, value: str) -
     users: list[str] = []
     items: list[Any] = []
     scores: list[Any] = []
-    for user, held in document.items():
-        is_set = isinstance(held, set | frozenset)
-        pairs = _pairs(user, _members(user, held, is_ranked=value == "score") if is_set else held)
+    for user, members in document.items():
+        pairs = _pairs(user, members, is_ranked=value == "score")
         users += [str(user)] * len(pairs)
-        items += [_id(item) for item, _ in pairs]
+        items += [None if item is None else str(item) for item, _ in pairs]
         scores += [score for _, score in pairs]
     if not users:
         raise UploadError(Problem("no-rows", "file", "users, but no items", "Write {user: {item: score}}."))
@@ -163,29 +156,25 @@ def _of_pairs(document: Mapping[Any, Any], outer: str, inner: str, value: str) -
     return table_of_arrow(table, f"JSON by {roles[outer]}", roles=roles, where=where)
 
 
-def _id(item: Any) -> str | None:
-    return None if item is None else str(item)
-
-
-def _members(user: Any, items: Collection[Any], is_ranked: bool) -> list[Any]:
-    """The items of a set; raises ``UploadError`` where their order counts, since a set has none."""
-    if not is_ranked:
-        return list(items)
-    raise UploadError(Problem("unordered", f"user '{printable(user)}'", *SET_FOUND))
-
-
-SET_FOUND = ("a set of items, and a set has no order", "Write a list, best item first, or {item: score}.")
-
-
-def _pairs(user: Any, held: Any) -> list[tuple[Any, Any]]:
-    if isinstance(held, Mapping):
-        return list(held.items())
-    if hasattr(held, "tolist"):  # a numpy array or a pandas series
-        held = held.tolist()
-    if isinstance(held, (list, tuple)) and all(isinstance(p, (list, tuple)) and len(p) == 2 for p in held):
-        return [(item, score) for item, score in held]
-    if isinstance(held, (list, tuple)) and not any(isinstance(p, (list, tuple, Mapping)) for p in held):
-        return [(item, None) for item in held]
-    found = f"neither a list of items nor {{item: score}}, but {type(held).__name__}"
-    fix = "Write {user: {item: score}} or {user: [items]}."
-    raise UploadError(Problem("bad-json", f"user '{printable(user)}'", found, fix))
+def _pairs(user: Any, members: Any, *, is_ranked: bool) -> list[tuple[Any, Any]]:
+    """(item, score or None) of each item of a user. Raises ``UploadError`` for other values, and for a set
+    where the order counts.
+    """
+    place = f"user '{printable(user)}'"
+    if isinstance(members, Mapping):
+        return list(members.items())
+    if isinstance(members, set | frozenset):
+        if is_ranked:
+            finding = "a set of items, and a set has no order"
+            fix = "Write a list, best item first, or {item: score}."
+            raise UploadError(Problem("unordered", place, finding, fix))
+        members = list(members)
+    if hasattr(members, "tolist"):  # a numpy array or a pandas series
+        members = members.tolist()
+    if isinstance(members, (list, tuple)):
+        if all(isinstance(pair, (list, tuple)) and len(pair) == 2 for pair in members):
+            return [(item, score) for item, score in members]
+        if not any(isinstance(item, (list, tuple, Mapping)) for item in members):
+            return [(item, None) for item in members]
+    finding = f"neither a list of items nor {{item: score}}, but {type(members).__name__}"
+    raise UploadError(Problem("bad-json", place, finding, "Write {user: {item: score}} or {user: [items]}."))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -16,7 +15,6 @@ from recdash.ingest.formats.json_values import ONE_FORM, broken_json, column_arr
 from recdash.ingest.formats.raw_table import (
     BLOCK_BYTES,
     SAMPLE_ROWS,
-    Path,
     RawTable,
     column_paths,
     first_rows,
@@ -45,24 +43,33 @@ def read_json_lines(content: Content, _kind: TableKind, limits: Limits) -> RawTa
     first = next(_json_rows(content))
     names = tuple(dict.fromkeys(name for row in first for name in row))
     keep_within(limits, "columns", len(names), "header")
-    where = lambda row: f"line {_filled_line(content, row)}"  # noqa: E731
-    paths = column_paths(_columns_of(first, names, where).schema)
+
+    def where(row: int) -> str:
+        return f"line {_filled_line(content, row)}"
+
+    paths = column_paths(_batch(first, names, where).schema)
 
     def blocks(columns: Sequence[str], ids: Collection[str]) -> Iterator[pa.RecordBatch]:
         wanted, before = list(dict.fromkeys(paths[c][0] for c in columns)), 0
         for rows in _json_rows(content):
-            placed = partial(_placed, where, before)
-            yield ids_as_text(_of_block(_columns_of(rows, wanted, placed), columns, paths, placed), ids)
+
+            def place(row: int, before: int = before) -> str:
+                return where(before + row)
+
+            batch = _batch(rows, wanted, place)
+            try:
+                projected = project(batch, columns, paths)
+            except (pa.ArrowException, TypeError) as error:  # structs where earlier blocks had none, or none
+                finding = "lists of another form than those before"
+                problem = Problem("mixed-types", f"from {where(before)} on", finding, ONE_FORM)
+                raise UploadError(problem) from error
+            yield ids_as_text(projected, ids)
             before += len(rows)
 
-    sample = _columns_of(first[:SAMPLE_ROWS], names, where)
+    sample = _batch(first[:SAMPLE_ROWS], names, where)
     lists = list_columns(sample.schema, paths)
     rows = lambda: first_rows(iter([project(sample, tuple(paths), paths)]))  # noqa: E731
     return RawTable("JSON lines", tuple(paths), blocks, where, rows, lists=lists)
-
-
-def _placed(where: Callable[[int], str], before: int, row: int) -> str:
-    return where(before + row)
 
 
 def _filled_line(content: Content, row: int) -> int:
@@ -70,17 +77,6 @@ def _filled_line(content: Content, row: int) -> int:
     with content.open() as reader:
         filled = (number for number, line in enumerate(reader, 1) if line.strip(BLANK))
         return next(itertools.islice(filled, row, None), row + 1)
-
-
-def _of_block(
-    batch: pa.RecordBatch, columns: Sequence[str], paths: Mapping[str, Path], where: Callable[[int], str]
-) -> pa.RecordBatch:
-    """A later block may write structs where the first had none, or the other way round."""
-    try:
-        return project(batch, columns, paths)
-    except (pa.ArrowException, TypeError) as error:
-        found = "lists of another form than those before"
-        raise UploadError(Problem("mixed-types", f"from {where(0)} on", found, ONE_FORM)) from error
 
 
 def _json_rows(content: Content) -> Iterator[list[dict[str, Any]]]:
@@ -94,7 +90,7 @@ def _json_rows(content: Content) -> Iterator[list[dict[str, Any]]]:
             try:
                 rows = parse_json(b"[" + b",".join(filled) + b"]")
             except (ValueError, RecursionError):
-                raise UploadError(_broken_line(lines, number)) from None
+                rows = [None]
             if not all(isinstance(row, dict) for row in rows):
                 raise UploadError(_broken_line(lines, number))
             yield rows
@@ -102,12 +98,12 @@ def _json_rows(content: Content) -> Iterator[list[dict[str, Any]]]:
 
 
 def _broken_line(lines: Sequence[bytes], first: int) -> Problem:
+    """The problem of the first line that is no JSON object; ``first`` is the number of the first line."""
     for number, line in enumerate(lines, first):
         try:
             if line.strip() and not isinstance(parse_json(line.rstrip()), dict):
-                return Problem(
-                    "bad-json", f"line {number}", "JSON, but not an object", "Write one {…} per line."
-                )
+                fix = "Write one {…} per line."
+                return Problem("bad-json", f"line {number}", "JSON, but not an object", fix)
         except ValueError as error:
             return broken_json(error, f"line {number}")
         except RecursionError:
@@ -115,7 +111,7 @@ def _broken_line(lines: Sequence[bytes], first: int) -> Problem:
     return Problem("bad-json", "file", "JSON that is nested too deeply", "Write one flat {…} per line.")
 
 
-def _columns_of(
+def _batch(
     rows: Sequence[Mapping[str, Any]], names: Sequence[str], where: Callable[[int], str]
 ) -> pa.RecordBatch:
     refuse_surrogates(names)

@@ -90,9 +90,9 @@ def _is_bomb(chunk: Any) -> bool:
 
 
 def _bomb(column: str, values: int, size: int, packed: int) -> Problem:
-    found = f"{values:,} values in {size:,} bytes, packed in {packed:,}"
+    finding = f"{values:,} values in {size:,} bytes, packed in {packed:,}"
     fix = "Write the table with one row per item, and no value longer than a name or a text."
-    return Problem("parquet-bomb", f"column '{column}'", found, fix)
+    return Problem("parquet-bomb", f"column '{column}'", finding, fix)
 
 
 def _may_fork() -> bool:
@@ -109,9 +109,11 @@ def _in_a_fork(act: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         _answer(act, reading, writing)
     os.close(writing)
     with os.fdopen(reading, "rb") as answer:
-        told = answer.read()
+        answer_bytes = answer.read()
     _, status = os.waitpid(pid, 0)
-    facts: dict[str, Any] = json.loads(told) if told else {"error": f"its reader was ended by {status & 127}"}
+    facts: dict[str, Any] = (
+        json.loads(answer_bytes) if answer_bytes else {"error": f"its reader was ended by {status & 127}"}
+    )
     if "error" in facts:
         raise pa.ArrowInvalid(facts["error"])
     return facts

@@ -58,6 +58,7 @@ class RawTable:
 
 
 def table_of_arrow(table: pa.Table, name: str, **extra: Any) -> RawTable:
+    """The raw table over an Arrow table in memory; ``extra`` are further fields of it."""
     table = table.rename_columns(list(unique_names([str(n) for n in table.column_names])))
     paths = column_paths(table.schema)
 
@@ -66,17 +67,18 @@ def table_of_arrow(table: pa.Table, name: str, **extra: Any) -> RawTable:
         for batch in table.select(wanted).to_batches(BLOCK_ROWS):
             yield project(batch, columns, paths)
 
-    whole_ids = (
-        n for n in table.column_names if pa.types.is_integer(table[n].type) and not table[n].null_count
+    integers = [name for name in table.column_names if pa.types.is_integer(table[name].type)]
+    return RawTable(
+        name,
+        tuple(paths),
+        blocks,
+        extra.pop("where", row_place),
+        lambda: first_rows(blocks(tuple(paths), ())),
+        lists=list_columns(table.schema, paths),
+        n_rows=table.num_rows,
+        whole_ids=frozenset(column for column in integers if not table[column].null_count),
+        **extra,
     )
-    fixed = {
-        "lists": list_columns(table.schema, paths),
-        "n_rows": table.num_rows,
-        "whole_ids": frozenset(whole_ids),
-    }
-    where = extra.pop("where", row_place)
-    sample = lambda: first_rows(blocks(tuple(paths), ()))  # noqa: E731
-    return RawTable(name, tuple(paths), blocks, where, sample, **{**fixed, **extra})
 
 
 def row_place(row: int) -> str:
@@ -86,12 +88,12 @@ def row_place(row: int) -> str:
 def unique_names(names: Sequence[str]) -> tuple[str, ...]:
     """Trimmed names; one that occurs twice becomes ``name (1)``, ``name (2)`` …, so that none is hidden."""
     trimmed = [name.strip() or f"column {i}" for i, name in enumerate(names, 1)]
-    seen: dict[str, int] = {}
-    named, counts = [], Counter(trimmed)
+    counts, seen = Counter(trimmed), Counter[str]()
+    numbered = []
     for name in trimmed:
-        seen[name] = seen.get(name, 0) + 1
-        named.append(f"{name} ({seen[name]})" if counts[name] > 1 else name)
-    return tuple(named)
+        seen[name] += 1
+        numbered.append(f"{name} ({seen[name]})" if counts[name] > 1 else name)
+    return tuple(numbered)
 
 
 Path = tuple[str, str | None]
@@ -113,11 +115,12 @@ def column_paths(schema: pa.Schema) -> dict[str, Path]:
 
 
 def project(batch: pa.RecordBatch, columns: Sequence[str], paths: Mapping[str, Path]) -> pa.RecordBatch:
-    return pa.RecordBatch.from_arrays([_at(batch, *paths[c]) for c in columns], list(columns))
+    """The columns by their names in ``paths``, in that order."""
+    return pa.RecordBatch.from_arrays([_column(batch, *paths[c]) for c in columns], list(columns))
 
 
-def _at(batch: pa.RecordBatch, column: str, inner: str | None) -> pa.Array:
-    array = _spelled(batch.column(column))
+def _column(batch: pa.RecordBatch, column: str, inner: str | None) -> pa.Array:
+    array = _pandas_text(batch.column(column))
     if inner is None:
         return array
     values = pc.struct_field(pc.list_flatten(array), inner)
@@ -126,10 +129,10 @@ def _at(batch: pa.RecordBatch, column: str, inner: str | None) -> pa.Array:
     return pa.LargeListArray.from_arrays(offsets, values)
 
 
-def _spelled(array: pa.Array) -> pa.Array:
-    """Periods and intervals of pandas as it writes them; to Arrow a month is its number since 1970."""
+def _pandas_text(array: pa.Array) -> pa.Array:
+    """Periods and intervals of pandas as the text it writes; to Arrow a month is its number since 1970."""
     if pa.types.is_dictionary(array.type):
-        words = _spelled(array.dictionary)
+        words = _pandas_text(array.dictionary)
         return array if words is array.dictionary else pa.DictionaryArray.from_arrays(array.indices, words)
     if not getattr(array.type, "extension_name", "").startswith("pandas."):
         return array
@@ -145,23 +148,13 @@ def list_columns(schema: pa.Schema, paths: Mapping[str, Path]) -> frozenset[str]
 
 
 def first_rows(blocks: Iterator[pa.RecordBatch]) -> list[dict[str, str]]:
+    """The first rows as text, with long lists cut, for a person to look at."""
     first = next(blocks, None)
     if first is None:
         return []
-    texts = [_as_words(column) for column in _short_lists(first.slice(0, SAMPLE_ROWS)).columns]
+    texts = []
+    for array in first.slice(0, SAMPLE_ROWS).columns:
+        is_long = is_list(array.type) and (pc.max(pc.list_value_length(array)).as_py() or 0) > SAMPLE_LIST
+        values = python_values(pc.list_slice(array, 0, SAMPLE_LIST) if is_long else array)
+        texts.append(["" if value is None else str(value) for value in values])
     return [dict(zip(first.schema.names, row, strict=True)) for row in zip(*texts, strict=True)]
-
-
-def _as_words(column: pa.Array) -> list[str]:
-    return ["" if value is None else str(value) for value in python_values(column)]
-
-
-def _short_lists(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Long lists cut: a sample is to be seen and judged by a person."""
-    arrays = [_short(array) if is_list(array.type) else array for array in batch.columns]
-    return pa.RecordBatch.from_arrays(arrays, batch.schema.names)
-
-
-def _short(array: pa.Array) -> pa.Array:
-    longest = pc.max(pc.list_value_length(array)).as_py() or 0
-    return pc.list_slice(array, 0, SAMPLE_LIST) if longest > SAMPLE_LIST else array

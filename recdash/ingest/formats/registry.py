@@ -105,7 +105,8 @@ REFUSED: tuple[tuple[bytes, str], ...] = (
 
 
 def _refuse_known_binary(content: Content) -> None:
-    what = next((what for magic, what in REFUSED if content.head.startswith(magic)), None)
-    if what:
-        found = f"{what}, which is not supported"
-        raise UploadError(Problem("unsupported-format", "file", found, "Save the table as CSV or Parquet."))
+    """Raises ``UploadError`` for a file of a known format that is not supported."""
+    file_type = next((file_type for magic, file_type in REFUSED if content.head.startswith(magic)), None)
+    if file_type:
+        finding = f"{file_type}, which is not supported"
+        raise UploadError(Problem("unsupported-format", "file", finding, "Save the table as CSV or Parquet."))

@@ -21,8 +21,8 @@ def has_surrogate(value: Any) -> bool:
 
 def refuse_surrogates(names: Sequence[str]) -> None:
     if half := next((name for name in names if has_surrogate(name)), None):
-        found = "half a character (a lone surrogate) in the name"
-        raise UploadError(Problem("bad-text", f"column '{printable(half)}'", found, WHOLE_TEXT))
+        finding = "half a character (a lone surrogate) in the name"
+        raise UploadError(Problem("bad-text", f"column '{printable(half)}'", finding, WHOLE_TEXT))
 
 
 def printable(value: Any) -> str:

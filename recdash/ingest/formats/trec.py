@@ -27,9 +27,8 @@ def is_trec_run(content: Content) -> bool:
 def is_untagged_run(content: Content) -> bool:
     """Five blank-separated fields: query, Q0, document, rank, score."""
     rows = [line.split() for line in sample_lines(content)]
-    return all(
-        len(r) == 5 and r[1].lower() == "q0" and r[3].isdecimal() and A_SCORE.fullmatch(r[4]) for r in rows
-    )
+    shaped = all(len(row) == 5 and row[1].lower() == "q0" for row in rows)
+    return shaped and all(row[3].isdecimal() and A_SCORE.fullmatch(row[4]) for row in rows)
 
 
 def is_qrels(content: Content) -> bool:
@@ -45,18 +44,16 @@ def read_trec_run(content: Content, _kind: TableKind, _limits: Limits) -> RawTab
 
 def read_untagged_run(content: Content, _kind: TableKind, _limits: Limits) -> RawTable:
     """As a TREC run; only the name of the run is missing, and the file gives one."""
-    found = "a TREC run without the tag in its sixth field: the file's name is that of the run"
-    return _trec_run(content, (), Problem("trec-without-tag", "file", found, ""))
+    finding = "a TREC run without the tag in its sixth field: the file's name is that of the run"
+    return _trec_run(content, (), Problem("trec-without-tag", "file", finding, ""))
 
 
 def _trec_run(content: Content, tag: tuple[str, ...], *notices: Problem) -> RawTable:
     dialect = Dialect(" ", ("query_id", "Q0", "doc_id", "rank", "score", *tag), header=False, quoted=False)
-    found = "TREC run: the rank column is ignored and the score used, as in trec_eval"
-    roles = {"user_id": "query_id", "item_id": "doc_id", "score": "score"} | dict.fromkeys(
-        ["run"] if tag else [], "tag"
-    )
-    told = (Problem("trec", "file", found, ""), *notices)
-    return text_table(content, dialect, "TREC run", roles=roles, is_trec=True, notices=told)
+    finding = "TREC run: the rank column is ignored and the score used, as in trec_eval"
+    roles = {"user_id": "query_id", "item_id": "doc_id", "score": "score"} | ({"run": "tag"} if tag else {})
+    notices = (Problem("trec", "file", finding, ""), *notices)
+    return text_table(content, dialect, "TREC run", roles=roles, is_trec=True, notices=notices)
 
 
 def read_qrels(content: Content, kind: TableKind, _limits: Limits) -> RawTable:

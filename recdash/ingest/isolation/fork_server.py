@@ -50,27 +50,29 @@ class ReadingProcess:
 def keep(control: socket.socket, serve: Serve) -> None:
     """Fork a process that runs ``serve(channel, file)`` for each request, until ``control`` is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    kept: dict[int, ReadingProcess] = {}
+    processes: dict[int, ReadingProcess] = {}
     asking = select.poll()  # which takes any number of open files, as ``select`` does not
     asking.register(control, select.POLLIN)
     try:
-        while not asking.poll(LOOK_SECONDS * 1000 if kept else None) or _answered(control, serve, kept):
-            for pid in list(kept):
-                _look(pid, kept)
+        while not asking.poll(LOOK_SECONDS * 1000 if processes else None) or _answered(
+            control, serve, processes
+        ):
+            for pid in list(processes):
+                _look(pid, processes)
     finally:
-        for pid in kept:
+        for pid in processes:
             os.kill(pid, signal.SIGKILL)
 
 
-def _answered(control: socket.socket, serve: Serve, kept: dict[int, ReadingProcess]) -> bool:
+def _answered(control: socket.socket, serve: Serve, processes: dict[int, ReadingProcess]) -> bool:
     """Fork the process that is asked for; whether any was."""
-    asked, files, *_ = socket.recv_fds(control, REQUEST.size, N_FILES)
-    if not asked:
+    request, files, *_ = socket.recv_fds(control, REQUEST.size, N_FILES)
+    if not request:
         return False
-    memory, seconds = REQUEST.unpack(asked)
+    memory, seconds = REQUEST.unpack(request)
     try:
-        channel, told, file = files  # fewer where this process may open no more
-        kept[_forked(control, serve, files, memory, seconds)] = ReadingProcess(told, memory)
+        channel, reason_pipe, file = files  # fewer where this process may open no more
+        processes[_forked(control, serve, files, memory, seconds)] = ReadingProcess(reason_pipe, memory)
     except (
         OSError,
         ValueError,
@@ -138,13 +140,13 @@ def held_bytes(pid: int | str, column: int = 1) -> int:
         return 0
 
 
-def _look(pid: int, kept: dict[int, ReadingProcess]) -> None:
+def _look(pid: int, processes: dict[int, ReadingProcess]) -> None:
     """End a process that holds too much, or that has lost its listener; report how one ended."""
-    one = kept[pid]
-    one.too_large = one.too_large or bool(one.memory and held_bytes(pid) > one.memory)
+    process = processes[pid]
+    process.too_large = process.too_large or bool(process.memory and held_bytes(pid) > process.memory)
     poll = select.poll()
-    poll.register(one.told, 0)
-    if one.too_large or poll.poll(0):
+    poll.register(process.told, 0)
+    if process.too_large or poll.poll(0):
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
     ended, status = os.waitpid(pid, os.WNOHANG)
@@ -152,10 +154,10 @@ def _look(pid: int, kept: dict[int, ReadingProcess]) -> None:
         return
     with contextlib.suppress(OSError):
         by = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
-        too_large = one.too_large or status >> 8 == NO_MEMORY
-        os.write(one.told, REASON.pack(TOO_LARGE if too_large else ENDED, by))
-    os.close(one.told)
-    del kept[pid]
+        too_large = process.too_large or status >> 8 == NO_MEMORY
+        os.write(process.told, REASON.pack(TOO_LARGE if too_large else ENDED, by))
+    os.close(process.told)
+    del processes[pid]
 
 
 def main() -> None:

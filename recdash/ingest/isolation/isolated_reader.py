@@ -150,12 +150,12 @@ class IsolatedReader:
         self._say(request)
         self.facts = self._facts(messages.FACTS)
 
-    def batches(self, at: int, columns: Any = None) -> Iterator[pa.RecordBatch]:
+    def batches(self, index: int, columns: Any = None) -> Iterator[pa.RecordBatch]:
         """The rows of a stream; at the end ``notices`` are those of it."""
-        self._say((at, columns))
-        while (got := self._message())[0] == messages.STREAM:
+        self._say((index, columns))
+        while (message := self._message())[0] == messages.STREAM:
             yield from self._stream()
-        facts = self._checked(got, messages.END)
+        facts = self._checked(message, messages.END)
         self.notices = messages.problems_from(facts["notices"])
 
     def _stream(self) -> Iterator[pa.RecordBatch]:
@@ -192,9 +192,11 @@ class IsolatedReader:
 
     def _ended(self) -> UploadError:
         """Why there is nothing more to read, in words; the process is ended where it goes on."""
-        what, by = (fork_server.ENDED, signal.SIGXCPU) if self._waiting.is_over else self._reason()
+        outcome, signal_number = (
+            (fork_server.ENDED, signal.SIGXCPU) if self._waiting.is_over else self._reason()
+        )
         self.close()
-        return UploadError(_why(what, by, self._limits))
+        return UploadError(_why(outcome, signal_number, self._limits))
 
     def _reason(self) -> tuple[int, int]:
         """(ENDED or TOO_LARGE, signal); (ENDED, 0) where it is not told."""
@@ -204,10 +206,10 @@ class IsolatedReader:
         told_now.register(self._told, select.POLLIN)
         if not self.close.alive or not told_now.poll(REASON_SECONDS * 1000):
             return fork_server.ENDED, 0
-        told = os.read(self._told, fork_server.REASON.size)
+        reason = os.read(self._told, fork_server.REASON.size)
         return (
-            fork_server.REASON.unpack(told)
-            if len(told) == fork_server.REASON.size
+            fork_server.REASON.unpack(reason)
+            if len(reason) == fork_server.REASON.size
             else (fork_server.ENDED, 0)
         )
 
@@ -244,33 +246,33 @@ def _forked(file: int, limits: Limits) -> tuple[socket.socket, int]:
         channel, other_end = socket.socketpair()
         ours.callback(channel.close)
         theirs.callback(other_end.close)
-        told, telling = os.pipe()
-        ours.callback(os.close, told)
+        reason_pipe, telling = os.pipe()
+        ours.callback(os.close, reason_pipe)
         theirs.callback(os.close, telling)
         memory, seconds = limits.read_memory_bytes or 0, limits.read_seconds or 0
         KEEPER.fork([other_end.fileno(), telling, file], memory, int(seconds))
         ours.pop_all()
-        return channel, told
+        return channel, reason_pipe
 
 
-def _close(channel: socket.socket, told: int) -> None:
+def _close(channel: socket.socket, reason_pipe: int) -> None:
     """Close the channel; the keeper then ends the process, which has no listener left."""
     channel.close()
-    os.close(told)
+    os.close(reason_pipe)
 
 
-def _why(what: int, by: int, limits: Limits) -> Problem:
-    if what == fork_server.TOO_LARGE:
-        found = f"reading it takes more than {limits.read_memory_bytes or 0:,} bytes of memory"
+def _why(outcome: int, signal_number: int, limits: Limits) -> Problem:
+    if outcome == fork_server.TOO_LARGE:
+        finding = f"reading it takes more than {limits.read_memory_bytes or 0:,} bytes of memory"
         fix = f"Split the file, or {RAISE.format('MEMORY_BYTES')}."
-        return Problem("read-too-large", "file", found, fix)
-    if by == signal.SIGXCPU:
-        found = f"it was not read within {limits.read_seconds or 0:,} seconds"
+        return Problem("read-too-large", "file", finding, fix)
+    if signal_number == signal.SIGXCPU:
+        finding = f"it was not read within {limits.read_seconds or 0:,} seconds"
         fix = f"Split the file, or {RAISE.format('SECONDS')}."
-        return Problem("read-too-long", "file", found, fix)
-    how = f" by signal {by}" if by else ""
-    found = f"the process that read it was ended{how}: the file is damaged, or takes too much memory"
-    return Problem("reader-died", "file", found, "Write the file again, or upload it as CSV.")
+        return Problem("read-too-long", "file", finding, fix)
+    how = f" by signal {signal_number}" if signal_number else ""
+    finding = f"the process that read it was ended{how}: the file is damaged, or takes too much memory"
+    return Problem("reader-died", "file", finding, "Write the file again, or upload it as CSV.")
 
 
 # ── a file and its reading processes ─────────────────────────────────────────────────────────
@@ -310,12 +312,12 @@ class File:
         return reader
 
     def batches(
-        self, at: int = 0, columns: Any = None, notices: list[Problem] | None = None
+        self, index: int = 0, columns: Any = None, notices: list[Problem] | None = None
     ) -> Generator[pa.RecordBatch, None, None]:
         """The rows of a stream, which may be read again; ``notices`` become those known at its end."""
         reader = self.take()
         try:
-            yield from reader.batches(at, columns)
+            yield from reader.batches(index, columns)
         except BaseException:  # a stream that was left halfway cannot be gone on with
             reader.close()
             raise
@@ -390,14 +392,14 @@ def read_recommendations(
     source: Source, *, limits: Limits | None = None, **how: Any
 ) -> list[Recommendations]:
     file = File(source, worker.open_recommendations, limits or UNLIMITED, how)
-    return [_run(file, at, facts) for at, facts in enumerate(file.facts["runs"])]
+    return [_run(file, index, facts) for index, facts in enumerate(file.facts["runs"])]
 
 
-def _run(file: File, at: int, facts: Mapping[str, Any]) -> Recommendations:
+def _run(file: File, index: int, facts: Mapping[str, Any]) -> Recommendations:
     notices = list(messages.problems_from(facts["notices"]))
 
     def batches(columns: Any = None) -> Iterator[pa.RecordBatch]:
         wanted = None if columns is None else tuple(columns)
-        return iter(file.batches(at, wanted, notices))
+        return iter(file.batches(index, wanted, notices))
 
     return Recommendations(**{**facts, "batches": batches, "notices": notices})

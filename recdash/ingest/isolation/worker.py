@@ -60,8 +60,8 @@ def serve(channel: socket.socket, file: int) -> None:
     try:
         served = _opened(channel, _next(incoming), file)
         while served is not None:
-            at, columns = _next(incoming)
-            _stream(channel, served, at, columns)
+            index, columns = _next(incoming)
+            _stream(channel, served, index, columns)
     except (EOFError, BrokenPipeError, ConnectionResetError):
         return
 
@@ -84,10 +84,10 @@ def _opened(channel: socket.socket, request: Request, file: int) -> OpenedFile |
     return _telling(channel, opened)
 
 
-def _stream(channel: socket.socket, served: OpenedFile, at: int, columns: Any) -> None:
+def _stream(channel: socket.socket, served: OpenedFile, index: int, columns: Any) -> None:
     def streamed() -> None:
-        messages.send_batches(channel, served.streams[at](columns))
-        notices = [asdict(notice) for notice in served.notices[at]] if served.notices else []
+        messages.send_batches(channel, served.streams[index](columns))
+        notices = [asdict(notice) for notice in served.notices[index]] if served.notices else []
         messages.send_facts(channel, messages.END, {"notices": notices})
 
     _telling(channel, streamed)
@@ -133,14 +133,14 @@ def open_upload(source: Any, **how: Any) -> OpenedFile:
     facts = {
         "name": upload.name,
         "mapping": dict(upload.mapping),
-        "notices": [asdict(one) for one in upload.notices],
+        "notices": [asdict(notice) for notice in upload.notices],
     }
     return OpenedFile(facts, [lambda _columns: iter(upload.table.to_batches())])
 
 
 def open_passing(source: Any, **how: Any) -> OpenedFile:
     passing = reader.read_passing(source=source, **how)
-    facts = {"name": passing.name, "notices": [asdict(one) for one in passing.notices]}
+    facts = {"name": passing.name, "notices": [asdict(notice) for notice in passing.notices]}
     return OpenedFile(facts, [lambda _columns: passing.batches()], [passing.notices])
 
 
@@ -151,7 +151,7 @@ def open_recommendations(source: Any, **how: Any) -> OpenedFile:
     runs = reader.read_recommendations(source, **how)
     facts = [
         {name: getattr(run, name) for name in OF_A_RUN}
-        | {"mapping": dict(run.mapping), "notices": [asdict(one) for one in run.notices]}
+        | {"mapping": dict(run.mapping), "notices": [asdict(notice) for notice in run.notices]}
         for run in runs
     ]
     return OpenedFile({"runs": facts}, [run.batches for run in runs], [run.notices for run in runs])
