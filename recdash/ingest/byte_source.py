@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import shutil
 import stat
 import tempfile
 import threading
@@ -36,7 +35,7 @@ class Content:
 
 
 def for_arrow(content: Content) -> Any:
-    """A fresh reader for a reader of Arrow's that works in threads of its own.
+    """A fresh reader for Arrow's readers that work in threads of their own.
 
     Such a thread goes on for a moment when all its rows were taken: it drops what it holds. Were that an
     object of Python, it would wait for the interpreter; where this has begun to end by then, the process
@@ -67,46 +66,37 @@ def of_path(path: Path) -> Content:
         raise _no_file(path, f"cannot be opened ({error.strerror or error})") from error
     except ValueError as error:  # a name that no file can have
         raise _no_file(path, f"cannot be opened ({error})") from error
-    return Content(path.name, size, head, lambda: path.open("rb"), native=_native(path))
-
-
-def _native(path: Path) -> Callable[[], Any] | None:
-    """None for a name that Arrow cannot spell."""
-    import pyarrow as pa
-
+    name = str(path.absolute())
     try:
-        name = str(path.absolute())
         name.encode()
-    except UnicodeEncodeError:
-        return None
-    return lambda: pa.OSFile(name)
+    except UnicodeEncodeError:  # a name that Arrow cannot spell
+        return Content(path.name, size, head, lambda: path.open("rb"))
+
+    def native() -> Any:
+        import pyarrow as pa
+
+        return pa.OSFile(name)
+
+    return Content(path.name, size, head, lambda: path.open("rb"), native=native)
 
 
 def _no_file(path: Path, finding: str) -> UploadError:
     return UploadError(Problem("no-file", str(path), finding, "Name one readable file."))
 
 
-def of_stream(stream: Any, name: str) -> Content:
-    """Raises ``UploadError`` when ``stream`` gives no bytes."""
-    return of_bytes(bytes_of(stream), name)
-
-
 def bytes_of(stream: Any) -> bytes:
     """The rest of ``stream``. Raises ``UploadError`` when it gives no bytes."""
+    kind, cause = type(stream).__name__, None
     try:
         data = stream.read()
     except (OSError, ValueError, TypeError) as error:  # closed, opened to write, a class …
-        raise _unreadable(f"{type(stream).__name__} cannot be read ({error})") from error
-    if isinstance(data, str):
-        raise _unreadable(f"{type(stream).__name__} gives text, not bytes")
-    if not isinstance(data, bytes | bytearray | memoryview):
-        raise _unreadable(f"{type(stream).__name__} gives {type(data).__name__}, not bytes")
-    return bytes(data)
-
-
-def _unreadable(finding: str) -> UploadError:
+        finding, cause = f"{kind} cannot be read ({error})", error
+    else:
+        if isinstance(data, bytes | bytearray | memoryview):
+            return bytes(data)
+        finding = f"{kind} gives {'text' if isinstance(data, str) else type(data).__name__}, not bytes"
     fix = "Open the file with mode 'rb', encode the text (io.BytesIO), or give a path."
-    return UploadError(Problem("bad-source", "source", finding, fix))
+    raise UploadError(Problem("bad-source", "source", finding, fix)) from cause
 
 
 @dataclass(frozen=True)
@@ -119,17 +109,24 @@ class OpenFile:
 
 def of_open_file(file: OpenFile) -> Content:
     size = os.fstat(file.number).st_size
-    head = os.pread(file.number, HEAD, 0)
-    return Content(
-        file.name or "upload", size, head, lambda: io.BufferedReader(_Placed(file.number, size), CHUNK)
-    )
+
+    def read_at(n_bytes: int, position: int) -> bytes:
+        return os.pread(file.number, n_bytes, position)
+
+    name = file.name or "upload"
+    return Content(name, size, read_at(HEAD, 0), lambda: io.BufferedReader(_Reader(read_at, size), CHUNK))
 
 
-class _Placed(io.RawIOBase):
-    """One reader's own position in an open file; closing it leaves the file open."""
+class _Reader(io.RawIOBase):
+    """One reader's own position in a file that others read, too; closing it leaves the file open.
 
-    def __init__(self, number: int, size: int) -> None:
-        self._number, self._size, self._position = number, size, 0
+    ``read_at(size, position)`` gives at most ``size`` bytes of the file.
+    """
+
+    def __init__(self, read_at: Callable[[int, int], bytes], size: int) -> None:
+        self._read_at = read_at
+        self._size = size
+        self._position = 0
 
     def readable(self) -> bool:
         return True
@@ -146,7 +143,7 @@ class _Placed(io.RawIOBase):
         return self._position
 
     def readinto(self, buffer: Any) -> int:
-        data = os.pread(self._number, len(buffer), self._position)
+        data = self._read_at(len(buffer), self._position)
         self._position += len(data)
         buffer[: len(data)] = data
         return len(data)
@@ -155,32 +152,32 @@ class _Placed(io.RawIOBase):
 def of_copy(copy: BinaryIO, like: Content, *notices: Problem) -> Content:
     """A transformed copy of ``like``, held in a nameless temporary file."""
     size = copy.seek(0, io.SEEK_END)
-    copy.seek(0)
-    head = copy.read(HEAD)
     lock = threading.Lock()
+
+    def read_at(n_bytes: int, position: int) -> bytes:
+        with lock:
+            copy.seek(position)
+            return copy.read(n_bytes)
+
+    def in_arrow() -> Any:
+        import pyarrow as pa
+
+        memory = pa.BufferOutputStream()
+        memory.write(read_at(size, 0))
+        return pa.BufferReader(memory.getvalue())
+
     return replace(
         like,
         size=size,
-        head=head,
-        open=lambda: io.BufferedReader(_Window(copy, lock), CHUNK),
+        head=read_at(HEAD, 0),
+        open=lambda: io.BufferedReader(_Reader(read_at, size), CHUNK),
         notices=like.notices + notices,
-        native=(lambda: _in_arrow(copy, lock)) if size <= HELD_IN_MEMORY else None,
+        native=in_arrow if size <= HELD_IN_MEMORY else None,
     )
 
 
-def _in_arrow(copy: BinaryIO, lock: threading.Lock) -> Any:
-    """A reader of the copy's bytes in memory of Arrow's own."""
-    import pyarrow as pa
-
-    held = pa.BufferOutputStream()
-    with lock:
-        copy.seek(0)
-        held.write(copy.read())
-    return pa.BufferReader(held.getvalue())
-
-
 class _Copy(tempfile.SpooledTemporaryFile[bytes]):
-    """Small copies stay in memory, large ones go to a nameless file; both go when nobody reads them."""
+    """Small copies stay in memory, large ones go to a nameless file; both go with their last reader."""
 
     def __del__(self) -> None:
         self.close()
@@ -188,37 +185,6 @@ class _Copy(tempfile.SpooledTemporaryFile[bytes]):
 
 def temporary() -> BinaryIO:
     return cast("BinaryIO", _Copy(max_size=HELD_IN_MEMORY))
-
-
-class _Window(io.RawIOBase):
-    """One reader's own position in a shared temporary file; closing it leaves the file open."""
-
-    def __init__(self, file: BinaryIO, lock: threading.Lock) -> None:
-        self._file, self._lock, self._position = file, lock, 0
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        start = {io.SEEK_SET: 0, io.SEEK_CUR: self._position}.get(whence)
-        with self._lock:
-            end = self._file.seek(0, io.SEEK_END)
-        self._position = offset + (end if start is None else start)
-        return self._position
-
-    def tell(self) -> int:
-        return self._position
-
-    def readinto(self, buffer: Any) -> int:
-        with self._lock:
-            self._file.seek(self._position)
-            data = self._file.read(len(buffer))
-        self._position += len(data)
-        buffer[: len(data)] = data
-        return len(data)
 
 
 def copied(content: Content, change: Callable[[BinaryIO, BinaryIO], None], *notices: Problem) -> Content:
@@ -231,6 +197,4 @@ def copied(content: Content, change: Callable[[BinaryIO, BinaryIO], None], *noti
 
 def whole(content: Content) -> bytes:
     with content.open() as reader:
-        buffer = io.BytesIO()
-        shutil.copyfileobj(reader, buffer, CHUNK)
-    return buffer.getvalue()
+        return b"".join(iter(lambda: reader.read(CHUNK), b""))

@@ -1,4 +1,4 @@
-"""The door: a file is read here, or in a process of its own where memory or time are bounded."""
+"""Entry points of reading: in this process, or in one of its own where memory or time are bounded."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ def read_recommendations(
     source: reader.Source, *, limits: Limits | None = None, **how: Any
 ) -> list[Recommendations]:
     """See :func:`recdash.ingest.reader.read_recommendations`."""
-    found: list[Recommendations] = _place(source, limits).read_recommendations(source, limits=limits, **how)
-    return found
+    runs: list[Recommendations] = _reader(source, limits).read_recommendations(source, limits=limits, **how)
+    return runs
 
 
 def read_upload(
     kind: TableKind, source: reader.Source, *, limits: Limits | None = None, **how: Any
 ) -> Upload:
     """See :func:`recdash.ingest.reader.read_upload`."""
-    found: Upload = _place(source, limits).read_upload(kind, source, limits=limits, **how)
-    return found
+    upload: Upload = _reader(source, limits).read_upload(kind, source, limits=limits, **how)
+    return upload
 
 
 def read_passing(
@@ -39,22 +39,22 @@ def read_passing(
     **how: Any,
 ) -> UploadStream:
     """See :func:`recdash.ingest.reader.read_passing`."""
-    found: UploadStream = _place(source, limits).read_passing(kind, source, limits=limits, **how)
-    return found
+    stream: UploadStream = _reader(source, limits).read_passing(kind, source, limits=limits, **how)
+    return stream
 
 
 def preview(
     kind: TableKind, source: reader.Source, *, limits: Limits | None = None, **how: Any
 ) -> reader.Preview:
     """See :func:`recdash.ingest.reader.preview`."""
-    found: reader.Preview = _place(source, limits).preview(kind, source, limits=limits, **how)
-    return found
+    outline: reader.Preview = _reader(source, limits).preview(kind, source, limits=limits, **how)
+    return outline
 
 
 def get_ready() -> None:
-    """Begin to make ready what reads files with such limits, so that the first need not wait for it.
+    """Start the process that forks the readers of files with limits, so that the first file need not wait.
 
-    Where that cannot be, the first file is refused in words.
+    Where it cannot start, the first file is refused with the reason.
     """
     from recdash.ingest.isolation.isolated_reader import KEEPER
 
@@ -62,7 +62,7 @@ def get_ready() -> None:
         KEEPER.start()
 
 
-def _place(source: reader.Source, limits: Limits | None) -> ModuleType:
+def _reader(source: reader.Source, limits: Limits | None) -> ModuleType:
     """The module that reads ``source``."""
     if limits is None or not (limits.read_memory_bytes or limits.read_seconds):
         return reader

@@ -435,7 +435,7 @@ def _content(source: Source, name: str | None) -> contents.Content:
     if isinstance(source, contents.OpenFile):
         return contents.of_open_file(replace(source, name=name or source.name))
     if hasattr(source, "read"):
-        return contents.of_stream(source, name or str(getattr(source, "name", "upload")))
+        return contents.of_bytes(contents.bytes_of(source), name or str(getattr(source, "name", "upload")))
     if isinstance(source, bytes | bytearray | memoryview):
         return contents.of_bytes(bytes(source), name or "upload")
     finding = f"{type(source).__name__} is neither a path, bytes, a binary file, a table nor a dict"

@@ -113,7 +113,6 @@ def has_header(cells: Sequence[str]) -> bool:
     return named or not any(NUMBER.fullmatch(cell.strip()) for cell in cells)
 
 
-
 def dialect_notices(dialect: Dialect, name: str) -> tuple[Problem, ...]:
     """What was detected and is not what the file's name or a plain CSV would let expect."""
     delimiter = dialect.delimiter

@@ -1,8 +1,8 @@
-"""What the footer of a Parquet file promises, looked at before anything is decoded.
+"""What the footer of a Parquet file states, checked before anything is decoded.
 
 pyarrow ends the process over some damaged footers: its accessor of a column's metadata lets an exception of
 C++ pass (``Definition level histogram size mismatch``). Where this process has one thread, as a command has,
-the footer is therefore read in a fork of it, whose death is told.
+the footer is therefore read in a fork of it, whose death is reported.
 """
 
 from __future__ import annotations
@@ -42,15 +42,21 @@ class Chunks:
 
 
 def chunks_of(content: Content) -> Chunks:
-    """Raises UploadError for a footer that is damaged, or promises what no file of this size means."""
-    facts = _in_a_fork(lambda: _facts(content)) if _may_fork() else _facts(content)
+    """Raises UploadError for a footer that is damaged, or states what no file of this size means."""
+    may_fork = hasattr(os, "fork") and threading.active_count() == 1
+    facts = _in_a_fork(lambda: _facts(content)) if may_fork else _facts(content)
     if facts.get("bomb"):
-        raise UploadError(_bomb(*facts["bomb"]))
+        column, values, size, packed = facts["bomb"]
+        finding = f"{values:,} values in {size:,} bytes, packed in {packed:,}"
+        fix = "Write the table with one row per item, and no value longer than a name or a text."
+        raise UploadError(Problem("parquet-bomb", f"column '{column}'", finding, fix))
     return Chunks(frozenset(facts["whole"]), facts["values_per_row"], frozenset(facts["uncoded"]))
 
 
 def _facts(content: Content) -> dict[str, Any]:
-    """{whole: columns without a gap, values_per_row, uncoded: columns, bomb: as ``_size`` gives or None}."""
+    """{whole: columns without a gap, values_per_row, uncoded: columns, bomb: (column, values, bytes, bytes
+    as packed) or None}.
+    """
     import pyarrow.parquet as pq
 
     with content.open() as source:
@@ -58,45 +64,24 @@ def _facts(content: Content) -> dict[str, Any]:
         metadata, schema = file.metadata, file.schema_arrow
         groups = [metadata.row_group(g) for g in range(metadata.num_row_groups)]
         chunks = [(group.num_rows, group.column(c)) for group in groups for c in range(metadata.num_columns)]
-    integers = {field.name for field in schema if pa.types.is_integer(field.type)}
-    gaps = {chunk.path_in_schema for _, chunk in chunks if not _is_whole(chunk.statistics)}
-    return {
-        "whole": sorted(integers - gaps) if chunks else [],
-        "values_per_row": max((-(-chunk.num_values // max(rows, 1)) for rows, chunk in chunks), default=1),
-        "uncoded": sorted({chunk.path_in_schema.split(".")[0] for _, chunk in chunks if _is_delta(chunk)}),
-        "bomb": next((_size(chunk) for _, chunk in chunks if _is_bomb(chunk)), None),
-    }
+    whole = {field.name for field in schema if pa.types.is_integer(field.type)} if chunks else set()
+    uncoded, values_per_row, bomb = set(), 1, None
+    for n_rows, chunk in chunks:
+        column, statistics = chunk.path_in_schema, chunk.statistics
+        if statistics is None or not statistics.has_null_count or statistics.null_count:
+            whole.discard(column)
+        if any(encoding.startswith("DELTA") for encoding in chunk.encodings):
+            uncoded.add(column.split(".")[0])
+        values_per_row = max(values_per_row, -(-chunk.num_values // max(n_rows, 1)))
+        size = (chunk.num_values, chunk.total_uncompressed_size, chunk.total_compressed_size)
+        bomb = bomb or ((column, *size) if _is_bomb(*size) else None)
+    return {"whole": [*whole], "values_per_row": values_per_row, "uncoded": [*uncoded], "bomb": bomb}
 
 
-def _is_delta(chunk: Any) -> bool:
-    return any(encoding.startswith("DELTA") for encoding in chunk.encodings)
-
-
-def _is_whole(statistics: Any) -> bool:
-    return statistics is not None and statistics.has_null_count and statistics.null_count == 0
-
-
-def _size(chunk: Any) -> tuple[str, int, int, int]:
-    """(column, values, bytes, bytes as packed)."""
-    size, packed = chunk.total_uncompressed_size, chunk.total_compressed_size
-    return chunk.path_in_schema, chunk.num_values, size, packed
-
-
-def _is_bomb(chunk: Any) -> bool:
-    _, values, size, packed = _size(chunk)
+def _is_bomb(values: int, size: int, packed: int) -> bool:
     has_many = values > MOST_VALUES and values > MOST_VALUES_PER_BYTE * max(size, 1)
     is_large = size > MOST_BYTES and size > MOST_TIMES_PACKED * max(packed, 1)
-    return bool(has_many or (is_large and size > MOST_BYTES_PER_VALUE * max(values, 1)))
-
-
-def _bomb(column: str, values: int, size: int, packed: int) -> Problem:
-    finding = f"{values:,} values in {size:,} bytes, packed in {packed:,}"
-    fix = "Write the table with one row per item, and no value longer than a name or a text."
-    return Problem("parquet-bomb", f"column '{column}'", finding, fix)
-
-
-def _may_fork() -> bool:
-    return hasattr(os, "fork") and threading.active_count() == 1
+    return has_many or (is_large and size > MOST_BYTES_PER_VALUE * max(values, 1))
 
 
 def _in_a_fork(act: Callable[[], dict[str, Any]]) -> dict[str, Any]:

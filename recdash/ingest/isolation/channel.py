@@ -6,7 +6,6 @@ of one schema. Nothing that comes from a reading process is unpickled: it has re
 
 from __future__ import annotations
 
-import itertools
 import json
 import pickle
 import socket
@@ -45,31 +44,19 @@ def send_problems(channel: socket.socket, error: UploadError) -> None:
 def send_batches(channel: socket.socket, batches: Iterator[pa.RecordBatch]) -> None:
     """One stream for as long as the schema stays the same; a dictionary that stays goes once."""
     with channel.makefile("wb", buffering=1 << 18) as sink:
-        for _, alike in itertools.groupby(batches, _Alike()):
-            sink.write(HEAD.pack(STREAM, 0))
-            _send_stream(sink, alike)
-
-
-class _Alike:
-    """Numbers batches: those of one schema that follow each other alike."""
-
-    def __init__(self) -> None:
-        self.number = 0
-        self._schema: pa.Schema | None = None
-
-    def __call__(self, batch: pa.RecordBatch) -> int:
-        if self._schema is None or not batch.schema.equals(self._schema, check_metadata=True):
-            self.number, self._schema = self.number + 1, batch.schema
-        return self.number
-
-
-def _send_stream(sink: Any, batches: Iterator[pa.RecordBatch]) -> None:
-    """Ended as a stream also where the batches end in an error, which is told after it."""
-    first = next(batches)
-    with pa.ipc.new_stream(sink, first.schema) as writer:
-        for batch in itertools.chain([first], batches):
-            writer.write_batch(batch)
-            sink.flush()
+        writer, schema = None, None
+        try:
+            for batch in batches:
+                if writer is None or not batch.schema.equals(schema, check_metadata=True):
+                    if writer is not None:
+                        writer.close()
+                    sink.write(HEAD.pack(STREAM, 0))
+                    writer, schema = pa.ipc.new_stream(sink, batch.schema), batch.schema
+                writer.write_batch(batch)
+                sink.flush()
+        finally:  # also where the batches end in an error, which is sent after the stream
+            if writer is not None:
+                writer.close()
 
 
 def problems_of(facts: Mapping[str, Any]) -> UploadError:
@@ -88,14 +75,14 @@ class Incoming:
 
     def read(self, size: int) -> bytearray:
         """Exactly ``size`` bytes; raises EOFError where the other side ended before."""
-        held = bytearray(size)
-        view, got = memoryview(held), 0
-        while got < size:
-            count = self._receive_into(view[got:])
+        buffer = bytearray(size)
+        view, n_received = memoryview(buffer), 0
+        while n_received < size:
+            count = self._receive_into(view[n_received:])
             if not count:
                 raise EOFError
-            got += count
-        return held
+            n_received += count
+        return buffer
 
     def message(self) -> tuple[bytes, bytes]:
         """(letter, body); raises ValueError for one that is larger than any of ours."""

@@ -1,4 +1,4 @@
-"""A process that keeps the processes which read files: it forks one for each, and bounds what each may take.
+"""A process that forks one process for each file to read, and bounds what each may take.
 
 It has loaded everything that reading needs and has one thread, so that a fork of it is ready in milliseconds
 and safe; a fork of the server with its many threads would not be. A request is a line of numbers with three
@@ -40,9 +40,9 @@ Serve = Callable[[socket.socket, int], None]
 
 @dataclass
 class ReadingProcess:
-    """A reading process: where its end is told, and the bytes it may hold."""
+    """A reading process: the pipe for the reason of its end, and the bytes it may hold."""
 
-    told: int
+    reason_pipe: int
     memory: int
     too_large: bool = False
 
@@ -51,21 +51,22 @@ def keep(control: socket.socket, serve: Serve) -> None:
     """Fork a process that runs ``serve(channel, file)`` for each request, until ``control`` is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     processes: dict[int, ReadingProcess] = {}
-    asking = select.poll()  # which takes any number of open files, as ``select`` does not
-    asking.register(control, select.POLLIN)
+    poll = select.poll()  # which takes any number of open files, as ``select`` does not
+    poll.register(control, select.POLLIN)
     try:
-        while not asking.poll(LOOK_SECONDS * 1000 if processes else None) or _answered(
-            control, serve, processes
-        ):
+        while True:
+            requested = poll.poll(LOOK_SECONDS * 1000 if processes else None)
+            if requested and not _answer(control, serve, processes):
+                return
             for pid in list(processes):
-                _look(pid, processes)
+                _watch(pid, processes)
     finally:
         for pid in processes:
             os.kill(pid, signal.SIGKILL)
 
 
-def _answered(control: socket.socket, serve: Serve, processes: dict[int, ReadingProcess]) -> bool:
-    """Fork the process that is asked for; whether any was."""
+def _answer(control: socket.socket, serve: Serve, processes: dict[int, ReadingProcess]) -> bool:
+    """Fork the process that is requested; False where ``control`` is closed."""
     request, files, *_ = socket.recv_fds(control, REQUEST.size, N_FILES)
     if not request:
         return False
@@ -73,30 +74,18 @@ def _answered(control: socket.socket, serve: Serve, processes: dict[int, Reading
     try:
         channel, reason_pipe, file = files  # fewer where this process may open no more
         processes[_forked(control, serve, files, memory, seconds)] = ReadingProcess(reason_pipe, memory)
-    except (
-        OSError,
-        ValueError,
-    ):  # too many processes or files, too little memory: those that are there go on
-        _close(*files)
+    except (OSError, ValueError):  # too many processes or files, too little memory; running ones go on
+        for number in files:
+            os.close(number)
         control.sendall(REFUSED)
     else:
-        _close(channel, file)
+        os.close(channel)
+        os.close(file)
         control.sendall(FORKED)
     return True
 
 
-def _close(*files: int) -> None:
-    for file in files:
-        os.close(file)
-
-
-def _forked(
-    control: socket.socket,
-    serve: Serve,
-    files: list[int],
-    memory: int,
-    seconds: int,
-) -> int:
+def _forked(control: socket.socket, serve: Serve, files: list[int], memory: int, seconds: int) -> int:
     pid = os.fork()
     if pid:
         return pid
@@ -134,18 +123,18 @@ def _limit(kind: int, soft: int, hard: int) -> None:
 def held_bytes(pid: int | str, column: int = 1) -> int:
     """Bytes that a process holds in memory (column 1), or as data (column 5); 0 where there is no /proc."""
     try:
-        held = Path(f"/proc/{pid}/statm").read_text().split()[column]
-        return int(held) * resource.getpagesize()
+        n_pages = Path(f"/proc/{pid}/statm").read_text().split()[column]
+        return int(n_pages) * resource.getpagesize()
     except (OSError, IndexError):
         return 0
 
 
-def _look(pid: int, processes: dict[int, ReadingProcess]) -> None:
-    """End a process that holds too much, or that has lost its listener; report how one ended."""
+def _watch(pid: int, processes: dict[int, ReadingProcess]) -> None:
+    """Kill a process that holds too much, or whose channel was closed; report how a process ended."""
     process = processes[pid]
     process.too_large = process.too_large or bool(process.memory and held_bytes(pid) > process.memory)
     poll = select.poll()
-    poll.register(process.told, 0)
+    poll.register(process.reason_pipe, 0)
     if process.too_large or poll.poll(0):
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
@@ -153,10 +142,10 @@ def _look(pid: int, processes: dict[int, ReadingProcess]) -> None:
     if not ended:
         return
     with contextlib.suppress(OSError):
-        by = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
+        signal_number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
         too_large = process.too_large or status >> 8 == NO_MEMORY
-        os.write(process.told, REASON.pack(TOO_LARGE if too_large else ENDED, by))
-    os.close(process.told)
+        os.write(process.reason_pipe, REASON.pack(TOO_LARGE if too_large else ENDED, signal_number))
+    os.close(process.reason_pipe)
     del processes[pid]
 
 

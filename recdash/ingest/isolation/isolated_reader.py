@@ -1,4 +1,4 @@
-"""A file read in a process of its own, whose death is an error in words and harms nothing else."""
+"""Files read in a process of their own: if it dies, the file is refused with the reason, and no more."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def is_wanted(source: Source) -> bool:
 
 
 class Keeper:
-    """The keeper of reading processes, started when the first is asked for and again should it have ended."""
+    """The process that forks reading processes: started for the first of them, and again if it has ended."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -72,7 +72,7 @@ class Keeper:
                 raise
 
     def _ask(self, request: bytes, files: list[int]) -> None:
-        control = self._running()
+        control = self._ready()
         socket.send_fds(control, [request], files)
         answer = control.recv(1)
         if answer == fork_server.REFUSED:
@@ -81,21 +81,21 @@ class Keeper:
             raise ConnectionResetError(errno.ECONNRESET, os.strerror(errno.ECONNRESET))
 
     def start(self) -> None:
-        """Begin to make it ready, without waiting for it; whoever holds the lock does so already."""
+        """Start it without waiting until it is ready; a thread that holds the lock does so already."""
         if not self._lock.acquire(blocking=False):
             return
         try:
-            if not self._runs():
-                self._begin()
+            self._started()
         finally:
             self._lock.release()
 
-    def _runs(self) -> bool:
-        return self._process is not None and self._process.poll() is None
+    def _started(self) -> socket.socket:
+        is_running = self._process is not None and self._process.poll() is None
+        return self._control if self._control is not None and is_running else self._begin()
 
-    def _running(self) -> socket.socket:
-        """The socket to ask over, once it is ready."""
-        control = self._control if self._control is not None and self._runs() else self._begin()
+    def _ready(self) -> socket.socket:
+        """The control socket, once the process is ready."""
+        control = self._started()
         if not self._is_ready:
             if control.recv(1) != fork_server.FORKED:
                 raise ConnectionResetError(errno.ECONNRESET, os.strerror(errno.ECONNRESET))
@@ -137,41 +137,35 @@ KEEPER = Keeper()
 
 
 class IsolatedReader:
-    """A reading process; ``facts`` are what it told of the file. Raises UploadError with what is wrong."""
+    """A reading process; ``facts`` are what it sent of the file. Raises UploadError with what is wrong."""
 
     def __init__(self, request: worker.Request, file: int, limits: Limits) -> None:
         self._limits = limits
         self.notices: tuple[Problem, ...] = ()
         with library_errors.in_words("no-reader", "no process can be made to read it in", NO_READER):
-            self._channel, self._told = _forked(file, limits)
-        self.close = weakref.finalize(self, _close, self._channel, self._told)
-        self._waiting = _Waiting(self._channel, limits.read_seconds)
-        self._incoming = messages.Incoming(self._waiting.receive_into)
-        self._say(request)
-        self.facts = self._facts(messages.FACTS)
+            self._channel, self._reason_pipe = _forked(file, limits)
+        self.close = weakref.finalize(self, _close, self._channel, self._reason_pipe)
+        self._timed = _TimedChannel(self._channel, limits.read_seconds)
+        self._incoming = messages.Incoming(self._timed.receive_into)
+        self._send(request)
+        self.facts = self._checked(self._message(), messages.FACTS)
 
     def batches(self, index: int, columns: Any = None) -> Iterator[pa.RecordBatch]:
         """The rows of a stream; at the end ``notices`` are those of it."""
-        self._say((index, columns))
+        self._send((index, columns))
         while (message := self._message())[0] == messages.STREAM:
-            yield from self._stream()
+            try:
+                yield from self._incoming.batches()
+            except (EOFError, pa.ArrowException, OSError) as error:
+                raise self._ended() from error
         facts = self._checked(message, messages.END)
         self.notices = messages.problems_from(facts["notices"])
 
-    def _stream(self) -> Iterator[pa.RecordBatch]:
-        try:
-            yield from self._incoming.batches()
-        except (EOFError, pa.ArrowException, OSError) as error:
-            raise self._ended() from error
-
-    def _say(self, request: Any) -> None:
+    def _send(self, request: Any) -> None:
         try:
             messages.send_request(self._channel, request)
         except OSError as error:
             raise self._ended() from error
-
-    def _facts(self, letter: bytes) -> dict[str, Any]:
-        return self._checked(self._message(), letter)
 
     def _checked(self, message: tuple[bytes, bytes], letter: bytes) -> dict[str, Any]:
         import json
@@ -191,38 +185,35 @@ class IsolatedReader:
             raise self._ended() from error
 
     def _ended(self) -> UploadError:
-        """Why there is nothing more to read, in words; the process is ended where it goes on."""
-        outcome, signal_number = (
-            (fork_server.ENDED, signal.SIGXCPU) if self._waiting.is_over else self._reason()
-        )
+        """The error that says why there is nothing more to read; a process that still runs is ended."""
+        timed_out = self._timed.is_over
+        outcome, signal_number = (fork_server.ENDED, signal.SIGXCPU) if timed_out else self._reason()
         self.close()
-        return UploadError(_why(outcome, signal_number, self._limits))
+        return UploadError(_problem(outcome, signal_number, self._limits))
 
     def _reason(self) -> tuple[int, int]:
-        """(ENDED or TOO_LARGE, signal); (ENDED, 0) where it is not told."""
+        """(ENDED or TOO_LARGE, signal); (ENDED, 0) where it is not known."""
         import select
 
-        told_now = select.poll()  # which takes any number of open files, as ``select`` does not
-        told_now.register(self._told, select.POLLIN)
-        if not self.close.alive or not told_now.poll(REASON_SECONDS * 1000):
-            return fork_server.ENDED, 0
-        reason = os.read(self._told, fork_server.REASON.size)
-        return (
-            fork_server.REASON.unpack(reason)
-            if len(reason) == fork_server.REASON.size
-            else (fork_server.ENDED, 0)
-        )
+        poll = select.poll()  # which takes any number of open files, as ``select`` does not
+        poll.register(self._reason_pipe, select.POLLIN)
+        reason = b""
+        if self.close.alive and poll.poll(REASON_SECONDS * 1000):
+            reason = os.read(self._reason_pipe, fork_server.REASON.size)
+        is_whole = len(reason) == fork_server.REASON.size
+        return fork_server.REASON.unpack(reason) if is_whole else (fork_server.ENDED, 0)
 
 
-class _Waiting:
-    """The seconds that one may still wait for a reading process; None for as long as it takes.
+class _TimedChannel:
+    """The seconds left to wait for a reading process; None for as long as it takes.
 
     It does not refer to its reader: in a circle the two, and the process, would stay until the next
     collection of garbage.
     """
 
     def __init__(self, channel: socket.socket, seconds: float | None) -> None:
-        self._channel, self._left = channel, float(seconds or 0) or None
+        self._channel = channel
+        self._left: float | None = seconds or None
 
     @property
     def is_over(self) -> bool:
@@ -241,16 +232,16 @@ class _Waiting:
 
 
 def _forked(file: int, limits: Limits) -> tuple[socket.socket, int]:
-    """(channel to a new reading process, pipe that tells its end). Raises OSError where none can be made."""
+    """(channel to a new reading process, pipe with the reason of its end). Raises OSError without one."""
     with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
         channel, other_end = socket.socketpair()
         ours.callback(channel.close)
         theirs.callback(other_end.close)
-        reason_pipe, telling = os.pipe()
+        reason_pipe, reason_input = os.pipe()
         ours.callback(os.close, reason_pipe)
-        theirs.callback(os.close, telling)
+        theirs.callback(os.close, reason_input)
         memory, seconds = limits.read_memory_bytes or 0, limits.read_seconds or 0
-        KEEPER.fork([other_end.fileno(), telling, file], memory, int(seconds))
+        KEEPER.fork([other_end.fileno(), reason_input, file], memory, int(seconds))
         ours.pop_all()
         return channel, reason_pipe
 
@@ -261,7 +252,7 @@ def _close(channel: socket.socket, reason_pipe: int) -> None:
     os.close(reason_pipe)
 
 
-def _why(outcome: int, signal_number: int, limits: Limits) -> Problem:
+def _problem(outcome: int, signal_number: int, limits: Limits) -> Problem:
     if outcome == fork_server.TOO_LARGE:
         finding = f"reading it takes more than {limits.read_memory_bytes or 0:,} bytes of memory"
         fix = f"Split the file, or {RAISE.format('MEMORY_BYTES')}."
@@ -279,31 +270,33 @@ def _why(outcome: int, signal_number: int, limits: Limits) -> Problem:
 
 
 class File:
-    """A file to read apart: as often as asked, by one reading process after the other or side by side."""
+    """A file read in other processes, as often as needed, one after the other or side by side."""
 
     def __init__(
         self, source: Source, read: Callable[..., worker.OpenedFile], limits: Limits, how: Any
     ) -> None:
-        path, held, file_name = _sent(source, how.get("name"))
+        path, copy, file_name = _opened(source, how.get("name"))
         inside = replace(limits, read_memory_bytes=None, read_seconds=None)
         self._request = worker.Request(read, {**how, "limits": inside}, str(Path.cwd()), path, file_name)
-        self._held, self._limits = held, limits
-        if held is not None:
-            weakref.finalize(self, held.close)
+        self._copy = copy
+        self._limits = limits
+        if copy is not None:
+            weakref.finalize(self, copy.close)
         self._idle: list[IsolatedReader] = []
         self.facts = self.give(self.take()).facts
-        _note_shared(how.get("mapping"), self.facts.get("shared"))
+        mapping, shared = how.get("mapping"), self.facts.get("shared")
+        if isinstance(mapping, TableMapping) and shared:  # the columns that were named for all tables
+            mapping.shared.seen.update({table: tuple(names) for table, names in shared["seen"].items()})
+            mapping.shared.used.update(shared["used"])
 
     def take(self) -> IsolatedReader:
         """A reading process that is free, or a new one."""
         try:
             return self._idle.pop()
         except IndexError:
-            return self._new()
-
-    def _new(self) -> IsolatedReader:
-        if self._held is not None:
-            return IsolatedReader(self._request, self._held.fileno(), self._limits)
+            pass
+        if self._copy is not None:
+            return IsolatedReader(self._request, self._copy.fileno(), self._limits)
         with Path(os.devnull).open("rb") as nothing:
             return IsolatedReader(self._request, nothing.fileno(), self._limits)
 
@@ -326,37 +319,25 @@ class File:
             notices[:] = reader.notices
 
 
-def _sent(source: Source, name: str | None) -> tuple[Any, IO[bytes] | None, str | None]:
+def _opened(source: Source, name: str | None) -> tuple[Any, IO[bytes] | None, str | None]:
     """(path, open temporary file, the file's own name): what a reading process opens."""
-    if isinstance(source, str | Path) and not _is_pipe(source):
+    if isinstance(source, str | Path) and not Path(source).is_fifo():
         return source, None, None
     if isinstance(source, str | Path):
-        return None, _held(Path(source).read_bytes()), Path(source).name
+        return None, _on_disk(Path(source).read_bytes()), Path(source).name
     if not hasattr(source, "read"):
-        return None, _held(source), None
+        return None, _on_disk(source), None
     own = getattr(source, "name", None)
     file_name = name or (str(own) if own else None)
-    data = byte_source.bytes_of(source)
-    return None, _held(data), file_name
+    return None, _on_disk(byte_source.bytes_of(source)), file_name
 
 
-def _is_pipe(path: str | Path) -> bool:
-    return Path(path).is_fifo()
-
-
-def _held(data: Any) -> IO[bytes]:
+def _on_disk(data: Any) -> IO[bytes]:
     with library_errors.in_words("no-room", "it cannot be kept on disk to be read", NO_ROOM):
-        held = tempfile.TemporaryFile()  # noqa: SIM115 closed with its File
-        held.write(data)
-        held.flush()
-        return held
-
-
-def _note_shared(mapping: Any, shared: Mapping[str, Any] | None) -> None:
-    """What the reading process noted of the columns that were said for all tables."""
-    if isinstance(mapping, TableMapping) and shared:
-        mapping.shared.seen.update({table: tuple(names) for table, names in shared["seen"].items()})
-        mapping.shared.used.update(shared["used"])
+        file = tempfile.TemporaryFile()  # noqa: SIM115 closed with its File
+        file.write(data)
+        file.flush()
+        return file
 
 
 # ── public, as in ``recdash.ingest.reader`` ─────────────────────────────────────────────────

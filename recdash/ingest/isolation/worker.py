@@ -1,4 +1,4 @@
-"""What a reading process does: open one file, tell what it is, send the rows that are asked for."""
+"""What a reading process does: open one file, send what is known of it, then the rows on request."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import os
 import socket
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -36,7 +37,7 @@ class Request:
 
 @dataclass(frozen=True)
 class OpenedFile:
-    """An opened file: what there is to know of it, its streams of rows, what is known at their ends."""
+    """An opened file: what is known of it, its streams of rows, the notices known at the end of each."""
 
     facts: Mapping[str, Any] = field(default_factory=dict)
     streams: Sequence[Callable[[Any], Iterator[pa.RecordBatch]]] = ()
@@ -44,7 +45,7 @@ class OpenedFile:
 
 
 def prepare() -> None:
-    """Load what reading needs, so that no reading process has to."""
+    """Import what reading needs, so that no reading process has to."""
     import pyarrow.compute
     import pyarrow.csv
     import pyarrow.parquet  # noqa: F401
@@ -57,46 +58,47 @@ def prepare() -> None:
 def serve(channel: socket.socket, file: int) -> None:
     """Answer requests until the other side closes the channel."""
     incoming = messages.Incoming(channel.recv_into)
+
+    def request() -> Any:
+        import pickle
+
+        return pickle.loads(incoming.message()[1])  # noqa: S301 written by the server itself
+
+    opened = None
     try:
-        served = _opened(channel, _next(incoming), file)
-        while served is not None:
-            index, columns = _next(incoming)
-            _stream(channel, served, index, columns)
+        first = request()
+        with _errors_sent(channel):
+            opened = _open(channel, first, file)
+        while opened is not None:
+            index, columns = request()
+            with _errors_sent(channel):
+                _stream(channel, opened, index, columns)
     except (EOFError, BrokenPipeError, ConnectionResetError):
         return
 
 
-def _next(incoming: messages.Incoming) -> Any:
-    import pickle
-
-    return pickle.loads(incoming.message()[1])  # noqa: S301 written by the server itself
-
-
-def _opened(channel: socket.socket, request: Request, file: int) -> OpenedFile | None:
-    def opened() -> OpenedFile:
-        os.chdir(request.folder)
-        source = request.path if request.path is not None else OpenFile(file, request.file_name)
-        served = request.read(source, **request.arguments)
-        facts = {**served.facts, "shared": _shared(request.arguments.get("mapping"))}
-        messages.send_facts(channel, messages.FACTS, facts)
-        return served
-
-    return _telling(channel, opened)
+def _open(channel: socket.socket, request: Request, file: int) -> OpenedFile:
+    os.chdir(request.folder)
+    source = request.path if request.path is not None else OpenFile(file, request.file_name)
+    opened = request.read(source, **request.arguments)
+    mapping, shared = request.arguments.get("mapping"), {}
+    if isinstance(mapping, TableMapping):  # which tables had the columns that were named for all tables
+        shared = {"seen": mapping.shared.seen, "used": sorted(mapping.shared.used)}
+    messages.send_facts(channel, messages.FACTS, {**opened.facts, "shared": shared})
+    return opened
 
 
-def _stream(channel: socket.socket, served: OpenedFile, index: int, columns: Any) -> None:
-    def streamed() -> None:
-        messages.send_batches(channel, served.streams[index](columns))
-        notices = [asdict(notice) for notice in served.notices[index]] if served.notices else []
-        messages.send_facts(channel, messages.END, {"notices": notices})
-
-    _telling(channel, streamed)
+def _stream(channel: socket.socket, opened: OpenedFile, index: int, columns: Any) -> None:
+    messages.send_batches(channel, opened.streams[index](columns))
+    notices = _as_dicts(opened.notices[index]) if opened.notices else []
+    messages.send_facts(channel, messages.END, {"notices": notices})
 
 
-def _telling(channel: socket.socket, act: Callable[[], Any]) -> Any:
-    """What ``act`` returns; None after telling why it could not."""
+@contextmanager
+def _errors_sent(channel: socket.socket) -> Iterator[None]:
+    """Send an error as problems, unless the other side has closed the channel."""
     try:
-        return act()
+        yield
     except UploadError as error:
         messages.send_problems(channel, error)
     except MemoryError:
@@ -105,23 +107,16 @@ def _telling(channel: socket.socket, act: Callable[[], Any]) -> Any:
         raise
     except Exception as error:  # noqa: BLE001 a mistake of ours; the file is refused and the trace kept
         traceback.print_exc(file=sys.stderr)
-        messages.send_problems(channel, UploadError(_failed(type(error).__name__)))
-    return None
+        finding = f"reading it failed ({type(error).__name__})"
+        fix = "Write the file again, or as CSV. If it is right, please report this."
+        messages.send_problems(channel, UploadError(Problem("unreadable", "file", finding, fix)))
 
 
-def _failed(kind: str) -> Problem:
-    fix = "Write the file again, or as CSV. If it is right, please report this."
-    return Problem("unreadable", "file", f"reading it failed ({kind})", fix)
+def _as_dicts(problems: Iterable[Problem]) -> list[dict[str, Any]]:
+    return [asdict(problem) for problem in problems]
 
 
-def _shared(mapping: Any) -> dict[str, Any]:
-    """Which tables had the columns that were said for all tables."""
-    if not isinstance(mapping, TableMapping):
-        return {}
-    return {"seen": mapping.shared.seen, "used": sorted(mapping.shared.used)}
-
-
-# ── what can be asked for ────────────────────────────────────────────────────────────────────
+# ── what can be requested ────────────────────────────────────────────────────────────────────
 
 
 def open_preview(source: Any, **how: Any) -> OpenedFile:
@@ -130,17 +125,13 @@ def open_preview(source: Any, **how: Any) -> OpenedFile:
 
 def open_upload(source: Any, **how: Any) -> OpenedFile:
     upload = reader.read_upload(source=source, **how)
-    facts = {
-        "name": upload.name,
-        "mapping": dict(upload.mapping),
-        "notices": [asdict(notice) for notice in upload.notices],
-    }
+    facts = {"name": upload.name, "mapping": dict(upload.mapping), "notices": _as_dicts(upload.notices)}
     return OpenedFile(facts, [lambda _columns: iter(upload.table.to_batches())])
 
 
 def open_passing(source: Any, **how: Any) -> OpenedFile:
     passing = reader.read_passing(source=source, **how)
-    facts = {"name": passing.name, "notices": [asdict(notice) for notice in passing.notices]}
+    facts = {"name": passing.name, "notices": _as_dicts(passing.notices)}
     return OpenedFile(facts, [lambda _columns: passing.batches()], [passing.notices])
 
 
@@ -151,7 +142,7 @@ def open_recommendations(source: Any, **how: Any) -> OpenedFile:
     runs = reader.read_recommendations(source, **how)
     facts = [
         {name: getattr(run, name) for name in OF_A_RUN}
-        | {"mapping": dict(run.mapping), "notices": [asdict(notice) for notice in run.notices]}
+        | {"mapping": dict(run.mapping), "notices": _as_dicts(run.notices)}
         for run in runs
     ]
     return OpenedFile({"runs": facts}, [run.batches for run in runs], [run.notices for run in runs])
