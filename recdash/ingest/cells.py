@@ -80,30 +80,25 @@ def holding(values: Sequence[str]) -> Holding:
     several = [cell for cell in cells if len(cell) > 1]
     if not several:
         return "item"
-    separator = separator_of(values)
-    spaced = any(f"{separator} " in value for value in values)
-    return "list" if _are_lists(cells, several, separator, spaced=spaced) else "unclear"
+    return "list" if _are_lists(values, cells, several) else "unclear"
 
 
-def _has_digit(member: str) -> bool:
-    return any(letter.isdigit() for letter in member)
-
-
-def _are_lists(
-    cells: Sequence[list[str]], several: Sequence[list[str]], separator: str | None, *, spaced: bool
-) -> bool:
-    members = [member for cell in several for member in cell]
+def _are_lists(values: Sequence[str], cells: Sequence[list[str]], several: Sequence[list[str]]) -> bool:
     if all(member.isdecimal() for cell in cells for member in cell):
         return True
+    separator = separator_of(values)
+    members = [member for cell in several for member in cell]
     if any(" " in member for member in members):
         return False
-    if len(several) > len(cells) / 2:
-        if spaced and max(map(len, several)) == 2 and not any(map(_has_digit, members)):
-            return False  # "Matrix, The"
-        digits = all(map(_has_digit, members))
-        return digits or separator is not None
-    counts = Counter(member for cell in cells for member in set(cell))
-    return separator is not None and 2 * sum(counts[member] > 1 for member in members) >= len(members)
+    if len(several) <= len(cells) / 2:
+        counts = Counter(member for cell in cells for member in set(cell))
+        repeated = sum(counts[member] > 1 for member in members)
+        return separator is not None and 2 * repeated >= len(members)
+    with_digits = [any(letter.isdigit() for letter in member) for member in members]
+    spaced = any(f"{separator} " in value for value in values)
+    if spaced and max(map(len, several)) == 2 and not any(with_digits):
+        return False  # "Matrix, The"
+    return all(with_digits) or separator is not None
 
 
 def share_known(values: Sequence[str], lists: Sequence[str]) -> float:
@@ -120,7 +115,7 @@ def values_of(rows: Sequence[Mapping[str, str]], column: str) -> list[str]:
 def with_cells(raw: RawTable, kind: TableKind, columns: Columns, stated: Collection[str]) -> Columns:
     """``columns`` with what the cells of the items hold: lists, pairs or one item each.
 
-    ``stated`` are the roles of which something was said. The outcome is a problem where the cells fit both.
+    ``stated`` are the roles that the user mapped. The outcome is a problem where the cells fit several.
     """
     column = columns.mapping.get("item_id")
     if kind not in PAIRED or raw.roles is not None or columns.problems or columns.wide or column is None:
@@ -151,48 +146,39 @@ def _with_texts(
     one_each = len(set(users)) == len(users) > 0
     is_stated = "item_id" in stated or not raw.header
     reading = _reading(values, one_each, plain(column) in PLURALS, is_stated)
-    if reading == "unclear":
-        return _list_or_item(columns, column, values)
-    return _split_cells(columns, column, values) if reading == "list" else columns
+    if reading == "item":
+        return columns
+    separator, place = separator_of(values), f"column '{column}'"
+    if reading == "list":
+        finding = f"the cells are read as lists with '{separator or ' '}' between the items"
+        fix = f"Choose{CHOOSE} item_id={column}{SINGLE} if each cell holds one item."
+        notices = (*columns.notices, Problem("split-cells", place, finding, fix))
+        return replace(columns, listed=True, separator=separator, notices=notices)
+    example = next(value for value in values if len(list_in(value, separator)) > 1)
+    finding = f"cells such as '{example:.40}' may hold a list of items, or one item with that name"
+    labels = (f"{column}{LISTS}", f"{column}{SINGLE}")
+    fix = f"Choose{CHOOSE}: item_id={labels[0]} for lists, item_id={labels[1]} for one item in each."
+    mapping = {role: name for role, name in columns.mapping.items() if role != "item_id"}
+    problem = Problem("list-or-item", place, finding, fix)
+    return replace(columns, mapping=mapping, families=(*columns.families, *labels), problems=(problem,))
 
 
 def _reading(values: Sequence[str], one_each: bool, is_named: bool, is_stated: bool) -> Holding:
     """What cells without brackets are read as; ``one_each``: each user has one row, ``is_named``: the
     column is called like lists, ``is_stated``: not only its name made it the column of items.
     """
-    holding_kind, is_marked = holding(values), separator_of(values) is not None
-    if holding_kind == "item":
-        return holding_kind
+    content, separator = holding(values), separator_of(values)
+    if content == "item":
+        return content
     if not one_each:
-        return "unclear" if holding_kind == "list" and is_marked else "item"
-    if holding_kind == "list" and not is_stated and not is_named and not _has_many(values):
+        return "unclear" if content == "list" and separator else "item"
+    # few names have three members or more
+    has_many = any(len(list_in(value, separator)) > 2 for value in values)
+    if content == "list" and not (is_stated or is_named or has_many):
         return "unclear"
-    if holding_kind == "list" or is_named:
+    if content == "list" or is_named:
         return "list"
-    return "unclear" if is_stated or is_marked else "item"
-
-
-def _has_many(values: Sequence[str]) -> bool:
-    """Whether some cell has three members or more, which few names have."""
-    return any(len(list_in(value, separator_of(values))) > 2 for value in values)
-
-
-def _list_or_item(columns: Columns, column: str, values: Sequence[str]) -> Columns:
-    example = next(value for value in values if len(list_in(value, separator_of(values))) > 1)
-    finding = f"cells such as '{example:.40}' may hold a list of items, or one item with that name"
-    fix = f"Choose{CHOOSE}: item_id={column}{LISTS} for lists, item_id={column}{SINGLE} for one item in each."
-    problem = Problem("list-or-item", f"column '{column}'", finding, fix)
-    left = {role: name for role, name in columns.mapping.items() if role != "item_id"}
-    labels = (f"{column}{LISTS}", f"{column}{SINGLE}")
-    return replace(columns, mapping=left, families=(*columns.families, *labels), problems=(problem,))
-
-
-def _split_cells(columns: Columns, column: str, values: Sequence[str]) -> Columns:
-    separator = separator_of(values)
-    finding = f"the cells are read as lists with '{separator or ' '}' between the items"
-    fix = f"Choose{CHOOSE} item_id={column}{SINGLE} if each cell holds one item."
-    notices = (*columns.notices, Problem("split-cells", f"column '{column}'", finding, fix))
-    return replace(columns, listed=True, separator=separator, notices=notices)
+    return "unclear" if is_stated or separator else "item"
 
 
 # ── pairs ────────────────────────────────────────────────────────────────────────────────────
@@ -317,18 +303,16 @@ def with_pairs(raw: RawTable, kind: TableKind) -> RawTable:
     if kind not in PAIRED or raw.roles is not None:
         return raw
     rows = raw.sample()
-    nested = [column for column in raw.columns if _all_nested(values_of(rows, column))]
+    values = {column: values_of(rows, column) for column in raw.columns}
+    # some cells write pairs, and all others are empty lists or the like
+    nested = [c for c in raw.columns if any(map(is_nested, values[c]))]
+    nested = [c for c in nested if all(is_nested(value) or is_bracketed(value) for value in values[c])]
     nested = [column for column in nested if _may_hold_pairs(raw, column)]
-    sets = {column for column in nested if any(is_set(value) for value in values_of(rows, column))}
+    sets = {column for column in nested if any(map(is_set, values[column]))}
     if sets and kind == "run":
         raise UploadError([_unordered(column) for column in nested if column in sets])
     scores = {column: f"{column}.score" for column in nested if column not in sets}
     return _split_pairs(raw, scores) if scores else raw
-
-
-def _all_nested(values: Sequence[str]) -> bool:
-    """Whether some cells write pairs, and all others are empty lists or the like."""
-    return any(map(is_nested, values)) and all(is_nested(value) or is_bracketed(value) for value in values)
 
 
 def _may_hold_pairs(raw: RawTable, column: str) -> bool:
@@ -342,7 +326,11 @@ def refuse_sets(source: Any) -> None:
     """Raises ``UploadError`` for columns of a pandas frame or a dict that hold sets, which Arrow takes for
     lists.
     """
-    bad = [str(name) for name, values in _python_columns(source) if _has_sets(values)]
+    bad = [
+        str(name)
+        for name, values in _python_columns(source)
+        if any(isinstance(value, set | frozenset) for value in values)
+    ]
     if bad:
         raise UploadError([_unordered(column) for column in bad])
 
@@ -357,15 +345,12 @@ def _python_columns(source: Any) -> list[tuple[Any, Iterable[Any]]]:
     return [(name, source[name].head(LOOKED_AT)) for name, kind in kinds.items() if str(kind) == "object"]
 
 
-def _has_sets(values: Iterable[Any]) -> bool:
-    return any(isinstance(value, set | frozenset) for value in values)
-
-
 def _unordered(column: str) -> Problem:
-    finding = "the cells hold sets, and a set has no order"
-    return Problem(
-        "unordered", f"column '{column}'", finding, "Write lists in brackets, best item first: [a, b]."
+    finding, fix = (
+        "the cells hold sets, and a set has no order",
+        "Write lists in brackets, best item first: [a, b].",
     )
+    return Problem("unordered", f"column '{column}'", finding, fix)
 
 
 def _split_pairs(raw: RawTable, scores: Mapping[str, str]) -> RawTable:

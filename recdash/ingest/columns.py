@@ -387,13 +387,11 @@ class TableMapping(dict[str, str]):
     def within(self, kind: TableKind, table: str, columns: Sequence[str]) -> dict[str, str]:
         return {**self.shared.within(kind, table, columns), **self}
 
-    def names_place(self, columns: Sequence[str]) -> bool:
-        """Whether a column is named by its place (``column 2``), which only a table without a header has.
-
-        What was said for all tables of the request holds for a table of which no column is known.
+    def shared_names_place(self, columns: Sequence[str]) -> bool:
+        """Whether what was said for all tables names a column by its place (``column 2``), which only a table
+        without a header has; it holds for a table of which no column is known.
         """
-        labels = [] if any(map(is_known, columns)) else [*self.shared.chosen.values()]
-        return names_place({**self}.values(), columns) or names_place(labels, columns)
+        return not any(map(is_known, columns)) and names_place(self.shared.chosen.values(), columns)
 
     def unmet(self, kind: TableKind, columns: Sequence[str], mapping: Mapping[str, str]) -> list[Problem]:
         """The problem of each role that the table needs and whose column it was to have.

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from functools import partial
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
@@ -56,23 +57,15 @@ def layout_of(raw: RawTable, columns: Columns) -> Layout:
         return "rows"
     if values and all(map(is_bracketed, values)):
         return "lists"
-    return "lists" if plain(column) in PLURALS and _one_list_each(rows, columns.mapping, values) else "rows"
-
-
-def _one_list_each(rows: Sequence[Mapping[str, str]], mapping: Mapping[str, str], values: list[str]) -> bool:
-    """Whether values like '1 2 3' are lists rather than names with blanks: then every user has one row."""
-    users = [row[mapping["user_id"]] for row in rows if "user_id" in mapping]
-    return len(set(users)) == len(users) > 0 and any(map(holds_several, values))
-
-
-def holds_several(value: str) -> bool:
-    """Whether a text may be a list without brackets: marks or blanks stand between two of its letters."""
-    inner = value.strip()[1:-1]
-    return any(mark in inner for mark in BETWEEN_ITEMS)
+    # values like '1 2 3' are lists, rather than names with blanks, where every user has one row
+    users = [row[columns.mapping["user_id"]] for row in rows if "user_id" in columns.mapping]
+    one_each = len(set(users)) == len(users) > 0
+    several = any(mark in value[1:-1] for value in values for mark in BETWEEN_ITEMS)
+    return "lists" if plain(column) in PLURALS and one_each and several else "rows"
 
 
 def notices_of(layout: Layout, columns: Columns, is_run: bool) -> list[Problem]:
-    """What to say about the layout, and about an order that only the file gives."""
+    """The notices of a layout of lists, and of an order that only the file gives."""
     if layout == "lists":
         finding = (
             f"list column '{columns.mapping['item_id']}': each row holds one user's list, best item first"
@@ -96,13 +89,19 @@ def blocks_of(
     mapping = {role: columns.mapping[role] for role in roles if role in columns.mapping}
     wanted = list(dict.fromkeys([*mapping.values(), *columns.wide]))
     coded = {column for role, column in mapping.items() if role in ids} | set(columns.wide)
-    spread = {"rows": _rows, "lists": _lists, "wide": _spread}[layout]
-    first = 0
-    whole = raw.blocks(wanted, coded)
-    for batch in whole if layout == "rows" else _sliced(whole):
+    batches, first = raw.blocks(wanted, coded), 0
+    for batch in batches if layout == "rows" else _sliced(batches):
         arrays = {role: batch.column(column) for role, column in mapping.items()}
-        where = _placed(raw, first)
-        yield spread(arrays, [batch.column(c) for c in columns.wide], where, columns, findings)
+
+        def where(row: int, first: int = first) -> str:
+            return raw.where(first + row)
+
+        if layout == "rows":
+            yield ColumnBlock(arrays, where)
+        elif layout == "lists":
+            yield _lists(arrays, where, columns, findings)
+        else:
+            yield _wide(arrays, [batch.column(column) for column in columns.wide], where)
         first += batch.num_rows
 
 
@@ -113,41 +112,38 @@ def _sliced(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             yield batch.slice(start, LISTS_AT_ONCE)
 
 
-def _placed(raw: RawTable, first: int) -> Callable[[int], str]:
-    return lambda row: raw.where(first + row)
-
-
-def _rows(arrays: dict[str, pa.Array], _wide: Any, where: Callable[[int], str], *_: Any) -> ColumnBlock:
-    return ColumnBlock(arrays, where)
-
-
-def _spread(
-    arrays: dict[str, pa.Array],
-    wide: list[pa.Array],
-    where: Callable[[int], str],
-    *_: Any,
-) -> ColumnBlock:
+def _wide(arrays: dict[str, pa.Array], wide: list[pa.Array], where: Callable[[int], str]) -> ColumnBlock:
     """Cells left empty at the end of a short list are no rows."""
     n_rows, n_places = len(wide[0]), len(wide)
     order = np.arange(n_rows * n_places).reshape(n_places, n_rows).T.ravel()
-    stacked = pa.concat_arrays([_as_text(cell) for cell in wide]).take(pa.array(order))
+    stacked = pa.concat_arrays([decoded(cell).cast(pa.string()) for cell in wide]).take(pa.array(order))
     filled = pc.invert(pc.fill_null(is_missing(pc.utf8_trim_whitespace(stacked)), True))
     row = pa.array(np.repeat(np.arange(n_rows), n_places)).filter(filled)
     spread = {role: array.take(row) for role, array in arrays.items()}
     return ColumnBlock({**spread, "item_id": stacked.filter(filled)}, lambda i: where(row[i].as_py()))
 
 
-def _as_text(array: pa.Array) -> pa.Array:
-    return decoded(array).cast(pa.string())
-
-
 def _lists(
-    arrays: dict[str, pa.Array], _wide: Any, where: Callable[[int], str], columns: Columns, findings: Findings
+    arrays: dict[str, pa.Array], where: Callable[[int], str], columns: Columns, findings: Findings
 ) -> ColumnBlock:
     listed = {role: _as_list(array, role, where, columns, findings) for role, array in arrays.items()}
     items = listed["item_id"]
-    _refuse_other(items, columns.mapping["item_id"])
-    _refuse_uneven(items, listed, where, columns, findings)
+    if not is_list(items.type):  # maps look like lists when they are shown as text, but have no order
+        finding = f"{items.type} values, where a list of items is expected"
+        fix = "Write a list of items, best first, with a list of scores beside it."
+        raise UploadError(Problem("bad-type", f"column '{columns.mapping['item_id']}'", finding, fix))
+    lengths = pc.fill_null(pc.list_value_length(items), 0)
+    for role, array in listed.items():  # a list of scores or ranks must be as long as the items beside it
+        if is_list(array.type):
+            own = pc.fill_null(pc.list_value_length(array), 0)
+            rows = pc.indices_nonzero(pc.not_equal(own, lengths)).to_pylist()
+            if rows:
+                finding = f"{own[rows[0]]} in this list, but {lengths[rows[0]]} items"
+                place = partial(where, rows[0])
+                column, fix = columns.mapping[role], "Give one per item."
+                findings.problem("uneven-lists", column, place, finding, fix, len(rows))
+    if findings.problems:
+        raise UploadError(findings.problems)
     row = pc.list_parent_indices(items)
     spread = {
         role: pc.list_flatten(array) if is_list(array.type) else array.take(row)
@@ -183,9 +179,8 @@ def _refuse_pairs(
     """Pairs and records behind rows that held lists."""
     sets = {row for row, value in enumerate(values) if value and is_set(value)}
     mixed = any(value and is_bracketed(value) and row not in sets for row, value in enumerate(values))
-    nested = [
-        row for row, value in enumerate(values) if value and is_nested(value) and (mixed or row not in sets)
-    ]
+    nested = [row for row, value in enumerate(values) if value and is_nested(value)]
+    nested = nested if mixed else [row for row in nested if row not in sets]
     if nested:
         finding = "pairs, records or a set where the first rows hold lists of items"
         fix = "Write each cell in one form: [a, b], or pairs of item and score."
@@ -244,38 +239,3 @@ def list_in(value: str, separator: str | None = None) -> list[str]:
     separator = separator or separator_of([inner])
     whole = LINE_BREAK.sub(separator or " ", inner)  # a line break ends an item, too
     return [part.strip() for part in whole.split(separator) if part.strip()]
-
-
-def _refuse_other(items: pa.Array, column: str) -> None:
-    """Maps look like lists when they are shown as text, but hold pairs without an order."""
-    if not is_list(items.type):
-        finding = f"{items.type} values, where a list of items is expected"
-        fix = "Write a list of items, best first, with a list of scores beside it."
-        raise UploadError(Problem("bad-type", f"column '{column}'", finding, fix))
-
-
-def _refuse_uneven(
-    items: pa.Array,
-    listed: Mapping[str, pa.Array],
-    where: Callable[[int], str],
-    columns: Columns,
-    findings: Findings,
-) -> None:
-    """A list of scores or ranks must be as long as the list of items beside it."""
-    lengths = pc.fill_null(pc.list_value_length(items), 0)
-    for role, array in listed.items():
-        if is_list(array.type):
-            own = pc.fill_null(pc.list_value_length(array), 0)
-            _note_uneven(own, lengths, where, columns.mapping[role], findings)
-    if findings.problems:
-        raise UploadError(findings.problems)
-
-
-def _note_uneven(
-    own: pa.Array, lengths: pa.Array, where: Callable[[int], str], column: str, findings: Findings
-) -> None:
-    rows = pc.indices_nonzero(pc.not_equal(own, lengths))
-    if len(rows):
-        row = rows[0].as_py()
-        finding = f"{own[row]} in this list, but {lengths[row]} items"
-        findings.problem("uneven-lists", column, lambda: where(row), finding, "Give one per item.", len(rows))

@@ -1,4 +1,4 @@
-"""What online logs hold, checked at the door: names of events, places, probabilities, answers of 0 or 1."""
+"""Checked values of online logs: names of events, places, probabilities, answers of 0 or 1."""
 
 from __future__ import annotations
 
@@ -107,16 +107,11 @@ def read_events(array: pa.Array, check: ColumnCheck) -> pa.Array:
     coded = read_labels(array, check)
     written = coded.dictionary.to_pylist()
     for entry, word in enumerate(written):
-        _note_synonym(word, pc.equal(coded.indices, entry), check)
+        name = EVENTS.get(plain(word), "")
+        if name and word.lower() != name:
+            place, count = f"{check.place}, '{word}'", pc.sum(pc.equal(coded.indices, entry)).as_py() or 0
+            check.findings.notice("event-synonym", place, f"read as {name} in {{rows}}", "", count)
     return _recoded(coded, pa.array([EVENTS.get(plain(word), word.lower()) for word in written], pa.string()))
-
-
-def _note_synonym(word: str, rows: pa.Array, check: ColumnCheck) -> None:
-    name = EVENTS.get(plain(word), "")
-    if name and word.lower() != name:
-        finding = f"read as {name} in {{rows}}"
-        count = pc.sum(rows).as_py() or 0
-        check.findings.notice("event-synonym", f"{check.place}, '{word}'", finding, "", count)
 
 
 def read_amounts(array: pa.Array, check: ColumnCheck) -> pa.Array:
@@ -191,32 +186,24 @@ READERS: Mapping[Reading, Callable[[pa.Array, ColumnCheck], pa.Array]] = {
 
 
 def of_one_experiment(table: pa.Table, experiment: str | None) -> pa.Table:
-    """The exposures of the experiment asked for; all where the table has one or says nothing of it.
+    """The exposures of this experiment; for None all, where the table has one experiment or no column.
 
-    Raises ``UploadError`` where it holds several and none was asked for, or not that one.
+    Raises ``UploadError`` where it holds several and ``experiment`` is None, or not this one.
     """
     if "experiment_id" not in table.column_names:
-        if experiment is not None:
-            raise UploadError(_no_experiments(experiment))
-        return table
+        if experiment is None:
+            return table
+        finding = f"there is no column experiment_id to find '{experiment}' in"
+        fix = "Leave it out, or name the column experiment_id."
+        raise UploadError(Problem("missing-column", "columns", finding, fix))
     known = [name for name in table["experiment_id"].unique().to_pylist() if name is not None]
+    if experiment in known:
+        return table.filter(pc.equal(table["experiment_id"], experiment))
     if experiment is None and len(known) < 2:
         return table
-    if experiment not in known:
-        raise UploadError(_which_experiment(known, experiment))
-    return table.filter(pc.equal(table["experiment_id"], experiment))
-
-
-def _no_experiments(experiment: str) -> Problem:
-    finding = f"there is no column experiment_id to find '{experiment}' in"
-    return Problem("missing-column", "columns", finding, "Leave it out, or name the column experiment_id.")
-
-
-def _which_experiment(known: list[str], experiment: str | None) -> Problem:
-    names = listed(sorted(known))
-    if experiment is None:
-        finding, code = f"{len(known)} experiments: {names}", "several-experiments"
-    else:
-        finding, code = f"no experiment is called '{experiment}'; found: {names}", "unknown-experiment"
+    finding, code = f"{len(known)} experiments: {listed(sorted(known))}", "several-experiments"
+    if experiment is not None:
+        finding = f"no experiment is called '{experiment}'; found: {listed(sorted(known))}"
+        code = "unknown-experiment"
     fix = "Upload the exposures of one of them."
-    return Problem(code, "column 'experiment_id'", finding, fix, len(known))
+    raise UploadError(Problem(code, "column 'experiment_id'", finding, fix, len(known)))

@@ -1,9 +1,10 @@
-"""The door: a file or table goes in, checked values come out, or every reason why not."""
+"""Files and tables → checked values, or ``UploadError`` with every problem found."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -63,6 +64,7 @@ UNDECIDED = Decided()
 
 SPLITTING = ("run", "replicate")
 """Roles whose columns name what rows belong to."""
+NOUNS = ("fold", "seed", "split", "repeat")
 BETWEEN = "\x1f"
 SUFFIXES = {
     *("gz", "gzip", "zip", "csv", "tsv", "tab", "txt", "dat", "data", "parquet"),
@@ -75,18 +77,18 @@ Part = Mapping[str, str]
 
 @dataclass(frozen=True)
 class Opened:
-    """A raw table with its roles assigned: ready to be read through the door."""
+    """A raw table with its roles assigned, ready to be read and checked; ``given_name`` is the user's."""
 
     kind: TableKind
     name: str
-    given: str | None
+    given_name: str | None
     raw: RawTable
     columns: Columns
     layout: Layout
     limits: Limits
     zone: str | None = None
     explicit: Mapping[str, str] = field(default_factory=dict)
-    """{role: column} that was said for this table."""
+    """{role: column} as mapped by the user for this table."""
     decided: Decided = UNDECIDED
 
     @property
@@ -123,21 +125,23 @@ def read_recommendations(
     of lists.
 
     A column that names a fold or training seed makes several of each: its replicates, all of its name.
-    ``order``: what orders the lists, where that was said; without it a rank that contradicts the scores is
-    asked about. ``checked``: the table is one that was read before, and nothing is asked again.
-    What the header and the first rows tell is checked now, the values while ``batches()`` is
-    read. Raises ``UploadError`` with all problems found.
+    ``order``: what orders the lists, if stated; without it a rank that contradicts the scores is a problem.
+    ``checked``: the table was read before, and no doubtful reading is a problem. The header and the first
+    rows are checked now, the values while ``batches()`` is read. Raises ``UploadError`` with all problems.
     """
     opened = _open("run", source, name, mapping, limits, decided=Decided(order, checked))
     try:
-        several = [_split(opened_run) for opened_run in _by_model(opened)]
+        several = [_split(of_model) for of_model in _by_model(opened)]
     except UploadError as error:
         raise UploadError(error.problems, opened.name) from error
-    return [
-        _recommendations(opened_run, _name_of(opened_run, part), part)
-        for opened_run, parts in several
-        for part in parts
-    ]
+    runs = []
+    for table, parts in several:
+        for part in parts:
+            run_name = table.name
+            if "run" in part:
+                run_name = f"{table.given_name}: {part['run']}" if table.given_name else part["run"]
+            runs.append(_recommendations(table, run_name, part))
+    return runs
 
 
 def _by_model(opened: Opened) -> Iterator[Opened]:
@@ -146,25 +150,18 @@ def _by_model(opened: Opened) -> Iterator[Opened]:
         yield opened
     for column in opened.columns.scores:
         columns = replace(opened.columns, mapping={**opened.columns.mapping, "score": column})
-        named = f"{opened.given}: {column}" if opened.given else column
-        yield replace(opened, columns=columns, name=named, given=named)
+        name = f"{opened.given_name}: {column}" if opened.given_name else column
+        yield replace(opened, columns=columns, name=name, given_name=name)
     models = opened.columns.models
-    if opened.given in models:  # the candidate is called like one of them
-        models = (opened.given,)
+    if opened.given_name in models:  # the candidate is called like one of them
+        models = (opened.given_name,)
     for column in models:
         scores = opened.raw.scores
         mapping = {role: c for role, c in opened.columns.mapping.items() if c not in scores.values()}
         mapping |= {"item_id": column} | ({"score": scores[column]} if column in scores else {})
         columns = replace(opened.columns, mapping=mapping)
-        named = f"{opened.given}: {column}" if opened.given and len(models) > 1 else column
-        yield replace(opened, columns=columns, name=named, given=named)
-
-
-def _name_of(opened: Opened, part: Part) -> str:
-    """What a candidate is called: as given, as the file, or as the column that names the recommender says."""
-    if "run" not in part:
-        return opened.name
-    return f"{opened.given}: {part['run']}" if opened.given else part["run"]
+        name = f"{opened.given_name}: {column}" if opened.given_name and len(models) > 1 else column
+        yield replace(opened, columns=columns, name=name, given_name=name)
 
 
 def read_upload(
@@ -185,12 +182,12 @@ def read_upload(
     where times that say none were written, such as Europe/Berlin; None for UTC. ``experiment`` (exposures):
     which one to read where the table holds several. Raises ``UploadError`` with all problems found.
     """
-    opened = _in_zone(_open_with_relevance(kind, source, name, mapping, relevance, limits), zone)
+    opened = _open_table(kind, source, name, mapping, relevance, limits, zone=zone)
     findings = Findings()
     try:
-        table = _together(list(_of_one_type(_checked(opened, _roles(opened), findings))))
+        table = _as_table(list(_of_one_type(_checked(opened, _roles(opened), findings))))
         table = online_tables.of_one_experiment(table, experiment) if kind == "exposures" else table
-        table = FINISH.get(kind, _as_it_is)(table, findings)
+        table = FINISH[kind](table, findings) if kind in FINISH else table
     except UploadError as error:
         raise UploadError(error.problems, opened.name) from error
     return Upload(kind, opened.name, table, opened.mapping, (*opened.notices, *findings.notices))
@@ -206,12 +203,12 @@ def read_passing(
     zone: str | None = None,
     limits: Limits | None = None,
 ) -> UploadStream:
-    """The rows that ``read_upload`` would hold in memory, to be taken as they pass.
+    """The rows that ``read_upload`` would hold in memory, as a stream of batches.
 
-    What the header and the first bytes tell is checked now, the values while ``batches()`` is read; both
-    raise ``UploadError`` with all problems found.
+    The header and the first rows are checked now, the values while ``batches()`` is read; both raise
+    ``UploadError`` with all problems found.
     """
-    opened = _in_zone(_open_with_relevance(kind, source, name, mapping, relevance, limits), zone)
+    opened = _open_table(kind, source, name, mapping, relevance, limits, zone=zone)
     notices = opened.notices
 
     def batches() -> Iterator[pa.RecordBatch]:
@@ -227,7 +224,7 @@ def read_passing(
 
 @dataclass(frozen=True)
 class Preview:
-    """What a file looks like before it is taken: format in words, roles, first rows, what was found.
+    """What a file looks like before it is read as a whole: format, roles, first rows, problems, notices.
 
     ``columns`` are the names to choose from, ``mapping`` the roles as guessed or given, ``rows``
     the first rows as text. ``reversible`` are score columns whose least value may be the best, written as the
@@ -271,38 +268,31 @@ def preview(
     findings, problems = Findings(), opened.columns.problems
     if not problems:
         problems = _first_block_problems(opened, findings)
+    shown_mapping = opened.mapping
+    if opened.columns.models:  # each column of lists is a candidate, none of them the column of items
+        shown_mapping.pop("item_id", None)
+    sample: tuple[Mapping[str, str], ...] = ()
+    with suppress(UploadError):  # which is among the problems already
+        sample = tuple(opened.raw.sample()[:rows])
     return replace(
         outline,
         name=opened.name,
         format=opened.raw.format,
         columns=opened.raw.columns + opened.columns.families,
         reversible=_reversible(opened) if kind == "run" else (),
-        mapping=_guess_shown(opened),
-        rows=_sample(opened.raw, rows),
+        mapping=shown_mapping,
+        rows=sample,
         notices=(*opened.notices, *findings.notices),
         problems=problems,
         n_rows=opened.raw.n_rows,
     )
 
 
-def _guess_shown(opened: Opened) -> dict[str, str]:
-    """The mapping; where each column of lists is a candidate, none of them is the column of items."""
-    left_out = ("item_id",) if opened.columns.models else ()
-    return {role: column for role, column in opened.mapping.items() if role not in left_out}
-
-
 def _reversible(opened: Opened) -> tuple[str, ...]:
     """Columns of which less may be better: the score, and what is called like a score or a distance."""
     chosen, scores = opened.columns.mapping.get("score"), names_of(role_named("run", "score"))
-    named = [c for c in opened.raw.columns if c == chosen or is_distance(c) or plain(c) in scores]
-    return tuple(f"{REVERSED}{column}" for column in named)
-
-
-def _sample(raw: RawTable, rows: int) -> tuple[Mapping[str, str], ...]:
-    try:
-        return tuple(raw.sample()[:rows])
-    except UploadError:  # said among the problems already
-        return ()
+    columns = [c for c in opened.raw.columns if c == chosen or is_distance(c) or plain(c) in scores]
+    return tuple(f"{REVERSED}{column}" for column in columns)
 
 
 def _first_block_problems(opened: Opened, findings: Findings) -> tuple[Problem, ...]:
@@ -338,22 +328,22 @@ def _open(
     return opened
 
 
-def _open_with_relevance(
+def _open_table(
     kind: TableKind,
     source: Source,
     name: str | None,
     mapping: Mapped,
     relevance: str | None,
     limits: Limits | None,
+    *,
+    zone: str | None,
 ) -> Opened:
-    """``relevance`` as ``read_upload`` takes it."""
+    """A table that is no run; ``relevance`` and ``zone`` as ``read_upload`` takes them."""
     without = ("relevance",) if relevance == "none" else ()
     chosen = {"relevance": relevance} if relevance and not without else {}
     shared = mapping.shared if isinstance(mapping, TableMapping) else SharedColumns({})
-    return _open(kind, source, name, TableMapping({**(mapping or {}), **chosen}, shared), limits, without)
-
-
-def _in_zone(opened: Opened, zone: str | None) -> Opened:
+    full_mapping = TableMapping({**(mapping or {}), **chosen}, shared)
+    opened = _open(kind, source, name, full_mapping, limits, without)
     try:
         return replace(opened, zone=known_zone(zone))
     except UploadError as error:
@@ -373,8 +363,10 @@ def _assigned(
     _check_mapping(mapping)
     name_shown, given_name = _names(source, name, kind)
     raw = _raw(kind, source, name, limits)
-    if raw.without_header and _names_place(mapping, raw.columns):
-        raw = raw.without_header()
+    if raw.without_header:
+        names_a_place = names_place((mapping or {}).values(), raw.columns)
+        if names_a_place or (isinstance(mapping, TableMapping) and mapping.shared_names_place(raw.columns)):
+            raw = raw.without_header()
     raw = raw if decided.checked else with_pairs(raw, kind)
     if raw.n_rows == 0:
         raise UploadError(Problem("no-rows", "file", "a header and no rows", "Upload a table with rows."))
@@ -393,12 +385,6 @@ def _assigned(
     )
 
 
-def _names_place(mapping: Mapped, columns: Sequence[str]) -> bool:
-    if isinstance(mapping, TableMapping):
-        return mapping.names_place(columns)
-    return names_place((mapping or {}).values(), columns)
-
-
 def _check_mapping(mapping: object) -> None:
     if mapping is not None and not isinstance(mapping, Mapping):
         finding, fix = f"{type(mapping).__name__}, not a dict", 'Write {"user_id": "uid", "item_id": "sku"}.'
@@ -415,16 +401,12 @@ def _columns(
 
 
 def _raw(kind: TableKind, source: Source, name: str | None, limits: Limits) -> RawTable:
-    if isinstance(source, Mapping):
-        if kind == "run":
-            refuse_sets(source)
-        return read_document(dict(source), kind)
-    if hasattr(source, "__arrow_c_stream__") and not isinstance(source, type):
-        if kind == "run":
-            refuse_sets(source)
-        return read_arrow(source)
-    content = unpacked(_content(source, name), limits)
-    return read_raw(content, kind, limits)
+    is_arrow = hasattr(source, "__arrow_c_stream__") and not isinstance(source, type)
+    if not isinstance(source, Mapping) and not is_arrow:
+        return read_raw(unpacked(_content(source, name), limits), kind, limits)
+    if kind == "run":
+        refuse_sets(source)
+    return read_document(dict(source), kind) if isinstance(source, Mapping) else read_arrow(source)
 
 
 def _content(source: Source, name: str | None) -> contents.Content:
@@ -444,7 +426,7 @@ def _content(source: Source, name: str | None) -> contents.Content:
 
 
 def _names(source: Source, name: str | None, kind: TableKind) -> tuple[str, str | None]:
-    """(name to show, name that a person gave); only a file's own name loses its suffixes."""
+    """(name to show, name given by the user or None); only a file's own name loses its suffixes."""
     if name:
         return name, name
     # only a file has a name: on a data frame this would be its column called "name"
@@ -456,6 +438,7 @@ def _names(source: Source, name: str | None, kind: TableKind) -> tuple[str, str 
 
 
 def without_suffixes(file_name: str) -> str:
+    """``als.run.gz`` → ``als``: the name without endings of known formats."""
     parts = file_name.split(".")
     while len(parts) > 1 and parts[-1].lower() in SUFFIXES:
         parts.pop()
@@ -463,74 +446,73 @@ def without_suffixes(file_name: str) -> str:
 
 
 def _split(opened: Opened) -> tuple[Opened, list[Part]]:
-    """The recommenders that a column names, and the replicates of each that another does.
+    """(the table, the recommenders that a column names and the replicates of each that another names).
 
-    A column that was only guessed must tell some apart; else the table is read without it.
+    A column that was only guessed must name several; else the table is read without it.
     """
-    mapping = opened.explicit
-    named = {
-        role: _named_in(opened, role, certain=role in mapping or opened.raw.roles is not None)
+    explicit, columns = opened.explicit, opened.columns
+    names_by_role = {
+        role: _names_in(opened, role, certain=role in explicit or opened.raw.roles is not None)
         for role in SPLITTING
-        if role in opened.columns.mapping
+        if role in columns.mapping
     }
-    telling = {role: names for role, names in named.items() if len(names) > 1}
-    needless = tuple(role for role in named if role not in telling)
-    if needless:
-        left = {role: column for role, column in mapping.items() if role not in needless}
-        opened = _without(opened, left, needless)
-    if "run" in needless and named["run"] and opened.given is None:
-        opened = replace(opened, name=named["run"][0])
-    if not telling:
-        return opened, [{}]
-    notices = tuple(_told(opened, role, names) for role, names in telling.items())
-    columns = replace(opened.columns, notices=(*opened.columns.notices, *notices))
-    return replace(opened, columns=columns), _parts(opened, tuple(telling))
+    splitting = {role: names for role, names in names_by_role.items() if len(names) > 1}
+    needless = tuple(role for role in names_by_role if role not in splitting)
+    if needless and (columns.models or columns.scores):  # keep the column of lists or scores
+        mapping = {role: column for role, column in columns.mapping.items() if role not in needless}
+        columns = replace(columns, mapping=mapping)
+    elif needless:
+        needed = {role: column for role, column in explicit.items() if role not in needless}
+        columns = _columns("run", opened.raw, needed, needless, opened.decided)
+    name = opened.name
+    if "run" in needless and names_by_role["run"] and opened.given_name is None:
+        name = names_by_role["run"][0]
+    notices = []
+    for role, names in splitting.items():
+        column, noun = columns.mapping[role], "recommenders"
+        if role == "replicate":
+            names, noun = sorted(names, key=_by_number), f"{noun_of(column)}s of one candidate"  # noqa: PLW2901
+        finding = f"names {len(names)} {noun}: {', '.join(names[:10])}"
+        notices.append(Problem(f"several-{role}s", f"column '{column}'", finding, ""))
+    columns = replace(columns, notices=(*columns.notices, *notices))
+    opened = replace(opened, columns=columns, name=name)
+    return opened, _parts(opened, tuple(splitting)) if splitting else [{}]
 
 
-def _without(opened: Opened, explicit: Mapping[str, str], roles: Sequence[str]) -> Opened:
-    """The table read without some roles; of several columns of lists or scores the same one."""
-    if opened.columns.models or opened.columns.scores:
-        mapping = {role: column for role, column in opened.columns.mapping.items() if role not in roles}
-        return replace(opened, columns=replace(opened.columns, mapping=mapping))
-    return replace(opened, columns=_columns("run", opened.raw, explicit, roles, opened.decided))
+def _names_in(opened: Opened, role: str, *, certain: bool) -> list[str]:
+    """The distinct names in the role's column, in order of first appearance, read as the rows will be.
 
-
-def _told(opened: Opened, role: str, names: Sequence[str]) -> Problem:
-    names = sorted(names, key=_counted) if role == "replicate" else names
-    noun = "recommenders" if role == "run" else f"{noun_of(opened.columns.mapping[role])}s of one candidate"
-    finding = f"names {len(names)} {noun}: {', '.join(names[:10])}"
-    return Problem(f"several-{role}s", f"column '{opened.columns.mapping[role]}'", finding, "")
-
-
-def _named_in(opened: Opened, role: str, *, certain: bool) -> list[str]:
-    """What the role's column names; nothing where it was guessed and tells nothing apart."""
-    names = _distinct(opened.raw, opened.columns.mapping[role])
-    guess_holds = 1 < len(names) <= MOST_RUNS and not (role == "replicate" and _are_no_labels(names))
+    None where the column was guessed and does not split the table: a column called split may part train from
+    test, one called repeat hold yes and no. Raises ``UploadError`` for a type that holds no names.
+    """
+    column = opened.columns.mapping[role]
+    distinct: dict[str, None] = {}
+    for batch in opened.raw.blocks([column], {column}):
+        values = batch.column(0)
+        values = values.unique() if pa.types.is_dictionary(values.type) else values
+        distinct.update(dict.fromkeys(_texts(values, column, opened).unique().to_pylist()))
+    names = [name for name in distinct if name]
+    words = {name.lower() for name in names}
+    is_flag = bool(words & {"train", "training", "test"}) or words <= {"true", "false", "yes", "no"}
+    guess_holds = 1 < len(names) <= MOST_RUNS and not (role == "replicate" and is_flag)
     return names if certain or guess_holds else []
 
 
-def _are_no_labels(names: Sequence[str]) -> bool:
-    """A column called split may part train from test, one called repeat say yes and no."""
-    words = {name.lower() for name in names}
-    return bool(words & {"train", "training", "test"}) or words <= {"true", "false", "yes", "no"}
-
-
 def _parts(opened: Opened, roles: Sequence[str]) -> list[Part]:
-    """The combinations of names that rows have: replicates as one counts, else in order of appearance."""
+    """The combinations of names that rows have: replicates by number, else in order of appearance."""
     columns = [opened.columns.mapping[role] for role in roles]
-    names_of_rows: dict[tuple[str, ...], None] = {}
+    combinations: dict[tuple[str, ...], None] = {}
     for batch in opened.raw.blocks(columns, set(columns)):
         texts = [_texts(batch.column(index), column, opened) for index, column in enumerate(columns)]
         joined = pc.binary_join_element_wise(*texts, BETWEEN) if len(texts) > 1 else texts[0]
-        names_of_rows.update(
-            {tuple(name.split(BETWEEN)): None for name in joined.unique().to_pylist() if name}
-        )
-    parts: list[Part] = [dict(zip(roles, names, strict=True)) for names in names_of_rows if all(names)]
-    return sorted(parts, key=lambda part: _counted(part.get("replicate", "")))
+        joined_names = joined.unique().to_pylist()
+        combinations.update({tuple(name.split(BETWEEN)): None for name in joined_names if name})
+    parts: list[Part] = [dict(zip(roles, names, strict=True)) for names in combinations if all(names)]
+    return sorted(parts, key=lambda part: _by_number(part.get("replicate", "")))
 
 
-def _counted(label: str) -> list[tuple[float, str]]:
-    """Orders labels with numbers in them as one counts: fold 2 before fold 10."""
+def _by_number(label: str) -> list[tuple[float, str]]:
+    """A key that sorts labels by the numbers in them: fold 2 before fold 10."""
     pieces = re.findall(r"(\d+)|(\D+)", label)
     return [(float(digits or "inf"), text) for digits, text in pieces]
 
@@ -538,23 +520,6 @@ def _counted(label: str) -> list[tuple[float, str]]:
 def _texts(values: pa.Array, column: str, opened: Opened) -> pa.Array:
     check = ColumnCheck(role_named("run", "run"), column, Findings(), opened.raw.where, opened.raw.decimal)
     return _read(values, check).cast(pa.string())
-
-
-def _distinct(raw: RawTable, column: str) -> list[str]:
-    """The names in a column, in order of first appearance, read as the rows will be.
-
-    Raises ``UploadError`` for a type that holds no names.
-    """
-    names: dict[str, None] = {}
-    for batch in raw.blocks([column], {column}):
-        check = ColumnCheck(role_named("run", "run"), column, Findings(), raw.where, raw.decimal)
-        values = batch.column(0)
-        values = values.unique() if pa.types.is_dictionary(values.type) else values
-        names.update(dict.fromkeys(_read(values, check).unique().to_pylist()))
-    return [name for name in names if name]
-
-
-NOUNS = ("fold", "seed", "split", "repeat")
 
 
 def noun_of(column: str) -> str:
@@ -566,13 +531,13 @@ def noun_of(column: str) -> str:
 
 
 def _recommendations(opened: Opened, name: str, part: Part) -> Recommendations:
-    has = [role for role in ("user_id", "item_id", "rank", "score") if role in opened.mapping]
+    roles = [role for role in ("user_id", "item_id", "rank", "score") if role in opened.mapping]
     notices = opened.notices
     known = {(n.code, n.place): n for n in notices}
 
     def batches(columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
         findings = Findings()
-        wanted = has if columns is None else [role for role in columns if role in has]
+        wanted = roles if columns is None else [role for role in columns if role in roles]
         for batch in _checked(opened, _with_ids(opened, wanted, part), findings, part):
             yield batch if batch.schema.names == wanted else batch.select(wanted)
         known.update({(n.code, n.place): n for n in findings.notices})
@@ -581,10 +546,10 @@ def _recommendations(opened: Opened, name: str, part: Part) -> Recommendations:
     return Recommendations(
         name,
         batches,
-        has_rank="rank" in has,
-        has_score="score" in has,
+        has_rank="rank" in roles,
+        has_score="score" in roles,
         is_trec=opened.raw.is_trec,
-        mapping={role: column for role, column in opened.mapping.items() if role in has},
+        mapping={role: column for role, column in opened.mapping.items() if role in roles},
         notices=notices,
         n_rows=opened.raw.n_rows if opened.layout == "rows" and not part else None,
         replicate=part.get("replicate"),
@@ -628,9 +593,14 @@ def _checked(
     opened: Opened, roles: Sequence[Role], findings: Findings, part: Part | None = None
 ) -> Iterator[pa.RecordBatch]:
     """The table's blocks, checked; after a problem the rest is only read for further problems."""
+    columns = opened.columns
+    own = {role.name: role.name for role in roles if role.name not in opened.mapping}
+    columns = replace(columns, mapping={**own, **columns.mapping}) if own else columns
+    ids = [role.name for role in roles if role.reading in CODED]
+    names = [role.name for role in roles]
     n_rows = n_kept = 0
     try:
-        for block in _blocks(opened, roles, findings):
+        for block in blocks_of(opened.raw, columns, opened.layout, names, ids, findings):
             n_rows += len(block)
             keep_within(opened.limits, "rows", n_rows)
             batch = _checked_block(block, roles, opened, findings, part or {})
@@ -651,14 +621,6 @@ CODED = ("id", "run", "label", "label name", "event")
 IDENTIFYING = ("id", "token", "text", "name", "label", "label name", "event", "vector")
 
 
-def _blocks(opened: Opened, roles: Sequence[Role], findings: Findings) -> Iterator[ColumnBlock]:
-    columns = opened.columns
-    own = {role.name: role.name for role in roles if role.name not in opened.mapping}
-    columns = replace(columns, mapping={**own, **columns.mapping}) if own else columns
-    ids = [role.name for role in roles if role.reading in CODED]
-    return blocks_of(opened.raw, columns, opened.layout, [r.name for r in roles], ids, findings)
-
-
 def _checked_block(
     block: ColumnBlock, roles: Sequence[Role], opened: Opened, findings: Findings, part: Part
 ) -> pa.RecordBatch:
@@ -666,12 +628,15 @@ def _checked_block(
     keep = None
     for role in roles:
         array = block.columns[role.name]
-        _keep_short(array, opened.limits)
+        if opened.limits.value_chars is not None:
+            values = array.dictionary if pa.types.is_dictionary(array.type) else array
+            longest = pc.max(pc.utf8_length(values)).as_py() if is_text(values.type) else 0
+            keep_within(opened.limits, "value_chars", longest or 0)
         column = opened.mapping.get(role.name, role.name)
         needed = checked[role.filled].is_valid() if role.filled in checked else None
         check = ColumnCheck(role, column, findings, block.where, opened.raw.decimal, needed, opened.zone)
         checked[role.name] = _read(array, check)
-        keep = _kept(checked[role.name], check, keep)
+        keep = _rows_kept(checked[role.name], check, keep)
     for role_name, named in part.items():
         of_part = pc.fill_null(pc.equal(checked.pop(role_name), named), False)
         keep = of_part if keep is None else pc.and_(keep, of_part)
@@ -693,8 +658,8 @@ def _read(array: pa.Array, check: ColumnCheck) -> pa.Array:
         ) from error
 
 
-def _kept(array: pa.Array, check: ColumnCheck, keep: pa.Array | None) -> pa.Array | None:
-    """Rows without a required id, variant or metric are left out."""
+def _rows_kept(array: pa.Array, check: ColumnCheck, keep: pa.Array | None) -> pa.Array | None:
+    """``keep`` without the rows that lack a required id, variant or metric; None keeps all."""
     role = check.role
     if not array.null_count or not role.required or role.reading not in IDENTIFYING:
         return keep
@@ -705,23 +670,15 @@ def _kept(array: pa.Array, check: ColumnCheck, keep: pa.Array | None) -> pa.Arra
     return array.is_valid() if keep is None else pc.and_(keep, array.is_valid())
 
 
-def _keep_short(array: pa.Array, limits: Limits) -> None:
-    if limits.value_chars is None:
-        return
-    values = array.dictionary if pa.types.is_dictionary(array.type) else array
-    if is_text(values.type):
-        keep_within(limits, "value_chars", pc.max(pc.utf8_length(values)).as_py() or 0)
-
-
 # ── small tables: what only the whole table tells ────────────────────────────────────────────
 
 
 def _of_one_type(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Raises ``UploadError`` at the end, when all other problems are known, if a column changed its type."""
-    first, mixed = None, False
+    first_schema, mixed = None, False
     for batch in batches:
-        first = first or batch.schema
-        mixed = mixed or not batch.schema.equals(first)
+        first_schema = first_schema or batch.schema
+        mixed = mixed or not batch.schema.equals(first_schema)
         if not mixed:
             yield batch
     if mixed:
@@ -729,7 +686,7 @@ def _of_one_type(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         raise UploadError(Problem("mixed-types", "file", finding, "Write each column in one form."))
 
 
-def _together(batches: Sequence[pa.RecordBatch]) -> pa.Table:
+def _as_table(batches: Sequence[pa.RecordBatch]) -> pa.Table:
     table = pa.Table.from_batches(batches)
     coded = [field.name for field in table.schema if pa.types.is_dictionary(field.type)]
     table = table.unify_dictionaries().combine_chunks() if coded else table
@@ -740,9 +697,9 @@ def _together(batches: Sequence[pa.RecordBatch]) -> pa.Table:
 
 
 def _occurring(column: pa.DictionaryArray) -> pa.DictionaryArray:
-    """With the entries that some row has; a categorical column, or rows left out, may leave others.
+    """The column without entries that no row has, which categories or rows left out leave in it.
 
-    What is in the dictionary is a user or an item to those who read the table.
+    What is in the dictionary counts as a user or an item later.
     """
     occurs = np.zeros(len(column.dictionary), dtype=bool)
     occurs[column.indices.drop_null().to_numpy()] = True
@@ -752,10 +709,6 @@ def _occurring(column: pa.DictionaryArray) -> pa.DictionaryArray:
     return pa.DictionaryArray.from_arrays(
         place.take(column.indices), column.dictionary.filter(pa.array(occurs))
     )
-
-
-def _as_it_is(table: pa.Table, _findings: Findings) -> pa.Table:
-    return table
 
 
 def _finish_attributes(table: pa.Table, findings: Findings) -> pa.Table:
@@ -785,31 +738,15 @@ def _finish_predictions(table: pa.Table, findings: Findings) -> pa.Table:
     return table
 
 
-def _finish_sessions(table: pa.Table, findings: Findings) -> pa.Table:
-    return further_columns(table, "sessions", findings)
-
-
-def _finish_exposures(table: pa.Table, findings: Findings) -> pa.Table:
-    return further_columns(table, "exposures", findings, numbers=False)
-
-
-def _finish_policy(table: pa.Table, findings: Findings) -> pa.Table:
-    return further_columns(table, "policy", findings, most=None)
-
-
-def _finish_bandit(table: pa.Table, findings: Findings) -> pa.Table:
-    return further_columns(table, "bandit", findings, most=None)
-
-
 FINISH: Mapping[TableKind, Callable[[pa.Table, Findings], pa.Table]] = {
     "catalogue": _finish_attributes,
     "users": _finish_attributes,
     "vectors": checked_vectors,
     "similarity": checked_pairs,
     "predictions": _finish_predictions,
-    "sessions": _finish_sessions,
+    "sessions": lambda table, findings: further_columns(table, "sessions", findings),
     "aggregates": finish_aggregates,
-    "exposures": _finish_exposures,
-    "bandit": _finish_bandit,
-    "policy": _finish_policy,
+    "exposures": lambda table, findings: further_columns(table, "exposures", findings, numbers=False),
+    "bandit": lambda table, findings: further_columns(table, "bandit", findings, most=None),
+    "policy": lambda table, findings: further_columns(table, "policy", findings, most=None),
 }

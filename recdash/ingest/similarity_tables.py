@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 
@@ -26,13 +28,17 @@ def read_vectors(array: pa.Array, check: ColumnCheck) -> pa.Array:
     lists = _as_lists(plain(array), check)
     row = pc.list_parent_indices(lists).to_numpy()
     numbers = pc.list_flatten(lists)
-    inner = ColumnCheck(
-        check.role, check.column, check.findings, lambda at: check.where(int(row[at])), check.decimal
-    )
+    inner = replace(check, where=lambda index: check.where(int(row[index])), needed=None, zone=None)
     values = read_floats(numbers, inner, "a number", VECTOR_FIX)
     refuse_gaps(values, numbers, inner, "a number")
     length = np.bincount(row, minlength=len(lists))
-    _refuse_lengths(length, check)
+    filled = length[length > 0]
+    if len(filled):
+        first = check.findings.lengths.setdefault(check.column, int(filled[0]))
+        other = (length > 0) & (length != first)
+        template = f"{{value}} numbers, where the first vector has {first}"
+        fix = "Give every item a vector of the same length."
+        check.refuse(pa.array(other), pa.array(length), "uneven-vectors", template, fix)
     return pa.ListArray.from_arrays(_offsets(length, empty_is_null=True), values)
 
 
@@ -62,17 +68,6 @@ def _as_lists(array: pa.Array, check: ColumnCheck) -> pa.Array:
     doubtful = pc.fill_null(pc.match_substring_regex(text, COMMAS_AND_OTHERS), False)
     check.refuse(doubtful, array, "doubtful-commas", finding, "Write decimals with a point: 0.5 0.25.")
     return pc.split_pattern_regex(text, r"[\s,|;]+")
-
-
-def _refuse_lengths(length: Ints, check: ColumnCheck) -> None:
-    filled = length[length > 0]
-    if not len(filled):
-        return
-    first = check.findings.lengths.setdefault(check.column, int(filled[0]))
-    other = (length > 0) & (length != first)
-    says = f"{{value}} numbers, where the first vector has {first}"
-    fix = "Give every item a vector of the same length."
-    check.refuse(pa.array(other), pa.array(length), "uneven-vectors", says, fix)
 
 
 def checked_vectors(table: pa.Table, findings: Findings) -> pa.Table:
@@ -140,18 +135,14 @@ def checked_pairs(table: pa.Table, findings: Findings) -> pa.Table:
     same_way = int(((a[order] == a[first]) & ~is_first).sum())
     if same_way:
         findings.notice("duplicate-pairs", "table", "a pair again in {rows}", "Each counts once.", same_way)
-    return _some_pairs(table.take(pa.array(np.sort(order[is_first]))))
-
-
-def _some_pairs(table: pa.Table) -> pa.Table:
-    if not table.num_rows:
+    if not len(order):
         finding = "no pair of two different items"
         raise UploadError(Problem("no-rows", "table", finding, "Write item_a, item_b and similarity."))
-    return table
+    return table.take(pa.array(np.sort(order[is_first])))
 
 
-def _contradiction(table: pa.Table, one: int, other_row: int, count: int) -> Problem:
-    first, second = (table.slice(int(row), 1).to_pylist()[0] for row in (one, other_row))
+def _contradiction(table: pa.Table, row: int, other_row: int, count: int) -> Problem:
+    first, second = (table.slice(int(index), 1).to_pylist()[0] for index in (row, other_row))
     more = f" (and {count - 1} more like it)" if count > 1 else ""
     pair = f"'{first['item_a']}' and '{first['item_b']}'"
     finding = (
