@@ -57,17 +57,17 @@ class UploadError(InputError):
 
 def all_or_problems(steps: Iterable[Callable[[], Result]]) -> list[Result]:
     """What the steps give, in order. Raises InputError with the problems of all steps that fail."""
-    given, refused = [], []
+    results, refused = [], []
     for step in steps:
         try:
-            given.append(step())
+            results.append(step())
         except InputError as error:
             refused.append(error)
     if len(refused) == 1:
         raise refused[0]
     if refused:
         raise InputError([problem for error in refused for problem in error.placed()])
-    return given
+    return results
 
 
 class UnknownName(InputError):
@@ -75,7 +75,7 @@ class UnknownName(InputError):
 
     def __init__(self, kind: str, name: str, known: Sequence[str]) -> None:
         self.name, self.known = name, tuple(known)
-        lowered = {one.lower(): one for one in known}
+        lowered = {known_name.lower(): known_name for known_name in known}
         near = difflib.get_close_matches(name.lower(), lowered, n=1, cutoff=0.5)
         hint = f"Did you mean '{lowered[near[0]]}'? " if near else ""
         super().__init__(
@@ -119,8 +119,8 @@ class EvidenceDamaged(StoreError):
     """
 
     def __init__(self, problem: Problem | str) -> None:
-        told = problem if isinstance(problem, Problem) else Problem("damaged", "store", problem, "")
-        self.problem = told
+        damage = problem if isinstance(problem, Problem) else Problem("damaged", "store", problem, "")
+        self.problem = damage
         super().__init__(str(problem))
 
 

@@ -110,40 +110,40 @@ class Settings(BaseSettings):
 
     @field_validator("secret", "proxy_secret")
     @classmethod
-    def _strong(cls, given: SecretStr | None) -> SecretStr | None:
-        if given is not None:
-            refuse_weak(given.get_secret_value())
-        return given
+    def _strong(cls, value: SecretStr | None) -> SecretStr | None:
+        if value is not None:
+            refuse_weak(value.get_secret_value())
+        return value
 
     @field_validator("proxy_secret")
     @classmethod
-    def _proxy_shares_a_secret(cls, given: SecretStr | None, others: ValidationInfo) -> SecretStr | None:
-        if given is None and others.data.get("auth") == "proxy":
+    def _proxy_shares_a_secret(cls, value: SecretStr | None, others: ValidationInfo) -> SecretStr | None:
+        if value is None and others.data.get("auth") == "proxy":
             raise ValueError(f"With RECDASH_AUTH=proxy name a secret that only the proxy knows: {_HOW}")
-        return given
+        return value
 
     @field_validator("proxy_user_header")
     @classmethod
-    def _is_a_header(cls, given: str) -> str:
-        if not _HEADER.fullmatch(given) or given.lower().startswith("x-recdash-"):
+    def _is_a_header(cls, value: str) -> str:
+        if not _HEADER.fullmatch(value) or value.lower().startswith("x-recdash-"):
             raise ValueError(
                 "Name a header such as X-Forwarded-User; those that begin with X-Recdash are ours"
             )
-        return given
+        return value
 
     @field_validator("trusted_proxies")
     @classmethod
-    def _are_networks(cls, given: str) -> str:
-        for name in listed(given):
+    def _are_networks(cls, value: str) -> str:
+        for name in listed(value):
             ip_network(name)
-        return given
+        return value
 
     @field_validator("embed_from")
     @classmethod
-    def _are_origins(cls, given: str) -> str:
-        if bad := [name for name in listed(given) if not _ORIGIN.fullmatch(name)]:
+    def _are_origins(cls, value: str) -> str:
+        if bad := [name for name in listed(value) if not _ORIGIN.fullmatch(name)]:
             raise ValueError(f"'{bad[0]}' is not a site; write https://wiki.example.org, without a path")
-        return given
+        return value
 
     def hosts(self) -> frozenset[str]:
         """The names in ``allowed_hosts``, in lower case."""
@@ -193,10 +193,12 @@ def refuse_weak(secret: str) -> None:
         )
 
 
-def _problem(where: tuple[int | str, ...], found: object, wanted: str) -> Problem:
+def _problem(where: tuple[int | str, ...], value: object, wanted: str) -> Problem:
     """A secret is never said, not even a wrong one."""
     field = str(where[0]).lower().removeprefix(PREFIX.lower())
     is_secret = field.endswith("secret")
-    said = f"'{found}' cannot be used" if not is_secret else "not set" if found is None else "it is too weak"
+    finding = (
+        f"'{value}' cannot be used" if not is_secret else "not set" if value is None else "it is too weak"
+    )
     fix = wanted.removeprefix("Value error, ")
-    return Problem("bad-setting", f"environment variable {PREFIX}{field.upper()}", said, f"{fix}.")
+    return Problem("bad-setting", f"environment variable {PREFIX}{field.upper()}", finding, f"{fix}.")

@@ -86,8 +86,8 @@ class Run:
     @property
     def replicated(self) -> Replicated | None:
         """How the candidate's replicates relate; None where it was uploaded once."""
-        found = self.provenance.get("replicates")
-        return Replicated(found["kind"], found["noun"], tuple(found["labels"])) if found else None
+        facts = self.provenance.get("replicates")
+        return Replicated(facts["kind"], facts["noun"], tuple(facts["labels"])) if facts else None
 
     @property
     def has_lists(self) -> bool:

@@ -142,7 +142,7 @@ class UserValues:
         if not self.pooled:
             same = self.own is self.values
             return UserValues(users, own if same else self.values[places], own, bound=self.bound)
-        pooled = tuple(one.of(places) for one in self.pooled)
+        pooled = tuple(ratio.of(places) for ratio in self.pooled)
         return UserValues(users, pulled(pooled), own, pooled)
 
 
@@ -154,5 +154,5 @@ def common_bound(several: Sequence[UserValues]) -> float | None:
 
 def pulled(pooled: Sequence[Ratio]) -> Floats:
     """[n] each user's mean over the ratios in which the user counts."""
-    values: Floats = np.nanmean([one.values() for one in pooled], axis=0)
+    values: Floats = np.nanmean([ratio.values() for ratio in pooled], axis=0)
     return values

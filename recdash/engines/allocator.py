@@ -8,7 +8,7 @@ from contextlib import suppress
 import pyarrow as pa
 
 
-def give_back() -> None:
+def release_freed_memory() -> None:
     """Return to the system what one phase has freed, before the next asks for more in other sizes.
 
     Only glibc needs to be told: 80 MB of 400 at a hundred million rows. Elsewhere nothing happens.

@@ -49,15 +49,15 @@ def attribute_of(upload: Upload, column: str) -> Attribute:
     texts = pc.cast(_plain(cells), pa.string())
     parts = pc.split_pattern_regex(texts, SEPARATORS)
     row = row[pc.list_parent_indices(parts).to_numpy()]
-    found = pc.utf8_trim_whitespace(pc.list_flatten(parts))
-    filled = ~pc.is_in(found, pa.array([None, *MISSING])).to_numpy(zero_copy_only=False)
-    row, coded = row[filled], pc.dictionary_encode(found.filter(pa.array(filled)))
+    trimmed = pc.utf8_trim_whitespace(pc.list_flatten(parts))
+    filled = ~pc.is_in(trimmed, pa.array([None, *MISSING])).to_numpy(zero_copy_only=False)
+    row, coded = row[filled], pc.dictionary_encode(trimmed.filter(pa.array(filled)))
     values = coded.dictionary.to_pylist()
     order = sorted(range(len(values)), key=values.__getitem__)
     place = np.empty(len(values), dtype=np.int64)
     place[order] = np.arange(len(values))
     value = place[coded.indices.to_numpy()]
-    return Attribute(column, [values[at] for at in order], *_once(row, value, len(values)))
+    return Attribute(column, [values[index] for index in order], *_once(row, value, len(values)))
 
 
 def _plain(cells: pa.Array) -> pa.Array:

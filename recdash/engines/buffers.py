@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 
-class Growing:
+class GrowingColumn:
     """A column that grows at its end, in one piece of memory.
 
     The system moves a large piece without copying it, where joining many needs all of them twice.

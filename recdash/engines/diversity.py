@@ -10,7 +10,7 @@ out, and so are lists that have fewer than two others by then.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, Protocol
@@ -73,10 +73,10 @@ class Diversity:
 
     def of_lists(self, block: Block) -> Floats:
         """[lists] the value of each whole list; NaN where fewer than two of its items can be compared."""
-        found = np.full(block.n_lists, np.nan)
+        values = np.full(block.n_lists, np.nan)
         for begin, _, lists, value in self._walks(block):
-            found[begin + lists] = value
-        return found
+            values[begin + lists] = value
+        return values
 
     def _walks(self, block: Block) -> Iterator[tuple[int, int, Ints, Floats]]:
         """Some lists after the others: the first of them, then as ``_walk`` place by place."""
@@ -89,20 +89,18 @@ class Diversity:
         """For each place the lists that have a value up to it, and their values."""
         begin, lengths = start[:-1], np.diff(start)
         memory = self.alike.memory(len(begin))
-        seen, alike = np.zeros(len(begin), dtype=np.int64), np.zeros(len(begin))
+        n_known, alike = np.zeros(len(begin), dtype=np.int64), np.zeros(len(begin))
         for place in range(self.depth):
-            filled = np.flatnonzero(lengths > place)
-            lists, at_place = self._known(filled, item[begin[filled] + place])
-            alike[lists] += self.alike.add(memory, lists, at_place, place)
-            seen[lists] += 1
-            some = seen > 1
-            n = seen[some]
+            lists = np.flatnonzero(lengths > place)
+            item_here = item[begin[lists] + place]
+            known = item_here < len(self.alike.known)
+            known[known] = self.alike.known[item_here[known]]
+            lists = lists[known]
+            alike[lists] += self.alike.add(memory, lists, item_here[known], place)
+            n_known[lists] += 1
+            some = n_known > 1
+            n = n_known[some]
             yield place, np.flatnonzero(some), self.value(alike[some] / (n * (n - 1) / 2))
-
-    def _known(self, lists: Ints, item: Ints) -> tuple[Ints, Ints]:
-        known = item < len(self.alike.known)
-        known[known] = self.alike.known[item[known]]
-        return lists[known], item[known]
 
     def mean(self) -> ListMean:
         return self.moments.mean()
@@ -128,13 +126,18 @@ class SharedValues:
     def memory(self, n_lists: int) -> Floats:
         return np.zeros(n_lists * self.width)
 
-    def add(self, memory: Floats, lists: Ints, item: Ints, _place: int) -> Floats:
-        if not len(item):
-            return np.zeros(0)
+    def _cells(self, item: Ints, offset: Ints) -> tuple[Ints, Ints, Ints]:
+        """(cell of each value of the items behind ``offset``, where those of an item begin, their counts)."""
         first, count = self.start[item], self.start[item + 1] - self.start[item]
         begin = np.cumsum(count) - count
         cell = self.value[np.repeat(first - begin, count) + np.arange(count.sum())]
-        cell += np.repeat(lists * self.width, count)
+        cell += np.repeat(offset, count)
+        return cell, begin, count
+
+    def add(self, memory: Floats, lists: Ints, item: Ints, _place: int) -> Floats:
+        if not len(item):
+            return np.zeros(0)
+        cell, begin, count = self._cells(item, lists * self.width)
         weight = 1.0 / np.sqrt(count)
         alike = np.add.reduceat(memory[cell], begin) * weight
         memory[cell] += np.repeat(weight, count)
@@ -152,11 +155,8 @@ class DifferentValues(SharedValues):
     def add(self, memory: Floats, lists: Ints, item: Ints, _place: int) -> Floats:
         if not len(item):
             return np.zeros(0)
-        first, count = self.start[item], self.start[item + 1] - self.start[item]
-        begin = np.cumsum(count) - count
         of_list = lists * (self.width + 2)
-        cell = self.value[np.repeat(first - begin, count) + np.arange(count.sum())]
-        cell += np.repeat(of_list, count)
+        cell, begin, count = self._cells(item, of_list)
         items, values = of_list + self.width, of_list + self.width + 1
         different = memory[items] * count + memory[values] - 2 * np.add.reduceat(memory[cell], begin)
         memory[cell] += 1
@@ -165,20 +165,26 @@ class DifferentValues(SharedValues):
         return different
 
 
-def shared_values(reference: Reference, catalogue: Upload, asked: str) -> SharedValues:
+def shared_values(reference: Reference, catalogue: Upload, column: str) -> SharedValues:
     """The items' values in the column asked for, or those of every category, numbered through."""
-    chosen = categories(catalogue) if asked == EVERY_CATEGORY else _columns(catalogue, [asked])
+    names = [name for name in attribute_names(catalogue) if name == column]
+    chosen = (
+        categories(catalogue) if column == EVERY_CATEGORY else [attribute_of(catalogue, n) for n in names]
+    )
     code = reference.items.codes(catalogue.table["item_id"], grow=False).astype(np.int64)
-    offset = np.cumsum([0, *(len(one.values) for one in chosen)])
+    offset = np.cumsum([0, *(len(attribute.values) for attribute in chosen)])
     width = max(int(offset[-1]), 1)
-    parts = [code[one.row] * width + at + one.value for one, at in zip(chosen, offset, strict=False)]
+    parts = [
+        code[attribute.row] * width + first + attribute.value
+        for attribute, first in zip(chosen, offset, strict=False)
+    ]
     pairs = np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *parts]))
     start = np.searchsorted(pairs, np.arange(len(reference.items) + 1) * width)
     return SharedValues(start, pairs % width, width)
 
 
-def different_values(reference: Reference, catalogue: Upload, asked: str) -> DifferentValues:
-    shared = shared_values(reference, catalogue, asked)
+def different_values(reference: Reference, catalogue: Upload, column: str) -> DifferentValues:
+    shared = shared_values(reference, catalogue, column)
     return DifferentValues(shared.start, shared.value, shared.width)
 
 
@@ -189,18 +195,15 @@ def categories(catalogue: Upload) -> list[Attribute]:
     """
     names = attribute_names(catalogue)
     texts = [name for name in names if name != "title" and not has_numbers(catalogue, name)]
-    return [one for one in _columns(catalogue, texts) if _sorts(one)]
-
-
-def _columns(catalogue: Upload, names: Collection[str]) -> list[Attribute]:
-    return [attribute_of(catalogue, name) for name in attribute_names(catalogue) if name in names]
-
-
-def _sorts(attribute: Attribute) -> bool:
-    held = np.bincount(attribute.value, minlength=len(attribute.values))
-    rows = np.unique(attribute.row)
-    sharing = np.unique(attribute.row[held[attribute.value] > 1])
-    return len(rows) > 0 and 2 * len(sharing) >= len(rows)
+    attributes = []
+    for name in texts:
+        attribute = attribute_of(catalogue, name)
+        n_rows_of = np.bincount(attribute.value, minlength=len(attribute.values))
+        rows = np.unique(attribute.row)
+        sharing = np.unique(attribute.row[n_rows_of[attribute.value] > 1])
+        if len(rows) > 0 and 2 * len(sharing) >= len(rows):
+            attributes.append(attribute)
+    return attributes
 
 
 # ── vectors ──────────────────────────────────────────────────────────────────────────────────
@@ -303,11 +306,11 @@ class SortedPairs:
 
     def __call__(self, a: Ints, b: Ints) -> Floats:
         key = np.minimum(a, b) * self.span + np.maximum(a, b)
-        found = np.zeros(key.shape)
+        similarities = np.zeros(key.shape)
         hashed = np.nonzero(self.taken[key & (len(self.taken) - 1)])
         place = np.minimum(np.searchsorted(self.key, key[hashed]), len(self.key) - 1)
-        found[hashed] = np.where(self.key[place] == key[hashed], self.similarity[place], 0.0)
-        return found
+        similarities[hashed] = np.where(self.key[place] == key[hashed], self.similarity[place], 0.0)
+        return similarities
 
 
 def pair_table(reference: Reference, similarity: Upload, depth: int) -> PairTable:
@@ -318,22 +321,18 @@ def pair_table(reference: Reference, similarity: Upload, depth: int) -> PairTabl
     of_item = np.full(len(reference.items), -1, dtype=np.int64)
     of_item[named] = np.arange(len(named))
     span = len(named) + 1
-    make = _square if span * span <= _SQUARE else _sorted_pairs
-    return PairTable(make(a, b, values, span), of_item, len(named), depth)
-
-
-def _square(a: Ints, b: Ints, values: Floats, span: int) -> Lookup:
-    cell = np.zeros(span * span)
-    cell[a * span + b] = cell[b * span + a] = values
-    return Square(cell, span)
-
-
-def _sorted_pairs(a: Ints, b: Ints, values: Floats, span: int) -> Lookup:
-    key = np.minimum(a, b) * span + np.maximum(a, b)
-    order = np.argsort(key)
-    taken = np.zeros(1 << (16 * len(key)).bit_length(), dtype=bool)
-    taken[key & (len(taken) - 1)] = True
-    return SortedPairs(key[order], values[order], span, taken)
+    between: Lookup
+    if span * span <= _SQUARE:
+        cell = np.zeros(span * span)
+        cell[a * span + b] = cell[b * span + a] = values
+        between = Square(cell, span)
+    else:
+        key = np.minimum(a, b) * span + np.maximum(a, b)
+        order = np.argsort(key)
+        taken = np.zeros(1 << (16 * len(key)).bit_length(), dtype=bool)
+        taken[key & (len(taken) - 1)] = True
+        between = SortedPairs(key[order], values[order], span, taken)
+    return PairTable(between, of_item, len(named), depth)
 
 
 # ── which of them ────────────────────────────────────────────────────────────────────────────

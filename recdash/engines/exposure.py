@@ -10,7 +10,7 @@ import numpy.typing as npt
 from recdash.domain.hits import Exposure, RankCounts
 from recdash.domain.kinds import Ints
 from recdash.engines.blocks import Block
-from recdash.engines.buffers import Growing
+from recdash.engines.buffers import GrowingColumn
 from recdash.engines.list_means import Begin
 
 _DENSE_CELLS = 1 << 26
@@ -40,9 +40,9 @@ class Audience:
 
     def see(self, block: Block, n_items: int) -> None:
         """Lists are cut at the depth already."""
-        mine = self.users[block.user]
-        if mine.any():
-            self.see_all(block if mine.all() else block.only_lists(mine), n_items)
+        belongs = self.users[block.user]
+        if belongs.any():
+            self.see_all(block if belongs.all() else block.only_lists(belongs), n_items)
 
     def see_all(self, block: Block, n_items: int) -> None:
         """Lists of which all count here, as of users who are not in the truth; cut at the depth."""
@@ -70,8 +70,8 @@ def _by_length(block: Block) -> Iterable[tuple[int, Ints]]:
     order = np.argsort(length, kind="stable")
     sizes = np.bincount(length)
     ends = np.cumsum(sizes)
-    for one in np.flatnonzero(sizes).tolist():
-        yield one, block.item[order[ends[one] - sizes[one] : ends[one]]]
+    for size in np.flatnonzero(sizes).tolist():
+        yield size, block.item[order[ends[size] - sizes[size] : ends[size]]]
 
 
 class _Cells:
@@ -101,13 +101,13 @@ class _Cells:
         dense = self.depth * self.n_items <= self.dense_cells
         if dense:
             self._widen()
-        for at, pieces in enumerate(self.held):
+        for row, pieces in enumerate(self.held):
             items = np.concatenate(pieces) if pieces else np.zeros(0, dtype=np.int32)
             pieces.clear()
             if dense:
-                self.table[at] += np.bincount(items, minlength=len(self.table[at]))
+                self.table[row] += np.bincount(items, minlength=len(self.table[row]))
             elif len(items):
-                self.sparse[at].append(np.unique(items, return_counts=True))
+                self.sparse[row].append(np.unique(items, return_counts=True))
         self.n_held = 0
 
     def _widen(self) -> None:
@@ -117,9 +117,9 @@ class _Cells:
     def counts(self) -> RankCounts:
         """Of all that was added, which is given up for it, rank by rank, as both are large."""
         self._count_held()
-        item, count, start = Growing(np.int32), Growing(np.int32), [0]
-        for at in range(self.depth):
-            items, counts = self._counts_at(at)
+        item, count, start = GrowingColumn(np.int32), GrowingColumn(np.int32), [0]
+        for row in range(self.depth):
+            items, counts = self._counts_at(row)
             item.add(items)
             count.add(counts)
             start.append(start[-1] + len(items))
@@ -127,9 +127,9 @@ class _Cells:
 
     def _counts_at(self, at: int) -> tuple[Ints, Ints]:
         """Items, ascending, and how often each, at rank ``at`` + 1; they are forgotten here."""
-        row, self.table[at] = self.table[at], np.zeros(0, dtype=np.int32)
-        item = np.flatnonzero(row > 0).astype(np.int32)
-        parts = [(item, row[item]), *self.sparse[at]]
+        counts_of_item, self.table[at] = self.table[at], np.zeros(0, dtype=np.int32)
+        item = np.flatnonzero(counts_of_item > 0).astype(np.int32)
+        parts = [(item, counts_of_item[item]), *self.sparse[at]]
         if len(parts) == 1:
             return parts[0]
         items, counts = (np.concatenate(part) for part in zip(*parts, strict=True))

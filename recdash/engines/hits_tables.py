@@ -61,8 +61,8 @@ def _exposure_table(exposure: Exposure) -> pa.Table:
 
 def _exposure_facts(exposure: Exposure) -> dict[str, Any]:
     means = {
-        spec: [one.mean.tolist(), one.std_error.tolist(), one.n_lists.tolist()]
-        for spec, one in exposure.list_means.items()
+        spec: [list_mean.mean.tolist(), list_mean.std_error.tolist(), list_mean.n_lists.tolist()]
+        for spec, list_mean in exposure.list_means.items()
     }
     return {"n_lists": exposure.n_lists, "list_means": means}
 
@@ -93,13 +93,13 @@ def _of_others(hits: Hits, tables: Mapping[str, pa.Table]) -> dict[str, Any]:
     A run without these tables has no such list, or was kept before they were; then the ledger says which.
     """
     if "other_exposure" in tables:
-        shown = _exposure(tables["other_exposure"], tables["items"], hits.depth)
-        return {"other_exposure": shown, "unknown_lengths": tables["unknown_lists"]["length"].to_numpy()}
+        exposure = _exposure(tables["other_exposure"], tables["items"], hits.depth)
+        return {"other_exposure": exposure, "unknown_lengths": tables["unknown_lists"]["length"].to_numpy()}
     elsewhere = (hits.list_length > 0) & ~hits.truth.users_who_count()
     if hits.exposure is None or hits.ledger.without_truth or elsewhere.any():
         return {}
-    shown = no_lists(hits.exposure.items, hits.depth)
-    return {"other_exposure": shown, "unknown_lengths": np.zeros(0, dtype=np.int32)}
+    exposure = no_lists(hits.exposure.items, hits.depth)
+    return {"other_exposure": exposure, "unknown_lengths": np.zeros(0, dtype=np.int32)}
 
 
 def _ties(table: pa.Table | None) -> TiedHits | None:

@@ -12,7 +12,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import product, takewhile
 from typing import Any, Literal
 
 import numpy as np
@@ -75,9 +75,13 @@ def likely_repair(unknown: Sequence[str], known: pa.Array) -> Repair | None:
     if pa.types.is_integer(known.type) and all(map(_is_plain_number, unknown)):
         return _rounded(written, known)
     texts = known.cast(pa.string())
-    tried = [_in_plain_form(written, texts), _with_other_ends(written, texts), _rounded(written, texts)]
-    found = [one for one in tried if one is not None]
-    return max(found, key=lambda one: int(one.meets.sum()), default=None)
+    return _best([_in_plain_form(written, texts), _with_other_ends(written, texts), _rounded(written, texts)])
+
+
+def _best(repairs: Sequence[Repair | None]) -> Repair | None:
+    """The repair with which most unknown ids are known, the first among equals."""
+    possible = [repair for repair in repairs if repair is not None]
+    return max(possible, key=lambda repair: int(repair.meets.sum()), default=None)
 
 
 def _is_plain_number(text: str) -> bool:
@@ -162,14 +166,14 @@ def _plain(ids: pa.Array, ways: Sequence[Way] = WITH_NFKC, without: int | None =
 def _in_plain_form(written: pa.Array, known: pa.Array) -> Repair | None:
     """The gentler Unicode form is named where it repairs as much."""
     places = {ways: _known_at(written, known, ways) for ways in (WITH_NFC, WITH_NFKC)}
-    ways, known_at = max(places.items(), key=lambda one: int((one[1] >= 0).sum()))
+    ways, known_at = max(places.items(), key=lambda entry: int((entry[1] >= 0).sum()))
     meets = known_at >= 0
     if not meets.any():
         return None
     needed = [
         (cause, fix if _changes(step, written, meets) else fix.replace("{column}", "{other}"))
-        for at, (cause, fix, step) in enumerate(ways)
-        if ((_known_at(written, known, ways, at) < 0) & meets).any()
+        for index, (cause, fix, step) in enumerate(ways)
+        if ((_known_at(written, known, ways, index) < 0) & meets).any()
     ]
     causes, fixes = zip(*needed, strict=True) if needed else (("leading zeros",), ("Write {column} alike.",))
     return Repair(" and ".join(causes), " ".join(fixes), known_at)
@@ -179,9 +183,9 @@ def _known_at(written: pa.Array, known: pa.Array, ways: Sequence[Way], without: 
     return _places(pc.index_in(_plain(written, ways, without), value_set=_plain(known, ways, without)))
 
 
-def _places(found: pa.Array) -> Ints:
+def _places(indexes: pa.Array) -> Ints:
     """[n] -1 for null."""
-    return np.asarray(pc.fill_null(found, -1)).astype(np.int64)
+    return np.asarray(pc.fill_null(indexes, -1)).astype(np.int64)
 
 
 def _changes(step: Step, ids: pa.Array, rows: Mask) -> bool:
@@ -190,11 +194,7 @@ def _changes(step: Step, ids: pa.Array, rows: Mask) -> bool:
     return not step(some).equals(some)
 
 
-def _valid(places: pa.Array) -> Mask:
-    return np.asarray(places.is_valid())
-
-
-def told_apart(written: str, known: str) -> tuple[str, str]:
+def distinguishable(written: str, known: str) -> tuple[str, str]:
     """Both ids; with code points in place of letters where they look alike on a page."""
     same = unicodedata.normalize("NFC", written).strip() == unicodedata.normalize("NFC", known).strip()
     hidden = not (written.isprintable() and known.isprintable())
@@ -208,27 +208,26 @@ def told_apart(written: str, known: str) -> tuple[str, str]:
 
 def _with_other_ends(written: pa.Array, known: pa.Array) -> Repair | None:
     plain, plain_known = _plain(written), _plain(known)
-    found = [_with_other_end(end, written, plain, known, plain_known) for end in ("prefix", "suffix")]
-    there = [one for one in found if one is not None]
-    return max(there, key=lambda one: int(one.meets.sum()), default=None)
+    return _best([_with_other_end(end, written, plain, known, plain_known) for end in ("prefix", "suffix")])
 
 
 def _with_other_end(
     end: Any, written: pa.Array, plain: pa.Array, known: pa.Array, plain_known: pa.Array
 ) -> Repair | None:
     """The best exchange of one prefix (or suffix) for another; either may be empty."""
-    theirs = [one for one in _ends(end, plain_known) if _share(end, one, plain_known) >= NEARLY_ALL]
-    ours = [one for one in _ends(end, plain) if _share(end, one, plain_known) <= FEW_USE_IT]
+    theirs = [text for text in _ends(end, plain_known) if _share(end, text, plain_known) >= NEARLY_ALL]
+    ours = [text for text in _ends(end, plain) if _share(end, text, plain_known) <= FEW_USE_IT]
     best: tuple[int, str, str, Any] = (0, "", "", None)
     for old, new in product(("", *ours), ("", *theirs)):
         if old or new:
             place = pc.index_in(_exchanged(end, plain, old, new), value_set=plain_known)
-            count = int(_valid(place).sum())
-            best = max(best, (count, old, new, place), key=lambda one: (one[0], -len(one[1]) - len(one[2])))
+            count = len(place) - place.null_count
+            if (count, -len(old) - len(new)) > (best[0], -len(best[1]) - len(best[2])):
+                best = count, old, new, place
     count, old, new, place = best
     if not count:
         return None
-    cause, fix = _end_words(end, _as_written(end, old, written), _as_written(end, new, known))
+    cause, fix = _cause_and_fix(end, _as_written(end, old, written), _as_written(end, new, known))
     least = LEAST_EXCHANGED if old and new else LEAST_MEETING
     return Repair(cause, fix, _places(place), least)
 
@@ -236,27 +235,22 @@ def _with_other_end(
 def _ends(end: End, ids: pa.Array) -> list[str]:
     """The most frequent prefixes (suffixes) of ids, longest first among equals; never only digits."""
     some = _sample(ids).to_pylist()
-    counted = Counter(one for text in some for one in _possible_ends(end, text))
+    counted = Counter(part for text in some for part in _possible_ends(end, text))
     turned = [text if end == "prefix" else text[::-1] for text in some]
-    shared = _without_last_digits(_shared_beginning(turned)) if len(turned) > 1 else ""
+    shared = _shared_beginning(turned) if len(turned) > 1 else ""
     if shared:
         counted[shared if end == "prefix" else shared[::-1]] += len(some)
-    often = sorted(counted.items(), key=lambda one: (-one[1], -len(one[0])))
+    often = sorted(counted.items(), key=lambda entry: (-entry[1], -len(entry[0])))
     return [text for text, count in often if count > 1 or len(some) == 1][:AFFIXES]
 
 
 def _shared_beginning(texts: Sequence[str]) -> str:
-    """What all begin with: the first and the last in order differ the earliest."""
-    first, last = min(texts), max(texts)
-    same = next((at for at, pair in enumerate(zip(first, last, strict=False)) if pair[0] != pair[1]), None)
-    return first[: min(len(first), len(last)) if same is None else same]
-
-
-def _without_last_digits(text: str) -> str:
-    n_kept = len(text)
-    while n_kept and text[n_kept - 1].isdecimal():
-        n_kept -= 1
-    return text[:n_kept]
+    """What all begin with, without digits at its end: the first and the last in order differ the earliest."""
+    letters = zip(min(texts), max(texts), strict=False)
+    shared = "".join(letter for letter, _ in takewhile(lambda pair: pair[0] == pair[1], letters))
+    while shared and shared[-1].isdecimal():
+        shared = shared[:-1]
+    return shared
 
 
 _BORDER = re.compile(r"(?<=\d)(?=\D)|(?<=\D)(?=\d)|(?<=\w)(?=\W)|(?<=\W)(?=\w)|(?<=_)(?=[^_])|(?<=[^_])(?=_)")
@@ -265,8 +259,8 @@ _BORDER = re.compile(r"(?<=\d)(?=\D)|(?<=\D)(?=\d)|(?<=\w)(?=\W)|(?<=\W)(?=\w)|(
 def _possible_ends(end: End, text: str) -> Iterator[str]:
     """Beginnings (endings) that stop where letters, digits and signs meet."""
     for border in _BORDER.finditer(text[:64] if end == "prefix" else text[-64:]):
-        at = border.start() + (0 if end == "prefix" else max(len(text) - 64, 0))
-        part = text[:at] if end == "prefix" else text[at:]
+        index = border.start() + (0 if end == "prefix" else max(len(text) - 64, 0))
+        part = text[:index] if end == "prefix" else text[index:]
         if not part.isdigit():
             yield part
 
@@ -286,11 +280,11 @@ def _exchanged(end: End, ids: pa.Array, old: str, new: str) -> pa.Array:
     """The ids that have ``old``, with ``new`` in its place; null for the others."""
     if end == "prefix":
         has, rest = pc.starts_with(ids, old), pc.utf8_slice_codeunits(ids, len(old))
-        there = pc.binary_join_element_wise(new, rest if new else _without_zeros(rest), "")
+        exchanged = pc.binary_join_element_wise(new, rest if new else _without_zeros(rest), "")
     else:
         has, rest = pc.ends_with(ids, old), pc.utf8_slice_codeunits(ids, 0, -len(old) if old else None)
-        there = pc.binary_join_element_wise(rest if new else _without_zeros(rest), new, "")
-    return pc.if_else(has, there, None)
+        exchanged = pc.binary_join_element_wise(rest if new else _without_zeros(rest), new, "")
+    return pc.if_else(has, exchanged, None)
 
 
 def _as_written(end: End, plain: str, ids: pa.Array) -> str:
@@ -301,7 +295,7 @@ def _as_written(end: End, plain: str, ids: pa.Array) -> str:
     return alike.most_common(1)[0][0] if alike else plain
 
 
-def _end_words(end: End, old: str, new: str) -> tuple[str, str]:
+def _cause_and_fix(end: End, old: str, new: str) -> tuple[str, str]:
     if old and new:
         return f"the {end} '{old}' in place of '{new}'", f"Write '{new}' for the {end} '{old}' in {{column}}."
     if old:
@@ -321,13 +315,13 @@ def _rounded(written: pa.Array, known: pa.Array) -> Repair | None:
         return None
     rounded = theirs.astype(np.float32).astype(np.float64)
     order = np.argsort(rounded, kind="stable")
-    at = np.searchsorted(rounded[order], ours)
-    meets = large & (at < len(order))
-    meets[meets] = rounded[order][at[meets]] == ours[meets]
+    place = np.searchsorted(rounded[order], ours)
+    meets = large & (place < len(order))
+    meets[meets] = rounded[order][place[meets]] == ours[meets]
     if not meets.any():
         return None
     known_at = np.full(len(meets), -1, dtype=np.int64)
-    known_at[meets] = order[at[meets]]
+    known_at[meets] = order[place[meets]]
     cause = "rounding to float32, which holds whole numbers exactly up to 16,777,216"
     fix = "Export {column} as text or as whole numbers; the digits that were lost cannot be restored."
     return Repair(cause, fix, known_at)

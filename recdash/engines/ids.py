@@ -35,7 +35,7 @@ class IdList(Sequence[str]):
     def __getitem__(self, code: slice) -> Sequence[str]: ...
     def __getitem__(self, code: int | slice) -> str | Sequence[str]:
         if isinstance(code, slice):
-            return [self[one] for one in range(*code.indices(len(self)))]
+            return [self[index] for index in range(*code.indices(len(self)))]
         if code < 0:
             code += len(self)
         return self._spelling.get(code) or str(self._numbers[code])
@@ -64,7 +64,7 @@ class IdIndex:
         self._texts: dict[str, int] = {}
         self._spelling: dict[int, str] = {}
         self._numbers = array("q")
-        self._told_apart: set[int] = set()
+        self._spelled_apart: set[int] = set()
         self._size = 0
         self._last: tuple[pa.Array, Ints] | None = None
         self.spellings_met: dict[str, str] = {}
@@ -95,8 +95,8 @@ class IdIndex:
             for text in [] if pa.types.is_integer(chunk.type) else chunk.unique().to_pylist():
                 number = number_of(text)
                 if number is not None and spelled.setdefault(number, text) != text:
-                    self._told_apart.add(number)
-        for number in self._told_apart & spelled.keys():
+                    self._spelled_apart.add(number)
+        for number in self._spelled_apart & spelled.keys():
             self._free_number(number)
         self._last = None
 
@@ -121,10 +121,10 @@ class IdIndex:
     def code_apart(self, text: str) -> int:
         """The code of a text, and of no other spelling of its number that is known by now."""
         number = number_of(text)
-        if number is not None and text not in self._texts and number not in self._told_apart:
+        if number is not None and text not in self._texts and number not in self._spelled_apart:
             code = self._code_of_number(number, grow=False)
             if code != UNKNOWN and self._spelling.get(code, str(number)) != text:
-                self._told_apart.add(number)
+                self._spelled_apart.add(number)
                 self._free_number(number)
         known = self._texts.get(text)
         return self._code_of_text(text, grow=True) if known is None else known
@@ -179,15 +179,15 @@ class IdIndex:
 
     def _codes_of_texts(self, texts: list[str], grow: bool) -> Ints:
         known = map(self._texts.get, texts)
-        found = [
+        codes = [
             self._code_of_text(text, grow) if code is None else code
             for text, code in zip(texts, known, strict=True)
         ]
-        return np.array(found, dtype=np.int32)
+        return np.array(codes, dtype=np.int32)
 
     def _code_of_text(self, text: str, grow: bool) -> int:
         number = number_of(text)
-        if number is None or (number in self._told_apart and text != str(number)):
+        if number is None or (number in self._spelled_apart and text != str(number)):
             code = self._new(0, text) if grow else UNKNOWN
         else:
             before = self._size

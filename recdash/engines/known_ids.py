@@ -1,5 +1,5 @@
 """How many ids of a run the truth, the catalogue and the training data know, each by itself; and how many
-ids of the truth the run and the other tables know. Where ids would meet in another spelling, that is said.
+ids of the truth the run and the other tables know. Where ids would match in another spelling, it is reported.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from recdash import arrow as pc
 from recdash.domain.hits import Exposure, IdOverlap, KnownIds, Respelled
 from recdash.domain.kinds import Ints, Mask
 from recdash.engines.blocks import Block
-from recdash.engines.id_spelling import LEAST_MEETING, Repair, likely_repair, told_apart
+from recdash.engines.id_spelling import LEAST_MEETING, distinguishable, likely_repair
 from recdash.engines.ids import UNKNOWN, IdIndex, IdList
 from recdash.engines.reference import Reference
 
@@ -29,8 +29,8 @@ ANY = "any"
 """In place of a table's name: all of them together."""
 
 
-class Written:
-    """Ids by code, put into an array once for all that is asked of them."""
+class IdTexts:
+    """Ids by code, put into an array once."""
 
     def __init__(self, ids: Sequence[str]) -> None:
         self._ids = ids
@@ -53,39 +53,37 @@ class Written:
 
 @dataclass(frozen=True)
 class IdCounts:
-    """Ids of one side by code, beside the tables that are asked for them.
+    """Ids of one side by code, beside the tables in which they are looked up.
 
     ``rows`` [N] how often each stands there; ``has`` [n] which of the first n codes any table has, ``tables``
-    {name: [n] which it has}. ``asked`` names the tables of which each is held against the ids by itself;
-    what stands in one of ``telling`` in two spellings is told apart by them; so is what stands among the ids
-    themselves with two prefixes.
+    {name: [n] which it has}. ``separately`` names the tables with which the ids are compared one by one, too.
+    Two spellings in one of ``telling`` are two ids; so are two prefixes among the ids themselves.
     """
 
-    ids: Written
+    ids: IdTexts
     rows: Ints
     has: Mask
     tables: Mapping[str, Mask]
-    asked: Sequence[str]
+    separately: Sequence[str]
     telling: Mapping[str, Mask]
 
     def known(self) -> KnownIds:
         """What the tables know of the ids that stand somewhere."""
         counted = self.rows[: len(self.has)]
         by_table = {name: int(counted[has].sum()) for name, has in self.tables.items()}
-        masks = {ANY: self.has, **{name: self.tables[name] for name in self.asked}}
+        masks = {ANY: self.has, **{name: self.tables[name] for name in self.separately}}
         unknown = {name: self._present[~_in(self._present, has)] for name, has in masks.items()}
-        respelled = self._respelled(by_table, unknown)
+        examples = {
+            name: [self.ids[code] for code in codes[:N_EXAMPLES].tolist()] for name, codes in unknown.items()
+        }
         return KnownIds(
             int(self.rows.sum()),
             int(counted[self.has].sum()),
             len(unknown[ANY]),
             int(np.count_nonzero(self.rows)),
             by_table,
-            {
-                name: [self.ids[code] for code in codes[:N_EXAMPLES].tolist()]
-                for name, codes in unknown.items()
-            },
-            respelled,
+            examples,
+            self._respelled(by_table, unknown),
         )
 
     @cached_property
@@ -96,47 +94,47 @@ class IdCounts:
     def _respelled(self, by_table: Mapping[str, int], unknown: Mapping[str, Ints]) -> dict[str, Respelled]:
         """By table that does not know nearly all, and of all together."""
         enough = WELL_KNOWN * self.rows.sum()
-        asked = {name: self.tables[name] for name in self.asked if by_table[name] <= enough}
-        found = {name: self._in_another_spelling(unknown[name], has) for name, has in asked.items()}
-        is_new = not any(np.array_equal(has, self.has) for has in asked.values())
-        if is_new and len(unknown[ANY]):
-            found[ANY] = self._in_another_spelling(unknown[ANY], self.has)
-        return {name: one for name, one in found.items() if one is not None}
+        tables = {name: self.tables[name] for name in self.separately if by_table[name] <= enough}
+        if len(unknown[ANY]) and not any(np.array_equal(has, self.has) for has in tables.values()):
+            tables[ANY] = self.has
+        respelled = {name: self._in_another_spelling(unknown[name], has) for name, has in tables.items()}
+        return {name: pair for name, pair in respelled.items() if pair is not None}
 
     def _in_another_spelling(self, unknown: Ints, has: Mask) -> Respelled | None:
-        sample, of_table = _spread(unknown), np.flatnonzero(has)
+        sample, of_table = unknown, np.flatnonzero(has)
+        if len(unknown) > SAMPLE:
+            sample = unknown[np.linspace(0, len(unknown) - 1, SAMPLE).astype(np.int64)]
         texts = self.ids.at(sample).cast(pa.string()).to_pylist()
         repair = likely_repair(texts, self.ids.at(of_table))
-        if repair is None or int(repair.meets.sum()) < _least(repair, len(unknown), len(self._present)):
+        if repair is None:
+            return None
+        least = repair.least
+        if least == LEAST_MEETING and len(unknown) == len(self._present):  # a few that are all unknown
+            least = min(least, len(unknown))
+        if int(repair.meets.sum()) < least:
             return None
         ours, theirs = sample[repair.meets], of_table[repair.known_at[repair.meets]]
         scale = self.rows[unknown].sum() / self.rows[sample].sum()
         own = [self.rows > 0] if repair.is_exchange else []
-        apart = _told_apart(ours, theirs, [*self.telling.values(), *own])
+        # both spellings stand in one table, as those of different things do
+        telling = [*self.telling.values(), *own]
+        apart = np.logical_or.reduce([_in(ours, has) & _in(theirs, has) for has in telling])
         written = {name: ours[_in(ours, has)] for name, has in self.tables.items()}
+        # cause and fix where it is the table that is to be changed
+        reverse = likely_repair([self.ids[code] for code in theirs.tolist()], self.ids.at(ours))
+
+        def n_rows(codes: Ints) -> int:
+            return round(float(self.rows[codes].sum() * scale))
+
         return Respelled(
             cause=repair.cause,
             fix=repair.fix,
-            rows=self._scaled(ours, scale),
-            apart=self._scaled(ours[apart], scale),
-            example=told_apart(self.ids[int(ours[0])], self.ids[int(theirs[0])]),
-            as_written={name: self._scaled(codes, scale) for name, codes in written.items() if len(codes)},
-            other_way=self._other_way(ours, theirs),
+            rows=n_rows(ours),
+            apart=n_rows(ours[apart]),
+            example=distinguishable(self.ids[int(ours[0])], self.ids[int(theirs[0])]),
+            as_written={name: n_rows(codes) for name, codes in written.items() if len(codes)},
+            other_way=("", "") if reverse is None else (reverse.cause, reverse.fix),
         )
-
-    def _scaled(self, codes: Ints, scale: float) -> int:
-        return round(float(self.rows[codes].sum() * scale))
-
-    def _other_way(self, ours: Ints, theirs: Ints) -> tuple[str, str]:
-        """Cause and repair where it is the table that is to be changed."""
-        texts = [self.ids[code] for code in theirs.tolist()]
-        repair = likely_repair(texts, self.ids.at(ours))
-        return ("", "") if repair is None else (repair.cause, repair.fix)
-
-
-def _told_apart(ours: Ints, theirs: Ints, telling: Sequence[Mask]) -> Mask:
-    """Both spellings stand in one table, as those of different things do."""
-    return np.logical_or.reduce([_in(ours, has) & _in(theirs, has) for has in telling])
 
 
 def _in(codes: Ints, has: Mask) -> Mask:
@@ -146,37 +144,22 @@ def _in(codes: Ints, has: Mask) -> Mask:
     return inside
 
 
-def _least(repair: Repair, n_unknown: int, n_ids: int) -> int:
-    """So many ids must meet: of a few that are all unknown, all of them."""
-    return (
-        min(repair.least, n_unknown) if n_unknown == n_ids and repair.least == LEAST_MEETING else repair.least
-    )
-
-
-def _spread(codes: Ints) -> Ints:
-    """Some of the codes, from all over them."""
-    if len(codes) <= SAMPLE:
-        return codes
-    return codes[np.linspace(0, len(codes) - 1, SAMPLE).astype(np.int64)]
-
-
 # ── items ────────────────────────────────────────────────────────────────────────────────────
 
 
 def item_overlap(places: Ints, ids: Sequence[str], reference: Reference, users: UsersMet | None) -> IdOverlap:
     """Of a run that shows item ``ids[code]`` at so many ``places`` [N]; ``users`` None: not known."""
     n_truth, n_known = len(reference.truth.items), len(reference.items)
-    written = Written(ids)
+    texts = IdTexts(ids)
     tables = {name: _mask(codes, n_known) for name, codes in _codes_by_table(reference).items()}
     places = np.pad(places, (0, max(n_known - len(places), 0)))
-    of_run = IdCounts(written, places, np.ones(n_known, dtype=bool), tables, list(tables), tables)
-    shown, in_truth = places > 0, np.arange(len(places)) < n_truth
-    others = {
-        name: np.pad(has, (0, len(places) - n_known)) for name, has in tables.items() if name != "truth"
-    }
-    others = {"run": shown, **others}
+    of_run = IdCounts(texts, places, np.ones(n_known, dtype=bool), tables, list(tables), tables)
+    in_truth = np.arange(len(places)) < n_truth
+    n_new = len(places) - n_known
+    others = {name: np.pad(has, (0, n_new)) for name, has in tables.items() if name != "truth"}
+    others = {"run": places > 0, **others}
     met = np.logical_or.reduce(list(others.values()))
-    of_truth = IdCounts(written, in_truth.astype(np.int64), met, others, (), {"truth": in_truth})
+    of_truth = IdCounts(texts, in_truth.astype(np.int64), met, others, (), {"truth": in_truth})
     return IdOverlap(
         of_run.known(),
         users.known() if users else None,
@@ -193,7 +176,9 @@ def stored_overlap(exposure: Exposure, reference: Reference) -> IdOverlap:
 def places_by_table(exposure: Exposure, reference: Reference) -> tuple[int, dict[str, int]]:
     """How many places the lists have, and at how many the truth, catalogue, train knows the item."""
     places = places_of(exposure)
-    return int(places.sum()), {name: int(places[at].sum()) for name, at in _codes_by_table(reference).items()}
+    return int(places.sum()), {
+        name: int(places[codes].sum()) for name, codes in _codes_by_table(reference).items()
+    }
 
 
 def places_of(exposure: Exposure) -> Ints:
@@ -258,20 +243,19 @@ class UsersMet:
         """How many of the run's users the truth and the train table know."""
         tables = {"truth": self._in_truth, **self._train}
         has = np.logical_or.reduce(list(tables.values()))
-        return IdCounts(
-            self._written, self.had_list.astype(np.int64), has, tables, list(tables), tables
-        ).known()
+        rows = self.had_list.astype(np.int64)
+        return IdCounts(self._texts, rows, has, tables, list(tables), tables).known()
 
     def truth_known(self) -> KnownIds:
         """How many of the truth's users have a list, or stand in train."""
         others = {"run": self.had_list, **self._train}
         met = np.logical_or.reduce(list(others.values()))
         rows = self._in_truth.astype(np.int64)
-        return IdCounts(self._written, rows, met, others, (), {"truth": self._in_truth}).known()
+        return IdCounts(self._texts, rows, met, others, (), {"truth": self._in_truth}).known()
 
     @cached_property
-    def _written(self) -> Written:
-        return Written(self.ids)
+    def _texts(self) -> IdTexts:
+        return IdTexts(self.ids)
 
     @property
     def _in_truth(self) -> Mask:
@@ -290,8 +274,8 @@ def users_met(users: IdIndex, had_list: Mask, reference: Reference) -> UsersMet:
     everyone = reference.train_ids.copy()
     in_train = np.ones(len(everyone), dtype=bool)
     in_train[:n_truth] = reference.history > 0
-    strangers = np.flatnonzero(had_list[n_truth:]) + n_truth
-    codes = everyone.codes(pa.array([ids[code] for code in strangers.tolist()], pa.string()))
+    unknown = np.flatnonzero(had_list[n_truth:]) + n_truth
+    codes = everyone.codes(pa.array([ids[code] for code in unknown.tolist()], pa.string()))
     served = _mask(codes, len(everyone))
     served[:n_truth] |= had_list[:n_truth]
     in_train = np.pad(in_train, (0, len(everyone) - len(in_train)))

@@ -21,34 +21,36 @@ ListMetrics = Mapping[str, Begin]
 
 def list_metrics(wanted: Iterable[Definition], reference: Reference, depth: int) -> ListMetrics:
     """Those of the metrics that need the lists, where the reference has what they need."""
-    begun = {}
+    begins = {}
     for definition in wanted:
         metric = definition.metric
         if isinstance(metric, CatalogueMetric) and metric.from_lists(definition.parameters):
             begin = _FAMILIES[metric.name](reference, definition.parameters, depth)
             if begin is not None:
-                begun[definition.of_lists] = begin
-    return begun
+                begins[definition.of_lists] = begin
+    return begins
 
 
-class MeanOfSeen:
+class MeanOfTrainItems:
     """Mean ``worth`` [N] of those items of a list that train knows; a list without any is left out."""
 
     def __init__(self, train_users: Ints, worth: Floats, depth: int) -> None:
-        self.depth, self.moments = depth, Moments(depth)
-        self.seen, self.worth = train_users > 0, worth
+        self.depth = depth
+        self.moments = Moments(depth)
+        self.in_train = train_users > 0
+        self.worth = worth
 
     def see(self, block: Block) -> None:
-        seen, total = np.zeros(block.n_lists, dtype=np.int64), np.zeros(block.n_lists)
+        n_known, total = np.zeros(block.n_lists, dtype=np.int64), np.zeros(block.n_lists)
         for k in range(1, self.depth + 1):
             lists = np.flatnonzero(block.lengths >= k)
             item = block.item[block.start[lists] + k - 1]
-            known = item < len(self.seen)
-            known[known] = self.seen[item[known]]
-            seen[lists[known]] += 1
+            known = item < len(self.in_train)
+            known[known] = self.in_train[item[known]]
+            n_known[lists[known]] += 1
             total[lists[known]] += self.worth[item[known]]
-            some = seen > 0
-            self.moments.add(k, total[some] / seen[some])
+            some = n_known > 0
+            self.moments.add(k, total[some] / n_known[some])
 
     def mean(self) -> ListMean:
         return self.moments.mean()
@@ -61,7 +63,7 @@ def _novelty(reference: Reference, parameters: Mapping[str, str], depth: int) ->
     size = reference.n_train_users if parameters["share"] == "users" else int(users.sum())
     most = float(np.log2(max(size, 2))) if parameters["norm"] == "max" else 1.0
     bits = -np.log2(np.maximum(users, 1) / max(size, 1)) / most
-    return partial(MeanOfSeen, users, bits, depth)
+    return partial(MeanOfTrainItems, users, bits, depth)
 
 
 def _popularity(reference: Reference, parameters: Mapping[str, str], depth: int) -> Begin | None:
@@ -69,7 +71,7 @@ def _popularity(reference: Reference, parameters: Mapping[str, str], depth: int)
         return None
     users = reference.train_users
     rows = max(int(users.sum()), 1) if parameters["norm"] == "rows" else 1
-    return partial(MeanOfSeen, users, users / rows, depth)
+    return partial(MeanOfTrainItems, users, users / rows, depth)
 
 
 def _diversity(reference: Reference, parameters: Mapping[str, str], depth: int) -> Begin | None:

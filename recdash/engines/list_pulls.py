@@ -12,7 +12,7 @@ from recdash.domain.hits import ListMean
 from recdash.domain.inputs import Recommendations
 from recdash.domain.kinds import Duplicates, Floats, Ints, Order, Ties
 from recdash.engines.blocks import Block
-from recdash.engines.ids import IdIndex, SharedIndex
+from recdash.engines.ids import SharedIndex
 from recdash.engines.list_metrics import list_metrics
 from recdash.engines.matcher import match
 from recdash.engines.reference import Reference
@@ -47,17 +47,22 @@ def pulls_of(
     where a list may hold an item several times.
     """
     if source.duplicates == "keep":
-        found = "repeated items were kept, so that lists do not add up item by item"
-        raise InputError(Problem("repeated-items", f"run '{source.run.name}'", found, ""))
-    items, code = _codes_of_shown(source.shelf, reference)
+        finding = "repeated items were kept, so that lists do not add up item by item"
+        raise InputError(Problem("repeated-items", f"run '{source.run.name}'", finding, ""))
+    # an index that knows every item that the run shows, and [N] the code of each in it
+    items, n_shared = reference.items.copy(), len(reference.items)
+    further = items.codes(pa.array(source.shelf.exposure.items[n_shared:], pa.string()))
+    code = np.concatenate((np.arange(n_shared), further))
     known = replace(reference, users=users, items=items)
-    adders = {str(one): adder for one in metrics if (adder := _adder_of(one, source.shelf, known, code, k))}
+    adders = {
+        str(metric): adder for metric in metrics if (adder := _adder_of(metric, source.shelf, known, code, k))
+    }
     totals = _Totals(list(adders.values()))
     match(
         source.run, known, depth=k, order=source.order, ties=source.ties, duplicates=source.duplicates,
         list_metrics={_NAME: totals.begin},
     )  # fmt: skip
-    return {one: totals.pulls(place) for place, one in enumerate(adders)}
+    return {metric: totals.pulls(place) for place, metric in enumerate(adders)}
 
 
 def pulls_of_runs(
@@ -78,13 +83,6 @@ def _mean_pulls(several: Sequence[Mapping[str, Pulls]]) -> Mapping[str, Pulls]:
         for metric in several[0]
         if all(metric in of_part for of_part in several)
     }
-
-
-def _codes_of_shown(shelf: CatalogueInputs, reference: Reference) -> tuple[IdIndex, Ints]:
-    """An index that knows every item that the run shows, and [N] the code of each in it."""
-    items, n_shared = reference.items.copy(), len(reference.items)
-    further = items.codes(pa.array(shelf.exposure.items[n_shared:], pa.string()))
-    return items, np.concatenate((np.arange(n_shared), further))
 
 
 @dataclass(frozen=True)
@@ -116,8 +114,8 @@ def _adder_of(
 def _added(worth: ListWorth, block: Block) -> Floats:
     """[lists] of a block. Raises InputError for an item that was not there when the run was scored."""
     if block.item.max() >= len(worth.worth):
-        found = "the lists have changed since they were scored"
-        raise InputError(Problem("lists-changed", "candidates", found, "Score them again."))
+        finding = "the lists have changed since they were scored"
+        raise InputError(Problem("lists-changed", "candidates", finding, "Score them again."))
     total: Floats = np.add.reduceat(worth.worth[block.item], block.start[:-1])
     return total / block.lengths**worth.power
 

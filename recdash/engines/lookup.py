@@ -25,8 +25,8 @@ class TruthLookup:
         known = _keys(owner, item)  # ascending, as the items of a user are
         wanted = _keys(block.list_of(row), block.item[row])
         place = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
-        found = known[place] == wanted
-        return row[found], truth_row[place[found]]
+        is_hit = known[place] == wanted
+        return row[is_hit], truth_row[place[is_hit]]
 
     def _rows_of(self, user: Ints) -> tuple[Ints, Ints]:
         """The truth rows of the users, and whose each is: 0 for the first user, 1 for the second …"""

@@ -15,11 +15,11 @@ import numpy as np
 from recdash.domain.hits import Exposure, Hits, IdOverlap, PopulationCounts
 from recdash.domain.inputs import Recommendations
 from recdash.domain.kinds import Duplicates, Ints, Mask, Order, Ties
-from recdash.engines.allocator import give_back
+from recdash.engines.allocator import release_freed_memory
 from recdash.engines.blocks import Block, grouped_blocks
-from recdash.engines.buffers import Growing
+from recdash.engines.buffers import GrowingColumn
 from recdash.engines.exposure import Audience
-from recdash.engines.id_spelling import likely_repair, told_apart
+from recdash.engines.id_spelling import distinguishable, likely_repair
 from recdash.engines.ids import IdIndex
 from recdash.engines.known_ids import ItemWatch, item_overlap, places_of, users_met, written_ids
 from recdash.engines.list_metrics import ListMetrics
@@ -81,16 +81,16 @@ def match(
     InputError when the run shares no user with the truth or lacks the column to order by.
     """
     plan, watch = _first_plan(run, order, ties, duplicates), _Watch(exposure, list_metrics or {}, shown_to)
-    found = None
-    while found is None:
+    while True:
         try:
-            found = _Pass(run, reference, depth, plan, watch).hits()
+            outcome = _Pass(run, reference, depth, plan, watch).hits()
         except _Replan as other:
             plan = other.plan
         except NotInPlace:
             plan = replace(plan, rows="sorted")
-    give_back()
-    return found
+        else:
+            release_freed_memory()
+            return outcome
 
 
 def _first_plan(run: Recommendations, order: Order | None, ties: Ties, duplicates: Duplicates) -> _Plan:
@@ -98,104 +98,89 @@ def _first_plan(run: Recommendations, order: Order | None, ties: Ties, duplicate
         order = "rank" if run.has_rank else "score" if run.has_score else "file"
     has = {"rank": run.has_rank, "score": run.has_score, "file": True}
     if not has[order]:
-        raise InputError(_no_order_column(run, order))
+        other = "rank" if run.has_rank else "score" if run.has_score else "file"
+        finding = f"no {order} column to order the lists by"
+        fix = f"Add a {order} column, name it in the mapping, or order by {other}."
+        raise InputError(Problem("no-order-column", f"run '{run.name}'", finding, fix))
     by = () if order == "file" else (order,)
     return _Plan(order, ties, duplicates, ("user_id", "item_id", *by))
-
-
-def _no_order_column(run: Recommendations, order: str) -> Problem:
-    other = "rank" if run.has_rank else "score" if run.has_score else "file"
-    return Problem(
-        "no-order-column",
-        f"run '{run.name}'",
-        f"no {order} column to order the lists by",
-        f"Add a {order} column, name it in the mapping, or order by {other}.",
-    )
 
 
 class _Pass:
     def __init__(
         self, run: Recommendations, reference: Reference, depth: int, plan: _Plan, watch: _Watch
     ) -> None:
-        self.run, self.truth, self.depth, self.plan = run, reference.truth, depth, plan
+        self.run = run
         self.reference = reference
-        self.users, self.items = reference.users.copy(), reference.items.copy()
+        self.truth = reference.truth
+        self.depth = depth
+        self.plan = plan
+        self.users = reference.users.copy()
+        self.items = reference.items.copy()
         self.lookup = TruthLookup(self.truth)
-        self.seen = PassCounts()
-        self.found = Growing(np.int32), Growing(np.int32), Growing(np.int32)
+        self.counts = PassCounts()
+        self.hit_columns = GrowingColumn(np.int32), GrowingColumn(np.int32), GrowingColumn(np.int32)
         self.list_length = np.zeros(self.truth.n_users, dtype=np.int32)
         self.had_list = np.zeros(self.truth.n_users, dtype=bool)
         """[users met so far] first those of the truth; the same is true of ``list_in_block``."""
-        self.counts = self.truth.users_who_count()
+        self.counted_users = self.truth.users_who_count()
         self.list_in_block = np.zeros(self.truth.n_users, dtype=np.int32)
-        self.audiences = self._audiences(watch) if watch.exposure else []
-        self.others = self._other_audience(watch) if watch.exposure else None
-        self.seen_of_others = PassCounts()
-        self.unknown_lengths = Growing(np.int32)
+        self.audiences: list[Audience] = []
+        """All users who count, then each group of them."""
+        self.others: Audience | None = None
+        """Everybody else who has a list: users without a relevant item, or not in the truth at all."""
+        if watch.exposure:
+            groups = [self.counted_users, *(self.counted_users & users for users in watch.shown_to)]
+            *self.audiences, self.others = [
+                Audience(users, depth, watch.list_metrics, len(groups) + 1)
+                for users in (*groups, ~self.counted_users)
+            ]
+        self.other_counts = PassCounts()
+        self.unknown_lengths = GrowingColumn(np.int32)
         self.item_watch = (
-            None if watch.exposure or run.reference else ItemWatch(self.counts, len(reference.items))
+            None if watch.exposure or run.reference else ItemWatch(self.counted_users, len(reference.items))
         )
         self.ties = TieWatch(depth) if plan.order == "score" else None
         self.trained = None if run.reference else reference.trained
-
-    def _audiences(self, watch: _Watch) -> list[Audience]:
-        """All users who count, then each group of them."""
-        groups = [self.counts, *(self.counts & users for users in watch.shown_to)]
-        return [Audience(users, self.depth, watch.list_metrics, len(groups) + 1) for users in groups]
-
-    def _other_audience(self, watch: _Watch) -> Audience:
-        """Everybody else who has a list: users without a relevant item, or not in the truth at all."""
-        return Audience(~self.counts, self.depth, watch.list_metrics, len(watch.shown_to) + 2)
 
     # ── the pass ─────────────────────────────────────────────────────────────────────────────
 
     def hits(self) -> tuple[Hits, list[Problem]]:
         for block in self._blocks():
             self._see(block)
-        give_back()
+        release_freed_memory()
         if not self.had_list[: self.truth.n_users].any():
             raise InputError(_no_common_user(self.run, self.reference, self.users))
-        user, rank, row = self._joined_hits()
-        self.seen.unknown_users = int(self.had_list[self.truth.n_users :].sum())
+        user, rank, row = (column.whole() for column in self.hit_columns)
+        if (user[1:] < user[:-1]).any():
+            by_user = np.argsort(user, kind="stable")
+            user, rank, row = user[by_user], rank[by_user], row[by_user]
+        self.counts.unknown_users = int(self.had_list[self.truth.n_users :].sum())
         ledger = self._ledger()
-        ties = None if self.ties is None or self._repeats_items() else self.ties.ties()
-        order, shown = self.plan.order, self._exposures()
-        to_all = shown[0] if shown else None
+        # where items repeat, one truth row stands at several places, and its tie is not one stretch of ranks
+        repeats_items = self.plan.duplicates == "keep" and self.counts.duplicates > 0
+        ties = None if self.ties is None or repeats_items else self.ties.ties()
+        order, items = self.plan.order, self.items.ids()
+        exposures = [audience.exposure(items) for audience in self.audiences]
+        to_all = exposures[0] if exposures else None
         hits = Hits(self.truth, self.depth, user, rank, row, self.list_length, to_all, ledger, order, ties)
         met = {"user_id": self.users.spellings_met, "item_id": self.items.spellings_met}
-        told = notices(self.run, self.seen, order, self.plan.ties, met, self.plan.duplicates)
+        problems = notices(self.run, self.counts, order, self.plan.ties, met, self.plan.duplicates)
         overlap = None if self.run.reference else self._overlap(to_all)
-        hits = replace(
-            hits,
-            shown_to=shown[1:],
-            overlap=overlap,
-            duplicates=self.plan.duplicates,
-            **self._of_others(),
-        )
-        return hits, told
+        hits = replace(hits, shown_to=exposures[1:], overlap=overlap, duplicates=self.plan.duplicates)
+        if self.others is not None:
+            other_exposure = self.others.exposure(self.items.ids())
+            unknown_lengths = self.unknown_lengths.whole()
+            hits = replace(hits, other_exposure=other_exposure, unknown_lengths=unknown_lengths)
+        return hits, problems
 
-    def _overlap(self, shown: Exposure | None) -> IdOverlap:
+    def _overlap(self, exposure: Exposure | None) -> IdOverlap:
         users = users_met(self.users, self.had_list, self.reference)
         if self.item_watch is not None:
             return item_overlap(self.item_watch.places, self.items.ids(), self.reference, users)
-        if shown is None:
+        if exposure is None:
             raise ValueError("neither the exposure nor an item watch saw the lists")
-        return item_overlap(places_of(shown), shown.items, self.reference, users)
-
-    def _of_others(self) -> dict[str, Any]:
-        """What is known of the lists of everybody who does not count; nothing where it was not asked for."""
-        if self.others is None:
-            return {}
-        shown = self.others.exposure(self.items.ids())
-        return {"other_exposure": shown, "unknown_lengths": self.unknown_lengths.whole()}
-
-    def _repeats_items(self) -> bool:
-        """Then one truth row stands at several places, and its tie is not one stretch of ranks."""
-        return self.plan.duplicates == "keep" and self.seen.duplicates > 0
-
-    def _exposures(self) -> list[Exposure]:
-        items = self.items.ids()
-        return [audience.exposure(items) for audience in self.audiences]
+        return item_overlap(places_of(exposure), exposure.items, self.reference, users)
 
     def _blocks(self) -> Iterator[Block]:
         batches = self.run.batches(columns=self.plan.columns)
@@ -207,7 +192,7 @@ class _Pass:
         return sorted_blocks(batches, self.users, self.items)
 
     def _see(self, block: Block) -> None:
-        self.seen.rows += len(block.item)
+        self.counts.rows += len(block.item)
         known = block.user < self.truth.n_users
         if known.all():
             self._see_known(block)
@@ -222,18 +207,18 @@ class _Pass:
         if not block.n_lists:
             return
         self._check_grouped(block)
-        block = self._in_order(block, self.seen)
-        block = self._without_duplicates(block, self.seen)
+        block = self._in_order(block, self.counts)
+        block = self._without_duplicates(block, self.counts)
         if self.ties is not None:
             self.ties.see(block, self.lookup.rows)
-        self.seen.cut_lists += int((block.lengths > self.depth)[self.counts[block.user]].sum())
+        self.counts.cut_lists += int((block.lengths > self.depth)[self.counted_users[block.user]].sum())
         block = block.cut(self.depth)
         self.list_length[block.user] = block.lengths
         self._find_hits(block)
         if self.item_watch is not None:
             self.item_watch.see(block)
         if self.trained is not None:
-            self.seen.add_trained(*self.trained.count(block))
+            self.counts.add_trained(*self.trained.count(block))
         for audience in self.audiences if self.others is None else [*self.audiences, self.others]:
             audience.see(block, len(self.items))
 
@@ -246,7 +231,7 @@ class _Pass:
             self.had_list[block.user] = True
             return
         self._check_grouped(block)
-        block = self._without_duplicates(self._in_order(block, self.seen_of_others), self.seen_of_others)
+        block = self._without_duplicates(self._in_order(block, self.other_counts), self.other_counts)
         block = block.cut(self.depth)
         self.unknown_lengths.add(block.lengths.astype(np.int32))
         self.others.see_all(block, len(self.items))
@@ -319,34 +304,27 @@ class _Pass:
         row, truth_row = self.lookup.rows(block)
         owner = block.list_of(row)
         rank = row - block.start[owner] + 1
-        for column, values in zip(self.found, (block.user[owner], rank, truth_row), strict=True):
+        for column, values in zip(self.hit_columns, (block.user[owner], rank, truth_row), strict=True):
             column.add(values.astype(np.int32))
 
-    def _joined_hits(self) -> tuple[Ints, Ints, Ints]:
-        user, rank, row = (column.whole() for column in self.found)
-        if (user[1:] < user[:-1]).any():
-            order = np.argsort(user, kind="stable")
-            user, rank, row = user[order], rank[order], row[order]
-        return user, rank, row
-
-    # ── what a person is told ────────────────────────────────────────────────────────────────
+    # ── counts ───────────────────────────────────────────────────────────────────────────────
 
     def _ledger(self) -> PopulationCounts:
-        relevant, with_list = self.counts, self.list_length > 0
+        relevant, with_list = self.counted_users, self.list_length > 0
         scored = self.plan.order == "score"
         return PopulationCounts(
             truth_users=self.truth.n_users,
             counted=int(relevant.sum()),
             without_list=int((relevant & ~with_list).sum()),
             without_relevant=int((~relevant).sum()),
-            without_truth=self.seen.unknown_users,
+            without_truth=self.counts.unknown_users,
             short_lists=int((relevant & with_list & (self.list_length < self.depth)).sum()),
-            cut_lists=self.seen.cut_lists,
-            duplicates=self.seen.duplicates,
-            duplicate_users=self.seen.duplicate_users,
-            tied_rows=self.seen.tied_rows if scored else None,
-            tied_users=self.seen.tied_users if scored else None,
-            rows=self.seen.rows,
+            cut_lists=self.counts.cut_lists,
+            duplicates=self.counts.duplicates,
+            duplicate_users=self.counts.duplicate_users,
+            tied_rows=self.counts.tied_rows if scored else None,
+            tied_users=self.counts.tied_users if scored else None,
+            rows=self.counts.rows,
         )
 
 
@@ -354,7 +332,7 @@ def _text_order(item: Ints, items: IdIndex) -> Ints:
     """[n] place of each row's item id among the block's ids sorted as text."""
     present, back = np.unique(item, return_inverse=True)
     names = items.ids()
-    order = sorted(range(len(present)), key=lambda at: names[int(present[at])])
+    order = sorted(range(len(present)), key=lambda index: names[int(present[index])])
     place = np.empty(len(present), dtype=np.int64)
     place[order] = np.arange(len(present))
     return place[back]
@@ -366,11 +344,11 @@ def _no_common_user(run: Recommendations, reference: Reference, users: IdIndex) 
     named, known = ids[n_known : n_known + _NAMED], reference.users.ids()
     repair = likely_repair(named, written_ids(reference.users))
     example = ", ".join(f"'{user}'" for user in reference.truth.users[:3])
-    found, fix = f"no user of this run is in the truth (the truth knows {example}, …)", ""
+    finding, fix = f"no user of this run is in the truth (the truth knows {example}, …)", ""
     if repair is not None:
-        at = int(repair.meets.argmax())
-        ours, theirs = told_apart(named[at], known[int(repair.known_at[at])])
-        found += f"; they differ by {repair.cause}: '{ours}' in the run, '{theirs}' in the truth"
+        index = int(repair.meets.argmax())
+        ours, theirs = distinguishable(named[index], known[int(repair.known_at[index])])
+        finding += f"; they differ by {repair.cause}: '{ours}' in the run, '{theirs}' in the truth"
         fix = f"{repair.fix.replace('{column}', 'user_id').replace('{other}', 'user_id of the truth')} "
     fix += "Use the same user ids in both files, and check that the columns are mapped right."
-    return Problem("no-common-user", f"run '{run.name}', column 'user_id'", found, fix)
+    return Problem("no-common-user", f"run '{run.name}', column 'user_id'", finding, fix)

@@ -45,7 +45,7 @@ class PassCounts:
 
 def notices(
     run: Recommendations,
-    seen: PassCounts,
+    counts: PassCounts,
     order: Order,
     ties: Ties,
     met: Mapping[str, Mapping[str, str]],
@@ -53,27 +53,29 @@ def notices(
 ) -> list[Problem]:
     """One notice per kind that occurred; ``met``: column → {id as written: id as known}."""
     place = f"run '{run.name}'"
-    rows, tied_in, doubled_in = seen.tied_rows, users(seen.tied_users), users(seen.duplicate_users)
+    rows, tied_in, doubled_in = counts.tied_rows, users(counts.tied_users), users(counts.duplicate_users)
     first = "The higher score" if run.has_score else "The earlier row"
-    told = (
-        (seen.unknown_users, "users-without-truth", f"{users(seen.unknown_users)} not in the truth",
+    table = (
+        (counts.unknown_users, "users-without-truth", f"{users(counts.unknown_users)} not in the truth",
          "Their lists count for coverage and what else is shown, not for accuracy (but see users=run)."),
-        (seen.duplicates, "duplicate-pairs",
-         f"{seen.duplicates} duplicate (user, item) rows in the lists of {doubled_in}",
+        (counts.duplicates, "duplicate-pairs",
+         f"{counts.duplicates} duplicate (user, item) rows in the lists of {doubled_in}",
          _DUPLICATES[duplicates]),
-        (seen.equal_rank_users, "duplicate-ranks",
-         f"duplicate ranks in the lists of {users(seen.equal_rank_users)}", f"{first} goes first."),
-        (seen.gap_users, "rank-gaps", f"gaps in the ranks of {users(seen.gap_users)}",
+        (counts.equal_rank_users, "duplicate-ranks",
+         f"duplicate ranks in the lists of {users(counts.equal_rank_users)}", f"{first} goes first."),
+        (counts.gap_users, "rank-gaps", f"gaps in the ranks of {users(counts.gap_users)}",
          "Ranks are counted anew 1, 2, 3 … in the order given."),
         (rows, "ties", f"{rows} rows with ties in the score, in the lists of {tied_in}", _tie_rule(ties)),
-        (seen.trained_rows if seen.trained_share >= NOTICEABLE else 0, "seen-in-training",
-         f"column 'item_id': {seen.trained_share:.0%} of the items are in the training data of their user",
+        (counts.trained_rows if counts.trained_share >= NOTICEABLE else 0, "seen-in-training",
+         f"column 'item_id': {counts.trained_share:.0%} of the items are in the training data of their user",
          "Leave them out of the lists, unless users really choose an item again."),
         (ties == "item_desc" and order != "score", "ties-without-score",
          f"ties=item_desc has no effect: the lists are ordered by {order}", "Use order=score."),
     )  # fmt: skip
-    found = [Problem(code, place, what, fix, int(count)) for count, code, what, fix in told if count]
-    return [*found, *mixed_spellings(place, met)]
+    problems = [
+        Problem(code, place, finding, fix, int(count)) for count, code, finding, fix in table if count
+    ]
+    return [*problems, *mixed_spellings(place, met)]
 
 
 def users(count: int) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -54,59 +54,38 @@ def read_reference(
 
     Raises InputError when no row of the truth is relevant.
     """
-    _check_threshold(threshold)
-    coded = code_truth(truth) if isinstance(truth, Upload) else truth
-    users, items, gain = coded.users, coded.items, coded.gain
-    notices = [_repeated_pairs(coded.name, coded.repeated)] if coded.repeated else []
-    graded = _graded(gain, threshold)
-    known = Truth(users.ids(), items.ids(), coded.start, coded.item, gain, graded, threshold)
-    _check_relevance(known, truth.name)
-    in_catalogue = distinct(items.add(catalogue.table["item_id"])) if catalogue else None
-    seen_in_train = _read_train(train, known, users, items) if train else _NO_TRAIN
-    notices += seen_in_train.notices
-    _add_items_of(others or {}, items)
-    met = {"user_id": users.spellings_met, "item_id": items.spellings_met}
-    notices += mixed_spellings("truth, train and catalogue", met)
-    return Reference(
-        known,
-        users,
-        items,
-        in_catalogue,
-        seen_in_train.users_per_item,
-        seen_in_train.n_users,
-        seen_in_train.history,
-        seen_in_train.trained,
-        {**({"catalogue": catalogue} if catalogue else {}), **(others or {})},
-        tuple(notices),
-        seen_in_train.ids,
-    )
-
-
-def _add_items_of(others: Mapping[TableKind, Upload], items: IdIndex) -> None:
-    """After all other tables, so that the codes of those do not change when one of these comes later."""
-    for upload in others.values():
-        for column in ("item_id", "item_a", "item_b"):
-            if column in upload.table.column_names:
-                items.add(upload.table[column])
-
-
-@dataclass(frozen=True)
-class _Train:
-    users_per_item: Ints | None = None
-    n_users: int = 0
-    history: Ints | None = None
-    trained: TrainedPairs | None = None
-    notices: tuple[Problem, ...] = ()
-    ids: IdIndex | None = None
-
-
-_NO_TRAIN = _Train()
-
-
-def _check_threshold(threshold: float | None) -> None:
     if threshold is not None and not threshold > 0:
         fix = "Use a number above 0; rows with relevance 0 or less are never relevant."
         raise InputError(Problem("bad-threshold", "relevance threshold", f"{threshold:g}", fix))
+    coded = code_truth(truth) if isinstance(truth, Upload) else truth
+    users, items, gain = coded.users, coded.items, coded.gain
+    notices = []
+    if coded.repeated:
+        finding = f"{coded.repeated} duplicate (user, item) rows"
+        fix = "The row with the highest relevance counts, the others are left out."
+        notices.append(Problem("duplicate-truth", f"truth '{coded.name}'", finding, fix, coded.repeated))
+    graded = _graded(gain, threshold)
+    known = Truth(users.ids(), items.ids(), coded.start, coded.item, gain, graded, threshold)
+    if not known.relevant().any():
+        rule = "> 0" if threshold is None else f"≥ {threshold:g}"
+        finding = f"no row is relevant: none of {len(gain)} values is {rule}"
+        fix = "Lower the relevance threshold, or choose another relevance column or 'none'."
+        place = f"truth '{truth.name}', column 'relevance'"
+        raise InputError(Problem("nothing-relevant", place, finding, fix))
+    in_catalogue = distinct(items.add(catalogue.table["item_id"])) if catalogue else None
+    tables: dict[TableKind, Upload] = {"catalogue": catalogue} if catalogue else {}
+    tables |= others or {}
+    reference = Reference(known, users, items, in_catalogue, tables=tables)
+    if train:
+        reference = _with_train(reference, train)
+    # after all other tables, so that the codes of those do not change when one of these comes later
+    for upload in (others or {}).values():
+        for column in ("item_id", "item_a", "item_b"):
+            if column in upload.table.column_names:
+                items.add(upload.table[column])
+    met = {"user_id": users.spellings_met, "item_id": items.spellings_met}
+    notices += [*reference.notices, *mixed_spellings("truth, train and catalogue", met)]
+    return replace(reference, notices=tuple(notices))
 
 
 def _graded(gain: Numbers, threshold: float | None) -> bool:
@@ -115,31 +94,9 @@ def _graded(gain: Numbers, threshold: float | None) -> bool:
     return bool((gain != gain[:1]).any())
 
 
-def _check_relevance(truth: Truth, name: str) -> None:
-    if truth.relevant().any():
-        return
-    rule = "> 0" if truth.threshold is None else f"≥ {truth.threshold:g}"
-    raise InputError(
-        Problem(
-            "nothing-relevant",
-            f"truth '{name}', column 'relevance'",
-            f"no row is relevant: none of {len(truth.gain)} values is {rule}",
-            "Lower the relevance threshold, or choose another relevance column or 'none'.",
-        )
-    )
-
-
-def _repeated_pairs(name: str, count: int) -> Problem:
-    return Problem(
-        "duplicate-truth",
-        f"truth '{name}'",
-        f"{count} duplicate (user, item) rows",
-        "The row with the highest relevance counts, the others are left out.",
-        count,
-    )
-
-
-def _read_train(train: Upload, truth: Truth, users: IdIndex, items: IdIndex) -> _Train:
+def _with_train(reference: Reference, train: Upload) -> Reference:
+    """The reference with what the training data say of its users and items."""
+    truth, users, items = reference.truth, reference.users, reference.items
     users.tell_apart(train.table["user_id"])  # for the runs as well, which know the users of the truth alone
     everyone = users.copy()
     everyone.spellings_met = users.spellings_met
@@ -149,31 +106,26 @@ def _read_train(train: Upload, truth: Truth, users: IdIndex, items: IdIndex) -> 
     repeated = len(rows) - len(both)
     user, item = both // len(items), both % len(items)
     owner = np.repeat(np.arange(truth.n_users), np.diff(truth.start))
-    leaks = _in_both(both, pairs(owner, truth.item, len(items)))
-    notices = (_in_train_and_truth(train.name, leaks, len(truth.item), repeated),) if leaks else ()
+    merged = np.concatenate((both, pairs(owner, truth.item, len(items))))
+    merged.sort()
+    leaks = int((~first_of_equals(merged)).sum())  # pairs that are in both: each side holds a pair once
     rows_of = np.bincount(user, minlength=truth.n_users)
-    return _Train(
-        np.bincount(item, minlength=len(items)),
-        int((rows_of > 0).sum()),
-        rows_of[: truth.n_users],
-        trained_pairs(user, item, truth.n_users, len(items)),
-        notices,
-        everyone,
+    return replace(
+        reference,
+        train_users=np.bincount(item, minlength=len(items)),
+        n_train_users=int((rows_of > 0).sum()),
+        history=rows_of[: truth.n_users],
+        trained=trained_pairs(user, item, truth.n_users, len(items)),
+        notices=(_leak(train.name, leaks, len(truth.item), repeated),) if leaks else (),
+        train_ids=everyone,
     )
-
-
-def _in_both(some: Ints, others: Ints) -> int:
-    """How many numbers are in both; each holds a number once."""
-    both = np.concatenate((some, others))
-    both.sort()
-    return int((~first_of_equals(both)).sum())
 
 
 MANY_REPEATS = 0.1
 """From this share of the held-out pairs on, what is in train as well looks like a habit of the users."""
 
 
-def _in_train_and_truth(name: str, count: int, n_truth: int, repeated: int) -> Problem:
+def _leak(name: str, count: int, n_truth: int, repeated: int) -> Problem:
     """Both readings: a split that leaks, or users who take the same items again, as shoppers do.
 
     ``repeated`` rows of train name a pair that stood there before, which speaks for the second.
@@ -189,7 +141,7 @@ def _in_train_and_truth(name: str, count: int, n_truth: int, repeated: int) -> P
             "A candidate may have seen these answers: make the split again without them, unless users take "
             "the same items again here."
         )
-    found = (
+    finding = (
         f"{count} (user, item) pairs are in both train and held-out truth, {100 * share:.3g} % of the truth"
     )
-    return Problem("train-leaks-truth", f"train '{name}'", found, fix, count)
+    return Problem("train-leaks-truth", f"train '{name}'", finding, fix, count)

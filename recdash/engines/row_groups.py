@@ -46,8 +46,8 @@ class RowGroups:
         if self._found is None:
             return range(self.n_groups)
         first, groups = self._found
-        found: list[int] = groups[first[user] : first[user + 1]].tolist()
-        return found
+        likely_groups: list[int] = groups[first[user] : first[user + 1]].tolist()
+        return likely_groups
 
     def _within_range(self, user_id: str) -> Sequence[int]:
         number = number_of(user_id)
@@ -62,12 +62,16 @@ class RowGroups:
         """The least and the largest id of each group; None where ids are text, which may be spelled
         otherwise than in the truth.
         """
-        at = self.columns.index("user_id")
-        found = [self._metadata.row_group(group).column(at) for group in range(self.n_groups)]
-        stats = [column.statistics for column in found if column.physical_type == "INT64"]
-        if len(stats) < self.n_groups or any(one is None or not one.has_min_max for one in stats):
+        index = self.columns.index("user_id")
+        columns = [self._metadata.row_group(group).column(index) for group in range(self.n_groups)]
+        stats = [column.statistics for column in columns if column.physical_type == "INT64"]
+        if len(stats) < self.n_groups or any(
+            statistics is None or not statistics.has_min_max for statistics in stats
+        ):
             return None
-        return np.array([one.min for one in stats]), np.array([one.max for one in stats])
+        return np.array([statistics.min for statistics in stats]), np.array(
+            [statistics.max for statistics in stats]
+        )
 
     @cached_property
     def _found(self) -> tuple[Ints, Ints] | None:

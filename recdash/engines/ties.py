@@ -19,7 +19,7 @@ class TieWatch:
 
     def __init__(self, depth: int) -> None:
         self.depth = depth
-        self.found: list[tuple[Ints, Ints, Ints, Ints]] = []
+        self.parts: list[tuple[Ints, Ints, Ints, Ints]] = []
 
     def see(self, block: Block, truth_rows: FindTruthRows) -> None:
         """Blocks hold whole lists, best score first, before they are cut: a tie may run past the depth."""
@@ -31,12 +31,14 @@ class TieWatch:
         within = first <= self.depth
         row, owner, first, last = row[within], owner[within], first[within], last[within]
         lists, start = np.unique(owner, return_index=True)
-        found, truth_row = truth_rows(Block(block.user[lists], np.append(start, len(row)), block.item[row]))
-        self.found.append((block.user[owner[found]], truth_row, first[found], last[found]))
+        is_known, truth_row = truth_rows(
+            Block(block.user[lists], np.append(start, len(row)), block.item[row])
+        )
+        self.parts.append((block.user[owner[is_known]], truth_row, first[is_known], last[is_known]))
 
     def ties(self) -> TiedHits:
         none = np.zeros(0, dtype=np.int32)
-        parts = zip(*(self.found or [(none, none, none, none)]), strict=True)
+        parts = zip(*(self.parts or [(none, none, none, none)]), strict=True)
         user, row, first, last = (np.concatenate(part).astype(np.int32) for part in parts)
         order = np.lexsort((row, user))
         return TiedHits(user[order], row[order], first[order], last[order])

@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from recdash.domain.inputs import Upload, UploadStream
 from recdash.domain.kinds import Floats, Ints, Numbers
-from recdash.engines.allocator import give_back
-from recdash.engines.buffers import Growing
+from recdash.engines.allocator import release_freed_memory
+from recdash.engines.buffers import GrowingColumn
 from recdash.engines.ids import FirstColumn, IdIndex
 from recdash.errors import Problem
 from recdash.sorting import first_of_equals, order_of
@@ -44,13 +44,13 @@ def code_truth(truth: Upload | UploadStream) -> CodedTruth:
     """
     users, items = IdIndex(), IdIndex()
     user_column, item_column = FirstColumn(users), FirstColumn(items)
-    user, item, gain = Growing(np.int32), Growing(np.int32), Growing(np.int8)
+    user, item, gain = GrowingColumn(np.int32), GrowingColumn(np.int32), GrowingColumn(np.int8)
     for batch in truth.table.to_batches() if isinstance(truth, Upload) else truth.batches():
         user.add(user_column.codes(batch["user_id"]))
         item.add(item_column.codes(batch["item_id"]))
         gain.add(_gains(batch))
     start, items_of, gains, repeated = _compress(user.whole(), item.whole(), gain.whole())
-    give_back()
+    release_freed_memory()
     return CodedTruth(truth.name, users, items, start, items_of, gains, repeated, tuple(truth.notices))
 
 

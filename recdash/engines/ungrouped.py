@@ -43,13 +43,13 @@ def placed_blocks(
         if n_known is None:
             places.make_room(int(user.max(initial=-1)) + 1)
         elif not (known := user < n_known).all():
-            yield _of_strangers(user[~known], item[~known])
+            yield _counted_rows(user[~known], item[~known])
             user, item, rank = user[known], item[known], rank[known]
         places.put(user, rank, item)
     yield from places.blocks()
 
 
-def _of_strangers(user: Ints, item: Ints) -> Block:
+def _counted_rows(user: Ints, item: Ints) -> Block:
     """As many rows as each has, not which: they are not looked at."""
     rows_of = np.bincount(user)
     present = np.flatnonzero(rows_of)
@@ -131,8 +131,8 @@ def sorted_blocks(batches: Iterator[pa.RecordBatch], users: IdIndex, items: IdIn
 
 def _stretches(edges: Ints) -> Iterator[Ints]:
     """The edges of whole lists in stretches of about as many rows as make a block."""
-    at = np.searchsorted(edges, np.arange(0, int(edges[-1]), _ROWS_PER_BLOCK))
-    at = np.append(at[first_of_equals(at)], len(edges) - 1)
-    for begin, end in zip(at[:-1].tolist(), at[1:].tolist(), strict=True):
+    cuts = np.searchsorted(edges, np.arange(0, int(edges[-1]), _ROWS_PER_BLOCK))
+    cuts = np.append(cuts[first_of_equals(cuts)], len(edges) - 1)
+    for begin, end in zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True):
         if end > begin:
             yield edges[begin : end + 1]

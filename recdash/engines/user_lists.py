@@ -16,7 +16,7 @@ from recdash.engines.ids import IdIndex
 from recdash.engines.reference import Reference
 from recdash.engines.ungrouped import NotInPlace, placed_blocks, sorted_blocks
 
-_NOBODY = Block(np.zeros(0, dtype=np.int32), np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int32))
+_NO_LISTS = Block(np.zeros(0, dtype=np.int32), np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int32))
 
 
 @dataclass(frozen=True)
@@ -35,21 +35,21 @@ class UserLists:
 
     def of(self, user: int) -> Ints:
         """The item codes of one truth user's list, best first; empty where there is none."""
-        at = int(np.searchsorted(self.user, user))
-        if at == len(self.user) or self.user[at] != user:
+        place = int(np.searchsorted(self.user, user))
+        if place == len(self.user) or self.user[place] != user:
             return self.item[:0]
-        return self.item[self.start[at] : self.start[at + 1]]
+        return self.item[self.start[place] : self.start[place + 1]]
 
     def only(self, users: Ints) -> UserLists:
         """Narrowed to the lists of ``users`` [n], ascending, all of which have one."""
-        at = np.searchsorted(self.user, users)
-        lengths = np.diff(self.start)[at]
+        places = np.searchsorted(self.user, users)
+        lengths = np.diff(self.start)[places]
         start = np.concatenate(([0], np.cumsum(lengths)))
-        row = np.arange(start[-1]) + np.repeat(self.start[at] - start[:-1], lengths)
+        row = np.arange(start[-1]) + np.repeat(self.start[places] - start[:-1], lengths)
         return UserLists(users, start, self.item[row], self.items, self.n_shared)
 
     @cached_property
-    def strangers(self) -> dict[str, int]:
+    def unknown(self) -> dict[str, int]:
         """Ids of items that none of the experiment's tables knows → their codes in this run."""
         return {self.items[code]: code for code in range(self.n_shared, len(self.items))}
 
@@ -57,7 +57,7 @@ class UserLists:
         """[rows] the items in the codes of another run; what that run does not know gets codes beyond."""
         new = len(other.items)
         own = range(self.n_shared, len(self.items))
-        shift = [other.strangers.get(self.items[code], new + code) for code in own]
+        shift = [other.unknown.get(self.items[code], new + code) for code in own]
         return np.concatenate((np.arange(self.n_shared), np.array(shift, dtype=np.int64)))[self.item]
 
 
@@ -80,7 +80,7 @@ def read_lists(
     else:
         blocks = _sorted(run, users, items, order, wanted)
     n_users, keep = reference.truth.n_users, duplicates == "keep"
-    parts = [_NOBODY, *(_finished(block, depth, n_users, keep=keep) for block in blocks)]
+    parts = [_NO_LISTS, *(_finished(block, depth, n_users, keep=keep) for block in blocks)]
     user, item = (np.concatenate([getattr(part, name) for part in parts]) for name in ("user", "item"))
     start = np.cumsum(np.concatenate([[0], *(part.lengths for part in parts)]))
     return UserLists(user, start, item, items.ids(), len(reference.items))
@@ -101,10 +101,10 @@ def _sorted(
     by = () if order == "file" else ("rank", "score") if order == "rank" and run.has_score else (order,)
     rows = run.batches(columns=("user_id", "item_id", *by))
     if wanted is not None:
-        kept = list(_only(rows, users, wanted))
-        if not kept:
+        batches = list(_only(rows, users, wanted))
+        if not batches:
             return
-        rows = iter(kept)
+        rows = iter(batches)
     for block in sorted_blocks(rows, users, items):
         yield _in_order(block, order)
 
@@ -141,7 +141,7 @@ def _in_order(block: Block, order: Order) -> Block:
 
 def _finished(block: Block, depth: int, n_users: int, *, keep: bool) -> Block:
     """Of users that the truth knows, each item once unless repeats are to be kept, cut at the depth."""
-    strangers = block.user >= n_users
-    block = block.only_lists(~strangers) if strangers.any() else block
+    unknown = block.user >= n_users
+    block = block.only_lists(~unknown) if unknown.any() else block
     repeated = None if keep else block.repeated_items()
     return (block if repeated is None else block.only_rows(~repeated)).cut(depth)

@@ -27,7 +27,7 @@ def on_a_line(text: str) -> str:
 
 def is_visible(text: str) -> bool:
     """Does any character leave a mark, unlike blanks, joiners of no width and marks without a letter?"""
-    return any(one not in BLANK and unicodedata.category(one)[0] in "LNPS" for one in text)
+    return any(letter not in BLANK and unicodedata.category(letter)[0] in "LNPS" for letter in text)
 
 
 def visible(text: str) -> str:
@@ -51,25 +51,27 @@ def _written_out(letter: str) -> str:
     return f"\\u{ord(letter):04x}" if letter != WORD_JOINER and _is_strange(letter) else letter
 
 
-def check_name(what: str, name: str) -> str:
+def check_name(subject: str, name: str) -> str:
     """The name without blanks around it. Raises InputError for none, and for one with control or unseen
-    characters; ``what`` is what it names.
+    characters; ``subject`` is what it names.
     """
     clean = name.strip()
     if not clean:
-        raise InputError(Problem("no-name", what, "nothing", "Give it a name."))
+        raise InputError(Problem("no-name", subject, "nothing", "Give it a name."))
     if _is_strange(clean):
-        raise InputError(_strange(what, clean))
+        raise InputError(_strange(subject, clean))
     return clean
 
 
-def check_note(what: str, text: str) -> str:
+def check_note(subject: str, text: str) -> str:
     """The text. Raises InputError where it holds control characters other than line ends and tabs."""
     if CONTROL.search(re.sub(r"[\t\r\n]", "", text)):
-        raise InputError(_strange(what, text))
+        raise InputError(_strange(subject, text))
     return text
 
 
-def _strange(what: str, text: str) -> Problem:
-    found = f"'{visible(text)}' holds characters that steer a terminal or cannot be seen"
-    return Problem("control-character", what, found, "Leave out what is written as \\u and a number here.")
+def _strange(subject: str, text: str) -> Problem:
+    finding = f"'{visible(text)}' holds characters that steer a terminal or cannot be seen"
+    return Problem(
+        "control-character", subject, finding, "Leave out what is written as \\u and a number here."
+    )

@@ -16,4 +16,4 @@ def safe_cell(value: object) -> object:
 
 def _first_seen(text: str) -> str:
     """The first character that is no blank, control or mark of direction; empty where there is none."""
-    return next((one for one in text if category(one)[0] not in "CZ"), "")
+    return next((letter for letter in text if category(letter)[0] not in "CZ"), "")

@@ -12,7 +12,6 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -56,21 +55,13 @@ FEWEST = 3
 RARE = 1 / 1000
 """Rows in any order look as these do in a smaller share of files: they were written so."""
 PREDICTED = (
-    "score", "scores", "prediction", "est", "predictedscore", "pred", "predictedrating", "preds", "ypred",
-    "logit", "probability", "prob",
-)  # fmt: skip
+    *("score", "scores", "prediction", "est", "predictedscore", "pred", "predictedrating", "preds", "ypred"),
+    *("logit", "probability", "prob"),
+)
 """Names of columns that hold a model's own scores; others may hold scores, or something else."""
 SCORE_WORDS = ("score", "prediction", "probability", "logit", "similarity")
 HELD_OUT = (
-    "actual",
-    "actuals",
-    "truth",
-    "groundtruth",
-    "relevant",
-    "heldout",
-    "ytrue",
-    "test",
-    "target",
+    *("actual", "actuals", "truth", "groundtruth", "relevant", "heldout", "ytrue", "test", "target"),
     "label",
 )
 WHOLE = re.compile(r"[+-]?\d+(\.0*)?")
@@ -165,8 +156,8 @@ def _header_problems(raw: RawTable, kind: TableKind, columns: Columns) -> list[P
     line = f"the first line is read as a header ({listed(raw.columns)})"
     places = f"user_id=column 1,item_id=column 2{CHOOSE}"
     if missing > 1 and not any(map(is_known, raw.columns)):
-        return [Problem("header-or-data", "line 1", f"{line}, and none of its names is known",
-                        f"If it is data, say so: {places}.")]  # fmt: skip
+        finding = f"{line}, and none of its names is known"
+        return [Problem("header-or-data", "line 1", finding, f"If it is data, say so: {places}.")]
     ids = [columns.mapping.get(role) for role in ("user_id", "item_id")]
     data = [column for column in ids if column and not is_known(column) and _is_value(raw, column)]
     if columns.problems or not data:
@@ -275,37 +266,25 @@ def _with_lists(
     left = [c for c in raw.columns if c not in {*taken, *list_columns, *ordering, *raw.scores.values()}]
     doubtful = _doubtful_lists(rows, models, left)
     if doubtful:
-        labels = (
-            (",".join([*models, *doubtful]),)
-            if models
-            else (f"{doubtful[0]}{LISTS}", f"{doubtful[0]}{SINGLE}")
-        )
+        labels: tuple[str, ...] = (f"{doubtful[0]}{LISTS}", f"{doubtful[0]}{SINGLE}")
+        labels = (",".join([*models, *doubtful]),) if models else labels
         return replace(columns, wide=(), families=labels, problems=(_which_lists(models, doubtful),))
     if not models:
         return columns
-    without = (*without, *(() if len(models) == 1 else ("rank", "score")))
-    mapping_stated = {**explicit, "item_id": models[0]}
-    taken_roles = assign("run", raw.columns, mapping_stated, None, None, without)
-    notices = [*taken_roles.notices, *map(_left_out, held_out)]
-    if len(models) > 1:  # no single column is the items' own
+    several = len(models) > 1
+    without = (*without, "rank", "score") if several else without
+    assigned = assign("run", raw.columns, {**explicit, "item_id": models[0]}, None, None, without)
+    notices = list(assigned.notices)
+    for column in held_out:
+        finding = "is called like the held-out items and is not taken for a candidate"
+        fix = "Map item_id to it if it is one."
+        notices.append(Problem("held-out-column", f"column '{column}'", finding, fix))
+    if several:  # no single column is the items' own
         notices = [notice for notice in notices if notice.code != "columns-guessed"]
-        notices.append(_one_per_model(models))
-    return replace(
-        taken_roles,
-        notices=tuple(notices),
-        models=tuple(models) if len(models) > 1 else (),
-        listed=True,
-    )
-
-
-def _left_out(column: str) -> Problem:
-    finding = "is called like the held-out items and is not taken for a candidate"
-    return Problem("held-out-column", f"column '{column}'", finding, "Map item_id to it if it is one.")
-
-
-def _one_per_model(models: Sequence[str]) -> Problem:
-    finding = f"{len(models)} columns of lists, each read as a candidate: {listed(models)}"
-    return Problem("several-lists", "columns", finding, "Map item_id to one of them to read only that.")
+        finding = f"{len(models)} columns of lists, each read as a candidate: {listed(models)}"
+        fix = "Map item_id to one of them to read only that."
+        notices.append(Problem("several-lists", "columns", finding, fix))
+    return replace(assigned, notices=tuple(notices), models=tuple(models) if several else (), listed=True)
 
 
 def _holds_lists(raw: RawTable, column: str, rows: Sequence[Mapping[str, str]]) -> bool:
@@ -323,11 +302,10 @@ def _doubtful_lists(
     """
     lists = [value for column in models for value in values_of(rows, column)]
     known = [c for c in left if share_known(values_of(rows, c), lists) >= HALF]
-    return known or ([] if models else [c for c in left if _has_marked_lists(values_of(rows, c))])
-
-
-def _has_marked_lists(values: Sequence[str]) -> bool:
-    return separator_of(values) is not None and holding(values) == "unclear"
+    if known or models:
+        return known
+    values = {column: values_of(rows, column) for column in left}
+    return [c for c in left if separator_of(values[c]) is not None and holding(values[c]) == "unclear"]
 
 
 def _which_lists(models: Sequence[str], doubtful: Sequence[str]) -> Problem:
@@ -348,11 +326,8 @@ def _refuse_list_cells(raw: RawTable, columns: Columns) -> Columns:
     if not columns.wide:
         return columns
     rows = raw.sample()
-    bad = [
-        column
-        for column in columns.wide
-        if column in raw.lists or any(map(_writes_list, values_of(rows, column)))
-    ]
+    texts = {column: values_of(rows, column) for column in columns.wide}
+    bad = [c for c in columns.wide if c in raw.lists or any(map(_writes_list, texts[c]))]
     if not bad:
         return columns
     finding = f"{wide_label(columns.wide)} are read as one item per cell, and the cells hold lists"
@@ -398,9 +373,8 @@ def _with_unread_scores(raw: RawTable, columns: Columns, decided: Decided) -> Co
     named = [column for column in numbers if any(word in plain(column) for word in SCORE_WORDS)]
     broken = [c for c, values in numbers.items() if not all(map(WHOLE.fullmatch, values))]
     if named:
-        problem = _unread_scores(
-            named, "no column is called score or rank, and {} may hold scores of the items"
-        )
+        template = "no column is called score or rank, and {} may hold scores of the items"
+        problem = _unread_scores(named, template)
         return replace(columns, families=(*columns.families, ",".join(named)), problems=(problem,))
     if len(broken) < 2:
         return columns
@@ -498,9 +472,8 @@ def _against_score(columns: Columns, opposite: int, n: int) -> Columns:
     )
     if n >= FEWEST and opposite >= CLEAR * n:
         finding = f"says the opposite of '{score}': the better the rank, the lower the score"
-        return _doubtful(
-            columns, Problem("rank-against-score", f"column '{rank}'", finding, how), "rank", "score"
-        )
+        problem = Problem("rank-against-score", f"column '{rank}'", finding, how)
+        return _doubtful(columns, problem, "rank", "score")
     finding = f"'{rank}' and '{score}' disagree at {opposite:,} of the first {n:,} neighbouring places"
     fix = f"'{rank}' orders the lists; order by score (--order score) if '{score}' should."
     notice = Problem("rank-against-score", f"column '{rank}'", finding, fix, opposite)
@@ -559,17 +532,14 @@ def _with_scores(raw: RawTable, columns: Columns) -> Columns:
         order = np.lexsort((-own["score"], list_code))
         _, rises = _steps(list_code[order], values["score"][order], -own["score"][order])
         if rises:
-            return _doubtful(columns, _two_scores(score, other), "score")
+            finding = f"'{score}' and '{other}' may both be the score, and order the lists differently"
+            fix = f"Choose the one whose highest value is the best{CHOOSE}: score={score} or score={other}."
+            problem = Problem("two-scores", f"columns '{score}' and '{other}'", finding, fix)
+            return _doubtful(columns, problem, "score")
     finding = f"orders the lists; {listed(others)} may be a score too, and orders the first rows alike"
     fix = f"To order by it{CHOOSE}: score={others[0]}."
     notice = Problem("two-scores", f"column '{score}'", finding, fix)
     return replace(columns, notices=(*columns.notices, notice))
-
-
-def _two_scores(score: str, other: str) -> Problem:
-    finding = f"'{score}' and '{other}' may both be the score, and order the lists differently"
-    fix = f"Choose the one whose highest value is the best{CHOOSE}: score={score} or score={other}."
-    return Problem("two-scores", f"columns '{score}' and '{other}'", finding, fix)
 
 
 def _with_distance(raw: RawTable, columns: Columns, distance: str) -> Columns:
@@ -650,7 +620,4 @@ def _codes(values: pa.Array) -> Ints:
 
 
 def _seen(role: str, raw: RawTable) -> ColumnCheck:
-    def nowhere(_row: int) -> Any:
-        return ""
-
-    return ColumnCheck(role_named("run", role), role, Findings(), nowhere, raw.decimal)
+    return ColumnCheck(role_named("run", role), role, Findings(), lambda _row: "", raw.decimal)

@@ -212,37 +212,17 @@ ROLES: Mapping[TableKind, tuple[Role, ...]] = {
     "similarity": (ITEM_A, ITEM_B, SIMILARITY),
     "predictions": (USER, ITEM, RATING, PREDICTION),
     "sessions": (
-        UNIT,
-        SESSION,
-        replace(VARIANT, required=False, whole=True),
-        START,
-        END,
-        CLICKS,
-        WATCH,
-        VIDEOS,
+        *(UNIT, SESSION, replace(VARIANT, required=False, whole=True), START, END),
+        *(CLICKS, WATCH, VIDEOS),
     ),
     "exposures": (EXPERIMENT, UNIT, ARM, MOMENT, replace(SESSION, required=False)),
     "events": (
-        LOG_UNIT,
-        LOG_SESSION,
-        MOMENT,
-        EVENT,
-        THING,
-        WATCHED,
-        SOURCE,
-        POSITION,
-        REQUEST.optional(),
-        EVENT_ID,
+        *(LOG_UNIT, LOG_SESSION, MOMENT, EVENT, THING, WATCHED, SOURCE, POSITION),
+        *(REQUEST.optional(), EVENT_ID),
     ),
     "served": (
-        REQUEST,
-        LOG_UNIT,
-        MOMENT,
-        ARM,
-        replace(RANK, required=True),
-        replace(THING, filled=ALWAYS),
-        PROPENSITY,
-        CLICK.optional(),
+        *(REQUEST, LOG_UNIT, MOMENT, ARM, replace(RANK, required=True), replace(THING, filled=ALWAYS)),
+        *(PROPENSITY, CLICK.optional()),
     ),
     "bandit": (replace(THING, filled=ALWAYS), POSITION, CLICK, LOGGED_PROPENSITY, LOGGED_AT),
     "policy": (replace(THING, filled=ALWAYS), POSITION, PROBABILITY),
@@ -504,7 +484,7 @@ def assign(
 ) -> Columns:
     """Give each role of ``kind`` its column.
 
-    ``explicit`` is what the user said (an empty column leaves the role out), ``fixed`` what the
+    ``explicit`` is the user's mapping (an empty column leaves the role out), ``fixed`` what the
     format prescribes, ``positions`` what a table without a header suggests; ``without`` are roles
     to leave unassigned. Never raises: what is wrong is in ``problems``.
     """
@@ -518,14 +498,15 @@ def assign(
     explicit = {r: c for r, c in stated.items() if not (r == spread and (chosen or problems))}
     scores = _several_columns(explicit.get("score", ""), columns) if kind == "run" else ()
     explicit = {**explicit, "score": scores[0]} if scores else explicit
-    explicit, reversed_score = _without_sign(columns, explicit)
+    score = explicit.get("score", "")
+    reversed_score = score.startswith(REVERSED) and score not in columns
+    if reversed_score:
+        explicit = {**explicit, "score": score.removeprefix(REVERSED)}
     problems = [*problems, *_unknown_roles(kind, [*explicit, *without]), *_unknown_columns(columns, explicit)]
     known = {role: column for role, column in explicit.items() if column in columns}
     by_format = fixed if fixed is not None else positions or {}
-    assigned = {
-        **{role: column for role, column in by_format.items() if column not in known.values()},
-        **known,
-    }
+    free = {role: column for role, column in by_format.items() if column not in known.values()}
+    assigned = {**free, **known}
     guessed = {} if fixed is not None or positions is not None else _guess(kind, columns, assigned)
     likely_roles = {**guessed, **assigned}
     mapping = {role: c for role, c in likely_roles.items() if role not in without}
@@ -545,12 +526,15 @@ def assign(
     several = {"item_id": models, "score": scores}  # each becomes a candidate's own
     displayed = {role: column for role, column in displayed.items() if not several.get(role)}
     notices = _notices(kind, displayed, wide, positions is not None, fixed, used)
-    notices = (*notices, *_unread(families, wide))
+    unread = [label for label, family in families.items() if wide and set(family).isdisjoint(wide)]
+    if unread:
+        finding = f"not read: {listed(unread)}; the places of '{wide_label(wide)}' order the lists"
+        notices.append(Problem("columns-unread", "columns", finding, "Write one row per item to use them."))
     return Columns(
         ordered,
         wide,
         tuple(families),
-        notices,
+        tuple(notices),
         tuple(problems),
         reversed_score,
         models=models,
@@ -570,15 +554,6 @@ def _said_of_cells(
     models = _several_columns(stated["item_id"], columns) if kind == "run" else ()
     column, mark = (models[0], "") if models else unmarked(stated["item_id"], columns)
     return {**stated, "item_id": column}, mark, models
-
-
-def _unread(families: Mapping[str, tuple[str, ...]], wide: tuple[str, ...]) -> list[Problem]:
-    """The notice of further numbered families beside a list that is written sideways."""
-    unread = [label for label, family in families.items() if wide and set(family).isdisjoint(wide)]
-    if not unread:
-        return []
-    finding = f"not read: {listed(unread)}; the places of '{wide_label(wide)}' order the lists"
-    return [Problem("columns-unread", "columns", finding, "Write one row per item to use them.")]
 
 
 def _chosen_range(
@@ -604,15 +579,6 @@ def _chosen_range(
     return (), [Problem("bad-range", f"mapping of {role}", finding, fix)]
 
 
-def _without_sign(columns: Sequence[str], explicit: Mapping[str, str]) -> tuple[dict[str, str], bool]:
-    """``score = -distance`` as ``score = distance``, and whether it was written so."""
-    score = explicit.get("score", "")
-    named = score.removeprefix(REVERSED)
-    if score == named or score in columns:
-        return dict(explicit), False
-    return {**explicit, "score": named}, True
-
-
 def _guess(kind: TableKind, columns: Sequence[str], taken: Mapping[str, str]) -> dict[str, str]:
     free = {plain(column): column for column in reversed(columns) if column not in taken.values()}
     mapping: dict[str, str] = {}
@@ -630,9 +596,9 @@ def by_position(kind: TableKind, columns: Sequence[str], rows: Sequence[Mapping[
         extra = columns[2:4]
         rank = next((c for c in extra if _counts_up([row[c] for row in rows])), None)
         score = next((c for c in extra if c != rank), None)
-        placed = {"rank": rank, "score": score}
         mapping = {"user_id": columns[0], "item_id": columns[1]}
-        mapping.update({role: column for role, column in placed.items() if column})
+        mapping |= {"rank": rank} if rank else {}
+        mapping |= {"score": score} if score else {}
     return mapping
 
 
@@ -667,15 +633,13 @@ def wide_families(columns: Sequence[str]) -> list[tuple[str, ...]]:
     for column in columns:
         if match := re.fullmatch(r"(.*?)[ _.\-]?(\d{1,9})", column):
             stems.setdefault(match[1].lower(), {})[int(match[2])] = column
-    return [
-        tuple(numbered[i] for i in sorted(numbered))
-        for numbered in stems.values()
-        if len(numbered) > 1 and sorted(numbered) in (_count(0, numbered), _count(1, numbered))
-    ]
-
-
-def _count(first: int, numbered: Mapping[int, str]) -> list[int]:
-    return list(range(first, first + len(numbered)))
+    families = []
+    for numbered in stems.values():
+        numbers = sorted(numbered)
+        is_gapless = numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+        if len(numbers) > 1 and numbers[0] in (0, 1) and is_gapless:
+            families.append(tuple(numbered[number] for number in numbers))
+    return families
 
 
 def _likely(kind: TableKind, families: Mapping[str, tuple[str, ...]]) -> list[tuple[str, ...]]:
@@ -712,8 +676,8 @@ def wide_label(wide: Sequence[str]) -> str:
 
 def listed(columns: Sequence[str]) -> str:
     """The first ten, shortened, and how many more there are."""
-    shown = ", ".join(name if len(name) <= 40 else name[:39] + "…" for name in columns[:SHOWN])
-    return f"{shown} and {len(columns) - SHOWN:,} more" if len(columns) > SHOWN else shown or "none"
+    names = ", ".join(name if len(name) <= 40 else name[:39] + "…" for name in columns[:SHOWN])
+    return f"{names} and {len(columns) - SHOWN:,} more" if len(columns) > SHOWN else names or "none"
 
 
 def near(name: str, known: Sequence[str]) -> str:
@@ -723,16 +687,11 @@ def near(name: str, known: Sequence[str]) -> str:
 
 def _unknown_roles(kind: TableKind, named: Sequence[str]) -> list[Problem]:
     known = [role.name for role in ROLES[kind]]
-    fix = "A {} table has the roles {}."
+    fix = f"A {kind} table has the roles {listed(known)}."
     return [
-        Problem(
-            "unknown-role",
-            "mapping",
-            f"no role is called '{r}'",
-            near(r, known) + fix.format(kind, listed(known)),
-        )
-        for r in named
-        if r not in known
+        Problem("unknown-role", "mapping", f"no role is called '{name}'", near(name, known) + fix)
+        for name in named
+        if name not in known
     ]
 
 
@@ -772,35 +731,28 @@ def _missing(
     open_role: str,
     left_out: Collection[str],
 ) -> list[Problem]:
-    roles = [r for r in ROLES[kind] if r.required and r.name not in mapping and r.name != open_role]
-    problems = [_left_out(r, columns) if r.name in left_out else _no_column(r, columns) for r in roles]
+    problems = []
+    for role in ROLES[kind]:
+        name = role.name
+        if not role.required or name in mapping or name == open_role:
+            continue
+        if name in left_out:
+            finding = f"{name} is left out ('{name}=' with nothing behind), but the table needs it"
+            fix = f"Write {name}= and one of the columns found: {listed(columns)}."
+        else:
+            finding = f"no {WORDS.get(name, name)} column; found: {listed(columns)}"
+            usual = ", ".join(role.names.split()[:6])
+            fix = f"Name it {name}, or say which column is {name} (--columns {name}=…, columns= in Python; "
+            fix += f"usual: {usual})."
+        problems.append(Problem("missing-column", "columns", finding, fix))
     if kind == "users" and not problems and len(columns) == 1:
         fix = "Add a column for each attribute, such as age or country."
         problems.append(Problem("no-attributes", "columns", f"nothing beside '{columns[0]}'", fix))
-    if kind == "aggregates" and not (
-        {"n", "mean", "variance"} <= set(mapping) or {"successes", "trials"} <= set(mapping)
-    ):
+    complete = {"n", "mean", "variance"} <= set(mapping) or {"successes", "trials"} <= set(mapping)
+    if kind == "aggregates" and not complete:
         finding = f"neither n, mean and variance nor successes and trials; found: {listed(columns)}"
         problems.append(Problem("missing-column", "columns", finding, "Give one of the two sets of columns."))
     return problems
-
-
-def _left_out(role: Role, columns: Sequence[str]) -> Problem:
-    finding = f"{role.name} is left out ('{role.name}=' with nothing behind), but the table needs it"
-    fix = f"Write {role.name}= and one of the columns found: {listed(columns)}."
-    return Problem("missing-column", "columns", finding, fix)
-
-
-def _no_column(role: Role, columns: Sequence[str]) -> Problem:
-    finding = f"no {WORDS.get(role.name, role.name)} column; found: {listed(columns)}"
-    usual = ", ".join(role.names.split()[:6])
-    return Problem(
-        "missing-column",
-        "columns",
-        finding,
-        f"Name it {role.name}, or say which column is {role.name} "
-        f"(--columns {role.name}=…, columns= in Python; usual: {usual}).",
-    )
 
 
 def _notices(
@@ -810,16 +762,15 @@ def _notices(
     no_header: bool,
     fixed: Mapping[str, str] | None,
     left_out: Sequence[str],
-) -> tuple[Problem, ...]:
+) -> list[Problem]:
     """What was assigned, but for columns that are called like their role or that the format prescribes."""
     plainly = {(role, role) for role in mapping} | set((fixed or {}).items())
     pairs_shown = mapping.items() if no_header else [pair for pair in mapping.items() if pair not in plainly]
     pairs = ", ".join(f"{role} = '{column}'" for role, column in pairs_shown)
     notices = []
     if no_header:
-        notices.append(
-            Problem("no-header", "file", f"no header line; by position {pairs}", "Change it if wrong.")
-        )
+        finding = f"no header line; by position {pairs}"
+        notices.append(Problem("no-header", "file", finding, "Change it if wrong."))
     elif pairs:
         notices.append(Problem("columns-guessed", "columns", f"read as {pairs}", "Change it if wrong."))
     if left_out:
@@ -828,4 +779,4 @@ def _notices(
     if wide:
         finding = f"wide table: {wide_label(wide)} are {SIDEWAYS[kind].says.format(n=len(wide))}"
         notices.append(Problem("wide-table", "columns", finding, ""))
-    return tuple(notices)
+    return notices

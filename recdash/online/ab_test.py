@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from recdash.domain.inputs import Upload, UploadStream
 from recdash.domain.kinds import OnlineKind, TableKind
-from recdash.engines.allocator import give_back
+from recdash.engines.allocator import release_freed_memory
 from recdash.errors import InputError, Problem, UnknownName
 from recdash.evaluation.column_choice import ColumnsGiven, column_choice, mappings_of
 from recdash.online.analysis import aggregates as summaries
@@ -99,7 +99,7 @@ def read_logs(
     mappings = mappings_of(choice, list(tables), mappings)
     held = {name: one for name, one in tables.items() if name != "events"}
     uploads = _read_all(held, rules, mappings, limits)
-    give_back()  # what parsing took: 130 MiB of a million sessions in CSV
+    release_freed_memory()  # what parsing took: 130 MiB of a million sessions in CSV
     notices = tuple(notice for upload in uploads.values() for notice in upload.notices)
     beside = {name: uploads[name].table for name in BESIDE if name in uploads}
     notices += tuple(_ignored(kind, rules, has_exposures="exposures" in tables))
@@ -185,7 +185,7 @@ def _folded(
 def users_of(table: pa.Table, beside: Mapping[str, pa.Table], rules: OnlineRules = USUAL) -> OnlineUsers:
     """One row per user of a test that is known by sessions. Raises InputError where they hold no test."""
     found = per_user(table, rules, beside.get("exposures"))
-    give_back()
+    release_freed_memory()
     return found
 
 

@@ -15,7 +15,7 @@ from small_tables import run, upload
 from recdash.domain import inputs
 from recdash.domain.inputs import Truth, UploadStream
 from recdash.engines import CodedTruth, code_truth, match, read_reference
-from recdash.engines.buffers import Growing
+from recdash.engines.buffers import GrowingColumn
 from recdash.engines.truth import narrow
 from recdash.errors import InputError, UploadError
 from recdash.evaluation.reading import read_setup
@@ -110,7 +110,7 @@ def test_gains_take_the_narrowest_type_that_holds_them(gains: list[float], kind:
 
 
 def test_a_column_widens_for_values_that_come_late() -> None:
-    column = Growing(np.int8)
+    column = GrowingColumn(np.int8)
     for values in ([1, 2], [300], [0.5], [0.1]):
         column.add(narrow(np.array(values, dtype=np.float64)))
     assert column.whole().tolist() == [1.0, 2.0, 300.0, 0.5, 0.1]

@@ -8,7 +8,7 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from recdash.domain.records import OnlineTest
-from recdash.engines.allocator import give_back
+from recdash.engines.allocator import release_freed_memory
 from recdash.errors import InputError, NameTaken, NotFound, Problem, UnknownName
 from recdash.evaluation.column_choice import ColumnsGiven
 from recdash.formatting.records import Row, records
@@ -103,7 +103,7 @@ class OnlineTests:
             results=found.records(),
             notices=(*logs.notices, *found.notices),
         )
-        give_back()
+        release_freed_memory()
         if users is not None:  # the next that is asked for is the test's page
             self._users.remember(users, *_counted_by(test))
         return self._store_or_find(test)

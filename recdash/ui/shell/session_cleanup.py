@@ -16,7 +16,7 @@ from typing import Any
 from streamlit import runtime
 from streamlit.runtime.memory_session_storage import MemorySessionStorage
 
-from recdash.engines.allocator import give_back
+from recdash.engines.allocator import release_freed_memory
 
 logger = logging.getLogger(__name__)
 
@@ -28,7 +28,7 @@ def let_go(sessions: MemorySessionStorage) -> int:
     n_expired = _end_expired(sessions)
     if n_expired:
         gc.collect()  # a session stands in circles, and lets go of what it holds when it is collected
-        give_back()
+        release_freed_memory()
     return n_expired
 
 
