@@ -60,9 +60,9 @@ def weight(value: Any) -> int:
     if hasattr(value, "nbytes"):
         return int(value.nbytes)
     if is_dataclass(value) and not isinstance(value, type):
-        return sum(weight(getattr(value, one.name)) for one in fields(value))
+        return sum(weight(getattr(value, part.name)) for part in fields(value))
     if isinstance(value, Mapping):
         return sum(map(weight, value.values()))
-    if isinstance(value, list | tuple) and not any(isinstance(one, str) for one in value[:1]):
+    if isinstance(value, list | tuple) and not any(isinstance(part, str) for part in value[:1]):
         return sum(map(weight, value))  # of names only the first is looked at: there may be 100,000
     return 0

@@ -10,8 +10,7 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from recdash.domain.access import Person
-from recdash.domain.records import Experiment, Run
-from recdash.errors import NotFound
+from recdash.domain.records import Run
 from recdash.service.cache import SizedCache
 from recdash.settings import settings
 from recdash.store import OneExperiment, Store
@@ -68,13 +67,13 @@ class ServiceContext:
 
         Its arguments must name things that never change; its answers must not depend on who asks.
         """
-        kept: Callable[P, Answer] = self._cache(function, most, lru_cache(most))
-        return kept
+        cache: Callable[P, Answer] = self._cache(function, most, lru_cache(most))
+        return cache
 
     def sized_cache(self, function: Callable[P, Answer], *, least: int) -> SizedCache[P, Answer]:
         """The same for large answers: ``least`` of them, and more while there is room."""
-        kept: SizedCache[P, Answer] = self._cache(function, least, partial(SizedCache, least=least))
-        return kept
+        cache: SizedCache[P, Answer] = self._cache(function, least, partial(SizedCache, least=least))
+        return cache
 
     def _cache(
         self, function: Callable[P, Answer], size: int, make: Callable[[Callable[P, Answer]], Any]
@@ -86,27 +85,7 @@ class ServiceContext:
         return self._caches[key]
 
     def _read_settings(self, experiment_id: str) -> Mapping[str, Any]:
-        return self.experiment(experiment_id).settings
-
-    def experiments(self, archived: bool = False) -> list[Experiment]:
-        return self.store.experiments(archived)
-
-    def experiment(self, experiment_id: str) -> Experiment:
-        return self.store.experiment(experiment_id)
-
-    def experiment_named(self, name: str) -> Experiment:
-        """Raises NotFound, naming the experiments there are."""
-        found = self.store.experiment_named(name)
-        if found is None:
-            known = ", ".join(f"'{one.name}'" for one in self.store.experiments()) or "none"
-            raise NotFound(f"No experiment is called '{name}'. There are: {known}.")
-        return found
-
-    def runs(self, experiment_id: str, archived: bool = False) -> list[Run]:
-        return self.store.runs(experiment_id, archived)
-
-    def depth(self, experiment_id: str) -> int:
-        return int(self.experiment(experiment_id).settings["depth"])
+        return self.store.experiment(experiment_id).settings
 
     def runs_of(self, run_ids: Sequence[str]) -> list[Run]:
         """The runs in the order asked for; two queries, however many they are."""

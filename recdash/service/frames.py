@@ -69,17 +69,22 @@ def slice_rows(scores: Iterable[tuple[Run, str, Sequence[SliceScores]]], k: int)
     none = {"value": np.nan, "std_error": np.nan, "n_users": 0}
     rows = []
     for run, metric, slices in scores:
-        for one in slices:
-            named = {"run_id": run.id, "run": run.name, "slice": one.of.value, "title": one.of.title}
-            found = at(one.curves[metric], k) if metric in one.curves else none
-            rows.append({**named, "metric": metric, **found, "reason": one.absent.get(metric, "")})
+        for slice_scores in slices:
+            named = {
+                "run_id": run.id,
+                "run": run.name,
+                "slice": slice_scores.of.value,
+                "title": slice_scores.of.title,
+            }
+            score = at(slice_scores.curves[metric], k) if metric in slice_scores.curves else none
+            rows.append({**named, "metric": metric, **score, "reason": slice_scores.absent.get(metric, "")})
     columns = ["run_id", "run", "slice", "title", "metric", "value", "std_error", "n_users", "reason"]
     return pd.DataFrame(rows, columns=columns)
 
 
 def at(curve: Curve, k: int) -> dict[str, Any]:
-    """value, std_error and n_users at k. Raises InputError for a k that ``check_cutoff`` refuses."""
-    check_cutoff(k, len(curve.k) or None)
+    """value, std_error and n_users at k. Raises InputError for a k that ``check_k`` refuses."""
+    check_k(k, len(curve.k) or None)
     place = k - 1 if len(curve.k) else 0
     return {"value": curve.value[place], "std_error": curve.std_error[place], "n_users": curve.n_users}
 
@@ -89,11 +94,6 @@ def of_values(values: UserValues) -> dict[str, Any]:
     n, own = len(values.users), values.values
     error = float(own.std(ddof=1)) / n**0.5 if n > 1 else np.nan
     return {"value": float(own.mean()), "std_error": error, "n_users": n}
-
-
-def check_cutoff(k: Any, depth: int | None = None) -> None:
-    """Raises InputError for a k that is no whole number from 1, and for one deeper than lists were read."""
-    check_k(k, depth)
 
 
 def list_end(hits: Hits) -> int | None:

@@ -83,7 +83,9 @@ class MetricValues:
         """Are the tables there that the metric needs? Asks without computing it."""
         definition, run = define(metric), self._context.store.run(run_id)
         if run.is_mean:
-            return all(self.is_possible(one.id, metric) for one in self._data.replicates_of(run_id))
+            return all(
+                self.is_possible(replicate.id, metric) for replicate in self._data.replicates_of(run_id)
+            )
         if isinstance(definition.metric, RatingMetric):
             return "predictions" in run.hits
         if not run.has_lists:
@@ -105,14 +107,16 @@ class MetricValues:
         definition.formula()  # refuses a metric without a value per user
         run, users = self._data.lasting_run(run_id), definition.own_rule or users
         if run.is_mean:
-            samples = [self.sample(one.id, users, scope) for one in self._data.replicates_of(run_id)]
+            samples = [
+                self.sample(replicate.id, users, scope) for replicate in self._data.replicates_of(run_id)
+            ]
             return replicate_means.user_values(definition, samples, k)
         if not run.has_lists:
             return None
         if definition.own_rule is None and self.rule(run, users) == "both":
-            found = self.user_values(run_id, metric, k, "truth", scope)
-            if found is not None:  # what a user got does not depend on who else counts
-                return found.of(self.sample(run_id, "truth", scope).list_length > 0)
+            values = self.user_values(run_id, metric, k, "truth", scope)
+            if values is not None:  # what a user got does not depend on who else counts
+                return values.of(self.sample(run_id, "truth", scope).list_length > 0)
         return replicate_means.user_values(definition, [self.sample(run_id, users, scope)], k)
 
     def _rated_values(self, run_id: str, definition: Definition) -> UserValues | None:

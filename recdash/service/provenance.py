@@ -16,12 +16,12 @@ RULES = ("depth", "users", "duplicates", "relevance", "relevance_threshold")
 
 def provenance(
     experiment: Experiment,
-    shown: Sequence[str],
+    run_ids: Sequence[str],
     runs: Mapping[str, Run],
     tests: Sequence[OnlineTest],
     versions: Mapping[str, str],
 ) -> dict[str, Any]:
-    """JSON-ready hashes, rules and versions behind the numbers of the ``shown`` runs.
+    """JSON-ready hashes, rules and versions behind the numbers of the ``run_ids`` runs.
 
     ``runs``: all of the experiment by id. Of these the shown ones are described, the references, the
     baseline, and those that the A/B tests served.
@@ -29,7 +29,7 @@ def provenance(
     return {
         "versions": dict(versions),
         "experiment": _of_experiment(experiment),
-        "runs": [_of_run(run) for run in _concerned(experiment, shown, runs, tests)],
+        "runs": [_of_run(run) for run in _concerned(experiment, run_ids, runs, tests)],
         "tests": [_of_test(test) for test in tests],
     }
 
@@ -48,20 +48,21 @@ def versions_here() -> dict[str, str]:
 
 
 def _concerned(
-    experiment: Experiment, shown: Sequence[str], runs: Mapping[str, Run], tests: Sequence[OnlineTest]
+    experiment: Experiment, run_ids: Sequence[str], runs: Mapping[str, Run], tests: Sequence[OnlineTest]
 ) -> list[Run]:
     references = [run.id for run in runs.values() if run.reference and run.archived is None]
     served = [run for test in tests for run in test.links.values()]
-    ids = dict.fromkeys((*shown, *references, *served, experiment.baseline or ""))
+    ids = dict.fromkeys((*run_ids, *references, *served, experiment.baseline or ""))
     return [runs[run] for run in ids if run in runs]
 
 
-def _of_experiment(one: Experiment) -> dict[str, Any]:
+def _of_experiment(experiment: Experiment) -> dict[str, Any]:
+    facts = ("id", "name", "baseline", "truth", "train", "catalogue")
     return {
-        "id": one.id, "name": one.name, "baseline": one.baseline, "truth": one.truth, "train": one.train,
-        "catalogue": one.catalogue, "tables": dict(one.tables),
-        "settings": {name: one.settings.get(name) for name in RULES},
-    }  # fmt: skip
+        **{name: getattr(experiment, name) for name in facts},
+        "tables": dict(experiment.tables),
+        "settings": {name: experiment.settings.get(name) for name in RULES},
+    }
 
 
 def _of_run(run: Run) -> dict[str, Any]:
@@ -80,6 +81,6 @@ def _of_test(test: OnlineTest) -> dict[str, Any]:
     return {
         "id": test.id, "name": test.name, "kind": test.kind, "created": test.created.isoformat(),
         "upload": test.upload, "tables": dict(test.tables), "control": test.control,
-        "rules": dict(test.rules), "metrics": [dict(one) for one in test.metrics], "links": dict(test.links),
-        "removed": [dict(one) for one in test.removed], "archived": test.archived is not None,
+        "rules": dict(test.rules), "metrics": list(map(dict, test.metrics)), "links": dict(test.links),
+        "removed": list(map(dict, test.removed)), "archived": test.archived is not None,
     }  # fmt: skip

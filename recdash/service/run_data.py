@@ -23,8 +23,10 @@ if TYPE_CHECKING:
 
 
 def _several_lists(run: Run) -> Problem:
-    found = f"it is the mean of {run.replicated}, so that each user has several lists"
-    return Problem("several-lists", f"run '{run.name}'", found, "Upload one of them by itself to see lists.")
+    problem = f"it is the mean of {run.replicated}, so that each user has several lists"
+    return Problem(
+        "several-lists", f"run '{run.name}'", problem, "Upload one of them by itself to see lists."
+    )
 
 
 class RunData:
@@ -56,10 +58,12 @@ class RunData:
         """
         runs = self._context.runs_of(run_ids)
         everyone = [
-            one for run in runs for one in (run, *(self.replicates_of(run.id) if run.replicated else ()))
+            part for run in runs for part in (run, *(self.replicates_of(run.id) if run.replicated else ()))
         ]
         self._refuse_damaged_curves({run.id: run.name for run in everyone})
-        homes = [self._context.experiment(experiment) for experiment in {run.experiment for run in runs}]
+        homes = [
+            self._context.store.experiment(experiment) for experiment in {run.experiment for run in runs}
+        ]
         tests = [self._context.store.online_test(test_id)] if test_id else []
         for files in (
             *((home.truth, home.train, home.catalogue, *home.tables.values()) for home in homes),
@@ -94,11 +98,11 @@ class RunData:
     def slice(self, experiment_id: str, scope: Scope) -> Slice:
         """Raises UnknownName for a slice in which nobody counts."""
         known = known_slices(self.reference(experiment_id))
-        by = max((one for one in known if scope.slice.startswith(f"{one}=")), key=len, default="")
+        by = max((column for column in known if scope.slice.startswith(f"{column}=")), key=len, default="")
         cuts = self.slices_by(experiment_id, by, scope.threshold) if by else ()
-        names = {f"{one.by}={one.value}": one for one in cuts}
+        names = {f"{column.by}={column.value}": column for column in cuts}
         if scope.slice not in names:
-            raise UnknownName("slice", scope.slice, sorted(names) or [f"{one}=…" for one in known])
+            raise UnknownName("slice", scope.slice, sorted(names) or [f"{column}=…" for column in known])
         return names[scope.slice]
 
     def _cut_into(self, experiment_id: str, by: str, threshold: float | None = None) -> tuple[Slice, ...]:
@@ -114,9 +118,9 @@ class RunData:
             raise InputError(Problem("bad-threshold", "relevance threshold", f"{threshold:g}", fix))
         truth = own.truth.under(threshold)
         if not truth.relevant().any():
-            found = f"no row of the truth has a relevance of {threshold:g} or more"
+            problem = f"no row of the truth has a relevance of {threshold:g} or more"
             fix = f"The largest is {float(truth.gain.max()):g}; choose a smaller threshold."
-            raise InputError(Problem("nothing-relevant", "relevance threshold", found, fix))
+            raise InputError(Problem("nothing-relevant", "relevance threshold", problem, fix))
         return replace(own, truth=truth)
 
     def _read_hits(self, run_id: str) -> Hits:
@@ -142,10 +146,10 @@ class RunData:
             raise InputError(_several_lists(run))
         column = {"replicate": replicate_merge.LABEL if run is not home else ""}
         mapping = column if home.replicated else None
-        found = ingest.read_recommendations(
+        uploads = ingest.read_recommendations(
             self._context.store.path(home.upload), name=run.name, mapping=mapping, checked=True
         )
-        return next(one for one in found if one.replicate is None or one.replicate == run.name)
+        return next(upload for upload in uploads if upload.replicate is None or upload.replicate == run.name)
 
     def match_again(self, run_id: str, reference: Reference | None = None, **how: Any) -> Hits:
         """Hits from the stored upload, for what was not stored with those that are.
@@ -158,12 +162,12 @@ class RunData:
         return match(self.lists_of(run), reference or self.reference(run.experiment), **how)[0]
 
     def _read_reference(self, experiment_id: str) -> Reference:
-        threshold = self._context.experiment(experiment_id).settings["relevance_threshold"]
+        threshold = self._context.settings_of(experiment_id)["relevance_threshold"]
         return reading.reference_of(self.tables(experiment_id), threshold)
 
     def tables(self, experiment_id: str) -> dict[TableKind, Upload]:
         """The tables of the experiment's set-up, as they were stored."""
-        experiment = self._context.experiment(experiment_id)
+        experiment = self._context.store.experiment(experiment_id)
         main = {"truth": experiment.truth, "train": experiment.train, "catalogue": experiment.catalogue}
         stored = {**main, **experiment.tables}
         kinds: tuple[TableKind, ...] = ("truth", "train", "catalogue", *reading.OTHER_TABLES)

@@ -25,26 +25,26 @@ def clean_name(name: str) -> str:
     return short_text("name", check_name("name", name), LONGEST_NAME)
 
 
-def one_line(what: str, text: str, most: int) -> str:
+def one_line(field: str, text: str, most: int) -> str:
     """The text on one line, without characters that only control a terminal; empty where nothing of it
     could be seen. Raises as ``short_text``.
     """
-    told = " ".join(on_a_line(short_text(what, text, most)).split())
-    return told if is_visible(told) else ""
+    line = " ".join(on_a_line(short_text(field, text, most)).split())
+    return line if is_visible(line) else ""
 
 
-def long_text(what: str, text: str, most: int) -> str:
+def long_text(field: str, text: str, most: int) -> str:
     """The text with its line ends, else as ``one_line``; empty where nothing of it could be seen."""
-    lines = short_text(what, text, most).splitlines()
-    told = "\n".join(on_a_line(line).rstrip() for line in lines)
-    return told.strip() if is_visible(told) else ""
+    lines = short_text(field, text, most).splitlines()
+    joined = "\n".join(on_a_line(line).rstrip() for line in lines)
+    return joined.strip() if is_visible(joined) else ""
 
 
-def short_text(what: str, text: str, most: int) -> str:
+def short_text(field: str, text: str, most: int) -> str:
     """The text without blanks around it. Raises InputError for one of more than ``most`` characters."""
     if len(text) > most:
         fix = f"Use at most {most:,} characters."
-        raise InputError(Problem("text-too-long", what, f"{len(text):,} characters", fix))
+        raise InputError(Problem("text-too-long", field, f"{len(text):,} characters", fix))
     return text.strip()
 
 

@@ -76,7 +76,7 @@ OF_THE_SERVER = [
 ]  # fmt: skip
 # What services ask of each other; whatever they write goes through the store, which refuses viewers.
 BETWEEN_SERVICES = [
-    "agreement.both_sides", "agreement.sides_of", "comparisons.told_of", "online_analysis.arms",
+    "agreement.both_sides", "agreement.sides_of", "comparisons.verdict_state", "online_analysis.arms",
     "online_tests.count_again", "online_tests.results_of", "overlap.found", "runs.add_scored",
     "runs.how_scored", "slices.slice_scores",
 ]  # fmt: skip

@@ -71,7 +71,7 @@ class Sharing:
 
         Raises InputError for days that are not between 0 and 366, and for a label that is too long.
         """
-        store, experiment = self._context.writable_store(), self._context.experiment(experiment_id)
+        store, experiment = self._context.writable_store(), self._context.store.experiment(experiment_id)
         if not 0 < days <= MOST_DAYS:
             fix = f"Give more than 0 and at most {MOST_DAYS} days."
             raise InputError(Problem("bad-days", "days", f"'{days:g}'", fix))
@@ -151,19 +151,13 @@ class Sharing:
         Saving the very same view again changes nothing. Raises InputError for a name that does not fit an
         address, NameTaken for one that another view has.
         """
-        store, experiment = self._context.writable_store(), self._context.experiment(experiment_id)
+        store, experiment = self._context.writable_store(), self._context.store.experiment(experiment_id)
         if not SLUG.fullmatch(name):
             fix = "Use up to 40 of a to z, 0 to 9 and -, such as weekly-check."
             raise InputError(Problem("bad-view-name", "name of the view", f"'{name[:80]}'", fix))
         known = store.saved_view_named(name)
         new = SavedView(
-            new_id(),
-            experiment.id,
-            name,
-            self._context.now(),
-            self._context.person.name,
-            page,
-            dict(params),
+            new_id(), experiment.id, name, self._context.now(), self._context.person.name, page, dict(params)
         )
         if known is not None and _same_view(known, new):
             return known
@@ -174,14 +168,14 @@ class Sharing:
 
     def saved_view(self, name: str) -> SavedView:
         """Raises NotFound where no view has this name."""
-        found = self._context.store.saved_view_named(name)
-        if found is None:
+        view = self._context.store.saved_view_named(name)
+        if view is None:
             raise NotFound(f"No saved view is called '{name}'.")
-        return found
+        return view
 
     def forget_view(self, view_id: str) -> None:
         self._context.writable_store().delete_saved_view(view_id)
 
 
-def _same_view(one: SavedView, other: SavedView) -> bool:
-    return (one.experiment, one.page, one.params) == (other.experiment, other.page, other.params)
+def _same_view(view: SavedView, other: SavedView) -> bool:
+    return (view.experiment, view.page, view.params) == (other.experiment, other.page, other.params)

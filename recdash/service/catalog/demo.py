@@ -18,7 +18,7 @@ class DemoExperiment:
         self._online_tests = online_tests
 
     def has_demo(self) -> bool:
-        return any(one.demo for one in self._context.experiments(archived=True))
+        return any(experiment.demo for experiment in self._context.store.experiments(archived=True))
 
     def load_demo(self, progress: Progress | None = None) -> Experiment:
         """Five candidates of an invented film service, and an A/B test; loading again changes nothing."""
@@ -27,30 +27,30 @@ class DemoExperiment:
 
         tell = progress or quiet
         tell(0.0, "Inventing a film service")
-        made = film_service.make()
-        known = [one for one in self._context.experiments(archived=True) if one.demo]
+        service = film_service.make()
+        known = [stored for stored in self._context.store.experiments(archived=True) if stored.demo]
         experiment = (
             self._experiments.restore_experiment(known[0].id)
             if known
             else self._experiments.create_experiment(
-                made.experiment, made.truth, train=made.train, catalogue=made.catalogue, demo=True
+                service.experiment, service.truth, train=service.train, catalogue=service.catalogue, demo=True
             )
         )
         ids = {}
-        for place, (name, table) in enumerate(made.runs.items(), start=1):
+        for place, (name, table) in enumerate(service.runs.items(), start=1):
             ids[name] = self._runs.add_runs(experiment.id, table, name=name)[0].run.id
-            tell(place / (len(made.runs) + 1), f"Scored {name}")
+            tell(place / (len(service.runs) + 1), f"Scored {name}")
         if not self._online_tests.all(experiment.id, archived=True):
-            links = {variant: ids[run] for variant, run in made.links.items()}
-            tables = {"sessions": made.sessions, "served": made.served}
+            links = {variant: ids[run] for variant, run in service.links.items()}
+            tables = {"sessions": service.sessions, "served": service.served}
             self._online_tests.add_online_test(
-                experiment.id, made.test, tables, control=made.control, links=links
+                experiment.id, service.test, tables, control=service.control, links=links
             )
         tell(1.0, "Done")
-        return self._experiments.set_baseline(experiment.id, ids[made.baseline])
+        return self._experiments.set_baseline(experiment.id, ids[service.baseline])
 
     def remove_demo(self) -> None:
         self._context.must_be_editor()
-        for one in self._context.experiments(archived=True):
-            if one.demo:
-                self._context.writable_store().delete_experiment(one.id)
+        for experiment in self._context.store.experiments(archived=True):
+            if experiment.demo:
+                self._context.writable_store().delete_experiment(experiment.id)

@@ -10,7 +10,7 @@ from recdash.domain.inputs import Upload
 from recdash.domain.kinds import Duplicates, TableKind, Users
 from recdash.domain.records import Experiment
 from recdash.engines import Reference
-from recdash.errors import Problem
+from recdash.errors import NotFound, Problem
 from recdash.evaluation import reading, request
 from recdash.evaluation.column_choice import ColumnsGiven, column_choice, mappings_of
 from recdash.formatting.sanitize import check_note
@@ -41,19 +41,23 @@ class Experiments:
         self._context = context
 
     def all(self, archived: bool = False) -> list[Experiment]:
-        return self._context.experiments(archived)
+        return self._context.store.experiments(archived)
 
     def get(self, experiment_id: str) -> Experiment:
         """Raises NotFound."""
-        return self._context.experiment(experiment_id)
+        return self._context.store.experiment(experiment_id)
 
     def named(self, name: str) -> Experiment:
         """Raises NotFound, naming the experiments there are."""
-        return self._context.experiment_named(name)
+        experiment = self._context.store.experiment_named(name)
+        if experiment is None:
+            known = ", ".join(f"'{other.name}'" for other in self.all()) or "none"
+            raise NotFound(f"No experiment is called '{name}'. There are: {known}.")
+        return experiment
 
     def depth(self, experiment_id: str) -> int:
         """How many places of each list were read."""
-        return self._context.depth(experiment_id)
+        return int(self.get(experiment_id).settings["depth"])
 
     def preview(
         self,
@@ -153,11 +157,11 @@ class Experiments:
 
     def same_truth(self, experiment_id: str) -> list[Experiment]:
         """Other experiments over the very same truth."""
-        truth = self._context.experiment(experiment_id).truth
+        truth = self._context.store.experiment(experiment_id).truth
         return [
-            one
-            for one in self._context.experiments(archived=True)
-            if one.truth == truth and one.id != experiment_id
+            other
+            for other in self._context.store.experiments(archived=True)
+            if other.truth == truth and other.id != experiment_id
         ]
 
     def rename_experiment(self, experiment_id: str, name: str) -> Experiment:
@@ -183,7 +187,7 @@ class Experiments:
         self._context.must_be_editor()
         if any(entry.kind == "decision" for entry in self._context.store.entries(experiment_id)):
             self._context.person.must_be("admin")
-        check_typed(typed_name, self._context.experiment(experiment_id).name)
+        check_typed(typed_name, self._context.store.experiment(experiment_id).name)
         self._context.writable_store().delete_experiment(experiment_id)
         self._context.store.collect()
 

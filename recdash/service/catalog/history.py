@@ -59,18 +59,21 @@ class Stored:
 
 def happenings(experiment: Experiment, stored: Stored, deeds: Iterable[AuditEvent] = ()) -> list[Happening]:
     """The newest first. Runs that one person added on one day, with nothing in between, are one of them."""
-    noted = list(deeds)
-    names = _names(noted)
-    authors = {one.target: one.who for one in noted if one.action.startswith("add ")}
-    found = [
+    events = list(deeds)
+    names = _names(events)
+    authors = {event.target: event.who for event in events if event.action.startswith("add ")}
+    changes = [
         Happening(experiment.created, "made the experiment", authors.get(experiment.id, "")),
         *(_of_run(run, authors) for run in stored.runs if not run.reference),
         *(_of_test(test, authors) for test in stored.tests),
         *(_of_entry(entry) for entry in stored.entries),
-        *(Happening(one.created, f"made the report “{one.title}”", one.author) for one in stored.reports),
-        *(change for deed in noted for change in _changes(deed, names)),
+        *(
+            Happening(event.created, f"made the report “{event.title}”", event.author)
+            for event in stored.reports
+        ),
+        *(change for deed in events for change in _changes(deed, names)),
     ]
-    return _together(sorted(found, key=lambda one: one.when))[::-1]
+    return _together(sorted(changes, key=lambda one: one.when))[::-1]
 
 
 def _of_run(run: Run, authors: Mapping[str, str]) -> Happening:
@@ -90,50 +93,52 @@ def _of_entry(entry: Entry) -> Happening:
     return Happening(entry.created, ENTRIES[entry.kind].format(name=name or "a candidate"), entry.author)
 
 
-def _changes(deed: AuditEvent, names: Mapping[str, str]) -> list[Happening]:
+def _changes(event: AuditEvent, names: Mapping[str, str]) -> list[Happening]:
     """What of a line of the audit log is not told by what is stored."""
-    verb, _, kind = deed.action.partition(" ")
-    told: list[str] = []
-    if deed.action == "change experiment":
-        told = [words for name, words in CHANGES.items() if name in deed.details]
-        told += [one.format(thing="the experiment") for one in _put_away(deed)]
+    verb, _, kind = event.action.partition(" ")
+    phrases: list[str] = []
+    if event.action == "change experiment":
+        phrases = [words for name, words in CHANGES.items() if name in event.details]
+        phrases += [phrase.format(thing="the experiment") for phrase in _put_away(event)]
     elif kind in OF_THINGS and verb in {"change", "delete"}:
-        thing = f"the {OF_THINGS[kind]} {names.get(deed.target, '')}".rstrip()
-        told = [one.format(thing=thing) for one in _of_thing(verb, deed)]
-    return [Happening(deed.at, words, deed.who) for words in told]
+        thing = f"the {OF_THINGS[kind]} {names.get(event.target, '')}".rstrip()
+        phrases = [phrase.format(thing=thing) for phrase in _of_thing(verb, event)]
+    return [Happening(event.at, words, event.who) for words in phrases]
 
 
-def _of_thing(verb: str, deed: AuditEvent) -> list[str]:
+def _of_thing(verb: str, event: AuditEvent) -> list[str]:
     if verb == "delete":
         return ["deleted {thing}"]
-    renamed = ["renamed {thing}"] if "name" in deed.details else []
-    linked = ["changed which run a variant of {thing} served"] if "links" in deed.details else []
-    return [*renamed, *linked, *_put_away(deed)]
+    renamed = ["renamed {thing}"] if "name" in event.details else []
+    linked = ["changed which run a variant of {thing} served"] if "links" in event.details else []
+    return [*renamed, *linked, *_put_away(event)]
 
 
-def _put_away(deed: AuditEvent) -> list[str]:
-    if "archived" not in deed.details:
+def _put_away(event: AuditEvent) -> list[str]:
+    if "archived" not in event.details:
         return []
-    return ["archived {thing}" if deed.details["archived"] else "restored {thing}"]
+    return ["archived {thing}" if event.details["archived"] else "restored {thing}"]
 
 
-def _names(noted: Iterable[AuditEvent]) -> dict[str, str]:
+def _names(events: Iterable[AuditEvent]) -> dict[str, str]:
     """The last name that the log knows of each thing."""
-    found: dict[str, str] = {}
-    for deed in sorted(noted, key=lambda one: one.number):
-        name = deed.details.get("name") or deed.details.get("title")
+    names: dict[str, str] = {}
+    for event in sorted(events, key=lambda one: one.number):
+        name = event.details.get("name") or event.details.get("title")
         if name:
-            found[deed.target] = str(name)
-    return found
+            names[event.target] = str(name)
+    return names
 
 
-def _together(found: Sequence[Happening]) -> list[Happening]:
+def _together(changes: Sequence[Happening]) -> list[Happening]:
     """``added 3 runs: a, b and c`` in place of three lines."""
-    told = []
-    for (_, by, is_run), some in groupby(found, key=lambda one: (one.when.date(), one.by, bool(one.run))):
+    merged = []
+    for (_, by, is_run), some in groupby(changes, key=lambda one: (one.when.date(), one.by, bool(one.run))):
         group = list(some)
-        told += [replace(group[-1], what=_added([one.run for one in group]), by=by)] if is_run else group
-    return told
+        merged += (
+            [replace(group[-1], what=_added([change.run for change in group]), by=by)] if is_run else group
+        )
+    return merged
 
 
 def _added(names: Sequence[str]) -> str:

@@ -69,8 +69,8 @@ class Card:
         """``Needs A/B – ALS v3; in review: ALS v3, offline evidence``; empty without either."""
         decided = _decided(self.decision) if self.decision else ""
         in_review = f"in review: {self.review.about}, {self.review.state}" if self.review else ""
-        told = "; ".join(part for part in (decided, in_review) if part)
-        return f"{told[:1].upper()}{told[1:]}"
+        text = "; ".join(part for part in (decided, in_review) if part)
+        return f"{text[:1].upper()}{text[1:]}"
 
     def mentions(self, words: str) -> bool:
         """Does every one of the words occur in a name, a tag or a note of the experiment or its runs?"""
@@ -118,9 +118,12 @@ class ExperimentCards:
         return [card for card in found if card.mentions(search)]
 
     def _read_cards(self, archived: bool, last: int = 0) -> tuple[Card, ...]:  # noqa: ARG002 - a key
-        deeds = self._deeds()
-        found = [self._card(one, deeds.get(one.id, ())) for one in self._context.experiments(archived)]
-        return tuple(sorted(found, key=lambda card: card.last_change.when, reverse=True))
+        events = self._deeds()
+        cards = [
+            self._card(experiment, events.get(experiment.id, ()))
+            for experiment in self._context.store.experiments(archived)
+        ]
+        return tuple(sorted(cards, key=lambda card: card.last_change.when, reverse=True))
 
     def _last(self) -> int:
         """Each write adds a line to the log: while its last number is the same, so is all that is stored."""
@@ -128,48 +131,56 @@ class ExperimentCards:
         return last[0].number if last else 0
 
     def card(self, experiment_id: str) -> Card:
-        return self._card(self._context.experiment(experiment_id), self._deeds().get(experiment_id, ()))
+        return self._card(self._context.store.experiment(experiment_id), self._deeds().get(experiment_id, ()))
 
     def card_verdict(self, experiment_id: str) -> CardVerdict:
         """The verdict that the experiment's overview opens with; kept for the next question."""
-        experiment, runs = self._context.experiment(experiment_id), self._context.store.runs(experiment_id)
+        experiment, runs = (
+            self._context.store.experiment(experiment_id),
+            self._context.store.runs(experiment_id),
+        )
         if not runs:
             return CardVerdict(None, None, "No run yet")
         metrics = ordered_metrics(self._scores.metrics_of([run.id for run in runs]))
-        asked = usual(experiment, runs, metrics, self._context.depth(experiment_id))
-        if not asked.candidates:
-            return CardVerdict(asked, None, f"One run, {asked.baseline.name}: add a second to compare")
+        question = usual(experiment, runs, metrics, self._context.settings_of(experiment_id)["depth"])
+        if not question.candidates:
+            return CardVerdict(question, None, f"One run, {question.baseline.name}: add a second to compare")
         try:
-            found = self._comparisons.verdict(asked.contender_ids, asked.baseline.id, asked.metric, asked.k)
+            verdict = self._comparisons.verdict(
+                question.contender_ids, question.baseline.id, question.metric, question.k
+            )
         except RecdashError as error:  # one experiment's damage must not hide the others
-            return CardVerdict(asked, None, why_not(error, asked))
-        return CardVerdict(asked, found)
+            return CardVerdict(question, None, why_not(error, question))
+        return CardVerdict(question, verdict)
 
-    def _card(self, experiment: Experiment, deeds: Sequence[AuditEvent]) -> Card:
-        home = experiment.id
+    def _card(self, experiment: Experiment, events: Sequence[AuditEvent]) -> Card:
+        experiment_id = experiment.id
         runs, tests = (
-            self._context.store.runs(home, archived=True),
-            self._context.store.online_tests(home, archived=True),
+            self._context.store.runs(experiment_id, archived=True),
+            self._context.store.online_tests(experiment_id, archived=True),
         )
-        entries, reports = self._context.store.entries(home), self._context.store.reports(home, archived=True)
-        found = happenings(experiment, Stored(runs, tests, entries, reports), deeds)
-        shown = tuple(run for run in runs if run.archived is None)
-        beside = tuple(test for test in tests if test.archived is None)
-        return Card(experiment, shown, beside, tuple(entries), tuple(found))
+        entries, reports = (
+            self._context.store.entries(experiment_id),
+            self._context.store.reports(experiment_id, archived=True),
+        )
+        changes = happenings(experiment, Stored(runs, tests, entries, reports), events)
+        active_runs = tuple(run for run in runs if run.archived is None)
+        active_tests = tuple(test for test in tests if test.archived is None)
+        return Card(experiment, active_runs, active_tests, tuple(entries), tuple(changes))
 
     def _deeds(self) -> Mapping[str, Sequence[AuditEvent]]:
         """The newest lines of the audit log by experiment; none for a guest."""
-        found: dict[str, list[AuditEvent]] = defaultdict(list)
+        events: dict[str, list[AuditEvent]] = defaultdict(list)
         if not self._context.person.is_guest:
-            for one in self._context.store.deeds(MOST_DEEDS):
-                found[str(one.details.get("experiment", one.target))].append(one)
-        return found
+            for event in self._context.store.deeds(MOST_DEEDS):
+                events[str(event.details.get("experiment", event.target))].append(event)
+        return events
 
 
-def why_not(error: RecdashError, asked: Usual) -> str:
+def why_not(error: RecdashError, question: Usual) -> str:
     """In the error's own words, but for a metric of the whole catalogue."""
-    if isinstance(error, InputError) and not define(asked.metric).is_paired:
-        return f"{metric_at(asked.metric, asked.k)} has no value per user, so that nothing is judged"
+    if isinstance(error, InputError) and not define(question.metric).is_paired:
+        return f"{metric_at(question.metric, question.k)} has no value per user, so that nothing is judged"
     return str(error).rstrip(".")
 
 
@@ -179,6 +190,6 @@ def question_of(settings: Mapping[str, Any]) -> str:
     graded = ", by grade" if settings.get("graded") else ""
     relevant = f", relevant from {threshold:g} on" if threshold is not None else graded
     users = settings.get("users", "truth")
-    listed = "" if users == "truth" else f"; {users_words(users)}"
+    population = "" if users == "truth" else f"; {users_words(users)}"
     people, depth = many(settings.get("truth_users", 0), "user"), numbers.count(int(settings["depth"]))
-    return f"What {people} took after the split{relevant}; lists to depth {depth}{listed}"
+    return f"What {people} took after the split{relevant}; lists to depth {depth}{population}"

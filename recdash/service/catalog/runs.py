@@ -91,7 +91,7 @@ class Runs:
 
     def all(self, experiment_id: str, archived: bool = False) -> list[Run]:
         """The candidates of an experiment."""
-        return self._context.runs(experiment_id, archived)
+        return self._context.store.runs(experiment_id, archived)
 
     def add_runs(
         self,
@@ -157,24 +157,23 @@ class Runs:
         Raises InputError for a file that cannot be used, and for predictions alone without a name.
         """
         self._context.must_be_editor()
-        tell = progress or quiet
+        tell, limits = progress or quiet, self._context.limits
         tell(0.0, "Reading the file")
-        own = [name] if name else []
-        choice = column_choice(columns, ("run", "predictions"), own)
-        lists = choice.of("run", *own, also=mapping) if columns else mapping
-        ratings = choice.of("predictions", *own, also=predictions_mapping) if columns else predictions_mapping
-        found = (
-            []
-            if source is None
-            else group_by_candidate(read_uploads(source, name, lists, self._context.limits))
-        )
-        rated = reading.open_predictions(predictions, ratings, self._context.limits)
+        names = [name] if name else []
+        choice = column_choice(columns, ("run", "predictions"), names)
+        if columns:
+            mapping = choice.of("run", *names, also=mapping)
+            predictions_mapping = choice.of("predictions", *names, also=predictions_mapping)
+        candidates = [] if source is None else group_by_candidate(read_uploads(source, name, mapping, limits))
+        rated = reading.open_predictions(predictions, predictions_mapping, limits)
         choice.check_used()
         if source is None:
             return [self._rated_only(where, name, rated, accept_unknown_ids=accept_unknown_ids)]
-        if rated is not None and len(found) > 1:
-            raise InputError(_predictions_of_several(len(found)))
-        return self._scored(where, found, rated, tell, replicates, accept_unknown_ids=accept_unknown_ids)
+        if rated is not None and len(candidates) > 1:
+            problem = f"the file of lists holds {len(candidates)} candidates"
+            fix = "Upload each candidate in a file of its own."
+            raise InputError(Problem("whose-predictions", "rating predictions", problem, fix))
+        return self._scored(where, candidates, rated, tell, replicates, accept_unknown_ids=accept_unknown_ids)
 
     def first_ids(
         self,
@@ -207,16 +206,22 @@ class Runs:
     ) -> list[AddedRun]:
         """Store scored runs, all or, when a name is taken, none. ``facts``: tags, note, params of each."""
         self._context.must_be_editor()
-        _check_facts(facts or {})
+        facts = facts or {}
+        _check_facts(facts)
         tell = progress or quiet
-        for one in prepared:
-            clean_name(one.run.name)
-        uploads = {one.run.name: self._context.store.put(one.run.batches()) for one in prepared}
-        self._check_names_free(experiment_id, uploads)
+        for scored in prepared:
+            clean_name(scored.run.name)
+        uploads = {scored.run.name: self._context.store.put(scored.run.batches()) for scored in prepared}
+        known = {run.name: run for run in self._context.store.runs(experiment_id, archived=True)}
+        for name in sorted(known.keys() & uploads.keys()):
+            # the very same upload may come again: it repairs
+            again = known[name].upload == uploads[name]
+            if not again and self._context.store.find_run(experiment_id, uploads[name]) is None:
+                raise NameTaken(_name_taken(known[name]))
         added = []
-        for place, one in enumerate(prepared, start=1):
-            tell(place / len(prepared), f"Storing {one.run.name}")
-            added.append(self.add_scored(experiment_id, one, uploads[one.run.name], facts or {}))
+        for number, scored in enumerate(prepared, start=1):
+            tell(number / len(prepared), f"Storing {scored.run.name}")
+            added.append(self.add_scored(experiment_id, scored, uploads[scored.run.name], facts))
         return added
 
     def add_references(
@@ -235,35 +240,33 @@ class Runs:
     ) -> list[PreparedRun]:
         """Compute and score reference candidates for an experiment (its id) or a set-up; stores nothing."""
         self._context.must_be_editor()
-        if isinstance(where, Setup):
-            tables, reference, settings = where.tables, where.reference, where.settings
-        else:
-            tables, reference = self._data.tables(where), self._data.reference(where)
-            settings = self._context.experiment(where).settings
-        found = make_references(names, reference, tables, settings["depth"])
-        return self._scored(where, [(one,) for one in found], None, progress or quiet)
+        tables = where.tables if isinstance(where, Setup) else self._data.tables(where)
+        reference, _, rules = self.how_scored(where)
+        candidates = make_references(names, reference, tables, rules.depth)
+        return self._scored(where, [(candidate,) for candidate in candidates], None, progress or quiet)
 
     def reference_choices(self, experiment_id: str) -> list[ReferenceChoice]:
         """The reference candidates that this experiment may have, has, or lacks a table for."""
         lacks = self._lacks(experiment_id)
-        there = {run.reference for run in self._context.runs(experiment_id, archived=True)}
-        in_sight = {run.reference for run in self._context.runs(experiment_id)}
+        runs = self._context.store.runs(experiment_id, archived=True)
+        stored = {run.reference for run in runs}
+        archived = stored - {run.reference for run in runs if run.archived is None}
         return [
             ReferenceChoice(
-                one.name,
-                one.label,
-                one.meaning,
-                lacks[one.name],
-                is_there=one.name in there,
-                is_archived=one.name in there - in_sight,
+                choice.name,
+                choice.label,
+                choice.meaning,
+                lacks[choice.name],
+                is_there=choice.name in stored,
+                is_archived=choice.name in archived,
             )
-            for one in REFERENCES.values()
+            for choice in REFERENCES.values()
         ]
 
     def _read_lacks(self, experiment_id: str) -> dict[str, str]:
         """What each reference candidate lacks in the experiment's tables, by its name."""
         tables = self._data.tables(experiment_id)
-        return {name: one.lacks(tables) for name, one in REFERENCES.items()}
+        return {name: reference.lacks(tables) for name, reference in REFERENCES.items()}
 
     def _scored(
         self,
@@ -275,10 +278,11 @@ class Runs:
         *,
         accept_unknown_ids: bool = False,
     ) -> list[PreparedRun]:
+        reference, metrics, rules = self.how_scored(where, accept_unknown_ids=accept_unknown_ids)
         prepared = []
-        for place, runs in enumerate(candidates):
-            tell(place / len(candidates), f"Scoring {runs[0].name}")
-            scored = self._score(where, runs, predictions, kind, accept_unknown_ids)
+        for index, runs in enumerate(candidates):
+            tell(index / len(candidates), f"Scoring {runs[0].name}")
+            scored = score_candidate(runs, reference, metrics, rules, kind, predictions=predictions)
             prepared.append(
                 PreparedRun(merge_replicates(runs, labelled=True) if len(runs) > 1 else runs[0], scored)
             )
@@ -289,71 +293,50 @@ class Runs:
     ) -> PreparedRun:
         """A candidate without lists, scored by its predicted ratings."""
         if rated is None or not name:
-            found = "neither lists nor predictions" if rated is None else "predictions without a name"
+            problem = "neither lists nor predictions" if rated is None else "predictions without a name"
             fix = "Give the candidate lists, or predictions and a name."
-            raise InputError(Problem("no-run", "candidate", found, fix))
-        reference, asked, rules = self.how_scored(where, accept_unknown_ids=accept_unknown_ids)
-        scored = scoring.score_predictions(name, rated, reference, asked, rules)
+            raise InputError(Problem("no-run", "candidate", problem, fix))
+        reference, metrics, rules = self.how_scored(where, accept_unknown_ids=accept_unknown_ids)
+        scored = scoring.score_predictions(name, rated, reference, metrics, rules)
         return PreparedRun(rows_of_predictions(name, rated), scored)
 
-    def _score(
-        self,
-        where: str | Setup,
-        runs: Sequence[Recommendations],
-        predictions: Any,
-        kind: Replication | None,
-        accept_unknown_ids: bool,
-    ) -> scoring.Scored:
-        reference, asked, rules = self.how_scored(where, accept_unknown_ids=accept_unknown_ids)
-        return score_candidate(runs, reference, asked, rules, kind, predictions=predictions)
-
     def how_scored(
-        self, where: str | Setup, *, accept_unknown_ids: bool
+        self, where: str | Setup, *, accept_unknown_ids: bool = False
     ) -> tuple[Reference, Sequence[request.MetricRequest], request.CountingRules]:
         """The shared tables, the metrics and the rules of an experiment or a set-up."""
         if isinstance(where, Setup):
             settings, reference = where.settings, where.reference
         else:
-            settings, reference = self._context.experiment(where).settings, self._data.reference(where)
-        asked, rules = request.read_question(
-            None,
-            depth=settings["depth"],
-            users=settings["users"],
-            duplicates=settings.get("duplicates", "first"),
+            settings, reference = self._context.settings_of(where), self._data.reference(where)
+        duplicates = settings.get("duplicates", "first")
+        metrics, rules = request.read_question(
+            None, depth=settings["depth"], users=settings["users"], duplicates=duplicates
         )
-        return reference, asked, replace(rules, accept_unknown_ids=accept_unknown_ids)
+        return reference, metrics, replace(rules, accept_unknown_ids=accept_unknown_ids)
 
     def add_scored(
         self, experiment_id: str, prepared: PreparedRun, upload: str, facts: Mapping[str, Any]
     ) -> AddedRun:
+        """Store one scored run, whose rows are stored as ``upload``, with its folds or seeds."""
         run, scored = prepared.run, prepared.scored
-        hits = lists_of(scored)
-        # Put again even if the run is there: that mends files that were lost or damaged.
+        # Stored again even if the run is there: that repairs files that were lost or damaged.
         tables = self._put_hits(scored.hits)
-        below = self._replicates(experiment_id, run, scored)
+        replicates = self._replicates(experiment_id, run, scored)
         known = self._context.store.find_run(experiment_id, upload)
         if known is not None:
-            _check_nothing_new(known, scored)
+            if scored.predictions is not None and "predictions" not in known.hits:
+                problem = "it is already there, without rating predictions"
+                fix = "Delete it, then add it again together with its predictions."
+                raise InputError(Problem("predictions-too-late", f"run '{known.name}'", problem, fix))
             return AddedRun(known, already_there=True)
         if scored.predictions is not None:
             tables["predictions"] = self._context.store.put(scored.predictions)
-        new = Run(
-            id=new_id(),
-            experiment=experiment_id,
-            name=run.name,
-            created=self._context.now(),
-            slot=-1,
-            upload=upload,
-            hits=tables,
-            ledger=scored.ledger.as_dict() if scored.ledger else {},
-            notices=scored.notices,
-            absent=scored.absent,
-            provenance=self._provenance(experiment_id, run, hits, scored) if hits else self._scored_by(),
-            **_tagged(facts, run),
-        )
+        if run.reference:
+            facts = {**facts, "tags": tuple(dict.fromkeys((*facts.get("tags", ()), REFERENCE_TAG)))}
+        new = self._new_run(experiment_id, run, scored, lists_of(scored), tables)
         try:
-            return AddedRun(
-                self._context.store.add_run(new, list(scored.curves.values()), below), already_there=False
+            stored = self._context.store.add_run(
+                replace(new, upload=upload, **facts), list(scored.curves.values()), replicates
             )
         except NameTaken:
             # Another tab may have stored the same upload since we looked.
@@ -361,14 +344,12 @@ class Runs:
             if known is None:
                 raise
             return AddedRun(known, already_there=True)
+        return AddedRun(stored, already_there=False)
 
     def _put_hits(self, hits: Hits | None) -> dict[str, str]:
         """{kind: sha256}; the mean of seeds has no hits of its own."""
-        return (
-            {}
-            if hits is None
-            else {kind: self._context.store.put(one) for kind, one in hits_to_tables(hits).items()}
-        )
+        tables = {} if hits is None else hits_to_tables(hits)
+        return {kind: self._context.store.put(table) for kind, table in tables.items()}
 
     def _replicates(
         self, experiment_id: str, run: Recommendations, candidate: scoring.Scored
@@ -376,51 +357,51 @@ class Runs:
         """The folds or seeds, to be stored below their candidate, whose upload holds the lists of all."""
         if candidate.replicated is None:
             return []
-        counts = {"users": "both"} if candidate.replicated.kind == "folds" else {}
-        return [
-            (self._replicate(experiment_id, run, label, scored, counts), list(scored.curves.values()))
-            for label, scored in zip(candidate.replicated.labels, candidate.replicates, strict=True)
-        ]
+        users = {"users": "both"} if candidate.replicated.kind == "folds" else {}
+        replicates = []
+        for label, scored in zip(candidate.replicated.labels, candidate.replicates, strict=True):
+            hits = hits_of(scored)
+            new = self._new_run(experiment_id, run, scored, hits, self._put_hits(hits))
+            replicate = replace(new, name=label, provenance={**new.provenance, **users})
+            replicates.append((replicate, list(scored.curves.values())))
+        return replicates
 
-    def _replicate(
+    def _new_run(
         self,
         experiment_id: str,
         run: Recommendations,
-        label: str,
         scored: scoring.Scored,
-        counts: Mapping[str, str],
+        hits: Hits | None,
+        tables: Mapping[str, str],
     ) -> Run:
-        hits = hits_of(scored)
+        from recdash.version import __version__
+
+        provenance = {"version": __version__}  # all that is to be said of how predicted ratings were scored
+        if hits is not None:
+            provenance |= self._provenance(experiment_id, run, hits, scored)
         return Run(
             id=new_id(),
             experiment=experiment_id,
-            name=label,
+            name=run.name,
             created=self._context.now(),
             slot=-1,
             upload=None,
-            hits=self._put_hits(hits),
+            hits=tables,
             ledger=scored.ledger.as_dict() if scored.ledger else {},
             notices=scored.notices,
             absent=scored.absent,
-            provenance={**self._provenance(experiment_id, run, hits, scored), **counts},
+            provenance=provenance,
         )
-
-    def _scored_by(self) -> dict[str, Any]:
-        """All that is to be said of how predicted ratings were scored."""
-        from recdash.version import __version__
-
-        return {"version": __version__}
 
     def _provenance(
         self, experiment_id: str, run: Recommendations, hits: Hits, scored: scoring.Scored
     ) -> dict[str, Any]:
         return {
-            **self._scored_by(),
             "order": hits.order,
             "ties": "file",
             "depth": hits.depth,
             "duplicates": hits.duplicates,
-            "users": self._context.experiment(experiment_id).settings["users"],
+            "users": self._context.settings_of(experiment_id)["users"],
             "mapping": dict(run.mapping),
             "list_end": frames.list_end(hits),
             "served": served_users_hash(hits),
@@ -429,14 +410,6 @@ class Runs:
             **({"reference": run.reference} if run.reference else {}),
             **({"replicates": asdict(scored.replicated)} if scored.replicated else {}),
         }
-
-    def _check_names_free(self, experiment_id: str, uploads: Mapping[str, str]) -> None:
-        """Before any of the uploads, by name, is stored. The very same upload may come again: it repairs."""
-        known = {run.name: run for run in self._context.runs(experiment_id, archived=True)}
-        for name in sorted(known.keys() & uploads.keys()):
-            again = known[name].upload == uploads[name]
-            if not again and self._context.store.find_run(experiment_id, uploads[name]) is None:
-                raise NameTaken(_taken(known[name]))
 
     def unreadable(self, run_ids: Sequence[str], *, with_lists: bool = False) -> dict[str, str]:
         """{run id: why} of the runs whose stored hits are lost or damaged, their replicates' too; with lists,
@@ -487,6 +460,13 @@ class Runs:
         self._context.store.collect()
 
 
+def _name_taken(run: Run) -> str:
+    if run.archived is None:
+        return f"Another run of this experiment is called '{run.name}'. Choose another name."
+    fix = "Choose another name, or restore or delete that one on the Runs page, under Show archived."
+    return f"An archived run of this experiment is called '{run.name}'. {fix}"
+
+
 def rows_of_predictions(name: str, rated: Upload) -> Recommendations:
     """The predicted rows in the place of lists: they are what is stored as the upload."""
 
@@ -495,39 +475,6 @@ def rows_of_predictions(name: str, rated: Upload) -> Recommendations:
         return iter(table.to_batches())
 
     return Recommendations(name, batches, has_rank=False, has_score=False, n_rows=rated.table.num_rows)
-
-
-def _taken(run: Run) -> str:
-    if run.archived is None:
-        return f"Another run of this experiment is called '{run.name}'. Choose another name."
-    fix = "Choose another name, or restore or delete that one on the Runs page, under Show archived."
-    return f"An archived run of this experiment is called '{run.name}'. {fix}"
-
-
-def _tagged(facts: Mapping[str, Any], run: Recommendations) -> Mapping[str, Any]:
-    """A reference candidate carries its tag beside those that were asked for."""
-    if not run.reference:
-        return facts
-    return {**facts, "tags": tuple(dict.fromkeys((*facts.get("tags", ()), REFERENCE_TAG)))}
-
-
-def _check_nothing_new(known: Run, scored: scoring.Scored) -> None:
-    if scored.predictions is not None and "predictions" not in known.hits:
-        raise InputError(
-            Problem(
-                "predictions-too-late",
-                f"run '{known.name}'",
-                "it is already there, without rating predictions",
-                "Delete it, then add it again together with its predictions.",
-            )
-        )
-
-
-def _predictions_of_several(count: int) -> Problem:
-    found = f"the file of lists holds {count} candidates"
-    return Problem(
-        "whose-predictions", "rating predictions", found, "Upload each candidate in a file of its own."
-    )
 
 
 def _check_facts(facts: Mapping[str, Any]) -> None:

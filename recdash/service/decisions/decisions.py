@@ -44,8 +44,8 @@ class Numbers(NamedTuple):
         return {
             "subject": self.subject.as_dict(),
             "offline": self.offline.as_dict() if self.offline else None,
-            "online": [one.as_dict() for one in self.online],
-            "checklist": [one.as_dict() for one in self.checklist],
+            "online": [item.as_dict() for item in self.online],
+            "checklist": [item.as_dict() for item in self.checklist],
             "provenance": dict(self.provenance),
         }
 
@@ -78,37 +78,37 @@ class Decisions:
         review goes on. Approving while some of the checklist does not hold takes a reason, ``although``.
         ``supersedes``: the decision that no longer holds. Raises InputError for what cannot be.
         """
-        asked = (run_id, baseline, metric, k)
-        words = (experiment_id, outcome, text, about, supersedes, although, *asked, runs)
-        by, home = (
+        request = (run_id, baseline, metric, k)
+        words = (experiment_id, outcome, text, about, supersedes, although, *request, runs)
+        writing, home = (
             self._writer.writing(author, key, "decide", *words),
-            self._context.experiment(experiment_id).id,
+            self._context.store.experiment(experiment_id).id,
         )
-        told, reason = prose("reason", text), long_text("although", although, MOST_CHARS)
-        twice = self._writer.written(home, by)
-        if twice is not None:
-            return self._journal.decision(twice.id)
-        old = self._to_supersede(home, supersedes)
-        review = self._to_answer(home, about or _review_of(old, run_id), old)
-        found = self._rests_on(home, review, old, asked, runs)
-        _check(outcome, review, found, run_id, reason)
+        prose_text, reason = prose("reason", text), long_text("although", although, MOST_CHARS)
+        written = self._writer.written(home, writing)
+        if written is not None:
+            return self._journal.decision(written.id)
+        superseded = self._to_supersede(home, supersedes)
+        review = self._to_answer(home, about or _review_of(superseded, run_id), superseded)
+        numbers = self._rests_on(home, review, superseded, request, runs)
+        _check(outcome, review, numbers, run_id, reason)
         if outcome == "ship":
-            self._subjects.refuse_gone(replace(found.subject, baseline=None))
-        facts = {"outcome": outcome, "supersedes": supersedes, "although": reason, **found.as_dict()}
+            self._subjects.refuse_gone(replace(numbers.subject, baseline=None))
+        facts = {"outcome": outcome, "supersedes": supersedes, "although": reason, **numbers.as_dict()}
         about = review.id if review else None
         check = still_open(about or "", supersedes)
         return self._journal.decision(
-            self._writer.add(by, home, "decision", told, facts, about, check=check).id
+            self._writer.add(writing, home, "decision", prose_text, facts, about, check=check).id
         )
 
     def _to_supersede(self, experiment_id: str, decision_id: str | None) -> Decision | None:
         if decision_id is None:
             return None
-        found = self._journal.decision(decision_id)
-        if found.entry.experiment != experiment_id:
+        decision = self._journal.decision(decision_id)
+        if decision.entry.experiment != experiment_id:
             raise NotFound(f"There is no decision with the id '{decision_id}' in this experiment.")
-        refuse_superseded(found)
-        return found
+        refuse_superseded(decision)
+        return decision
 
     def _to_answer(self, experiment_id: str, proposal_id: str | None, old: Decision | None) -> Review | None:
         """The review that is answered. A closed one only by superseding what closed it."""
@@ -122,12 +122,12 @@ class Decisions:
 
     def _rests_on(
         self, experiment_id: str, review: Review | None, old: Decision | None,
-        asked: tuple[str | None, str | None, str | None, int | None], runs: Sequence[str] | None,
+        request: tuple[str | None, str | None, str | None, int | None], runs: Sequence[str] | None,
     ) -> Numbers:  # fmt: skip
         """The evidence of a review; else the numbers as they stand now."""
         if review is not None:
             return self._of_review(experiment_id, review)
-        run_id, baseline, metric, k = asked
+        run_id, baseline, metric, k = request
         if run_id is None and old is not None and old.subject.run is not None:
             run_id = old.subject.run.id
         subject = self._subjects.subject(experiment_id, run_id, baseline, metric, k, runs)
@@ -165,16 +165,16 @@ class Decisions:
         return [
             *(self._runs_since(offline.subject) if offline else ()),
             *(self._offline_since(entry.experiment, offline) if offline else ()),
-            *(change for one in online for change in self._online_since(one)),
+            *(change for snapshot in online for change in self._online_since(snapshot)),
         ]
 
     def _runs_since(self, subject: Subject) -> Iterator[Changed]:
         names = self._subjects.names(subject)
-        for one in (subject.run, subject.baseline, *subject.others):
-            if one is not None and one.id not in names:
-                yield Changed(one.name, "one of the runs", "deleted")
-            elif one is not None and names[one.id] != one.name:
-                yield Changed(one.name, one.name, f"now called {names[one.id]}")
+        for run in (subject.run, subject.baseline, *subject.others):
+            if run is not None and run.id not in names:
+                yield Changed(run.name, "one of the runs", "deleted")
+            elif run is not None and names[run.id] != run.name:
+                yield Changed(run.name, run.name, f"now called {names[run.id]}")
 
     def _offline_since(self, experiment_id: str, then: Offline) -> list[Changed]:
         if self._subjects.gone(then.subject):
@@ -202,21 +202,21 @@ def _review_of(old: Decision | None, run_id: str | None) -> str | None:
     return old.review if run_id in {None, before} else None
 
 
-def _check(outcome: str, review: Review | None, found: Numbers, run_id: str | None, although: str) -> None:
+def _check(outcome: str, review: Review | None, numbers: Numbers, run_id: str | None, although: str) -> None:
     """Raises InputError for an unknown outcome, for another run than the review's, for shipping nobody, and
     for approving without a reason what does not hold.
     """
     if outcome not in OUTCOMES:
         raise UnknownName("outcome", outcome, OUTCOMES)
-    run = found.subject.run
+    run = numbers.subject.run
     if run_id is not None and (run is None or run.id != run_id):
         fix = f"It is about '{run.name}'." if run else "It is about no single run."
         raise InputError(Problem("other-run", "run", "the review is about another one", fix))
     if outcome == "ship" and run is None:
         raise InputError(Problem("no-run", "run", "nobody is named", "Say which run to ship."))
-    if outcome == "ship" and review is not None and not_holding(found.checklist) and not although:
+    if outcome == "ship" and review is not None and not_holding(numbers.checklist) and not although:
         fix = "Say why it is approved although they do not hold, or decide otherwise."
-        raise InputError(Problem("checklist-open", "checklist", shortcomings(found.checklist), fix))
+        raise InputError(Problem("checklist-open", "checklist", shortcomings(numbers.checklist), fix))
 
 
 def _provenance_of(review: Review) -> dict[str, Any]:

@@ -55,7 +55,7 @@ class Journal:
     def comment(self, experiment_id: str, about: str, text: str, *, author: str = "", key: str = "") -> Entry:
         """Say something about an entry or a report of the experiment."""
         by = self._writer.writing(author, key, "comment", experiment_id, about, text)
-        home = self._context.experiment(experiment_id).id
+        home = self._context.store.experiment(experiment_id).id
         if self._home_of(about) != home:
             raise NotFound(f"There is nothing with the id '{about}' to comment on.")
         return self._writer.add(by, home, "comment", prose("comment", text), {}, about)
@@ -68,4 +68,4 @@ class Journal:
             return self._context.store.report(thing_id).experiment
 
     def _entries(self, experiment_id: str) -> list[Entry]:
-        return self._context.store.entries(self._context.experiment(experiment_id).id)
+        return self._context.store.entries(self._context.store.experiment(experiment_id).id)

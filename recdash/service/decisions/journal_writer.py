@@ -42,12 +42,12 @@ class JournalWriter:
         mark = hashlib.sha256(json.dumps([by, key, *words]).encode()).digest()
         return Writing(by, base64.b32encode(mark).decode("ascii").lower()[:32])
 
-    def _author(self, given: str) -> str:
-        name = one_line("author", given, MOST_AUTHOR)
+    def _author(self, author: str) -> str:
+        name = one_line("author", author, MOST_AUTHOR)
         if self._context.person.named and name not in {"", self._context.person.name}:
-            found = f"'{name}', but {self._context.person.name} is signed in"
+            problem = f"'{name}', but {self._context.person.name} is signed in"
             raise InputError(
-                Problem("other-author", "author", found, "Everybody writes under their own name.")
+                Problem("other-author", "author", problem, "Everybody writes under their own name.")
             )
         return name or self._context.person.name
 
@@ -56,7 +56,11 @@ class JournalWriter:
         if not by.mark:
             return None
         return next(
-            (one for one in self._context.store.entries(experiment_id) if one.facts.get("mark") == by.mark),
+            (
+                entry
+                for entry in self._context.store.entries(experiment_id)
+                if entry.facts.get("mark") == by.mark
+            ),
             None,
         )
 
@@ -68,9 +72,9 @@ class JournalWriter:
 
         ``check`` is shown the journal when nobody else can write to it any more, and may raise.
         """
-        found = self.written(experiment_id, by)
-        if found is not None:
-            return found
+        written = self.written(experiment_id, by)
+        if written is not None:
+            return written
         entry = Entry(
             id=by.mark[:10] or new_id(),
             experiment=experiment_id,
@@ -84,9 +88,9 @@ class JournalWriter:
         return self._context.writable_store().add_entry(entry, check)
 
 
-def prose(what: str, text: str) -> str:
+def prose(field: str, text: str) -> str:
     """Text that must be there. Raises InputError for none that can be seen, and for too much."""
-    told = long_text(what, text, MOST_CHARS)
-    if not told:
-        raise InputError(Problem("no-text", what, "nothing is written", "Say why, in a sentence or more."))
-    return told
+    words = long_text(field, text, MOST_CHARS)
+    if not words:
+        raise InputError(Problem("no-text", field, "nothing is written", "Say why, in a sentence or more."))
+    return words

@@ -44,13 +44,13 @@ class Reviews:
         ``runs``: the candidates beside which it stands. Raises InputError for a run or baseline that is not
         of the experiment, and where both are the same.
         """
-        asked = (run_id, baseline, metric, k, list(runs or ()))
-        by = self._writer.writing(author, key, "propose", experiment_id, text, *asked)
+        request = (run_id, baseline, metric, k, list(runs or ()))
+        by = self._writer.writing(author, key, "propose", experiment_id, text, *request)
         subject = self._subjects.subject(experiment_id, run_id, baseline, metric, k, runs)
         if subject.baseline is None or subject.run == subject.baseline:
-            found = "it is the baseline itself" if subject.baseline else "there is no baseline to beat"
+            problem = "it is the baseline itself" if subject.baseline else "there is no baseline to beat"
             raise InputError(
-                Problem("no-candidate", "run", found, "Propose a candidate beside the baseline.")
+                Problem("no-candidate", "run", problem, "Propose a candidate beside the baseline.")
             )
         facts = {"subject": subject.as_dict()}
         return self._journal.review(self._writer.add(by, experiment_id, "proposal", _note(text), facts).id)
@@ -64,9 +64,9 @@ class Reviews:
             self._open_review(proposal_id),
         )
         home, subject = review.entry.experiment, self._subjects.named_now(review.subject)
-        found = self._snapshots.frozen_offline(home, subject)
+        offline = self._snapshots.frozen_offline(home, subject)
         facts = {
-            "offline": found.as_dict() if found else None,
+            "offline": offline.as_dict() if offline else None,
             "provenance": self._snapshots.provenance_now(home, subject),
         }
         self._writer.add(
@@ -141,8 +141,8 @@ def refuse_closed(review: Review, old: Decision | None = None) -> None:
     held = review.decision.id if review.decision else None
     if not review.is_open and (old is None or old.id != held):
         fix = "Supersede its decision, or propose the run anew."
-        found = f"it was {review.state}"
-        raise InputError(Problem("review-closed", f"review of '{review.about}'", found, fix))
+        problem = f"it was {review.state}"
+        raise InputError(Problem("review-closed", f"review of '{review.about}'", problem, fix))
 
 
 def refuse_superseded(old: Decision) -> None:

@@ -70,45 +70,48 @@ class Snapshots:
         """None where there is no baseline. Raises InputError for a metric without a value per user."""
         if subject.baseline is None:
             return None
-        runs = [subject.baseline.id, *(one.id for one in subject.candidates)]
-        told = self._comparisons.verdict(runs, subject.baseline.id, subject.metric, subject.k)
-        comparison, k = told.evidence.comparison, subject.k
-        found = Offline(
+        runs = [subject.baseline.id, *(candidate.id for candidate in subject.candidates)]
+        verdict = self._comparisons.verdict(runs, subject.baseline.id, subject.metric, subject.k)
+        comparison, k = verdict.evidence.comparison, subject.k
+        snapshot = Offline(
             subject=subject,
-            state=told.state,
-            headline=told.headline,
-            sentences=tuple(map(plain, told.sentences)),
+            state=verdict.state,
+            headline=verdict.headline,
+            sentences=tuple(map(plain, verdict.sentences)),
             terms=_terms(comparison.terms),
             pairs=tuple(_difference(pair, subject.metric, k) for pair in comparison.pairs),
-            warnings=tuple(map(str, told.evidence.problems)),
+            warnings=tuple(map(str, verdict.evidence.problems)),
             apart={comparison.names[run]: why for run, why in comparison.apart.items()},
         )
-        found = self._with_own(found)
-        return replace(found, definitions=self._definitions(experiment_id, found))
+        snapshot = self._with_own(snapshot)
+        return replace(snapshot, definitions=self._definitions(experiment_id, snapshot))
 
-    def _with_own(self, found: Offline) -> Offline:
+    def _with_own(self, snapshot: Offline) -> Offline:
         """With other metrics, guardrails and slices of the subject, whoever leads among all."""
-        run, baseline = found.subject.run, found.subject.baseline
+        run, baseline = snapshot.subject.run, snapshot.subject.baseline
         if run is None or baseline is None or run.id == baseline.id:
-            return found
+            return snapshot
         alone = self._comparisons.verdict(
-            [run.id], baseline.id, found.subject.metric, found.subject.k
+            [run.id], baseline.id, snapshot.subject.metric, snapshot.subject.k
         ).evidence
-        k = found.subject.k
+        k = snapshot.subject.k
         return replace(
-            found,
+            snapshot,
             metrics=tuple(_difference(pair, metric, k) for metric, pair in alone.metrics),
             guardrails=tuple(_guardrail(one, k) for one in alone.guardrails),
             slices=tuple(
-                _difference(one.pair, found.subject.metric, k, slice_title(one)) for one in alone.slices
+                _difference(one.pair, snapshot.subject.metric, k, slice_title(one)) for one in alone.slices
             ),
         )
 
-    def _definitions(self, experiment_id: str, found: Offline) -> tuple[DefinitionSnapshot, ...]:
+    def _definitions(self, experiment_id: str, snapshot: Offline) -> tuple[DefinitionSnapshot, ...]:
         """Of every metric that has a number in it."""
         users = self._context.settings_of(experiment_id)["users"]
-        others = [*(one.metric for one in found.metrics), *(one.metric for one in found.guardrails)]
-        metrics = (found.subject.metric, *others)
+        others = [
+            *(other.metric for other in snapshot.metrics),
+            *(other.metric for other in snapshot.guardrails),
+        ]
+        metrics = (snapshot.subject.metric, *others)
         return tuple(_definition(metric, users) for metric in dict.fromkeys(metrics))
 
     # ── online ───────────────────────────────────────────────────────────────────────────────
@@ -116,22 +119,22 @@ class Snapshots:
     def frozen_online(self, test: OnlineTest, subject: Subject, *, explained: bool = True) -> Online:
         """Raises InputError where no variant beside the control served the subject."""
         variant = _variant_of(test, subject)
-        found = self._online_tests.ab_results(test.id)
-        rows = {(row.metric, row.variant): row for row in found.rows}
-        own = [row for row in found.rows if row.variant == variant]
+        results = self._online_tests.ab_results(test.id)
+        rows = {(row.metric, row.variant): row for row in results.rows}
+        own_rows = [row for row in results.rows if row.variant == variant]
         return Online(
             subject=subject,
             test=Named(test.id, test.name),
             variant=variant,
-            control=found.control,
-            users=dict(found.users),
-            srm_p=found.health.srm_p,
-            blocked=found.health.blocked,
-            crossover=found.health.crossover,
-            warnings=_noted(found),
-            lifts=tuple(_lift(row, rows.get((row.metric, found.control))) for row in own),
-            sides=tuple(self._both_ways(test, subject, variant, own, explained=explained)),
-            definitions=tuple(self._online_definitions(test, own)),
+            control=results.control,
+            users=dict(results.users),
+            srm_p=results.health.srm_p,
+            blocked=results.health.blocked,
+            crossover=results.health.crossover,
+            warnings=_noted(results),
+            lifts=tuple(_lift(row, rows.get((row.metric, results.control))) for row in own_rows),
+            sides=tuple(self._both_ways(test, subject, variant, own_rows, explained=explained)),
+            definitions=tuple(self._online_definitions(test, own_rows)),
             rules=dict(test.rules),
         )
 
@@ -145,19 +148,19 @@ class Snapshots:
             joined = records(
                 self._online_tests.offline_online(test.id, subject.metric, subject.k, row.metric)
             )
-            own = next((one for one in joined if one["variant"] == variant), None)
-            if own is not None:
-                contradicts = explained and "offline" in own["quadrant"]
+            side = next((joined_row for joined_row in joined if joined_row["variant"] == variant), None)
+            if side is not None:
+                contradicts = explained and "offline" in side["quadrant"]
                 why = self._why(test, subject, variant, row.metric) if contradicts else ""
-                yield OfflineOnlineSnapshot(row.metric, row.title, own["quadrant"], own["sentence"], why)
+                yield OfflineOnlineSnapshot(row.metric, row.title, side["quadrant"], side["sentence"], why)
 
     def _why(self, test: OnlineTest, subject: Subject, variant: str, metric: str) -> str:
         """What explains a contradiction; empty where none of the checks does."""
         try:
-            found = self._diagnosis.explain(test.id, variant, subject.metric, subject.k, metric)
+            explanation = self._diagnosis.explain(test.id, variant, subject.metric, subject.k, metric)
         except RecdashError:
             return ""
-        return found.summary.partition(" Ruled out:")[0] if likely(found.answers) else ""
+        return explanation.summary.partition(" Ruled out:")[0] if likely(explanation.answers) else ""
 
     def _online_definitions(self, test: OnlineTest, rows: Sequence[OnlineRow]) -> Iterator[OnlineDefinition]:
         known = (
@@ -185,10 +188,10 @@ class Snapshots:
 
         if subject.baseline is None:
             return {}
-        moment, experiment = self._context.now(), self._context.experiment(experiment_id)
-        shown = (subject.baseline.id, *(run.id for run in subject.candidates))
-        runs = {run.id: run for run in self._context.runs(experiment_id, archived=True)}
-        hashes = provenance(experiment, shown, runs, self._online_tests.all(experiment_id), versions_here())
+        moment, experiment = self._context.now(), self._context.store.experiment(experiment_id)
+        run_ids = (subject.baseline.id, *(run.id for run in subject.candidates))
+        runs = {run.id: run for run in self._context.store.runs(experiment_id, archived=True)}
+        hashes = provenance(experiment, run_ids, runs, self._online_tests.all(experiment_id), versions_here())
         return {"moment": moment.isoformat(timespec="seconds"), **hashes}
 
 
@@ -206,14 +209,14 @@ def _variant_of(test: OnlineTest, subject: Subject) -> str:
         )  # fmt: skip
     challengers = [variant for variant in served if variant != test.control]
     if not challengers:
-        found = f"'{run.name}' was served by the control, so that there is no lift"
-        raise InputError(Problem("is-control", f"test '{test.name}'", found, "Attach a test of a variant."))
+        problem = f"'{run.name}' was served by the control, so that there is no lift"
+        raise InputError(Problem("is-control", f"test '{test.name}'", problem, "Attach a test of a variant."))
     return challengers[0]
 
 
-def _noted(found: OnlineResults) -> tuple[str, ...]:
+def _noted(results: OnlineResults) -> tuple[str, ...]:
     """What makes the results doubtful, but for the split, which has its own line."""
-    return tuple(str(one) for one in found.health.warnings if one.code != SPLIT_BROKEN)
+    return tuple(str(warning) for warning in results.health.warnings if warning.code != SPLIT_BROKEN)
 
 
 def _lift(row: OnlineRow, control: OnlineRow | None) -> Lift:
@@ -244,11 +247,12 @@ def _difference(pair: Pair, metric: str, k: int, part: str = "") -> Difference:
     )  # fmt: skip
 
 
-def _guardrail(one: GuardrailResult, k: int) -> Guardrail:
-    title = metric_title(one.metric, k)
+def _guardrail(guardrail: GuardrailResult, k: int) -> Guardrail:
+    title = metric_title(guardrail.metric, k)
     return Guardrail(
-        one.metric, title, float(one.base_value), float(one.value), _number(one.change), one.guard,
-        bool(one.is_broken), _number(one.low), _number(one.high), one.why_no_interval,
+        guardrail.metric, title, float(guardrail.base_value), float(guardrail.value),
+        _number(guardrail.change), guardrail.guard, bool(guardrail.is_broken), _number(guardrail.low),
+        _number(guardrail.high), guardrail.why_no_interval,
     )  # fmt: skip
 
 

@@ -8,11 +8,10 @@ from dataclasses import replace
 from recdash.decisions import Named, Subject
 from recdash.domain.records import Run
 from recdash.errors import InputError, NotFound, Problem, UnknownName
-from recdash.metrics import define
+from recdash.metrics import check_k, define
 from recdash.metrics.naming import ordered_metrics
 from recdash.service.context import ServiceContext
 from recdash.service.defaults import MOST_CANDIDATES, usual_baseline, usual_candidates, usual_k, usual_metric
-from recdash.service.frames import check_cutoff
 from recdash.service.offline.scores import Scores
 
 
@@ -25,18 +24,22 @@ class Subjects:
         k: int | None, runs: Sequence[str] | None,
     ) -> Subject:  # fmt: skip
         """What is asked, with what is usual in place of what is not said. Raises InputError."""
-        experiment = self._context.experiment(experiment_id)
-        known = {run.id: run for run in self._context.runs(experiment_id, archived=True)}
-        for one in (run_id, baseline, *(runs or ())):
-            if one is not None and one not in known:
-                raise UnknownName("run", one, [run.name for run in known.values() if run.archived is None])
+        experiment = self._context.store.experiment(experiment_id)
+        known = {run.id: run for run in self._context.store.runs(experiment_id, archived=True)}
+        for named_id in (run_id, baseline, *(runs or ())):
+            if named_id is not None and named_id not in known:
+                raise UnknownName(
+                    "run", named_id, [run.name for run in known.values() if run.archived is None]
+                )
         active = [run for run in known.values() if run.archived is None]
         base = known.get(baseline or "") or (usual_baseline(experiment, active) if active else None)
         metric = str(define(metric)) if metric else self._usual_metric(active)
-        k = usual_k(self._context.depth(experiment_id)) if k is None else k
-        check_cutoff(k, self._context.depth(experiment_id))
-        beside = usual_candidates(active, base) if runs is None else [known[one] for one in runs]
-        others = [run for run in beside if run != base and run.id != run_id]
+        k = usual_k(self._context.settings_of(experiment_id)["depth"]) if k is None else k
+        check_k(k, self._context.settings_of(experiment_id)["depth"])
+        others_known = (
+            usual_candidates(active, base) if runs is None else [known[named_id] for named_id in runs]
+        )
+        others = [run for run in others_known if run != base and run.id != run_id]
         most = MOST_CANDIDATES - (run_id is not None) if runs is None else len(others)
         named = tuple(Named(run.id, run.name) for run in others[:most])
         return Subject(_named(known.get(run_id or "")), _named(base), metric, k, named)
@@ -48,8 +51,10 @@ class Subjects:
         """With the names of today. Raises InputError where run or baseline is gone; others are left out."""
         self.refuse_gone(subject)
         names = self.names(subject)
-        run, baseline = (one and Named(one.id, names[one.id]) for one in (subject.run, subject.baseline))
-        others = tuple(Named(one.id, names[one.id]) for one in subject.others if one.id in names)
+        run, baseline = (
+            named and Named(named.id, names[named.id]) for named in (subject.run, subject.baseline)
+        )
+        others = tuple(Named(named.id, names[named.id]) for named in subject.others if named.id in names)
         return replace(subject, run=run, baseline=baseline, others=others)
 
     def refuse_gone(self, subject: Subject) -> None:
@@ -62,13 +67,13 @@ class Subjects:
     def gone(self, subject: Subject) -> list[str]:
         """The names of run and baseline, where they were deleted."""
         names = self.names(subject)
-        return [one.name for one in (subject.run, subject.baseline) if one and one.id not in names]
+        return [named.name for named in (subject.run, subject.baseline) if named and named.id not in names]
 
     def names(self, subject: Subject) -> dict[str, str]:
         """Run id → name today, of those that are still there."""
-        asked = [one.id for one in (subject.run, subject.baseline, *subject.others) if one]
+        run_ids = [named.id for named in (subject.run, subject.baseline, *subject.others) if named]
         known: dict[str, str] = {}
-        for run_id in asked:
+        for run_id in run_ids:
             try:
                 known[run_id] = self._context.store.run(run_id).name
             except NotFound:

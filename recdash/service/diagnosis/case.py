@@ -70,5 +70,5 @@ class Explanation:
         return {
             **{name: getattr(self, name) for name in facts},
             "question": self.question,
-            "answers": [one.as_dict() for one in self.answers],
+            "answers": [answer.as_dict() for answer in self.answers],
         }

@@ -10,10 +10,9 @@ from recdash.diagnosis import Evidence, Missing, ask_all, summary
 from recdash.diagnosis.evidence import About, Gain, OnlineChange
 from recdash.domain.records import OnlineTest
 from recdash.errors import InputError, NotFound, Problem, RecdashError, UnknownName
-from recdash.metrics import define, naming
+from recdash.metrics import check_k, define, naming
 from recdash.online.agreement.agreement import quadrant
 from recdash.online.agreement.join import BLOCKED, SPLIT_BROKEN
-from recdash.service import frames
 from recdash.service.context import ServiceContext
 from recdash.service.diagnosis.case import Case, Explanation
 from recdash.service.diagnosis.offline_evidence import OfflineEvidence
@@ -50,12 +49,12 @@ class Diagnosis:
         an unknown variant or online metric, NotFound for a variant that is not linked to a run, InputError
         for a metric without a value per user and where there is no run to compare with.
         """
-        frames.check_cutoff(k)
+        check_k(k)
         case = self._case(
             self._context.store.online_test(test_id), variant, str(define(metric)), k, online_metric
         )
-        told = self._comparisons.told_of(case.run_id), counting_state(case.test)
-        return self._explained(case.test.id, variant, case.metric, k, online_metric, told)
+        state = self._comparisons.verdict_state(case.run_id), counting_state(case.test)
+        return self._explained(case.test.id, variant, case.metric, k, online_metric, state)
 
     def _case(self, test: OnlineTest, variant: str, metric: str, k: int, online_metric: str) -> Case:
         variants = sorted({str(row["variant"]) for row in test.results} - {test.control})
@@ -64,7 +63,7 @@ class Diagnosis:
         metrics = list(dict.fromkeys(str(row["metric"]) for row in test.results))
         if online_metric not in metrics:
             raise UnknownName("online metric", online_metric, metrics)
-        base = test.links.get(test.control) or self._context.experiment(test.experiment).baseline
+        base = test.links.get(test.control) or self._context.store.experiment(test.experiment).baseline
         if variant not in test.links:
             raise NotFound(f"Variant '{variant}' is not linked to a run. Link it on the Runs page.")
         if base is None or base == test.links[variant]:
@@ -74,7 +73,7 @@ class Diagnosis:
 
     def _explain(
         self, test_id: str, variant: str, metric: str, k: int, online_metric: str,
-        told: Hashable,  # noqa: ARG002 - a key of what is kept
+        state: Hashable,  # noqa: ARG002 - a key of what is kept
     ) -> Explanation:  # fmt: skip
         case = self._case(self._context.store.online_test(test_id), variant, metric, k, online_metric)
         evidence = self._evidence(case)
@@ -121,9 +120,9 @@ class Diagnosis:
 
 
 def _nothing_to_compare(name: str, base: str | None) -> Problem:
-    found = "the control is linked to no run" if base is None else "variant and control served the same run"
+    problem = "the control is linked to no run" if base is None else "variant and control served the same run"
     fix = "Link variant and control to the runs that they served, on the Runs page."
-    return Problem("no-base", f"test '{name}'", f"{found}, so that there is nothing to explain", fix)
+    return Problem("no-base", f"test '{name}'", f"{problem}, so that there is nothing to explain", fix)
 
 
 def _there(gather: Callable[[Case], Any], case: Case) -> Any:

@@ -89,10 +89,11 @@ class OfflineEvidence:
 
     def _both(self, case: Case, k: int, scope: Scope = WHOLE) -> tuple[UserValues, UserValues] | None:
         """Run and baseline over the users who count in both."""
-        mine, base = (
-            self._values.user_values(one, case.metric, k, None, scope) for one in (case.run_id, case.base_id)
+        own, base = (
+            self._values.user_values(run_id, case.metric, k, None, scope)
+            for run_id in (case.run_id, case.base_id)
         )
-        both = None if mine is None or base is None else shared(mine, base)
+        both = None if own is None or base is None else shared(own, base)
         return both if both and len(both[0].users) else None
 
     def case_popularity(self, case: Case) -> Popularity | Missing:
@@ -101,12 +102,13 @@ class OfflineEvidence:
             return TRAIN
         head = evidence_math.head_of(reference.train_users)
         of_row = head[reference.truth.item]
-        run, base = (self._overlap.found(one, case.k, WHOLE) for one in (case.run_id, case.base_id))
+        run, base = (self._overlap.found(run_id, case.k, WHOLE) for run_id in (case.run_id, case.base_id))
         change, leaning = _changes(reference.truth, of_row, run, base, case.k)
         spread = [
-            self._comparisons.value(one, "gini(of=train)", case.k) for one in (case.run_id, case.base_id)
+            self._comparisons.value(run_id, "gini(of=train)", case.k)
+            for run_id in (case.run_id, case.base_id)
         ]
-        gini = [float("nan") if one is None else one for one in spread]
+        gini = [float("nan") if run_id is None else run_id for run_id in spread]
         return Popularity(
             run_head=int((run & of_row).sum()),
             run_tail=int((run & ~of_row).sum()),
@@ -141,16 +143,16 @@ class OfflineEvidence:
         if len(np.unique(gains)) < 2:
             return GRADES
         least, rule = self._online_rule(case, gains)
-        kept = float((gains >= least).mean())
+        share = float((gains >= least).mean())
         if truth.threshold is not None and truth.threshold >= least:
             gain = self.gain_at(case, case.k)
-            return LISTS if gain is None else Stricter(rule, gain, kept, already=True)
+            return LISTS if gain is None else Stricter(rule, gain, share, already=True)
         gain = self.gain_at(case, case.k, Scope(threshold=least))
-        return LISTS if gain is None else Stricter(rule, gain, kept)
+        return LISTS if gain is None else Stricter(rule, gain, share)
 
     def _online_rule(self, case: Case, gains: Floats) -> tuple[float, str]:
         """From which relevance on a row counts, and that in words."""
-        column = str(self._context.experiment(case.experiment_id).settings.get("relevance") or "").casefold()
+        column = str(self._context.settings_of(case.experiment_id).get("relevance") or "").casefold()
         seconds = float(case.test.rules.get("threshold_s", 120.0))
         if any(word in column for word in ("watch", "second", "duration")) and gains.max() > seconds:
             return float(np.nextafter(seconds, np.inf)), f"rows with more than {three(seconds)} s watched"
@@ -168,7 +170,9 @@ class OfflineEvidence:
             return LISTS
         evaluated, in_train = self._units_offline(case, reference)
         warm = reference.history[both[0].users] > 0
-        gains = [_gain_of(*(one.of(part) for one in both)) if part.any() else None for part in (warm, ~warm)]
+        gains = [
+            _gain_of(*(values.of(part) for values in both)) if part.any() else None for part in (warm, ~warm)
+        ]
         return AudienceEvidence(
             n_online=len(evaluated),
             n_both=int(evaluated.sum()),
@@ -201,10 +205,10 @@ class OfflineEvidence:
         label[np.flatnonzero(_in_case(users, case))[evaluated]] = 0
         cut = replace(users, segments={"evaluated": Segment(("yes",), label)})
         rows = by_segment(cut, metric, case.test.control, "evaluated")
-        mine = next((row for row in rows if (row.variant, row.segment) == (case.variant, "yes")), None)
-        if mine is None or mine.lift is None:
+        own_row = next((row for row in rows if (row.variant, row.segment) == (case.variant, "yes")), None)
+        if own_row is None or own_row.lift is None:
             return None
-        lift = OnlineChange(mine.lift, mine.low, mine.high)
+        lift = OnlineChange(own_row.lift, own_row.low, own_row.high)
         return evidence_math.turned(lift) if metric.direction == "down" else lift
 
 
@@ -215,25 +219,25 @@ def _changes(truth: Truth, of_head: Mask, run: Mask, base: Mask, k: int) -> tupl
     """
     counted = truth.users_who_count()
     head, tail = (
-        [truth.per_user(one & part)[counted].astype(np.float64) for one in (run, base)]
+        [truth.per_user(found_rows & part)[counted].astype(np.float64) for found_rows in (run, base)]
         for part in (of_head, ~of_head)
     )
     in_all = base[of_head].sum() / base.sum() if base.any() else 0.5
     change = paired_difference(head[0] + tail[0], head[1] + tail[1], bound=k)
-    mine, theirs = ((1 - in_all) * head[at] - in_all * tail[at] for at in (0, 1))
-    leaning = paired_difference(mine, theirs, bound=k)
+    own, other = ((1 - in_all) * head[index] - in_all * tail[index] for index in (0, 1))
+    leaning = paired_difference(own, other, bound=k)
     return _as_gain(change), _as_gain(leaning)
 
 
-def _as_gain(found: Paired) -> Gain:
-    return Gain(found.mean, found.low, found.high, 0.0, found.n)
+def _as_gain(paired: Paired) -> Gain:
+    return Gain(paired.mean, paired.low, paired.high, 0.0, paired.n)
 
 
-def _gain_of(mine: UserValues, base: UserValues) -> Gain:
-    found: Paired = paired_difference(
-        mine.values, base.values, own=(mine.own, base.own), bound=common_bound((base, mine))
+def _gain_of(run: UserValues, base: UserValues) -> Gain:
+    paired: Paired = paired_difference(
+        run.values, base.values, own=(run.own, base.own), bound=common_bound((base, run))
     )
-    return Gain(found.mean, found.low, found.high, float(base.values.mean()), found.n)
+    return Gain(paired.mean, paired.low, paired.high, float(base.values.mean()), paired.n)
 
 
 def _in_case(users: OnlineUsers, case: Case) -> Mask:

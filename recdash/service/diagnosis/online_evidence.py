@@ -46,8 +46,8 @@ class OnlineEvidence:
         rows = [row for row in case.test.results if (row["variant"], row["metric"]) == (case.variant, metric)]
         if not rows or rows[0]["lift"] is None:
             return Missing(rows[0]["note"] if rows and rows[0]["note"] else f"{metric} of the variant")
-        found = OnlineChange(rows[0]["lift"], *judged_by(rows[0]))
-        return evidence_math.turned(found) if rows[0].get("direction") == "down" else found
+        lift = OnlineChange(rows[0]["lift"], *judged_by(rows[0]))
+        return evidence_math.turned(lift) if rows[0].get("direction") == "down" else lift
 
     def case_detectable(self, case: Case) -> float | Missing:
         if case.test.kind == "aggregates":
@@ -61,17 +61,17 @@ class OnlineEvidence:
         planned = case.test.rules.get("split") or {}
         if case.test.kind == "aggregates":
             rows = aggregates.summaries(self._context.store.table(case.test.upload))
-            found, counts = health.of_summary(aggregates.user_counts(rows), {case.variant}, planned)
-            if found.srm_p is None:
+            health_found, counts = health.of_summary(aggregates.user_counts(rows), {case.variant}, planned)
+            if health_found.srm_p is None:
                 return Missing("the number of users by variant (column 'n')")
-            return SplitEvidence(found.srm_p, counts, None, None)
+            return SplitEvidence(health_found.srm_p, counts, None, None)
         users = self._online_tests.online_users(case.test.id)
-        machines = next((one.by_variant for one in users.removed if one.rule == "bots"), {})
+        bots = next((removed.by_variant for removed in users.removed if removed.rule == "bots"), {})
         p = health.sample_ratio(users.assigned, planned)[0]
         return (
             Missing("a second variant")
             if p is None
-            else SplitEvidence(p, users.assigned, users.crossed, machines)
+            else SplitEvidence(p, users.assigned, users.crossed, bots)
         )
 
     def case_fading(self, case: Case) -> NoveltyEvidence | Missing:
@@ -100,9 +100,9 @@ class OnlineEvidence:
 
         metric = next(
             (
-                one
-                for one in with_own(self._online_analysis.own_metrics(case.test.id))
-                if one.name == case.online_metric
+                known
+                for known in with_own(self._online_analysis.own_metrics(case.test.id))
+                if known.name == case.online_metric
             ),
             None,
         )
@@ -141,11 +141,11 @@ def _segments(users: OnlineUsers, metric: OnlineMetric, case: Case) -> SegmentsE
     overall = whole(users, metric, case.test.control)
     turned = {
         name for name, of in rows.items()
-        for one in simpson(of, {case.variant: overall[case.variant]}) if one.all_of_them
+        for reversal in simpson(of, {case.variant: overall[case.variant]}) if reversal.all_of_them
     }  # fmt: skip
     mixes = {name: _mix_p(users, case, name) for name in rows}
-    every = [(name, row) for name, of in rows.items() for row in of]
-    return SegmentsEvidence(_corrected(every, sign), mixes, tuple(name for name in rows if name in turned))
+    all_rows = [(name, row) for name, of in rows.items() for row in of]
+    return SegmentsEvidence(_corrected(all_rows, sign), mixes, tuple(name for name in rows if name in turned))
 
 
 def _corrected(rows: Sequence[tuple[str, Any]], sign: int) -> tuple[SegmentEvidence, ...]:
@@ -173,7 +173,7 @@ def _mix_p(users: OnlineUsers, case: Case, name: str) -> float:
     from scipy.stats import chi2_contingency
 
     label, n_labels = users.segments[name].label + 1, len(users.segments[name].labels) + 1
-    codes = [users.variants.index(one) for one in (case.variant, case.test.control)]
+    codes = [users.variants.index(variant) for variant in (case.variant, case.test.control)]
     counts = np.array([np.bincount(label[users.variant == code], minlength=n_labels) for code in codes])
     counts = counts[:, counts.sum(axis=0) > 0]
     comparable = min(counts.shape) > 1 and counts.any(axis=1).all()

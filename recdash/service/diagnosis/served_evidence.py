@@ -65,17 +65,17 @@ class ServedEvidence:
         return Requests(request, np.bincount(request), rows["unit_id"], rows["item_id"], rank, clicked)
 
     def case_seen(self, case: Case) -> ExposureEvidence | Missing:
-        shown = self._requests(case, case.test.control)
-        if isinstance(shown, Missing):
-            return shown
-        unseen = [self._unseen(one, case, shown) for one in (case.run_id, case.base_id)]
+        served = self._requests(case, case.test.control)
+        if isinstance(served, Missing):
+            return served
+        unseen = [self._unseen(run_id, case, served) for run_id in (case.run_id, case.base_id)]
         if unseen[0] is None or unseen[1] is None:
             return LISTS
         return ExposureEvidence(
-            unseen[0], unseen[1], *(self._judged(one, case) for one in (case.run_id, case.base_id))
+            unseen[0], unseen[1], *(self._judged(run_id, case) for run_id in (case.run_id, case.base_id))
         )
 
-    def _unseen(self, run_id: str, case: Case, shown: Requests) -> float | None:
+    def _unseen(self, run_id: str, case: Case, served: Requests) -> float | None:
         """Share of the run's places within k with an item that nobody met before the test."""
         exposure, reference = self._data.hits(run_id).exposure, self._data.reference(case.experiment_id)
         if exposure is None:
@@ -84,12 +84,12 @@ class ServedEvidence:
         item, count = exposure.shown.item[:end], exposure.shown.count[:end]
         index = reference.items.copy()
         codes = index.codes(pa.array(list(exposure.items), pa.string()))
-        met = np.zeros(len(index) + 1, dtype=bool)  # the last place is that of items which no list has
-        met[index.codes(pc.unique(shown.item), grow=False)] = True
-        met[: len(reference.truth.items)] = True
+        known = np.zeros(len(index) + 1, dtype=bool)  # the last place is that of items which no list has
+        known[index.codes(pc.unique(served.item), grow=False)] = True
+        known[: len(reference.truth.items)] = True
         if reference.train_users is not None:
-            met[: len(reference.train_users)] |= reference.train_users > 0
-        return float(count[~met[codes[item]]].sum() / max(int(count.sum()), 1))
+            known[: len(reference.train_users)] |= reference.train_users > 0
+        return float(count[~known[codes[item]]].sum() / max(int(count.sum()), 1))
 
     def _judged(self, run_id: str, case: Case) -> float | None:
         """Share of the places within k with a row of the truth; None where all of its rows are relevant."""
@@ -104,7 +104,9 @@ class ServedEvidence:
         if isinstance(served, Missing):
             return served
         slots = int(np.median(evidence_math.deepest(served.request, served.rank)))
-        gain = self._offline_evidence.gain_at(case, min(slots, self._context.depth(case.experiment_id)))
+        gain = self._offline_evidence.gain_at(
+            case, min(slots, self._context.settings_of(case.experiment_id)["depth"])
+        )
         if gain is None:
             return LISTS
         shown = _by_rank(served.rank, slots)
@@ -164,10 +166,10 @@ def _places_in(lists: UserLists, user: Ints, item: Ints, n_items: int) -> Ints:
     order = np.argsort(key)
     rank = np.arange(len(key)) - np.repeat(lists.start[:-1], lengths)
     wanted = user * n_items + item
-    at = np.minimum(np.searchsorted(key, wanted, sorter=order), max(len(key) - 1, 0))
-    found = (user >= 0) & (item >= 0)
+    index = np.minimum(np.searchsorted(key, wanted, sorter=order), max(len(key) - 1, 0))
+    is_known = (user >= 0) & (item >= 0)
     place = np.full(len(wanted), -1, dtype=np.int64)
     if len(key):
-        same = found & (key[order[at]] == wanted)
-        place[same] = rank[order[at[same]]]
+        same = is_known & (key[order[index]] == wanted)
+        place[same] = rank[order[index[same]]]
     return place

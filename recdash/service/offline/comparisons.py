@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial, reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,13 +12,13 @@ import numpy as np
 from recdash.comparison import Comparison, Source, Terms, compare
 from recdash.comparison.replicates import replicate_differences
 from recdash.domain.hits import IdOverlap
-from recdash.domain.kinds import Floats, Ints, Users
+from recdash.domain.kinds import Ints, Users
 from recdash.domain.records import Replicated, Run
 from recdash.domain.results import WHOLE, OnlineLift, Scope, Slice, UserValues, common_bound
 from recdash.engines.list_pulls import ListSource, pulls_of_runs
 from recdash.errors import InputError, Problem
 from recdash.evaluation.slices import user_slices
-from recdash.metrics import define
+from recdash.metrics import check_k, define
 from recdash.online.agreement.join import SPLIT_BROKEN, judged_by
 from recdash.service import frames
 from recdash.service.context import ServiceContext
@@ -76,8 +77,8 @@ class Comparisons:
     ) -> None:
         self._context, self._data, self._values, self._run_curves = context, data, values, run_curves
         self._scores, self._replicates = scores, replicates
-        self._cut_users = context.cached(self._read_user_slices, most=8)
-        self._value_at = context.cached(self._read_value, most=4096)
+        self.user_slices = context.cached(self._read_user_slices, most=8)
+        self.value = context.cached(self._read_value, most=4096)
         self._verdicts = context.cached(self._decide, most=256)
         self._changes = context.cached(self._ask_otherwise, most=256)
 
@@ -118,8 +119,8 @@ class Comparisons:
 
         Raises InputError for a metric without a value per user.
         """
-        asked = ComparisonQuery.of(run_ids, baseline_id, metric, k, terms, scope)
-        return self._verdicts(asked, self.told_of(baseline_id))
+        query = ComparisonQuery.of(run_ids, baseline_id, metric, k, terms, scope)
+        return self._verdicts(query, self.verdict_state(baseline_id))
 
     def changes(
         self,
@@ -131,16 +132,16 @@ class Comparisons:
         scope: Scope = WHOLE,
     ) -> list[WhatIf]:
         """What would change the verdict: other cutoffs, metric, definition, users, slices."""
-        asked = ComparisonQuery.of(run_ids, baseline_id, metric, k, terms, scope)
-        return self._changes(asked, self.told_of(baseline_id))
+        query = ComparisonQuery.of(run_ids, baseline_id, metric, k, terms, scope)
+        return self._changes(query, self.verdict_state(baseline_id))
 
-    def told_of(self, run_id: str) -> Hashable:
-        """What a verdict tells and somebody may change: the names of the runs, and the online tests."""
-        experiment = self._context.store.run(run_id).experiment
-        names = [(run.id, run.name) for run in self._context.store.runs(experiment, archived=True)]
-        tests = self._context.store.online_tests(experiment)
-        found = self._context.experiment(experiment).baseline
-        return (found, *names, *((test.id, test.name, *sorted(test.links.items())) for test in tests))
+    def verdict_state(self, run_id: str) -> Hashable:
+        """What a verdict says and somebody may change: the names of the runs, and the A/B tests."""
+        experiment = self._context.store.experiment(self._context.store.run(run_id).experiment)
+        names = [(run.id, run.name) for run in self._context.store.runs(experiment.id, archived=True)]
+        tests = self._context.store.online_tests(experiment.id)
+        links = [(test.id, test.name, *sorted(test.links.items())) for test in tests]
+        return (experiment.baseline, *names, *links)
 
     def pairs(
         self, run_ids: Sequence[str], baseline_id: str, metric: str, k: int, terms: Terms | None = None,
@@ -153,8 +154,8 @@ class Comparisons:
         import pandas as pd
 
         source = self.source(self._context.store.run(baseline_id).experiment, scope)
-        found = compare(source, run_ids, baseline_id, str(define(metric)), k, terms, among=among)
-        return pd.DataFrame(_pair_rows(found), columns=PAIR_COLUMNS)
+        comparison = compare(source, run_ids, baseline_id, str(define(metric)), k, terms, among=among)
+        return pd.DataFrame(_pair_rows(comparison), columns=PAIR_COLUMNS)
 
     def ranks(
         self, run_ids: Sequence[str], metric: str, k: int,
@@ -167,16 +168,12 @@ class Comparisons:
         """
         import pandas as pd
 
-        frames.check_cutoff(k)
-        known = {
-            run.id: self._values.user_values(run.id, metric, k, None, scope)
-            for run in self._context.runs_of(run_ids)
-        }
-        there = {run_id: values for run_id, values in known.items() if values is not None}
-        ranked = _over_the_same_rows(there)
-        lower = define(metric).lower_is_better
-        rows = _rank_rows(ranked, correction, lower_is_better=lower) if len(ranked) > 1 else []
+        check_k(k)
         names = {run.id: run.name for run in self._context.runs_of(run_ids)}
+        known = {run: self._values.user_values(run, metric, k, None, scope) for run in names}
+        present = {run: values for run, values in known.items() if values is not None}
+        lower = define(metric).lower_is_better
+        rows = _rank_rows(_over_the_same_rows(present), correction, lower_is_better=lower)
         return pd.DataFrame([{**row, "run": names[row["run_id"]]} for row in rows], columns=RANK_COLUMNS)
 
     def values(
@@ -195,15 +192,12 @@ class Comparisons:
 
         Without the runs that lack the metric, and those that were uploaded once where the baseline was too.
         """
-        frames.check_cutoff(k)
+        check_k(k)
         source = self.source(self._context.store.run(baseline_id).experiment, scope)
         return replicate_differences(source, run_ids, baseline_id, str(define(metric)), k)
 
-    def value(self, run_id: str, metric: str, k: int, scope: Scope = WHOLE) -> float | None:
+    def _read_value(self, run_id: str, metric: str, k: int, scope: Scope = WHOLE) -> float | None:
         """Any metric of a run; None where it lacks it."""
-        return self._value_at(run_id, metric, k, scope)
-
-    def _read_value(self, run_id: str, metric: str, k: int, scope: Scope) -> float | None:
         curve = self._run_curves.of([run_id], [metric], scope)[run_id].get(metric)
         return None if curve is None else float(frames.at(curve, k)["value"])
 
@@ -212,21 +206,19 @@ class Comparisons:
 
         Raises InputError where an upload was not kept.
         """
-        reference = self._data.reference(self._context.store.run(run_ids[0]).experiment)
-        sources = (
-            map(self._list_source, self._parts_with_lists(run)) for run in self._context.runs_of(run_ids)
-        )
+
+        def list_source(run: Run) -> ListSource:
+            shelf = self._values.material_for(run.id, define("coverage")).shelf
+            if shelf is None:
+                raise InputError(Problem("no-lists", f"run '{run.name}'", "its lists are not there", ""))
+            hits = self._data.hits(run.id)
+            return ListSource(self._data.lists_of(run), shelf, hits.order, duplicates=hits.duplicates)
+
+        runs = self._context.runs_of(run_ids)
+        reference = self._data.reference(runs[0].experiment)
+        with_lists = (self._data.replicates_of(run.id) if run.is_mean else (run,) for run in runs)
+        sources = (map(list_source, group) for group in with_lists)
         return pulls_of_runs(sources, reference, [*map(define, metrics)], k)
-
-    def _parts_with_lists(self, run: Run) -> Sequence[Run]:
-        """The run itself, of seeds each of them."""
-        return self._data.replicates_of(run.id) if run.is_mean else (run,)
-
-    def _list_source(self, run: Run) -> ListSource:
-        shelf, hits = self._values.material_for(run.id, define("coverage")).shelf, self._data.hits(run.id)
-        if shelf is None:
-            raise InputError(Problem("no-lists", f"run '{run.name}'", "its lists are not there", ""))
-        return ListSource(self._data.lists_of(run), shelf, hits.order, duplicates=hits.duplicates)
 
     def online_lifts(self, run_id: str, baseline_id: str) -> list[OnlineLift]:
         """What the experiment's A/B tests found of a run by goals and guardrails, where the control served
@@ -235,193 +227,173 @@ class Comparisons:
         A control that is not linked served the experiment's own baseline. A test with a broken split of
         users has found nothing; an uploaded summary does not say whether more is better.
         """
-        experiment = self._context.experiment(self._context.store.run(run_id).experiment)
-        tests = [
-            test
-            for test in self._context.store.online_tests(experiment.id)
-            if test.kind != "aggregates"
-            and test.links.get(test.control, experiment.baseline) == baseline_id
-            and all(notice.code != SPLIT_BROKEN for notice in test.notices)
-        ]
-        return [
-            _lift_of(test.name, row)
-            for test in tests
-            for row in test.results
-            if test.links.get(str(row["variant"])) == run_id
-            and None not in judged_by(row)
-            and row.get("role") != "other"
-        ]
+        experiment = self._context.store.experiment(self._context.store.run(run_id).experiment)
+        lifts = []
+        for test in self._context.store.online_tests(experiment.id):
+            is_broken = any(notice.code == SPLIT_BROKEN for notice in test.notices)
+            served = test.links.get(test.control, experiment.baseline)
+            if test.kind == "aggregates" or is_broken or served != baseline_id:
+                continue
+            for row in test.results:
+                low, high = judged_by(row)
+                is_own = test.links.get(str(row["variant"])) == run_id
+                if not is_own or low is None or high is None or row.get("role") == "other":
+                    continue
+                ends = (row["lift"], low, high)
+                if row.get("direction") == "down":
+                    ends = (-row["lift"], -high, -low)
+                lifts.append(OnlineLift(test.name, row["title"], *ends))
+        return lifts
 
-    def user_slices(self, experiment_id: str, threshold: float | None = None) -> Sequence[Slice]:
+    def _read_user_slices(self, experiment_id: str, threshold: float | None = None) -> Sequence[Slice]:
         """The slices of users that a verdict looks at."""
-        return self._cut_users(experiment_id, threshold)
-
-    def _read_user_slices(self, experiment_id: str, threshold: float | None) -> Sequence[Slice]:
         return user_slices(self._data.reference_under(experiment_id, threshold))
 
-    def _decide(self, asked: ComparisonQuery, told: Hashable) -> Verdict:  # noqa: ARG002 - a key of what is kept
+    def _decide(self, query: ComparisonQuery, state: Hashable) -> Verdict:  # noqa: ARG002 - a key of what is kept
         from recdash.comparison import decide, gather_evidence
 
-        source = self.source(self._context.store.run(asked.baseline).experiment, asked.scope)
-        found = compare(source, asked.runs, asked.baseline, asked.metric, asked.k, asked.terms)
-        return decide(gather_evidence(source, found))
+        source = self.source(self._context.store.run(query.baseline).experiment, query.scope)
+        comparison = compare(source, query.runs, query.baseline, query.metric, query.k, query.terms)
+        return decide(gather_evidence(source, comparison))
 
-    def _ask_otherwise(self, asked: ComparisonQuery, told: Hashable) -> list[WhatIf]:
+    def _ask_otherwise(self, query: ComparisonQuery, state: Hashable) -> list[WhatIf]:
         from recdash.comparison.sensitivity import changes
 
-        experiment = self._context.experiment(self._context.store.run(asked.baseline).experiment)
+        experiment = self._context.store.experiment(self._context.store.run(query.baseline).experiment)
         depth, users = int(experiment.settings["depth"]), experiment.settings["users"]
-        return changes(self.source(experiment.id, asked.scope), self._verdicts(asked, told), depth, users)
+        return changes(self.source(experiment.id, query.scope), self._verdicts(query, state), depth, users)
 
 
+@dataclass(eq=False)
 class StoredSource:
-    """The runs of one experiment as what a comparison asks."""
+    """The runs of one experiment, or of a part of it, as what a comparison asks."""
 
-    def __init__(
-        self,
-        comparisons: Comparisons,
-        context: ServiceContext,
-        scores: Scores,
-        replicates: Replicates,
-        experiment_id: str,
-        scope: Scope,
-        *,
-        users: Users | None = None,
-    ) -> None:
-        self._comparisons, self._context, self._scores = comparisons, context, scores
-        self._replicates, self._experiment, self._scope, self._users = replicates, experiment_id, scope, users
-        self._problems = lru_cache(maxsize=16)(scores.comparability)
+    comparisons: Comparisons
+    context: ServiceContext
+    scores: Scores
+    replicates: Replicates
+    experiment: str
+    scope: Scope
+    users: Users | None = None
 
     @cached_property
     def names(self) -> Mapping[str, str]:
-        return {run.id: run.name for run in self._context.store.runs(self._experiment, archived=True)}
+        return {run.id: run.name for run in self.context.store.runs(self.experiment, archived=True)}
 
     def under(self, users: Users) -> StoredSource:
-        return StoredSource(
-            self._comparisons, self._context, self._scores, self._replicates, self._experiment, self._scope,
-            users=users,
-        )  # fmt: skip
+        return replace(self, users=users)
 
     def values(self, run: str, metric: str, k: int) -> UserValues | None:
-        return self._comparisons.values(run, metric, k, self._users, self._scope)
+        return self.comparisons.values(run, metric, k, self.users, self.scope)
 
     def value(self, run: str, metric: str, k: int) -> float | None:
-        if self._users is None or not define(metric).has_user_values:
-            return self._comparisons.value(run, metric, k, self._scope)
+        if self.users is None or not define(metric).has_user_values:
+            return self.comparisons.value(run, metric, k, self.scope)
         own = self.values(run, metric, k)
         return float(own.values.mean()) if own is not None and len(own.users) else None
 
     def why_absent(self, run: str, metric: str) -> str:
-        return self._scores.absences([run], metric, self._scope).get(run, "")
+        return self.scores.absences([run], metric, self.scope).get(run, "")
 
     def user_slices(self) -> Sequence[Slice]:
-        return self._comparisons.user_slices(self._experiment, self._scope.threshold)
+        return self.comparisons.user_slices(self.experiment, self.scope.threshold)
 
     def replicated(self, run: str) -> Replicated | None:
-        return self._context.store.run(run).replicated
+        return self.context.store.run(run).replicated
 
     def replicate_value(self, run: str, label: str, metric: str, k: int) -> float | None:
-        return self._comparisons.value(self._replicate(run, label), metric, k, self._scope)
+        return self.comparisons.value(self._replicate(run, label), metric, k, self.scope)
 
     def replicate_values(self, run: str, label: str, metric: str, k: int) -> UserValues | None:
-        users: Users | None = "both" if self._of_folds(run) else self._users
-        return self._comparisons.values(self._replicate(run, label), metric, k, users, self._scope)
+        replicated = self.replicated(run)
+        of_folds = replicated is not None and replicated.kind == "folds"
+        users: Users | None = "both" if of_folds else self.users
+        return self.comparisons.values(self._replicate(run, label), metric, k, users, self.scope)
 
     def _replicate(self, run: str, label: str) -> str:
-        return next(one.id for one in self._replicates.of(run) if one.name == label)
-
-    def _of_folds(self, run: str) -> bool:
-        replicated = self.replicated(run)
-        return replicated is not None and replicated.kind == "folds"
+        return next(replicate.id for replicate in self.replicates.of(run) if replicate.name == label)
 
     def list_pulls(
         self, runs: Sequence[str], metrics: Sequence[str], k: int
     ) -> Sequence[Mapping[str, Pulls]]:
-        return self._comparisons.list_pulls(runs, metrics, k)
+        return self.comparisons.list_pulls(runs, metrics, k)
 
     def online(self, run: str, baseline: str) -> Sequence[OnlineLift]:
         """Of everybody: a test says nothing of a part of its users."""
-        return self._comparisons.online_lifts(run, baseline) if self._scope == WHOLE else []
+        return self.comparisons.online_lifts(run, baseline) if self.scope == WHOLE else []
 
     def known_ids(self, run: str) -> IdOverlap | None:
-        return self._scores.id_overlap(run)
+        return self.scores.id_overlap(run)
 
     def problems(self, runs: Sequence[str]) -> Sequence[Problem]:
         return self._problems(tuple(runs))
 
-
-def _lift_of(test: str, row: Mapping[str, Any]) -> OnlineLift:
-    low, high = (end for end in judged_by(row) if end is not None)
-    if row.get("direction") == "down":
-        return OnlineLift(test, row["title"], -row["lift"], -high, -low)
-    return OnlineLift(test, row["title"], row["lift"], low, high)
+    @cached_property
+    def _problems(self) -> Callable[[tuple[str, ...]], Sequence[Problem]]:
+        return lru_cache(maxsize=16)(self.scores.comparability)
 
 
-def _pair_rows(found: Comparison) -> list[dict[str, Any]]:
+def _pair_rows(comparison: Comparison) -> list[dict[str, Any]]:
     return [
         {
-            "baseline_id": pair.baseline, "run_id": pair.candidate, "run": found.names[pair.candidate],
+            "baseline_id": pair.baseline, "run_id": pair.candidate, "run": comparison.names[pair.candidate],
             "base_value": pair.base_value, "value": pair.value, "mean_diff": pair.paired.mean,
             "ci_low": pair.judged.corrected.low, "ci_high": pair.judged.corrected.high, "p": pair.paired.p,
             "p_corrected": pair.judged.p, "n_users": pair.paired.n, "wins": pair.paired.wins,
             "ties": pair.paired.ties, "losses": pair.paired.losses, "effect_size": pair.paired.effect_size,
             "word": pair.judged.word, "margin": pair.judged.margin, "more_users": pair.judged.more_users,
         }
-        for pair in found.pairs
+        for pair in comparison.pairs
     ]  # fmt: skip
 
 
 def _over_the_same_rows(values: Mapping[str, UserValues]) -> Mapping[str, UserValues]:
     """Predicted ratings over the rows that all of the runs predict; other metrics as they are."""
-    rated = [one.rated for one in values.values()]
+    rated = [run_values.rated for run_values in values.values()]
     if not rated or None in rated:
         return values
     keys = reduce(partial(np.intersect1d, assume_unique=True), [rows.key for rows, _ in filter(None, rated)])
     return {
         run: values_of(rows.of(np.searchsorted(rows.key, keys)))
-        for run, one in values.items()
-        if one.rated and len(keys)
-        for rows, values_of in [one.rated]
+        for run, run_values in values.items()
+        if run_values.rated and len(keys)
+        for rows, values_of in [run_values.rated]
     }
 
 
 def _rank_rows(
     values: Mapping[str, UserValues], correction: Correction, *, lower_is_better: bool
 ) -> list[dict[str, Any]]:
-    ranked, users = _sharing(values)
-    if len(ranked) < 2:
+    """The rows of ``ranks`` but the names; none where no two runs share two users."""
+    run_ids, users = _sharing(values)
+    if len(run_ids) < 2:
         return []
     sign = -1.0 if lower_is_better else 1.0
-    of_runs = grouped(sign * _over(values[run], users) for run in ranked)
-    found = standings(of_runs, correction, bound=common_bound([values[run] for run in ranked]))
+    of_users = [
+        own if np.array_equal(own.users, users) else own.of(np.searchsorted(own.users, users))
+        for own in map(values.__getitem__, run_ids)
+    ]
+    bound = common_bound([values[run] for run in run_ids])
+    ranks = standings(grouped(sign * own.values for own in of_users), correction, bound=bound)
     return [
         {
-            "run_id": run_id, "rank": int(found.rank[at]), "shared": bool(found.shared[at]),
-            "rank_low": int(found.low[at]), "rank_high": int(found.high[at]), "n_users": len(users),
+            "run_id": run_id, "rank": int(ranks.rank[index]), "shared": bool(ranks.shared[index]),
+            "rank_low": int(ranks.low[index]), "rank_high": int(ranks.high[index]), "n_users": len(users),
         }
-        for at, run_id in enumerate(ranked)
+        for index, run_id in enumerate(run_ids)
     ]  # fmt: skip
-
-
-def _over(values: UserValues, users: Ints) -> Floats:
-    """The values of some of the users."""
-    same = np.array_equal(values.users, users)
-    return values.values if same else values.of(np.searchsorted(values.users, users)).values
 
 
 def _sharing(values: Mapping[str, UserValues]) -> tuple[list[str], Ints]:
     """Runs that all share two users or more, and these users; runs of few users are left out first."""
     most_first = sorted(values, key=lambda run: -len(values[run].users))
-    for at, widest in enumerate(most_first):
-        kept, users = [widest], values[widest].users
-        for run in most_first[at + 1 :]:
-            both = _in_both(users, values[run].users)
-            kept, users = ([*kept, run], both) if len(both) > 1 else (kept, users)
-        if len(kept) > 1:
-            return [run for run in values if run in kept], users
+    for index, widest in enumerate(most_first):
+        chosen, users = [widest], values[widest].users
+        for run in most_first[index + 1 :]:
+            own = values[run].users
+            shared = users if np.array_equal(users, own) else np.intersect1d(users, own, assume_unique=True)
+            if len(shared) > 1:
+                chosen, users = [*chosen, run], shared
+        if len(chosen) > 1:
+            return [run for run in values if run in chosen], users
     return [], np.empty(0, dtype=np.int64)
-
-
-def _in_both(some: Ints, others: Ints) -> Ints:
-    """The users of both, ascending."""
-    return some if np.array_equal(some, others) else np.intersect1d(some, others, assume_unique=True)

@@ -45,13 +45,13 @@ class CutoffComparisons:
         """
         import pandas as pd
 
-        place, found = self._of(sorted({*run_ids, baseline_id}), metric, scope)
+        place, pairs_by_k = self._of(sorted({*run_ids, baseline_id}), metric, scope)
         names = {run.id: run.name for run in self._context.runs_of(run_ids)}
         others = [run for run in run_ids if run in place and run != baseline_id]
         rows = [
             {"run_id": run, "run": names[run], "k": k, **_cells(pairs, place[baseline_id], place[run])}
             for run in (others if baseline_id in place else [])
-            for k, pairs in found.items()
+            for k, pairs in pairs_by_k.items()
         ]
         return pd.DataFrame(rows, columns=DELTA_COLUMNS)
 
@@ -63,12 +63,12 @@ class CutoffComparisons:
         One run leads by itself; several are not separable; one in which no user counts is never in front.
         Raises InputError for a metric without a value per user.
         """
-        place, found = self._of(sorted(run_ids), metric, scope)
-        first = leaders(list(found.values()))
+        place, pairs_by_k = self._of(sorted(run_ids), metric, scope)
+        first = leaders(list(pairs_by_k.values()))
         known = [run for run in run_ids if run in place]
         return {
             k: tuple(run for run in known if unbeaten[place[run]])
-            for k, unbeaten in zip(found, first, strict=True)
+            for k, unbeaten in zip(pairs_by_k, first, strict=True)
         }
 
     def _of(
@@ -81,16 +81,20 @@ class CutoffComparisons:
     ) -> tuple[Mapping[str, int], Mapping[int, AllPairs]]:
         """Run → its place among those that have the metric for somebody; k → all their pairs."""
         define(metric).formula()  # refuses a metric without a value per user
-        depth = self._context.depth(self._context.store.run(run_ids[0]).experiment)
+        depth = self._context.settings_of(self._context.store.run(run_ids[0]).experiment)["depth"]
         known: tuple[str, ...] = run_ids
-        found: dict[int, AllPairs] = {}
+        pairs_by_k: dict[int, AllPairs] = {}
         for k in cutoffs_within(depth):
             # Not kept: these values of many cutoffs would push out those that pages ask for again.
             values = {run: self._values.compute_user_values(run, metric, k, None, scope) for run in known}
-            there = {run: one for run, one in values.items() if one is not None and one.users.size}
-            known = tuple(there)
-            found[k] = _all_pairs(list(there.values()))
-        return {run: at for at, run in enumerate(known)}, found
+            present = {
+                run: run_values
+                for run, run_values in values.items()
+                if run_values is not None and run_values.users.size
+            }
+            known = tuple(present)
+            pairs_by_k[k] = _all_pairs(list(present.values()))
+        return {run: index for index, run in enumerate(known)}, pairs_by_k
 
 
 def _cells(pairs: AllPairs, baseline: int, run: int) -> dict[str, Any]:
@@ -107,15 +111,15 @@ def _all_pairs(values: Sequence[UserValues]) -> AllPairs:
     if not values:
         return all_pairs(np.zeros((0, 0)))
     bound = common_bound(values)
-    if all(np.array_equal(values[0].users, one.users) for one in values[1:]):
-        return all_pairs(np.column_stack([one.values for one in values]), bound)
+    if all(np.array_equal(values[0].users, run_values.users) for run_values in values[1:]):
+        return all_pairs(np.column_stack([run_values.values for run_values in values]), bound)
     r = len(values)
-    n = np.diag([len(one.users) for one in values])
+    n = np.diag([len(run_values.users) for run_values in values])
     mean, error = np.zeros((r, r)), np.zeros((r, r))
     sparse: dict[tuple[int, int], Method] = {}
     for row, column in combinations(range(r), 2):
-        base, mine = shared(values[row], values[column])
-        pair = all_pairs(np.column_stack([base.values, mine.values]), bound)
+        base, other = shared(values[row], values[column])
+        pair = all_pairs(np.column_stack([base.values, other.values]), bound)
         mean[row, column], mean[column, row] = pair.mean[0, 1], pair.mean[1, 0]
         error[row, column] = error[column, row] = pair.error[0, 1]
         n[row, column] = n[column, row] = pair.n[0, 1]

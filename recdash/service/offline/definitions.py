@@ -14,7 +14,7 @@ from recdash.domain.results import Curve, Unavailable
 from recdash.engines import Reference, list_metrics
 from recdash.errors import InputError
 from recdash.evaluation import replicate_means, scoring
-from recdash.metrics import Definition, define, sample_of
+from recdash.metrics import Definition, check_k, define, sample_of
 from recdash.metrics import preset as preset_named
 from recdash.metrics.sample import RelevantHits
 from recdash.service import frames
@@ -70,17 +70,17 @@ class PresetResults:
             return None
         habit = self._habits(run_id, metric)[preset_named(preset).name]
         hits, reference = self._hits_under(run_id, habit)
-        frames.check_cutoff(k, hits.depth)
+        check_k(k, hits.depth)
         return worked.of_run(define(habit.spec), hits, k, scoring.familiar_of(reference))
 
     def _habits(self, run_id: str, metric: str) -> dict[str, Convention]:
         return conventions.of_metric(
-            metric, self._context.experiment(self._context.store.run(run_id).experiment).settings
+            metric, self._context.settings_of(self._context.store.run(run_id).experiment)
         )
 
     def _count_at(self, run_id: str, k: int) -> conventions.Count:
         """Scores the run under a habit, at k."""
-        frames.check_cutoff(k)
+        check_k(k)
 
         def count(habit: Convention) -> MetricValue:
             found = self._counted(run_id, habit)
@@ -105,13 +105,13 @@ class PresetResults:
         return curves[habit.spec] if curves else Unavailable(habit.spec, absent[habit.spec])
 
     def _count_mean(self, run_id: str, habit: Convention, definition: Definition) -> Curve | Unavailable:
-        below = [one.id for one in self._data.replicates_of(run_id)]
-        counted = [self._counted(one, habit) for one in below]
-        absent = next((one for one in counted if isinstance(one, Unavailable)), None)
+        below = [replicate.id for replicate in self._data.replicates_of(run_id)]
+        counted = [self._counted(replicate, habit) for replicate in below]
+        absent = next((replicate for replicate in counted if isinstance(replicate, Unavailable)), None)
         if absent is not None:
             return absent
-        curves = [one for one in counted if isinstance(one, Curve)]
-        samples = [self._sample_under(one, habit) for one in below]
+        curves = [replicate for replicate in counted if isinstance(replicate, Curve)]
+        samples = [self._sample_under(replicate, habit) for replicate in below]
         return replicate_means.mean_curve(definition, samples, curves) or Unavailable(
             habit.spec, "a replicate lacks it"
         )
@@ -133,8 +133,8 @@ class PresetResults:
         return replace(hits, truth=truth), replace(reference, truth=truth)
 
     def _read_hits_again(self, run_id: str, habit: Convention) -> Hits:
-        kept = self._data.reference(self._context.store.run(run_id).experiment)
-        reference = replace(kept, truth=conventions.truth_under(kept.truth, habit))
+        stored = self._data.reference(self._context.store.run(run_id).experiment)
+        reference = replace(stored, truth=conventions.truth_under(stored.truth, habit))
         wanted = list_metrics([define(habit.spec)], reference, self._data.hits(run_id).depth)
         how = {"order": habit.order, "ties": habit.ties, "duplicates": habit.duplicates}
         return self._data.match_again(run_id, reference, list_metrics=wanted, **how)

@@ -74,12 +74,7 @@ class StoredLists:
         rows = self._data.lists_of(run) if groups is None else self._row_groups(run.id).lists_in(groups)
         reference = self._data.reference(run.experiment)
         return read_lists(
-            rows,
-            reference,
-            depth=hits.depth,
-            order=hits.order,
-            wanted=wanted,
-            duplicates=hits.duplicates,
+            rows, reference, depth=hits.depth, order=hits.order, wanted=wanted, duplicates=hits.duplicates
         )
 
     def _read_all_lists(self, run_id: str) -> UserLists:

@@ -12,7 +12,7 @@ from recdash.domain.records import Run
 from recdash.domain.results import WHOLE, Scope
 from recdash.evaluation import hit_overlap
 from recdash.evaluation.hit_overlap import Headroom
-from recdash.service import frames
+from recdash.metrics import check_k
 from recdash.service.context import ServiceContext
 from recdash.service.offline.lists import StoredLists
 from recdash.service.run_data import RunData
@@ -48,7 +48,7 @@ class Overlap:
         """
         import pandas as pd
 
-        frames.check_cutoff(k)
+        check_k(k)
         base, *others = self._context.runs_of(list(dict.fromkeys((baseline_id, *run_ids))))
         masks = {run.id: self.found(run.id, k, scope) for run in (base, *others) if run.has_lists}
         counts = dict(
@@ -65,7 +65,7 @@ class Overlap:
         """Mean overlap, mean rbo, over how many users, of how many with both lists."""
         if run.id == base.id or not base.has_lists:
             return float("nan"), float("nan"), 0, 0
-        lengths = [self._data.hits(one.id).list_length for one in (run, base)]
+        lengths = [self._data.hits(either.id).list_length for either in (run, base)]
         counted = self._users_in(run.experiment, scope) & (lengths[0] > 0) & (lengths[1] > 0)
         overlaps, rbo, n_users = self._alike(run.id, base.id, scope)
         return float(overlaps[k - 1]) if n_users else float("nan"), rbo, n_users, int(counted.sum())
@@ -80,31 +80,31 @@ class Overlap:
             if self._lists.is_small(run) and self._lists.is_small(base)
             else self._lists.sampled_lists
         )
-        mine, theirs = of(run_id), of(baseline_id)
+        own, other = of(run_id), of(baseline_id)
         counted = np.flatnonzero(self._users_in(run.experiment, scope))
-        users = np.intersect1d(np.intersect1d(mine.user, theirs.user), counted)
+        users = np.intersect1d(np.intersect1d(own.user, other.user), counted)
         if not len(users):
             return _NO_LIKENESS
-        mine, theirs = mine.only(users), theirs.only(users)
-        a, b = ManyLists(mine.start, mine.item), ManyLists(theirs.start, theirs.coded_as(mine))
+        own, other = own.only(users), other.only(users)
+        a, b = ManyLists(own.start, own.item), ManyLists(other.start, other.coded_as(own))
         by_k: Floats = overlap(a, b, self._data.hits(run_id).depth).mean(axis=0)
         return by_k, float(rank_biased_overlap(a, b).mean()), len(users)
 
     def headroom(self, run_ids: Sequence[str], k: int, scope: Scope = WHOLE) -> Headroom | None:
         """What the lists of all these runs together reach within k; None where none has lists."""
-        frames.check_cutoff(k)
+        check_k(k)
         runs = [run for run in self._context.runs_of(run_ids) if run.has_lists]
         if not runs:
             return None
         hits = [self._data.hits(run.id) for run in runs]
-        users = self._context.experiment(runs[0].experiment).settings["users"]
+        users = self._context.settings_of(runs[0].experiment)["users"]
         masks = [self.found(run.id, k, scope) for run in runs]
         relevant = self._relevant(runs[0].experiment, scope)
         return hit_overlap.headroom(hits[0].truth, relevant, masks, hit_overlap.users_of_all(hits, users))
 
     def _find(self, run_id: str, k: int, scope: Scope) -> Mask:
         hits = self._data.hits(run_id)
-        frames.check_cutoff(k, hits.depth)
+        check_k(k, hits.depth)
         return hit_overlap.hit_rows(
             hits, k, self._relevant(self._context.store.run(run_id).experiment, scope)
         )
@@ -133,7 +133,7 @@ class Overlap:
         """
         import pandas as pd
 
-        frames.check_cutoff(k)
+        check_k(k)
         runs = [run for run in self._context.runs_of(run_ids) if run.has_lists]
         if not runs:
             return pd.DataFrame(columns=["item_id", "title", "users", "finders", "showers"])
@@ -142,7 +142,7 @@ class Overlap:
         exposures = [exposure for run in runs if (exposure := self._data.hits(run.id).exposure) is not None]
         of = hit_overlap.items_found(truth, [self.found(run.id, k, WHOLE) for run in runs], exposures, k)
         ids = [truth.items[code] for code in of.item.tolist()]
-        titles = [title or one for title, one in zip(facts.titles(of.item), ids, strict=True)]
+        titles = [title or item_id for title, item_id in zip(facts.titles(of.item), ids, strict=True)]
         columns: Mapping[str, object] = {
             "item_id": ids, "title": titles, "users": of.users,
             "finders": (of.found > 0).sum(axis=0), "showers": (of.shown > 0).sum(axis=0),

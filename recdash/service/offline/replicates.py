@@ -9,6 +9,7 @@ import numpy as np
 
 from recdash.domain.records import Run
 from recdash.domain.results import WHOLE, Scope
+from recdash.metrics import check_k
 from recdash.service import frames
 from recdash.service.context import ServiceContext
 from recdash.service.offline.run_curves import RunCurves
@@ -37,7 +38,7 @@ class Replicates:
         """
         import pandas as pd
 
-        frames.check_cutoff(k)
+        check_k(k)
         rows = [
             {"run_id": run.id, "run": run.name, "replicate": one.name, **found}
             for run in self._context.runs_of(run_ids)

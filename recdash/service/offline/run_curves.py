@@ -30,15 +30,16 @@ class RunCurves:
         stored: dict[str, dict[str, Curve | Unavailable]] = {run_id: {} for run_id in run_ids}
         if scope == WHOLE:
             stored |= {
-                run_id: dict(found) for run_id, found in self._context.store.curves(run_ids, metrics).items()
+                run_id: dict(curves)
+                for run_id, curves in self._context.store.curves(run_ids, metrics).items()
             }
         for run in self._context.runs_of(run_ids):
             for metric in metrics:
                 if metric not in stored[run.id] and metric not in run.absent:
                     stored[run.id][metric] = self.curve(run.id, metric, scope)
         return {
-            run_id: {metric: curve for metric, curve in found.items() if isinstance(curve, Curve)}
-            for run_id, found in stored.items()
+            run_id: {metric: curve for metric, curve in curves.items() if isinstance(curve, Curve)}
+            for run_id, curves in stored.items()
         }
 
     def _compute_curve(self, run_id: str, metric: str, scope: Scope = WHOLE) -> Curve | Unavailable:
@@ -50,24 +51,28 @@ class RunCurves:
         try:
             if self._context.store.run(run_id).is_mean:
                 return self._mean_curve(run_id, definition, scope)
-            (found,) = score([definition], self._values.material_for(run_id, definition, scope))
+            (curve,) = score([definition], self._values.material_for(run_id, definition, scope))
         except InputError as error:
             return absent_for(metric, error)
-        return found
+        return curve
 
     def _mean_curve(self, run_id: str, definition: Definition, scope: Scope) -> Curve | Unavailable:
         """Of a run whose users have a list in each of its replicates."""
-        metric, below = str(definition), self._data.replicates_of(run_id)
-        known = self.of([one.id for one in below], [metric], scope)
-        samples = [self._values.sample(one.id, None, scope) for one in below]
-        found = replicate_means.mean_curve(definition, samples, [known[one.id].get(metric) for one in below])
-        return found or self._first_absence(below, metric)
+        metric, replicated = str(definition), self._data.replicates_of(run_id)
+        known = self.of([replicate.id for replicate in replicated], [metric], scope)
+        samples = [self._values.sample(replicate.id, None, scope) for replicate in replicated]
+        curve = replicate_means.mean_curve(
+            definition, samples, [known[replicate.id].get(metric) for replicate in replicated]
+        )
+        return curve or self._first_absence(replicated, metric)
 
     def _first_absence(self, below: Sequence[Run], metric: str) -> Unavailable:
         """Why the first that lacks the metric does."""
-        asked = (Unavailable(metric, one.absent[metric]) for one in below if metric in one.absent)
-        computed = (self.curve(one.id, metric) for one in below if metric not in one.absent)
-        lacking = [one for one in (*asked, *computed) if isinstance(one, Unavailable)]
+        asked = (
+            Unavailable(metric, replicate.absent[metric]) for replicate in below if metric in replicate.absent
+        )
+        computed = (self.curve(replicate.id, metric) for replicate in below if metric not in replicate.absent)
+        lacking = [replicate for replicate in (*asked, *computed) if isinstance(replicate, Unavailable)]
         return lacking[0] if lacking else Unavailable(metric, "one of its replicates lacks it")
 
     def _curve_of_slice(self, run_id: str, metric: str, scope: Scope) -> Curve | Unavailable:

@@ -34,14 +34,14 @@ class Scopes:
         return self._grades(experiment_id)
 
     def _name_slices(self, experiment_id: str, threshold: float | None) -> Mapping[str, str]:
-        found: dict[str, str] = {}
+        titles: dict[str, str] = {}
         for by in known_slices(self._data.reference(experiment_id)):
             try:
                 cuts = self._data.slices_by(experiment_id, by, threshold)
             except InputError:
                 continue  # a column that cannot be cut stands in the way of no other
-            found |= {f"{one.by}={one.value}": one.title for one in cuts}
-        return found
+            titles |= {f"{cut.by}={cut.value}": cut.title for cut in cuts}
+        return titles
 
     def _read_grades(self, experiment_id: str) -> tuple[float, ...]:
         truth = self._data.reference(experiment_id).truth

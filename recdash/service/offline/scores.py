@@ -18,7 +18,7 @@ from recdash.errors import Problem
 from recdash.evaluation import request
 from recdash.evaluation.comparability import basis_of, comparability_problems
 from recdash.evaluation.known_ids import caveats, stored_problems
-from recdash.metrics import define, naming
+from recdash.metrics import check_k, define, naming
 from recdash.metrics.tie_band import TieBand, tie_band
 from recdash.references import reference_scale
 from recdash.service import frames
@@ -74,7 +74,7 @@ class Scores:
         self, run_ids: Sequence[str], metrics: Sequence[str], k: int, scope: Scope = WHOLE
     ) -> pd.DataFrame:
         """run_id, run, metric, value, std_error, n_users at k; best first by the first metric."""
-        frames.check_cutoff(k)
+        check_k(k)
         stored = self._context.store.curves(run_ids, metrics) if scope == WHOLE else {}
         scores = {
             (run.id, metric): score
@@ -97,8 +97,8 @@ class Scores:
             define(metric).has_user_values
             and self._values.rule(self._data.lasting_run(run_id), None) != "run"
         ):
-            found = self._values.user_values(run_id, metric, k, None, scope)
-            return None if found is None or not len(found.users) else frames.of_values(found)
+            values = self._values.user_values(run_id, metric, k, None, scope)
+            return None if values is None or not len(values.users) else frames.of_values(values)
         curve = self._run_curves.curve(run_id, metric, scope)
         return frames.at(curve, k) if isinstance(curve, Curve) else None
 
@@ -113,8 +113,8 @@ class Scores:
         return {run_id: reason for run_id, reason in reasons.items() if reason}
 
     def _why_not(self, run_id: str, metric: str, scope: Scope, stored: Curve | Unavailable | None) -> str:
-        found = stored or self._run_curves.curve(run_id, metric, scope)
-        return found.reason if isinstance(found, Unavailable) else ""
+        curve = stored or self._run_curves.curve(run_id, metric, scope)
+        return curve.reason if isinstance(curve, Unavailable) else ""
 
     def list_ends(self, run_ids: Sequence[str]) -> dict[str, int | None]:
         """The k from which more than half of a run's lists have ended; None = never within depth."""
@@ -124,7 +124,7 @@ class Scores:
         self, run_ids: Sequence[str], metric: str, k: int
     ) -> population.PopulationEffect | None:
         """Does the winner depend on whether users without a list count? None below two runs with lists."""
-        frames.check_cutoff(k)
+        check_k(k)
         names = {run.id: run.name for run in self._context.runs_of(run_ids) if run.has_lists or run.is_mean}
         if len(names) < 2:
             return None
@@ -142,18 +142,18 @@ class Scores:
 
     def _compute_mean(self, run_id: str, metric: str, k: int, users: Users | None) -> tuple[float, int]:
         """Mean and number of users; (0, 0) where nobody counts."""
-        found = self._values.compute_user_values(run_id, metric, k, users)
-        if found is None or not len(found.users):
+        values = self._values.compute_user_values(run_id, metric, k, users)
+        if values is None or not len(values.users):
             return 0.0, 0
-        return float(found.values.mean()), len(found.users)
+        return float(values.values.mean()), len(values.users)
 
     def standing(self, run_ids: Sequence[str], metric: str, k: int) -> reference_scale.Standing | None:
         """Where runs stand between the experiment's reference candidates; None where that means nothing."""
-        frames.check_cutoff(k)
+        check_k(k)
         references = [
             run.id
             for experiment in {run.experiment for run in self._context.runs_of(run_ids)}
-            for run in self._context.runs(experiment)
+            for run in self._context.store.runs(experiment)
             if run.reference
         ]
         everyone = list(dict.fromkeys((*run_ids, *references)))
@@ -168,7 +168,7 @@ class Scores:
 
         That is so too for lists that are ordered by rank and for metrics that the run lacks.
         """
-        frames.check_cutoff(k)
+        check_k(k)
         return self._tie_bands(run_id, metric, k)
 
     def _compute_tie_band(self, run_id: str, metric: str, k: int) -> TieBand | None:
@@ -178,23 +178,27 @@ class Scores:
         if not run.has_lists or metric in run.absent:
             return None
         sample = self._values.sample(run_id)
-        frames.check_cutoff(k, sample.depth)
+        check_k(k, sample.depth)
         return tie_band(define(metric), self._tied(run_id), sample, k)
 
     def _mean_band(self, run_id: str, metric: str, k: int) -> TieBand | None:
         """Of a mean over replicates: the worst is the mean of their worsts, and so on."""
         below = self._data.replicates_of(run_id)
-        bands = {one.id: self._tie_bands(one.id, metric, k) for one in below}
-        counted = {self._means(one.id, metric, k, None)[1] for one in below}
+        bands = {replicate.id: self._tie_bands(replicate.id, metric, k) for replicate in below}
+        counted = {self._means(replicate.id, metric, k, None)[1] for replicate in below}
         known = [band for band in bands.values() if band is not None]
         if not known or len(counted) > 1:
             return None
         ends = {
-            end: float(np.mean([self._band_end(one, bands[one], end, metric, k) for one in bands]))
+            end: float(
+                np.mean([self._band_end(replicate, bands[replicate], end, metric, k) for replicate in bands])
+            )
             for end in ("worst", "expected", "best")
         }
         return TieBand(
-            **ends, n_users=max(one.n_users for one in known), n_crossed=max(one.n_crossed for one in known)
+            **ends,
+            n_users=max(replicate.n_users for replicate in known),
+            n_crossed=max(replicate.n_crossed for replicate in known),
         )
 
     def _band_end(self, run_id: str, band: TieBand | None, end: str, metric: str, k: int) -> float:
@@ -213,7 +217,7 @@ class Scores:
     def comparability(self, run_ids: Sequence[str]) -> list[Problem]:
         """Why the numbers of these runs may not stand side by side as they are; empty where they may."""
         runs = [run for run in self._context.runs_of(run_ids) if run.has_lists or run.is_mean]
-        experiments = {id_: self._context.experiment(id_) for id_ in {run.experiment for run in runs}}
+        experiments = {id_: self._context.store.experiment(id_) for id_ in {run.experiment for run in runs}}
         return comparability_problems(
             [basis_of(run, experiments[run.experiment], self._id_caveats(run)) for run in runs]
         )
@@ -230,7 +234,11 @@ class Scores:
     def _count_known(self, run_id: str) -> IdOverlap | None:
         run = self._context.store.run(run_id)
         if run.is_mean:
-            below = [found for one in self._data.replicates_of(run_id) if (found := self.id_overlap(one.id))]
+            below = [
+                overlap
+                for replicate in self._data.replicates_of(run_id)
+                if (overlap := self.id_overlap(replicate.id))
+            ]
             return min(below, key=lambda one: one.items.share, default=None)
         if run.reference or not run.has_lists or (exposure := self._data.hits(run_id).exposure) is None:
             return None
@@ -246,7 +254,12 @@ class Scores:
         run = self._data.lasting_run(run_id)
         if run.is_mean:
             return next(
-                (found for one in self._data.replicates_of(run_id) if (found := self._id_caveats(one))), ()
+                (
+                    problems_found
+                    for replicate in self._data.replicates_of(run_id)
+                    if (problems_found := self._id_caveats(replicate))
+                ),
+                (),
             )
         reference = self._data.reference(run.experiment)
         return stored_problems(name, self._data.hits(run_id), reference) if run.has_lists else ()

@@ -10,9 +10,8 @@ from recdash.comparison import Terms
 from recdash.comparison.segments import EVERYBODY, Cell, SegmentComparison, compare_segments
 from recdash.domain.results import Scope, UserValues
 from recdash.evaluation import replicate_means
-from recdash.metrics import Definition, define
+from recdash.metrics import Definition, check_k, define
 from recdash.metrics.sample import RelevantHits
-from recdash.service import frames
 from recdash.service.context import ServiceContext
 from recdash.service.metric_values import MetricValues
 from recdash.service.offline.scores import Scores
@@ -58,11 +57,17 @@ class Segments:
         """
         import pandas as pd
 
-        found = self.segmented(run_ids, baseline_id, metric, k, by, terms, least=least)
-        titles = {EVERYBODY: "All users", **found.titles}
+        result = self.segmented(run_ids, baseline_id, metric, k, by, terms, least=least)
+        titles = {EVERYBODY: "All users", **result.titles}
         rows = [
-            {"segment": one, "title": titles[one], "run_id": run, "run": found.names[run], **_row(cell)}
-            for (one, run), cell in found.cells.items()
+            {
+                "segment": segment,
+                "title": titles[segment],
+                "run_id": run,
+                "run": result.names[run],
+                **_row(cell),
+            }
+            for (segment, run), cell in result.cells.items()
         ]
         return pd.DataFrame(rows, columns=SEGMENT_COLUMNS)
 
@@ -71,25 +76,25 @@ class Segments:
         terms: Terms | None = None, *, least: int = LEAST,
     ) -> SegmentComparison:  # fmt: skip
         """What ``of`` tells, with what the whole does not show."""
-        frames.check_cutoff(k)
+        check_k(k)
         runs = tuple(dict.fromkeys((baseline_id, *run_ids)))
-        found = self._segmented(runs, str(define(metric)), k, by, terms or Terms(), least)
-        return replace(found, names={run.id: run.name for run in self._context.runs_of(runs)})
+        result = self._segmented(runs, str(define(metric)), k, by, terms or Terms(), least)
+        return replace(result, names={run.id: run.name for run in self._context.runs_of(runs)})
 
     def _cut_and_judge(
         self, run_ids: tuple[str, ...], metric: str, k: int, by: str, terms: Terms, least: int
     ) -> SegmentComparison:
         """The first run is the baseline."""
         cuts = self._data.slices_by(self._context.store.run(run_ids[0]).experiment, by)
-        titles = {one.value: one.title for one in cuts}
-        of_items = any(one.rows is not None for one in cuts)
+        titles = {cut.value: cut.title for cut in cuts}
+        of_items = any(cut.rows is not None for cut in cuts)
         empty = SegmentComparison(by, metric, k, run_ids[0], {}, titles, {}, least, terms, of_items)
         if not define(metric).has_user_values:
             return replace(empty, cells=self._by_value(run_ids, by, metric, k))
         inside = {run: self._inside(run, by, metric, k) for run in run_ids}
         parts = enumerate((EVERYBODY, *titles))
         return compare_segments(
-            empty, {one: {run: of[at] for run, of in inside.items()} for at, one in parts}
+            empty, {cut: {run: values[index] for run, values in inside.items()} for index, cut in parts}
         )
 
     # ── with a value per user ────────────────────────────────────────────────────────────────
@@ -102,7 +107,7 @@ class Segments:
         )
         if everybody is None:
             return (None,) * (1 + len(cuts))
-        of_users = [everybody.of(one.users[everybody.users]) for one in cuts if one.users is not None]
+        of_users = [everybody.of(cut.users[everybody.users]) for cut in cuts if cut.users is not None]
         if len(of_users) == len(cuts):
             return (everybody, *of_users)
         samples = self._slice_samples(run_id, by)
@@ -128,7 +133,9 @@ class Segments:
             for row in rows.to_dict("records"):
                 value, n = float(row["value"]), int(row["n_users"])
                 cells[row["slice"], row["run_id"]] = Cell(value, n, why=row["reason"])
-        order = ((one, run) for one in dict.fromkeys(one for one, _ in cells) for run in run_ids)
+        order = (
+            (segment, run) for segment in dict.fromkeys(segment for segment, _ in cells) for run in run_ids
+        )
         return {key: cells[key] for key in order if key in cells}
 
 

@@ -16,7 +16,7 @@ from recdash.evaluation.attribute_shares import (
     mean_rows,
 )
 from recdash.evaluation.slices import known_slices
-from recdash.metrics import Definition, define
+from recdash.metrics import Definition, check_k, define
 from recdash.metrics.catalogue import CatalogueMetric
 from recdash.service import frames
 from recdash.service.context import ServiceContext
@@ -52,7 +52,7 @@ class Slices:
 
         Raises UnknownName for an unknown ``by``, InputError for one whose table is missing.
         """
-        frames.check_cutoff(k)
+        check_k(k)
         runs = self._context.runs_of(run_ids)
         scores = [(run, metric, self.slice_scores(run.id, by, metric)) for run in runs for metric in metrics]
         return frames.slice_rows(scores, k)
@@ -62,15 +62,15 @@ class Slices:
         if run.is_mean:
             return self._mean_slices(run_id, by, definition)
         hits, reference = self._data.hits(run_id), self._data.reference(run.experiment)
-        users = self._context.experiment(run.experiment).settings["users"]
+        users = self._context.settings_of(run.experiment)["users"]
         # Metrics that counts suffice for share one look at the lists; the others need their own.
         watch = metric if list_metrics([definition], reference, hits.depth) else ""
         asks_what_is_shown = isinstance(definition.metric, CatalogueMetric)
         cuts = self._data.slices_by(run.experiment, by)
-        shown = self._shown(run_id, by, watch) if asks_what_is_shown else [None] * len(cuts)
+        exposures = self._shown(run_id, by, watch) if asks_what_is_shown else [None] * len(cuts)
         return tuple(
-            scoring.score_slice(hits, reference, [definition], users, one, to_its_users)
-            for one, to_its_users in zip(cuts, shown, strict=True)
+            scoring.score_slice(hits, reference, [definition], users, cut, exposure)
+            for cut, exposure in zip(cuts, exposures, strict=True)
         )
 
     def _mean_slices(self, run_id: str, by: str, definition: Definition) -> tuple[SliceScores, ...]:
@@ -78,13 +78,15 @@ class Slices:
         run, below = self._context.store.run(run_id), self._data.replicates_of(run_id)
         reference, users = (
             self._data.reference(run.experiment),
-            self._context.experiment(run.experiment).settings["users"],
+            self._context.settings_of(run.experiment)["users"],
         )
-        hits = [self._data.hits(one.id) for one in below]
-        parts = [self.slice_scores(one.id, by, str(definition)) for one in below]
+        hits = [self._data.hits(replicate.id) for replicate in below]
+        scores_of = [self.slice_scores(replicate.id, by, str(definition)) for replicate in below]
         return tuple(
-            replicates.mean_slice(of, [definition], hits, [part[at] for part in parts], reference, users)
-            for at, of in enumerate(self._data.slices_by(run.experiment, by))
+            replicates.mean_slice(
+                cut, [definition], hits, [scores[index] for scores in scores_of], reference, users
+            )
+            for index, cut in enumerate(self._data.slices_by(run.experiment, by))
         )
 
     def _look_at_slices(self, run_id: str, by: str, watch: str) -> Sequence[Exposure | None]:
@@ -116,7 +118,7 @@ class Slices:
         """
         import pandas as pd
 
-        frames.check_cutoff(k)
+        check_k(k)
         rows = [
             {"run_id": run.id, "run": run.name, **row}
             for run in self._context.runs_of(run_ids)
@@ -131,7 +133,10 @@ class Slices:
         run = self._context.store.run(run_id)
         if run.is_mean:
             return mean_rows(
-                [self._shown_rows(one.id, attribute, k) for one in self._data.replicates_of(run_id)]
+                [
+                    self._shown_rows(replicate.id, attribute, k)
+                    for replicate in self._data.replicates_of(run_id)
+                ]
             )
         reference = self._data.reference(run.experiment)
         check_attribute(reference, attribute)
@@ -140,5 +145,5 @@ class Slices:
             shelf = self._values.whole_shelf(run_id)
         if shelf is None:
             return []
-        frames.check_cutoff(k, shelf.depth)
+        check_k(k, shelf.depth)
         return attribute_share_rows(shelf, reference, attribute, k)

@@ -48,8 +48,8 @@ class TradeOffs:
             run: place for run, place in _pairs(scores, named, "value").items() if all(map(isfinite, place))
         }
         source = self._comparisons.source(self._context.store.run(run_ids[0]).experiment, scope)
-        found = trade_off(source, named, k, places, run_ids if asked is None else asked, terms or Terms())
-        return replace(found, errors=_pairs(scores, named, "std_error"))
+        result = trade_off(source, named, k, places, run_ids if asked is None else asked, terms or Terms())
+        return replace(result, errors=_pairs(scores, named, "std_error"))
 
 
 def _pairs(scores: pd.DataFrame, metrics: tuple[str, str], column: str) -> dict[str, Place]:

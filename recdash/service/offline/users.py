@@ -13,7 +13,7 @@ from recdash.domain.kinds import Floats
 from recdash.domain.results import WHOLE, Scope, UserValues
 from recdash.errors import NotFound
 from recdash.evaluation.user_detail import Beside, Histories, OneUser, held_out_of
-from recdash.service import frames
+from recdash.metrics import check_k
 from recdash.service.context import ServiceContext
 from recdash.service.metric_values import MetricValues
 from recdash.service.offline.lists import StoredLists
@@ -74,10 +74,10 @@ class UserResults:
 
     def value_bars(self, run_id: str, metric: str, k: int, scope: Scope = WHOLE) -> tuple[Bars, int, int]:
         """The distribution of one run's users by their values that are not 0; how many have 0; all."""
-        found = self._user_values(run_id, metric, k, scope)
-        if found is None:
+        values = self._user_values(run_id, metric, k, scope)
+        if values is None:
             return bars(np.zeros(0)), 0, 0
-        return bars(found.own), int((found.own == 0).sum()), len(found.own)
+        return bars(values.own), int((values.own == 0).sum()), len(values.own)
 
     def decisive_users(
         self,
@@ -98,37 +98,37 @@ class UserResults:
         """
         import pandas as pd
 
-        frames.check_cutoff(k)
+        check_k(k)
         known = self._beside_each_other(run_id, baseline_id, metric, k, scope)
         if known is None:
             return pd.DataFrame(columns=list(DECISIVE_COLUMNS))
-        mine, base = known
-        usual = base.own if baseline_id else np.full(len(mine.own), np.median(mine.own))
-        gap = differences(mine.own, usual)
-        others = [self._user_values(one, metric, k, scope) for one in beside]
-        chosen = alternately(gap, spread(mine, others), n)
+        own, base = known
+        usual = base.own if baseline_id else np.full(len(own.own), np.median(own.own))
+        gap = differences(own.own, usual)
+        others = [self._user_values(column, metric, k, scope) for column in beside]
+        chosen = alternately(gap, spread(own, others), n)
         truth = self._data.reference_under(self._context.store.run(run_id).experiment, scope.threshold).truth
-        relevant = truth.per_user(truth.relevant())[mine.users]
-        names = [truth.users[user] for user in mine.users[chosen].tolist()]
-        columns = (names, *(one[chosen] for one in (gap, mine.own, base.own, relevant)))
+        relevant = truth.per_user(truth.relevant())[own.users]
+        names = [truth.users[user] for user in own.users[chosen].tolist()]
+        columns = (names, *(column[chosen] for column in (gap, own.own, base.own, relevant)))
         return pd.DataFrame(dict(zip(DECISIVE_COLUMNS, columns, strict=True)))
 
     def _beside_each_other(
         self, run_id: str, baseline_id: str | None, metric: str, k: int, scope: Scope
     ) -> tuple[UserValues, UserValues] | None:
         """The run and the baseline (all NaN without one) over the users who count in both."""
-        mine = self._user_values(run_id, metric, k, scope)
-        if mine is None or not len(mine.users):
+        own = self._user_values(run_id, metric, k, scope)
+        if own is None or not len(own.users):
             return None
         if baseline_id is None:
-            nothing = np.full(len(mine.users), np.nan)
-            return mine, UserValues(mine.users, nothing, nothing)
+            nothing = np.full(len(own.users), np.nan)
+            return own, UserValues(own.users, nothing, nothing)
         base = self._user_values(baseline_id, metric, k, scope)
-        found = None if base is None else shared(mine, base)
-        return found if found and len(found[0].users) else None
+        both = None if base is None else shared(own, base)
+        return both if both and len(both[0].users) else None
 
     def _user_values(self, run_id: str, metric: str, k: int, scope: Scope) -> UserValues | None:
-        frames.check_cutoff(k)
+        check_k(k)
         return self._values.user_values(run_id, metric, k, None, scope)
 
     def _compare_users(
@@ -153,7 +153,7 @@ class UserResults:
         A run without lists, and one whose upload was not kept, is left out. Raises NotFound for a user whom
         the truth does not know.
         """
-        frames.check_cutoff(k)
+        check_k(k)
         experiment_id = self._context.store.run(run_ids[0]).experiment
         user = self._user(experiment_id, user_id)
         reference, facts = self._data.reference(experiment_id), self._lists.facts(experiment_id)
@@ -203,14 +203,14 @@ class UserResults:
         return None if train is None else Histories(train, self._data.reference(experiment_id))
 
 
-def spread(mine: UserValues, others: Sequence[UserValues | None]) -> Floats:
+def spread(values: UserValues, others: Sequence[UserValues | None]) -> Floats:
     """[n] how far apart the others' values of each of the users lie; 0 where fewer than two have one."""
-    low, high = np.full(len(mine.users), np.inf), np.full(len(mine.users), -np.inf)
-    place = np.arange(len(mine.users), dtype=np.float64)
+    low, high = np.full(len(values.users), np.inf), np.full(len(values.users), -np.inf)
+    place = np.arange(len(values.users), dtype=np.float64)
     for other in others:
         if other is not None:
-            at, found = shared(UserValues(mine.users, place, place), other)
-            here = at.own.astype(np.int64)
-            low[here] = np.minimum(low[here], found.own)
-            high[here] = np.maximum(high[here], found.own)
+            places, other_values = shared(UserValues(values.users, place, place), other)
+            here = places.own.astype(np.int64)
+            low[here] = np.minimum(low[here], other_values.own)
+            high[here] = np.maximum(high[here], other_values.own)
     return np.where(high > low, high - low, 0.0)

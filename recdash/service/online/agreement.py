@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from recdash.domain.records import OnlineTest
 from recdash.errors import UnknownName
-from recdash.metrics import define, naming
+from recdash.metrics import check_k, define, naming
 from recdash.online.agreement.agreement import (
     Agreement,
     BestMetric,
@@ -19,7 +19,6 @@ from recdash.online.agreement.agreement import (
     agreement,
     best_metric,
 )
-from recdash.service import frames
 from recdash.service.context import ServiceContext
 from recdash.service.offline.comparisons import Comparisons
 from recdash.service.offline.scores import Scores
@@ -57,7 +56,7 @@ class OnlineAgreement:
         Over the variants linked to a run, the control among them (not linked, it served the baseline). Raises
         UnknownName for an online metric that the test lacks, InputError for a k beyond the depth.
         """
-        frames.check_cutoff(k)
+        check_k(k)
         metric, sides = str(define(metric)), self.both_sides(test_id, online_metric)
         title = naming.metric_title(metric, k)
         if sides.broken:
@@ -79,10 +78,10 @@ class OnlineAgreement:
     def best_metric(self, test_id: str, online_metric: str) -> BestMetric:
         """Which of all metrics, at a few k, ordered the test's runs as the online metric did."""
         sides = self.both_sides(test_id, online_metric)
-        there = [variant for variant in sides.variants if sides.lift(variant) is not None]
-        runs = [sides.runs[variant] for variant in there]
+        known = [variant for variant in sides.variants if sides.lift(variant) is not None]
+        runs = [sides.runs[variant] for variant in known]
         candidates = {} if sides.broken or not runs else self._candidates(runs, sides.test.experiment)
-        return best_metric(sides.title, candidates, [sides.lift(one) or 0.0 for one in there], sides.broken)
+        return best_metric(sides.title, candidates, [sides.lift(one) or 0.0 for one in known], sides.broken)
 
     # ── both sides of one test ───────────────────────────────────────────────────────────────
 
@@ -94,7 +93,7 @@ class OnlineAgreement:
         if not rows:
             known = list(dict.fromkeys(str(row["metric"]) for row in test.results))
             raise UnknownName("online metric", online_metric, known)
-        control = test.links.get(test.control) or self._context.experiment(test.experiment).baseline
+        control = test.links.get(test.control) or self._context.store.experiment(test.experiment).baseline
         served = {variant: run for variant, run in test.links.items() if variant != test.control}
         runs = {test.control: control, **served} if control else served
         names = {run.id: run.name for run in self._context.runs_of(list(dict.fromkeys(runs.values())))}
@@ -127,12 +126,12 @@ class OnlineAgreement:
         runs = list(dict.fromkeys(sides.runs[variant] for variant in sides.variants))
         if len(runs) < 2 or not define(metric).has_user_values:
             return {}
-        found: dict[tuple[str, str], DifferenceInterval] = {}
+        intervals: dict[tuple[str, str], DifferenceInterval] = {}
         for row in self._comparisons.pairs(runs[1:], runs[0], metric, k, among=True).to_dict("records"):
             ends = DifferenceInterval(number_of(row["ci_low"]), number_of(row["ci_high"]))
-            found[row["baseline_id"], row["run_id"]] = turned(ends, sign_of(metric))
-            found[row["run_id"], row["baseline_id"]] = turned(ends, -sign_of(metric))
-        return found
+            intervals[row["baseline_id"], row["run_id"]] = turned(ends, sign_of(metric))
+            intervals[row["run_id"], row["baseline_id"]] = turned(ends, -sign_of(metric))
+        return intervals
 
     def _online_intervals(self, sides: OfflineOnlineResult) -> dict[tuple[str, str], DifferenceInterval]:
         """By variants, second minus first: the interval of the lift over the first.
@@ -169,9 +168,9 @@ class OnlineAgreement:
         test = sides.test
         if test.kind != "aggregates":
             return self._online_analysis.arms(test.id, sides.online_metric)[:2]
-        own = [OnlineMetric(**one) for one in test.metrics]
-        known = aggregates.measured(aggregates.summaries(self._context.store.table(test.upload)), own)
-        return next((metric, arms) for metric, arms in known if metric.name == sides.online_metric)
+        own = [OnlineMetric(**metric_facts) for metric_facts in test.metrics]
+        measured = aggregates.measured(aggregates.summaries(self._context.store.table(test.upload)), own)
+        return next((metric, arms) for metric, arms in measured if metric.name == sides.online_metric)
 
     # ── all metrics ──────────────────────────────────────────────────────────────────────────
 
@@ -179,15 +178,15 @@ class OnlineAgreement:
         self, runs: Sequence[str], experiment_id: str
     ) -> dict[tuple[str, int | None, str], list[float | None]]:
         """Each metric at each of the cutoffs → the runs' values, more is better, None where one lacks it."""
-        distinct, depth = list(dict.fromkeys(runs)), self._context.depth(experiment_id)
+        distinct, depth = list(dict.fromkeys(runs)), self._context.settings_of(experiment_id)["depth"]
         rows = self._scores.curves(distinct, self._scores.metrics_of(distinct)).to_dict("records")
-        found: dict[tuple[str, int | None, str], dict[str, float]] = {}
+        values_of: dict[tuple[str, int | None, str], dict[str, float]] = {}
         for row in rows:
             k = None if math.isnan(row["k"]) else int(row["k"])
             if k is None or (k in CUTOFFS and k <= depth):
                 name = (str(row["metric"]), k, naming.metric_title(str(row["metric"]), k))
-                found.setdefault(name, {})[row["run_id"]] = sign_of(row["metric"]) * row["value"]
-        return {name: [values.get(run) for run in runs] for name, values in found.items()}
+                values_of.setdefault(name, {})[row["run_id"]] = sign_of(row["metric"]) * row["value"]
+        return {name: [values.get(run) for run in runs] for name, values in values_of.items()}
 
 
 def _judged_together(

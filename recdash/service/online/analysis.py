@@ -32,10 +32,10 @@ class OnlineAnalysis:
         from recdash.online.ab_test import with_own
 
         totals = self._online_tests.online_users(test_id).totals
-        return tuple(one for one in with_own(self.own_metrics(test_id)) if one.is_in(totals))
+        return tuple(metric for metric in with_own(self.own_metrics(test_id)) if metric.is_in(totals))
 
     def online_metric(self, test_id: str, name: str) -> OnlineMetric:
-        known = {one.name: one for one in self.online_metrics(test_id)}
+        known = {metric.name: metric for metric in self.online_metrics(test_id)}
         if name not in known:
             raise UnknownName("online metric", name, list(known))
         return known[name]
@@ -47,7 +47,7 @@ class OnlineAnalysis:
     def own_metrics(self, test_id: str) -> tuple[OnlineMetric, ...]:
         from recdash.online import OnlineMetric
 
-        return tuple(OnlineMetric(**one) for one in self._context.store.online_test(test_id).metrics)
+        return tuple(OnlineMetric(**facts) for facts in self._context.store.online_test(test_id).metrics)
 
     def set_online_metrics(self, test_id: str, metrics: Sequence[OnlineMetric]) -> OnlineTest:
         """Give the test metrics of its own; one with the name of a known metric replaces it."""
@@ -70,8 +70,8 @@ class OnlineAnalysis:
         if how == "cumulative":
             planned = self._online_tests.online_rules(test_id).planned_users
             return _frame(over_time.cumulative(*question, planned), over_time.LiftAtTime)
-        asked = over_time.daily if how == "daily" else over_time.since_exposure
-        return _frame(asked(*question), over_time.LiftAtTime)
+        compute = over_time.daily if how == "daily" else over_time.since_exposure
+        return _frame(compute(*question), over_time.LiftAtTime)
 
     def online_fading(self, test_id: str, metric: str) -> list[NoveltyEffect]:
         """Early against late lift of the same users, by variant."""

@@ -12,14 +12,13 @@ from recdash.engines.allocator import release_freed_memory
 from recdash.errors import InputError, NameTaken, NotFound, Problem, UnknownName
 from recdash.evaluation.column_choice import ColumnsGiven
 from recdash.formatting.records import Row, records
-from recdash.metrics import define, naming
+from recdash.metrics import check_k, define, naming
 from recdash.online import OnlineMetric, OnlineResults, OnlineRow
 from recdash.online.ab_test import OnlineTables, read_logs, results_of, users_of, with_own
 from recdash.online.agreement.agreement import DISAGREE
 from recdash.online.analysis.results import of_users
 from recdash.online.rules import AT_THE_DOOR, USUAL, WHEN_FOLDED, OnlineRules
 from recdash.online.users import OnlineUsers, Removed
-from recdash.service import frames
 from recdash.service.context import ServiceContext
 from recdash.service.offline.comparisons import Comparisons
 from recdash.service.offline.scores import Scores
@@ -57,7 +56,7 @@ class OnlineTests:
         """The test of that name, without one the newest. Raises NotFound where there is none at all."""
         tests = self.all(experiment_id)
         if not tests:
-            home = self._context.experiment(experiment_id).name
+            home = self._context.store.experiment(experiment_id).name
             raise NotFound(f"'{home}' has no A/B test yet. Add one with recdash add, or on the page Upload.")
         by_name = {test.name: test for test in tests}
         if name is not None and name not in by_name:
@@ -85,8 +84,8 @@ class OnlineTests:
         """
         self._context.must_be_editor()
         logs, users = self._read_logs(tables, rules, mappings, columns)
-        found = results_of(logs, control, rules, metrics, users=users)
-        self._check_links(experiment_id, links or {}, found.variants)
+        results = results_of(logs, control, rules, metrics, users=users)
+        self._check_links(experiment_id, links or {}, results.variants)
         test = OnlineTest(
             id=new_id(),
             experiment=experiment_id,
@@ -97,11 +96,11 @@ class OnlineTests:
             tables={kind: self._context.store.put(table) for kind, table in logs.beside.items()},
             rules=rules.as_dict(),
             metrics=[asdict(metric) for metric in metrics],
-            removed=[asdict(one) for one in logs.removed],
-            control=found.control,
+            removed=[asdict(removed) for removed in logs.removed],
+            control=results.control,
             links=dict(links or {}),
-            results=found.records(),
-            notices=(*logs.notices, *found.notices),
+            results=results.records(),
+            notices=(*logs.notices, *results.notices),
         )
         release_freed_memory()
         if users is not None:  # the next that is asked for is the test's page
@@ -129,7 +128,7 @@ class OnlineTests:
             return one.name, one.upload, dict(one.tables), rules, list(one.metrics), one.control
 
         known = self.all(test.experiment, archived=True)
-        return next((one for one in known if known_by(one) == known_by(test)), None)
+        return next((other for other in known if known_by(other) == known_by(test)), None)
 
     def try_online_test(
         self,
@@ -142,8 +141,8 @@ class OnlineTests:
     ) -> OnlineResults:
         """The results as they would be, with what was said while the tables were read; stores nothing."""
         logs, users = self._read_logs(tables, rules, mappings, columns)
-        found = results_of(logs, control, rules, users=users)
-        return replace(found, notices=(*logs.notices, *found.notices))
+        results = results_of(logs, control, rules, users=users)
+        return replace(results, notices=(*logs.notices, *results.notices))
 
     def _read_logs(
         self,
@@ -174,23 +173,23 @@ class OnlineTests:
         return self.count_again(test_id, rules=rules.as_dict())
 
     def _refuse_fixed(self, test_id: str, rules: OnlineRules) -> None:
-        test, known = self._context.store.online_test(test_id), self.online_rules(test_id)
+        test, current = self._context.store.online_test(test_id), self.online_rules(test_id)
         fixed = (*AT_THE_DOOR, *(WHEN_FOLDED if test.kind == "events" else ()))
-        changed = [name for name in fixed if getattr(rules, name) != getattr(known, name)]
+        changed = [name for name in fixed if getattr(rules, name) != getattr(current, name)]
         if changed:
-            found = f"the logs of '{test.name}' were read by another one"
+            problem = f"the logs of '{test.name}' were read by another one"
             fix = "Upload them again under the new rules."
-            raise InputError([Problem("fixed-rule", f"rule '{name}'", found, fix) for name in changed])
+            raise InputError([Problem("fixed-rule", f"rule '{name}'", problem, fix) for name in changed])
 
     def count_again(self, test_id: str, **changed: Any) -> OnlineTest:
         """Store the change with the results that follow from it; nothing where they cannot be had."""
         self._context.must_be_editor()
         test = self._context.store.online_test(test_id)
         before = self.ab_results(test_id).notices
-        found = self.results_of(replace(test, **changed))
-        said = [notice for notice in test.notices if notice not in before]
+        results = self.results_of(replace(test, **changed))
+        kept = [notice for notice in test.notices if notice not in before]
         return self._context.store.update_online_test(
-            test_id, **changed, results=found.records(), notices=(*said, *found.notices)
+            test_id, **changed, results=results.records(), notices=(*kept, *results.notices)
         )
 
     # ── what a stored test says ──────────────────────────────────────────────────────────────
@@ -229,7 +228,7 @@ class OnlineTests:
         return self._context.store.update_online_test(test_id, links=dict(links))
 
     def _check_links(self, experiment_id: str, links: Mapping[str, str], variants: Sequence[str]) -> None:
-        known = {run.id for run in self._context.runs(experiment_id, archived=True)}
+        known = {run.id for run in self._context.store.runs(experiment_id, archived=True)}
         for variant, run_id in links.items():
             if variant not in variants:
                 raise UnknownName("variant", variant, sorted(set(variants)))
@@ -266,14 +265,14 @@ class OnlineTests:
         corrected over the variants.
         """
         test = self._context.store.online_test(test_id)
-        frames.check_cutoff(k)
+        check_k(k)
         return self._joined(test_id, metric, k, online_metric, self._served_runs(test)).copy()
 
     def disagreements(self, experiment_id: str, metric: str, k: int) -> list[tuple[OnlineTest, Row]]:
         """Each test with a row of ``offline_online`` that won on one side and lost on the other, by any of
         its online metrics.
         """
-        frames.check_cutoff(k)
+        check_k(k)
         found = []
         for test in self.all(experiment_id):
             served = self._served_runs(test)
@@ -283,7 +282,7 @@ class OnlineTests:
         return found
 
     def _served_runs(self, test: OnlineTest) -> ServedRuns:
-        reference = test.links.get(test.control) or self._context.experiment(test.experiment).baseline
+        reference = test.links.get(test.control) or self._context.store.experiment(test.experiment).baseline
         runs = self._context.runs_of(list(test.links.values()))
         state = json.dumps([counting_state(test), dict(test.links)])
         return ServedRuns(reference, tuple((run.id, run.name) for run in runs), state)

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 from recdash.comparison import compare
 from recdash.domain.records import OnlineTest
 from recdash.errors import InputError, StoreError
-from recdash.metrics import define, naming
+from recdash.metrics import check_k, define, naming
 from recdash.online.agreement.agreement import UNDECIDED, DifferenceInterval, quadrant
 from recdash.online.agreement.track_record import Point, TrackRecord, track_record
-from recdash.service import frames
 from recdash.service.context import ServiceContext
 from recdash.service.offline.comparisons import Comparisons
 from recdash.service.online.agreement import OnlineAgreement
@@ -42,14 +41,18 @@ class TrackRecords:
 
     def track_record(self, metric: str, k: int, online_metric: str) -> TrackRecord:
         """How metric@k has called all A/B tests that are stored, of every experiment, oldest first."""
-        frames.check_cutoff(k)
+        check_k(k)
         metric = str(define(metric))
         points: list[Point] = []
         left_out: list[tuple[str, str]] = []
-        tests = [test for one in self._context.experiments() for test in self._online_tests.all(one.id)]
+        tests = [
+            test
+            for experiment in self._context.store.experiments()
+            for test in self._online_tests.all(experiment.id)
+        ]
         for test in sorted(tests, key=lambda test: test.created):
-            found, why_none = self._points(test, metric, k, online_metric)
-            points += found
+            test_points, why_none = self._points(test, metric, k, online_metric)
+            points += test_points
             left_out += [(test.name, why_none)] if why_none else []
         return track_record(naming.metric_title(metric, k), online_metric, points, left_out)
 
@@ -66,7 +69,7 @@ class TrackRecords:
             return [], str(error)
         if not pairs:
             return [], "its variants are not linked to runs, or these lack the metric"
-        experiment = self._context.experiment(test.experiment).name
+        experiment = self._context.store.experiment(test.experiment).name
         points = [
             _point(experiment, sides, variant, pair, sign_of(metric)) for variant, pair in pairs.items()
         ]
@@ -80,8 +83,8 @@ class TrackRecords:
         if reference is None or not others:
             return {}
         source = self._comparisons.source(sides.test.experiment)
-        found = compare(source, list(others.values()), reference, metric, k, among=False)
-        return {variant: pair for variant, run in others.items() if (pair := found.to(run)) is not None}
+        comparison = compare(source, list(others.values()), reference, metric, k, among=False)
+        return {variant: pair for variant, run in others.items() if (pair := comparison.to(run)) is not None}
 
 
 def _point(experiment: str, sides: OfflineOnlineResult, variant: str, pair: Pair, sign: int) -> Point | None:
