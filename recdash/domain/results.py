@@ -97,10 +97,10 @@ class Ratio:
     def values(self) -> Floats:
         """[n] each user's pull on the ratio over those here; NaN where one does not count."""
         counts = ~np.isnan(self.a)
-        found = np.full(len(counts), np.nan)
+        pulls = np.full(len(counts), np.nan)
         if counts.any():
-            found[counts] = self.pulls(self.a[counts], self.b[counts])
-        return found
+            pulls[counts] = self.pulls(self.a[counts], self.b[counts])
+        return pulls
 
 
 @dataclass(frozen=True)

@@ -56,8 +56,10 @@ def attribute_of(upload: Upload, column: str) -> Attribute:
     order = sorted(range(len(values)), key=values.__getitem__)
     place = np.empty(len(values), dtype=np.int64)
     place[order] = np.arange(len(values))
-    value = place[coded.indices.to_numpy()]
-    return Attribute(column, [values[index] for index in order], *_once(row, value, len(values)))
+    # a value that a cell names twice counts once
+    n_values = max(len(values), 1)
+    pair = np.unique(row.astype(np.int64) * n_values + place[coded.indices.to_numpy()])
+    return Attribute(column, [values[index] for index in order], pair // n_values, pair % n_values)
 
 
 def _plain(cells: pa.Array) -> pa.Array:
@@ -71,9 +73,3 @@ def _plain(cells: pa.Array) -> pa.Array:
         digits = pc.cast(pc.if_else(whole, cells, None), pa.int64(), safe=False)
         return pc.if_else(whole, pc.cast(digits, pa.string()), pc.cast(cells, pa.string()))
     return pc.cast(cells, pa.string()) if pa.types.is_dictionary(cells.type) else cells
-
-
-def _once(row: Ints, value: Ints, n_values: int) -> tuple[Ints, Ints]:
-    """A value that a cell names twice counts once."""
-    key = np.unique(row.astype(np.int64) * max(n_values, 1) + value)
-    return key // max(n_values, 1), key % max(n_values, 1)

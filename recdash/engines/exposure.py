@@ -34,8 +34,11 @@ class Audience:
     def __init__(
         self, users: npt.NDArray[np.bool_], depth: int, list_metrics: Mapping[str, Begin], n_audiences: int
     ) -> None:
-        self.users, self.depth, self.n_lists = users, depth, 0
-        self.shown, self.ended = (_Cells(depth, n_audiences) for _ in range(2))
+        self.users = users
+        self.depth = depth
+        self.n_lists = 0
+        self.shown = _Cells(depth, n_audiences)
+        self.ended = _Cells(depth, n_audiences)
         self.list_metrics = {spec: begin() for spec, begin in list_metrics.items()}
 
     def see(self, block: Block, n_items: int) -> None:
@@ -46,17 +49,13 @@ class Audience:
 
     def see_all(self, block: Block, n_items: int) -> None:
         """Lists of which all count here, as of users who are not in the truth; cut at the depth."""
-        self._count(block, n_items)
-        for metric in self.list_metrics.values():
-            metric.see(block)
-
-    def _count(self, block: Block, n_items: int) -> None:
-        lengths = block.lengths
-        self.n_lists += int((lengths > 0).sum())
+        self.n_lists += int((block.lengths > 0).sum())
         self.shown.add(enumerate(block.by_rank(), start=1), n_items)
-        short = lengths < self.depth
+        short = block.lengths < self.depth
         if short.any():
             self.ended.add(_by_length(block.only_lists(short)), n_items)
+        for metric in self.list_metrics.values():
+            metric.see(block)
 
     def exposure(self, items: Sequence[str]) -> Exposure:
         """Of all that was seen, which is given up for it."""
@@ -99,8 +98,8 @@ class _Cells:
 
     def _count_held(self) -> None:
         dense = self.depth * self.n_items <= self.dense_cells
-        if dense:
-            self._widen()
+        for counts in self.table if dense else ():
+            counts.resize(self.n_items, refcheck=False)
         for row, pieces in enumerate(self.held):
             items = np.concatenate(pieces) if pieces else np.zeros(0, dtype=np.int32)
             pieces.clear()
@@ -109,10 +108,6 @@ class _Cells:
             elif len(items):
                 self.sparse[row].append(np.unique(items, return_counts=True))
         self.n_held = 0
-
-    def _widen(self) -> None:
-        for row in self.table:
-            row.resize(self.n_items, refcheck=False)
 
     def counts(self) -> RankCounts:
         """Of all that was added, which is given up for it, rank by rank, as both are large."""
@@ -125,11 +120,11 @@ class _Cells:
             start.append(start[-1] + len(items))
         return RankCounts(np.array(start), item.whole(), count.whole())
 
-    def _counts_at(self, at: int) -> tuple[Ints, Ints]:
-        """Items, ascending, and how often each, at rank ``at`` + 1; they are forgotten here."""
-        counts_of_item, self.table[at] = self.table[at], np.zeros(0, dtype=np.int32)
+    def _counts_at(self, row: int) -> tuple[Ints, Ints]:
+        """Items, ascending, and how often each, at rank ``row`` + 1; they are forgotten here."""
+        counts_of_item, self.table[row] = self.table[row], np.zeros(0, dtype=np.int32)
         item = np.flatnonzero(counts_of_item > 0).astype(np.int32)
-        parts = [(item, counts_of_item[item]), *self.sparse[at]]
+        parts = [(item, counts_of_item[item]), *self.sparse[row]]
         if len(parts) == 1:
             return parts[0]
         items, counts = (np.concatenate(part) for part in zip(*parts, strict=True))

@@ -49,6 +49,10 @@ def hits_to_tables(hits: Hits) -> dict[str, pa.Table]:
 
 def _exposure_table(exposure: Exposure) -> pa.Table:
     shown, ended = exposure.shown, exposure.ended
+    means = {
+        spec: [list_mean.mean.tolist(), list_mean.std_error.tolist(), list_mean.n_lists.tolist()]
+        for spec, list_mean in exposure.list_means.items()
+    }
     return pa.table(
         {
             "ended": np.repeat([False, True], [len(shown.item), len(ended.item)]),
@@ -56,21 +60,14 @@ def _exposure_table(exposure: Exposure) -> pa.Table:
             "item": _small(np.concatenate((shown.item, ended.item))),
             "count": _small(np.concatenate((shown.count, ended.count))),
         }
-    ).replace_schema_metadata({"recdash": json.dumps(_exposure_facts(exposure))})
-
-
-def _exposure_facts(exposure: Exposure) -> dict[str, Any]:
-    means = {
-        spec: [list_mean.mean.tolist(), list_mean.std_error.tolist(), list_mean.n_lists.tolist()]
-        for spec, list_mean in exposure.list_means.items()
-    }
-    return {"n_lists": exposure.n_lists, "list_means": means}
+    ).replace_schema_metadata({"recdash": json.dumps({"n_lists": exposure.n_lists, "list_means": means})})
 
 
 def hits_from_tables(tables: Mapping[str, pa.Table], truth: Truth) -> Hits:
     """The Hits that ``hits_to_tables`` took apart; ``truth`` must be the one they were made with."""
     facts = json.loads(tables["hits"].schema.metadata[b"recdash"])
     column = {name: tables["hits"][name].to_numpy() for name in ("user", "rank", "row")}
+    ties = tables.get("ties")
     hits = Hits(
         truth=truth,
         depth=facts["depth"],
@@ -81,7 +78,8 @@ def hits_from_tables(tables: Mapping[str, pa.Table], truth: Truth) -> Hits:
         exposure=_exposure(tables["exposure"], tables["items"], facts["depth"]),
         ledger=PopulationCounts(**facts["ledger"]),
         order=facts["order"],
-        ties=_ties(tables.get("ties")),
+        # None as well for what was kept before ties were
+        ties=TiedHits(*(ties[name].to_numpy() for name in _TIE_COLUMNS)) if ties is not None else None,
         duplicates=facts.get("duplicates", "first"),
     )
     return replace(hits, **_of_others(hits, tables))
@@ -100,11 +98,6 @@ def _of_others(hits: Hits, tables: Mapping[str, pa.Table]) -> dict[str, Any]:
         return {}
     exposure = no_lists(hits.exposure.items, hits.depth)
     return {"other_exposure": exposure, "unknown_lengths": np.zeros(0, dtype=np.int32)}
-
-
-def _ties(table: pa.Table | None) -> TiedHits | None:
-    """None as well for what was kept before ties were."""
-    return None if table is None else TiedHits(*(table[name].to_numpy() for name in _TIE_COLUMNS))
 
 
 def _exposure(table: pa.Table, items: pa.Table, depth: int) -> Exposure:

@@ -131,25 +131,25 @@ class IdIndex:
 
     def _codes_of_entries(self, dictionary: pa.Array, grow: bool) -> Ints:
         """A file's row groups come in several blocks each: their dictionary is looked up once."""
-        if not grow:
-            return self._codes_of_texts(dictionary.to_pylist(), grow)
-        if self._last is None or not self._last[0].equals(dictionary):
-            self._last = dictionary, self._codes_of_texts(dictionary.to_pylist(), grow)
-        return self._last[1]
+        if grow and self._last is not None and self._last[0].equals(dictionary):
+            return self._last[1]
+        texts = dictionary.to_pylist()
+        known = zip(texts, map(self._texts.get, texts), strict=True)
+        codes = [self._code_of_text(text, grow) if code is None else code for text, code in known]
+        by_entry = np.array(codes, dtype=np.int32)
+        if grow:
+            self._last = dictionary, by_entry
+        return by_entry
 
     def _codes_of_numbers(self, values: Ints, grow: bool) -> Ints:
         if len(values) == 0:
             return np.zeros(0, dtype=np.int32)
         codes = self._look_up_numbers(values, grow)
-        if self._spelling:
-            self._note_plain(codes)
+        if self._spelling:  # plain numbers that met an id written otherwise: 110912 in a column of integers
+            for code in np.unique(codes[codes != UNKNOWN]).tolist():
+                if code in self._spelling and self._spelling[code] != str(self._numbers[code]):
+                    self.spellings_met[str(self._numbers[code])] = self._spelling[code]
         return codes
-
-    def _note_plain(self, codes: Ints) -> None:
-        """Plain numbers that met an id written otherwise (``110912`` in a column of integers)."""
-        for code in np.unique(codes[codes != UNKNOWN]).tolist():
-            if code in self._spelling and self._spelling[code] != str(self._numbers[code]):
-                self.spellings_met[str(self._numbers[code])] = self._spelling[code]
 
     def _look_up_numbers(self, values: Ints, grow: bool) -> Ints:
         least, largest = int(values.min()), int(values.max())
@@ -177,14 +177,6 @@ class IdIndex:
             room[: len(self._direct)] = self._direct
             self._direct = room
 
-    def _codes_of_texts(self, texts: list[str], grow: bool) -> Ints:
-        known = map(self._texts.get, texts)
-        codes = [
-            self._code_of_text(text, grow) if code is None else code
-            for text, code in zip(texts, known, strict=True)
-        ]
-        return np.array(codes, dtype=np.int32)
-
     def _code_of_text(self, text: str, grow: bool) -> int:
         number = number_of(text)
         if number is None or (number in self._spelled_apart and text != str(number)):
@@ -192,19 +184,14 @@ class IdIndex:
         else:
             before = self._size
             code = self._code_of_number(number, grow)
-            self._spell(code, text, fresh=self._size > before)
+            known = self._spelling.get(code) or str(number)
+            if self._size > before and known != text:
+                self._spelling[code] = text
+            elif code != UNKNOWN and known != text:
+                self.spellings_met[text] = known
         if code != UNKNOWN:
             self._texts[text] = code
         return code
-
-    def _spell(self, code: int, text: str, fresh: bool) -> None:
-        if code == UNKNOWN:
-            return
-        known = self._spelling.get(code) or str(number_of(text))
-        if fresh and known != text:
-            self._spelling[code] = text
-        elif not fresh and known != text:
-            self.spellings_met[text] = known
 
     def _code_of_number(self, number: int, grow: bool) -> int:
         if 0 <= number < _DIRECT:

@@ -68,21 +68,17 @@ def pulls_of(
 def pulls_of_runs(
     runs: Iterable[Iterable[ListSource]], reference: Reference, metrics: Sequence[Definition], k: int
 ) -> list[Mapping[str, Pulls]]:
-    """Of each run what ``pulls_of`` gives, of one with replicates their mean. Raises InputError as there."""
+    """What ``pulls_of`` gives for each run: the mean of its replicates, without metrics that one lacks.
+
+    Raises InputError as ``pulls_of`` does.
+    """
     users = SharedIndex(reference.users)
-    return [
-        _mean_pulls([pulls_of(replicate, reference, users, metrics, k) for replicate in replicates])
-        for replicates in runs
-    ]
-
-
-def _mean_pulls(several: Sequence[Mapping[str, Pulls]]) -> Mapping[str, Pulls]:
-    """Of the mean of a run's replicates, by metric; without metrics that one of them lacks."""
-    return {
-        metric: pulls_of_mean([of_part[metric] for of_part in several])
-        for metric in several[0]
-        if all(metric in of_part for of_part in several)
-    }
+    by_run: list[Mapping[str, Pulls]] = []
+    for replicates in runs:
+        parts = [pulls_of(replicate, reference, users, metrics, k) for replicate in replicates]
+        shared = [metric for metric in parts[0] if all(metric in part for part in parts)]
+        by_run.append({metric: pulls_of_mean([part[metric] for part in parts]) for metric in shared})
+    return by_run
 
 
 @dataclass(frozen=True)

@@ -197,7 +197,11 @@ class _Pass:
         if known.all():
             self._see_known(block)
             return
-        self._grow(int(block.user.max()) + 1)
+        n_users = int(block.user.max()) + 1
+        if n_users > len(self.had_list):
+            size = max(n_users, len(self.had_list) * 9 // 8)
+            self.had_list.resize(size, refcheck=False)
+            self.list_in_block.resize(size, refcheck=False)
         self._see_unknown(block.only_lists(~known))
         if known.any():
             self._see_known(block.only_lists(known))
@@ -214,7 +218,11 @@ class _Pass:
         self.counts.cut_lists += int((block.lengths > self.depth)[self.counted_users[block.user]].sum())
         block = block.cut(self.depth)
         self.list_length[block.user] = block.lengths
-        self._find_hits(block)
+        row, truth_row = self.lookup.rows(block)
+        owner = block.list_of(row)
+        rank = row - block.start[owner] + 1
+        for column, values in zip(self.hit_columns, (block.user[owner], rank, truth_row), strict=True):
+            column.add(values.astype(np.int32))
         if self.item_watch is not None:
             self.item_watch.see(block)
         if self.trained is not None:
@@ -235,13 +243,6 @@ class _Pass:
         block = block.cut(self.depth)
         self.unknown_lengths.add(block.lengths.astype(np.int32))
         self.others.see_all(block, len(self.items))
-
-    def _grow(self, n_users: int) -> None:
-        """Make room for users that have not been met before."""
-        if n_users > len(self.had_list):
-            size = max(n_users, len(self.had_list) * 9 // 8)
-            self.had_list.resize(size, refcheck=False)
-            self.list_in_block.resize(size, refcheck=False)
 
     def _check_grouped(self, block: Block) -> None:
         self.list_in_block[block.user] = lists = np.arange(block.n_lists)
@@ -299,13 +300,6 @@ class _Pass:
         seen.duplicates += int(repeated.sum())
         seen.duplicate_users += block.lists_with(repeated)
         return block if self.plan.duplicates == "keep" else block.only_rows(~repeated)
-
-    def _find_hits(self, block: Block) -> None:
-        row, truth_row = self.lookup.rows(block)
-        owner = block.list_of(row)
-        rank = row - block.start[owner] + 1
-        for column, values in zip(self.hit_columns, (block.user[owner], rank, truth_row), strict=True):
-            column.add(values.astype(np.int32))
 
     # ── counts ───────────────────────────────────────────────────────────────────────────────
 

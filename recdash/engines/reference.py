@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from recdash.domain.inputs import Truth, Upload
-from recdash.domain.kinds import Ints, Numbers, TableKind
+from recdash.domain.kinds import Ints, TableKind
 from recdash.engines.ids import IdIndex
 from recdash.engines.notices import mixed_spellings
 from recdash.engines.trained import TrainedPairs, trained_pairs
@@ -64,9 +64,11 @@ def read_reference(
         finding = f"{coded.repeated} duplicate (user, item) rows"
         fix = "The row with the highest relevance counts, the others are left out."
         notices.append(Problem("duplicate-truth", f"truth '{coded.name}'", finding, fix, coded.repeated))
-    graded = _graded(gain, threshold)
+    relevant = gain > 0 if threshold is None else gain >= np.float64(threshold)
+    gains = gain if relevant.all() else gain[relevant]
+    graded = bool((gains != gains[:1]).any())
     known = Truth(users.ids(), items.ids(), coded.start, coded.item, gain, graded, threshold)
-    if not known.relevant().any():
+    if not relevant.any():
         rule = "> 0" if threshold is None else f"≥ {threshold:g}"
         finding = f"no row is relevant: none of {len(gain)} values is {rule}"
         fix = "Lower the relevance threshold, or choose another relevance column or 'none'."
@@ -86,12 +88,6 @@ def read_reference(
     met = {"user_id": users.spellings_met, "item_id": items.spellings_met}
     notices += [*reference.notices, *mixed_spellings("truth, train and catalogue", met)]
     return replace(reference, notices=tuple(notices))
-
-
-def _graded(gain: Numbers, threshold: float | None) -> bool:
-    relevant = gain > 0 if threshold is None else gain >= np.float64(threshold)
-    gain = gain if relevant.all() else gain[relevant]
-    return bool((gain != gain[:1]).any())
 
 
 def _with_train(reference: Reference, train: Upload) -> Reference:

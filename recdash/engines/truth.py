@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-import pyarrow as pa
 
 from recdash.domain.inputs import Upload, UploadStream
 from recdash.domain.kinds import Floats, Ints, Numbers
@@ -48,16 +47,13 @@ def code_truth(truth: Upload | UploadStream) -> CodedTruth:
     for batch in truth.table.to_batches() if isinstance(truth, Upload) else truth.batches():
         user.add(user_column.codes(batch["user_id"]))
         item.add(item_column.codes(batch["item_id"]))
-        gain.add(_gains(batch))
+        if "relevance" in batch.schema.names:
+            gain.add(narrow(batch["relevance"].to_numpy(zero_copy_only=False)))
+        else:
+            gain.add(np.ones(batch.num_rows, dtype=np.int8))
     start, items_of, gains, repeated = _compress(user.whole(), item.whole(), gain.whole())
     release_freed_memory()
     return CodedTruth(truth.name, users, items, start, items_of, gains, repeated, tuple(truth.notices))
-
-
-def _gains(batch: pa.RecordBatch) -> Numbers:
-    if "relevance" not in batch.schema.names:
-        return np.ones(batch.num_rows, dtype=np.int8)
-    return narrow(batch["relevance"].to_numpy(zero_copy_only=False))
 
 
 def narrow(values: Floats) -> Numbers:

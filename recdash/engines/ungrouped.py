@@ -43,17 +43,12 @@ def placed_blocks(
         if n_known is None:
             places.make_room(int(user.max(initial=-1)) + 1)
         elif not (known := user < n_known).all():
-            yield _counted_rows(user[~known], item[~known])
+            n_rows_of = np.bincount(user[~known])  # their rows are counted, not looked at
+            others = np.flatnonzero(n_rows_of)
+            yield Block(others, np.concatenate(([0], np.cumsum(n_rows_of[others]))), item[~known])
             user, item, rank = user[known], item[known], rank[known]
         places.put(user, rank, item)
     yield from places.blocks()
-
-
-def _counted_rows(user: Ints, item: Ints) -> Block:
-    """As many rows as each has, not which: they are not looked at."""
-    rows_of = np.bincount(user)
-    present = np.flatnonzero(rows_of)
-    return Block(present, np.concatenate(([0], np.cumsum(rows_of[present]))), item)
 
 
 class _Places:
@@ -64,7 +59,9 @@ class _Places:
         self.cells = np.full((n_users, 0), _EMPTY, dtype=np.int32)
 
     def put(self, user: Ints, rank: Ints, item: Ints) -> None:
-        self._widen(int(rank.max(initial=0)))
+        width = int(rank.max(initial=0))
+        if width > self.cells.shape[1]:
+            self._enlarge(len(self.cells), width)
         cell = user.astype(np.int64)
         cell *= self.cells.shape[1]
         cell += rank
@@ -76,10 +73,6 @@ class _Places:
         """For so many users at least; then for an eighth more, as others follow."""
         if n_users > len(self.cells):
             self._enlarge(max(n_users, len(self.cells) * 9 // 8), self.cells.shape[1])
-
-    def _widen(self, width: int) -> None:
-        if width > self.cells.shape[1]:
-            self._enlarge(len(self.cells), width)
 
     def _enlarge(self, n_users: int, width: int) -> None:
         if n_users * width > self.most_cells:
@@ -130,7 +123,7 @@ def sorted_blocks(batches: Iterator[pa.RecordBatch], users: IdIndex, items: IdIn
 
 
 def _stretches(edges: Ints) -> Iterator[Ints]:
-    """The edges of whole lists in stretches of about as many rows as make a block."""
+    """The edges of whole lists, in stretches of about as many rows as make a block."""
     cuts = np.searchsorted(edges, np.arange(0, int(edges[-1]), _ROWS_PER_BLOCK))
     cuts = np.append(cuts[first_of_equals(cuts)], len(edges) - 1)
     for begin, end in zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -75,24 +76,17 @@ def read_lists(
     One pass over the run that keeps only their rows; ``order`` is that in which the run was scored.
     """
     users, items = reference.users.copy(), reference.items.copy()
+    blocks: Iterable[Block] = []
     if wanted is None and order == "rank":
-        blocks = _placed(run, users, items) or _sorted(run, users, items, order, None)
-    else:
-        blocks = _sorted(run, users, items, order, wanted)
+        rows = run.batches(columns=("user_id", "item_id", "rank"))
+        with suppress(NotInPlace):  # the ranks do not say where each row goes
+            blocks = list(placed_blocks(rows, users, items, len(users), run.n_rows))
+    blocks = blocks or _sorted(run, users, items, order, wanted)
     n_users, keep = reference.truth.n_users, duplicates == "keep"
     parts = [_NO_LISTS, *(_finished(block, depth, n_users, keep=keep) for block in blocks)]
     user, item = (np.concatenate([getattr(part, name) for part in parts]) for name in ("user", "item"))
     start = np.cumsum(np.concatenate([[0], *(part.lengths for part in parts)]))
     return UserLists(user, start, item, items.ids(), len(reference.items))
-
-
-def _placed(run: Recommendations, users: IdIndex, items: IdIndex) -> list[Block]:
-    """All lists, without a sort; none where the ranks do not say where each row goes."""
-    rows = run.batches(columns=("user_id", "item_id", "rank"))
-    try:
-        return list(placed_blocks(rows, users, items, len(users), run.n_rows))
-    except NotInPlace:
-        return []
 
 
 def _sorted(
@@ -106,7 +100,14 @@ def _sorted(
             return
         rows = iter(batches)
     for block in sorted_blocks(rows, users, items):
-        yield _in_order(block, order)
+        # as the pass that scores them: equal ranks by score, equal scores by the order of the file
+        if order == "score":
+            yield block.sorted_by(-block.column("score"))
+        elif order == "rank":
+            by_score = () if block.score is None else (-block.score,)
+            yield block.sorted_by(*by_score, block.column("rank"))
+        else:
+            yield block
 
 
 def _only(rows: Iterator[pa.RecordBatch], users: IdIndex, wanted: Mask) -> Iterator[pa.RecordBatch]:
@@ -127,16 +128,6 @@ def _compact(batch: pa.RecordBatch) -> pa.RecordBatch:
         for column in batch.columns
     ]
     return pa.RecordBatch.from_arrays(columns, batch.schema.names)
-
-
-def _in_order(block: Block, order: Order) -> Block:
-    """As the pass that scores them: equal ranks by score, equal scores by the order of the file."""
-    if order == "score":
-        return block.sorted_by(-block.column("score"))
-    if order == "rank":
-        keys = [block.column("rank")] if block.score is None else [-block.score, block.column("rank")]
-        return block.sorted_by(*keys)
-    return block
 
 
 def _finished(block: Block, depth: int, n_users: int, *, keep: bool) -> Block:

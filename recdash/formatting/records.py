@@ -28,8 +28,10 @@ def last_of_run(frame: pd.DataFrame) -> list[Row]:
 
 def plain_columns(frame: pd.DataFrame, columns: list[str]) -> dict[str, list[Any]]:
     """Some columns as plain lists, ready for a figure's data; None for a number that is not finite."""
-    return {name: [_finite(value) for value in frame[name].tolist()] for name in columns}
-
-
-def _finite(value: Any) -> Any:
-    return None if isinstance(value, float) and not isfinite(value) else value
+    return {
+        name: [
+            None if isinstance(value, float) and not isfinite(value) else value
+            for value in frame[name].tolist()
+        ]
+        for name in columns
+    }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import reduce
 
 import pyarrow as pa
 
@@ -20,15 +21,15 @@ def finish_aggregates(table: pa.Table, findings: Findings) -> pa.Table:
     _refuse_negative(table, ("n", "variance", "successes", "trials"))
     _refuse_impossible(table)
     sets = (("n", "mean", "variance"), ("successes", "trials"))
-    complete = [_all_there(table, names) for names in sets if set(names) <= set(table.column_names)]
-    lacking = table.num_rows - (pc.sum(complete[0] if len(complete) == 1 else pc.or_(*complete)).as_py() or 0)
-    if lacking:
-        finding = f"neither n, mean and variance nor successes and trials in {in_rows(lacking)}"
-        raise UploadError(
-            Problem("incomplete-rows", "table", finding, "Fill in one of the two sets.", lacking)
-        )
+    complete = [_have_all(table, names) for names in sets if set(names) <= set(table.column_names)]
+    usable = complete[0] if len(complete) == 1 else pc.or_(*complete)
+    n_incomplete = table.num_rows - (pc.sum(usable).as_py() or 0)
+    if n_incomplete:
+        finding = f"neither n, mean and variance nor successes and trials in {in_rows(n_incomplete)}"
+        fix = "Fill in one of the two sets."
+        raise UploadError(Problem("incomplete-rows", "table", finding, fix, n_incomplete))
     if len(complete) == 2:
-        _note_two_minds(table.filter(pc.and_(*complete)), findings)
+        _note_contradictions(table.filter(pc.and_(*complete)), findings)
     return table
 
 
@@ -56,7 +57,7 @@ def _first_of(bad: pa.ChunkedArray, table: pa.Table, name: str, code: str, says:
     return [Problem(code, f"column '{name}'", finding, "Correct it, or leave the row out.", rows.num_rows)]
 
 
-def _note_two_minds(table: pa.Table, findings: Findings) -> None:
+def _note_contradictions(table: pa.Table, findings: Findings) -> None:
     """Rows with both sets of columns that say different things: which of the two counts."""
     rate = pc.divide(table["successes"], table["trials"])  # NaN for no trials, which agrees with nothing
     alike = pc.less_equal(pc.abs(pc.subtract(rate, table["mean"])), 1e-3)
@@ -68,25 +69,17 @@ def _note_two_minds(table: pa.Table, findings: Findings) -> None:
         findings.notice("two-sets", "table", finding, fix, count)
 
 
-def _all_there(table: pa.Table, names: Sequence[str]) -> pa.ChunkedArray:
-    present = pc.is_finite(pc.fill_null(table[names[0]], float("nan")))
-    for name in names[1:]:
-        present = pc.and_(present, pc.is_finite(pc.fill_null(table[name], float("nan"))))
-    return present
+def _have_all(table: pa.Table, names: Sequence[str]) -> pa.ChunkedArray:
+    """[rows] true where all these columns have a finite number."""
+    return reduce(pc.and_, (pc.is_finite(pc.fill_null(table[name], float("nan"))) for name in names))
 
 
 def _refuse_negative(table: pa.Table, names: Sequence[str]) -> None:
-    counts = {name: pc.sum(pc.less(table[name], 0)).as_py() for name in names if name in table.column_names}
-    problems = [
-        Problem(
-            "negative",
-            f"column '{name}'",
-            f"negative in {in_rows(count)}",
-            "These are counts or times, from 0.",
-            count,
-        )
-        for name, count in counts.items()
-        if count
-    ]
+    problems, fix = [], "These are counts or times, from 0."
+    for name in names:
+        count = pc.sum(pc.less(table[name], 0)).as_py() if name in table.column_names else 0
+        if count:
+            finding = f"negative in {in_rows(count)}"
+            problems.append(Problem("negative", f"column '{name}'", finding, fix, count))
     if problems:
         raise UploadError(problems)

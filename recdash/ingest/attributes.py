@@ -60,12 +60,16 @@ def further_columns(
     for name in [name for name in table.column_names if name not in roles]:
         column = numbers_if_all(table[name])
         column = _labels(column) if is_text(column.type) else column
-        index, fault = table.column_names.index(name), _of_no_use(column, numbers, most)
+        index, fault = table.column_names.index(name), _why_useless(column, numbers, most)
         if kind == "sessions" and (name in COUNTED or name.startswith("before_")):
             fault = "numbers of this name are counted here; call it something else to add it up"
         if kind == "sessions" and not fault and not pa.types.is_dictionary(column.type):
             column, fault = _amounts(column)
-            problems += [] if fault else _not_to_be_added(name, column)
+            size = pc.abs(column.cast(pa.float64(), safe=False))
+            bad = column.filter(pc.fill_null(pc.greater(size, MOST), False))
+            if len(bad) and not fault:
+                finding = f"'{bad[0].as_py():g}' is no amount to add up, in {in_rows(len(bad))}"
+                problems.append(Problem("too-large", f"column '{name}'", finding, TOO_LARGE, len(bad)))
         if fault:
             findings.notice("column-left-out", f"column '{name}'", f"left out: {fault}", "", 1)
         table = table.remove_column(index) if fault else table.set_column(index, name, column)
@@ -85,23 +89,13 @@ def _amounts(column: pa.ChunkedArray) -> tuple[pa.ChunkedArray, str]:
     return column, ""
 
 
-def _not_to_be_added(name: str, column: pa.ChunkedArray) -> list[Problem]:
-    """The first number that is endless or too large, and how many there are."""
-    numbers = column.cast(pa.float64(), safe=False)
-    bad = column.filter(pc.fill_null(pc.greater(pc.abs(numbers), MOST), False))
-    if not len(bad):
-        return []
-    finding = f"'{bad[0].as_py():g}' is no amount to add up, in {in_rows(len(bad))}"
-    return [Problem("too-large", f"column '{name}'", finding, TOO_LARGE, len(bad))]
-
-
 def _labels(column: pa.ChunkedArray) -> pa.ChunkedArray:
     trimmed = pc.utf8_trim_whitespace(column)
     words = pc.if_else(is_missing(trimmed), None, trimmed).combine_chunks()
     return pa.chunked_array([words.dictionary_encode()])
 
 
-def _of_no_use(column: pa.ChunkedArray, numbers: bool, most: int | None) -> str:
+def _why_useless(column: pa.ChunkedArray, numbers: bool, most: int | None) -> str:
     """Why a column tells nothing; empty where it does."""
     if not pa.types.is_dictionary(column.type):
         return "" if numbers else "numbers tell no segments apart"

@@ -238,12 +238,8 @@ def _values(pair: Sequence[Any] | None) -> tuple[str, str]:
     if pair is None or len(pair) != 2:
         raise ValueError(f"{len(pair or ())} values where a pair has 2")
     item, score = pair
-    return _id_text(item), str(score)
-
-
-def _id_text(item: Any) -> str:
-    """An id that stands beside a score in one list may have become a decimal number."""
-    return str(int(item)) if isinstance(item, float) and item.is_integer() else str(item)
+    # an id that stands beside a score in one list may have become a decimal number
+    return str(int(item)) if isinstance(item, float) and item.is_integer() else str(item), str(score)
 
 
 def _field(record: BracketGroup, names: Collection[str]) -> str:
@@ -260,36 +256,28 @@ def _value(tokens: Sequence[str], start: int, depth: int) -> tuple[Any, int]:
         raise ValueError("brackets that are not closed or too deep")
     if start + 1 < len(tokens) and tokens[start + 1] == "(" and tokens[start] not in MARKS:
         start += 1  # Row(…), whose name says nothing
-    return _group(tokens, start, depth) if tokens[start] in CLOSING else (_text(tokens[start]), start + 1)
+    token = tokens[start]
+    if token in CLOSING:
+        return _group(tokens, start, depth)
+    if token[0] in "'\"":
+        return token[1:-1].replace("\\" + token[0], token[0]).replace("\\\\", "\\"), start + 1
+    return token.strip(), start + 1
 
 
 def _group(tokens: Sequence[str], start: int, depth: int) -> tuple[BracketGroup, int]:
+    """(the members in brackets, each with its key or None; where the next token begins)."""
     closing, index = CLOSING[tokens[start]], start + 1
     members = []
     while index < len(tokens) and tokens[index] != closing:
-        member, index = _member(tokens, index, depth)
-        members.append(member)
+        key, (value, index) = None, _value(tokens, index, depth + 1)
+        if index + 1 < len(tokens) and tokens[index] in ":=" and isinstance(value, str):
+            key, (value, index) = value, _value(tokens, index + 1, depth + 1)
+        members.append((key, value))
+        if index < len(tokens) and tokens[index] == ",":
+            index += 1
     if index >= len(tokens):
         raise ValueError("a bracket that is not closed")
     return BracketGroup(tuple(members)), index + 1
-
-
-def _member(tokens: Sequence[str], start: int, depth: int) -> tuple[tuple[str | None, Any], int]:
-    """((its key or None, its value), where the next begins), with the comma behind it."""
-    value, index = _value(tokens, start, depth + 1)
-    key = None
-    if index + 1 < len(tokens) and tokens[index] in ":=" and isinstance(value, str):
-        key = value
-        value, index = _value(tokens, index + 1, depth + 1)
-    if index < len(tokens) and tokens[index] == ",":
-        index += 1
-    return (key, value), index
-
-
-def _text(token: str) -> str:
-    if token[0] in "'\"":
-        return token[1:-1].replace("\\" + token[0], token[0]).replace("\\\\", "\\")
-    return token.strip()
 
 
 # ── pairs as two columns of lists ────────────────────────────────────────────────────────────

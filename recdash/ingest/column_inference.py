@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -181,22 +181,20 @@ def _form(text: str) -> str:
 
 
 def _first_cells(raw: RawTable) -> list[list[str]]:
-    """The first rows as text, each as its fields."""
-    batch = next(iter(_first_batches(raw, raw.columns)), None)
-    if batch is None:
-        return []
-    columns = [decoded(column).cast(pa.string()).fill_null("").to_pylist() for column in batch.columns]
-    return [[cell.strip() for cell in row] for row in zip(*columns, strict=True)]
-
-
-def _first_batches(raw: RawTable, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """The first batch, or none where it cannot be read: whoever reads the whole file says why."""
+    """The first rows as text, each as its fields; none where they cannot be read, which reading the whole
+    file reports.
+    """
     try:
-        for batch in raw.blocks(columns, ()):
-            yield batch.slice(0, LOOKED_AT)
-            return
+        batch = next(iter(raw.blocks(raw.columns, ())), None)
     except UploadError:
-        return
+        return []
+    texts = (
+        []
+        if batch is None
+        else [decoded(column).cast(pa.string()) for column in batch.slice(0, LOOKED_AT).columns]
+    )
+    cells = [text.fill_null("").to_pylist() for text in texts]
+    return [[cell.strip() for cell in row] for row in zip(*cells, strict=True)]
 
 
 def _reading_of(rows: Sequence[Sequence[str]]) -> str:
@@ -246,8 +244,8 @@ def _may_be_lists(raw: RawTable, columns: Columns) -> bool:
     if not columns.wide:
         return not columns.families
     rows = raw.sample()
-    called = is_called(role_named("run", "item_id"), columns.wide[0])
-    return not called and all(_holds_lists(raw, column, rows) for column in columns.wide)
+    is_named = is_called(role_named("run", "item_id"), columns.wide[0])
+    return not is_named and all(_holds_lists(raw, column, rows) for column in columns.wide)
 
 
 def _with_lists(
@@ -352,8 +350,7 @@ def _ordered(raw: RawTable, columns: Columns, explicit: Mapping[str, str], decid
     if "rank" in mapping:
         return _with_ranks(raw, columns, explicit, decided)
     if "score" in mapping and "score" not in explicit:
-        counted = _counted_score(raw, columns, decided)
-        return counted or _with_scores(raw, columns)
+        return _counted_score(raw, columns, decided) or _with_scores(raw, columns)
     distance = next((column for column in raw.columns if is_distance(column)), None)
     if "score" not in mapping and "score" not in explicit and distance and distance not in mapping.values():
         return _with_distance(raw, columns, distance)
@@ -448,7 +445,8 @@ def _reach_one_end(lists: Sequence[Floats]) -> bool:
 def _lists_of(list_code: Ints, values: Floats) -> list[Floats]:
     """The known values of each list, in the order of the rows."""
     lists = np.split(values, np.flatnonzero(np.diff(list_code)) + 1)
-    return [known for known in (held[np.isfinite(held)] for held in lists) if len(known)]
+    finite = [list_values[np.isfinite(list_values)] for list_values in lists]
+    return [known for known in finite if len(known)]
 
 
 def _counted_from_zero(columns: Columns, rank: Floats) -> Columns:
@@ -496,9 +494,10 @@ def _counted_score(raw: RawTable, columns: Columns, decided: Decided) -> Columns
     falls, rises = _steps(list_code, values["score"]) if len(list_code) else (0, 0)
     if decided.order == "score" or not rises or falls + rises < FEWEST:
         return None
-    lists = [held for held in _lists_of(list_code, values["score"]) if len(held) > 1]
-    counted = sum(_counts_places(held) for held in lists)
-    if counted < CLEAR * len(lists):
+    lists = [np.sort(scores) for scores in _lists_of(list_code, values["score"]) if len(scores) > 1]
+    # 1 to n, or 0 to n - 1, in any order
+    n_counted = sum(bool(ordered[0] in (0, 1) and (np.diff(ordered) == 1).all()) for ordered in lists)
+    if n_counted < CLEAR * len(lists):
         return None
     if decided.order == "rank":
         mapping = {role: column for role, column in columns.mapping.items() if role != "score"}
@@ -509,12 +508,6 @@ def _counted_score(raw: RawTable, columns: Columns, decided: Decided) -> Columns
         "if the largest is."
     )
     return _doubtful(columns, Problem("score-is-rank", f"column '{score}'", finding, fix), "score")
-
-
-def _counts_places(values: Floats) -> bool:
-    """Whether the values of a list are 1 to n, or 0 to n - 1, in any order."""
-    ordered = np.sort(values)
-    return bool(ordered[0] in (0, 1) and (np.diff(ordered) == 1).all())
 
 
 def _with_scores(raw: RawTable, columns: Columns) -> Columns:
@@ -586,29 +579,29 @@ def _first_values(
     """
     chosen = replace(columns, mapping={**columns.mapping, **(instead or {})})
     needed = ["user_id", "item_id", *OF_A_LIST, *roles]
+    values: dict[str, Floats] = {}
+    list_code: Ints = np.zeros(0, dtype=np.int64)
     try:
         blocks = blocks_of(raw, chosen, layout_of(raw, chosen), needed, ["user_id", "item_id"], Findings())
         block = next(blocks, None)
         arrays = {} if block is None else block.columns
-        values = {role: _numbers(arrays[role], role, raw) for role in roles if role in arrays}
-        list_code = _codes_of_lists(arrays, raw) if values else np.zeros(0, dtype=np.int64)
+        for role in roles:
+            if role in arrays:
+                floats = read_floats(arrays[role].slice(0, LOOKED_AT), _check(role, raw), "a number", "")
+                values[role] = np.asarray(pc.fill_null(floats, np.nan), dtype=np.float64)
+        if values:
+            list_code = _codes_of_lists(arrays, raw)
     except (UploadError, pa.ArrowException):
         return np.zeros(0, dtype=np.int64), {}
     order = np.argsort(list_code, kind="stable")
     return list_code[order], {role: numbers[order] for role, numbers in values.items()}
 
 
-def _numbers(array: pa.Array, role: str, raw: RawTable) -> Floats:
-    check = _seen(role, raw)
-    floats = read_floats(array.slice(0, LOOKED_AT), check, "a number", "")
-    return np.asarray(pc.fill_null(floats, np.nan), dtype=np.float64)
-
-
 def _codes_of_lists(arrays: Mapping[str, pa.Array], raw: RawTable) -> Ints:
     """[rows] equal for rows of one list: of one user, candidate, and fold or seed."""
-    codes = _codes(read_ids(arrays["user_id"].slice(0, LOOKED_AT), _seen("user_id", raw)))
+    codes = _codes(read_ids(arrays["user_id"].slice(0, LOOKED_AT), _check("user_id", raw)))
     for role in [role for role in OF_A_LIST if role in arrays]:
-        own = _codes(read_text(arrays[role].slice(0, LOOKED_AT), _seen(role, raw)))
+        own = _codes(read_text(arrays[role].slice(0, LOOKED_AT), _check(role, raw)))
         codes = codes * (int(own.max(initial=0)) + 1) + own
     return codes
 
@@ -619,5 +612,5 @@ def _codes(values: pa.Array) -> Ints:
     return np.asarray(pc.fill_null(coded.indices, -1), dtype=np.int64) + 1
 
 
-def _seen(role: str, raw: RawTable) -> ColumnCheck:
+def _check(role: str, raw: RawTable) -> ColumnCheck:
     return ColumnCheck(role_named("run", role), role, Findings(), lambda _row: "", raw.decimal)

@@ -1,10 +1,9 @@
-"""Moments of an online log: whatever way a time is written, checked at the door and kept in UTC."""
+"""Moments of an online log, however they are written: checked, and kept in UTC."""
 
 from __future__ import annotations
 
 import difflib
 import zoneinfo
-from functools import reduce
 
 import numpy as np
 import pyarrow as pa
@@ -35,15 +34,12 @@ def known_zone(zone: str | None) -> str | None:
     try:
         pc.assume_timezone(pa.array([0], LOCAL), zone)
     except pa.ArrowException:
-        raise UploadError(_no_zone(zone)) from None
+        near = difflib.get_close_matches(zone, sorted(zoneinfo.available_timezones()), n=1, cutoff=0.6)
+        hint = f"Did you mean '{near[0]}'? " if near else ""
+        fix = f"{hint}Zones are called like Europe/Berlin, America/New_York or UTC."
+        finding = f"no time zone is called '{zone}'"
+        raise UploadError(Problem("unknown-zone", "time zone", finding, fix)) from None
     return zone
-
-
-def _no_zone(zone: str) -> Problem:
-    near = difflib.get_close_matches(zone, sorted(zoneinfo.available_timezones()), n=1, cutoff=0.6)
-    hint = f"Did you mean '{near[0]}'? " if near else ""
-    fix = f"{hint}Zones are called like Europe/Berlin, America/New_York or UTC."
-    return Problem("unknown-zone", "time zone", f"no time zone is called '{zone}'", fix)
 
 
 def read_moments(array: pa.Array, check: ColumnCheck) -> pa.Array:
@@ -55,7 +51,10 @@ def read_moments(array: pa.Array, check: ColumnCheck) -> pa.Array:
     moments = _of_type(array, check)
     _refuse_far(moments, array, check)
     if _must_be_written(check):
-        empty = pc.and_(moments.is_null(), _is_empty(array))
+        empty = array.is_null(nan_is_null=True)
+        if is_text(array.type):
+            empty = pc.or_(empty, is_missing(pc.utf8_trim_whitespace(array)))
+        empty = pc.and_(moments.is_null(), empty)
         check.refuse(empty, array, "missing-time", "'{value}' is not a time", HOW)
     return moments
 
@@ -73,11 +72,6 @@ def _refuse_far(moments: pa.Array, written: pa.Array, check: ColumnCheck) -> Non
         is_time = not (is_text(written.type) or pa.types.is_floating(written.type))
         written = written.cast(pa.string()) if is_time else written  # Python knows no year above 9999
         check.refuse(far, written, "far-time", "'{value}' is not between the years 1970 and 2100", fix)
-
-
-def _is_empty(array: pa.Array) -> pa.Array:
-    empty = array.is_null(nan_is_null=True)
-    return pc.or_(empty, is_missing(pc.utf8_trim_whitespace(array))) if is_text(array.type) else empty
 
 
 def _of_type(array: pa.Array, check: ColumnCheck) -> pa.Array:
@@ -106,32 +100,21 @@ def _of_text(array: pa.Array, check: ColumnCheck) -> pa.Array:
     trimmed = pc.utf8_trim_whitespace(array)
     text = pc.if_else(is_missing(trimmed), None, trimmed)
     first = text.drop_null().slice(0, 1)
-    for kind, read in ((pa.float64(), _numbers), (LOCAL, _local), (UTC, _zoned)):
+    for kind in (pa.float64(), LOCAL, UTC):
         try:  # mostly a column is written in one way; a whole column is not tried where its first is another
             first.cast(kind)
-            return read(text, array, check)
+            values = text.cast(kind)
+            if kind == LOCAL:
+                return _in_utc(values, check)
+            return values if kind == UTC else _since_1970(values, array, check)
         except pa.ArrowInvalid:
             continue
-    return _each_its_own_way(reduce(_respelt, SPELLINGS, text), array, check)
+    for pattern, replacement in SPELLINGS:
+        text = pc.replace_substring_regex(text, pattern, replacement)
+    return _mixed(text, array, check)
 
 
-def _numbers(text: pa.Array, written: pa.Array, check: ColumnCheck) -> pa.Array:
-    return _since_1970(text.cast(pa.float64()), written, check)
-
-
-def _local(text: pa.Array, _written: pa.Array, check: ColumnCheck) -> pa.Array:
-    return _in_utc(text.cast(LOCAL), check)
-
-
-def _zoned(text: pa.Array, _written: pa.Array, _seen: ColumnCheck) -> pa.Array:
-    return text.cast(UTC)
-
-
-def _respelt(text: pa.Array, spelling: tuple[str, str]) -> pa.Array:
-    return pc.replace_substring_regex(text, *spelling)
-
-
-def _each_its_own_way(text: pa.Array, written: pa.Array, check: ColumnCheck) -> pa.Array:
+def _mixed(text: pa.Array, written: pa.Array, check: ColumnCheck) -> pa.Array:
     """Zoned and local times side by side; what is neither is refused, and null."""
     bad = pc.fill_null(pc.invert(pc.match_substring_regex(text, SHAPE)), False)
     zoned = pc.fill_null(pc.match_substring_regex(text, ZONED), False)

@@ -1,7 +1,7 @@
-"""Values checked once, at the door: ids, ranks, scores, relevance, numbers, times.
+"""Values checked once, when they are read: ids, ranks, scores, relevance, numbers, times.
 
-Each reader takes one column of a block and gives the checked column; what it found goes into
-``Findings``, which counts alike things together and keeps the place of the first.
+Each reader takes one column of a block and gives the checked column; problems and notices go into
+``Findings``, which counts those of one kind together and keeps the place of the first.
 """
 
 from __future__ import annotations
@@ -73,15 +73,15 @@ class Findings:
 
     @property
     def problems(self) -> list[Problem]:
-        return [replace(p, found=p.found + _more(p.count)) for p in self._problems.values()]
+        problems = []
+        for problem in self._problems.values():
+            more = f" (and {problem.count - 1} more like it)" if problem.count > 1 else ""
+            problems.append(replace(problem, found=problem.found + more))
+        return problems
 
     @property
     def notices(self) -> list[Problem]:
         return [replace(p, found=p.found.replace("{rows}", in_rows(p.count))) for p in self._notices.values()]
-
-
-def _more(count: int) -> str:
-    return f" (and {count - 1} more like it)" if count > 1 else ""
 
 
 def in_rows(count: int) -> str:
@@ -90,7 +90,7 @@ def in_rows(count: int) -> str:
 
 @dataclass(frozen=True)
 class ColumnCheck:
-    """One column of one block on its way through the door."""
+    """One column of one block while it is checked."""
 
     role: Role
     column: str
@@ -265,11 +265,8 @@ def _note_decimals(decimal: pa.Array, missing: pa.Array, rows: pa.Array, check: 
     count = _weigh(decimal, rows)
     mixed = _weigh(pc.invert(pc.or_(decimal, missing)), rows) > 0
     if mixed:
-        finding, fix = (
-            "mixed id forms: '12.0' beside '12' in {rows}, read as '12'",
-            "Write each id in one form.",
-        )
-        check.note("mixed-id-forms", finding, fix, count)
+        finding = "mixed id forms: '12.0' beside '12' in {rows}, read as '12'"
+        check.note("mixed-id-forms", finding, "Write each id in one form.", count)
     else:
         check.note("decimal-ids", "ids are decimals in {rows}: '12.0' was read as '12'", "", count)
 
@@ -417,13 +414,10 @@ def read_scores(array: pa.Array, check: ColumnCheck) -> pa.Array:
     if _all_finite(scores):
         return scores
     missing = pc.is_nan(pc.fill_null(scores, float("nan")))
-    check.note(
-        "score-nan", "NaN or no score in {rows}", "These items are placed behind all others.", _count(missing)
-    )
-    infinite = _count(pc.is_inf(scores))
-    check.note(
-        "score-inf", "inf or -inf as score in {rows}", "They sort as the highest and the lowest.", infinite
-    )
+    fix = "These items are placed behind all others."
+    check.note("score-nan", "NaN or no score in {rows}", fix, _count(missing))
+    fix = "They sort as the highest and the lowest."
+    check.note("score-inf", "inf or -inf as score in {rows}", fix, _count(pc.is_inf(scores)))
     return pc.if_else(missing, float("-inf"), scores)
 
 
