@@ -31,9 +31,9 @@ def main() -> int:
     DATA.write_text(
         json.dumps({"presets": known}, indent=1, sort_keys=True, ensure_ascii=False) + "\n", "utf-8"
     )
-    agreement.recorded.cache_clear()
-    agreement.agreement.cache_clear()
-    PAGE.write_text(report.page(agreement.recorded()), "utf-8")
+    agreement.recorded_agreement.cache_clear()
+    agreement.preset_agreement.cache_clear()
+    PAGE.write_text(report.page(agreement.recorded_agreement()), "utf-8")
     print("\n".join(broken) or "every library bears out what is said of it", file=sys.stderr)
     return 1 if broken else 0
 

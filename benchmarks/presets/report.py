@@ -7,7 +7,7 @@ from typing import Any
 
 from benchmarks.presets.tables import WORLDS
 from recdash.metrics import METRICS, PRESETS
-from recdash.metrics.agreement import PresetAgreement, agreement, table
+from recdash.metrics.agreement import PresetAgreement, agreement_table, preset_agreement
 from recdash.metrics.presets import preset
 
 MARKS = {
@@ -44,7 +44,7 @@ def page(presets: Mapping[str, Any]) -> str:
 
 def overview() -> str:
     """Metrics down, presets across."""
-    known = {(one.preset, one.spec.partition("(")[0]): one.state for one in table()}
+    known = {(one.preset, one.spec.partition("(")[0]): one.state for one in agreement_table()}
     rows = [[f"`{metric}`", *(MARKS[known[name, metric]] for name in PRESETS)] for metric in METRICS]
     return "\n".join(
         ["## Preset × metric", "", *markdown([["", *(f"`{name}`" for name in PRESETS)], *rows]), ""]
@@ -72,7 +72,7 @@ def _about(name: str, known: Mapping[str, Any]) -> str:
 
 
 def _row(name: str, row: Mapping[str, Any]) -> list[str]:
-    found: PresetAgreement = agreement(name, _under(name, row["spec"]))
+    found: PresetAgreement = preset_agreement(name, _under(name, row["spec"]))
     measured = f"{row['values']:,}" if row["values"] else ""
     largest = f"{row['largest']:.0e}" if row["values"] else ""
     return [row["name"], f"`{found.spec}`", MARKS[found.state], measured, largest, row["because"]]

@@ -24,9 +24,9 @@ def presets(name: str | None, form: str) -> None:
     With the NAME of a preset: metric by metric.
     """
     from recdash.metrics import preset
-    from recdash.metrics.agreement import table
+    from recdash.metrics.agreement import agreement_table
 
-    found = [one for one in table() if name is None or one.preset == preset(name).name]
+    found = [one for one in agreement_table() if name is None or one.preset == preset(name).name]
     if form == "json":
         say_lines(json.dumps([asdict(one) for one in found], indent=2, ensure_ascii=False))
     else:

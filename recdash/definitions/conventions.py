@@ -17,7 +17,7 @@ from recdash.domain.inputs import Truth
 from recdash.domain.kinds import Duplicates, Order, Ties, Users
 from recdash.evaluation.request import read_question, with_relevance
 from recdash.metrics import PRESETS, define
-from recdash.metrics.agreement import agreement
+from recdash.metrics.agreement import preset_agreement
 from recdash.metrics.catalogue import CatalogueMetric
 from recdash.metrics.presets import EVERY_ROW
 from recdash.metrics.ranking import RankingMetric
@@ -130,7 +130,7 @@ def preset_frame(found: Mapping[str, Convention], count: Count, own_order: Order
                 "order": habit.order or own_order, "ties": habit.ties,
                 "relevant": relevance_words(habit.relevance, habit.threshold),
                 "difference": number.value - default.value, "reason": number.reason,
-                "state": (known := agreement(name, habit.spec)).state, "agreement": known.sentence(),
+                "state": (known := preset_agreement(name, habit.spec)).state, "agreement": known.sentence(),
             }
         )  # fmt: skip
     return pd.DataFrame(rows)

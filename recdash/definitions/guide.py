@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from recdash.definitions.conventions import DUPLICATES_WORDS, relevance_words, users_words
 from recdash.metrics import METRICS, PRESETS, Preset
-from recdash.metrics.agreement import WORDS, table
+from recdash.metrics.agreement import WORDS, agreement_table
 from recdash.metrics.catalogue import CatalogueMetric
 from recdash.metrics.ranking import RankingMetric
 from recdash.metrics.registry import Metric
@@ -111,7 +111,7 @@ def _preset_guide(preset: Preset) -> PresetGuide:
 
 def _agreement_words(name: str) -> Iterator[str]:
     """``equal to RecTools 0.19: precision, recall, …``; one line for each state that occurs."""
-    found = [one for one in table() if one.preset == name]
+    found = [one for one in agreement_table() if one.preset == name]
     for state, words in WORDS.items():
         specs = ", ".join(one.spec for one in found if one.state == state)
         if specs and state != "own":

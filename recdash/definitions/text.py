@@ -14,7 +14,7 @@ from recdash.metrics.agreement import WORDS
 if TYPE_CHECKING:
     import pandas as pd
 
-    from recdash.metrics.tie_band import TieBand
+    from recdash.metrics.ties import TieBand
 
 Row = Mapping[Hashable, Any]
 

@@ -100,7 +100,7 @@ def why_no_example(definition: Definition) -> str:
     """What stands against an example of the built-in list; empty where nothing does."""
     if not isinstance(definition.metric, RankingMetric):
         return "this metric is no mean of the users' values"
-    return definition.lacks(_example_sample(_example_hits()))
+    return definition.missing_input(_example_sample(_example_hits()))
 
 
 def _example_sample(hits: Hits) -> RelevantHits:
@@ -132,7 +132,7 @@ def _easy_to_follow(sample: RelevantHits, k: int) -> int:
 
 def _worked(definition: Definition, sample: RelevantHits, k: int, hits: Hits) -> Worked | None:
     metric = definition.metric
-    if not isinstance(metric, RankingMetric) or metric.lacks(sample, definition.parameters):
+    if not isinstance(metric, RankingMetric) or metric.missing_input(sample, definition.parameters):
         return None
     formula = definition.formula()
     value = float(formula.values(sample, k)[0])

@@ -63,8 +63,10 @@ def attribute_share_rows(
     which the run shows ``values_shown``. Raises InputError for a column that cannot be used.
     """
     check_attribute(reference, attribute)
-    if lacks := needs_attribute(inputs, {"attribute": attribute}):
-        raise InputError(Problem("no-values", f"attribute '{attribute}'", lacks, "Choose another column."))
+    if missing_input := needs_attribute(inputs, {"attribute": attribute}):
+        raise InputError(
+            Problem("no-values", f"attribute '{attribute}'", missing_input, "Choose another column.")
+        )
     counts = shown_by(inputs.of("run"), attribute, k)
     is_number = has_numbers(reference.tables["catalogue"], attribute)
     labels, row_of = _by_size(counts) if is_number else _by_items(counts)

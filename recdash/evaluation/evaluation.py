@@ -286,7 +286,7 @@ class Evaluation:
                 continue
             samples = samples_of(run, self.rules.users, familiar_of(self.reference))
             samples = [sample.in_truth() for sample in samples]
-            if reason := next(filter(None, map(request.definition.lacks, samples)), ""):
+            if reason := next(filter(None, map(request.definition.missing_input, samples)), ""):
                 fix = "Ask for another metric, or add what it needs."
                 raise InputError(Problem("metric-absent", f"metric '{request.spec}'", reason, fix))
             names, k = list(lists.truth.users), _cutoff_of(request, lists)
@@ -309,7 +309,7 @@ class Evaluation:
         ``n_users`` have a relevant item in a tie that begins within k. A spec without a cutoff is taken at 10
         and at the depth.
         """
-        from recdash.metrics.tie_band import tie_band
+        from recdash.metrics.ties import tie_band
 
         for run in (part for candidate in self.runs for part in candidate.with_lists):
             if run.hits is None or run.hits.ties is None:

@@ -9,7 +9,7 @@ from typing import get_args
 from recdash.domain.kinds import DEFAULT_DEPTH, Duplicates, Order, Ties, Users
 from recdash.errors import InputError, Problem
 from recdash.metrics import Definition, Spec, define, parse_list, preset
-from recdash.metrics.agreement import agreement
+from recdash.metrics.agreement import preset_agreement
 from recdash.metrics.presets import EVERY_ROW
 
 RANKING_METRICS = (
@@ -99,7 +99,9 @@ def read_question(
 def preset_notices(requests: Sequence[MetricRequest], rules: CountingRules) -> list[Problem]:
     """Which of the requested numbers are not those of the preset's library, and why."""
     place = f"preset '{rules.preset}'"
-    agreements = dict.fromkeys(agreement(rules.preset, str(request.definition)) for request in requests)
+    agreements = dict.fromkeys(
+        preset_agreement(rules.preset, str(request.definition)) for request in requests
+    )
     missing = [known for known in agreements if known.state == "not offered"]
     notices = [
         Problem("preset-differs", f"{place}, metric '{known.spec}'", known.sentence(), _SEE)

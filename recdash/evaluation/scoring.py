@@ -199,7 +199,7 @@ def familiar_of(reference: Reference) -> Familiar | None:
     in_train = int((reference.train_users > 0).sum())
     n_items = in_train if reference.catalogue is None else len(reference.catalogue)
     items = familiar(reference.train_users, n_items, len(reference.truth.items))
-    return replace(items, lacks=unmet_by_truth(reference))
+    return replace(items, missing_input=unmet_by_truth(reference))
 
 
 def score_hits(

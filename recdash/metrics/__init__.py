@@ -3,7 +3,7 @@
 from recdash.metrics.presets import PRESETS, Preset, preset
 from recdash.metrics.registry import METRICS, Definition, define
 from recdash.metrics.sample import RelevantHits, sample_of
-from recdash.metrics.score import MetricInputs, score
+from recdash.metrics.scoring import MetricInputs, score
 from recdash.metrics.spec import Spec, check_k, parse, parse_list
 
 __all__ = [

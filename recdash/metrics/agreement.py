@@ -1,4 +1,4 @@
-"""Does a preset give the numbers of its library? What was found when the libraries were asked.
+"""Agreement of presets with their libraries: the results of running the libraries on the same data.
 
 ``agreement.json`` is written by ``python -m benchmarks.presets`` and is not edited by hand.
 """
@@ -34,8 +34,7 @@ class PresetAgreement:
     """Whether a preset's number is its library's.
 
     ``name`` is what the library calls it, ``because`` why ours differs or was not compared, ``values`` how
-    many
-    numbers were compared and ``largest`` the largest difference.
+    many numbers were compared and ``largest`` the largest difference.
     """
 
     preset: str
@@ -55,7 +54,7 @@ class PresetAgreement:
     def sentence(self) -> str:
         """The state in words, for a table's cell: ``equal (RecTools 0.19: NDCG; 760 values, …)``."""
         version = f"{self.library} {self.version}".strip()
-        said = {
+        sentences = {
             "own": "recdash's own definition",
             "equal": f"equal to {version} {self.name}: {self.values:,} values, largest difference "
             f"{self.largest:.0e}",
@@ -63,11 +62,11 @@ class PresetAgreement:
             "documented": f"as {self.library} documents {self.name}; {self.because}",
             "not offered": f"{self.library} does not offer it: this is recdash's own definition",
         }
-        return said[self.state]
+        return sentences[self.state]
 
 
 @lru_cache(maxsize=1)
-def recorded() -> Mapping[str, Any]:
+def recorded_agreement() -> Mapping[str, Any]:
     """By preset: library, version, not_run, rows (spec, name, state, because, values, largest) and
     not_reproduced (the library's name → why).
     """
@@ -79,16 +78,17 @@ def recorded() -> Mapping[str, Any]:
 
 
 @lru_cache(maxsize=1024)
-def agreement(name: str, spec: str) -> PresetAgreement:
+def preset_agreement(name: str, spec: str) -> PresetAgreement:
     """Of a preset's number for a definition, ``spec`` being the canonical spec after the preset.
 
     Raises UnknownName for an unknown preset or metric.
     """
     definition = define(parse(spec))
-    known = None if preset(name).name == DEFAULT else recorded().get(name)
+    known = None if preset(name).name == DEFAULT else recorded_agreement().get(name)
     if known is None:
         return PresetAgreement(name, str(definition), "own")
-    row = _row_of(name, definition, known)
+    rows = (row for row in known["rows"] if _under(name, row["spec"]) == str(definition))
+    row = next(rows, None)
     if row is not None:
         because = row["because"] or known["not_run"]
         measured = {"name": row["name"], "values": row["values"], "largest": row["largest"]}
@@ -101,13 +101,8 @@ def agreement(name: str, spec: str) -> PresetAgreement:
     )
 
 
-def _row_of(name: str, definition: Definition, known: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    rows = (row for row in known["rows"] if _under(name, row["spec"]) == str(definition))
-    return next(rows, None)
-
-
 def _is_of_preset(name: str, definition: Definition) -> bool:
-    """Is it what the preset makes of the plain metric, and not what parameters written beside it made?"""
+    """Whether it is what the preset makes of the plain metric, without further parameters."""
     metric = definition.metric
     if not all(knob.values for knob in metric.parameters):
         return True  # it has no plain form
@@ -119,19 +114,12 @@ def _under(name: str, spec: str) -> str:
     return str(define(preset(name).apply(parse(spec))))
 
 
-def table() -> list[PresetAgreement]:
-    """Every preset × every metric in its plain form."""
-    return [agreement(name, _plain(name, metric)) for name in PRESETS for metric in METRICS]
-
-
-def _plain(name: str, metric: str) -> str:
-    """The metric under the preset; where a parameter must be named, with a column called 'category'."""
-    needed = [knob.name for knob in METRICS[metric].parameters if not knob.values]
-    inside = ",".join(f"{knob}=category" for knob in needed)
-    return _under(name, f"{metric}({inside})" if inside else metric)
-
-
-def numbers_of(name: str) -> list[PresetAgreement]:
-    """Every number that the preset's library prints and recdash has a definition for."""
-    known = recorded().get(name)
-    return [] if known is None else [agreement(name, _under(name, row["spec"])) for row in known["rows"]]
+def agreement_table() -> list[PresetAgreement]:
+    """Every preset × every metric in its plain form; a parameter that must be given is 'category'."""
+    rows = []
+    for name in PRESETS:
+        for metric in METRICS.values():
+            needed = ",".join(f"{knob.name}=category" for knob in metric.parameters if not knob.values)
+            spec = f"{metric.name}({needed})" if needed else metric.name
+            rows.append(preset_agreement(name, _under(name, spec)))
+    return rows

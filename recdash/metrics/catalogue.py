@@ -1,7 +1,7 @@
 """Beyond accuracy: what a run shows of the catalogue, from item counts per rank.
 
-None of these looks at users one by one: the number of lists that hold each item within the first k
-places says everything, so the cost does not grow with the users.
+None of these metrics looks at users one by one: the number of lists that hold each item within the first k
+places is enough, so the cost does not grow with the users.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class CatalogueInputs:
     """{table: why it is left out} of a catalogue or train table that does not know the items shown."""
 
     def of(self, users: str) -> CatalogueInputs:
-        """The shelf of a population: all lists of the run, or those of users with a relevant item (truth)."""
+        """The inputs of a population: all lists of the run (run), or users with a relevant item (truth)."""
         return self if users == "truth" else self._of_run
 
     @cached_property
@@ -156,19 +156,19 @@ def _by_rank(counts: RankCounts) -> Iterator[tuple[Ints, Ints]]:
 # ── the metrics, each a curve [depth] ────────────────────────────────────────────────────────
 
 
-def coverage(shelf: CatalogueInputs, parameters: Mapping[str, str]) -> Floats:
-    levels = shelf.levels(parameters["of"])
+def coverage(inputs: CatalogueInputs, parameters: Mapping[str, str]) -> Floats:
+    levels = inputs.levels(parameters["of"])
     if parameters["counted"] == "every":
-        shown = np.bincount(shelf.first_shown(), minlength=shelf.depth + 2)[1:-1].cumsum()
+        shown = np.bincount(inputs.first_shown(), minlength=inputs.depth + 2)[1:-1].cumsum()
         return shown / levels[0].often.sum()
     return np.array([at_k.often[at_k.level > 0].sum() / at_k.often.sum() for at_k in levels])
 
 
-def coverage_by(shelf: CatalogueInputs, parameters: Mapping[str, str]) -> Floats:
-    labels = shelf.labels(parameters["attribute"])
-    first = np.full(len(labels.values), shelf.depth + 1)
-    np.minimum.at(first, labels.value, shelf.first_shown()[labels.item])
-    return np.bincount(first, minlength=shelf.depth + 2)[1:-1].cumsum() / len(labels.values)
+def coverage_by(inputs: CatalogueInputs, parameters: Mapping[str, str]) -> Floats:
+    labels = inputs.labels(parameters["attribute"])
+    first = np.full(len(labels.values), inputs.depth + 1)
+    np.minimum.at(first, labels.value, inputs.first_shown()[labels.item])
+    return np.bincount(first, minlength=inputs.depth + 2)[1:-1].cumsum() / len(labels.values)
 
 
 @dataclass(frozen=True)
@@ -188,13 +188,13 @@ class ShownBy:
     items_without: int
 
 
-def shown_by(shelf: CatalogueInputs, attribute: str, k: int) -> ShownBy:
+def shown_by(inputs: CatalogueInputs, attribute: str, k: int) -> ShownBy:
     """What the first k places show by an attribute; only asked where ``needs_attribute`` has passed."""
-    labels, shown, catalogue = shelf.labels(attribute), shelf.exposure.shown, shelf.members("catalogue")
+    labels, shown, catalogue = inputs.labels(attribute), inputs.exposure.shown, inputs.members("catalogue")
     end = shown.start[k]
-    held = np.zeros(shelf.n_items, dtype=np.int64)
+    held = np.zeros(inputs.n_items, dtype=np.int64)
     np.add.at(held, shown.item[:end], shown.count[:end])
-    has_value = np.zeros(shelf.n_items, dtype=bool)
+    has_value = np.zeros(inputs.n_items, dtype=bool)
     has_value[labels.item] = True
     places = np.zeros(len(labels.values), dtype=np.int64)
     np.add.at(places, labels.value, held[labels.item])
@@ -209,8 +209,8 @@ def shown_by(shelf: CatalogueInputs, attribute: str, k: int) -> ShownBy:
     )
 
 
-def entropy(shelf: CatalogueInputs, parameters: Mapping[str, str]) -> Floats:
-    levels = shelf.levels(parameters["of"])
+def entropy(inputs: CatalogueInputs, parameters: Mapping[str, str]) -> Floats:
+    levels = inputs.levels(parameters["of"])
     bits = np.array([entropy_of(at_k) for at_k in levels])
     in_unit = bits * (np.log(2) if parameters["log"] == "e" else 1.0)
     if parameters["norm"] == "shown":
@@ -226,8 +226,8 @@ def entropy_of(levels: Levels) -> float:
     return float(-(levels.often[shown] * share_of * np.log2(share_of)).sum()) if total else float("nan")
 
 
-def tail_share(shelf: CatalogueInputs, parameters: Mapping[str, str]) -> Floats:
-    return _mean_over_lists(shelf, shelf.tail(Fraction(parameters["head"])).astype(np.float64))
+def tail_share(inputs: CatalogueInputs, parameters: Mapping[str, str]) -> Floats:
+    return _mean_over_lists(inputs, inputs.tail(Fraction(parameters["head"])).astype(np.float64))
 
 
 def fewest_users_of_head(seen_by: Ints, head: Fraction) -> int:
@@ -240,9 +240,9 @@ def fewest_users_of_head(seen_by: Ints, head: Fraction) -> int:
     return int(seen[ceil(head * len(seen)) - 1])
 
 
-def gini(shelf: CatalogueInputs, parameters: Mapping[str, str]) -> Floats:
-    every = shelf.levels(parameters["of"])
-    counted = map(_shown_levels, every) if parameters["items"] == "shown" else every
+def gini(inputs: CatalogueInputs, parameters: Mapping[str, str]) -> Floats:
+    levels = inputs.levels(parameters["of"])
+    counted = map(_shown_levels, levels) if parameters["items"] == "shown" else levels
     return np.array([gini_of(at_k) * _corrected(at_k, parameters) for at_k in counted])
 
 
@@ -272,17 +272,17 @@ def gini_of(levels: Levels) -> float:
     return float((often * (2 * before + often - n)) @ level / (n * total)) if total else float("nan")
 
 
-def personalization(shelf: CatalogueInputs, parameters: Mapping[str, str]) -> Floats:
+def personalization(inputs: CatalogueInputs, parameters: Mapping[str, str]) -> Floats:
     """1 − mean cosine of two lists; Σ over pairs of users = (Σ over items of weight² − lists) / 2.
 
     A list of L items gives each of its first k the weight 1/√min(k, L); lists that have ended keep theirs.
     """
     if parameters["distance"] == "hamming":
-        return _hamming(shelf)
-    n, ended = shelf.exposure.n_lists, np.zeros(shelf.n_items)
-    over, alike, some_end = np.zeros(shelf.n_items, dtype=np.int64), [], len(shelf.exposure.ended.item) > 0
-    ends = _by_rank(shelf.exposure.ended)
-    for k, (held, (item, count)) in enumerate(zip(shelf.counts(), ends, strict=True), start=1):
+        return _hamming(inputs)
+    n, ended = inputs.exposure.n_lists, np.zeros(inputs.n_items)
+    over, alike, some_end = np.zeros(inputs.n_items, dtype=np.int64), [], len(inputs.exposure.ended.item) > 0
+    ends = _by_rank(inputs.exposure.ended)
+    for k, (held, (item, count)) in enumerate(zip(inputs.counts(), ends, strict=True), start=1):
         # where all lists are whole every weight is 1/√k: the counts themselves do, in a third of the time
         squares = np.square((held - over) / np.sqrt(k) + ended).sum() if some_end else held @ held / k
         alike.append((squares - n) / (n * (n - 1.0)))
@@ -291,58 +291,58 @@ def personalization(shelf: CatalogueInputs, parameters: Mapping[str, str]) -> Fl
     return 1.0 - np.array(alike)
 
 
-def _hamming(shelf: CatalogueInputs) -> Floats:
+def _hamming(inputs: CatalogueInputs) -> Floats:
     """[depth] 1 − the mean of |L ∩ L′| / k over pairs of users; its sum over pairs is Σ c·(c − 1) / 2 over
     items that c lists hold.
     """
-    n = shelf.exposure.n_lists
-    shared = [held @ (held - 1) / (n * (n - 1.0)) / k for k, held in enumerate(shelf.counts(), start=1)]
+    n = inputs.exposure.n_lists
+    shared = [held @ (held - 1) / (n * (n - 1.0)) / k for k, held in enumerate(inputs.counts(), start=1)]
     return 1.0 - np.array(shared)
 
 
-def novelty(shelf: CatalogueInputs, parameters: Mapping[str, str]) -> Floats:
+def novelty(inputs: CatalogueInputs, parameters: Mapping[str, str]) -> Floats:
     share = parameters["share"]
-    surprise = shelf.surprise(share)
+    surprise = inputs.surprise(share)
     if parameters["norm"] == "max":
-        surprise = surprise / np.log2(shelf.train_size(share))
+        surprise = surprise / np.log2(inputs.train_size(share))
     if parameters["unseen"] == "bound":
-        return _MEANS[parameters["over"]](shelf, surprise, np.ones(shelf.n_items))
-    seen = shelf.seen_by > 0
-    counted = seen.astype(np.float64) if parameters["unseen"] == "drop" else np.ones(shelf.n_items)
-    return _MEANS[parameters["over"]](shelf, np.where(seen, surprise, 0.0), counted)
+        return _MEANS[parameters["over"]](inputs, surprise, np.ones(inputs.n_items))
+    seen = inputs.seen_by > 0
+    counted = seen.astype(np.float64) if parameters["unseen"] == "drop" else np.ones(inputs.n_items)
+    return _MEANS[parameters["over"]](inputs, np.where(seen, surprise, 0.0), counted)
 
 
-def popularity(shelf: CatalogueInputs, parameters: Mapping[str, str]) -> Floats:
-    rows = max(shelf.train_size("rows"), 1) if parameters["norm"] == "rows" else 1
-    return _mean_over_lists(shelf, shelf.seen_by / rows)
+def popularity(inputs: CatalogueInputs, parameters: Mapping[str, str]) -> Floats:
+    rows = max(inputs.train_size("rows"), 1) if parameters["norm"] == "rows" else 1
+    return _mean_over_lists(inputs, inputs.seen_by / rows)
 
 
-def _mean_over_lists(shelf: CatalogueInputs, worth: Floats) -> Floats:
+def _mean_over_lists(inputs: CatalogueInputs, worth: Floats) -> Floats:
     """Mean of ``worth`` inside the first k places of each list, then over the lists."""
-    k = np.arange(1, shelf.depth + 1)
-    total = _sum_by_rank(shelf.exposure.shown, worth).cumsum()
-    of_length = _sum_by_rank(shelf.exposure.ended, worth)
+    k = np.arange(1, inputs.depth + 1)
+    total = _sum_by_rank(inputs.exposure.shown, worth).cumsum()
+    of_length = _sum_by_rank(inputs.exposure.ended, worth)
     over = np.concatenate(([0.0], of_length.cumsum()[:-1]))
     ended = np.concatenate(([0.0], (of_length / k).cumsum()[:-1]))
-    return ((total - over) / k + ended) / shelf.exposure.n_lists
+    return ((total - over) / k + ended) / inputs.exposure.n_lists
 
 
-def _mean_over_k(shelf: CatalogueInputs, worth: Floats) -> Floats:
+def _mean_over_k(inputs: CatalogueInputs, worth: Floats) -> Floats:
     """Sum of ``worth`` in the first k places of each list over k, then the mean over the lists."""
-    total = _sum_by_rank(shelf.exposure.shown, worth).cumsum()
-    return total / np.arange(1, shelf.depth + 1) / shelf.exposure.n_lists
+    total = _sum_by_rank(inputs.exposure.shown, worth).cumsum()
+    return total / np.arange(1, inputs.depth + 1) / inputs.exposure.n_lists
 
 
-def _mean_over_places(shelf: CatalogueInputs, worth: Floats, counted: Floats) -> Floats:
+def _mean_over_places(inputs: CatalogueInputs, worth: Floats, counted: Floats) -> Floats:
     """Mean of ``worth`` over all places of all lists whose item is ``counted``; NaN where there is none."""
-    total = _sum_by_rank(shelf.exposure.shown, worth).cumsum()
-    places = _sum_by_rank(shelf.exposure.shown, counted).cumsum()
+    total = _sum_by_rank(inputs.exposure.shown, worth).cumsum()
+    places = _sum_by_rank(inputs.exposure.shown, counted).cumsum()
     return np.divide(total, places, out=np.full(len(total), np.nan), where=places > 0)
 
 
 _MEANS: Mapping[str, Callable[[CatalogueInputs, Floats, Floats], Floats]] = {
-    "list": lambda shelf, worth, _: _mean_over_lists(shelf, worth),
-    "k": lambda shelf, worth, _: _mean_over_k(shelf, worth),
+    "list": lambda inputs, worth, _: _mean_over_lists(inputs, worth),
+    "k": lambda inputs, worth, _: _mean_over_k(inputs, worth),
     "places": _mean_over_places,
 }
 """What a sum over shown items is divided by."""
@@ -356,60 +356,60 @@ def _sum_by_rank(counts: RankCounts, worth: Floats) -> Floats:
 # ── what they need ───────────────────────────────────────────────────────────────────────────
 
 
-def needs_universe(shelf: CatalogueInputs, parameters: Mapping[str, str]) -> str:
-    if shelf.universe(parameters["of"]) is None:
-        return shelf.unmet.get(parameters["of"], f"needs a {parameters['of']} table, and none was given")
+def needs_universe(inputs: CatalogueInputs, parameters: Mapping[str, str]) -> str:
+    if inputs.universe(parameters["of"]) is None:
+        return inputs.unmet.get(parameters["of"], f"needs a {parameters['of']} table, and none was given")
     return ""
 
 
-def needs_train(shelf: CatalogueInputs, parameters: Mapping[str, str]) -> str:
-    if shelf.train_users is None:
-        return shelf.unmet.get("train", "needs a train table, and none was given")
-    return "" if shelf.n_train_users else "the train table is empty"
+def needs_train(inputs: CatalogueInputs, parameters: Mapping[str, str]) -> str:
+    if inputs.train_users is None:
+        return inputs.unmet.get("train", "needs a train table, and none was given")
+    return "" if inputs.n_train_users else "the train table is empty"
 
 
-def needs_train_to_normalize(shelf: CatalogueInputs, parameters: Mapping[str, str]) -> str:
-    lacks = needs_train(shelf, parameters)
-    if not lacks and parameters["norm"] == "max" and shelf.train_size(parameters["share"]) < 2:
+def needs_train_to_normalize(inputs: CatalogueInputs, parameters: Mapping[str, str]) -> str:
+    missing_input = needs_train(inputs, parameters)
+    if not missing_input and parameters["norm"] == "max" and inputs.train_size(parameters["share"]) < 2:
         return f"norm=max needs at least two {parameters['share']} in train"
-    return lacks
+    return missing_input
 
 
-def needs_several_items(shelf: CatalogueInputs, parameters: Mapping[str, str]) -> str:
-    lacks = needs_universe(shelf, parameters)
-    if not lacks and parameters["norm"] == "max" and shelf.members(parameters["of"]).sum() < 2:
+def needs_several_items(inputs: CatalogueInputs, parameters: Mapping[str, str]) -> str:
+    missing_input = needs_universe(inputs, parameters)
+    if not missing_input and parameters["norm"] == "max" and inputs.members(parameters["of"]).sum() < 2:
         return "norm=max needs at least two items"
-    return lacks
+    return missing_input
 
 
-def needs_attribute(shelf: CatalogueInputs, parameters: Mapping[str, str]) -> str:
+def needs_attribute(inputs: CatalogueInputs, parameters: Mapping[str, str]) -> str:
     name = parameters["attribute"]
-    if shelf.catalogue is None:
-        return shelf.unmet.get("catalogue", "needs a catalogue table, and none was given")
-    if name not in shelf.attributes:
-        return f"the catalogue has no column '{name}'; it has {', '.join(shelf.attributes) or 'only ids'}"
-    return "" if shelf.labels(name).values else f"column '{name}' of the catalogue is empty"
+    if inputs.catalogue is None:
+        return inputs.unmet.get("catalogue", "needs a catalogue table, and none was given")
+    if name not in inputs.attributes:
+        return f"the catalogue has no column '{name}'; it has {', '.join(inputs.attributes) or 'only ids'}"
+    return "" if inputs.labels(name).values else f"column '{name}' of the catalogue is empty"
 
 
-def needs_likeness(shelf: CatalogueInputs, parameters: Mapping[str, str]) -> str:
-    """What items are compared by."""
+def needs_likeness(inputs: CatalogueInputs, parameters: Mapping[str, str]) -> str:
+    """Why the items cannot be compared in the way that is asked for; empty where they can."""
     by, attribute = parameters["by"], parameters["attribute"]
-    if by == "vectors" and "vectors" not in shelf.tables:
+    if by == "vectors" and "vectors" not in inputs.tables:
         return "needs item vectors, and none were given"
-    if by == "similarity" and "similarity" not in shelf.tables:
+    if by == "similarity" and "similarity" not in inputs.tables:
         return "needs a table of item similarities, and none was given"
     if by not in {"attributes", "hamming"}:
         return ""
-    if shelf.catalogue is None or attribute != EVERY_CATEGORY:
-        return needs_attribute(shelf, parameters)
+    if inputs.catalogue is None or attribute != EVERY_CATEGORY:
+        return needs_attribute(inputs, parameters)
     return ""
 
 
-def needs_two_lists(shelf: CatalogueInputs, parameters: Mapping[str, str]) -> str:
-    """Of lists as sets of items; a repeated one has no weight of its own."""
-    if shelf.may_repeat:
+def needs_two_lists(inputs: CatalogueInputs, parameters: Mapping[str, str]) -> str:
+    """For lists as sets of items: a repeated item has no weight of its own."""
+    if inputs.may_repeat:
         return "needs each item once in a list; count duplicates=first"
-    return "" if shelf.exposure.n_lists > 1 else "needs the lists of at least two users"
+    return "" if inputs.exposure.n_lists > 1 else "needs the lists of at least two users"
 
 
 def never(parameters: Mapping[str, str]) -> bool:
@@ -434,7 +434,7 @@ class CatalogueMetric:
     latex: str
     source: str
     curve: Callable[[CatalogueInputs, Mapping[str, str]], Floats] | None
-    lacks: Callable[[CatalogueInputs, Mapping[str, str]], str]
+    missing_input: Callable[[CatalogueInputs, Mapping[str, str]], str]
     from_lists: Callable[[Mapping[str, str]], bool] = never
     parameters: tuple[Parameter, ...] = ()
     needs: str = "ranked lists"
@@ -551,9 +551,9 @@ _METRICS: tuple[CatalogueMetric, ...] = (
                 {
                     "attributes": "the cosine of their sets of attribute values",
                     "vectors": "the cosine of the uploaded item vectors",
-                    "similarity": "the uploaded table of similarities; a pair that it lacks has 0",
+                    "similarity": "the uploaded table of similarities; a pair that it missing_input has 0",
                     "hamming": "no similarity: the mean number of attribute values that one of the two has "
-                    "and the other lacks",
+                    "and the other missing_input",
                 },
             ),
             Parameter(
@@ -622,7 +622,7 @@ _METRICS: tuple[CatalogueMetric, ...] = (
             Parameter(
                 "unseen",
                 {
-                    "zero": "an item that train lacks counts as 0",
+                    "zero": "an item that train missing_input counts as 0",
                     "drop": "it is left out of the mean",
                 },
             ),

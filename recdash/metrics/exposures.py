@@ -1,4 +1,4 @@
-"""What was shown to two groups of users, as what was shown to both: counts add up, means are pooled."""
+"""Exposures of two groups of users as one: counts add up, means are pooled."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from recdash.domain.hits import Exposure, ListMean, RankCounts
 from recdash.domain.kinds import Floats
 
 
-def joined_exposures(one: Exposure, other: Exposure) -> Exposure:
+def joined_exposures(first: Exposure, second: Exposure) -> Exposure:
     """Of all lists of two exposures of the same run: their items have the same codes, no user is in both.
 
     A mean that only one of them has is left out.
     """
-    both = one.list_means.keys() & other.list_means.keys()
+    both = first.list_means.keys() & second.list_means.keys()
     return replace(
-        one,
-        shown=_added(one.shown, other.shown),
-        ended=_added(one.ended, other.ended),
-        n_lists=one.n_lists + other.n_lists,
-        list_means={spec: pooled_mean(one.list_means[spec], other.list_means[spec]) for spec in both},
+        first,
+        shown=_added(first.shown, second.shown),
+        ended=_added(first.ended, second.ended),
+        n_lists=first.n_lists + second.n_lists,
+        list_means={spec: pooled_mean(first.list_means[spec], second.list_means[spec]) for spec in both},
     )
 
 
-def _added(one: RankCounts, other: RankCounts) -> RankCounts:
-    depth = len(one.start) - 1
+def _added(first: RankCounts, second: RankCounts) -> RankCounts:
+    depth = len(first.start) - 1
     rank, item, count = (
-        np.concatenate((getattr(one, name), getattr(other, name))) for name in ("rank", "item", "count")
+        np.concatenate((getattr(first, name), getattr(second, name))) for name in ("rank", "item", "count")
     )
     n_items = int(item.max(initial=0)) + 1
     cell, place = np.unique(rank.astype(np.int64) * n_items + item, return_inverse=True)
@@ -37,15 +37,15 @@ def _added(one: RankCounts, other: RankCounts) -> RankCounts:
     return RankCounts(start, (cell % n_items).astype(np.int32), total)
 
 
-def pooled_mean(one: ListMean, other: ListMean) -> ListMean:
+def pooled_mean(first: ListMean, second: ListMean) -> ListMean:
     """Mean, standard error and number of all lists of two groups, at every k."""
-    n = one.n_lists + other.n_lists
-    shares = [np.divide(part.n_lists, n, out=np.zeros(len(n)), where=n > 0) for part in (one, other)]
-    known = [np.where(part.n_lists > 0, part.mean, 0.0) for part in (one, other)]
+    n = first.n_lists + second.n_lists
+    shares = [np.divide(part.n_lists, n, out=np.zeros(len(n)), where=n > 0) for part in (first, second)]
+    known = [np.where(part.n_lists > 0, part.mean, 0.0) for part in (first, second)]
     mean = np.where(n > 0, shares[0] * known[0] + shares[1] * known[1], np.nan)
     spread = sum(
         _squares(part) + part.n_lists * (value - mean) ** 2
-        for part, value in zip((one, other), known, strict=True)
+        for part, value in zip((first, second), known, strict=True)
     )
     error = np.full(len(n), np.nan)
     several = n > 1

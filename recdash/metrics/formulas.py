@@ -33,7 +33,7 @@ class MetricFormula(Protocol):
     def pooled(self) -> bool: ...
 
     def additive(self, sample: RelevantHits) -> Additive | None:
-        """What says the same in sums that add up over users; None where all users are needed at once."""
+        """The same formula as sums that add up over users; None where all users are needed at once."""
 
     def curve(self, sample: RelevantHits) -> Moments:
         """Mean [depth] and standard error [depth] at k = 1..depth."""
@@ -42,7 +42,7 @@ class MetricFormula(Protocol):
         """[n] the value of each user at k; their mean and spread are the metric's."""
 
     def own(self, sample: RelevantHits, k: int) -> Floats:
-        """[n] what each user got, for counting who is better off; ``values`` unless users are pooled."""
+        """[n] each user's own value, for counting who is better off; ``values`` unless users are pooled."""
 
 
 class Additive(ABC):
@@ -50,8 +50,8 @@ class Additive(ABC):
 
     @abstractmethod
     def sums(self, part: RelevantHits) -> Floats:
-        """[depth, n] sums over the users of a part at k = 1..depth; of values and squares, unless ``moments``
-        of the formula knows better.
+        """[depth, n] sums over the users of a part at k = 1..depth: of values and squares, or whatever the
+        formula's ``moments`` takes.
         """
 
     def moments(self, sums: Floats, n_users: int) -> Moments:
@@ -68,19 +68,19 @@ class Additive(ABC):
 
 
 def curves(formulas: Sequence[MetricFormula], sample: RelevantHits) -> list[Moments]:
-    """Of several formulas, all of them for some users and then for the next.
+    """The curves of several formulas: all formulas for some users, then for the next.
 
-    What one works out of these users the others need not; it stays in the processor's cache, and nothing as
-    long as the hits is written for all: at a million users a third of the memory.
+    Formulas share intermediate results of these users, which stay in the processor's cache, and nothing as
+    long as the hits is written for all users: at a million users a third of the memory.
     """
     additive = [formula.additive(sample) for formula in formulas]
     totals: list[Any] = [0.0] * len(formulas)
     for part in sample.parts():
-        for at, one in enumerate(additive):
-            totals[at] += 0.0 if one is None else one.sums(part)
+        for index, in_sums in enumerate(additive):
+            totals[index] += 0.0 if in_sums is None else in_sums.sums(part)
     return [
-        formula.curve(sample) if one is None else one.moments(total, sample.n_users)
-        for formula, one, total in zip(formulas, additive, totals, strict=True)
+        formula.curve(sample) if in_sums is None else in_sums.moments(total, sample.n_users)
+        for formula, in_sums, total in zip(formulas, additive, totals, strict=True)
     ]
 
 
@@ -126,7 +126,7 @@ class RatioFormula(Additive):
     number: Number = relevant_items
     pooled: bool = False
     view: Callable[[RelevantHits], RelevantHits] | None = None
-    """Which hits it speaks of, where not of all as they stand in the lists."""
+    """The hits that it is about, where these are not all hits as they stand in the lists."""
 
     def sums(self, part: RelevantHits) -> Floats:
         sums, squares, norm, _ = self.tables(part)
@@ -183,7 +183,7 @@ class Micro(Additive):
         """[depth, 5] of the credits a, the norms b, a², ab and b²."""
         sums, squares, norm, size = self.ratio.tables(part)
         by_kind = sums, norm * size, squares, sums * norm, norm**2 * size
-        return np.stack([one.sum(axis=1) for one in by_kind], axis=1)
+        return np.stack([table.sum(axis=1) for table in by_kind], axis=1)
 
     def moments(self, sums: Floats, n_users: int) -> Moments:
         a, b, aa, ab, bb = sums.T
@@ -300,12 +300,16 @@ class GradedNdcg(Additive):
         """
         order = order_by_counting(sample.n_relevant.max(initial=0) - sample.n_relevant)
         user, credit, edges = self._hits_that_move(sample, order)
-        found, best, by_k = np.zeros(sample.n_users), np.zeros(sample.n_users), np.zeros((sample.depth, 2))
-        for at, (moving, gained) in enumerate(self._ideal_steps(sample, order)):
-            hits = slice(edges[at], edges[at + 1])
-            found[user[hits]] += credit[hits]  # a user has at most one hit at a rank
+        gained_so_far, best, by_k = (
+            np.zeros(sample.n_users),
+            np.zeros(sample.n_users),
+            np.zeros((sample.depth, 2)),
+        )
+        for index, (moving, gained) in enumerate(self._ideal_steps(sample, order)):
+            hits = slice(edges[index], edges[index + 1])
+            gained_so_far[user[hits]] += credit[hits]  # a user has at most one hit at a rank
             best[:moving] += gained
-            by_k[at] = sum_and_squares(found[:moving] / best[:moving])
+            by_k[index] = sum_and_squares(gained_so_far[:moving] / best[:moving])
         of_user = np.empty_like(best)
         of_user[order] = best
         return by_k, of_user
@@ -321,8 +325,8 @@ class GradedNdcg(Additive):
 
     def values(self, sample: RelevantHits, k: int) -> Floats:
         cut = sample.up_to(k)
-        found: Any = np.bincount(cut.user, weights=self.credit(cut), minlength=sample.n_users)
-        return share(found, sample.ideals.kept((self, k), lambda: self.ideal_at(sample, k)))
+        gained: Any = np.bincount(cut.user, weights=self.credit(cut), minlength=sample.n_users)
+        return share(gained, sample.ideals.get((self, k), lambda: self.ideal_at(sample, k)))
 
     own = values
 
@@ -440,7 +444,7 @@ class HarmonicMean:
         return self.of_means
 
     def additive(self, sample: RelevantHits) -> None:
-        """A share in the mean depends on everybody."""
+        """None: a share in the mean depends on all users."""
 
     def curve(self, sample: RelevantHits) -> Moments:
         by_k = [sum_and_squares(self.values(sample, k)) for k in range(1, sample.depth + 1)]

@@ -23,71 +23,71 @@ class ListWorth:
     scale: float
 
 
-def list_worth(definition: Definition, shelf: CatalogueInputs, k: int) -> ListWorth | None:
+def list_worth(definition: Definition, inputs: CatalogueInputs, k: int) -> ListWorth | None:
     """Of a metric at k, from what is shown; None where the counts do not say what a list adds, and for forms
     of a metric other than its own.
     """
     make = _WORTH.get(definition.metric.name)
     usual = {knob.name: knob.default for knob in definition.metric.parameters}
     changed = {name for name, value in definition.parameters.items() if value != usual[name]}
-    return None if make is None or changed - _WHOSE else make(shelf, definition.parameters, k)
+    return None if make is None or changed - _WHOSE else make(inputs, definition.parameters, k)
 
 
-def _counts(shelf: CatalogueInputs, k: int) -> Ints:
+def _counts(inputs: CatalogueInputs, k: int) -> Ints:
     """[N] lists that hold the item in the first k places."""
-    shown = shelf.exposure.shown
+    shown = inputs.exposure.shown
     end = shown.start[k]
-    held = np.bincount(shown.item[:end], weights=shown.count[:end], minlength=shelf.n_items)
+    held = np.bincount(shown.item[:end], weights=shown.count[:end], minlength=inputs.n_items)
     return held.astype(np.int64)
 
 
-def _without_one(shelf: CatalogueInputs) -> float:
+def _without_one(inputs: CatalogueInputs) -> float:
     """The pull of one of n users on a total is (n − 1) / n of what is lost without the user."""
-    return (shelf.exposure.n_lists - 1) / shelf.exposure.n_lists
+    return (inputs.exposure.n_lists - 1) / inputs.exposure.n_lists
 
 
-def coverage(shelf: CatalogueInputs, parameters: Mapping[str, str], k: int) -> ListWorth:
+def coverage(inputs: CatalogueInputs, parameters: Mapping[str, str], k: int) -> ListWorth:
     """Without a list the items are lost that no other list holds."""
-    members = shelf.members(parameters["of"])
-    alone = members & (_counts(shelf, k) == 1)
-    return ListWorth(alone / members.sum(), 0.0, _without_one(shelf))
+    members = inputs.members(parameters["of"])
+    alone = members & (_counts(inputs, k) == 1)
+    return ListWorth(alone / members.sum(), 0.0, _without_one(inputs))
 
 
-def novelty(shelf: CatalogueInputs, parameters: Mapping[str, str], k: int) -> ListWorth:
+def novelty(inputs: CatalogueInputs, parameters: Mapping[str, str], k: int) -> ListWorth:
     """A mean over lists: each adds its own mean."""
-    return ListWorth(shelf.surprise(parameters["share"]), 1.0, 1.0 / shelf.exposure.n_lists)
+    return ListWorth(inputs.surprise(parameters["share"]), 1.0, 1.0 / inputs.exposure.n_lists)
 
 
-def personalization(shelf: CatalogueInputs, parameters: Mapping[str, str], k: int) -> ListWorth:
+def personalization(inputs: CatalogueInputs, parameters: Mapping[str, str], k: int) -> ListWorth:
     """Without a list of n, n − 1 of the pairs are lost: its cosines with the others.
 
     A list gives each of its L items the weight 1/√L, so that Σ of the weights that the item has in all lists
     / √L is the sum of its cosines, that with itself included.
     """
-    weight = _counts(shelf, k) / np.sqrt(k)
-    ended = shelf.exposure.ended
+    weight = _counts(inputs, k) / np.sqrt(k)
+    ended = inputs.exposure.ended
     length = ended.rank
     short = length < k
     shorter = ended.count * (1 / np.sqrt(length) - 1 / np.sqrt(k)) * short
-    weight += np.bincount(ended.item, weights=shorter, minlength=shelf.n_items)
-    n = shelf.exposure.n_lists
+    weight += np.bincount(ended.item, weights=shorter, minlength=inputs.n_items)
+    n = inputs.exposure.n_lists
     return ListWorth(weight, 0.5, -2.0 / (n * (n - 2)) if n > 2 else 0.0)
 
 
-def gini(shelf: CatalogueInputs, parameters: Mapping[str, str], k: int) -> ListWorth:
+def gini(inputs: CatalogueInputs, parameters: Mapping[str, str], k: int) -> ListWorth:
     """To first order, what Gini loses with one place of an item; it goes below those with the same count.
 
     With G = Σ (2i − n − 1)·c_i / (n·C), counts ascending: (2i − n − 1) / (n·C) − G / C, i being the lowest
     place among equal counts.
     """
-    members, counts = shelf.members(parameters["of"]), _counts(shelf, k)
+    members, counts = inputs.members(parameters["of"]), _counts(inputs, k)
     levels = levels_of(counts[members])
     n, total = int(levels.often.sum()), int(levels.level @ levels.often)
-    worth = np.zeros(shelf.n_items)
+    worth = np.zeros(inputs.n_items)
     if total:
         lost = _lost_with_a_place(levels, n, total)
         worth[members] = lost[np.searchsorted(levels.level, counts[members])]
-    return ListWorth(worth, 0.0, _without_one(shelf))
+    return ListWorth(worth, 0.0, _without_one(inputs))
 
 
 def _lost_with_a_place(levels: Levels, n: int, total: int) -> Floats:

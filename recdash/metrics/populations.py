@@ -1,4 +1,4 @@
-"""A metric's mean over other users than those who count, as libraries have it that count one otherwise."""
+"""A metric's mean over another population, for libraries that average one metric over other users."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class OverPopulation:
     pooled: bool = True
 
     def additive(self, sample: RelevantHits) -> None:
-        """The number of users is that of all parts together."""
+        """None: the number of users is that of all parts together."""
 
     def curve(self, sample: RelevantHits) -> Moments:
         """[depth] each. Users beyond the sample have 0, so that sums and squares are those of the sample."""
@@ -67,9 +67,9 @@ def over_population(formula: MetricFormula, parameters: Mapping[str, str]) -> Me
 
 
 def rule_of(parameters: Mapping[str, str]) -> Users | None:
-    """By which rule a user counts for the metric; None where it names none.
+    """The rule by which a user counts for the metric; None where it names none.
 
-    Of ``run`` those that the truth knows: the others have 0, whatever they are shown.
+    ``run`` becomes ``judged_both``: users whom the truth does not know have 0, whatever they are shown.
     """
     users = parameters.get(POPULATION.name, WHO_COUNTS)
     if users == WHO_COUNTS:
@@ -77,7 +77,7 @@ def rule_of(parameters: Mapping[str, str]) -> Users | None:
     return "judged_both" if users == "run" else cast("Users", users)
 
 
-def lacks_population(sample: RelevantHits, parameters: Mapping[str, str]) -> str:
+def missing_population(sample: RelevantHits, parameters: Mapping[str, str]) -> str:
     """Why the population cannot be counted; empty where it can."""
     users = parameters.get(POPULATION.name, WHO_COUNTS)
     if users not in get_args(Users) or sample.population(cast("Users", users)) is not None:

@@ -1,4 +1,4 @@
-"""The habits of libraries and texts, each under one word: parameters, population, order and ties."""
+"""Presets: the conventions of libraries and texts for parameters, population, order and ties."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ class Preset:
         Parameters written in the spec win.
         """
         spec = named(spec)
-        given = dict(spec.parameters)
+        parameters = dict(spec.parameters)
         for knob in METRICS[spec.name].parameters:
             if knob.kind == "metrics":
-                parts = split(given.get(knob.name, knob.default or ""))
-                given[knob.name] = ",".join(str(self.apply(parse(part))) for part in parts)
+                parts = split(parameters.get(knob.name, knob.default or ""))
+                parameters[knob.name] = ",".join(str(self.apply(parse(part))) for part in parts)
         preset = self.parameters.get(spec.name, {})
-        return replace(spec, parameters=tuple({**preset, **given}.items()))
+        return replace(spec, parameters=tuple({**preset, **parameters}.items()))
 
 
 EVERY_ROW = "none"

@@ -322,11 +322,11 @@ class Choice:
     of: Mapping[str, Credit | Norm]
 
 
-def lacks_nothing(sample: RelevantHits, parameters: Mapping[str, str]) -> str:
+def nothing_missing(sample: RelevantHits, parameters: Mapping[str, str]) -> str:
     return ""
 
 
-def lacks_depth(sample: RelevantHits, parameters: Mapping[str, str]) -> str:
+def missing_depth(sample: RelevantHits, parameters: Mapping[str, str]) -> str:
     """Places up to m must have been read, unless the lists end before."""
     beyond = int((sample.n_relevant > sample.depth).sum())
     if not beyond or not sample.cut_lists:
@@ -337,11 +337,11 @@ def lacks_depth(sample: RelevantHits, parameters: Mapping[str, str]) -> str:
     )
 
 
-def lacks_fitting_gains(sample: RelevantHits, parameters: Mapping[str, str]) -> str:
+def unusable_gains(sample: RelevantHits, parameters: Mapping[str, str]) -> str:
     """2^g, and the sum of a user's gains, must be a number and not 0; gains that are all equal cancel."""
     sample = sample.of_every_grade if parameters.get("grades") == "all" else sample
-    gain, given = parameters["gain"], sample.relevant_gain
-    least, top = float(given.min(initial=1)), float(given.max(initial=0))
+    gain, gains = parameters["gain"], sample.relevant_gain
+    least, top = float(gains.min(initial=1)), float(gains.max(initial=0))
     if gain == "exp" and top > LARGEST_EXPONENT:
         return f"gain=exp needs gains up to {LARGEST_EXPONENT}; are these counts? Use gain=linear"
     if gain == "exp" and least < SMALLEST_EXPONENT and not sample.binary:
@@ -351,20 +351,17 @@ def lacks_fitting_gains(sample: RelevantHits, parameters: Mapping[str, str]) -> 
     return ""
 
 
-def lacks_negatives(sample: RelevantHits, parameters: Mapping[str, str]) -> str:
-    if sample.judged is None:
-        return (
-            "needs rows of the truth that were judged and are not relevant (relevance 0), and there are none"
-        )
-    return ""
+def missing_negatives(sample: RelevantHits, parameters: Mapping[str, str]) -> str:
+    rows = "rows of the truth that were judged and are not relevant (relevance 0)"
+    return f"needs {rows}, and there are none" if sample.judged is None else ""
 
 
-def lacks_train(sample: RelevantHits, parameters: Mapping[str, str]) -> str:
+def missing_train(sample: RelevantHits, parameters: Mapping[str, str]) -> str:
     known = sample.familiar
-    return "needs a train table, and none was given" if known is None else known.lacks
+    return "needs a train table, and none was given" if known is None else known.missing_input
 
 
-def lacks_higher_grade(sample: RelevantHits, parameters: Mapping[str, str]) -> str:
+def grades_above_maximum(sample: RelevantHits, parameters: Mapping[str, str]) -> str:
     top = top_grade(sample, parameters)
     if sample.top_gain > top:
         return f"the truth has grades up to {sample.top_gain:g}, above max_grade={top:g}"
@@ -398,20 +395,17 @@ class RankingMetric:
     largest: float | None = 1.0
     unbounded: frozenset[tuple[str, str]] = frozenset()
     example: str = ""
-    lacks: Callable[[RelevantHits, Mapping[str, str]], str] = lacks_nothing
+    missing_input: Callable[[RelevantHits, Mapping[str, str]], str] = nothing_missing
 
     def formula(self, parameters: Mapping[str, str], resolve: Resolve) -> MetricFormula:
         """The metric with every parameter filled in."""
-        return over_population(self._per_user(parameters, resolve), parameters)
-
-    def _per_user(self, parameters: Mapping[str, str], resolve: Resolve) -> MetricFormula:
-        """Averaged over the users who count."""
         if self.build is not None:
-            return self.build(parameters, resolve)
-        said = ratio_formula(_chosen(self.credit, parameters), _chosen(self.norm, parameters))
+            return over_population(self.build(parameters, resolve), parameters)
+        ratio = ratio_formula(_chosen(self.credit, parameters), _chosen(self.norm, parameters))
         if parameters.get("truth") == "best":
-            said = replace(said, view=lambda sample: sample.of_best_in_truth)
-        return Micro(said) if parameters.get("average") == "micro" else said
+            ratio = replace(ratio, view=lambda sample: sample.of_best_in_truth)
+        is_micro = parameters.get("average") == "micro"
+        return over_population(Micro(ratio) if is_micro else ratio, parameters)
 
 
 def _chosen(part: Any, parameters: Mapping[str, str]) -> Any:
@@ -591,7 +585,7 @@ RANKING: tuple[RankingMetric, ...] = (
         r"\frac{\sum_{r_j \le k} g_j / \log_2(r_j + 1)}{\sum_{i=1}^{\min(m,k)} g^*_i / \log_2(i + 1)}",
         f"{JARVELIN}; exponential gain: Burges et al. 2005",
         build=build_ndcg,
-        lacks=lacks_fitting_gains,
+        missing_input=unusable_gains,
         parameters=(
             _GAIN,
             Parameter(
@@ -621,7 +615,7 @@ RANKING: tuple[RankingMetric, ...] = (
         r"\sum_{r_j \le k} g_j / \log_2(r_j + 1)",
         f"{JARVELIN}; exponential gain: Burges et al. 2005",
         build=build_dcg,
-        lacks=lacks_fitting_gains,
+        missing_input=unusable_gains,
         parameters=(_GAIN, _DISCOUNT),
         rises_with_k=True,
         unit="gain",
@@ -674,7 +668,7 @@ RANKING: tuple[RankingMetric, ...] = (
         credit=within_m,
         norm=relevant,
         has_cutoff=False,
-        lacks=lacks_depth,
+        missing_input=missing_depth,
         example="m = 4, list a, x, b: 2 hits in the first 4 places, 2/4 = 0.5.",
     ),
     RankingMetric(
@@ -688,7 +682,7 @@ RANKING: tuple[RankingMetric, ...] = (
             Parameter("p", {"0.8": "the chance to go on to the next place"}, "number", above=0, below=1),
             Parameter("gain", {"binary": "1 for every relevant item", "linear": "g", "exp": "2^g − 1"}),
         ),
-        lacks=lacks_fitting_gains,
+        missing_input=unusable_gains,
         unbounded=frozenset({("gain", "linear"), ("gain", "exp")}),
         rises_with_k=True,
         example="Hits at ranks 1 and 3, p = 0.8: 0.2·(1 + 0.64) = 0.328.",
@@ -700,7 +694,7 @@ RANKING: tuple[RankingMetric, ...] = (
         r"\sum_{r_j \le k} \frac{R_j}{r_j} \prod_{i < j} (1 - R_i), \quad R = \frac{2^{g} - 1}{2^{g_{\max}}}",
         "Chapelle, Metzler, Zhang & Grinspan 2009",
         build=build_err,
-        lacks=lacks_higher_grade,
+        missing_input=grades_above_maximum,
         parameters=(Parameter("max_grade", {"truth": "the largest grade of the truth"}, "number", above=0),),
         rises_with_k=True,
         example="One grade only, so R = 1/2; hits at ranks 1 and 3: 1/2·1 + 1/2·1/2·1/3 = 0.5833.",
@@ -713,7 +707,7 @@ RANKING: tuple[RankingMetric, ...] = (
         "Buckley & Voorhees 2004",
         credit=preferred_to_negatives,
         norm=relevant,
-        lacks=lacks_negatives,
+        missing_input=missing_negatives,
         rises_with_k=True,
         example="m = 2, n = 3 negatives; list relevant, negative, relevant: (1 + (1 − 1/2))/2 = 0.75.",
     ),
@@ -724,7 +718,7 @@ RANKING: tuple[RankingMetric, ...] = (
         r"\frac{1}{k}\,|\{i \le k : i \text{ judged}\}|",
         "Buckley & Voorhees 2004, on incomplete judgments",
         build=build_judged,
-        lacks=lacks_negatives,
+        missing_input=missing_negatives,
         ideal_is_best=False,
         parameters=(_OVER,),
         example="4 places hold a relevant item, a judged negative and two that nobody judged: 2/4 = 0.5.",
@@ -737,7 +731,7 @@ RANKING: tuple[RankingMetric, ...] = (
         "The form of RecTools; p(j) from the rank of the item's popularity in train, 0 if unseen",
         credit=unexpected,
         norm=Choice("over", {"k": cutoff, "list": cut_list}),
-        lacks=lacks_train,
+        missing_input=missing_train,
         ideal_is_best=False,
         parameters=(_OVER, POPULATION),
         example="n = 4; a hit at rank 1 on the second most popular item: 4/4 − 3/4 = 0.25, over k = 1.",

@@ -122,7 +122,7 @@ def _sums(user: Ints, values: Floats, n_users: int) -> Floats:
     return np.bincount(user, weights=values, minlength=n_users).astype(np.float64)
 
 
-def lacks_predictions(rows: Predictions | None) -> str:
+def missing_predictions(rows: Predictions | None) -> str:
     if rows is None or not len(rows.rating):
         return "needs a table of rating predictions"
     if max(np.abs(rows.rating).max(), np.abs(rows.prediction).max()) > LARGEST_RATING:
@@ -130,11 +130,11 @@ def lacks_predictions(rows: Predictions | None) -> str:
     return ""
 
 
-def lacks_spread(rows: Predictions | None) -> str:
-    lacks = lacks_predictions(rows)
-    if not lacks and rows is not None and (rows.rating == rows.rating[0]).all():
+def missing_spread(rows: Predictions | None) -> str:
+    missing_input = missing_predictions(rows)
+    if not missing_input and rows is not None and (rows.rating == rows.rating[0]).all():
         return "all ratings are equal: there is no spread to explain"
-    return lacks
+    return missing_input
 
 
 @dataclass(frozen=True)
@@ -159,7 +159,7 @@ class RatingMetric:
     rises_with_k: bool = False
     lower_is_better: bool = True
     example: str = ""
-    lacks: Callable[[Predictions | None], str] = lacks_predictions
+    missing_input: Callable[[Predictions | None], str] = missing_predictions
 
 
 RATINGS: tuple[RatingMetric, ...] = (
@@ -197,7 +197,7 @@ RATINGS: tuple[RatingMetric, ...] = (
         unit="share",
         range="at most 1",
         lower_is_better=False,
-        lacks=lacks_spread,
+        missing_input=missing_spread,
         example="Ratings 1, 2, 3 predicted 1, 2, 2: 1 − 1/2 = 0.5.",
     ),
 )

@@ -10,7 +10,7 @@ from recdash.errors import InputError, Problem, UnknownName
 from recdash.metrics.catalogue import CATALOGUE, USERS, CatalogueMetric
 from recdash.metrics.formulas import MetricFormula
 from recdash.metrics.parameters import Parameter
-from recdash.metrics.populations import lacks_population, rule_of
+from recdash.metrics.populations import missing_population, rule_of
 from recdash.metrics.ranking import RANKING, RankingMetric
 from recdash.metrics.ratings import RATINGS, RatingMetric
 from recdash.metrics.sample import RelevantHits
@@ -103,16 +103,18 @@ class Definition:
         if self.largest_value is not None and not may_repeat:
             return self.largest_value
         best = [user for sample in samples for user in sample.best_users(k)]
-        if any(map(self.lacks, best)):
+        if any(map(self.missing_input, best)):
             return None
         return max(float(self.formula().own(user, k).max()) for user in best)
 
-    def lacks(self, sample: RelevantHits) -> str:
-        """Why a ranking metric, or a part of it, cannot be had of these users; empty where it can."""
+    def missing_input(self, sample: RelevantHits) -> str:
+        """Why these users have no value of a ranking metric, or of a part of it; empty where they have."""
         if not isinstance(self.metric, RankingMetric):
             return ""
-        own = self.metric.lacks(sample, self.parameters) or lacks_population(sample, self.parameters)
-        return own or next(filter(None, (part.lacks(sample) for part in self._parts())), "")
+        own = self.metric.missing_input(sample, self.parameters) or missing_population(
+            sample, self.parameters
+        )
+        return own or next(filter(None, (part.missing_input(sample) for part in self._parts())), "")
 
     def _parts(self) -> Iterator[Definition]:
         """The metrics that this one is made of."""
@@ -123,14 +125,8 @@ class Definition:
     def formula(self) -> MetricFormula:
         """Of a ranking metric. Raises InputError for the others, which have no value per user."""
         if not isinstance(self.metric, RankingMetric):
-            raise InputError(
-                Problem(
-                    "no-user-value",
-                    f"metric '{self}'",
-                    "it has no value per user",
-                    f"Name an accuracy metric: {', '.join(metric.name for metric in RANKING)}.",
-                )
-            )
+            fix = f"Name an accuracy metric: {', '.join(metric.name for metric in RANKING)}."
+            raise InputError(Problem("no-user-value", f"metric '{self}'", "it has no value per user", fix))
         return self.metric.formula(self.parameters, lambda text: define(parse(text)).formula())
 
 
@@ -143,9 +139,14 @@ def define(spec: Spec | str) -> Definition:
             Problem("no-cutoff", f"metric '{spec}'", f"{spec.name} has no cutoff", f"Write {spec.label}.")
         )
     given = {name: _checked(metric, name, value) for name, value in spec.parameters}
-    return Definition(
-        metric, {knob.name: _given_or_default(metric, knob, given) for knob in metric.parameters}
-    )
+    parameters: dict[str, str] = {}
+    for knob in metric.parameters:
+        value = given.get(knob.name, knob.default)
+        if value is None:
+            fix = f"Write {metric.name}({knob.name}=…)."
+            raise InputError(Problem("parameter-missing", f"metric '{metric.name}'", f"no {knob.name}", fix))
+        parameters[knob.name] = value
+    return Definition(metric, parameters)
 
 
 def named(spec: Spec) -> Spec:
@@ -155,17 +156,9 @@ def named(spec: Spec) -> Spec:
     first = next((knob.name for knob in METRICS[spec.name].parameters), "")
     pairs = tuple((name or first, value) for name, value in spec.parameters)
     if len(dict(pairs)) < len(pairs):
-        found = f"'{first}' given twice"
-        raise InputError(Problem("given-twice", f"metric '{spec}'", found, "Name each parameter once."))
+        text = f"'{first}' given twice"
+        raise InputError(Problem("given-twice", f"metric '{spec}'", text, "Name each parameter once."))
     return replace(spec, parameters=pairs)
-
-
-def _given_or_default(metric: Metric, knob: Parameter, given: Mapping[str, str]) -> str:
-    value = given.get(knob.name, knob.default)
-    if value is None:
-        fix = f"Write {metric.name}({knob.name}=…)."
-        raise InputError(Problem("parameter-missing", f"metric '{metric.name}'", f"no {knob.name}", fix))
-    return value
 
 
 def _checked(metric: Metric, name: str, value: str) -> str:
@@ -182,36 +175,23 @@ def _checked(metric: Metric, name: str, value: str) -> str:
 def _checked_pair(metric: Metric, knob: Parameter, value: str) -> str:
     parts = split(value)
     if len(parts) != 2:
+        place, fix = f"{metric.name}({knob.name}={value})", f"{metric.name}({knob.name}=map,mar)"
         raise InputError(
-            Problem(
-                "not-two-metrics",
-                f"{metric.name}({knob.name}={value})",
-                f"{len(parts)} metrics",
-                f"Name two, for example {metric.name}({knob.name}=map,mar).",
-            )
+            Problem("not-two-metrics", place, f"{len(parts)} metrics", f"Name two, for example {fix}.")
         )
     definitions = [define(_without_cutoff(part, metric)) for part in parts]
-    for definition in definitions:
-        definition.formula()
-        _check_has_cutoff(definition, metric)
-    return ",".join(str(definition) for definition in definitions)
-
-
-def _check_has_cutoff(part: Definition, metric: Metric) -> None:
-    if not part.metric.has_cutoff:
-        found, fix = f"{part} has no cutoff", f"Name metrics that {metric.name} can cut at k."
-        raise InputError(Problem("part-without-cutoff", f"{metric.name}(…{part}…)", found, fix))
+    for part in definitions:
+        part.formula()
+        if not part.metric.has_cutoff:
+            text, fix = f"{part} has no cutoff", f"Name metrics that {metric.name} can cut at k."
+            raise InputError(Problem("part-without-cutoff", f"{metric.name}(…{part}…)", text, fix))
+    return ",".join(map(str, definitions))
 
 
 def _without_cutoff(part: str, metric: Metric) -> Spec:
     spec = parse(part)
     if spec.k is not None:
-        raise InputError(
-            Problem(
-                "cutoff-inside",
-                f"{metric.name}(…{part}…)",
-                "a cutoff inside the brackets",
-                f"Both metrics share the cutoff after the brackets: write {spec.label} there.",
-            )
-        )
+        text = "a cutoff inside the brackets"
+        fix = f"Both metrics share the cutoff after the brackets: write {spec.label} there."
+        raise InputError(Problem("cutoff-inside", f"{metric.name}(…{part}…)", text, fix))
     return spec

@@ -1,4 +1,4 @@
-"""Who counts, and their hits: the view of Hits that every accuracy metric is computed from."""
+"""The users who count and their hits: the view of Hits that every accuracy metric is computed from."""
 
 from __future__ import annotations
 
@@ -17,8 +17,6 @@ from recdash.errors import InputError, Problem
 _ROWS_TO_SORT = 1 << 17
 _ROWS_OF_A_PART = 1 << 19
 """So few that what is looked up of them stays in the processor's cache."""
-
-
 _IDEALS_KEPT = 4
 
 Number = Callable[["RelevantHits"], Ints]
@@ -57,7 +55,7 @@ class JudgedHits:
     n_not_relevant: Ints
 
     def up_to(self, k: int) -> JudgedHits:
-        """What stands within k; how many were judged is of the users, whatever their lists."""
+        """The hits within k; the number of judged negatives does not depend on the lists."""
         kept = self.rank <= k
         return replace(self, user=self.user[kept], rank=self.rank[kept], relevant=self.relevant[kept])
 
@@ -73,12 +71,12 @@ class JudgedHits:
 class Familiar:
     """How expected the truth's items are: (n + 1 − place among the n items by popularity) / n, [items].
 
-    ``lacks``: why the popularity says nothing of them; empty where it does.
+    ``missing_input``: why the popularity says nothing of them; empty where it does.
     """
 
     expected: Floats
     n_items: int
-    lacks: str = ""
+    missing_input: str = ""
 
 
 def familiar(users_with: Ints, n_items: int, n_truth_items: int) -> Familiar:
@@ -93,23 +91,22 @@ def familiar(users_with: Ints, n_items: int, n_truth_items: int) -> Familiar:
 
 
 class Ideals:
-    """What the best possible lists of the users gain at some k: the same for every run.
+    """A cache of what the best possible lists of the users gain at some k: the same for every run.
 
-    Keeps the last few answers, [n] each. Several threads may ask at once: what one puts away another may
-    still be holding.
+    Keeps the last few arrays, [n] each; several threads may use it at once.
     """
 
     def __init__(self) -> None:
         self._known: dict[Hashable, Floats] = {}
 
-    def kept(self, question: Hashable, answer: Callable[[], Floats]) -> Floats:
-        """The answer, worked out unless it was asked lately."""
-        found = self._known.get(question)
-        if found is None:
-            found = self._known[question] = answer()
+    def get(self, key: Hashable, compute: Callable[[], Floats]) -> Floats:
+        """The cached array of the key, else the one computed."""
+        ideal = self._known.get(key)
+        if ideal is None:
+            ideal = self._known[key] = compute()
             for oldest in list(self._known)[:-_IDEALS_KEPT]:
                 self._known.pop(oldest, None)
-        return found
+        return ideal
 
 
 def _unknown_size(users: Users) -> None:
@@ -162,9 +159,11 @@ class RelevantHits:
         return len(self.n_relevant)
 
     def best_users(self, k: int) -> Iterator[RelevantHits]:
-        """Users of the highest values that may be: one with as many relevant items as any here, up to k, all
-        of the largest gain and on top. Where lists may repeat items, also such with one of the largest gain
-        in all k places, alone or beside a relevant one of the least gain.
+        """Samples of one user each that reach the highest values possible.
+
+        One has as many relevant items as any user here, up to k, all of the largest gain and on top. Where
+        lists may repeat items, others have one item of the largest gain in all k places, alone or beside a
+        relevant one of the least gain.
         """
         top = min(int(self.n_relevant.max(initial=0)), k)
         yield self._shown(np.arange(top), np.full(top, self.top_gain), k)
@@ -176,11 +175,18 @@ class RelevantHits:
     def _shown(self, items: Ints, relevant_gain: Floats, k: int) -> RelevantHits:
         """One user with a list of k places, the first of which hold these of the relevant items."""
         return RelevantHits(
-            depth=k, user=np.zeros_like(items), rank=np.arange(len(items)) + 1, gain=relevant_gain[items],
-            n_relevant=np.array([len(relevant_gain)]), list_length=np.array([k]),
-            truth_user=np.zeros(1, dtype=np.int64), relevant_gain=relevant_gain, item=items,
-            top_gain=self.top_gain, population=lambda _: 1,
-        )  # fmt: skip
+            depth=k,
+            user=np.zeros_like(items),
+            rank=np.arange(len(items)) + 1,
+            gain=relevant_gain[items],
+            n_relevant=np.array([len(relevant_gain)]),
+            list_length=np.array([k]),
+            truth_user=np.zeros(1, dtype=np.int64),
+            relevant_gain=relevant_gain,
+            item=items,
+            top_gain=self.top_gain,
+            population=lambda _: 1,
+        )
 
     @cached_property
     def ordinal(self) -> Ints:
@@ -193,7 +199,7 @@ class RelevantHits:
         return np.arange(len(self.user)) - self.ordinal + 1
 
     def kinds(self, number: Number) -> Kinds:
-        """The users by a number of theirs; worked out once."""
+        """The users grouped by a number of theirs; computed once."""
         if number not in self._kinds:
             of_user = number(self)
             often = np.bincount(of_user)
@@ -234,34 +240,34 @@ class RelevantHits:
     @cached_property
     def ideal_gain(self) -> Floats:
         best = np.empty(len(self.relevant_gain))
-        for first, last in self._cuts(_ROWS_TO_SORT):
+        for first, last in self._user_ranges(_ROWS_TO_SORT):
             rows = slice(self.ideal_start[first], self.ideal_start[last])
             owner = np.repeat(np.arange(last - first), self.n_relevant[first:last])
             best[rows] = sort_within(self.relevant_gain[rows], owner)
         return best
 
     def up_to(self, k: int) -> RelevantHits:
-        """The same users with their hits up to k; kept until another k is asked for."""
-        found = self._cut.get(k)  # another thread may ask for another k meanwhile
-        if found is None:
-            kept = np.flatnonzero(self.rank <= k)
-            hits = {name: getattr(self, name)[kept] for name in ("user", "rank", "gain", "item")}
-            found = replace(self, **hits, judged=self.judged and self.judged.up_to(k))
-            self._cut.clear()
-            self._cut[k] = found
-        return found
+        """The same users with their hits up to k; cached until another k is asked for."""
+        cut = self._up_to.get(k)  # another thread may ask for another k meanwhile
+        if cut is None:
+            within = np.flatnonzero(self.rank <= k)
+            hits = {name: getattr(self, name)[within] for name in ("user", "rank", "gain", "item")}
+            cut = replace(self, **hits, judged=self.judged and self.judged.up_to(k))
+            self._up_to.clear()
+            self._up_to[k] = cut
+        return cut
 
     @cached_property
-    def _cut(self) -> dict[int, RelevantHits]:
+    def _up_to(self) -> dict[int, RelevantHits]:
         return {}
 
     def parts(self) -> Iterator[RelevantHits]:
         """The same hits, some users at a time."""
-        cuts = list(self._cuts(_ROWS_OF_A_PART))
-        if len(cuts) < 2:
+        ranges = list(self._user_ranges(_ROWS_OF_A_PART))
+        if len(ranges) < 2:
             yield self
             return
-        yield from (self.of_users(first, last) for first, last in cuts)
+        yield from (self.of_users(first, last) for first, last in ranges)
 
     def of_users(self, first: int, last: int) -> RelevantHits:
         """The users first..last - 1, who are then 0..last - first - 1, with their hits."""
@@ -292,10 +298,10 @@ class RelevantHits:
         """The same users, with a hit wherever the relevance is above 0, whatever the threshold."""
         return self if self.positives is None else self.positives
 
-    def _cuts(self, n_rows: int) -> Iterator[tuple[int, int]]:
+    def _user_ranges(self, n_rows: int) -> Iterator[tuple[int, int]]:
         """The first user and the one after the last, for about so many relevant rows at a time."""
-        at = np.searchsorted(self.ideal_start, np.arange(0, len(self.relevant_gain), n_rows))
-        return pairwise(np.unique(np.append(at, self.n_users)).tolist())
+        edges = np.searchsorted(self.ideal_start, np.arange(0, len(self.relevant_gain), n_rows))
+        return pairwise(np.unique(np.append(edges, self.n_users)).tolist())
 
     @cached_property
     def place_in_truth(self) -> Ints:
@@ -314,8 +320,8 @@ class RelevantHits:
         most relevant items; items of one grade share the better place.
         """
         rank = np.maximum(self.rank, self.place_in_truth)
-        kept = np.flatnonzero(rank <= self.depth)
-        order = kept[np.lexsort((rank[kept], self.user[kept]))]
+        within = np.flatnonzero(rank <= self.depth)
+        order = within[np.lexsort((rank[within], self.user[within]))]
         hits = {name: getattr(self, name)[order] for name in ("user", "gain", "item")}
         return replace(self, **hits, rank=rank[order], judged=None)
 
@@ -411,13 +417,13 @@ def _sample_of_rows(hits: Hits, counted: Mask, relevant: Mask, n_relevant: Ints)
     truth = hits.truth
     place = (np.cumsum(counted) - 1).astype(np.int32)
     marked = relevant[hits.row] & counted[hits.user]
-    kept = slice(None) if marked.all() else marked  # then nothing is copied
-    row = hits.row[kept]
+    is_hit = slice(None) if marked.all() else marked  # then nothing is copied
+    row = hits.row[is_hit]
     rows_that_count = relevant if counted.all() else relevant & np.repeat(counted, np.diff(truth.start))
     return RelevantHits(
         depth=hits.depth,
-        user=hits.user[kept] if counted.all() else place[hits.user[kept]],
-        rank=hits.rank[kept],
+        user=hits.user[is_hit] if counted.all() else place[hits.user[is_hit]],
+        rank=hits.rank[is_hit],
         gain=truth.gains(row),
         n_relevant=n_relevant[counted],
         list_length=hits.list_length[counted],
@@ -439,30 +445,30 @@ def _positives(hits: Hits, counted: Mask, relevant: Mask, rows: Mask | None) -> 
 
 
 def users_who_count(hits: Hits, n_relevant: Ints, users: Users, *, of_rows: bool = False) -> Mask:
-    """[U] who of the truth's users counts; ``n_relevant`` [U] of some of its rows, with ``of_rows``."""
+    """[U] which of the truth's users count; ``n_relevant`` [U] of some of its rows, with ``of_rows``."""
     listed = hits.list_length > 0
     in_truth = n_relevant > 0 if of_rows else np.diff(hits.truth.start) > 0
-    who: Mapping[Users, Callable[[], Mask]] = {
+    rules: Mapping[Users, Callable[[], Mask]] = {
         "truth": lambda: n_relevant > 0,
         "both": lambda: (n_relevant > 0) & listed,
         "judged": lambda: in_truth,
         "judged_both": lambda: in_truth & listed,
         "run": lambda: in_truth & listed,
     }
-    return who[users]()
+    return rules[users]()
 
 
 def _with_unknown_users(sample: RelevantHits, hits: Hits) -> RelevantHits:
-    """Beside the truth's users those that it does not know: they have a list, and nothing to be found."""
+    """With the users that the truth does not know: they have a list and no relevant item."""
     if hits.unknown_lengths is None:
-        found = "lists of users who are not in the truth were not counted when the run was scored"
+        text = "lists of users who are not in the truth were not counted when the run was scored"
         fix = "Upload the run again, or count users=truth."
-        raise InputError(Problem("other-lists-unknown", "users=run", found, fix))
+        raise InputError(Problem("other-lists-unknown", "users=run", text, fix))
     return _lengthened(sample, hits.truth.n_users, hits.unknown_lengths)
 
 
 def _lengthened(sample: RelevantHits, n_truth_users: int, lengths: Ints) -> RelevantHits:
-    """With users behind the others who have lists of these ``lengths`` [S], and nothing to be found."""
+    """With further users at the end who have lists of these ``lengths`` [S] and no relevant item."""
     none = np.zeros(len(lengths), dtype=sample.n_relevant.dtype)
     judged = sample.judged and replace(
         sample.judged, n_not_relevant=np.concatenate((sample.judged.n_not_relevant, none))
@@ -479,7 +485,7 @@ def _lengthened(sample: RelevantHits, n_truth_users: int, lengths: Ints) -> Rele
 
 
 def _judged(hits: Hits, relevant: Mask, rows: Mask | None, counted: Mask, place: Ints) -> JudgedHits | None:
-    """A row with a relevance of 0 or more was judged; a negative one says that it was not looked at."""
+    """A row with a relevance of 0 or more was judged; a negative relevance means that it was not."""
     if relevant.all():
         return None
     judged = relevant | (hits.truth.gain >= 0)
@@ -488,10 +494,10 @@ def _judged(hits: Hits, relevant: Mask, rows: Mask | None, counted: Mask, place:
     negative = judged & ~relevant
     if not negative.any():
         return None
-    kept = judged[hits.row] & counted[hits.user]
+    is_judged = judged[hits.row] & counted[hits.user]
     return JudgedHits(
-        place[hits.user[kept]],
-        hits.rank[kept],
-        relevant[hits.row[kept]],
+        place[hits.user[is_judged]],
+        hits.rank[is_judged],
+        relevant[hits.row[is_judged]],
         hits.truth.per_user(negative)[counted],
     )

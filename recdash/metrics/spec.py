@@ -54,14 +54,14 @@ def parse(text: str) -> Spec:
 def parse_list(text: str | Sequence[str]) -> list[Spec]:
     """Read ``"ndcg@10,f1(of=map,mar)@5"`` or a sequence of such texts."""
     texts = [text] if isinstance(text, str) else text
-    return [parse(part) for one in texts for part in split(one)]
+    return [parse(part) for specs in texts for part in split(specs)]
 
 
 def check_k(k: Any, depth: int | None = None) -> None:
     """Raises InputError for a cutoff that is no whole number from 1, or deeper than lists were read."""
     if not isinstance(k, int | np.integer) or isinstance(k, bool) or k < 1:
-        found = "a cutoff is a whole number from 1"
-        raise InputError(Problem("bad-cutoff", f"k = {k}", found, "Choose a k such as 10."))
+        text = "a cutoff is a whole number from 1"
+        raise InputError(Problem("bad-cutoff", f"k = {k}", text, "Choose a k such as 10."))
     if depth is not None and k > depth:
         raise InputError(Problem("beyond-depth", f"k = {k}", f"the depth is {depth}", "Choose a smaller k."))
 
@@ -78,8 +78,8 @@ def split(text: str) -> list[str]:
 
 
 def _cutoff(text: str, whole: str) -> tuple[str, int | None]:
-    head, at, tail = text.rpartition("@")
-    if not at or ")" in tail:
+    head, sign, tail = text.rpartition("@")
+    if not sign or ")" in tail:
         return text, None
     if not re.fullmatch(r"[1-9][0-9]{0,8}", tail):
         raise _unreadable(whole, f"'{tail}' where a cutoff belongs (a whole number from 1)")

@@ -53,14 +53,14 @@ class MetricValues:
         if not self._context.store.run(run_id).has_lists:
             return MetricInputs()
         material = self.material(run_id, None, scope)
-        shelf = material.shelf
+        shelf = material.catalogue
         if shelf is None or not isinstance(definition.metric, CatalogueMetric):
             return material
         if _needs_lists(definition) and definition.of_lists not in shelf.exposure.list_means:
             shelf = self._with_list_means(run_id, shelf, definition)
         elif definition.parameters["users"] == "run" and not shelf.is_whole:
             shelf = self.whole_shelf(run_id)
-        return replace(material, shelf=shelf)
+        return replace(material, catalogue=shelf)
 
     def _with_list_means(
         self, run_id: str, shelf: CatalogueInputs, definition: Definition
@@ -91,11 +91,11 @@ class MetricValues:
         if not run.has_lists:
             return False
         if isinstance(definition.metric, CatalogueMetric):
-            shelf = self.material(run_id).shelf
-            return shelf is not None and not definition.metric.lacks(
+            shelf = self.material(run_id).catalogue
+            return shelf is not None and not definition.metric.missing_input(
                 shelf.of(definition.parameters["users"]), definition.parameters
             )
-        return not definition.lacks(self.sample(run_id))
+        return not definition.missing_input(self.sample(run_id))
 
     def compute_user_values(
         self, run_id: str, metric: str, k: int, users: Users | None = None, scope: Scope = WHOLE

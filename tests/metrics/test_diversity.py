@@ -71,7 +71,7 @@ def diversity(
     watch = list_metrics([definition], reference, DEPTH)
     candidate = run("user_id item_id rank", rows, batch_rows=7)
     hits, _ = match(candidate, reference, depth=DEPTH, list_metrics=watch)
-    (found,) = score([definition], MetricInputs(shelf=catalogue_inputs_of(hits, reference)))
+    (found,) = score([definition], MetricInputs(catalogue=catalogue_inputs_of(hits, reference)))
     return found
 
 

@@ -193,7 +193,7 @@ def test_slopes_of_the_harmonic_mean_are_equal_where_both_are_and_none_at_zero()
 
 
 def test_of_nobody_there_are_no_values() -> None:
-    assert define("ndcg(gain=exp)").metric.lacks(NOBODY, {"gain": "exp", "grades": "all"}) == ""  # type: ignore[arg-type]
+    assert define("ndcg(gain=exp)").metric.missing_input(NOBODY, {"gain": "exp", "grades": "all"}) == ""  # type: ignore[arg-type]
     for spec in ("ndcg(gain=binary)", "recall", "mar", "err", "user_coverage", "f1(of=map,mar)"):
         assert define(spec).formula().values(NOBODY, 3).tolist() == [], spec
 
@@ -419,7 +419,7 @@ KINDS = Labels("xyz", np.array([0, 1, 1, 4]), np.array([0, 0, 1, 2]))
 def test_three_lists_of_different_length_have_these_values_at_every_k(
     spec: str, expected: list[float]
 ) -> None:
-    found = curve(spec, shelf=SHELF)
+    found = curve(spec, catalogue=SHELF)
     assert found.value == pytest.approx(expected, rel=1e-14)
     assert (found.k.tolist(), found.n_users) == ([1, 2, 3, 4], 3)
     assert np.isnan(found.std_error).all()
@@ -427,13 +427,13 @@ def test_three_lists_of_different_length_have_these_values_at_every_k(
 
 def test_a_value_that_everybody_is_shown_first_stays_covered() -> None:
     one_kind = replace(SHELF, labels={"kind": Labels("x", np.array([0, 1]), np.array([0, 0]))}.__getitem__)
-    assert curve("coverage_by(kind)", shelf=one_kind).value.tolist() == [1.0] * 4
+    assert curve("coverage_by(kind)", catalogue=one_kind).value.tolist() == [1.0] * 4
 
 
 def test_an_unseen_item_is_as_rare_as_one_users_or_adds_nothing() -> None:
     shelf = replace(SHELF, exposure=replace(SHELF.exposure, shown=counts_by_rank({4: 3}, {}, {}, {})))
-    assert curve("novelty", shelf=shelf).value[0] == 2.0
-    assert curve("novelty(unseen=zero)", shelf=shelf).value[0] == 0.0
+    assert curve("novelty", catalogue=shelf).value[0] == 2.0
+    assert curve("novelty(unseen=zero)", catalogue=shelf).value[0] == 0.0
 
 
 def test_what_is_shown_of_each_value_is_counted_up_to_k() -> None:
@@ -462,14 +462,14 @@ def with_means(means: Mapping[str, ListMean]) -> CatalogueInputs:
 
 
 def test_what_counts_cannot_say_is_taken_from_the_lists() -> None:
-    found = curve("novelty(unseen=drop)", shelf=with_means({"novelty(unseen=drop)": MEAN}))
+    found = curve("novelty(unseen=drop)", catalogue=with_means({"novelty(unseen=drop)": MEAN}))
     np.testing.assert_array_equal(found.value, MEAN.mean)
     np.testing.assert_array_equal(found.std_error, MEAN.std_error)
     assert (found.k.tolist(), found.n_users) == ([1, 2], 2)  # of three lists
 
 
 def test_a_metric_of_lists_is_of_so_many_as_have_a_value_at_the_depth() -> None:
-    found = curve("novelty(unseen=drop)", shelf=with_means({"novelty(unseen=drop)": LONGER}))
+    found = curve("novelty(unseen=drop)", catalogue=with_means({"novelty(unseen=drop)": LONGER}))
     assert found.n_users == 2  # not 3, which have one at k = 2
 
 
@@ -545,10 +545,10 @@ def test_a_curve_is_the_same_in_parts(spec: str, monkeypatch: pytest.MonkeyPatch
 
 def test_what_the_lists_lacked_is_said() -> None:
     nowhere = replace(MEAN, n_lists=np.array([0, 0]))
-    assert reason("diversity", shelf=with_means({"diversity": nowhere})) == (
+    assert reason("diversity", catalogue=with_means({"diversity": nowhere})) == (
         "no list has what it needs: two items in a list that can be compared"
     )
-    assert reason("diversity", shelf=SHELF) == (
+    assert reason("diversity", catalogue=SHELF) == (
         "diversity needs the lists themselves; score the upload again with this metric"
     )
 
@@ -587,18 +587,18 @@ BARE = CatalogueInputs(SHELF.exposure, 4, SHELF.truth)
     ],
 )  # fmt: skip
 def test_a_table_that_lacks_is_named(spec: str, shelf: CatalogueInputs, expected: str) -> None:
-    assert reason(spec, shelf=shelf) == expected
+    assert reason(spec, catalogue=shelf) == expected
 
 
 @pytest.mark.parametrize("kind", ["vectors", "similarity"])
 def test_likeness_is_had_from_the_table_that_was_given(kind: str) -> None:
     shelf = replace(with_means({f"diversity(by={kind})": MEAN}), tables=(kind,), catalogue=None)
-    assert curve(f"diversity(by={kind})", shelf=shelf).value[1] == 0.5
+    assert curve(f"diversity(by={kind})", catalogue=shelf).value[1] == 0.5
 
 
 def test_two_items_are_enough_to_be_spread_evenly_over() -> None:
     even = replace(SHELF, exposure=replace(SHELF.exposure, shown=counts_by_rank({0: 1, 4: 1}, {}, {}, {})))
-    assert curve("entropy(norm=max,of=truth)", shelf=even).value[0] == 1.0
+    assert curve("entropy(norm=max,of=truth)", catalogue=even).value[0] == 1.0
 
 
 def test_a_table_that_is_not_there_has_no_members() -> None:
@@ -809,7 +809,7 @@ def test_what_the_best_lists_gain_is_worked_out_once_for_all_runs() -> None:
         return np.zeros(2)
 
     for _ in range(3):
-        ideals.kept("nDCG@5", answer)
+        ideals.get("nDCG@5", answer)
     assert asked == [1]
     shared = sample_of(HITS, ideals=ideals)
     assert shared.ideals is ideals
@@ -819,10 +819,10 @@ def test_what_the_best_lists_gain_is_worked_out_once_for_all_runs() -> None:
 def test_few_answers_of_the_best_lists_are_kept() -> None:
     ideals = Ideals()
     for k in range(5):
-        ideals.kept(k, lambda k=k: np.array([k]))  # type: ignore[misc]
-    assert ideals.kept(4, lambda: np.array([-1])).tolist() == [4]
-    assert ideals.kept(1, lambda: np.array([-1])).tolist() == [1]
-    assert ideals.kept(0, lambda: np.array([-1])).tolist() == [-1]
+        ideals.get(k, lambda k=k: np.array([k]))  # type: ignore[misc]
+    assert ideals.get(4, lambda: np.array([-1])).tolist() == [4]
+    assert ideals.get(1, lambda: np.array([-1])).tolist() == [1]
+    assert ideals.get(0, lambda: np.array([-1])).tolist() == [-1]
 
 
 class Forgetful(dict[Any, Any]):
@@ -837,7 +837,7 @@ def test_what_another_thread_puts_away_is_answered_all_the_same(monkeypatch: pyt
     ideals, sample = Ideals(), sample_of(HITS)
     monkeypatch.setattr(ideals, "_known", Forgetful())
     sample.__dict__["_cut"] = Forgetful()
-    assert ideals.kept("nDCG@5", lambda: np.array([5])).tolist() == [5]
+    assert ideals.get("nDCG@5", lambda: np.array([5])).tolist() == [5]
     assert sample.up_to(2).rank.tolist() == [2]
 
 
@@ -849,7 +849,7 @@ def test_three_threads_may_ask_for_ideals_at_once() -> None:
 
     def ask(first: int) -> bool:
         asked = (first + step % 23 for step in range(40_000))
-        return all(ideals.kept(n, lambda n=n: np.array([n]))[0] == n for n in asked)  # type: ignore[misc]
+        return all(ideals.get(n, lambda n=n: np.array([n]))[0] == n for n in asked)  # type: ignore[misc]
 
     usual = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)

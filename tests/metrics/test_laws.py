@@ -168,7 +168,7 @@ def sample_in(world: World, users: Users = "truth") -> RelevantHits:
 
 def had(sample: RelevantHits, definitions: Sequence[Definition]) -> list[Definition]:
     """Those that the sample has all that they need for."""
-    return [one for one in definitions if not one.lacks(sample)]
+    return [one for one in definitions if not one.missing_input(sample)]
 
 
 def curves_of(
@@ -426,7 +426,7 @@ def test_pooled_shares_have_the_error_of_the_delta_method(world: World) -> None:
 
 def values_by_user(sample: RelevantHits, definition: Definition, k: int) -> dict[int, float]:
     """Empty where the sample lacks what the metric needs."""
-    if definition.lacks(sample):
+    if definition.missing_input(sample):
         return {}
     values = definition.formula().values(sample, k).tolist()
     return dict(zip(sample.truth_user.tolist(), values, strict=True))

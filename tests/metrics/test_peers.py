@@ -17,7 +17,7 @@ import recdash
 from benchmarks.environments import environment_for
 from benchmarks.peers import lenskit, recommenders, rectools
 from benchmarks.presets import compare, library, library_names
-from recdash.metrics.agreement import recorded
+from recdash.metrics.agreement import recorded_agreement
 
 pytestmark = pytest.mark.long
 ROOT = Path(__file__).parents[2]
@@ -67,7 +67,7 @@ def test_a_preset_gives_the_numbers_of_its_library(library: str, k: int, run: st
 
 @pytest.mark.parametrize("name", [name for name in library_names() if not library(name).NOT_RUN])
 def test_a_library_asked_again_bears_out_what_is_recorded_of_it(name: str) -> None:
-    again, kept = compare.record(name, ENVIRONMENTS), recorded()[name]
+    again, kept = compare.record(name, ENVIRONMENTS), recorded_agreement()[name]
     if again["not_run"]:
         pytest.skip(f"{name}: {again['not_run']}")
     assert list(compare.broken_promises(name, again)) == []

@@ -16,7 +16,13 @@ from benchmarks.presets.tables import WORLDS, draw
 from recdash.cli import main
 from recdash.definitions.guide import preset_guides
 from recdash.metrics import METRICS, PRESETS
-from recdash.metrics.agreement import WORDS, PresetAgreement, agreement, recorded, table
+from recdash.metrics.agreement import (
+    WORDS,
+    PresetAgreement,
+    agreement_table,
+    preset_agreement,
+    recorded_agreement,
+)
 
 LISTS = {"u": ["a", "b"], "v": ["b", "c"]}
 TRUTH = {"u": ["a"], "v": ["c"]}
@@ -25,11 +31,11 @@ TRAIN = pd.DataFrame({"user_id": [*"xxyz"], "item_id": [*"abaa"]})
 
 def test_every_preset_but_the_default_has_a_library_and_every_library_a_preset() -> None:
     assert set(library_names()) == set(PRESETS) - {"default"}
-    assert set(recorded()) == set(library_names())
+    assert set(recorded_agreement()) == set(library_names())
 
 
 def test_every_preset_has_a_state_for_every_metric() -> None:
-    found = {(one.preset, one.spec.partition("(")[0]): one.state for one in table()}
+    found = {(one.preset, one.spec.partition("(")[0]): one.state for one in agreement_table()}
     assert set(found) == {(preset, metric) for preset in PRESETS for metric in METRICS}
     assert set(found.values()) <= set(WORDS)
     assert all(found["default", metric] == "own" for metric in METRICS)
@@ -37,7 +43,7 @@ def test_every_preset_has_a_state_for_every_metric() -> None:
 
 @pytest.mark.parametrize("name", library_names())
 def test_what_is_recorded_is_what_the_librarys_file_says(name: str) -> None:
-    one, known = library(name), recorded()[name]
+    one, known = library(name), recorded_agreement()[name]
     assert {row["spec"]: row["name"] for row in known["rows"]} == dict(one.PRINTED)
     assert {row["spec"]: row["because"] for row in known["rows"] if row["because"]} == dict(one.DIFFERENT)
     assert known["not_reproduced"] == dict(one.NOT_REPRODUCED)
@@ -46,7 +52,7 @@ def test_what_is_recorded_is_what_the_librarys_file_says(name: str) -> None:
 
 @pytest.mark.parametrize("name", library_names())
 def test_equal_is_said_of_numbers_that_were_compared_and_of_no_others(name: str) -> None:
-    known = recorded()[name]
+    known = recorded_agreement()[name]
     assert list(compare.broken_promises(name, known)) == []
     states = {row["state"] for row in known["rows"]}
     if known["not_run"]:
@@ -57,7 +63,7 @@ def test_equal_is_said_of_numbers_that_were_compared_and_of_no_others(name: str)
 
 
 def test_the_page_of_the_docs_is_made_from_what_is_recorded() -> None:
-    assert command.PAGE.read_text(encoding="utf-8") == report.page(recorded())
+    assert command.PAGE.read_text(encoding="utf-8") == report.page(recorded_agreement())
 
 
 def test_a_difference_that_is_not_there_and_an_equality_that_is_not_are_both_noticed() -> None:
@@ -120,7 +126,7 @@ def test_equal_numbers_and_the_default_need_no_warning() -> None:
 
 
 def test_parameters_that_were_written_make_the_number_nobodys_but_ours() -> None:
-    assert agreement("rectools", "ndcg(gain=exp)").state == "own"
+    assert preset_agreement("rectools", "ndcg(gain=exp)").state == "own"
     assert warnings_of("rectools", "ndcg(gain=exp,ideal=all)@2") == []
 
 

@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 from metric_specs import ACCURACY
 from small_tables import run, upload
 
-import recdash.metrics.tie_band as module
+import recdash.metrics.ties as module
 from recdash.domain.hits import Hits
 from recdash.engines import Reference, match, read_reference
 from recdash.evaluation.scoring import familiar_of
 from recdash.metrics import Definition, define, sample_of
 from recdash.metrics.sample import RelevantHits
-from recdash.metrics.tie_band import TieBand, Ties, drawn_ranks, tie_band
+from recdash.metrics.ties import TieBand, Ties, drawn_ranks, tie_band
 
 Scores = Mapping[str, Mapping[str, float]]
 
@@ -361,7 +361,7 @@ def try_every_order(world: World, k: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "DRAWS", (3, 3))
         for definition in EVERY_METRIC:
-            if not definition.lacks(samples[0]):
+            if not definition.missing_input(samples[0]):
                 check_band(definition, hits, sample, samples, k)
 
 

@@ -223,7 +223,7 @@ def shelf_of_lists(shown: np.ndarray, n_items: int) -> CatalogueInputs:
 
 def value_and_pulls(metric: str, shelf: CatalogueInputs, shown: np.ndarray) -> tuple[float, Pulls]:
     definition, k = define(metric), shown.shape[1]
-    (curve,) = score([definition], MetricInputs(shelf=shelf))
+    (curve,) = score([definition], MetricInputs(catalogue=shelf))
     worth = list_worth(definition, shelf, k)
     assert isinstance(curve, Curve)
     assert worth is not None

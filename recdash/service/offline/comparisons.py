@@ -208,7 +208,7 @@ class Comparisons:
         """
 
         def list_source(run: Run) -> ListSource:
-            shelf = self._values.material_for(run.id, define("coverage")).shelf
+            shelf = self._values.material_for(run.id, define("coverage")).catalogue
             if shelf is None:
                 raise InputError(Problem("no-lists", f"run '{run.name}'", "its lists are not there", ""))
             hits = self._data.hits(run.id)

@@ -19,7 +19,7 @@ from recdash.evaluation import request
 from recdash.evaluation.comparability import basis_of, comparability_problems
 from recdash.evaluation.known_ids import caveats, stored_problems
 from recdash.metrics import check_k, define, naming
-from recdash.metrics.tie_band import TieBand, tie_band
+from recdash.metrics.ties import TieBand, tie_band
 from recdash.references import reference_scale
 from recdash.service import frames
 from recdash.service.context import ServiceContext

@@ -140,7 +140,7 @@ class Slices:
             )
         reference = self._data.reference(run.experiment)
         check_attribute(reference, attribute)
-        shelf = self._values.material(run_id).shelf if run.has_lists else None
+        shelf = self._values.material(run_id).catalogue if run.has_lists else None
         if shelf is not None and not shelf.is_whole:
             shelf = self._values.whole_shelf(run_id)
         if shelf is None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from recdash.definitions.worked_example import Worked
     from recdash.evaluation.hit_overlap import Headroom
     from recdash.evaluation.user_detail import OneUser
-    from recdash.metrics.tie_band import TieBand
+    from recdash.metrics.ties import TieBand
     from recdash.references.reference_scale import Standing
     from recdash.service import Explanation
     from recdash.service.catalog.overview import CardVerdict

@@ -35,7 +35,7 @@ from recdash.ui.components.widgets import TableColumn, table_html
 if TYPE_CHECKING:
     import pandas as pd
 
-    from recdash.metrics.tie_band import TieBand
+    from recdash.metrics.ties import TieBand
 
 
 @dataclass(frozen=True)

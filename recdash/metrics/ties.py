@@ -1,4 +1,4 @@
-"""What the order of equal scores can do to a metric: its worst, expected and best value.
+"""Ties: the worst, expected and best value of a metric over all orders of equal scores.
 
 Worst and best are exact: every tie is put in the order that hurts or helps most. Among as many hits a metric
 never loses when a better hit moves up, so that the orders to try are few: relevant items at one end of their
@@ -96,35 +96,42 @@ def tie_band(definition: Definition, hits: Hits, sample: RelevantHits, k: int) -
     if definition.parameters.get("grades") == "all":  # the same as without a threshold, for the same users
         hits, sample = replace(hits, truth=hits.truth.under(None)), sample.of_every_grade
     ties = _ties_of(hits, sample, k)
-    if not len(ties.row) or definition.lacks(sample):
+    if not len(ties.row) or definition.missing_input(sample):
         return None
     value = _Value(definition.formula(), hits, sample, ties, k)
     worst, best = _extremes(value, _steps(definition, ties, k))
     if isclose(worst, best, rel_tol=ROUNDING, abs_tol=ROUNDING):
         return None
-    exact = is_additive(definition) and _n_shifts(ties) <= DRAWS[1]
+    n_shifts = int(np.unique(ties.size).sum())
+    exact = is_additive(definition) and n_shifts <= DRAWS[1]
     expected, error = (_by_shifts(value), 0.0) if exact else _drawn(value)
-    return TieBand(worst, expected, best, *_concerned(ties, k), error)
+    in_tie = ties.user[ties.relevant]
+    crossing = ties.user[(ties.last > k)[ties.group] & ties.relevant]
+    return TieBand(worst, expected, best, len(np.unique(in_tie)), len(np.unique(crossing)), error)
 
 
 def _ties_of(hits: Hits, sample: RelevantHits, k: int) -> Ties:
-    """Those that begin within k, and of their rows those that any metric looks at."""
-    kept, truth = hits.ties, hits.truth
-    if kept is None:
+    """The ties that begin within k, and of their rows those that some metric looks at."""
+    rows_in_ties, truth = hits.ties, hits.truth
+    if rows_in_ties is None:
         raise ValueError("lists that were not ordered by score have no ties")
     counted = np.zeros(truth.n_users, dtype=bool)
     counted[sample.truth_user[sample.truth_user < truth.n_users]] = True
-    relevant = truth.relevant()[kept.row]
-    rows = np.flatnonzero(counted[kept.user] & (kept.first <= k) & (relevant | (truth.gain[kept.row] >= 0)))
-    rows = rows[np.lexsort((kept.first[rows], kept.user[rows]))]
-    user, first = kept.user[rows], kept.first[rows]
+    relevant = truth.relevant()[rows_in_ties.row]
+    rows = np.flatnonzero(
+        counted[rows_in_ties.user]
+        & (rows_in_ties.first <= k)
+        & (relevant | (truth.gain[rows_in_ties.row] >= 0))
+    )
+    rows = rows[np.lexsort((rows_in_ties.first[rows], rows_in_ties.user[rows]))]
+    user, first = rows_in_ties.user[rows], rows_in_ties.first[rows]
     begins = np.ones(len(rows), dtype=bool)
     begins[1:] = (user[1:] != user[:-1]) | (first[1:] != first[:-1])
-    row = kept.row[rows]
+    row = rows_in_ties.row[rows]
     known = sample.familiar
     return Ties(
         first[begins],
-        kept.last[rows][begins],
+        rows_in_ties.last[rows][begins],
         np.cumsum(begins) - 1,
         user,
         row,
@@ -132,12 +139,6 @@ def _ties_of(hits: Hits, sample: RelevantHits, k: int) -> Ties:
         truth.gains(row),
         np.zeros(len(row)) if known is None else known.expected[truth.item[row]],
     )
-
-
-def _concerned(ties: Ties, k: int) -> tuple[int, int]:
-    """Users with a relevant item in a tie, and in one that crosses k."""
-    crosses = (ties.last > k)[ties.group] & ties.relevant
-    return len(np.unique(ties.user[ties.relevant])), len(np.unique(ties.user[crosses]))
 
 
 @dataclass(frozen=True)
@@ -165,8 +166,8 @@ class _Value:
         """User, rank and row of the hits that stand in no tie."""
         hits, truth = self.hits, self.hits.truth
         looked_at = (self.relevant | (truth.gain >= 0))[hits.row]
-        kept = looked_at & np.isin(hits.user, self.sample.truth_user) & ~np.isin(hits.row, self.ties.row)
-        return hits.user[kept], hits.rank[kept], hits.row[kept]
+        untied = looked_at & np.isin(hits.user, self.sample.truth_user) & ~np.isin(hits.row, self.ties.row)
+        return hits.user[untied], hits.rank[untied], hits.row[untied]
 
     def _moved(self, ties: Ties, rank: Ints) -> RelevantHits:
         within = rank <= self.sample.depth
@@ -198,7 +199,7 @@ def _extremes(value: _Value, steps: range) -> tuple[float, float]:
 
 
 def _steps(definition: Definition, ties: Ties, k: int) -> range:
-    """How many hits fewer than it could a tie shows within k: none and all, or every number between."""
+    """By how many hits a tie falls short of the most it can show within k: 0 and all, or every number."""
     few, many = _within(ties, k)
     most = int((many - few).max(initial=0))
     return range(most + 1) if definition.may_fall else range(0, most + 1, max(most, 1))
@@ -212,7 +213,7 @@ def _within(ties: Ties, k: int) -> tuple[Ints, Ints]:
 
 
 def _orders(ties: Ties, steps: range) -> Iterator[tuple[Ties, int, bool, bool]]:
-    """Ties with their rows in order of worth, hits fewer than possible, at which end, negatives near it."""
+    """(ties with rows in order of worth, hits fewer than possible, at the top?, negatives near them?)."""
     worths = [ties.gain, -ties.expected] if ties.expected.any() else [ties.gain]
     nears = (True, False) if not ties.relevant.all() else (True,)
     for worth, top in product(worths, (True, False)):
@@ -228,18 +229,18 @@ def _ranks(ties: Ties, k: int, step: int, *, top: bool, near: bool) -> Ints:
     places left, or the last, whichever is ``near`` the relevant ones.
     """
     few, many = _within(ties, k)
-    shown = np.maximum(many - step, few)
+    n_within = np.maximum(many - step, few)
     wanted = ties.count(ties.relevant)
-    begin = ties.first if top else np.minimum(ties.last, k) - shown + 1
-    at = positions(ties.group)
+    begin = ties.first if top else np.minimum(ties.last, k) - n_within + 1
+    place = positions(ties.group)
     g = ties.group
-    inside, beyond = begin[g] + at, ties.last[g] - (wanted[g] - 1 - at)
-    of_relevant = np.where(at < shown[g], inside, beyond)
-    left = at - wanted[g]
+    inside, beyond = begin[g] + place, ties.last[g] - (wanted[g] - 1 - place)
+    of_relevant = np.where(place < n_within[g], inside, beyond)
+    left = place - wanted[g]
     if near != top:
         left = left + (ties.size - wanted - ties.count(~ties.relevant))[g]
     free = ties.first[g] + left
-    of_negatives = np.where(free < begin[g], free, free + shown[g])
+    of_negatives = np.where(free < begin[g], free, free + n_within[g])
     return np.where(ties.relevant, of_relevant, of_negatives)
 
 
@@ -252,13 +253,11 @@ ADDITIVE = ("precision", "recall", "hits", "dcg", "ndcg", "rbp", "judged")
 def is_additive(definition: Definition) -> bool:
     """True where a user's value is a sum in which each item's part depends on its own place alone."""
     one_by_one = {"f1": ("precision,recall", "users"), "mrr": ("all",)}
-    asked = tuple(definition.parameters.get(name) for name in ("of", "average", "sum"))
+    values = tuple(definition.parameters.get(name) for name in ("of", "average", "sum"))
     known = one_by_one.get(definition.metric.name)
-    return definition.metric.name in ADDITIVE or known == tuple(value for value in asked if value is not None)
-
-
-def _n_shifts(ties: Ties) -> int:
-    return int(np.unique(ties.size).sum())
+    return definition.metric.name in ADDITIVE or known == tuple(
+        value for value in values if value is not None
+    )
 
 
 def _by_shifts(value: _Value) -> float:
@@ -301,9 +300,9 @@ def drawn_ranks(ties: Ties, rng: np.random.Generator) -> Ints:
 def _subsets(size: Ints, count: Ints, rng: np.random.Generator) -> Ints:
     """[G, most] the first ``count`` of a row: a random subset of 0..size−1 (Floyd's way, for all at once)."""
     picked = np.full((len(size), int(count.max())), -1)
-    for at in range(picked.shape[1]):
-        newest = size - count + at
+    for column in range(picked.shape[1]):
+        newest = size - count + column
         pick = rng.integers(0, newest + 1)
-        taken = (picked[:, :at] == pick[:, None]).any(axis=1)
-        picked[:, at] = np.where(taken, newest, pick)
+        taken = (picked[:, :column] == pick[:, None]).any(axis=1)
+        picked[:, column] = np.where(taken, newest, pick)
     return picked
