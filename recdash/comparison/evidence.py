@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from recdash.comparison.guardrails import GuardrailResult, guardrails
+from recdash.comparison.guardrails import GuardrailResult, check_guardrails
 from recdash.comparison.pairs import Comparison, Pair, UnjudgedPair, judge_family, pair_of, shared
 from recdash.comparison.replicates import replicate_differences
 from recdash.comparison.source import Source
@@ -123,7 +123,7 @@ def gather_evidence(source: Source, comparison: Comparison, *, intervals: bool =
         comparison,
         leader,
         metrics=tuple(_other_metrics(source, comparison, leader)),
-        guardrails=tuple(guardrails(source, comparison, leader, intervals=intervals)),
+        guardrails=tuple(check_guardrails(source, comparison, leader, intervals=intervals)),
         slices=tuple(_slice_differences(source, comparison, leader)),
         won_online=tuple(lift for lift in lifts if lift.low > 0),
         lost_online=tuple(lift for lift in lifts if lift.high < 0),

@@ -108,7 +108,7 @@ class GuardrailResult:
         }
 
 
-def guardrails(
+def check_guardrails(
     source: Source, comparison: Comparison, leader: Pair, *, intervals: bool = True
 ) -> list[GuardrailResult]:
     """The leader's guardrails against the baseline; ``intervals`` read the lists of both again."""

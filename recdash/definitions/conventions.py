@@ -1,7 +1,7 @@
-"""One run under the habits of several libraries: what each would report, and which habit sets it apart.
+"""One run under the conventions of several libraries: what each would report, and why they differ.
 
-A habit is everything that decides a number beside the lists themselves. Differences are taken apart by
-turning the default's habits into the library's one at a time.
+A convention is everything that decides a number beside the lists themselves. A difference is split into
+causes by changing the default's convention into the library's in one respect at a time.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ CAUSES: Mapping[str, tuple[str, ...]] = {
     "duplicates": ("duplicates",),
     "relevance": ("relevance", "threshold"),
 }
-"""What can set two libraries apart, by the fields of a habit that say so."""
+"""What can set two libraries apart, by the fields of a convention that say so."""
 TOGETHER = "together"
 """What several causes do beyond the sum of each alone."""
 ANY_ACCURACY = "recall"
@@ -68,7 +68,7 @@ class Convention:
         return any(getattr(self, name) != getattr(other, name) for name in CAUSES[cause])
 
     def switched(self, other: Convention, cause: str) -> Convention:
-        """This habit, but in one respect the other's."""
+        """This convention with the other's in one respect."""
         return replace(self, **{name: getattr(other, name) for name in CAUSES[cause]})
 
 
@@ -83,18 +83,20 @@ class MetricValue:
 
 
 Count = Callable[[Convention], MetricValue]
-"""Scores the run under a habit."""
+"""Scores the run under a convention."""
 
 
-def habit_of(preset: str, metric: str, settings: Mapping[str, Any]) -> Convention:
-    """A preset's habit for a metric. Where the experiment's ``settings`` have a threshold, or take every row
-    as relevant, that wins, as it does for ``recdash evaluate``; the name of a column leaves the habit free.
+def convention_of(preset: str, metric: str, settings: Mapping[str, Any]) -> Convention:
+    """A preset's convention for a metric.
+
+    A threshold in the experiment's ``settings`` wins, and so does taking every row as relevant, as in
+    ``recdash evaluate``; the name of a column leaves the preset's relevance.
     """
-    (asked,), rules = read_question([metric], preset, settings["depth"])
+    (request,), rules = read_question([metric], preset, settings["depth"])
     every_row = EVERY_ROW if settings.get("relevance") == EVERY_ROW else None
     rules = with_relevance(rules, every_row, settings.get("relevance_threshold"))
     return Convention(
-        str(asked.definition),
+        str(request.definition),
         rules.users,
         rules.order,
         rules.ties,
@@ -104,39 +106,47 @@ def habit_of(preset: str, metric: str, settings: Mapping[str, Any]) -> Conventio
     )
 
 
-def of_metric(metric: str, settings: Mapping[str, Any]) -> dict[str, Convention]:
-    """Every preset's habit by its name, the default first."""
-    return {name: habit_of(name, metric, settings) for name in PRESETS}
+def conventions_of(metric: str, settings: Mapping[str, Any]) -> dict[str, Convention]:
+    """Every preset's convention by its name, the default first."""
+    return {name: convention_of(name, metric, settings) for name in PRESETS}
 
 
 # ── the tables ───────────────────────────────────────────────────────────────────────────────
 
 
-def preset_frame(found: Mapping[str, Convention], count: Count, own_order: Order) -> pd.DataFrame:
+def preset_frame(conventions: Mapping[str, Convention], count: Count, own_order: Order) -> pd.DataFrame:
     """One row per preset: preset, title, spec, value, std_error, n_users, users, order, ties, relevant
-    (in words), difference (to the default), reason, state and agreement (is it the library's own number, in
-    words). ``own_order`` stands where the preset has none.
+    (in words), difference (to the default), reason, state and agreement (whether it is the library's own
+    number, in words). ``own_order`` stands where the preset has none.
     """
     import pandas as pd
 
-    default = count(found[DEFAULT])
+    default = count(conventions[DEFAULT])
     rows = []
-    for name, habit in found.items():
-        number = count(habit)
+    for name, convention in conventions.items():
+        number, agreement = count(convention), preset_agreement(name, convention.spec)
         rows.append(
             {
-                "preset": name, "title": PRESETS[name].title, "spec": habit.spec, "value": number.value,
-                "std_error": number.std_error, "n_users": number.n_users, "users": habit.users,
-                "order": habit.order or own_order, "ties": habit.ties,
-                "relevant": relevance_words(habit.relevance, habit.threshold),
-                "difference": number.value - default.value, "reason": number.reason,
-                "state": (known := preset_agreement(name, habit.spec)).state, "agreement": known.sentence(),
+                "preset": name,
+                "title": PRESETS[name].title,
+                "spec": convention.spec,
+                "value": number.value,
+                "std_error": number.std_error,
+                "n_users": number.n_users,
+                "users": convention.users,
+                "order": convention.order or own_order,
+                "ties": convention.ties,
+                "relevant": relevance_words(convention.relevance, convention.threshold),
+                "difference": number.value - default.value,
+                "reason": number.reason,
+                "state": agreement.state,
+                "agreement": agreement.sentence(),
             }
-        )  # fmt: skip
+        )
     return pd.DataFrame(rows)
 
 
-def cause_frame(found: Mapping[str, Convention], count: Count) -> pd.DataFrame:
+def cause_frame(conventions: Mapping[str, Convention], count: Count) -> pd.DataFrame:
     """Why each preset differs: preset, title, cause, words, value (by this cause alone), difference, reason.
 
     The row "together" is what several causes do beyond the sum of each alone, unless they add up.
@@ -146,60 +156,60 @@ def cause_frame(found: Mapping[str, Convention], count: Count) -> pd.DataFrame:
     columns = ["preset", "title", "cause", "words", "value", "difference", "reason"]
     rows = [
         {"preset": name, "title": PRESETS[name].title, **row}
-        for name, habit in found.items()
-        for row in _causes(found[DEFAULT], habit, count)
+        for name, convention in conventions.items()
+        for row in _causes(conventions[DEFAULT], convention, count)
     ]
     return pd.DataFrame(rows, columns=columns)
 
 
-def _causes(default: Convention, habit: Convention, count: Count) -> Iterator[dict[str, Any]]:
-    base, whole = count(default).value, count(habit)
+def _causes(default: Convention, convention: Convention, count: Count) -> Iterator[dict[str, Any]]:
+    base, whole = count(default).value, count(convention)
     alone = {
-        cause: count(default.switched(habit, cause)) for cause in CAUSES if default.differs(habit, cause)
+        cause: count(default.switched(convention, cause))
+        for cause in CAUSES
+        if default.differs(convention, cause)
     }
-    words = in_words(default, habit)
-    for cause, number in alone.items():
-        yield _row(cause, words[cause], number, number.value - base)
+    words = in_words(default, convention)
+    causes = [(cause, words[cause], number, number.value - base) for cause, number in alone.items()]
     if len(alone) > 1:
         rest = whole.value - base - sum(number.value - base for number in alone.values())
         if not abs(rest) <= EQUAL:
-            yield _row(TOGETHER, "the causes change each other's effect", whole, rest)
-
-
-def _row(cause: str, words: str, number: MetricValue, difference: float) -> dict[str, Any]:
-    return {
-        "cause": cause, "words": words, "value": number.value, "difference": difference,
-        "reason": number.reason,
-    }  # fmt: skip
+            causes.append((TOGETHER, "the causes change each other's effect", whole, rest))
+    for cause, text, number, difference in causes:
+        yield {
+            "cause": cause,
+            "words": text,
+            "value": number.value,
+            "difference": difference,
+            "reason": number.reason,
+        }
 
 
 # ── words ────────────────────────────────────────────────────────────────────────────────────
 
 
-def in_words(default: Convention, habit: Convention) -> dict[str, str]:
-    """Cause → how the habit differs from the default; only the causes in which it does."""
+def in_words(default: Convention, convention: Convention) -> dict[str, str]:
+    """Cause → how the convention differs from the default; only the causes in which it does."""
     words = {
-        "formula": lambda: _formula_words(default.spec, habit.spec),
-        "population": lambda: users_words(habit.users),
-        "order": lambda: order_words(habit.order, habit.ties),
-        "duplicates": lambda: DUPLICATES_WORDS[habit.duplicates],
-        "relevance": lambda: f"relevant is {relevance_words(habit.relevance, habit.threshold)}",
+        "formula": lambda: _formula_words(default.spec, convention.spec),
+        "population": lambda: users_words(convention.users),
+        "order": lambda: order_words(convention.order, convention.ties),
+        "duplicates": lambda: DUPLICATES_WORDS[convention.duplicates],
+        "relevance": lambda: f"relevant is {relevance_words(convention.relevance, convention.threshold)}",
     }
-    return {cause: words[cause]() for cause in CAUSES if default.differs(habit, cause)}
+    return {cause: words[cause]() for cause in CAUSES if default.differs(convention, cause)}
 
 
 def _formula_words(default: str, spec: str) -> str:
     """``ideal=full (k places even if m < k) instead of cut``, for every parameter that differs."""
     usual, other = define(default), define(spec)
-    return ", ".join(
-        f"{knob.name}={value}{_meaning(knob.values.get(value))} instead of {usual.parameters[knob.name]}"
-        for knob in other.metric.parameters
-        if (value := other.parameters[knob.name]) != usual.parameters[knob.name]
-    )
-
-
-def _meaning(meaning: str | None) -> str:
-    return f" ({meaning})" if meaning else ""
+    changes = []
+    for knob in other.metric.parameters:
+        before, after = (definition.parameters[knob.name] for definition in (usual, other))
+        meaning = f" ({knob.values[after]})" if knob.values.get(after) else ""
+        if after != before:
+            changes.append(f"{knob.name}={after}{meaning} instead of {before}")
+    return ", ".join(changes)
 
 
 DUPLICATES_WORDS: Mapping[Duplicates, str] = {
@@ -232,9 +242,9 @@ POPULATION: Mapping[Users, str] = {
 WHOSE_LISTS: Mapping[str, str] = {"run": "every list", "truth": "lists of users with a relevant item"}
 
 
-def who_counts(habit_spec: str, users: Users) -> str:
+def who_counts(spec: str, users: Users) -> str:
     """In short, what the value is a mean over."""
-    definition = define(habit_spec)
+    definition = define(spec)
     if isinstance(definition.metric, RankingMetric):
         return WHO_COUNTS[users]
     if isinstance(definition.metric, CatalogueMetric):
@@ -270,47 +280,48 @@ def difference_words(value: float, default: float) -> str:
     if abs(value - default) <= EQUAL:
         return "the same"
     side = "higher" if value > default else "lower"
-    return f"{_percent(abs(value / default - 1))} {side}" if default else side
+    if not default:
+        return side
+    share = abs(value / default - 1)
+    return f"{100 * share:.0f} % {side}" if share >= 0.0995 else f"{100 * share:.2g} % {side}"
 
 
-def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %" if share >= 0.0995 else f"{100 * share:.2g} %"
+# ── hits under a convention ───────────────────────────────────────────────────────────────────────
 
 
-# ── hits under a habit ───────────────────────────────────────────────────────────────────────
-
-
-def truth_under(truth: Truth, habit: Convention) -> Truth:
-    """The truth with what the habit takes as relevant."""
-    if habit.relevance == EVERY_ROW:
+def truth_under(truth: Truth, convention: Convention) -> Truth:
+    """The truth with what the convention takes as relevant."""
+    if convention.relevance == EVERY_ROW:
         return replace(truth, gain=np.ones(len(truth.gain)), graded=False, threshold=None)
-    return truth.under(habit.threshold)
+    return truth.under(convention.threshold)
 
 
-def needs_upload(hits: Hits, truth: Truth, habit: Convention) -> bool:
-    """Do the stored hits not say what they would be under this habit?"""
-    order = habit.order or hits.order
-    if order != hits.order or (hits.ledger.duplicates and habit.duplicates != hits.duplicates):
+def needs_upload(hits: Hits, truth: Truth, convention: Convention) -> bool:
+    """Whether the stored hits do not determine what they would be under this convention."""
+    order = convention.order or hits.order
+    if order != hits.order or (hits.ledger.duplicates and convention.duplicates != hits.duplicates):
         return True
-    if habit.ties != "file" and order == "score" and hits.ledger.tied_rows:
+    if convention.ties != "file" and order == "score" and hits.ledger.tied_rows:
         return True
-    definition = define(habit.spec)
+    definition = define(convention.spec)
     if not isinstance(definition.metric, CatalogueMetric):
-        return habit.users == "run" and hits.unknown_lengths is None
+        return convention.users == "run" and hits.unknown_lengths is None
     means = hits.exposure.list_means if hits.exposure else {}
     lists_missing = definition.metric.from_lists(definition.parameters) and definition.of_lists not in means
     return lists_missing or _other_lists_count(hits, truth, definition.parameters["users"])
 
 
 def _other_lists_count(hits: Hits, truth: Truth, users: str) -> bool:
-    """Do other lists count than those whose exposure the hits have?"""
+    """Whether other lists count than those whose exposure the hits have."""
     if users == "run":
         return hits.other_exposure is None
     return bool((truth.users_who_count() != hits.truth.users_who_count()).any())
 
 
-def of_upload(habit: Convention) -> Convention:
-    """The habit in what another look at the upload depends on; for accuracy that is the order alone."""
-    if isinstance(define(habit.spec).metric, CatalogueMetric):
-        return replace(habit, users="truth")
-    return Convention(ANY_ACCURACY, "truth", habit.order, habit.ties, None, None, habit.duplicates)
+def of_upload(convention: Convention) -> Convention:
+    """The part of the convention that reading the upload again depends on; for accuracy the order alone."""
+    if isinstance(define(convention.spec).metric, CatalogueMetric):
+        return replace(convention, users="truth")
+    return Convention(
+        ANY_ACCURACY, "truth", convention.order, convention.ties, None, None, convention.duplicates
+    )

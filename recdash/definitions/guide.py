@@ -44,7 +44,7 @@ class PresetGuide:
     specs: tuple[str, ...]
     rules: tuple[str, ...]
     agreement: tuple[str, ...] = ()
-    """What was found when the library was asked, one sentence for each state."""
+    """Agreement with the library's own numbers, one sentence for each state."""
 
 
 def metric_guides() -> list[MetricGuide]:
@@ -80,12 +80,7 @@ def _family(metric: Metric) -> tuple[str, str, str, str]:
         return "Accuracy", "ranked lists and a truth", metric.unit, "higher is better"
     if isinstance(metric, CatalogueMetric):
         unit = "share" if metric.unit == "0..1" else metric.unit
-        return (
-            "Beyond accuracy",
-            metric.needs,
-            unit,
-            f"higher is {metric.higher_is}",
-        )
+        return "Beyond accuracy", metric.needs, unit, f"higher is {metric.higher_is}"
     better = "lower" if metric.lower_is_better else "higher"
     return "Ratings", "rating predictions", metric.unit, f"{better} is better"
 
@@ -111,9 +106,9 @@ def _preset_guide(preset: Preset) -> PresetGuide:
 
 def _agreement_words(name: str) -> Iterator[str]:
     """``equal to RecTools 0.19: precision, recall, …``; one line for each state that occurs."""
-    found = [one for one in agreement_table() if one.preset == name]
+    agreements = [agreement for agreement in agreement_table() if agreement.preset == name]
     for state, words in WORDS.items():
-        specs = ", ".join(one.spec for one in found if one.state == state)
+        specs = ", ".join(agreement.spec for agreement in agreements if agreement.state == state)
         if specs and state != "own":
-            library = f"{found[0].library} {found[0].version}".strip()
+            library = f"{agreements[0].library} {agreements[0].version}".strip()
             yield f"{words} ({library}): {specs}"

@@ -1,12 +1,10 @@
-"""A definition's formula in LaTeX, with its parameters in place: what the metric's table prints for the
-default, every preset's reader sees for the preset.
-"""
+"""The formula of a definition in LaTeX, with its parameters filled in."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from recdash.metrics import Definition, define, parse
+from recdash.metrics import Definition, parse
 from recdash.metrics.populations import POPULATION, WHO_COUNTS
 from recdash.metrics.ranking import RankingMetric
 from recdash.metrics.spec import split
@@ -18,22 +16,16 @@ def formula(definition: Definition) -> str:
     """LaTeX of one user's value (of the run's, for a metric of what is shown)."""
     write = _WRITTEN.get(definition.metric.name)
     own = write(definition.parameters) if write else definition.metric.latex
-    return (
-        _over_population(own, definition.parameters) if isinstance(definition.metric, RankingMetric) else own
-    )
-
-
-def _over_population(own: str, parameters: Parameters) -> str:
-    """The mean over users stands there only where they are others than those who count."""
-    users = parameters.get(POPULATION.name, WHO_COUNTS)
-    if users == WHO_COUNTS:
+    users = definition.parameters.get(POPULATION.name, WHO_COUNTS)
+    if users == WHO_COUNTS or not isinstance(definition.metric, RankingMetric):
         return own
-    called = users.replace("_", r"\ ")
-    return rf"\frac{{1}}{{U_{{\mathrm{{{called}}}}}}}\sum_u {own}"
+    # The mean over users is written only where they are others than those who count.
+    population = users.replace("_", r"\ ")
+    return rf"\frac{{1}}{{U_{{\mathrm{{{population}}}}}}}\sum_u {own}"
 
 
 def is_exact(definition: Definition) -> bool:
-    """False where the formula is the default's and a parameter that was changed must be read beside it."""
+    """False where the formula is the default's although a parameter was changed."""
     return definition.metric.name in _WRITTEN or str(definition) == definition.metric.name
 
 
@@ -59,9 +51,9 @@ def _ndcg(parameters: Parameters) -> str:
     discount = _DISCOUNT[parameters["discount"]]
     m, hits = {"relevant": ("m", r"r_j \le k"), "all": ("m_+", r"r_j \le k, g_j > 0")}[parameters["grades"]]
     places = {"cut": rf"\min({m},k)", "full": "k", "all": m}[parameters["ideal"]]
-    found = rf"\sum_{{{hits}}} {gain.format('_j')} / {discount.format('r_j')}"
+    gained = rf"\sum_{{{hits}}} {gain.format('_j')} / {discount.format('r_j')}"
     best = rf"\sum_{{i=1}}^{{{places}}} {gain.format('^*_i')} / {discount.format('i')}"
-    return _fraction(found, best)
+    return _fraction(gained, best)
 
 
 def _precision(parameters: Parameters) -> str:
@@ -84,14 +76,11 @@ def _f1(parameters: Parameters) -> str:
     twice = "2" if not weight else rf"(1 + {parameters['beta']}^2)"
     if parameters["of"] == "precision,recall" and parameters["average"] == "users":
         return rf"\frac{{{twice}}}{{k + {weight}m}}\sum_{{r_j \le k}} 1"
-    a, b = (rf"\mathrm{{{_plain(part)}}}" for part in split(parameters["of"]))
+    names = (parse(part).name.replace("_", r"\ ") for part in split(parameters["of"]))
+    a, b = (rf"\mathrm{{{name}}}" for name in names)
     if parameters["average"] == "means":
         a, b = rf"\overline{{{a}}}", rf"\overline{{{b}}}"
     return rf"\frac{{{twice} \cdot {a} \cdot {b}}}{{{weight}{a} + {b}}}"
-
-
-def _plain(spec: str) -> str:
-    return parse(spec).name.replace("_", r"\ ")
 
 
 def _mrr(parameters: Parameters) -> str:
@@ -131,8 +120,3 @@ _WRITTEN: Mapping[str, Callable[[Parameters], str]] = {
     "mar": _mar,
 }
 """The metrics whose parameters change the look of the formula."""
-
-
-def of_spec(spec: str) -> str:
-    """The formula of a spec in its canonical writing."""
-    return formula(define(spec))

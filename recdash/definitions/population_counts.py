@@ -1,4 +1,4 @@
-"""The ledger of a run in words: who was counted, who was not, and what was mended on the way."""
+"""The population counts of a run in words: who was counted, who was not, and which rows were repaired."""
 
 from __future__ import annotations
 
@@ -78,22 +78,22 @@ def ledger_lines(
 def known_cells(overlap: IdOverlap | None) -> tuple[str, str]:
     """Shares of the places and of the users whose ids are known; a dash where that was not counted."""
     sides = (overlap.items, overlap.users) if overlap else (None, None)
-    items, users = (numbers.NONE if one is None else numbers.share(one.known, one.rows) for one in sides)
+    items, users = (numbers.NONE if side is None else numbers.share(side.known, side.rows) for side in sides)
     return items, users
 
 
 def known_words(overlap: IdOverlap) -> str:
     """How many of the items shown and of the users the tables know, all together and each by itself."""
     sides = {"of the items shown": overlap.items, "of its users": overlap.users}
-    told = [f"{what} {_shares(one)}" for what, one in sides.items() if one]
-    return f"known to truth, catalogue or train: {'; '.join(told)}"
+    texts = [f"{of} {_shares(side)}" for of, side in sides.items() if side]
+    return f"known to truth, catalogue or train: {'; '.join(texts)}"
 
 
 def known_truth_words(overlap: IdOverlap) -> str:
     """How many of the truth's items and users the run and the other tables know; empty if not counted."""
     sides = {"items": overlap.truth_items, "users": overlap.truth_users}
-    told = [f"of its {what} {_shares(one)}" for what, one in sides.items() if one]
-    return f"of the truth known to run, catalogue or train: {'; '.join(told)}" if told else ""
+    texts = [f"of its {noun} {_shares(side)}" for noun, side in sides.items() if side]
+    return f"of the truth known to run, catalogue or train: {'; '.join(texts)}" if texts else ""
 
 
 def _shares(side: KnownIds) -> str:
@@ -101,8 +101,8 @@ def _shares(side: KnownIds) -> str:
     whole = numbers.share(side.known, side.rows)
     if len(side.by_table) < 2:
         return whole
-    each = [f"{name} {numbers.share(known, side.rows)}" for name, known in side.by_table.items()]
-    return f"{whole}: {', '.join(each)}"
+    by_table = [f"{name} {numbers.share(known, side.rows)}" for name, known in side.by_table.items()]
+    return f"{whole}: {', '.join(by_table)}"
 
 
 def _tie_words(rows: int | None, users: int) -> str:

@@ -35,8 +35,8 @@ def as_tables(
     presets: pd.DataFrame, causes: pd.DataFrame, ledger: Sequence[LedgerLine], band: TieBand | None
 ) -> list[list[list[str]]]:
     """Tables of text, each with its head; those of the causes and of ties only where there are any."""
-    found = [preset_rows(presets), cause_rows(causes), ledger_rows(ledger), tie_rows(band)]
-    return [rows for rows in found if len(rows) > 1]
+    tables = [preset_rows(presets), cause_rows(causes), ledger_rows(ledger), tie_rows(band)]
+    return [rows for rows in tables if len(rows) > 1]
 
 
 def _json_ready(row: Row) -> dict[str, Any]:
@@ -50,17 +50,8 @@ def preset_rows(presets: pd.DataFrame) -> list[list[str]]:
     """A table of text with a head: preset, definition, value, difference, who counts, order, relevant, and
     whether the library prints the same.
     """
-    head = [
-        "preset",
-        "definition",
-        "value",
-        "difference",
-        "users",
-        "who counts",
-        "order",
-        "relevant",
-        "library",
-    ]
+    head = ["preset", "definition", "value", "difference", "users", "who counts", "order"]
+    head += ["relevant", "library"]
     default = presets["value"].iloc[0]
     return [head, *(_preset_row(row, default) for row in presets.to_dict("records"))]
 
@@ -100,5 +91,5 @@ def tie_rows(band: TieBand | None) -> list[list[str]]:
 
 
 def ledger_rows(ledger: Sequence[LedgerLine]) -> list[list[str]]:
-    body = [[one.title, "–" if one.count is None else f"{one.count:,}", one.words] for one in ledger]
+    body = [[line.title, "–" if line.count is None else f"{line.count:,}", line.words] for line in ledger]
     return [["ledger", "count", "what it means"], *body]

@@ -77,27 +77,29 @@ class Worked:
 
 
 def of_run(definition: Definition, hits: Hits, k: int, familiar: Familiar | None = None) -> Worked | None:
-    """Of that user of the run whose list is shortest among those with about two hits; None for a metric
-    without a value per user, and where nobody counts.
+    """For the user of the run whose list is shortest among those with about two hits.
+
+    None for a metric without a value per user, and where no user counts.
     """
-    everyone = sample_of(hits)
-    if not everyone.n_users:
+    sample = sample_of(hits)
+    if not sample.n_users:
         return None
-    user = everyone.truth_user[_easy_to_follow(everyone, k)]
+    user = sample.truth_user[_easy_to_follow(sample, k)]
     only = np.arange(hits.truth.n_users) == user
     return _worked(definition, sample_of(hits, only=only, familiar=familiar), k, hits)
 
 
 def example(definition: Definition) -> Worked | None:
-    """Of a built-in list x, a, y, b in five places, where a (grade 3), b (1) and c (2) are relevant; y was
-    judged and is not, and nobody judged x. Of eight items b is the most popular, then x, c, y and a.
+    """For a built-in list x, a, y, b in five places, where a (grade 3), b (1) and c (2) are relevant.
+
+    y was judged and is not relevant, x was not judged. Of eight items b is the most popular, then x, c, y, a.
     """
     hits = _example_hits()
     return _worked(definition, _example_sample(hits), PLACES, hits)
 
 
 def why_no_example(definition: Definition) -> str:
-    """What stands against an example of the built-in list; empty where nothing does."""
+    """Why there is no example of the built-in list; empty where there is one."""
     if not isinstance(definition.metric, RankingMetric):
         return "this metric is no mean of the users' values"
     return definition.missing_input(_example_sample(_example_hits()))
@@ -111,13 +113,13 @@ def _example_sample(hits: Hits) -> RelevantHits:
 
 @lru_cache(maxsize=1)
 def _example_hits() -> Hits:
-    found = evaluate(
+    evaluation = evaluate(
         {"example": {"you": ["x", "a", "y", "b"]}},
         truth={"you": {"a": 3, "b": 1, "c": 2, "y": 0}},
         metrics=["recall"],
         depth=PLACES,
     )
-    hits = found.runs[0].hits
+    hits = evaluation.runs[0].hits
     if hits is None:
         raise RuntimeError("the built-in example has lists")
     return hits
@@ -125,8 +127,8 @@ def _example_hits() -> Hits:
 
 def _easy_to_follow(sample: RelevantHits, k: int) -> int:
     """The user whose arithmetic is short: two hits, then a short list, then few relevant items."""
-    found = np.bincount(sample.user[sample.rank <= k], minlength=sample.n_users)
-    by_need = (np.abs(sample.n_relevant - FEW_RELEVANT), sample.list_length, np.abs(found - FEW_HITS))
+    n_hits = np.bincount(sample.user[sample.rank <= k], minlength=sample.n_users)
+    by_need = (np.abs(sample.n_relevant - FEW_RELEVANT), sample.list_length, np.abs(n_hits - FEW_HITS))
     return int(np.lexsort(by_need)[0])
 
 
@@ -140,7 +142,7 @@ def _worked(definition: Definition, sample: RelevantHits, k: int, hits: Hits) ->
         formula = formula.formula
     sample = formula.seen(sample) if isinstance(formula, Ndcg) else sample
     items = [hits.truth.items[int(code)] for code in sample.item]
-    shown = Worked(
+    worked = Worked(
         str(definition),
         k,
         user=hits.truth.users[int(sample.truth_user[0])],
@@ -151,69 +153,61 @@ def _worked(definition: Definition, sample: RelevantHits, k: int, hits: Hits) ->
         value=value,
     )
     if isinstance(formula, HarmonicMean):
-        return replace(shown, parts=_parts(definition, sample, k, hits))
+        texts = split(definition.parameters["of"])
+        parts = [_worked(define(parse(text)), sample, k, hits) for text in texts]
+        return replace(worked, parts=tuple(part for part in parts if part is not None))
     if isinstance(formula, OverJudged):
-        return _with_credits(shown, formula.ratio, sample.of_judged())
-    return _with_credits(shown, formula, sample)
+        return _with_credits(worked, formula.ratio, sample.of_judged())
+    return _with_credits(worked, formula, sample)
 
 
 def _places(sample: RelevantHits, k: int, items: Sequence[str]) -> tuple[ExamplePlace, ...]:
-    """The places of the list up to k; only what was hit is known by name."""
-    at = {int(rank): place for place, rank in enumerate(sample.rank)}
+    """The places of the list up to k; only items that were hit are known by name."""
+    place_of = {int(rank): place for place, rank in enumerate(sample.rank)}
     judged = sample.judged
     negatives = set() if judged is None else set(judged.rank[~judged.relevant].tolist())
     return tuple(
-        ExamplePlace(rank, items[at[rank]], float(sample.gain[at[rank]]), None, None)
-        if rank in at
+        ExamplePlace(rank, items[place_of[rank]], float(sample.gain[place_of[rank]]), None, None)
+        if rank in place_of
         else ExamplePlace(rank, None, None, None, None, negative=rank in negatives)
         for rank in range(1, min(k, int(sample.list_length[0])) + 1)
     )
 
 
-def _parts(definition: Definition, sample: RelevantHits, k: int, hits: Hits) -> tuple[Worked, ...]:
-    of = [_worked(define(parse(text)), sample, k, hits) for text in split(definition.parameters["of"])]
-    return tuple(part for part in of if part is not None)
-
-
-def _with_credits(shown: Worked, formula: MetricFormula, sample: RelevantHits) -> Worked:
+def _with_credits(worked: Worked, formula: MetricFormula, sample: RelevantHits) -> Worked:
     if isinstance(formula, Ndcg):
-        return _with_credits(shown, formula.formula(sample), sample)
+        return _with_credits(worked, formula.formula(sample), sample)
     if isinstance(formula, Micro):
-        return replace(_with_credits(shown, formula.ratio, sample), pooled=True)
+        return replace(_with_credits(worked, formula.ratio, sample), pooled=True)
     if isinstance(formula, MeanRecall):
-        return _with_recalls(shown, sample)
+        return _with_recalls(worked, sample)
     if isinstance(formula, RatioFormula):
-        sample, norm = formula.seen(sample), formula.norm_of(sample, shown.k)
-        return _added_up(shown, _by_rank(formula.credit(sample), sample, shown), float(norm[0]))
-    if isinstance(formula, GradedNdcg):
-        best = float(formula.ideal_at(sample, shown.k)[0])
-        return _added_up(shown, _by_rank(formula.credit(sample), sample, shown), best)
-    return shown
+        sample, norm = formula.seen(sample), formula.norm_of(sample, worked.k)
+    elif isinstance(formula, GradedNdcg):
+        norm = formula.ideal_at(sample, worked.k)
+    else:
+        return worked
+    credit = np.zeros(len(worked.places))  # of the hit at each place, 0 where there is none
+    within = sample.rank <= len(worked.places)
+    credit[sample.rank[within] - 1] = formula.credit(sample)[within]
+    return _added_up(worked, credit, float(norm[0]))
 
 
-def _with_recalls(shown: Worked, sample: RelevantHits) -> Worked:
+def _with_recalls(worked: Worked, sample: RelevantHits) -> Worked:
     """Every place adds its recall, hit or not."""
     recall = define("recall").formula()
-    each = [float(recall.values(sample, place)[0]) for place in range(1, shown.k + 1)]
+    recalls = [float(recall.values(sample, place)[0]) for place in range(1, worked.k + 1)]
     padded = [
-        *shown.places,
-        *(ExamplePlace(rank, None, None, None, None) for rank in range(len(shown.places) + 1, shown.k + 1)),
+        *worked.places,
+        *(ExamplePlace(rank, None, None, None, None) for rank in range(len(worked.places) + 1, worked.k + 1)),
     ]
-    return _added_up(replace(shown, places=tuple(padded)), np.array(each), float(shown.k))
+    return _added_up(replace(worked, places=tuple(padded)), np.array(recalls), float(worked.k))
 
 
-def _by_rank(credit: Floats, sample: RelevantHits, shown: Worked) -> Floats:
-    """[places] the credit of the hit at each place, 0 where there is none."""
-    by_rank = np.zeros(len(shown.places))
-    within = sample.rank <= len(shown.places)
-    by_rank[sample.rank[within] - 1] = credit[within]
-    return by_rank
-
-
-def _added_up(shown: Worked, credit: Floats, norm: float) -> Worked:
+def _added_up(worked: Worked, credit: Floats, norm: float) -> Worked:
     totals = np.cumsum(credit)
     places = tuple(
-        replace(place, credit=float(one), total=float(total))
-        for place, one, total in zip(shown.places, credit, totals, strict=True)
+        replace(place, credit=float(added), total=float(total))
+        for place, added, total in zip(worked.places, credit, totals, strict=True)
     )
-    return replace(shown, places=places, norm=norm)
+    return replace(worked, places=places, norm=norm)

@@ -108,7 +108,7 @@ def values_of_rows(metric: RatingMetric, rows: RatedRows) -> UserValues:
     """
     users, user = np.unique(rows.user, return_inverse=True)
     loss, weight, rows_of_user = (
-        _sums(user, one, len(users)) for one in (*metric.parts(rows), np.ones(len(user)))
+        _sums(user, numbers, len(users)) for numbers in (*metric.parts(rows), np.ones(len(user)))
     )
     own = loss / rows_of_user
     pooled = Ratio(loss, weight, metric.pulls)

@@ -138,10 +138,10 @@ def define(spec: Spec | str) -> Definition:
         raise InputError(
             Problem("no-cutoff", f"metric '{spec}'", f"{spec.name} has no cutoff", f"Write {spec.label}.")
         )
-    given = {name: _checked(metric, name, value) for name, value in spec.parameters}
+    written = {name: _checked(metric, name, value) for name, value in spec.parameters}
     parameters: dict[str, str] = {}
     for knob in metric.parameters:
-        value = given.get(knob.name, knob.default)
+        value = written.get(knob.name, knob.default)
         if value is None:
             fix = f"Write {metric.name}({knob.name}=…)."
             raise InputError(Problem("parameter-missing", f"metric '{metric.name}'", f"no {knob.name}", fix))

@@ -56,8 +56,8 @@ class JudgedHits:
 
     def up_to(self, k: int) -> JudgedHits:
         """The hits within k; the number of judged negatives does not depend on the lists."""
-        kept = self.rank <= k
-        return replace(self, user=self.user[kept], rank=self.rank[kept], relevant=self.relevant[kept])
+        within = self.rank <= k
+        return replace(self, user=self.user[within], rank=self.rank[within], relevant=self.relevant[within])
 
     def of_users(self, first: int, last: int) -> JudgedHits:
         """Those of the users first..last - 1, who are then 0..last - first - 1."""

@@ -107,5 +107,5 @@ def _parameters(inside: str, whole: str) -> list[tuple[str, str]]:
     return pairs
 
 
-def _unreadable(text: str, found: str) -> InputError:
-    return InputError(Problem("bad-metric-spec", f"metric '{text}'", found, _FIX))
+def _unreadable(text: str, text_: str) -> InputError:
+    return InputError(Problem("bad-metric-spec", f"metric '{text}'", text_, _FIX))

@@ -105,9 +105,7 @@ def tie_band(definition: Definition, hits: Hits, sample: RelevantHits, k: int) -
     n_shifts = int(np.unique(ties.size).sum())
     exact = is_additive(definition) and n_shifts <= DRAWS[1]
     expected, error = (_by_shifts(value), 0.0) if exact else _drawn(value)
-    in_tie = ties.user[ties.relevant]
-    crossing = ties.user[(ties.last > k)[ties.group] & ties.relevant]
-    return TieBand(worst, expected, best, len(np.unique(in_tie)), len(np.unique(crossing)), error)
+    return TieBand(worst, expected, best, *_users_in_ties(ties, k), error)
 
 
 def _ties_of(hits: Hits, sample: RelevantHits, k: int) -> Ties:
@@ -139,6 +137,12 @@ def _ties_of(hits: Hits, sample: RelevantHits, k: int) -> Ties:
         truth.gains(row),
         np.zeros(len(row)) if known is None else known.expected[truth.item[row]],
     )
+
+
+def _users_in_ties(ties: Ties, k: int) -> tuple[int, int]:
+    """Number of users with a relevant item in a tie, and with one in a tie that crosses k."""
+    crosses = (ties.last > k)[ties.group] & ties.relevant
+    return len(np.unique(ties.user[ties.relevant])), len(np.unique(ties.user[crosses]))
 
 
 @dataclass(frozen=True)

@@ -24,16 +24,17 @@ Tables = Mapping[TableKind, Upload]
 
 @dataclass(frozen=True)
 class ReferenceCandidate:
-    """A candidate that anybody can have: ``label`` is its short name, ``meaning`` says what it is.
+    """A computed candidate: ``label`` is its short name, ``meaning`` says what it is.
 
-    ``needs`` says in words which tables it is made from; ``lacks`` gives the one that is missing, or "".
+    ``needs`` says in words which tables it is made from; ``missing_table`` gives the one that is missing, or
+    an empty text.
     """
 
     name: str
     label: str
     meaning: str
     needs: str
-    lacks: Callable[[Tables], str]
+    missing_table: Callable[[Tables], str]
     rank: Callable[[Knowledge], Lists]
 
     @property
@@ -123,18 +124,18 @@ _ALL = (
         rankers.oracle,
     ),
 )
-REFERENCES: Mapping[str, ReferenceCandidate] = {one.name: one for one in _ALL}
+REFERENCES: Mapping[str, ReferenceCandidate] = {candidate.name: candidate for candidate in _ALL}
 """Every reference candidate, in the order in which it is offered; add one here and it is everywhere."""
 
 
 def references_named(names: str | Sequence[str]) -> tuple[ReferenceCandidate, ...]:
     """``"popular, oracle"`` or a sequence of names, each once. Raises UnknownName."""
     wanted = names.split(",") if isinstance(names, str) else names
-    found = dict.fromkeys(name.strip() for name in wanted)
-    for name in found:
+    unique = dict.fromkeys(name.strip() for name in wanted)
+    for name in unique:
         if name not in REFERENCES:
             raise UnknownName("reference", name, list(REFERENCES))
-    return tuple(REFERENCES[name] for name in found)
+    return tuple(REFERENCES[name] for name in unique)
 
 
 def make_references(
@@ -145,38 +146,36 @@ def make_references(
     Raises UnknownName, and InputError naming every candidate that lacks a table.
     """
     wanted = references_named(names)
-    problems = [_lacking(one, lack) for one in wanted if (lack := one.lacks(tables))]
+    missing = {candidate.name: candidate.missing_table(tables) for candidate in wanted}
+    fix = "Add it to the set-up, or leave this reference out."
+    problems = [
+        Problem("reference-lacks-table", f"reference '{name}'", f"it needs {table}", fix)
+        for name, table in missing.items()
+        if table
+    ]
     if problems:
         raise InputError(problems)
     knowledge = Knowledge(reference, tables, depth)
-    return [_recommendations(one, knowledge) for one in wanted]
-
-
-def _lacking(one: ReferenceCandidate, lack: str) -> Problem:
-    fix = "Add it to the set-up, or leave this reference out."
-    return Problem("reference-lacks-table", f"reference '{one.name}'", f"it needs {lack}", fix)
+    return [_recommendations(candidate, knowledge) for candidate in wanted]
 
 
 # ── as a stream ──────────────────────────────────────────────────────────────────────────────
 
 
-def _recommendations(one: ReferenceCandidate, knowledge: Knowledge) -> Recommendations:
+def _recommendations(candidate: ReferenceCandidate, knowledge: Knowledge) -> Recommendations:
     def batches(columns: Sequence[str] = _COLUMNS) -> Iterator[pa.RecordBatch]:
         empty = True
-        for lists in _blocks(one.rank(knowledge)):
+        for lists in _blocks(candidate.rank(knowledge)):
             empty = False
             yield _batch(knowledge, lists).select([name for name in _COLUMNS if name in columns])
         if empty:
-            raise InputError(_without_lists(one))
+            text, fix = (
+                "no user of the truth gets a list from it",
+                f"It needs {candidate.needs}: check that ids agree.",
+            )
+            raise InputError(Problem("no-lists", f"reference '{candidate.name}'", text, fix))
 
-    return Recommendations(one.title, batches, has_rank=True, has_score=False, reference=one.name)
-
-
-def _without_lists(one: ReferenceCandidate) -> Problem:
-    found = "no user of the truth gets a list from it"
-    return Problem(
-        "no-lists", f"reference '{one.name}'", found, f"It needs {one.needs}: check that ids agree."
-    )
+    return Recommendations(candidate.title, batches, has_rank=True, has_score=False, reference=candidate.name)
 
 
 def _blocks(lists: Lists) -> Iterator[list[tuple[int, Ints]]]:
@@ -195,10 +194,11 @@ def _blocks(lists: Lists) -> Iterator[list[tuple[int, Ints]]]:
 
 def _batch(knowledge: Knowledge, lists: list[tuple[int, Ints]]) -> pa.RecordBatch:
     users, items = knowledge.ids
-    lengths = np.array([len(one) for _, one in lists])
+    lengths = np.array([len(codes) for _, codes in lists])
     user = np.repeat(np.array([user for user, _ in lists]), lengths)
     rank = np.arange(len(user)) - np.repeat(np.cumsum(lengths) - lengths, lengths) + 1
-    columns = [_ids(users, user), _ids(items, np.concatenate([one for _, one in lists])), pa.array(rank)]
+    item = np.concatenate([codes for _, codes in lists])
+    columns = [_ids(users, user), _ids(items, item), pa.array(rank)]
     return pa.record_batch(columns, names=list(_COLUMNS))
 
 

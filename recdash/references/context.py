@@ -32,7 +32,7 @@ class Knowledge:
         return len(self.reference.items)
 
     def item_codes(self, kind: TableKind) -> Ints:
-        """The item of each row of a table. A copy of the index: asking must not teach it spellings."""
+        """The item of each row of a table; a copy of the index is used, so that it learns no spellings."""
         return self.reference.items.copy().codes(self.tables[kind].table["item_id"], grow=False)
 
     @cached_property
@@ -45,7 +45,7 @@ class Knowledge:
 
     @cached_property
     def users_by_id(self) -> list[int]:
-        """[U] the users with their ids sorted as text: what is drawn must not depend on the truth's rows."""
+        """[U] the users with their ids sorted as text, so that draws do not depend on the truth's rows."""
         ids = list(self.truth.users)
         return sorted(range(len(ids)), key=ids.__getitem__)
 

@@ -1,7 +1,7 @@
 """How each reference candidate ranks: from the tables to (user, items best first), one user at a time.
 
-Except for the oracle, nobody is shown what they have in train already. Between equals the id, as text,
-decides, so that the same tables always give the same lists.
+Except for the oracle, no user is shown items that they have in train. Equals are ordered by id, as text, so
+that the same tables always give the same lists.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ _DECIMALS = 12
 _ROUNDING = 10.0**-_DECIMALS
 
 
-# ── one order for everybody ──────────────────────────────────────────────────────────────────
+# ── one order for all users ──────────────────────────────────────────────────────────────────
 
 
 @dataclass(frozen=True)
 class CommonList:
-    """Items in one order for everybody, of which each user skips some.
+    """Items in one order for all users, of which each user skips some.
 
     ``place`` [N]: where an item stands, or −1.
     """
@@ -72,7 +72,7 @@ class Remaining:
 
 
 def _first(knowledge: Knowledge, items: Ints) -> Lists:
-    """Everybody gets the first of the ``items`` that they do not have yet."""
+    """Each user gets the first of the ``items`` that they do not have yet."""
     common = CommonList.of(items, knowledge.n_items)
     for user in range(knowledge.truth.n_users):
         left = common.without(knowledge.seen(user))
@@ -129,14 +129,14 @@ def _train_users(knowledge: Knowledge) -> Ints:
 def _ratings(knowledge: Knowledge) -> tuple[Floats, Floats]:
     """[N] how many ratings each item has in train, and their mean (0 without any)."""
     rating = knowledge.tables["train"].table["rating"].to_numpy().astype(np.float64)
-    given = ~np.isnan(rating)
-    item = knowledge.item_codes("train")[given]
+    is_rated = ~np.isnan(rating)
+    item = knowledge.item_codes("train")[is_rated]
     votes = np.bincount(item, minlength=knowledge.n_items).astype(np.float64)
-    total = np.bincount(item, rating[given], minlength=knowledge.n_items)
+    total = np.bincount(item, rating[is_rated], minlength=knowledge.n_items)
     return votes, np.divide(total, votes, out=np.zeros_like(total), where=votes > 0)
 
 
-# ── one order for each ───────────────────────────────────────────────────────────────────────
+# ── one order for each user ──────────────────────────────────────────────────────────────────
 
 
 def oracle(knowledge: Knowledge) -> Lists:
@@ -183,14 +183,9 @@ def _vectors(knowledge: Knowledge) -> csr_matrix:
     try:
         described = TfidfVectorizer().fit_transform([texts[row] for row in first])
     except ValueError as no_word:
-        raise InputError(
-            Problem(
-                "nothing-described",
-                "catalogue",
-                "no word in any column but the id",
-                "Add titles or attributes, or leave the content-based reference out.",
-            )
-        ) from no_word
+        text = "no word in any column but the id"
+        fix = "Add titles or attributes, or leave the content-based reference out."
+        raise InputError(Problem("nothing-described", "catalogue", text, fix)) from no_word
     rows = (np.ones(len(code)), (code, np.arange(len(code))))
     return csr_matrix(rows, shape=(knowledge.n_items, len(code))) @ described
 

@@ -57,7 +57,7 @@ class Standing:
     def _way(self, run_id: str) -> str:
         if run_id not in self.share or not self.floor or not self.ceiling:
             return ""
-        floor, ceiling = (f"{one.label} ({three(one.value)})" for one in (self.floor, self.ceiling))
+        floor, ceiling = (f"{level.label} ({three(level.value)})" for level in (self.floor, self.ceiling))
         share = self.share[run_id]
         if share < 0:
             return f"is below {floor} on {self.title}"

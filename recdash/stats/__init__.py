@@ -13,10 +13,10 @@ from recdash.stats.family import (
 )
 from recdash.stats.groups import Groups, grouped
 from recdash.stats.paired import LEAST, LEVEL, NORMAL_95, Paired, differences, paired_difference
-from recdash.stats.ranks import Standings, standings
+from recdash.stats.ranks import Ranks, rank_runs
 from recdash.stats.resampling import bootstrap, permutation
 from recdash.stats.sample_size import users_to_settle
-from recdash.stats.wilcoxon import wilcoxon
+from recdash.stats.signed_rank import wilcoxon
 
 __all__ = [
     "CORRECTIONS",
@@ -28,7 +28,7 @@ __all__ = [
     "Groups",
     "JudgedDifference",
     "Paired",
-    "Standings",
+    "Ranks",
     "benjamini_hochberg",
     "bootstrap",
     "corrected",
@@ -38,8 +38,8 @@ __all__ = [
     "judge",
     "paired_difference",
     "permutation",
+    "rank_runs",
     "significant",
-    "standings",
     "users_to_settle",
     "wilcoxon",
 ]

@@ -1,4 +1,4 @@
-"""Every pair of several runs at several cutoffs, and who leads at each: one family of comparisons."""
+"""All pairs of several runs at several cutoffs, and which runs lead at each: one family of comparisons."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class AllPairs:
 
 
 def all_pairs(values: Floats, bound: float | None = None) -> AllPairs:
-    """Of the runs in the columns of ``values`` [n, r], over the same users: one product for all pairs.
+    """All pairs of the runs in the columns of ``values`` [n, r], over the same users.
 
     ``bound``: the values lie between 0 and it.
     """
@@ -92,13 +92,11 @@ def leaders(cutoffs: Sequence[AllPairs], level: float = LEVEL) -> list[Mask]:
     if not cutoffs:
         return []
     above = np.triu_indices(len(cutoffs[0].mean), 1)
-    found = significant(np.concatenate([one.p()[above] for one in cutoffs]), "holm", level)
-    each = np.split(found, len(cutoffs))
-    return [_unbeaten(one, its, above) for one, its in zip(cutoffs, each, strict=True)]
-
-
-def _unbeaten(pairs: AllPairs, found: Mask, above: tuple[Ints, Ints]) -> Mask:
-    apart = np.zeros(pairs.mean.shape, dtype=bool)
-    apart[above] = found
-    beaten = (apart | apart.T) & (pairs.mean > 0)
-    return np.asarray(~beaten.any(axis=1))
+    is_finding = significant(np.concatenate([pairs.p()[above] for pairs in cutoffs]), "holm", level)
+    unbeaten = []
+    for pairs, of_cutoff in zip(cutoffs, np.split(is_finding, len(cutoffs)), strict=True):
+        apart = np.zeros(pairs.mean.shape, dtype=bool)
+        apart[above] = of_cutoff
+        beaten = (apart | apart.T) & (pairs.mean > 0)
+        unbeaten.append(np.asarray(~beaten.any(axis=1)))
+    return unbeaten

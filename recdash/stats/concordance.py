@@ -1,4 +1,4 @@
-"""Do two orders of a few things agree? Kendall's τ-b, judged by every order that chance could have made."""
+"""Agreement of two orders of a few things: Kendall's τ-b, with a permutation test over the orders."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ class Tau:
 
 @dataclass(frozen=True)
 class Best:
-    """Of many measures, which order the things most like ``y`` does.
+    """Which of many metrics order the things most like ``y`` does.
 
-    ``tau`` [m], NaN where a measure has one value for all; ``p`` the share of orders in which the best of all
-    measures does at least as well; ``perfect``: in which one of them agrees completely.
+    ``tau`` [m], NaN where a metric has one value for all; ``p`` the share of orders in which the best of all
+    metrics does at least as well; ``perfect``: in which one of them agrees completely.
     """
 
     tau: Floats
@@ -51,39 +51,45 @@ class Best:
 
     @property
     def places(self) -> list[int]:
-        """The measures that share the first place."""
-        return [int(at) for at in np.flatnonzero(self.tau >= self.value - SAME)]
+        """Indexes of the metrics that share the first place."""
+        return np.flatnonzero(self.tau >= self.value - SAME).tolist()
 
 
 def tau(x: Floats, y: Floats) -> Tau | None:
     """τ-b between ``x`` [n] and ``y`` [n]; None where one of them is the same for all."""
-    found = best(x[None, :], y, two_sided=True)
-    if found is None:
+    match = best(x[None, :], y, two_sided=True)
+    if match is None:
         return None
-    return Tau(float(found.tau[0]), found.p, found.perfect, found.n, found.exact)
+    return Tau(float(match.tau[0]), match.p, match.perfect, match.n, match.exact)
 
 
 def best(x: Floats, y: Floats, *, two_sided: bool = False) -> Best | None:
-    """Each measure ``x`` [m, n] against ``y`` [n], the same orders for all; None where none can differ.
+    """Each metric ``x`` [m, n] against ``y`` [n], the same orders for all; None where none can differ.
 
     ``two_sided``: the opposite order counts as much as the same, and ``perfect`` is the share of orders as
     extreme as any.
     """
     n = x.shape[1]
     first, second = np.triu_indices(n, 1)
-    mine, its = np.sign(x[:, first] - x[:, second]), np.sign(y[first] - y[second])
-    size = np.sqrt(np.abs(mine).sum(axis=1) * np.abs(its).sum())
+    signs, signs_of_y = np.sign(x[:, first] - x[:, second]), np.sign(y[first] - y[second])
+    size = np.sqrt(np.abs(signs).sum(axis=1) * np.abs(signs_of_y).sum())
     known = size > 0
     if not known.any():
         return None
-    found = np.full(len(x), np.nan)
-    mine, size = mine[known], size[known]
-    found[known] = mine @ its / size
-    best_of = np.concatenate([_best_of(mine, size, y[some], two_sided) for some in _parts(orders(n))])
-    observed = float(np.nanmax(np.abs(found) if two_sided else found))
+    tau_of = np.full(len(x), np.nan)
+    signs, size = signs[known], size[known]
+    tau_of[known] = signs @ signs_of_y / size
+    tried = orders(n)
+    best_of = np.concatenate(
+        [
+            _best_of(signs, size, y[tried[begin : begin + AT_ONCE]], two_sided)
+            for begin in range(0, len(tried), AT_ONCE)
+        ]
+    )
+    observed = float(np.nanmax(np.abs(tau_of) if two_sided else tau_of))
     exact, most = n <= MOST_EXACT, float(best_of.max()) if two_sided else 1.0
     rarest = _share(best_of, most, exact) if exact or not two_sided else 1 / (len(best_of) + 1)
-    return Best(found, _share(best_of, observed, exact), rarest, n, exact)
+    return Best(tau_of, _share(best_of, observed, exact), rarest, n, exact)
 
 
 def orders(n: int) -> Ints:
@@ -94,15 +100,11 @@ def orders(n: int) -> Ints:
     return chance.permuted(np.tile(np.arange(n), (DRAWN, 1)), axis=1)
 
 
-def _parts(tried: Ints) -> list[Ints]:
-    return [tried[at : at + AT_ONCE] for at in range(0, len(tried), AT_ONCE)]
-
-
-def _best_of(mine: Floats, size: Floats, shuffled: Floats, two_sided: bool) -> Floats:
-    """[orders] the largest τ-b of any measure against each shuffled y [orders, n]."""
+def _best_of(signs: Floats, size: Floats, shuffled: Floats, two_sided: bool) -> Floats:
+    """[orders] the largest τ-b of any metric against each shuffled y [orders, n]."""
     first, second = np.triu_indices(shuffled.shape[1], 1)
-    each = (np.sign(shuffled[:, first] - shuffled[:, second]) @ mine.T) / size
-    largest: Floats = (np.abs(each) if two_sided else each).max(axis=1)
+    tau_of = (np.sign(shuffled[:, first] - shuffled[:, second]) @ signs.T) / size
+    largest: Floats = (np.abs(tau_of) if two_sided else tau_of).max(axis=1)
     return largest
 
 

@@ -88,18 +88,18 @@ def significant(p: Floats, correction: Correction = "holm", level: float = LEVEL
 
 def corrected(p: Floats, correction: Correction = "holm") -> Floats:
     """[m] p-values corrected as one family; NaN stays, and takes no part."""
-    found, known = p.copy(), ~np.isnan(p)
-    found[known] = _RULES[correction](p[known])
-    return found
+    adjusted, known = p.copy(), ~np.isnan(p)
+    adjusted[known] = _RULES[correction](p[known])
+    return adjusted
 
 
 def levels(p: Floats, correction: Correction = "holm", level: float = LEVEL) -> Floats:
     """[m] the level of each difference's interval that excludes 0 exactly where p is significant."""
-    found, known = np.full(len(p), level), np.flatnonzero(~np.isnan(p))
+    of_each, known = np.full(len(p), level), np.flatnonzero(~np.isnan(p))
     if len(known) and correction != "off":
         findings = int(np.count_nonzero(significant(p[known], correction, level)))
-        found[known] = 1 - (1 - level) * _SHARES[correction](p[known], findings)
-    return found
+        of_each[known] = 1 - (1 - level) * _SHARES[correction](p[known], findings)
+    return of_each
 
 
 def holm(p: Floats) -> Floats:

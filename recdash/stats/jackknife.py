@@ -27,7 +27,7 @@ WIDEST = 5.0
 
 @dataclass(frozen=True)
 class Pulls:
-    """What each group of users pulls the value of a run by: ``pull`` [g], which sum to 0.
+    """How far each group of users pulls the value of a run: ``pull`` [g], which sum to 0.
 
     ``lists`` [g] are the lists of the group in this run. The pull of a user is minus the change of the value
     when the user is left out, less its mean over users, so that the variance of the value is the sum of
@@ -44,8 +44,8 @@ class Pulls:
 
 def pulls_of_mean(several: Sequence[Pulls]) -> Pulls:
     """Of the mean of a run's training seeds, whose users are the same."""
-    pull: Floats = np.mean([one.pull for one in several], axis=0)
-    return Pulls(pull, np.maximum.reduce([one.lists for one in several]))
+    pull: Floats = np.mean([pulls.pull for pulls in several], axis=0)
+    return Pulls(pull, np.maximum.reduce([pulls.lists for pulls in several]))
 
 
 def change_interval(

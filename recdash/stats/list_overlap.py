@@ -41,9 +41,9 @@ class ManyLists:
 def in_common(a: ManyLists, b: ManyLists, depth: int) -> Ints:
     """[lists, depth] how many items the first d places of both hold, for d = 1..depth."""
     n_items = int(max(a.item.max(initial=0), b.item.max(initial=0))) + 1
-    of_a, of_b = (one.owner.astype(np.int64) * n_items + one.item for one in (a, b))
-    both, here, there = np.intersect1d(of_a, of_b, assume_unique=True, return_indices=True)
-    met = np.maximum(a.rank[here], b.rank[there])
+    of_a, of_b = (lists.owner.astype(np.int64) * n_items + lists.item for lists in (a, b))
+    both, in_a, in_b = np.intersect1d(of_a, of_b, assume_unique=True, return_indices=True)
+    met = np.maximum(a.rank[in_a], b.rank[in_b])
     cell = (both // n_items) * (depth + 1) + np.minimum(met - 1, depth)
     n_lists = len(a.start) - 1
     met_at = np.bincount(cell, minlength=n_lists * (depth + 1)).reshape(n_lists, depth + 1)
@@ -79,5 +79,5 @@ def rank_biased_overlap(a: ManyLists, b: ManyLists, p: float = PERSISTENCE) -> F
     beyond = d - s[:, None]
     guessed = at_short / s * ((beyond / d * ((d > short[:, None]) & (d <= long[:, None]))) @ p**d)
     tail = ((at_long - at_short) / all_of_it + at_short / s) * p**long
-    found: Floats = (1 - p) / p * (seen + guessed) + tail
-    return np.where(short > 0, found, np.nan)
+    overlap_: Floats = (1 - p) / p * (seen + guessed) + tail
+    return np.where(short > 0, overlap_, np.nan)

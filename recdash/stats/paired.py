@@ -10,11 +10,11 @@ from recdash.domain.kinds import Floats
 from recdash.stats.sparse import TIE, Method, StudentT, Unknown, method_for, only
 
 LEVEL = 0.95
-"""Of an interval, where nobody says otherwise."""
+"""The default level of an interval."""
 NORMAL_95 = 1.959963984540054
 """Standard errors to each side of a normal interval of that level."""
 LEAST = 30
-"""Of a slice of fewer users nothing is said."""
+"""A slice of fewer users is not judged."""
 _ROUNDED = 1e-6
 """Where the spread is so small a part of the squares, it is worked out once more about the mean."""
 

@@ -1,4 +1,4 @@
-"""Honest ranks of many runs over the same users: who shares a place, and where each could have come."""
+"""Ranks of many runs over the same users, with intervals; runs that are not settled apart share a rank."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from recdash.domain.kinds import Floats, Ints, Mask
+from recdash.domain.kinds import Ints, Mask
 from recdash.stats.all_pairs import mean_differences
 from recdash.stats.family import Correction, significant
 from recdash.stats.groups import Groups
@@ -20,7 +20,7 @@ DRAWS, GROUPS = 1_000, 4_096
 
 
 @dataclass(frozen=True)
-class Standings:
+class Ranks:
     """``rank`` [r] from 1: one more than the runs that are significantly better, all pairs being a family.
 
     ``low`` and ``high`` [r]: the places that a run took in 95 % of the draws of users, and its rank.
@@ -38,21 +38,23 @@ class Standings:
         return np.bincount(self.rank)[self.rank] > 1
 
 
-def standings(
+def rank_runs(
     values: Groups, correction: Correction = "holm", level: float = LEVEL, bound: float | None = None
-) -> Standings:
-    """Of the runs in the columns, whose values lie between 0 and ``bound``.
+) -> Ranks:
+    """Ranks of the runs in the columns, whose values lie between 0 and ``bound``.
 
-    Raises ValueError below two users: nothing can be told apart.
+    Raises ValueError for fewer than two users: nothing can be told apart.
     """
     if values.n < 2:
         raise ValueError("ranks need two users")
     above = _significantly_above(values, correction, level, bound)
     tail = (1 - level) / 2
-    places = _places(resampled_means(values.merged(GROUPS), DRAWS))
+    means = -resampled_means(values.merged(GROUPS), DRAWS)
+    # [draws, r] the place of each run, 1 for the highest mean; the runs of equal means share the best.
+    places = np.stack([np.searchsorted(np.sort(row), row) for row in means]) + 1
     low, high = np.quantile(places, (tail, 1 - tail), axis=0, method="nearest").astype(np.int64)
     rank = 1 + above.sum(axis=1)
-    return Standings(rank, np.minimum(low, rank), np.maximum(high, rank), above)
+    return Ranks(rank, np.minimum(low, rank), np.maximum(high, rank), above)
 
 
 def _significantly_above(values: Groups, correction: Correction, level: float, bound: float | None) -> Mask:
@@ -71,9 +73,3 @@ def _significantly_above(values: Groups, correction: Correction, level: float, b
     apart = np.zeros(p.shape, dtype=bool)
     apart[pairs] = significant(p[pairs], correction, level)
     return (apart | apart.T) & (ahead > 0)
-
-
-def _places(means: Floats) -> Ints:
-    """[draws, r] the place of each run, 1 for the highest mean; the runs of equal means share the best."""
-    ordered = np.sort(-means, axis=1)
-    return np.stack([np.searchsorted(row, of) for row, of in zip(ordered, -means, strict=True)]) + 1

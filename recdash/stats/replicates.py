@@ -1,9 +1,9 @@
-"""Does a difference hold across the folds or training seeds that it was measured with?
+"""Whether a difference holds across the folds or training seeds that it was measured with.
 
-The unit here is the replicate, not the user: a difference may be clear over the users of one seed and turn
-round with the next. Seeds are taken as independent. The folds of one cross validation are not: any two share
-most of their training data, so that the plain t-test finds too much. Their mean has the larger variance of
-Nadeau & Bengio 2003 (Machine Learning 52), (1/n + n_test/n_train)·s², where n folds of about equal size have
+The unit here is the replicate, not the user: a difference may be clear over the users of one seed and change
+its sign with the next. Seeds are taken as independent. The folds of one cross validation are not: any two
+share most of their training data, so that the plain t-test finds too much. Their mean has the larger variance
+of Nadeau & Bengio 2003 (Machine Learning 52), (1/n + n_test/n_train)·s², where n folds of about equal size have
 n_test/n_train = 1/(n − 1).
 """
 
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import nan
 
 import numpy as np
 
@@ -44,7 +45,7 @@ class ReplicateValues:
 
     @property
     def n(self) -> int:
-        """How often the candidate was trained."""
+        """Number of training runs."""
         return 1 if self.trained_once else len(self)
 
     @property
@@ -53,13 +54,13 @@ class ReplicateValues:
 
     @property
     def variance(self) -> float:
-        """That of a single replicate; 0 where they do not differ, or there is one only."""
+        """Variance of a single replicate; 0 where they do not differ, or there is only one."""
         numbers = self.numbers
         return float(numbers.var(ddof=1)) if len(numbers) > 1 and np.ptp(numbers) >= TIE else 0.0
 
     @property
     def variance_of_one(self) -> float:
-        """That of one training run among all that could be; folds, which share data, differ by less."""
+        """Variance of one training run among all possible; folds, which share data, differ by less."""
         return self.variance / (1 - 1 / len(self)) if self.overlap and len(self) > 1 else self.variance
 
     @property
@@ -101,33 +102,31 @@ def replicate_difference(
     """
     if not len(candidate) or not len(baseline):
         raise ValueError("there is no replicate to compare")
+    mean = float(candidate.numbers.mean() - baseline.numbers.mean())
+    noun = max(candidate, baseline, key=len).noun
+    runs = candidate.n, baseline.n
+    unknown = ""
     if max(len(candidate), len(baseline)) == 1:
-        return _unknown(candidate, baseline, "one replicate each")
-    if max(candidate.variance, baseline.variance) == 0:
-        return _unknown(candidate, baseline, "replicates that do not differ")
+        unknown = "one replicate each"
+    elif max(candidate.variance, baseline.variance) == 0:
+        unknown = "replicates that do not differ"
+    if unknown:
+        return ReplicateDifference(*runs, mean, nan, nan, nan, unknown, None, nan, nan, noun)
     paired = _paired(candidate, baseline) if same_users else None
     error, freedom, method = paired or _unpaired(candidate, baseline)
-    mean = float(candidate.numbers.mean() - baseline.numbers.mean())
     low, high = _interval(mean, error, freedom, level)
-    noun = max(candidate, baseline, key=len).noun
-    return ReplicateDifference(
-        n=candidate.n, n_baseline=baseline.n, mean=mean, low=low, high=high,
-        p=_student(mean, error, freedom), method=method, significant=low > 0 or high < 0, error=error,
-        freedom=freedom, noun=noun,
-    )  # fmt: skip
+    # scipy.special alone loads in a tenth of the time of scipy.stats.
+    from scipy.special import stdtr
 
-
-def _unknown(candidate: ReplicateValues, baseline: ReplicateValues, method: str) -> ReplicateDifference:
-    mean = float(candidate.numbers.mean() - baseline.numbers.mean())
-    nan = float("nan")
-    noun = max(candidate, baseline, key=len).noun
-    return ReplicateDifference(candidate.n, baseline.n, mean, nan, nan, nan, method, None, nan, nan, noun)
+    p = 2 * float(stdtr(freedom, -abs(mean) / error))
+    significant = low > 0 or high < 0
+    return ReplicateDifference(*runs, mean, low, high, p, method, significant, error, freedom, noun)
 
 
 def _paired(candidate: ReplicateValues, baseline: ReplicateValues) -> tuple[float, float, str] | None:
-    """Standard error, degrees of freedom and method over common labels.
+    """Standard error, degrees of freedom and method of a test paired by label.
 
-    None for other labels, and where all differences are the same: as a spread that would prove too much.
+    None where the labels differ, and where all differences are equal: no spread would prove too much.
     """
     if candidate.values.keys() != baseline.values.keys():
         return None
@@ -157,14 +156,11 @@ def _unpaired(candidate: ReplicateValues, baseline: ReplicateValues) -> tuple[fl
         method = f"t-test of {several} against one value that is taken to vary as much{overlap}"
         return error, len(several) - 1.0, method
     variances = candidate.variance_of_mean, baseline.variance_of_mean
-    freedom = _satterthwaite(variances, (len(candidate), len(baseline)))
+    parts = [
+        variance**2 / (len(of) - 1) for variance, of in zip(variances, (candidate, baseline), strict=True)
+    ]
+    freedom = sum(variances) ** 2 / sum(parts)  # Satterthwaite
     return sum(variances) ** 0.5, freedom, f"Welch's t-test, {candidate} against {baseline}{overlap}"
-
-
-def _satterthwaite(variances: Sequence[float], n: Sequence[int]) -> float:
-    """Degrees of freedom of a difference of two means with these variances, one of which is above 0."""
-    parts = [variance**2 / (size - 1) for variance, size in zip(variances, n, strict=True)]
-    return sum(variances) ** 2 / sum(parts)
 
 
 def judge_replicates(
@@ -176,18 +172,16 @@ def judge_replicates(
     """
     p = np.array([difference.p for difference in family], dtype=float)
     n = int(np.count_nonzero(~np.isnan(p)))
-    of_family = corrected(p, correction).tolist(), levels(p, correction, level).tolist()
-    return [
-        _corrected(difference, own_p, own_level, n)
-        for difference, own_p, own_level in zip(family, *of_family, strict=True)
-    ]
-
-
-def _corrected(difference: ReplicateDifference, p: float, level: float, n: int) -> ReplicateDifference:
-    if difference.significant is None:
-        return difference
-    low, high = _interval(difference.mean, difference.error, difference.freedom, level)
-    return replace(difference, low=low, high=high, p=p, significant=low > 0 or high < 0, family=n)
+    corrected_p, own_levels = corrected(p, correction).tolist(), levels(p, correction, level).tolist()
+    judged = []
+    for difference, own_p, own_level in zip(family, corrected_p, own_levels, strict=True):
+        if difference.significant is None:
+            judged.append(difference)
+            continue
+        low, high = _interval(difference.mean, difference.error, difference.freedom, own_level)
+        settled = low > 0 or high < 0
+        judged.append(replace(difference, low=low, high=high, p=own_p, significant=settled, family=n))
+    return judged
 
 
 def _interval(mean: float, error: float, freedom: float, level: float) -> tuple[float, float]:
@@ -195,11 +189,3 @@ def _interval(mean: float, error: float, freedom: float, level: float) -> tuple[
 
     half = float(stdtrit(freedom, 0.5 + level / 2)) * error
     return mean - half, mean + half
-
-
-def _student(mean: float, error: float, freedom: float) -> float:
-    """Two-sided p that the mean is 0."""
-    # scipy.special alone loads in a tenth of the time of scipy.stats.
-    from scipy.special import stdtr
-
-    return 2 * float(stdtr(freedom, -abs(mean) / error))

@@ -1,4 +1,4 @@
-"""What chance alone could have done: users drawn again, and the labels of a pair swapped.
+"""Resampling: the bootstrap over users, and the permutation test that swaps the labels of a pair.
 
 All pairs of many runs at once: the runs are drawn and signed, not their pairs, since the mean of a difference
 is the difference of the means, and its signed sum that of the signed sums.
@@ -27,7 +27,7 @@ def resampled_means(groups: Groups, draws: int = DRAWS, seed: int = 0) -> Floats
 
     The same users are drawn for every column, so that differences of columns are paired.
     """
-    blocks = (_weights(len(groups.sizes), some, seed, at).astype(np.float64) for at, some in _blocks(draws))
+    blocks = (_weights(len(groups.sizes), size, seed, at).astype(np.float64) for at, size in _blocks(draws))
     return np.concatenate([block @ groups.sums / (block @ groups.sizes)[:, None] for block in blocks])
 
 
@@ -68,12 +68,12 @@ def permutation(runs: Groups, pairs: Ints, draws: int = DRAWS, seed: int = 0) ->
 
 def _blocks(draws: int) -> Iterator[tuple[int, int]]:
     """The number of each block of draws, and how many are in it."""
-    for at in range(0, draws, _AT_ONCE):
-        yield at // _AT_ONCE, min(_AT_ONCE, draws - at)
+    for begin in range(0, draws, _AT_ONCE):
+        yield begin // _AT_ONCE, min(_AT_ONCE, draws - begin)
 
 
 def _parts(n: int) -> Iterator[slice]:
-    return (slice(at, at + _AT_ONCE) for at in range(0, n, _AT_ONCE))
+    return (slice(begin, begin + _AT_ONCE) for begin in range(0, n, _AT_ONCE))
 
 
 def _signs(rng: np.random.Generator, draws: int, n: int) -> Floats:

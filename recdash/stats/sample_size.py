@@ -1,4 +1,4 @@
-"""Was that enough? How many users would make a difference significant, or show that there is none."""
+"""Sample size: how many users would make a difference significant, or show that there is none."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _HALVINGS = 30
 
 
 def users_to_settle(paired: Paired, margin: float = 0.0, level: float = LEVEL) -> int | None:
-    """How many users, like those seen, would most likely be enough to tell.
+    """Number of users, like those seen, that would most likely settle the difference.
 
     Enough: the interval excludes zero, or lies inside the margin; whichever needs fewer users. None where
     no number of users would do, or no method is valid for those seen.

@@ -38,9 +38,9 @@ def skewness_of_means(off: Floats) -> Floats:
     total = own[:, None] + own[None, :]
     second = total - 2 * products
     spread = second > _SAME * total
-    found = np.zeros(second.shape)
-    found[spread] = third[spread] / second[spread] ** 1.5
-    return found
+    skewness = np.zeros(second.shape)
+    skewness[spread] = third[spread] / second[spread] ** 1.5
+    return skewness
 
 
 def unskewed(t: Floats, skewness: Floats) -> Floats:

@@ -1,4 +1,4 @@
-"""How the differences of single users are made up: who gains, how unevenly, and whom to look at.
+"""The differences of single users: how many gain, how unevenly, and which users to look at.
 
 A difference is candidate minus baseline, turned so that above zero is better.
 """
@@ -23,7 +23,7 @@ class Changes:
     """Users by what became of them; ``gain`` and ``loss`` are sums over users, both from 0.
 
     ``half_gain``: the fewest users whose gains add up to half of all gains; ``typical``: the median size of a
-    change, of those who change (NaN where nobody does).
+    change, of those who change (NaN where no user does).
     """
 
     n_users: int
@@ -37,7 +37,7 @@ class Changes:
 
 
 def changes(difference: Floats) -> Changes:
-    """Of differences [n] that are 0 where nothing changed."""
+    """The changes in differences [n] that are 0 where nothing changed."""
     gains, losses = difference[difference > 0], difference[difference < 0]
     n, better, worse = len(difference), len(gains), len(losses)
     moved = np.abs(difference[difference != 0])
@@ -54,7 +54,7 @@ def changes(difference: Floats) -> Changes:
 
 
 def users_with_half(gains: Floats) -> int:
-    """The fewest of those who gain whose gains add up to half of all; 0 where nobody gains."""
+    """The fewest users whose gains add up to half of all gains; 0 where no user gains."""
     largest_first = np.sort(gains)[::-1]
     total = np.cumsum(largest_first)
     return int(np.searchsorted(total, total[-1] / 2 * (1 - 1e-12))) + 1 if len(gains) else 0
@@ -78,7 +78,9 @@ def bars(values: Floats, wanted: int = BINS) -> Bars:
     values = values[values != 0]
     if len(values) == 0:
         return Bars(np.zeros(1), np.zeros(0, dtype=np.int64))
-    width = _width(min(float(values.min()), 0.0), max(float(values.max()), 0.0), wanted)
+    span = max(float(values.max()), 0.0) - min(float(values.min()), 0.0)
+    round_values = ticks(0.0, span, wanted)
+    width = round_values[1] - round_values[0] if len(round_values) > 1 else span / wanted or math.inf
     steps = np.abs(values) / width
     place = (np.sign(values) * np.maximum(np.ceil(steps - 1e-9), 1)).astype(np.int64)
     place[place > 0] -= 1
@@ -87,24 +89,19 @@ def bars(values: Floats, wanted: int = BINS) -> Bars:
     return Bars(edge, np.bincount(place - low, minlength=high - low + 1))
 
 
-def _width(low: float, high: float, wanted: int) -> float:
-    round_values = ticks(0.0, high - low, wanted)
-    return round_values[1] - round_values[0] if len(round_values) > 1 else (high - low) / wanted or math.inf
-
-
-def alternately(difference: Floats, apart: Floats, n: int) -> Ints:
+def largest_changes(difference: Floats, apart: Floats, n: int) -> Ints:
     """At most ``n`` places of the largest gain, the largest loss, the second gain, and so on.
 
     Among equal differences those first where the candidates are further ``apart`` [n]. When one side is used
-    up, the other goes on; who did not change is never named.
+    up, the other goes on; users without a change are never named.
     """
     sides = [_largest(side, difference, apart, n) for side in (difference > 0, difference < 0)]
     place = np.concatenate([np.arange(len(side)) for side in sides])
-    side = np.repeat([0, 1], [len(one) for one in sides])
+    side = np.repeat([0, 1], [len(places) for places in sides])
     order = np.lexsort((side, place))
     return np.concatenate(sides)[order][:n]
 
 
 def _largest(which: npt.NDArray[np.bool_], difference: Floats, apart: Floats, n: int) -> Ints:
-    at = np.flatnonzero(which)
-    return at[np.lexsort((-apart[at], -np.abs(difference[at]).round(12)))[:n]]
+    places = np.flatnonzero(which)
+    return places[np.lexsort((-apart[places], -np.abs(difference[places]).round(12)))[:n]]

@@ -250,7 +250,7 @@ def test_a_harmonic_mean_shows_its_two_parts() -> None:
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_f1_is_a_sum_over_a_norm_or_the_harmonic_mean_of_its_parts(preset: str) -> None:
-    found = worked_example.example(define(conventions.habit_of(preset, "f1", {"depth": 5}).spec))
+    found = worked_example.example(define(conventions.convention_of(preset, "f1", {"depth": 5}).spec))
     assert found is not None
     if not found.parts:
         assert (found.total, found.norm) == (4.0, 8.0)
@@ -296,7 +296,7 @@ def test_a_pooled_metric_says_so() -> None:
     "name", ["precision", "recall", "hit_rate", "mrr", "map", "mar", "ndcg", "rbp", "err"]
 )
 def test_sum_over_norm_is_the_value(name: str, preset: str) -> None:
-    found = worked_example.example(define(conventions.habit_of(preset, name, {"depth": 5}).spec))
+    found = worked_example.example(define(conventions.convention_of(preset, name, {"depth": 5}).spec))
     assert found is not None
     assert found.total is not None
     assert found.norm is not None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recdash.definitions.latex import formula, is_exact, of_spec
+from recdash.definitions.latex import formula, is_exact
 from recdash.metrics import METRICS, PRESETS, define, parse
 
 PLAIN = [name for name, metric in METRICS.items() if all(knob.values for knob in metric.parameters)]
@@ -37,13 +37,13 @@ def test_the_default_is_written_as_in_the_metrics_own_table(name: str) -> None:
     ],
 )  # fmt: skip
 def test_parameters_stand_in_the_formula(spec: str, written: str) -> None:
-    assert of_spec(spec) == written
+    assert formula(define(spec)) == written
 
 
 def test_every_value_of_every_written_metric_has_its_own_formula() -> None:
     for name in ("ndcg", "precision", "recall", "mrr", "map", "mar"):
         for knob in METRICS[name].parameters:
-            written = [of_spec(f"{name}({knob.name}={value})") for value in knob.values]
+            written = [formula(define(f"{name}({knob.name}={value})")) for value in knob.values]
             assert len(set(written)) == len(written), f"{name}({knob.name})"
 
 

@@ -171,12 +171,12 @@ def test_rows_stand_at_the_end_that_was_asked_for(step: int, top: bool, near: bo
 
 
 def test_users_are_concerned_by_a_relevant_item_and_crossed_by_one_beyond_k() -> None:
-    assert module._concerned(TWO_TIES, 4) == (2, 1)
-    assert module._concerned(TWO_TIES, 3) == (2, 1)
-    assert module._concerned(TWO_TIES, 2) == (2, 2)
-    assert module._concerned(TWO_TIES, 6) == (2, 0)
-    assert module._concerned(replace(TWO_TIES, relevant=np.array([False, True, True, True])), 2) == (2, 2)
-    assert module._concerned(replace(TWO_TIES, relevant=np.zeros(4, dtype=bool)), 2) == (0, 0)
+    assert module._users_in_ties(TWO_TIES, 4) == (2, 1)
+    assert module._users_in_ties(TWO_TIES, 3) == (2, 1)
+    assert module._users_in_ties(TWO_TIES, 2) == (2, 2)
+    assert module._users_in_ties(TWO_TIES, 6) == (2, 0)
+    assert module._users_in_ties(replace(TWO_TIES, relevant=np.array([False, True, True, True])), 2) == (2, 2)
+    assert module._users_in_ties(replace(TWO_TIES, relevant=np.zeros(4, dtype=bool)), 2) == (0, 0)
 
 
 def test_none_and_all_are_tried_and_every_number_where_a_further_hit_can_hurt() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats as scipy_stats
 
-from recdash.stats import grouped, holm, standings
+from recdash.stats import grouped, holm, rank_runs
 from recdash.stats.groups import MOST_GROUPS
 from recdash.stats.sparse import sparse_pairs
 
@@ -27,13 +27,13 @@ def runs(*means: float, n: int = 2_000, noise: float = 0.5) -> list[np.ndarray]:
 
 
 def test_runs_that_cannot_be_told_apart_share_a_rank() -> None:
-    found = standings(grouped(runs(0.5, 0.5, 0.2, -0.1)))
+    found = rank_runs(grouped(runs(0.5, 0.5, 0.2, -0.1)))
     assert found.rank.tolist() == [1, 1, 3, 4]
     assert found.shared.tolist() == [True, True, False, False]
 
 
 def test_the_range_holds_the_rank_and_the_places_of_the_draws() -> None:
-    found = standings(grouped(runs(0.5, 0.5, 0.2, -0.1)))
+    found = rank_runs(grouped(runs(0.5, 0.5, 0.2, -0.1)))
     assert found.low.tolist() == [1, 1, 3, 4]
     assert found.high.tolist() == [2, 2, 3, 4]
 
@@ -48,16 +48,16 @@ def of_step(step: float, n: int = 400) -> list[np.ndarray]:
 def test_the_correction_of_the_pairs_decides_who_shares_a_rank() -> None:
     """Neighbours differ by 2.2 errors (p = 0.028), the outer two by 4.4: 0.028 · 2 is no finding by Holm."""
     values = grouped(of_step(2.2))
-    assert standings(values, "holm").rank.tolist() == [1, 1, 2]
-    assert standings(values, "bh").rank.tolist() == [1, 2, 3]
-    assert standings(values, "off").rank.tolist() == [1, 2, 3]
+    assert rank_runs(values, "holm").rank.tolist() == [1, 1, 2]
+    assert rank_runs(values, "bh").rank.tolist() == [1, 2, 3]
+    assert rank_runs(values, "off").rank.tolist() == [1, 2, 3]
 
 
 def test_above_is_the_paired_t_test_after_holm_over_all_pairs() -> None:
     columns = runs(0.05, 0.03, 0.02, 0.0)
     pairs = [(a, b) for a in range(4) for b in range(a + 1, 4)]
     p = holm(np.array([scipy_stats.ttest_rel(columns[a], columns[b]).pvalue for a, b in pairs]))
-    found = standings(grouped(columns)).above
+    found = rank_runs(grouped(columns)).above
     for (a, b), corrected in zip(pairs, p, strict=True):
         assert found[b, a] == (corrected <= 0.05)  # a has the higher mean
         assert not found[a, b]
@@ -65,27 +65,27 @@ def test_above_is_the_paired_t_test_after_holm_over_all_pairs() -> None:
 
 def test_equal_runs_share_everything() -> None:
     (one,) = runs(0.3)
-    found = standings(grouped([one, one.copy(), one - 1 + 0.1 * RNG.standard_normal(len(one))]))
+    found = rank_runs(grouped([one, one.copy(), one - 1 + 0.1 * RNG.standard_normal(len(one))]))
     assert found.rank.tolist() == [1, 1, 3]
     assert found.high.tolist() == [1, 1, 3]
 
 
 def test_many_users_are_ranked_like_few() -> None:
-    found = standings(grouped(runs(0.5, 0.5, 0.4, n=3 * MOST_GROUPS)))
+    found = rank_runs(grouped(runs(0.5, 0.5, 0.4, n=3 * MOST_GROUPS)))
     assert found.rank.tolist() == [1, 1, 3]
 
 
 @pytest.mark.parametrize(("n", "ranks"), [(2, [1, 1]), (40, [1, 2])])
 def test_few_users_who_all_differ_by_the_same_have_one_rank(n: int, ranks: list[int]) -> None:
     """Two who gain 0.25 might lose as much next time; of forty that is ruled out."""
-    assert standings(grouped([np.full(n, 0.5), np.full(n, 0.25)]), bound=1.0).rank.tolist() == ranks
+    assert rank_runs(grouped([np.full(n, 0.5), np.full(n, 0.25)]), bound=1.0).rank.tolist() == ranks
 
 
 def test_few_hits_among_many_users_make_no_rank() -> None:
     """Four hits against none: McNemar's p is 2/16, that of the t-test 0.045."""
     hits = np.zeros(400)
     hits[:4] = 1.0
-    assert standings(grouped([hits, np.zeros(400)]), bound=1.0).rank.tolist() == [1, 1]
+    assert rank_runs(grouped([hits, np.zeros(400)]), bound=1.0).rank.tolist() == [1, 1]
 
 
 @pytest.mark.parametrize("n", [400, 3 * MOST_GROUPS + 7])
@@ -103,9 +103,9 @@ def test_runs_of_yes_or_no_are_seen_as_such_among_many_users(n: int) -> None:
         ).values()
         expected = scipy_stats.binomtest(wins, wins + losses).pvalue
         assert method.p == pytest.approx(expected)
-        assert (standings(groups, bound=1.0).rank.tolist() == [2, 1]) == (expected <= 0.05)
+        assert (rank_runs(groups, bound=1.0).rank.tolist() == [2, 1]) == (expected <= 0.05)
 
 
 def test_one_user_ranks_nobody() -> None:
     with pytest.raises(ValueError, match="two users"):
-        standings(grouped([np.array([1.0]), np.array([0.0])]))
+        rank_runs(grouped([np.array([1.0]), np.array([0.0])]))

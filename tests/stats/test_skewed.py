@@ -11,7 +11,7 @@ from scipy import stats
 from recdash.stats import paired_difference
 from recdash.stats.all_pairs import all_pairs
 from recdash.stats.groups import MOST_GROUPS, grouped
-from recdash.stats.ranks import standings
+from recdash.stats.ranks import rank_runs
 from recdash.stats.skewed import SKEWED, skewed, skewness_of_mean, skewness_of_means, unskewed
 from recdash.stats.sparse import StudentT
 
@@ -114,7 +114,7 @@ def test_ranks_allow_for_skewness() -> None:
     assert found[losses].t_p < 0.05
     for count, expected in ((losses, [1, 1]), (losses - 1, [1, 2])):
         runs = grouped(gains_and_losses(n, count, gain))
-        assert standings(runs, bound=1.0).rank.tolist() == expected
+        assert rank_runs(runs, bound=1.0).rank.tolist() == expected
 
 
 def test_groups_of_users_show_the_skewness_of_the_users() -> None:

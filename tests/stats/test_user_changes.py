@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from recdash.stats.user_changes import Changes, alternately, bars, changes, users_with_half
+from recdash.stats.user_changes import Changes, bars, changes, largest_changes, users_with_half
 
 
 def test_users_are_better_the_same_or_worse() -> None:
@@ -59,14 +59,14 @@ def test_nobody_is_in_no_bar_and_everybody_who_changed_in_one() -> None:
 
 def test_largest_gains_and_losses_alternate() -> None:
     difference = np.array([0.1, -0.9, 0.5, 0.0, -0.2, 0.7])
-    assert alternately(difference, np.zeros(6), 4).tolist() == [5, 1, 2, 4]
+    assert largest_changes(difference, np.zeros(6), 4).tolist() == [5, 1, 2, 4]
 
 
 def test_when_one_side_is_used_up_the_other_goes_on_and_who_did_not_change_is_never_named() -> None:
     difference = np.array([0.1, 0.2, 0.3, 0.0])
-    assert alternately(difference, np.zeros(4), 10).tolist() == [2, 1, 0]
+    assert largest_changes(difference, np.zeros(4), 10).tolist() == [2, 1, 0]
 
 
 def test_among_equal_gains_those_come_first_where_candidates_are_further_apart() -> None:
     difference, apart = np.array([1.0, 1.0, 1.0]), np.array([0.2, 0.9, 0.5])
-    assert alternately(difference, apart, 2).tolist() == [1, 2]
+    assert largest_changes(difference, apart, 2).tolist() == [1, 2]

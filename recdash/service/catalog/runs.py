@@ -266,7 +266,7 @@ class Runs:
     def _read_lacks(self, experiment_id: str) -> dict[str, str]:
         """What each reference candidate lacks in the experiment's tables, by its name."""
         tables = self._data.tables(experiment_id)
-        return {name: reference.lacks(tables) for name, reference in REFERENCES.items()}
+        return {name: reference.missing_table(tables) for name, reference in REFERENCES.items()}
 
     def _scored(
         self,

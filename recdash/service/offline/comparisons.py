@@ -27,7 +27,7 @@ from recdash.service.offline.replicates import Replicates
 from recdash.service.offline.run_curves import RunCurves
 from recdash.service.offline.scores import Scores
 from recdash.service.run_data import RunData
-from recdash.stats import Correction, grouped, standings
+from recdash.stats import Correction, grouped, rank_runs
 from recdash.stats.jackknife import Pulls
 from recdash.stats.replicates import ReplicateDifference
 
@@ -374,7 +374,7 @@ def _rank_rows(
         for own in map(values.__getitem__, run_ids)
     ]
     bound = common_bound([values[run] for run in run_ids])
-    ranks = standings(grouped(sign * own.values for own in of_users), correction, bound=bound)
+    ranks = rank_runs(grouped(sign * own.values for own in of_users), correction, bound=bound)
     return [
         {
             "run_id": run_id, "rank": int(ranks.rank[index]), "shared": bool(ranks.shared[index]),

@@ -74,7 +74,7 @@ class PresetResults:
         return worked.of_run(define(habit.spec), hits, k, scoring.familiar_of(reference))
 
     def _habits(self, run_id: str, metric: str) -> dict[str, Convention]:
-        return conventions.of_metric(
+        return conventions.conventions_of(
             metric, self._context.settings_of(self._context.store.run(run_id).experiment)
         )
 

@@ -19,7 +19,7 @@ from recdash.service.metric_values import MetricValues
 from recdash.service.offline.lists import StoredLists
 from recdash.service.run_data import RunData
 from recdash.stats import differences
-from recdash.stats.user_changes import Bars, alternately, bars, changes
+from recdash.stats.user_changes import Bars, bars, changes, largest_changes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -106,7 +106,7 @@ class UserResults:
         usual = base.own if baseline_id else np.full(len(own.own), np.median(own.own))
         gap = differences(own.own, usual)
         others = [self._user_values(column, metric, k, scope) for column in beside]
-        chosen = alternately(gap, spread(own, others), n)
+        chosen = largest_changes(gap, spread(own, others), n)
         truth = self._data.reference_under(self._context.store.run(run_id).experiment, scope.threshold).truth
         relevant = truth.per_user(truth.relevant())[own.users]
         names = [truth.users[user] for user in own.users[chosen].tolist()]
