@@ -308,13 +308,8 @@ def needs_upload(hits: Hits, truth: Truth, convention: Convention) -> bool:
         return convention.users == "run" and hits.unknown_lengths is None
     means = hits.exposure.list_means if hits.exposure else {}
     lists_missing = definition.metric.from_lists(definition.parameters) and definition.of_lists not in means
-    return lists_missing or _other_lists_count(hits, truth, definition.parameters["users"])
-
-
-def _other_lists_count(hits: Hits, truth: Truth, users: str) -> bool:
-    """Whether other lists count than those whose exposure the hits have."""
-    if users == "run":
-        return hits.other_exposure is None
+    if lists_missing or definition.parameters["users"] == "run":
+        return lists_missing or hits.other_exposure is None
     return bool((truth.users_who_count() != hits.truth.users_who_count()).any())
 
 

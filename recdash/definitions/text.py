@@ -53,33 +53,26 @@ def preset_rows(presets: pd.DataFrame) -> list[list[str]]:
     head = ["preset", "definition", "value", "difference", "users", "who counts", "order"]
     head += ["relevant", "library"]
     default = presets["value"].iloc[0]
-    return [head, *(_preset_row(row, default) for row in presets.to_dict("records"))]
-
-
-def _preset_row(row: Row, default: float) -> list[str]:
-    known = not math.isnan(row["value"])
-    return [
-        row["preset"],
-        row["spec"],
-        f"{row['value']:.6f}" if known else "–",
-        difference_words(row["value"], default) if known else row["reason"],
-        f"{row['n_users']:,}" if known else "–",
-        who_counts(row["spec"], row["users"]),
-        order_words(row["order"], row["ties"]),
-        row["relevant"],
-        WORDS[row["state"]],
-    ]
+    rows = [head]
+    for row in presets.to_dict("records"):
+        known = not math.isnan(row["value"])
+        value = f"{row['value']:.6f}" if known else "–"
+        difference = difference_words(row["value"], default) if known else row["reason"]
+        n_users = f"{row['n_users']:,}" if known else "–"
+        counted, order = who_counts(row["spec"], row["users"]), order_words(row["order"], row["ties"])
+        cells = [row["preset"], row["spec"], value, difference, n_users, counted, order]
+        rows.append([*cells, row["relevant"], WORDS[row["state"]]])
+    return rows
 
 
 def cause_rows(causes: pd.DataFrame) -> list[list[str]]:
     """A table of text with a head: preset, cause, what it does alone, in words."""
-    return [["preset", "cause", "alone", "because"], *map(_cause_row, causes.to_dict("records"))]
-
-
-def _cause_row(row: Row) -> list[str]:
-    effect = "–" if math.isnan(row["difference"]) else f"{row['difference']:+.6f}"
-    words = f"{row['words']} ({row['reason']})" if row["reason"] else row["words"]
-    return [row["preset"], TITLES[row["cause"]].lower(), effect, words]
+    rows = [["preset", "cause", "alone", "because"]]
+    for row in causes.to_dict("records"):
+        effect = "–" if math.isnan(row["difference"]) else f"{row['difference']:+.6f}"
+        words = f"{row['words']} ({row['reason']})" if row["reason"] else row["words"]
+        rows.append([row["preset"], TITLES[row["cause"]].lower(), effect, words])
+    return rows
 
 
 def tie_rows(band: TieBand | None) -> list[list[str]]:

@@ -21,15 +21,11 @@ def equal_tops(numbers: Floats, weight: Ints | Floats, bands: int) -> Floats:
 def round_tops(numbers: Floats, most: int) -> Floats:
     """The tops of at most ``most`` bands of one round width, such as decades; empty bands are left out."""
     distinct = np.unique(numbers)
-    width = _round_up((distinct[-1] - distinct[0]) / (most - 1))
+    least = (distinct[-1] - distinct[0]) / (most - 1)
+    power = 10.0 ** np.floor(np.log10(least))
+    width = float(next(step * power for step in (1, 2, 5, 10) if step * power >= least * (1 - 1e-9)))
     ends_band = np.diff(np.floor(distinct / width)) > 0
     return distinct[np.append(ends_band, True)]
-
-
-def _round_up(width: float) -> float:
-    """1, 2 or 5 times a power of ten."""
-    power = 10.0 ** np.floor(np.log10(width))
-    return float(next(factor * power for factor in (1, 2, 5, 10) if factor * power >= width * (1 - 1e-9)))
 
 
 def range_labels(ranges: Sequence[tuple[float, float]]) -> list[str]:

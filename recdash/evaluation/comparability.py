@@ -231,7 +231,7 @@ def _first_four(texts: Sequence[str], after: str = "") -> str:
 
 
 def _share_without_list(basis: Basis) -> float:
-    """Of the users with a relevant item; with users=both only those with a list are ``counted``."""
+    """Share of the users with a relevant item; with users=both only those with a list are ``counted``."""
     n_users = basis.counted + basis.without_list if basis.users in LISTED else basis.counted
     return basis.without_list / n_users if n_users else 0.0
 

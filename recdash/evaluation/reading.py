@@ -97,7 +97,10 @@ def _read_all(
             if source is not None:
                 tables[kind] = read(kind, source)
         except InputError as error:
-            problems += [_in_table(problem, kind) for problem in error.placed()]
+            problems += [
+                problem if kind in problem.place else replace(problem, place=f"{kind} {problem.place}")
+                for problem in error.placed()
+            ]
     if problems:
         raise InputError(problems)
     return tables
@@ -125,10 +128,6 @@ def reference_of(
         for notice in table.notices
     ]
     return replace(reference, notices=(*notices, *reference.notices))
-
-
-def _in_table(problem: Problem, kind: str) -> Problem:
-    return problem if kind in problem.place else replace(problem, place=f"{kind} {problem.place}")
 
 
 def read_runs(

@@ -36,8 +36,11 @@ def merge_replicates(runs: Sequence[Recommendations], *, labelled: bool = False)
     gather_notices()
 
     def batches(columns: Sequence[str] = tuple(columns)) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
         for run, batch in _of_one_type(runs, columns):
-            yield _with_label(batch, str(run.replicate)) if labelled else batch
+            label = pa.repeat(str(run.replicate), batch.num_rows)
+            yield batch.append_column(LABEL, label) if labelled else batch
         gather_notices()
 
     counts = [run.n_rows for run in runs]
@@ -79,9 +82,3 @@ def _with_text_ids(batch: pa.RecordBatch) -> pa.RecordBatch:
             for name in batch.schema.names
         }
     )
-
-
-def _with_label(batch: pa.RecordBatch, label: str) -> pa.RecordBatch:
-    import pyarrow as pa
-
-    return batch.append_column(LABEL, pa.repeat(label, batch.num_rows))

@@ -141,16 +141,14 @@ class Histories:
         self.dated = "timestamp" in table.column_names and table["timestamp"].null_count < len(table)
         user = reference.users.codes(table["user_id"], grow=False)
         item = reference.items.codes(table["item_id"], grow=False)
-        rows = self._newest_first(table) if self.dated else np.arange(len(table))
+        rows: Ints = np.arange(len(table))
+        if self.dated:  # newest first
+            by_time = pc.sort_indices(table.select(["timestamp"]), [("timestamp", "descending")])
+            rows = by_time.to_numpy().astype(np.int64)
         rows = rows[user[rows] >= 0]
         rows = rows[order_of(user[rows])]
         self._start = np.searchsorted(user[rows], np.arange(reference.truth.n_users + 1))
         self._item = item[rows]
-
-    @staticmethod
-    def _newest_first(table: pa.Table) -> Ints:
-        order: Ints = pc.sort_indices(table.select(["timestamp"]), [("timestamp", "descending")]).to_numpy()
-        return order.astype(np.int64)
 
     def of(self, user: int) -> Ints:
         """Item codes; one that stands there several times is named once."""

@@ -241,23 +241,15 @@ def fewest_users_of_head(seen_by: Ints, head: Fraction) -> int:
 
 
 def gini(inputs: CatalogueInputs, parameters: Mapping[str, str]) -> Floats:
-    levels = inputs.levels(parameters["of"])
-    counted = map(_shown_levels, levels) if parameters["items"] == "shown" else levels
-    return np.array([gini_of(at_k) * _corrected(at_k, parameters) for at_k in counted])
-
-
-def _shown_levels(levels: Levels) -> Levels:
-    """Those of the items that were shown at all."""
-    shown = levels.level > 0
-    return Levels(levels.level[shown], levels.often[shown])
-
-
-def _corrected(levels: Levels, parameters: Mapping[str, str]) -> float:
-    """n / (n − 1) under norm=n-1; NaN for a single item."""
-    n = int(levels.often.sum())
-    if parameters["norm"] == "n":
-        return 1.0
-    return n / (n - 1) if n > 1 else float("nan")
+    values = []
+    for levels in inputs.levels(parameters["of"]):
+        counted = levels.level >= (1 if parameters["items"] == "shown" else 0)
+        levels_counted = Levels(levels.level[counted], levels.often[counted])
+        n, factor = int(levels_counted.often.sum()), 1.0
+        if parameters["norm"] != "n":  # n-1
+            factor = n / (n - 1) if n > 1 else float("nan")
+        values.append(gini_of(levels_counted) * factor)
+    return np.array(values)
 
 
 def gini_of(levels: Levels) -> float:
@@ -277,9 +269,11 @@ def personalization(inputs: CatalogueInputs, parameters: Mapping[str, str]) -> F
 
     A list of L items gives each of its first k the weight 1/√min(k, L); lists that have ended keep theirs.
     """
-    if parameters["distance"] == "hamming":
-        return _hamming(inputs)
     n, ended = inputs.exposure.n_lists, np.zeros(inputs.n_items)
+    if parameters["distance"] == "hamming":
+        # 1 − the mean of |L ∩ L′| / k over pairs of users; its sum is Σ c·(c − 1) / 2 over items in c lists.
+        shared = [held @ (held - 1) / (n * (n - 1.0)) / k for k, held in enumerate(inputs.counts(), start=1)]
+        return 1.0 - np.array(shared)
     over, alike, some_end = np.zeros(inputs.n_items, dtype=np.int64), [], len(inputs.exposure.ended.item) > 0
     ends = _by_rank(inputs.exposure.ended)
     for k, (held, (item, count)) in enumerate(zip(inputs.counts(), ends, strict=True), start=1):
@@ -289,15 +283,6 @@ def personalization(inputs: CatalogueInputs, parameters: Mapping[str, str]) -> F
         over[item] += count
         ended[item] += count / np.sqrt(k)
     return 1.0 - np.array(alike)
-
-
-def _hamming(inputs: CatalogueInputs) -> Floats:
-    """[depth] 1 − the mean of |L ∩ L′| / k over pairs of users; its sum over pairs is Σ c·(c − 1) / 2 over
-    items that c lists hold.
-    """
-    n = inputs.exposure.n_lists
-    shared = [held @ (held - 1) / (n * (n - 1.0)) / k for k, held in enumerate(inputs.counts(), start=1)]
-    return 1.0 - np.array(shared)
 
 
 def novelty(inputs: CatalogueInputs, parameters: Mapping[str, str]) -> Floats:

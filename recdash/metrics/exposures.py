@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 
 from recdash.domain.hits import Exposure, ListMean, RankCounts
-from recdash.domain.kinds import Floats
 
 
 def joined_exposures(first: Exposure, second: Exposure) -> Exposure:
@@ -43,17 +42,12 @@ def pooled_mean(first: ListMean, second: ListMean) -> ListMean:
     shares = [np.divide(part.n_lists, n, out=np.zeros(len(n)), where=n > 0) for part in (first, second)]
     known = [np.where(part.n_lists > 0, part.mean, 0.0) for part in (first, second)]
     mean = np.where(n > 0, shares[0] * known[0] + shares[1] * known[1], np.nan)
-    spread = sum(
-        _squares(part) + part.n_lists * (value - mean) ** 2
-        for part, value in zip((first, second), known, strict=True)
-    )
+    spread = np.zeros(len(n))
+    for part, value in zip((first, second), known, strict=True):
+        own = part.n_lists.astype(np.float64)
+        squares = np.where(own > 1, np.nan_to_num(part.std_error) ** 2 * own * (own - 1), 0.0)
+        spread += squares + part.n_lists * (value - mean) ** 2
     error = np.full(len(n), np.nan)
     several = n > 1
-    error[several] = np.sqrt(np.asarray(spread)[several] / (n[several] - 1) / n[several])
+    error[several] = np.sqrt(spread[several] / (n[several] - 1) / n[several])
     return ListMean(mean, error, n)
-
-
-def _squares(part: ListMean) -> Floats:
-    """[depth] Σ (value − mean)² of a group's lists."""
-    n = part.n_lists.astype(np.float64)
-    return np.where(n > 1, np.nan_to_num(part.std_error) ** 2 * n * (n - 1), 0.0)

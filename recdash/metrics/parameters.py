@@ -48,21 +48,15 @@ class Parameter:
         except ValueError:
             number = math.nan
         if not self.above < number < self.below:
-            known = f" or {', '.join(word for word in self.values if not _is_number(word))}"
-            fix = f"Give a number {self._range()}{known if known != ' or ' else ''}."
+            bounds = f"between {self.above:g} and {self.below:g}"
+            if math.isinf(self.below):
+                bounds = f"above {self.above:g}"
+            words = ", ".join(word for word in self.values if not word.replace(".", "").isdigit())
+            fix = f"Give a number {bounds}{f' or {words}' if words else ''}."
             raise InputError(Problem("bad-number", f"metric {metric}({self.name}=…)", f"'{value}'", fix))
         return repr(number).removesuffix(".0")
-
-    def _range(self) -> str:
-        if math.isinf(self.below):
-            return f"above {self.above:g}"
-        return f"between {self.above:g} and {self.below:g}"
 
     def _name(self, value: str, metric: str) -> str:
         if not value:
             raise InputError(Problem("no-name", f"metric {metric}({self.name}=…)", "nothing", "Give a name."))
         return value
-
-
-def _is_number(word: str) -> bool:
-    return word.replace(".", "").isdigit()

@@ -107,19 +107,16 @@ def values_of_rows(metric: RatingMetric, rows: RatedRows) -> UserValues:
     Of R², of which more is better, ``own`` is minus that.
     """
     users, user = np.unique(rows.user, return_inverse=True)
+    # [n] sums of the values of each user's rows; floats for no rows, too
     loss, weight, rows_of_user = (
-        _sums(user, numbers, len(users)) for numbers in (*metric.parts(rows), np.ones(len(user)))
+        np.bincount(user, weights=numbers, minlength=len(users)).astype(np.float64)
+        for numbers in (*metric.parts(rows), np.ones(len(user)))
     )
     own = loss / rows_of_user
     pooled = Ratio(loss, weight, metric.pulls)
     again = partial(values_of_rows, metric)
     own = own if metric.lower_is_better else -own
     return UserValues(users, pooled.values() if len(users) else own, own, (pooled,), rated=(rows, again))
-
-
-def _sums(user: Ints, values: Floats, n_users: int) -> Floats:
-    """[n_users] sums of the values of each user's rows; floats for no rows, too."""
-    return np.bincount(user, weights=values, minlength=n_users).astype(np.float64)
 
 
 def missing_predictions(rows: Predictions | None) -> str:

@@ -397,8 +397,10 @@ def sample_of(
         population=partial(_population, hits, n_relevant, only, rows is not None),
         ideals=ideals or Ideals(),
     )
-    if truth.threshold is not None:
-        sample = replace(sample, positives=_positives(hits, counted, relevant, rows))
+    positive = truth.gain > 0 if rows is None else (truth.gain > 0) & rows
+    if truth.threshold is not None and (positive & ~relevant).any():
+        positives = _sample_of_rows(hits, counted, positive, truth.per_user(positive))
+        sample = replace(sample, positives=positives)
     if users == "run" and only is None and rows is None:
         return _with_unknown_users(sample, hits)
     return sample
@@ -434,14 +436,6 @@ def _sample_of_rows(hits: Hits, counted: Mask, relevant: Mask, n_relevant: Ints)
         cut_lists=hits.ledger.cut_lists,
         may_repeat=hits.duplicates == "keep",
     )
-
-
-def _positives(hits: Hits, counted: Mask, relevant: Mask, rows: Mask | None) -> RelevantHits | None:
-    """The users ``counted`` with every row of a relevance above 0; None where all of these are relevant."""
-    positive = hits.truth.gain > 0 if rows is None else (hits.truth.gain > 0) & rows
-    if not (positive & ~relevant).any():
-        return None
-    return _sample_of_rows(hits, counted, positive, hits.truth.per_user(positive))
 
 
 def users_who_count(hits: Hits, n_relevant: Ints, users: Users, *, of_rows: bool = False) -> Mask:

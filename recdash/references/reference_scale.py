@@ -1,4 +1,4 @@
-"""Where runs stand between the floor and the ceiling that reference candidates set."""
+"""Standing of runs between the floor and the ceiling that reference candidates set."""
 
 from __future__ import annotations
 
@@ -84,7 +84,10 @@ def standing(runs: Sequence[Run], scores: pd.DataFrame, metric: str, k: int) -> 
     if not (share or times):
         return None
     names = {run.id: run.name for run in runs}
-    low, high, often = (_level(name, known.get(name)) for name in (FLOOR, CEILING, USUAL))
+    low, high, often = (
+        None if (row := known.get(name)) is None else Level(REFERENCES[name].label, float(row["value"]))
+        for name in (FLOOR, CEILING, USUAL)
+    )
     return Standing(metric_title(metric, k), names, low, high, often, share, times)
 
 
@@ -101,7 +104,3 @@ def _over(rows: _Rows, level: _Row, change: Callable[[float], float]) -> dict[st
     """The changed values of the runs whose mean is over as many users as that of the level."""
     same = {run_id: row["value"] for run_id, row in rows.items() if row["n_users"] == level["n_users"]}
     return {run_id: change(value) for run_id, value in same.items() if not np.isnan(value)}
-
-
-def _level(name: str, row: _Row | None) -> Level | None:
-    return None if row is None else Level(REFERENCES[name].label, float(row["value"]))

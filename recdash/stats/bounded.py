@@ -1,4 +1,4 @@
-"""What the mean of bounded values may be at least: the chance and the bound of Gaffke's test.
+"""Gaffke's test of the mean of bounded values: its p, and the lower bound that it gives.
 
 Every value seen, and one more that is the worst possible, gets a random weight (independent, exponential).
 The chance that the weighted mean is at most m is the p of a mean of at most m. It is the chance that a sum of
@@ -62,7 +62,7 @@ class WeightedMean:
         """The mean with a chance of ``tail`` ≤ 1/4; no lower one is plausible at that level."""
         from scipy.special import ndtri
 
-        if self._seen <= -self.bound:
+        if float(self.differences.sum()) / (len(self.differences) + self.zeros) <= -self.bound:
             return -self.bound
         wanted = float(ndtri(tail))
 
@@ -93,10 +93,6 @@ class WeightedMean:
         below = spread / -deviates - deviates * spread / n - middle - self.bound
         return log(max(below / self.bound, _NEAREST))
 
-    @property
-    def _seen(self) -> float:
-        return float(self.differences.sum()) / (len(self.differences) + self.zeros)
-
     def _chance_at(self, mean: float, tilt: float) -> float:
         """The chance of at most ``mean``, to which ``tilt`` belongs."""
         values, counts = self._values
@@ -108,7 +104,7 @@ class WeightedMean:
             return 0.5 + skewness / (6 * sqrt(2 * pi))
         other = -tilt * sqrt(_sum(counts, tilted**2))
         correction = exp(-(distance**2) / 2) / sqrt(2 * pi) * (1 / distance - 1 / other)
-        return _normal(distance) + correction
+        return normal_chance(distance) + correction
 
 
 def _tilt(above: Floats, counts: Floats) -> float:
@@ -152,6 +148,6 @@ def _sum(counts: Floats, of: Floats) -> float:
     return float((counts * of).sum())  # no threads, unlike a dot product
 
 
-def _normal(z: float) -> float:
+def normal_chance(z: float) -> float:
     """The chance that a normal deviate is below z."""
     return erfc(-z / sqrt(2)) / 2

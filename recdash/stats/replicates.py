@@ -3,8 +3,8 @@
 The unit here is the replicate, not the user: a difference may be clear over the users of one seed and change
 its sign with the next. Seeds are taken as independent. The folds of one cross validation are not: any two
 share most of their training data, so that the plain t-test finds too much. Their mean has the larger variance
-of Nadeau & Bengio 2003 (Machine Learning 52), (1/n + n_test/n_train)·s², where n folds of about equal size have
-n_test/n_train = 1/(n − 1).
+of Nadeau & Bengio 2003 (Machine Learning 52), (1/n + n_test/n_train)·s², where n folds of about equal size
+have n_test/n_train = 1/(n − 1).
 """
 
 from __future__ import annotations

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from math import ceil, erfc, inf, isfinite, sqrt
+from math import ceil, inf, isfinite, sqrt
 
+from recdash.stats.bounded import normal_chance
 from recdash.stats.paired import LEVEL, Paired
 from recdash.stats.sparse import BoundedMean, PairedProportions
 
@@ -56,11 +57,6 @@ def _to_rule_out(mean: float, margin: float, beyond: float) -> float:
     low, high = ((beyond + float(ndtri(power))) / room for power in (POWER, (1 + POWER) / 2))
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        inside = _chance(middle * room - beyond) + _chance(middle * (margin + mean) - beyond) - 1
+        inside = normal_chance(middle * room - beyond) + normal_chance(middle * (margin + mean) - beyond) - 1
         low, high = (middle, high) if inside < POWER else (low, middle)
     return high
-
-
-def _chance(z: float) -> float:
-    """That a normal deviate is below z."""
-    return erfc(-z / sqrt(2)) / 2

@@ -226,7 +226,9 @@ def _why_unknown(differences: Floats, n: int, sd: float) -> str:
         return "all users differ by the same"
     if len(differences) < FEW_DIFFER:
         return f"fewer than {FEW_DIFFER} users differ, and nothing bounds by how much"
-    if _carriers(differences) < FEW_CARRY:
+    squares = differences * differences
+    carriers = float(squares.sum() ** 2 / np.einsum("i,i", squares, squares))
+    if carriers < FEW_CARRY:
         return "a few users carry the spread, and nothing bounds by how much others may differ"
     return ""
 
@@ -292,14 +294,8 @@ def _few_differ_or_carry(columns: Floats, squares: Floats) -> Mask:
 
 
 def only(values: Floats, bound: float) -> bool:
-    """Is every value 0 or the bound?"""
+    """Whether every value is 0 or the bound."""
     return bool(((values == 0) | (values == bound)).all())
-
-
-def _carriers(differences: Floats) -> float:
-    """(Σd²)² / Σd⁴: the number of users who differ, if all differed equally."""
-    squares = differences * differences
-    return float(squares.sum() ** 2 / np.einsum("i,i", squares, squares))
 
 
 def clopper_pearson(count: int, n: int, level: float) -> tuple[float, float]:

@@ -9,7 +9,6 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from recdash.domain.kinds import Floats, Ints
 from recdash.formatting.numbers import ticks
@@ -95,13 +94,12 @@ def largest_changes(difference: Floats, apart: Floats, n: int) -> Ints:
     Among equal differences those first where the candidates are further ``apart`` [n]. When one side is used
     up, the other goes on; users without a change are never named.
     """
-    sides = [_largest(side, difference, apart, n) for side in (difference > 0, difference < 0)]
+    sides = []
+    for is_on_side in (difference > 0, difference < 0):
+        places = np.flatnonzero(is_on_side)
+        largest_first = np.lexsort((-apart[places], -np.abs(difference[places]).round(12)))
+        sides.append(places[largest_first[:n]])
     place = np.concatenate([np.arange(len(side)) for side in sides])
-    side = np.repeat([0, 1], [len(places) for places in sides])
+    side = np.repeat([0, 1], [len(of_side) for of_side in sides])
     order = np.lexsort((side, place))
     return np.concatenate(sides)[order][:n]
-
-
-def _largest(which: npt.NDArray[np.bool_], difference: Floats, apart: Floats, n: int) -> Ints:
-    places = np.flatnonzero(which)
-    return places[np.lexsort((-apart[places], -np.abs(difference[places]).round(12)))[:n]]
