@@ -226,8 +226,13 @@ class Situation:
         """Folds share most of their training data: their noise is correlated by 1/k (Nadeau and Bengio)."""
         shared, k = rng.standard_normal(), len(users)
         noise = [(1 / k) ** 0.5 * shared + (1 - 1 / k) ** 0.5 * rng.standard_normal() for _ in users]
-        trained = [float(np.clip(mean + self.noise * self.base * one, 0.0, 1.0)) for one in noise]
-        return np.concatenate([self.outcome(rng, at, len(of)) for at, of in zip(trained, users, strict=True)])
+        trained = [float(np.clip(mean + self.noise * self.base * shift, 0.0, 1.0)) for shift in noise]
+        return np.concatenate(
+            [
+                self.outcome(rng, mean_trained, len(of))
+                for mean_trained, of in zip(trained, users, strict=True)
+            ]
+        )
 
 
 @dataclass(frozen=True)
@@ -368,13 +373,13 @@ class Tally:
     @property
     def wrong(self) -> dict[str, float | None]:
         """The share of tries in which each answer was wrong; None where the truth allows it."""
-        one, given = self.situation, self.counts
-        difference = one.mean - one.base
-        outside = abs(difference) >= one.margin * one.base - ROUNDED
+        situation, counts = self.situation, self.counts
+        difference = situation.mean - situation.base
+        outside = abs(difference) >= situation.margin * situation.base - ROUNDED
         return {
-            "ship": (given["ship"] + given["trade-off"]) / self.tries if difference <= ROUNDED else None,
-            "keep": given["keep"] / self.tries if difference >= -ROUNDED else None,
-            "tie": given["tie"] / self.tries if outside else None,
+            "ship": (counts["ship"] + counts["trade-off"]) / self.tries if difference <= ROUNDED else None,
+            "keep": counts["keep"] / self.tries if difference >= -ROUNDED else None,
+            "tie": counts["tie"] / self.tries if outside else None,
         }
 
     @property
@@ -395,14 +400,14 @@ class Tally:
 
 def tally(situation: Situation, most: int = STAGES[-1]) -> Tally:
     """Verdicts are asked for until the counts settle whether the limit is kept, at ``most`` so many."""
-    found, rng = Tally(situation), np.random.default_rng(situation.seed)
+    counted, rng = Tally(situation), np.random.default_rng(situation.seed)
     for stage in STAGES:
-        while found.tries < min(stage, most):
-            found.counts[answer(situation, rng)] += 1
-            found.tries += 1
-        if found.settled:
+        while counted.tries < min(stage, most):
+            counted.counts[answer(situation, rng)] += 1
+            counted.tries += 1
+        if counted.settled:
             break
-    return found
+    return counted
 
 
 def answer(situation: Situation, rng: np.random.Generator) -> str:
@@ -456,11 +461,16 @@ def head() -> str:
 
 def row(tallies: Sequence[Tally]) -> str:
     """One line for a situation and its users, with each number of candidates."""
-    one = tallies[0].situation
-    candidates = " · ".join(str(each.situation.candidates) for each in tallies)
-    shares = [" · ".join(_percent(each.wrong[kind]) for each in tallies) for kind in tallies[0].wrong]
-    tries = " · ".join(f"{each.tries:,}{'' if each.settled else ' open'}" for each in tallies)
-    return f"| {' | '.join([one.title, f'{one.n:,}', candidates, *map(_once, shares), _once(tries)])} |"
+    situation = tallies[0].situation
+    candidates = " · ".join(str(of_candidates.situation.candidates) for of_candidates in tallies)
+    shares = [
+        " · ".join(_percent(of_candidates.wrong[kind]) for of_candidates in tallies)
+        for kind in tallies[0].wrong
+    ]
+    tries = " · ".join(
+        f"{of_candidates.tries:,}{'' if of_candidates.settled else ' open'}" for of_candidates in tallies
+    )
+    return f"| {' | '.join([situation.title, f'{situation.n:,}', candidates, *map(_once, shares), _once(tries)])} |"
 
 
 def _percent(share: float | None) -> str:
@@ -475,18 +485,18 @@ def _once(cell: str) -> str:
 
 def main(most: int, page: Path) -> list[str]:
     """The rows beyond the limit. Each is written as it comes: what was counted stays when this is stopped."""
-    every, beyond = list(situations()), []
+    all_situations, beyond = list(situations()), []
     with (
         ProcessPoolExecutor(min(PROCESSES, os.cpu_count() or 1)) as pool,
         page.open("w", encoding="utf-8") as text,
     ):
         text.write(head())
-        counted = pool.map(tally, every, [most] * len(every))
+        counted = pool.map(tally, all_situations, [most] * len(all_situations))
         for _, tallies in groupby(counted, key=lambda one: (one.situation.title, one.situation.n)):
             together = list(tallies)
             text.write(f"{row(together)}\n")
             text.flush()
-            beyond += [row([one]) for one in together if one.beyond]
+            beyond += [row([tallied]) for tallied in together if tallied.beyond]
     return beyond
 
 

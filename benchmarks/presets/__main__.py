@@ -1,6 +1,6 @@
-"""Ask every library and write down what was found: ``python -m benchmarks.presets`` (or ``make presets``).
+"""Run every library and record the results: ``python -m benchmarks.presets`` (or ``make presets``).
 
-``--only NAME,…`` asks some of them and keeps what is known of the others; ``--report`` asks none.
+``--only NAME,…`` runs some of them and keeps the results of the others; ``--report`` runs none.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ ENVIRONMENTS = ROOT / "benchmarks" / ".cache" / "environments"
 
 
 def main() -> int:
-    asked = _arguments()
+    arguments = _arguments()
     known: dict[str, Any] = json.loads(DATA.read_text(encoding="utf-8"))["presets"] if DATA.exists() else {}
     broken: list[str] = []
-    for name in [] if asked.report else asked.only:
+    for name in [] if arguments.report else arguments.only:
         print(name, flush=True)
-        known[name] = compare.record(name, asked.environments)
+        known[name] = compare.record(name, arguments.environments)
         broken += compare.broken_promises(name, known[name])
     DATA.write_text(
         json.dumps({"presets": known}, indent=1, sort_keys=True, ensure_ascii=False) + "\n", "utf-8"

@@ -38,23 +38,23 @@ class Agreement:
 
 def record(name: str, environments: Path) -> dict[str, Any]:
     """What is known of one preset: its library's version and a row for every number that it prints."""
-    one = library(name)
-    known = {"library": one.TITLE, "worlds": list(one.WORLDS), "tolerance": one.TOLERANCE}
-    if one.NOT_RUN:
-        return {**known, "version": "", "not_run": one.NOT_RUN, **_rows(one, {})}
-    made = environment_for(name, one.REQUIREMENTS, environments)
+    chosen = library(name)
+    known = {"library": chosen.TITLE, "worlds": list(chosen.WORLDS), "tolerance": chosen.TOLERANCE}
+    if chosen.NOT_RUN:
+        return {**known, "version": "", "not_run": chosen.NOT_RUN, **_rows(chosen, {})}
+    made = environment_for(name, chosen.REQUIREMENTS, environments)
     if made.reason:
-        return {**known, "version": "", "not_run": f"not installed: {made.reason}", **_rows(one, {})}
-    return {**known, "version": made.version, "not_run": "", **_rows(one, agreements(name, made))}
+        return {**known, "version": "", "not_run": f"not installed: {made.reason}", **_rows(chosen, {})}
+    return {**known, "version": made.version, "not_run": "", **_rows(chosen, agreements(name, made))}
 
 
 def agreements(name: str, made: Environment) -> dict[str, Agreement]:
     """By spec, over all worlds and cutoffs that the library can read."""
-    found = {spec: Agreement() for spec in library(name).PRINTED}
+    by_spec = {spec: Agreement() for spec in library(name).PRINTED}
     for world in library(name).WORLDS:
         tables = draw(world)
-        _compare(ours(name, tables), theirs(name, made, tables), found)
-    return found
+        _compare(ours(name, tables), theirs(name, made, tables), by_spec)
+    return by_spec
 
 
 def theirs(name: str, made: Environment, tables: Tables) -> Theirs:
@@ -88,15 +88,15 @@ def _has_cutoff(spec: str) -> bool:
     return METRICS[parse(spec).name].has_cutoff
 
 
-def _compare(found: recdash.Evaluation, theirs: Theirs, agreement: Mapping[str, Agreement]) -> None:
-    means = {(row["metric"], row["k"]): row["value"] for row in found.rows()}
+def _compare(evaluation: recdash.Evaluation, theirs: Theirs, agreement: Mapping[str, Agreement]) -> None:
+    means = {(row["metric"], row["k"]): row["value"] for row in evaluation.rows()}
     for key, value in theirs.items():
         spec, _, k = key.rpartition("@")
         mean = means.get((spec, int(k) if _has_cutoff(spec) else None))
         if mean is None or pd.isna(mean):
             agreement[spec].missing = f"recdash has no {key}"
             continue
-        _see(agreement[spec], mean, value, lambda spec=spec, k=k: _of_users(found, spec, k))
+        _see(agreement[spec], mean, value, lambda spec=spec, k=k: _of_users(evaluation, spec, k))
 
 
 def _see(agreement: Agreement, mean: float, value: Any, of_users: Any) -> None:
@@ -105,45 +105,45 @@ def _see(agreement: Agreement, mean: float, value: Any, of_users: Any) -> None:
         return
     agreement.see(mean, sum(value.values()) / len(value))
     own = of_users()
-    for user, one in value.items():
+    for user, of_user in value.items():
         if user in own:  # a user that the truth does not know has no value of their own here
-            agreement.see(own[user], one)
+            agreement.see(own[user], of_user)
 
 
-def _of_users(found: recdash.Evaluation, spec: str, k: str) -> dict[str, float]:
+def _of_users(evaluation: recdash.Evaluation, spec: str, k: str) -> dict[str, float]:
     """Nothing where the mean is over other users than those who count: then a share is no user's own."""
-    if define(preset(found.rules.preset).apply(parse(spec))).formula().pooled:
+    if define(preset(evaluation.rules.preset).apply(parse(spec))).formula().pooled:
         return {}
-    table = found.per_user(f"{spec}@{k}" if _has_cutoff(spec) else spec)
+    table = evaluation.per_user(f"{spec}@{k}" if _has_cutoff(spec) else spec)
     return dict(zip(table["user_id"].astype(str), table["value"].astype(float), strict=True))
 
 
 # ── what is written down ─────────────────────────────────────────────────────────────────────
 
 
-def _rows(one: Library, found: Mapping[str, Agreement]) -> dict[str, Any]:
+def _rows(chosen: Library, by_spec: Mapping[str, Agreement]) -> dict[str, Any]:
     return {
-        "rows": [_row(one, spec, found.get(spec, Agreement())) for spec in one.PRINTED],
-        "not_reproduced": dict(one.NOT_REPRODUCED),
+        "rows": [_row(chosen, spec, by_spec.get(spec, Agreement())) for spec in chosen.PRINTED],
+        "not_reproduced": dict(chosen.NOT_REPRODUCED),
     }
 
 
-def _row(one: Library, spec: str, agreement: Agreement) -> dict[str, Any]:
-    because = one.DIFFERENT.get(spec, "")
+def _row(chosen: Library, spec: str, agreement: Agreement) -> dict[str, Any]:
+    because = chosen.DIFFERENT.get(spec, "")
     return {
         "spec": spec,
-        "name": one.PRINTED[spec],
-        "state": _state(one, because),
+        "name": chosen.PRINTED[spec],
+        "state": _state(chosen, because),
         "because": because,
         "values": agreement.values,
         "largest": float(f"{agreement.largest:.2g}"),
     }
 
 
-def _state(one: Library, because: str) -> str:
+def _state(chosen: Library, because: str) -> str:
     if because:
         return "different"
-    return "documented" if one.NOT_RUN else "equal"
+    return "documented" if chosen.NOT_RUN else "equal"
 
 
 def broken_promises(name: str, known: Mapping[str, Any]) -> Iterator[str]:

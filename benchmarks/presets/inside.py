@@ -19,16 +19,16 @@ def main(name: str, folder: str, cutoffs: str) -> None:
     """Print {spec@k: mean or {user: value}}."""
     warnings.simplefilter("ignore")
     tables = read(Path(folder))
-    found: dict[str, Any] = {}
+    answers: dict[str, Any] = {}
     for k in map(int, cutoffs.split(",")):
-        found |= {f"{spec}@{k}": plain(value) for spec, value in library(name).values(tables, k).items()}
-    print(json.dumps(found))
+        answers |= {f"{spec}@{k}": plain(value) for spec, value in library(name).values(tables, k).items()}
+    print(json.dumps(answers))
 
 
 def plain(value: Any) -> Any:
     """Numbers and keys of NumPy or PyTorch as JSON has them."""
     if hasattr(value, "items"):
-        return {str(user): float(one) for user, one in value.items()}
+        return {str(user): float(number) for user, number in value.items()}
     return float(value)
 
 

@@ -44,7 +44,10 @@ def page(presets: Mapping[str, Any]) -> str:
 
 def overview() -> str:
     """Metrics down, presets across."""
-    known = {(one.preset, one.spec.partition("(")[0]): one.state for one in agreement_table()}
+    known = {
+        (agreement.preset, agreement.spec.partition("(")[0]): agreement.state
+        for agreement in agreement_table()
+    }
     rows = [[f"`{metric}`", *(MARKS[known[name, metric]] for name in PRESETS)] for metric in METRICS]
     return "\n".join(
         ["## Preset × metric", "", *markdown([["", *(f"`{name}`" for name in PRESETS)], *rows]), ""]
@@ -72,10 +75,10 @@ def _about(name: str, known: Mapping[str, Any]) -> str:
 
 
 def _row(name: str, row: Mapping[str, Any]) -> list[str]:
-    found: PresetAgreement = preset_agreement(name, _under(name, row["spec"]))
+    agreement: PresetAgreement = preset_agreement(name, _under(name, row["spec"]))
     measured = f"{row['values']:,}" if row["values"] else ""
     largest = f"{row['largest']:.0e}" if row["values"] else ""
-    return [row["name"], f"`{found.spec}`", MARKS[found.state], measured, largest, row["because"]]
+    return [row["name"], f"`{agreement.spec}`", MARKS[agreement.state], measured, largest, row["because"]]
 
 
 def _under(name: str, spec: str) -> str:

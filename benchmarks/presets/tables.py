@@ -53,10 +53,10 @@ class Tables:
 
 
 def _by_user(rows: pd.DataFrame) -> dict[int, list[int]]:
-    found: dict[int, list[int]] = {}
+    items: dict[int, list[int]] = {}
     for user, item in zip(rows["user_id"].tolist(), rows["item_id"].tolist(), strict=True):
-        found.setdefault(user, []).append(item)
-    return found
+        items.setdefault(user, []).append(item)
+    return items
 
 
 def draw(world: str, seed: int = 1) -> Tables:
@@ -71,8 +71,8 @@ def draw(world: str, seed: int = 1) -> Tables:
         known = rng.choice(N_ITEMS, rng.integers(3, 12), replace=False, p=popularity / popularity.sum()) + 1
         train += [(user, item) for item in known]
         unknown = np.setdiff1d(np.arange(1, N_ITEMS + 1), known)
-        shown = rng.permutation(unknown)[: _length(rng, world, user)]
-        lists += [(user, item, rank, _score(world, rank)) for rank, item in enumerate(shown, start=1)]
+        listed = rng.permutation(unknown)[: _length(rng, world, user)]
+        lists += [(user, item, rank, _score(world, rank)) for rank, item in enumerate(listed, start=1)]
         if user <= N_USERS:
             wanted = rng.choice(unknown, rng.integers(2, 9), replace=False)
             truth += [(user, item, _grade(rng, world, user)) for item in wanted]
@@ -88,7 +88,7 @@ def draw(world: str, seed: int = 1) -> Tables:
 
 
 def _kind(item: int) -> str:
-    return "|".join(f"k{at}" for at in range(4) if (item + 3) * (at + 2) % 5 < 2) or "none"
+    return "|".join(f"k{number}" for number in range(4) if (item + 3) * (number + 2) % 5 < 2) or "none"
 
 
 def _length(rng: np.random.Generator, world: str, user: int) -> int:
@@ -110,11 +110,11 @@ def _grade(rng: np.random.Generator, world: str, user: int) -> int:
 
 
 def write(tables: Tables, folder: Path) -> None:
-    for one in fields(tables):
-        getattr(tables, one.name).to_csv(folder / f"{one.name}.csv", index=False)
+    for field in fields(tables):
+        getattr(tables, field.name).to_csv(folder / f"{field.name}.csv", index=False)
 
 
 def read(folder: Path) -> Tables:
     import pandas as pd
 
-    return Tables(**{one.name: pd.read_csv(folder / f"{one.name}.csv") for one in fields(Tables)})
+    return Tables(**{field.name: pd.read_csv(folder / f"{field.name}.csv") for field in fields(Tables)})

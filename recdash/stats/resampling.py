@@ -27,7 +27,9 @@ def resampled_means(groups: Groups, draws: int = DRAWS, seed: int = 0) -> Floats
 
     The same users are drawn for every column, so that differences of columns are paired.
     """
-    blocks = (_weights(len(groups.sizes), size, seed, at).astype(np.float64) for at, size in _blocks(draws))
+    blocks = (
+        _weights(len(groups.sizes), size, seed, number).astype(np.float64) for number, size in _blocks(draws)
+    )
     return np.concatenate([block @ groups.sums / (block @ groups.sizes)[:, None] for block in blocks])
 
 

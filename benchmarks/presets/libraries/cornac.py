@@ -34,7 +34,7 @@ def values(tables: Tables, k: int) -> dict[str, Any]:
         "precision": m.Precision(k), "recall": m.Recall(k), "f1": m.FMeasure(k), "hit_rate": m.HitRatio(k),
         "ndcg": m.NDCG(k), "ncrr": m.NCRR(k),
     }  # fmt: skip
-    found: dict[str, Any] = {
+    results: dict[str, Any] = {
         name: {
             user: float(
                 kind.compute(gt_pos=np.array(items), pd_rank=np.array(ranked.get(user, []), dtype=int))
@@ -43,12 +43,12 @@ def values(tables: Tables, k: int) -> dict[str, Any]:
         }
         for name, kind in kinds.items()
     }
-    found["mrr"] = {
+    results["mrr"] = {
         user: _reciprocal_rank(m.MRR(), np.array(items), np.array(ranked.get(user, []), dtype=int))
         for user, items in wanted.items()
     }
     rated = [tables.ratings[name].to_numpy() for name in ("rating", "prediction")]
-    return found | {"rmse": m.RMSE().compute(*rated), "mae": m.MAE().compute(*rated)}
+    return results | {"rmse": m.RMSE().compute(*rated), "mae": m.MAE().compute(*rated)}
 
 
 def _reciprocal_rank(metric: Any, wanted: Any, ranked: Any) -> float:

@@ -62,7 +62,7 @@ def values(tables: Tables, k: int) -> dict[str, Any]:
     graded = frame.assign(target=rows["relevance"].fillna(0.0))
     depth = int(tables.lists["rank"].max())
     shares = PrecisionRecallCalculation(depth).get_precision_and_recall_dict(frame, depth)
-    shown = rows[rows["rank"].notna()]
+    placed = rows[rows["rank"].notna()]
     users_of = tables.train.groupby("item_id")["user_id"].nunique()
     n_users = tables.train["user_id"].nunique()
     popularity, rank = PopularityBias(k), RecomType.RANK
@@ -75,13 +75,13 @@ def values(tables: Tables, k: int) -> dict[str, Any]:
         "ndcg": NDCGKMetric(k).calculate_ndcg(graded, k)[k],
         "mrr": MRRKMetric(k).get_values(frame, depth)[k],
         "hit_rate": HitRateKMetric(k).get_values(frame, depth)[k - 1],
-        "novelty": NoveltyMetric(k).get_miuf(shown, k, rank, "user_id", "item_id",
+        "novelty": NoveltyMetric(k).get_miuf(placed, k, rank, "user_id", "item_id",
         "rank", users_of / n_users)[1],
-        "personalization": PersonalizationMetric(k).get_diversity(shown, "user_id", "item_id",
+        "personalization": PersonalizationMetric(k).get_diversity(placed, "user_id", "item_id",
         "rank", k, rank)[0],
-        "coverage": popularity.get_coverage(k, shown, users_of, "rank", "item_id"),
-        "popularity": popularity.get_apr(k, shown, users_of, False, "rank", "user_id", "item_id")[0],
-        "gini": popularity.get_gini(k, shown, "rank", "item_id"),
+        "coverage": popularity.get_coverage(k, placed, users_of, "rank", "item_id"),
+        "popularity": popularity.get_apr(k, placed, users_of, False, "rank", "user_id", "item_id")[0],
+        "gini": popularity.get_gini(k, placed, "rank", "item_id"),
     }  # fmt: skip
 
 

@@ -46,8 +46,8 @@ def values(tables: Tables, k: int) -> dict[str, Any]:
     }  # fmt: skip
     measures["err"] = im.ERR @ k
     qrels, run = _nested(tables.truth, "relevance", int), _nested(tables.lists, "score", float)
-    found: dict[str, dict[str, float]] = {spec: {} for spec in measures}
+    results: dict[str, dict[str, float]] = {spec: {} for spec in measures}
     specs = {str(measure): spec for spec, measure in measures.items()}
-    for one in im.iter_calc(list(measures.values()), qrels, run):
-        found[specs[str(one.measure)]][one.query_id] = one.value
-    return found
+    for measured in im.iter_calc(list(measures.values()), qrels, run):
+        results[specs[str(measured.measure)]][measured.query_id] = measured.value
+    return results

@@ -48,15 +48,15 @@ def values(tables: Tables, k: int) -> dict[str, Any]:
     for name, kind in kinds.items():
         analysis.add_metric(kind, label=name)
     truth = tables.truth[["user_id", "item_id"]]
-    found = analysis.measure(
+    measured = analysis.measure(
         *(ItemListCollection.from_df(table, UserIDKey) for table in (tables.lists, truth))
     )
-    by_user = found.list_metrics().reset_index().set_index("user_id")
+    by_user = measured.list_metrics().reset_index().set_index("user_id")
     per_user = {name: by_user[name].dropna().to_dict() for name in kinds if name in by_user}
-    summary = found.global_metrics()
+    summary = measured.global_metrics()
     ratings = tables.ratings
     predicted = ItemList(item_ids=range(len(ratings)), scores=ratings["prediction"].to_numpy())
-    given = ItemList(item_ids=range(len(ratings)), rating=ratings["rating"].to_numpy())
+    rated = ItemList(item_ids=range(len(ratings)), rating=ratings["rating"].to_numpy())
     ranked = tables.ranked()
     wanted = {user: rows["item_id"].tolist() for user, rows in truth.groupby("user_id")}
     return per_user | {
@@ -68,6 +68,6 @@ def values(tables: Tables, k: int) -> dict[str, Any]:
             for user in sorted(set(ranked) & set(wanted))
         },
         "gini": summary["gini"],
-        "rmse": RMSE().measure_list(predicted, given),
-        "mae": MAE().measure_list(predicted, given),
+        "rmse": RMSE().measure_list(predicted, rated),
+        "mae": MAE().measure_list(predicted, rated),
     }

@@ -38,12 +38,12 @@ def values(tables: Tables, k: int) -> dict[str, Any]:
              for spec, name in PRINTED.items()}  # fmt: skip
     evaluate(qrels, run, list(names.values()), make_comparable=True)
     return {
-        spec: {user: float(one) for user, one in run.scores[name].items()} for spec, name in names.items()
+        spec: {user: float(value) for user, value in run.scores[name].items()} for spec, name in names.items()
     }
 
 
 def _nested(table: Any, column: str, kind: type) -> dict[str, dict[str, Any]]:
     return {
-        str(user): {str(item): kind(one) for item, one in zip(rows["item_id"], rows[column], strict=True)}
+        str(user): {str(item): kind(value) for item, value in zip(rows["item_id"], rows[column], strict=True)}
         for user, rows in table.groupby("user_id")
     }

@@ -66,11 +66,11 @@ def values(tables: Tables, k: int) -> dict[str, Any]:
         "tail_share": m.TailPercentage, "coverage": m.ItemCoverage, "gini": m.GiniIndex, "rmse": m.RMSE,
         "mae": m.MAE,
     }  # fmt: skip
-    found = {}
+    results = {}
     for name, kind in kinds.items():
         answer = kind(_Config(config)).calculate_metric(known)
-        found[name] = answer.get(f"{PRINTED[name]}@{k}", answer.get(PRINTED[name]))
-    return found
+        results[name] = answer.get(f"{PRINTED[name]}@{k}", answer.get(PRINTED[name]))
+    return results
 
 
 class _Config(dict):  # type: ignore[type-arg]

@@ -46,16 +46,16 @@ def values(tables: Tables, k: int) -> dict[str, Any]:
         "map(norm=relevant)": m.map,
         "ndcg": m.ndcg_at_k, "r_precision": m.r_precision_at_k,
     }  # fmt: skip
-    shown = tables.lists[tables.lists["rank"] <= k]
-    train, reco = tables.train, shown[["user_id", "item_id"]]
-    given = tables.ratings[["user_id", "item_id", "rating"]]
+    first_k = tables.lists[tables.lists["rank"] <= k]
+    train, reco = tables.train, first_k[["user_id", "item_id"]]
+    rated_rows = tables.ratings[["user_id", "item_id", "rating"]]
     predicted = tables.ratings[["user_id", "item_id", "prediction"]]
     rated = {**names, "col_rating": "rating", "col_prediction": "prediction"}
     return {name: float(kind(truth, lists, **how)) for name, kind in kinds.items()} | {
         "novelty": m.novelty(train, reco, **names),
         "coverage": m.catalog_coverage(train, reco, **names),
         "entropy": m.distributional_coverage(train, reco, **names),
-        "rmse": m.rmse(given, predicted, **rated),
-        "mae": m.mae(given, predicted, **rated),
-        "r2": m.rsquared(given, predicted, **rated),
+        "rmse": m.rmse(rated_rows, predicted, **rated),
+        "mae": m.mae(rated_rows, predicted, **rated),
+        "r2": m.rsquared(rated_rows, predicted, **rated),
     }

@@ -33,19 +33,19 @@ def values(tables: Tables, k: int) -> dict[str, Any]:
     from scipy.sparse import csr_matrix
 
     shape = (int(tables.lists["user_id"].max()) + 1, int(tables.catalogue["item_id"].max()) + 1)
-    wanted, shown = tables.relevant, tables.lists
+    wanted, placed = tables.relevant, tables.lists
     truth = csr_matrix((np.ones(len(wanted)), (wanted["user_id"], wanted["item_id"])), shape=shape)
-    lists = csr_matrix((1 / shown["rank"].to_numpy(), (shown["user_id"], shown["item_id"])), shape=shape)
+    lists = csr_matrix((1 / placed["rank"].to_numpy(), (placed["user_id"], placed["item_id"])), shape=shape)
     kinds = {
         "precision": m.PrecisionK, "recall": m.RecallK, "recall(norm=min)": m.CalibratedRecallK,
         "hits": m.HitK, "mrr": m.ReciprocalRankK, "ndcg": m.NDCGK, "dcg": m.DCGK, "coverage": m.CoverageK,
     }  # fmt: skip
-    found = {}
+    results = {}
     for name, kind in kinds.items():
         metric = kind(k)
         metric.calculate(truth, lists)
-        found[name] = metric.value
-    found["coverage"] = (
-        found["coverage"] * shape[1] / (shape[1] - 1)
+        results[name] = metric.value
+    results["coverage"] = (
+        results["coverage"] * shape[1] / (shape[1] - 1)
     )  # it counts an item 0, which no table has
-    return found
+    return results

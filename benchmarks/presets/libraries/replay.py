@@ -32,7 +32,7 @@ NOT_REPRODUCED = {
 def values(tables: Tables, k: int) -> dict[str, Any]:
     from replay import metrics as m
 
-    shown = {
+    ranked = {
         user: list(zip(rows["item_id"], rows["score"], strict=True))
         for user, rows in tables.lists.groupby("user_id")
     }
@@ -42,9 +42,9 @@ def values(tables: Tables, k: int) -> dict[str, Any]:
         "precision": m.Precision, "recall": m.Recall, "hit_rate": m.HitRate, "mrr": m.MRR, "map": m.MAP,
         "ndcg": m.NDCG, "auc": m.RocAuc,
     }  # fmt: skip
-    found = {}
+    results = {}
     for name, kind in kinds.items():
-        (found[name],) = kind(k, mode=m.PerUser())(shown, truth).values()
-    (found["novelty"],) = m.Surprisal(k)(shown, train).values()
-    (found["coverage"],) = m.Coverage(k)(shown, train).values()
-    return found
+        (results[name],) = kind(k, mode=m.PerUser())(ranked, truth).values()
+    (results["novelty"],) = m.Surprisal(k)(ranked, train).values()
+    (results["coverage"],) = m.Coverage(k)(ranked, train).values()
+    return results

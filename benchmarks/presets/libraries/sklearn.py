@@ -30,17 +30,17 @@ def values(tables: Tables, k: int) -> dict[str, Any]:
     from sklearn import metrics as m
 
     n = len(tables.catalogue)
-    found: dict[str, Any] = {"ndcg": {}, "dcg": {}}
-    for user, shown in tables.lists.groupby("user_id"):
+    results: dict[str, Any] = {"ndcg": {}, "dcg": {}}
+    for user, of_user in tables.lists.groupby("user_id"):
         wanted = tables.relevant[tables.relevant["user_id"] == user]
         if len(wanted):
             grades, scores = np.zeros((1, n)), np.zeros((1, n))
             grades[0, wanted["item_id"] - 1] = wanted["relevance"]
-            scores[0, shown["item_id"] - 1] = shown["score"]
-            found["ndcg"][user] = m.ndcg_score(grades, scores, k=k)
-            found["dcg"][user] = m.dcg_score(grades, scores, k=k)
+            scores[0, of_user["item_id"] - 1] = of_user["score"]
+            results["ndcg"][user] = m.ndcg_score(grades, scores, k=k)
+            results["dcg"][user] = m.dcg_score(grades, scores, k=k)
     rated = [tables.ratings[name].to_numpy() for name in ("rating", "prediction")]
-    return found | {
+    return results | {
         "rmse": m.root_mean_squared_error(*rated),
         "mae": m.mean_absolute_error(*rated),
         "r2": m.r2_score(*rated),

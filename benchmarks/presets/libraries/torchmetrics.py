@@ -49,11 +49,11 @@ def values(tables: Tables, k: int) -> dict[str, Any]:
         "auc": m.RetrievalAUROC(top_k=k),
     }  # fmt: skip
     rated = [torch.tensor(tables.ratings[name].to_numpy()) for name in ("prediction", "rating")]
-    found = {
+    results = {
         name: kind(scores, grades if name == "ndcg" else (grades > 0).long(), indexes=users)
         for name, kind in kinds.items()
     }
-    return found | {
+    return results | {
         "rmse": torchmetrics.MeanSquaredError(squared=False)(*rated),
         "mae": torchmetrics.MeanAbsoluteError()(*rated),
         "r2": torchmetrics.R2Score()(*rated),

@@ -44,9 +44,9 @@ def values(tables: Tables, k: int) -> dict[str, Any]:
         "ndcg": f"ndcg_cut_{k}", "r_precision": "Rprec", "mrr": "recip_rank", "bpref": "bpref", "f1": "set_F",
         "hits": "num_rel_ret",
     }  # fmt: skip
-    asked = {f"{measure}.{k}" for measure in ("P", "recall", "success", "map_cut", "ndcg_cut")}
+    measures = {f"{measure}.{k}" for measure in ("P", "recall", "success", "map_cut", "ndcg_cut")}
     evaluator = pytrec_eval.RelevanceEvaluator(
-        qrels, asked | {"Rprec", "recip_rank", "bpref", "set_F", "num_rel_ret"}
+        qrels, measures | {"Rprec", "recip_rank", "bpref", "set_F", "num_rel_ret"}
     )
-    found = evaluator.evaluate(_nested(tables.lists, "score", float))
-    return {spec: {user: one[name] for user, one in found.items()} for spec, name in names.items()}
+    results = evaluator.evaluate(_nested(tables.lists, "score", float))
+    return {spec: {user: of_user[name] for user, of_user in results.items()} for spec, name in names.items()}
