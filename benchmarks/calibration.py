@@ -470,7 +470,8 @@ def row(tallies: Sequence[Tally]) -> str:
     tries = " · ".join(
         f"{of_candidates.tries:,}{'' if of_candidates.settled else ' open'}" for of_candidates in tallies
     )
-    return f"| {' | '.join([situation.title, f'{situation.n:,}', candidates, *map(_once, shares), _once(tries)])} |"
+    cells = [situation.title, f"{situation.n:,}", candidates, *map(_once, shares), _once(tries)]
+    return f"| {' | '.join(cells)} |"
 
 
 def _percent(share: float | None) -> str:
