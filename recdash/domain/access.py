@@ -1,4 +1,4 @@
-"""Who is asking, and what each role may do."""
+"""The current user, and what each role may do."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ ROLES: tuple[Role, ...] = get_args(Role)
 
 @dataclass(frozen=True)
 class Person:
-    """Somebody who reads or changes things here, under the name that stands beside what they did.
+    """A user, under the name that is recorded with what they do.
 
     ``experiment``: the only one that the person may see: a guest who came by a share link. ``named`` is False
-    where nobody checked the name, such as on one's own machine.
+    where the name was not checked, as on one's own machine.
     """
 
     name: str
