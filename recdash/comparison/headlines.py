@@ -64,11 +64,8 @@ def beats(words: Mapping[str, str], base: str) -> str:
     better = sum(word == "better" for word in words.values())
     if len(words) == 1:
         ((name, word),) = words.items()
-        is_ = {
-            "better": "beats", "worse": "is worse than", "tie": "is a tie with",
-            "not settled": "is not settled against",
-        }  # fmt: skip
-        return f"{name} {is_[word]} {base}"
+        relations = {"better": "beats", "worse": "is worse than", "tie": "is a tie with"}
+        return f"{name} {relations.get(word, 'is not settled against')} {base}"
     many = named_number(len(words)).lower()
     if better == 0:
         return f"None of {many} candidates beats {base}"

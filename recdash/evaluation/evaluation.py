@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from recdash.domain.hits import Hits, IdOverlap
 from recdash.domain.inputs import Recommendations
-from recdash.domain.kinds import Duplicates, Floats, Order, Replication, TableKind, Ties, Users
+from recdash.domain.kinds import Duplicates, Order, Replication, TableKind, Ties, Users
 from recdash.domain.results import Curve
 from recdash.engines import Reference
 from recdash.errors import InputError, Problem, Result, all_or_problems
@@ -261,10 +261,27 @@ class Evaluation:
         """Each user's value of a metric at its cutoff (``"ndcg@10"``): run, user_id, value."""
         import pandas as pd
 
-        frames = [
-            pd.DataFrame({"run": run.name, "user_id": users, "value": values})
-            for run, users, values in self._values(self._request_for(spec))
-        ]
+        request = self._request_for(spec)
+        formula, place = request.definition.formula(), f"metric '{request.spec}'"
+        if formula.pooled:
+            fix = "Leave average=… out for the users' own values."
+            raise InputError(Problem("no-user-value", place, "it pools all users", fix))
+        frames = []
+        for run in self.runs:
+            lists = lists_of(run)
+            if lists is None:
+                continue
+            samples = samples_of(run, self.rules.users, familiar_of(self.reference))
+            samples = [sample.in_truth() for sample in samples]
+            if reason := next(filter(None, map(request.definition.missing_input, samples)), ""):
+                fix = "Ask for another metric, or add what it needs."
+                raise InputError(Problem("metric-absent", place, reason, fix))
+            names, k = list(lists.truth.users), _cutoff_of(request, lists)
+            users, values = mean_per_user(
+                (sample.truth_user, formula.values(sample, k)) for sample in samples
+            )
+            ids = [names[user] for user in users.tolist()]
+            frames.append(pd.DataFrame({"run": run.name, "user_id": ids, "value": values}))
         columns = ["run", "user_id", "value"]
         return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=columns)
 
@@ -274,26 +291,6 @@ class Evaluation:
             if request.spec.label == parsed.label:
                 return MetricRequest(parsed, request.definition)
         return MetricRequest(parsed, define(preset(self.rules.preset).apply(parsed)))
-
-    def _values(self, request: MetricRequest) -> Iterator[tuple[Scored, list[str], Floats]]:
-        formula = request.definition.formula()
-        if formula.pooled:
-            fix = "Leave average=… out for the users' own values."
-            raise InputError(Problem("no-user-value", f"metric '{request.spec}'", "it pools all users", fix))
-        for run in self.runs:
-            lists = lists_of(run)
-            if lists is None:
-                continue
-            samples = samples_of(run, self.rules.users, familiar_of(self.reference))
-            samples = [sample.in_truth() for sample in samples]
-            if reason := next(filter(None, map(request.definition.missing_input, samples)), ""):
-                fix = "Ask for another metric, or add what it needs."
-                raise InputError(Problem("metric-absent", f"metric '{request.spec}'", reason, fix))
-            names, k = list(lists.truth.users), _cutoff_of(request, lists)
-            users, values = mean_per_user(
-                (sample.truth_user, formula.values(sample, k)) for sample in samples
-            )
-            yield run, [names[user] for user in users.tolist()], values
 
     def tie_band(self, spec: str) -> pd.DataFrame:
         """What the order of equal scores can do to a metric: the columns of ``tie_bands``."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from recdash.domain.hits import Exposure, Hits, IdOverlap, KnownIds, Respelled
+from recdash.domain.hits import Exposure, Hits, IdOverlap, KnownIds
 from recdash.domain.inputs import Recommendations
 from recdash.engines import Reference
 from recdash.engines.known_ids import ANY, places_by_table, stored_overlap
@@ -38,9 +38,8 @@ DO_NOT_MEET = "ids-do-not-meet"
 SPELLED, NONE_KNOWN, FEW_KNOWN = "ids-spelled-otherwise", "no-common-item", "few-known-ids"
 TRUTH_SPELLED = "truth-spelled-otherwise"
 STOPPING = (SPELLED, NONE_KNOWN, FEW_KNOWN, TRUTH_SPELLED)
-SOME_SPELLED, SOME_OF_TRUTH, HARDLY_KNOWN = (
-    "some-ids-spelled-otherwise", "some-of-truth-spelled-otherwise", "hardly-known-ids",
-)  # fmt: skip
+SOME_SPELLED, SOME_OF_TRUTH = "some-ids-spelled-otherwise", "some-of-truth-spelled-otherwise"
+HARDLY_KNOWN = "hardly-known-ids"
 TABLE_SPELLED, TABLE_UNMET = "table-spelled-otherwise", "table-not-met"
 OF_TABLES = (TABLE_SPELLED, TABLE_UNMET)
 TRUTH_AS_RUN = "truth-as-run"
@@ -262,7 +261,7 @@ def _unknown(
     """Hardly known ids where no other spelling explains it."""
     table = tables[0] if len(tables) == 1 else ANY
     rows = known.by_table[table] if len(tables) == 1 else known.known
-    example = ", ".join(f"'{example_id}'" for example_id in known.unknown.get(table, ()))
+    example = _quoted(known.unknown.get(table, ()))
     text = f"only {share(rows, known.rows)} of the {kind.known_to(tables)}; unknown are {example}"
     text += " …" if known.unknown_ids > len(known.unknown.get(table, ())) else ""
     fix = MAY_BE_RIGHT if are_alike else WRITE_ALIKE
@@ -272,6 +271,10 @@ def _unknown(
 
 def _with_way_out(code: str, fix: str) -> str:
     return f"{fix} {ACCEPT}" if code in STOPPING else fix
+
+
+def _quoted(ids: Iterable[str]) -> str:
+    return ", ".join(f"'{example}'" for example in ids)
 
 
 def _either(names: list[str]) -> str:
@@ -304,37 +307,24 @@ def _of_truth(name: str, known: KnownIds | None, kind: _Kind) -> Problem | None:
 def _of_tables(name: str, known: KnownIds, kind: _Kind) -> Iterator[Problem]:
     """The catalogue or train is written otherwise, or knows nearly nothing of the run."""
     for table, rows in known.by_table.items():
-        respelled, gained = known.respelled.get(table), _gained(known, table)
         if table == "truth" or not known.rows:
             continue
+        respelled, gained = known.respelled.get(table), _gained(known, table)
+        place = f"run '{name}', {table}" + ("" if kind is ITEMS else ", users")
+        text = f"{share(rows, known.rows)} of the {kind.known_to([table])}; "
         if respelled and gained >= REPAIRABLE * (rows + gained):
-            yield _table_spelled(name, known, kind, table, respelled)
+            ours, theirs = respelled.example
+            cause, fix = respelled.other_way if respelled.other_way[1] else (respelled.cause, respelled.fix)
+            text += (
+                f"{respelled.rows:,} more would, but for {cause}: '{ours}' in the run and the truth, "
+                f"'{theirs}' in {TABLES[table]}"
+            )
+            fix = fix.replace("{column}", f"{kind.column} of {TABLES[table]}").replace("{other}", kind.column)
+            yield Problem(TABLE_SPELLED, place, text, fix, respelled.rows)
         elif known.rows >= LEAST_PLACES and rows < LEAST_KNOWN * known.rows:
-            yield _table_unmet(name, known, kind, table)
-
-
-def _table_spelled(name: str, known: KnownIds, kind: _Kind, table: str, respelled: Respelled) -> Problem:
-    ours, theirs = respelled.example
-    cause, fix = respelled.other_way if respelled.other_way[1] else (respelled.cause, respelled.fix)
-    text = (
-        f"{share(known.by_table[table], known.rows)} of the {kind.known_to([table])}; "
-        f"{respelled.rows:,} more would, but for {cause}: '{ours}' in the run and the truth, '{theirs}' in "
-        f"{TABLES[table]}"
-    )
-    fix = fix.replace("{column}", f"{kind.column} of {TABLES[table]}").replace("{other}", kind.column)
-    return Problem(TABLE_SPELLED, _beside(name, table, kind), text, fix, respelled.rows)
-
-
-def _table_unmet(name: str, known: KnownIds, kind: _Kind, table: str) -> Problem:
-    example = ", ".join(f"'{example_id}'" for example_id in known.unknown.get(table, ()))
-    rows = known.by_table[table]
-    text = f"{share(rows, known.rows)} of the {kind.known_to([table])}; unknown are {example} …"
-    fix = f"Write the ids of {TABLES[table]} as the run does; what rests on it says nothing here."
-    return Problem(TABLE_UNMET, _beside(name, table, kind), text, fix, known.rows - rows)
-
-
-def _beside(name: str, table: str, kind: _Kind) -> str:
-    return f"run '{name}', {table}" + ("" if kind is ITEMS else ", users")
+            text += f"unknown are {_quoted(known.unknown.get(table, ()))} …"
+            fix = f"Write the ids of {TABLES[table]} as the run does; what rests on it says nothing here."
+            yield Problem(TABLE_UNMET, place, text, fix, known.rows - rows)
 
 
 # ── the truth as a run ───────────────────────────────────────────────────────────────────────

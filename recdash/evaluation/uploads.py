@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -108,8 +110,8 @@ _LEADING_ON = ("seed", "fold", "split", "repeat", "run", "part", "s", "f")
 
 
 def shared_name(names: Sequence[str]) -> str:
-    """What names begin with alike, but for what leads to a number: ``als_seed1``, ``als_seed2`` → als."""
-    alike = _without_last_signs(names[0][: len(names[0]) - len(_own_part(names)[0])])
+    """The common beginning of names, without a word that leads to a number: als_seed1, als_seed2 → als."""
+    alike = _without_last_signs(names[0].removesuffix(_own_part(names)[0]))
     for word in _LEADING_ON:
         before = alike[: -len(word)]
         if alike[-len(word) :].lower() == word and before and not before[-1].isalnum():
@@ -118,25 +120,13 @@ def shared_name(names: Sequence[str]) -> str:
 
 
 def _without_last_signs(name: str) -> str:
-    """Without what is neither a letter nor a digit at the end."""
-    n_kept = len(name)
-    while n_kept and not name[n_kept - 1].isalnum():
-        n_kept -= 1
-    return name[:n_kept]
+    """Without the characters at the end that are neither letters nor digits."""
+    return re.sub(r"[\W_]+$", "", name)
 
 
 def _own_part(names: Sequence[str]) -> list[str]:
-    """Without what all begin with: ``als_seed1``, ``als_seed2`` → ``1``, ``2``."""
-    shared = _shared_length(names)
+    """Without the beginning that all share: ``als_seed1``, ``als_seed2`` → ``1``, ``2``."""
+    shared = len(list(takewhile(lambda letters: len(set(letters)) == 1, zip(*names, strict=False))))
     while shared and any(name[shared - 1].isalnum() and not name[shared - 1].isalpha() for name in names):
         shared -= 1  # never through a number: 10 and 11
     return [name[shared:] for name in names]
-
-
-def _shared_length(names: Iterable[str]) -> int:
-    length = 0
-    for letters in zip(*names, strict=False):
-        if len(set(letters)) > 1:
-            break
-        length += 1
-    return length
