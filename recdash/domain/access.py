@@ -1,4 +1,4 @@
-"""The current user, and what each role may do."""
+"""Who is asking, and what each role may do."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ ROLES: tuple[Role, ...] = get_args(Role)
 
 @dataclass(frozen=True)
 class Person:
-    """A user, under the name that is recorded with what they do.
+    """Somebody who reads or changes things here, under the name that stands beside what they did.
 
     ``experiment``: the only one that the person may see: a guest who came by a share link. ``named`` is False
-    where the name was not checked, as on one's own machine.
+    where nobody checked the name, such as on one's own machine.
     """
 
     name: str

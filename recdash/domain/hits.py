@@ -186,9 +186,9 @@ class Hits:
 
     ``user`` [H] ascending, ``rank`` [H] 1..depth ascending within a user, ``row`` [H] the truth
     row that was hit (relevant or not: thresholds are applied later); ``list_length`` [U] items
-    kept per truth user (0 = no list), at most ``depth``. ``exposure`` is None where it was not requested,
+    kept per truth user (0 = no list), at most ``depth``. ``exposure`` is None where it was not asked for,
     ``ties`` where the lists were not ordered by a score; ``shown_to`` has what was shown to each group of
-    users that was requested. ``overlap`` counts known ids; None for stored hits.
+    users that was asked for. ``overlap`` counts known ids; None for stored hits.
 
     ``exposure`` is of the lists of users with a relevant item, ``other_exposure`` of all other lists of the
     run; ``unknown_lengths`` [S] are the lengths of the lists of users who are not in the truth. Both are None

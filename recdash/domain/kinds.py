@@ -24,7 +24,7 @@ without a relevant item counts as 0.
 Duplicates = Literal["first", "keep"]
 """Of an item that a list repeats the better place counts (first), or every place (keep)."""
 OnlineKind = Literal["sessions", "events", "aggregates"]
-"""The table of an A/B test: its sessions, the events that make them, or aggregates per variant."""
+"""What an A/B test is known by: its sessions, the events that make them, or somebody's summary."""
 Replication = Literal["seeds", "folds"]
 """How a candidate's several uploads relate: seeds serve the same users again, folds divide the users."""
 TableKind = Literal[
@@ -33,4 +33,4 @@ TableKind = Literal[
 ]  # fmt: skip
 DEFAULT_DEPTH = 100
 MISSING = ("", "nan", "NaN", "NAN", "null", "NULL", "None", "<NA>", "NaT")
-"""What libraries write where there is no value; readers of text take these words as missing."""
+"""What libraries write where there is no value; whoever reads text takes these words for nothing written."""

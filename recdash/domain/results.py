@@ -16,7 +16,7 @@ from recdash.domain.kinds import Floats, Ints, Mask
 
 @dataclass(frozen=True)
 class Curve:
-    """One metric of one run at every requested cutoff.
+    """One metric of one run at every cutoff asked for.
 
     ``metric`` is the canonical spec without @k; ``k`` [K] cutoffs, or empty for a metric without
     one (then ``value`` and ``std_error`` have one entry). ``std_error`` is NaN where undefined.

@@ -30,7 +30,7 @@ class Attribute:
 
 
 def attribute_names(upload: Upload) -> list[str]:
-    """The columns of attributes: all but the ids."""
+    """The columns that can be asked for: all but the ids."""
     return [name for name in upload.table.column_names if name not in {"item_id", "user_id"}]
 
 

@@ -184,18 +184,18 @@ def _has_repeat(items: Ints) -> bool:
 
 def grouped_blocks(batches: Iterator[pa.RecordBatch], users: IdIndex, items: IdIndex) -> Iterator[Block]:
     """Blocks from rows that stand together by user; the last list of a batch waits for the next."""
-    last: Block | None = None
-    last_user: object = None
+    held: Block | None = None
+    held_id: object = None
     for batch in batches:
         if batch.num_rows == 0:
             continue
         block, first_id, last_id = _block_of(batch, users, items)
-        if last is not None:
-            block = _join(last, block, same_list=last_user == first_id)
+        if held is not None:
+            block = _join(held, block, same_list=held_id == first_id)
         yield _lists(block, 0, block.n_lists - 1)
-        last, last_user = _lists(block, block.n_lists - 1, block.n_lists), last_id
-    if last is not None:
-        yield last
+        held, held_id = _lists(block, block.n_lists - 1, block.n_lists), last_id
+    if held is not None:
+        yield held
 
 
 def _block_of(batch: pa.RecordBatch, users: IdIndex, items: IdIndex) -> tuple[Block, object, object]:
@@ -230,19 +230,19 @@ def _lists(block: Block, begin: int, end: int) -> Block:
     return block.take(rows, block.user[begin:end], block.start[begin : end + 1] - first)
 
 
-def _join(first: Block, block: Block, same_list: bool) -> Block:
+def _join(held: Block, block: Block, same_list: bool) -> Block:
     """The held list in front of the block; the two lists at the seam become one if they are one."""
-    shift = len(first.item)
-    start = np.concatenate((first.start[:-1], block.start + shift))
-    user = np.concatenate((first.user, block.user))
+    shift = len(held.item)
+    start = np.concatenate((held.start[:-1], block.start + shift))
+    user = np.concatenate((held.user, block.user))
     if same_list:
-        start, user = np.delete(start, first.n_lists), user[1:]
+        start, user = np.delete(start, held.n_lists), user[1:]
     return Block(
         user,
         start,
-        np.concatenate((first.item, block.item)),
-        joined((first.rank, block.rank)),
-        joined((first.score, block.score)),
+        np.concatenate((held.item, block.item)),
+        joined((held.rank, block.rank)),
+        joined((held.score, block.score)),
     )
 
 

@@ -166,7 +166,7 @@ class DifferentValues(SharedValues):
 
 
 def shared_values(reference: Reference, catalogue: Upload, column: str) -> SharedValues:
-    """The items' values in ``column``, or in every category, numbered consecutively."""
+    """The items' values in the column asked for, or those of every category, numbered through."""
     names = [name for name in attribute_names(catalogue) if name == column]
     chosen = (
         categories(catalogue) if column == EVERY_CATEGORY else [attribute_of(catalogue, n) for n in names]
@@ -191,7 +191,7 @@ def different_values(reference: Reference, catalogue: Upload, column: str) -> Di
 def categories(catalogue: Upload) -> list[Attribute]:
     """The columns of text that sort the items: at least half of those with a value share it with another.
 
-    Titles, descriptions and further ids do not; numbers are compared only where their column is requested.
+    Titles, descriptions and further ids do not; numbers are compared only where their column is asked for.
     """
     names = attribute_names(catalogue)
     texts = [name for name in names if name != "title" and not has_numbers(catalogue, name)]

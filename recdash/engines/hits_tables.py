@@ -48,17 +48,17 @@ def hits_to_tables(hits: Hits) -> dict[str, pa.Table]:
 
 
 def _exposure_table(exposure: Exposure) -> pa.Table:
-    by_rank, ended = exposure.shown, exposure.ended
+    shown, ended = exposure.shown, exposure.ended
     means = {
         spec: [list_mean.mean.tolist(), list_mean.std_error.tolist(), list_mean.n_lists.tolist()]
         for spec, list_mean in exposure.list_means.items()
     }
     return pa.table(
         {
-            "ended": np.repeat([False, True], [len(by_rank.item), len(ended.item)]),
-            "rank": _small(np.concatenate((by_rank.rank, ended.rank))),
-            "item": _small(np.concatenate((by_rank.item, ended.item))),
-            "count": _small(np.concatenate((by_rank.count, ended.count))),
+            "ended": np.repeat([False, True], [len(shown.item), len(ended.item)]),
+            "rank": _small(np.concatenate((shown.rank, ended.rank))),
+            "item": _small(np.concatenate((shown.item, ended.item))),
+            "count": _small(np.concatenate((shown.count, ended.count))),
         }
     ).replace_schema_metadata({"recdash": json.dumps({"n_lists": exposure.n_lists, "list_means": means})})
 
@@ -105,9 +105,9 @@ def _exposure(table: pa.Table, items: pa.Table, depth: int) -> Exposure:
     means = {spec: ListMean(*map(np.array, parts)) for spec, parts in facts["list_means"].items()}
     columns = [table[name].to_numpy() for name in ("rank", "item", "count")]
     n_shown = table.num_rows - int(np.count_nonzero(table["ended"].to_numpy()))
-    by_rank = _rank_counts(depth, *(column[:n_shown] for column in columns))
-    ended = _rank_counts(depth, *(column[n_shown:] for column in columns))
-    return Exposure(items["item_id"].to_pylist(), by_rank, ended, facts["n_lists"], means)
+    shown = _rank_counts(depth, *(column[:n_shown] for column in columns))
+    short = _rank_counts(depth, *(column[n_shown:] for column in columns))
+    return Exposure(items["item_id"].to_pylist(), shown, short, facts["n_lists"], means)
 
 
 def _rank_counts(depth: int, rank: Ints, item: Ints, count: Ints) -> RankCounts:

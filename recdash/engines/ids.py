@@ -24,7 +24,7 @@ _DIRECT = 1 << 24
 
 
 class IdList(Sequence[str]):
-    """Ids as text, by code. Numbers become text only when they are read."""
+    """Ids as text, by code. Numbers become text only when somebody looks."""
 
     def __init__(self, numbers: Ints, spelling: dict[int, str]) -> None:
         self._numbers, self._spelling = numbers, spelling

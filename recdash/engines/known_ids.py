@@ -183,8 +183,8 @@ def places_by_table(exposure: Exposure, reference: Reference) -> tuple[int, dict
 
 def places_of(exposure: Exposure) -> Ints:
     """[N] at how many places of the lists each item stands."""
-    counts = exposure.shown
-    weights = np.bincount(counts.item, weights=counts.count, minlength=len(exposure.items))
+    shown = exposure.shown
+    weights = np.bincount(shown.item, weights=shown.count, minlength=len(exposure.items))
     return weights.astype(np.int64)
 
 

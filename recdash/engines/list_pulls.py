@@ -59,14 +59,9 @@ def pulls_of(
     }
     totals = _Totals(list(adders.values()))
     match(
-        source.run,
-        known,
-        depth=k,
-        order=source.order,
-        ties=source.ties,
-        duplicates=source.duplicates,
+        source.run, known, depth=k, order=source.order, ties=source.ties, duplicates=source.duplicates,
         list_metrics={_NAME: totals.begin},
-    )
+    )  # fmt: skip
     return {metric: totals.pulls(place) for place, metric in enumerate(adders)}
 
 
@@ -146,7 +141,7 @@ class _Totals:
             self._lists[place] += np.bincount(group[counts], minlength=MOST_GROUPS)
 
     def mean(self) -> ListMean:
-        """Empty: only ``pulls`` is read of these sums."""
+        """Nothing that is kept: the pulls are asked for by themselves."""
         return ListMean(*(np.zeros(0),) * 2, np.zeros(0, dtype=np.int64))
 
     def pulls(self, place: int) -> Pulls:

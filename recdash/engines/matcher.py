@@ -253,12 +253,12 @@ class _Pass:
 
     # ── order ────────────────────────────────────────────────────────────────────────────────
 
-    def _in_order(self, block: Block, counts: PassCounts) -> Block:
+    def _in_order(self, block: Block, seen: PassCounts) -> Block:
         if self.plan.order == "rank":
-            return self._by_rank(block, counts)
-        return self._by_score(block, counts) if self.plan.order == "score" else block
+            return self._by_rank(block, seen)
+        return self._by_score(block, seen) if self.plan.order == "score" else block
 
-    def _by_rank(self, block: Block, counts: PassCounts) -> Block:
+    def _by_rank(self, block: Block, seen: PassCounts) -> Block:
         if block.counted_ranks:
             return block
         rank, position = block.column("rank"), block.positions
@@ -267,8 +267,8 @@ class _Pass:
             block = self._sort_by_rank(block, rank)
             rank = block.column("rank")
             step = block.steps(rank)
-        counts.equal_rank_users += block.lists_with(step == 0)
-        counts.gap_users += block.lists_with((step > 1) | ((position == 0) & (rank > 1)))
+        seen.equal_rank_users += block.lists_with(step == 0)
+        seen.gap_users += block.lists_with((step > 1) | ((position == 0) & (rank > 1)))
         return block
 
     def _sort_by_rank(self, block: Block, rank: Ints) -> Block:
@@ -280,25 +280,25 @@ class _Pass:
             return equal
         return block.sorted_by(rank) if block.score is None else block.sorted_by(-block.score, rank)
 
-    def _by_score(self, block: Block, counts: PassCounts) -> Block:
+    def _by_score(self, block: Block, seen: PassCounts) -> Block:
         if self.plan.ties == "item_desc":
             block = block.sorted_by(-_text_order(block.item, self.items), -block.column("score"))
         elif (block.steps(block.column("score")) > 0).any():
             block = block.sorted_by(-block.column("score"))
         tied = block.ties(block.column("score"))
-        counts.tied_rows += int(tied.sum())
-        counts.tied_users += block.lists_with(tied)
+        seen.tied_rows += int(tied.sum())
+        seen.tied_users += block.lists_with(tied)
         return block
 
     # ── duplicates and hits ──────────────────────────────────────────────────────────────────
 
-    def _without_duplicates(self, block: Block, counts: PassCounts) -> Block:
+    def _without_duplicates(self, block: Block, seen: PassCounts) -> Block:
         """Each item once in a list, unless the plan keeps every place; counted either way."""
         repeated = block.repeated_items()
         if repeated is None:
             return block
-        counts.duplicates += int(repeated.sum())
-        counts.duplicate_users += block.lists_with(repeated)
+        seen.duplicates += int(repeated.sum())
+        seen.duplicate_users += block.lists_with(repeated)
         return block if self.plan.duplicates == "keep" else block.only_rows(~repeated)
 
     # ── counts ───────────────────────────────────────────────────────────────────────────────

@@ -14,7 +14,7 @@ _DUPLICATES: Mapping[Duplicates, str] = {
     "keep": "Each counts again at its rank, as duplicates=keep says: a metric may pass 1.",
 }
 NOTICEABLE = 0.01
-"""From this share of recommended items in the user's own training data on, there is a notice."""
+"""Share of recommended items from the user's own training data from which on it is said."""
 
 
 @dataclass

@@ -43,9 +43,9 @@ class RowGroups:
         likely = self._within_range(user_id)
         if len(likely) <= min(FEW, self.n_groups):
             return likely
-        if self._groups_by_user is None:
+        if self._found is None:
             return range(self.n_groups)
-        first, groups = self._groups_by_user
+        first, groups = self._found
         likely_groups: list[int] = groups[first[user] : first[user + 1]].tolist()
         return likely_groups
 
@@ -65,30 +65,36 @@ class RowGroups:
         index = self.columns.index("user_id")
         columns = [self._metadata.row_group(group).column(index) for group in range(self.n_groups)]
         stats = [column.statistics for column in columns if column.physical_type == "INT64"]
-        with_range = [of_group for of_group in stats if of_group is not None and of_group.has_min_max]
-        if len(with_range) < self.n_groups:
+        if len(stats) < self.n_groups or any(
+            statistics is None or not statistics.has_min_max for statistics in stats
+        ):
             return None
-        bounds = [(of_group.min, of_group.max) for of_group in with_range]
-        low, high = np.array(bounds, dtype=np.int64).reshape(-1, 2).T
-        return low, high
+        return np.array([statistics.min for statistics in stats]), np.array(
+            [statistics.max for statistics in stats]
+        )
 
     @cached_property
-    def _groups_by_user(self) -> tuple[Ints, Ints] | None:
+    def _found(self) -> tuple[Ints, Ints] | None:
         """``first`` [U + 1] and ``groups``: user u stands in ``groups[first[u]:first[u + 1]]``.
 
         None where users are all over the file: as soon as that shows, the rest is not read.
         """
         parts: list[Ints] = [np.zeros(0, dtype=np.int64)]
         n_pairs = 0
-        for group in range(self.n_groups):
-            code = distinct(self._users.codes(self._read(group, ["user_id"])["user_id"], grow=False))
-            parts.append(code[code >= 0].astype(np.int64) * self.n_groups + group)
-            n_pairs += len(parts[-1])
+        for part in self._pairs():
+            parts.append(part)
+            n_pairs += len(part)
             if n_pairs > FEW * len(self._users) + self.n_groups:
                 return None
         pairs = distinct(np.concatenate(parts))
         first = np.searchsorted(pairs // self.n_groups, np.arange(len(self._users) + 1))
         return first, (pairs % self.n_groups).astype(np.int32)
+
+    def _pairs(self) -> Iterator[Ints]:
+        """Of each group, one number for each truth user in it."""
+        for group in range(self.n_groups):
+            code = distinct(self._users.codes(self._read(group, ["user_id"])["user_id"], grow=False))
+            yield code[code >= 0].astype(np.int64) * self.n_groups + group
 
     def lists_in(self, groups: Sequence[int]) -> Recommendations:
         """The rows of some groups alone."""

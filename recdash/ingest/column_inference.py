@@ -73,7 +73,7 @@ def columns_of_run(
 ) -> Columns:
     """The columns of a run, after a look at its first rows.
 
-    ``explicit`` is the user's mapping, ``without`` are roles to leave out, ``decided`` what is known already.
+    ``explicit`` is what was said, ``without`` are roles to leave out, ``decided`` is what is not asked about.
     """
     if not raw.header and raw.roles is None:
         columns = _without_header("run", raw, explicit, without)
@@ -386,7 +386,7 @@ def _unread_scores(scores: Sequence[str], says: str) -> Problem:
 
 
 def _by_trec_rank(raw: RawTable, columns: Columns) -> Columns:
-    """The columns of a TREC run that the user orders by rank; otherwise the score orders its lists."""
+    """Somebody said that the rank column of a TREC run orders the lists, which the score does otherwise."""
     columns = replace(columns, mapping={**columns.mapping, "rank": "rank"})
     _, values = _first_values(raw, columns, ["rank"])
     return _counted_from_zero(columns, values["rank"]) if "rank" in values else columns
@@ -553,7 +553,7 @@ def _with_distance(raw: RawTable, columns: Columns, distance: str) -> Columns:
 
 
 def _doubtful(columns: Columns, problem: Problem, *roles: str) -> Columns:
-    """``columns`` without these roles, and with the problem that asks the user to choose."""
+    """The roles stay open until somebody says what they are."""
     left = {role: column for role, column in columns.mapping.items() if role not in roles}
     return replace(columns, mapping=left, problems=(problem,))
 
@@ -575,7 +575,7 @@ def _first_values(
 ) -> tuple[Ints, dict[str, Floats]]:
     """(a code of the list, the numbers of each role) of the first rows, rows of one list together.
 
-    Nothing where they cannot be read; reading the whole file reports why.
+    Nothing where they cannot be read: whoever reads the whole file says why.
     """
     chosen = replace(columns, mapping={**columns.mapping, **(instead or {})})
     needed = ["user_id", "item_id", *OF_A_LIST, *roles]

@@ -178,10 +178,8 @@ WATCHED = replace(WATCH, names=f"{WATCH.names} duration value", required=False)
 SOURCE = Role("source", "label", "source surface placement origin channel widget module feed", required=False)
 POSITION = Role("position", "place", "position pos slot place rank", required=False)
 REQUEST = Role(
-    "request_id",
-    "token",
-    "request_id request req_id recommendation_id rec_id list_id slate_id served_id",
-)
+    "request_id", "token", "request_id request req_id recommendation_id rec_id list_id slate_id served_id",
+)  # fmt: skip
 EVENT_ID = Role("event_id", "token", "event_id event_uuid uuid message_id insert_id", required=False)
 PROPENSITY = Role(
     "propensity", "propensity", "propensity propensity_score pscore action_prob logging_prob", required=False
@@ -261,7 +259,9 @@ class Sideways:
     """Whether a family may have any name; else only one that is called like the role."""
 
 
-ITEMS_OF_A_USER = Sideways(ITEM, ("user_id",), "the items", "{n} items of one user per row", any_name=False)
+ITEMS_OF_A_USER = Sideways(
+    ITEM, ("user_id",), "the items", "{n} items of one user per row", any_name=False
+)  # fmt: skip
 SIDEWAYS: Mapping[TableKind, Sideways] = {
     "run": Sideways(
         ITEM, ("user_id", "run", "replicate"), "the items", "the places 1 to {n} of one list per row"
@@ -317,16 +317,16 @@ class Columns:
 
     @property
     def marked_items(self) -> dict[str, str]:
-        """{"item_id": its column} with the mark of what its cells hold, where the user gave one."""
+        """{"item_id": its column} with the mark that says what its cells hold, where that was said."""
         column = self.mapping.get("item_id")
         return {"item_id": f"{column}{self.mark}"} if column and self.mark else {}
 
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """What is known of the order of a run's lists, so that a doubtful reading is no problem.
+    """What is known of the order of a run's lists, so that it is not asked about.
 
-    ``order`` is what orders them; ``checked``: the table was read, and its reading confirmed, before.
+    ``order`` is what was said to order them; ``checked``: the table was read and asked about before.
     """
 
     order: Order | None = None
@@ -335,7 +335,7 @@ class Decided:
 
 @dataclass(frozen=True)
 class SharedColumns:
-    """{role: column} given for all tables of a request, and which tables had the column.
+    """{role: column} that was said for every table of a request, and which tables had the column.
 
     ``seen`` ({table: its columns}) and ``used`` (the roles that were found) are filled while tables are read.
     """
@@ -345,7 +345,7 @@ class SharedColumns:
     used: set[str] = field(default_factory=set)
 
     def within(self, kind: TableKind, table: str, columns: Sequence[str]) -> dict[str, str]:
-        """The part that applies to a table of ``kind`` with these columns."""
+        """What holds for a table of ``kind`` with these columns."""
         roles = {role.name for role in ROLES[kind]}
         here = {
             role: column
@@ -358,7 +358,7 @@ class SharedColumns:
 
 
 class TableMapping(dict[str, str]):
-    """{role: column} given for one table, and ``shared``, that given for all tables of the request."""
+    """{role: column} that was said for one table, with what was said for all tables of the request."""
 
     def __init__(self, own: Mapping[str, str], shared: SharedColumns) -> None:
         super().__init__(own)
@@ -368,7 +368,7 @@ class TableMapping(dict[str, str]):
         return {**self.shared.within(kind, table, columns), **self}
 
     def shared_names_place(self, columns: Sequence[str]) -> bool:
-        """Whether the mapping for all tables names a column by its place (``column 2``), which only a table
+        """Whether what was said for all tables names a column by its place (``column 2``), which only a table
         without a header has; it holds for a table of which no column is known.
         """
         return not any(map(is_known, columns)) and names_place(self.shared.chosen.values(), columns)
@@ -376,7 +376,7 @@ class TableMapping(dict[str, str]):
     def unmet(self, kind: TableKind, columns: Sequence[str], mapping: Mapping[str, str]) -> list[Problem]:
         """The problem of each role that the table needs and whose column it was to have.
 
-        Where there is one, columns that no table had so far are reported with it.
+        Where there is one, columns that no table had so far are told with it.
         """
         needed = {role.name for role in ROLES[kind] if role.required} - {*self}
         needed_columns = {

@@ -23,11 +23,9 @@ OF_ZIP = (zipfile.BadZipFile, RuntimeError, NotImplementedError, ValueError, str
 
 
 TOO_LARGE = Problem(
-    "read-too-large",
-    "file",
-    "reading it takes more memory than there is, or than one file may take",
+    "read-too-large", "file", "reading it takes more memory than there is, or than one file may take",
     "Split the file, or raise RECDASH_MAX_READ_MEMORY_BYTES where the dashboard reads it.",
-)
+)  # fmt: skip
 
 
 def reason(error: Exception) -> str:

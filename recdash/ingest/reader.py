@@ -721,7 +721,7 @@ def _finish_attributes(table: pa.Table, findings: Findings) -> pa.Table:
 
 
 def _finish_predictions(table: pa.Table, findings: Findings) -> pa.Table:
-    """Add a notice when predictions lie outside the scale of the ratings (by a tenth of its width).
+    """Say so when predictions lie outside the scale that the ratings show (by a tenth of its width).
 
     Raises UploadError where no row has a prediction.
     """

@@ -520,7 +520,7 @@ def _parsed_times(array: pa.Array, check: ColumnCheck) -> pa.Array:
 
 
 def _refused_times(text: pa.Array, check: ColumnCheck) -> pa.Array:
-    """Optional times of an unknown form are kept as text; required ones are refused."""
+    """Optional times that nobody can read are kept as text; required ones are refused."""
     if not check.role.required:
         check.note("text-times", "the times are not understood in {rows} and kept as text", TIMES, len(text))
         return text

@@ -20,24 +20,14 @@ if TYPE_CHECKING:
 
 def curve_frame(runs: Sequence[Run], curves: Mapping[str, Mapping[str, Curve]]) -> pd.DataFrame:
     """run_id, run, metric, k (NaN where a metric has none), value, std_error, n_users."""
-    parts = [_of_curve(run, curve) for run in runs for curve in curves.get(run.id, {}).values()]
     columns = ["run_id", "run", "metric", "k", "value", "std_error", "n_users"]
+    parts = []
+    for run in runs:
+        for curve in curves.get(run.id, {}).values():
+            k = curve.k.astype(float) if len(curve.k) else np.array([np.nan])
+            cells = (run.id, run.name, curve.metric, k, curve.value, curve.std_error, curve.n_users)
+            parts.append(pd.DataFrame(dict(zip(columns, cells, strict=True))))
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=columns)
-
-
-def _of_curve(run: Run, curve: Curve) -> pd.DataFrame:
-    k = curve.k.astype(float) if len(curve.k) else np.array([np.nan])
-    return pd.DataFrame(
-        {
-            "run_id": run.id,
-            "run": run.name,
-            "metric": curve.metric,
-            "k": k,
-            "value": curve.value,
-            "std_error": curve.std_error,
-            "n_users": curve.n_users,
-        }
-    )
 
 
 def score_rows(
@@ -66,19 +56,15 @@ def slice_rows(scores: Iterable[tuple[Run, str, Sequence[SliceScores]]], k: int)
 
     Where a slice lacks the metric, value and std_error are NaN, n_users is 0 and ``reason`` says why.
     """
+    columns = ["run_id", "run", "slice", "title", "metric", "value", "std_error", "n_users", "reason"]
     none = {"value": np.nan, "std_error": np.nan, "n_users": 0}
     rows = []
     for run, metric, slices in scores:
-        for slice_scores in slices:
-            named = {
-                "run_id": run.id,
-                "run": run.name,
-                "slice": slice_scores.of.value,
-                "title": slice_scores.of.title,
-            }
-            score = at(slice_scores.curves[metric], k) if metric in slice_scores.curves else none
-            rows.append({**named, "metric": metric, **score, "reason": slice_scores.absent.get(metric, "")})
-    columns = ["run_id", "run", "slice", "title", "metric", "value", "std_error", "n_users", "reason"]
+        for of_slice in slices:
+            cut, curve = of_slice.of, of_slice.curves.get(metric)
+            score = none if curve is None else at(curve, k)
+            reason = of_slice.absent.get(metric, "")
+            rows.append((run.id, run.name, cut.value, cut.title, metric, *score.values(), reason))
     return pd.DataFrame(rows, columns=columns)
 
 

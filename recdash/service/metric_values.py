@@ -19,11 +19,6 @@ from recdash.service.context import ServiceContext
 from recdash.service.run_data import RunData
 
 
-def _needs_lists(definition: Definition) -> bool:
-    metric = definition.metric
-    return isinstance(metric, CatalogueMetric) and metric.from_lists(definition.parameters)
-
-
 def absent_for(metric: str, error: InputError) -> Unavailable:
     """The metric, absent because of what was found in its input."""
     return Unavailable(metric, "; ".join(problem.found for problem in error.problems))
@@ -48,52 +43,44 @@ class MetricValues:
 
         Raises InputError when the upload was not kept.
         """
-        if isinstance(definition.metric, RatingMetric):
+        metric = definition.metric
+        if isinstance(metric, RatingMetric):
             return MetricInputs(predictions=self._data.predictions(run_id))
-        if not self._context.store.run(run_id).has_lists:
+        run = self._context.store.run(run_id)
+        if not run.has_lists:
             return MetricInputs()
         material = self.material(run_id, None, scope)
         shelf = material.catalogue
-        if shelf is None or not isinstance(definition.metric, CatalogueMetric):
+        if shelf is None or not isinstance(metric, CatalogueMetric):
             return material
-        if _needs_lists(definition) and definition.of_lists not in shelf.exposure.list_means:
-            shelf = self._with_list_means(run_id, shelf, definition)
+        if metric.from_lists(definition.parameters) and definition.of_lists not in shelf.exposure.list_means:
+            reference = self._data.reference(run.experiment)
+            wanted = list_metrics([definition], reference, shelf.depth)
+            if wanted:  # else the set-up lacks what the metric needs
+                hits = self._data.match_again(run_id, list_metrics=wanted)
+                shelf = scoring.catalogue_inputs_of(hits, reference) or shelf
         elif definition.parameters["users"] == "run" and not shelf.is_whole:
             shelf = self.whole_shelf(run_id)
         return replace(material, catalogue=shelf)
 
-    def _with_list_means(
-        self, run_id: str, shelf: CatalogueInputs, definition: Definition
-    ) -> CatalogueInputs:
-        """With the metric's means over the lists; without them where the set-up lacks what it needs."""
-        reference = self._data.reference(self._context.store.run(run_id).experiment)
-        wanted = list_metrics([definition], reference, shelf.depth)
-        if not wanted:
-            return shelf
-        again = self._data.match_again(run_id, list_metrics=wanted)
-        return scoring.catalogue_inputs_of(again, reference) or shelf
-
     def _look_at_all_lists(self, run_id: str) -> CatalogueInputs | None:
         """What the stored upload shows to everybody, for a run that was scored before that was counted."""
-        return scoring.catalogue_inputs_of(
-            self._data.match_again(run_id), self._data.reference(self._context.store.run(run_id).experiment)
-        )
+        reference = self._data.reference(self._context.store.run(run_id).experiment)
+        return scoring.catalogue_inputs_of(self._data.match_again(run_id), reference)
 
     def _ask_whether_possible(self, run_id: str, metric: str) -> bool:
         """Are the tables there that the metric needs? Asks without computing it."""
         definition, run = define(metric), self._context.store.run(run_id)
         if run.is_mean:
-            return all(
-                self.is_possible(replicate.id, metric) for replicate in self._data.replicates_of(run_id)
-            )
+            return all(self.is_possible(replicate, metric) for replicate in self._data.replicate_ids(run_id))
         if isinstance(definition.metric, RatingMetric):
             return "predictions" in run.hits
         if not run.has_lists:
             return False
         if isinstance(definition.metric, CatalogueMetric):
-            shelf = self.material(run_id).catalogue
+            shelf, parameters = self.material(run_id).catalogue, definition.parameters
             return shelf is not None and not definition.metric.missing_input(
-                shelf.of(definition.parameters["users"]), definition.parameters
+                shelf.of(parameters["users"]), parameters
             )
         return not definition.missing_input(self.sample(run_id))
 
@@ -101,15 +88,16 @@ class MetricValues:
         self, run_id: str, metric: str, k: int, users: Users | None = None, scope: Scope = WHOLE
     ) -> UserValues | None:
         """None without lists, and for a metric that the run lacks."""
-        definition = define(metric)
+        definition, run = define(metric), self._data.lasting_run(run_id)
         if isinstance(definition.metric, RatingMetric):
-            return None if scope.slice else self._rated_values(run_id, definition)
+            if scope.slice or "predictions" not in run.hits:
+                return None
+            table = self._context.store.table(run.hits["predictions"])
+            return rated_values(definition, self._data.rated_pairs(run.experiment).rows(table))
         definition.formula()  # refuses a metric without a value per user
-        run, users = self._data.lasting_run(run_id), definition.own_rule or users
+        users = definition.own_rule or users
         if run.is_mean:
-            samples = [
-                self.sample(replicate.id, users, scope) for replicate in self._data.replicates_of(run_id)
-            ]
+            samples = [self.sample(replicate, users, scope) for replicate in self._data.replicate_ids(run_id)]
             return replicate_means.user_values(definition, samples, k)
         if not run.has_lists:
             return None
@@ -118,14 +106,6 @@ class MetricValues:
             if values is not None:  # what a user got does not depend on who else counts
                 return values.of(self.sample(run_id, "truth", scope).list_length > 0)
         return replicate_means.user_values(definition, [self.sample(run_id, users, scope)], k)
-
-    def _rated_values(self, run_id: str, definition: Definition) -> UserValues | None:
-        """None without predictions."""
-        run = self._data.lasting_run(run_id)
-        if "predictions" not in run.hits:
-            return None
-        table = self._context.store.table(run.hits["predictions"])
-        return rated_values(definition, self._data.rated_pairs(run.experiment).rows(table))
 
     def sample(self, run_id: str, users: Users | None = None, scope: Scope = WHOLE) -> RelevantHits:
         """The run's users who count, by the experiment's rule unless another is named."""
@@ -150,7 +130,5 @@ class MetricValues:
 
     def rule(self, run: Run, users: Users | None) -> Users:
         """Who counts: by the rule named, that of the replicate, or that of the experiment."""
-        rule: Users = (
-            users or run.provenance.get("users") or self._context.settings_of(run.experiment)["users"]
-        )
-        return rule
+        own: Users | None = users or run.provenance.get("users")
+        return own or self._context.settings_of(run.experiment)["users"]

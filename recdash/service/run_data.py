@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -56,38 +56,32 @@ class RunData:
         A file is read once in a process. One that is not there any more is no damage: what was counted
         from it stands.
         """
-        runs = self._context.runs_of(run_ids)
-        everyone = [
-            part for run in runs for part in (run, *(self.replicates_of(run.id) if run.replicated else ()))
-        ]
-        self._refuse_damaged_curves({run.id: run.name for run in everyone})
-        homes = [
-            self._context.store.experiment(experiment) for experiment in {run.experiment for run in runs}
-        ]
-        tests = [self._context.store.online_test(test_id)] if test_id else []
-        for files in (
-            *((home.truth, home.train, home.catalogue, *home.tables.values()) for home in homes),
-            *((run.upload, *run.hits.values()) for run in everyone),
-            *((test.upload, *test.tables.values()) for test in tests),
-        ):
-            self._refuse_damaged_files(files)
-
-    def _refuse_damaged_curves(self, names: Mapping[str, str]) -> None:
-        for run_id, curves in self._context.store.curves(list(names)).items():
+        store = self._context.store
+        runs = [part for run in self._context.runs_of(run_ids) for part in (run, *self.replicates_of(run.id))]
+        names = {run.id: run.name for run in runs}
+        for run_id, curves in store.curves(list(names)).items():
             for curve in curves.values():
                 if isinstance(curve, Unavailable):
                     place = f"{curve.metric} of run '{names[run_id]}'"
                     raise EvidenceDamaged(Problem("damaged", place, curve.reason, ""))
-
-    def _refuse_damaged_files(self, files: Iterable[str | None]) -> None:
-        for sha256 in files:
-            if sha256 is not None:
-                with suppress(NotFound):
-                    self._context.store.path(sha256)
+        files: list[str | None] = []
+        for experiment in map(store.experiment, {run.experiment for run in runs}):
+            files += [experiment.truth, experiment.train, experiment.catalogue, *experiment.tables.values()]
+        for run in runs:
+            files += [run.upload, *run.hits.values()]
+        if test_id:
+            test = store.online_test(test_id)
+            files += [test.upload, *test.tables.values()]
+        for sha256 in filter(None, files):
+            with suppress(NotFound):
+                store.path(sha256)
 
     def _read_replicates(self, run_id: str) -> tuple[Run, ...]:
         """The folds or seeds of a run; empty for one that was uploaded once."""
         return tuple(self._context.store.replicates([run_id])[run_id])
+
+    def replicate_ids(self, run_id: str) -> list[str]:
+        return [replicate.id for replicate in self.replicates_of(run_id)]
 
     def predictions(self, run_id: str) -> Predictions | None:
         sha = self._context.store.run(run_id).hits.get("predictions")
@@ -96,14 +90,14 @@ class RunData:
         return reading.predictions_of(Upload("predictions", run_id, self._context.store.table(sha), {}))
 
     def slice(self, experiment_id: str, scope: Scope) -> Slice:
-        """Raises UnknownName for a slice in which nobody counts."""
-        known = known_slices(self.reference(experiment_id))
-        by = max((column for column in known if scope.slice.startswith(f"{column}=")), key=len, default="")
+        """Raises UnknownName for a slice in which no user counts."""
+        columns = known_slices(self.reference(experiment_id))
+        by = max((column for column in columns if scope.slice.startswith(f"{column}=")), key=len, default="")
         cuts = self.slices_by(experiment_id, by, scope.threshold) if by else ()
-        names = {f"{column.by}={column.value}": column for column in cuts}
-        if scope.slice not in names:
-            raise UnknownName("slice", scope.slice, sorted(names) or [f"{column}=…" for column in known])
-        return names[scope.slice]
+        named = {f"{cut.by}={cut.value}": cut for cut in cuts}
+        if scope.slice not in named:
+            raise UnknownName("slice", scope.slice, sorted(named) or [f"{column}=…" for column in columns])
+        return named[scope.slice]
 
     def _cut_into(self, experiment_id: str, by: str, threshold: float | None = None) -> tuple[Slice, ...]:
         return tuple(slices_of(self.reference_under(experiment_id, threshold), by))
@@ -157,8 +151,7 @@ class RunData:
         Unless told otherwise, in the same order and against the experiment's own reference.
         """
         run, stored = self._context.store.run(run_id), self.hits(run_id)
-        own = {"depth": stored.depth, "order": stored.order, "duplicates": stored.duplicates}
-        how = own | how
+        how = {"depth": stored.depth, "order": stored.order, "duplicates": stored.duplicates} | how
         return match(self.lists_of(run), reference or self.reference(run.experiment), **how)[0]
 
     def _read_reference(self, experiment_id: str) -> Reference:

@@ -17,7 +17,6 @@ from recdash.service.catalog.runs import Runs
 from recdash.service.context import ServiceContext, now_in_utc, person_here
 from recdash.service.decisions.decisions import Decisions
 from recdash.service.decisions.journal import Journal
-from recdash.service.decisions.journal_writer import JournalWriter
 from recdash.service.decisions.reviews import Reviews
 from recdash.service.decisions.snapshots import Snapshots
 from recdash.service.decisions.subjects import Subjects
@@ -101,9 +100,9 @@ class Workspace:
             self._data,
             self._values,
             self.comparisons,
-            overlap=self.overlap,
-            online_tests=self.online_tests,
-            online_evidence=self._online_evidence,
+            self.overlap,
+            self.online_tests,
+            self._online_evidence,
         )
         self._served_evidence = ServedEvidence(context, self._data, self._lists, self._offline_evidence)
         self.diagnosis = Diagnosis(
@@ -112,14 +111,10 @@ class Workspace:
         self._snapshots = Snapshots(
             context, self.comparisons, self.online_tests, self.online_analysis, self.diagnosis
         )
-        writer, subjects = JournalWriter(context), Subjects(context, self.scores)
-        self.journal = Journal(context, writer)
-        self.reviews = Reviews(
-            context, self.online_tests, self._snapshots, self.journal, writer=writer, subjects=subjects
-        )
-        self.decisions = Decisions(
-            context, self.online_tests, self._snapshots, self.journal, writer=writer, subjects=subjects
-        )
+        subjects = Subjects(context, self.scores)
+        self.journal = Journal(context)
+        self.reviews = Reviews(context, self.online_tests, self._snapshots, self.journal, subjects)
+        self.decisions = Decisions(context, self.online_tests, self._snapshots, self.journal, subjects)
         self.demo = DemoExperiment(context, self.experiments, self.runs, self.online_tests)
         self._narrowed = context.cached(context.narrowed_to, most=8)
         self._seen = context.cached(self._as_seen, most=64)

@@ -351,14 +351,14 @@ def test_of_two_who_decide_at_once_one_is_told_of_the_other(
 ) -> None:
     """Bob rejects while Mary's approval, checked already, is about to be written."""
     review = space.reviews.propose(ids["films"], ids["als"])
-    bob, writes = space.seen_by(Person("Bob", "editor")), space.journal._writer.add
+    bob, writes = space.seen_by(Person("Bob", "editor")), space.journal.add
 
     def after_bob(*words: Any, **more: Any) -> Any:
         monkeypatch.undo()
         bob.decisions.decide(ids["films"], "do not ship", about=review.id, text="No.")
         return writes(*words, **more)
 
-    monkeypatch.setattr(space.journal._writer, "add", after_bob)
+    monkeypatch.setattr(space.journal, "add", after_bob)
     with pytest.raises(InputError, match="review of 'als': it was rejected"):
         space.decisions.decide(ids["films"], "ship", about=review.id, text="Yes.", although="Why not.")
     assert [one.author for one in space.journal.decisions(ids["films"])] == ["Bob"]
@@ -368,14 +368,14 @@ def test_of_two_who_supersede_at_once_one_is_told_of_the_other(
     space: Workspace, ids: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = ship(space, ids)
-    bob, writes = space.seen_by(Person("Bob", "editor")), space.journal._writer.add
+    bob, writes = space.seen_by(Person("Bob", "editor")), space.journal.add
 
     def after_bob(*words: Any, **more: Any) -> Any:
         monkeypatch.undo()
         bob.decisions.decide(ids["films"], "inconclusive", supersedes=first.id, text="Who knows.")
         return writes(*words, **more)
 
-    monkeypatch.setattr(space.journal._writer, "add", after_bob)
+    monkeypatch.setattr(space.journal, "add", after_bob)
     with pytest.raises(InputError, match="it was superseded already"):
         space.decisions.decide(ids["films"], "do not ship", supersedes=first.id, text="No.")
     assert [one.author for one in space.journal.decisions(ids["films"])] == ["Bob", "Mary"]

@@ -18,7 +18,7 @@ from recdash.errors import Forbidden, NotFound, RecdashError
 from recdash.report.digest.digest import Digests
 from recdash.report.reports import Reports
 from recdash.service import Workspace
-from recdash.service.decisions.journal_writer import Writing
+from recdash.service.decisions.journal import Writing
 from recdash.store import open_store
 
 READS = [
@@ -76,9 +76,10 @@ OF_THE_SERVER = [
 ]  # fmt: skip
 # What services ask of each other; whatever they write goes through the store, which refuses viewers.
 BETWEEN_SERVICES = [
-    "agreement.both_sides", "agreement.sides_of", "comparisons.verdict_state", "online_analysis.arms",
-    "online_tests.count_again", "online_tests.results_of", "overlap.found", "runs.add_scored",
-    "runs.how_scored", "slices.slice_scores",
+    "agreement.both_sides", "agreement.sides_of", "comparisons.verdict_state", "journal.add",
+    "journal.writing", "journal.written", "online_analysis.arms", "online_tests.count_again",
+    "online_tests.results_of", "overlap.found", "runs.add_scored", "runs.how_scored",
+    "slices.slice_scores",
 ]  # fmt: skip
 LEAST: dict[str, Role] = {
     **dict.fromkeys(READS, "viewer"),
@@ -244,8 +245,8 @@ def test_what_services_ask_of_each_other_writes_nothing_for_a_reader(house: Hous
     for write in (
         reader._context.must_be_editor,
         reader._context.writable_store,
-        lambda: reader.journal._writer.writing("ann", ""),
-        lambda: reader.journal._writer.add(Writing("ann"), house.mine["experiment_id"], "comment", "x", {}),
+        lambda: reader.journal.writing("ann", ""),
+        lambda: reader.journal.add(Writing("ann"), house.mine["experiment_id"], "comment", "x", {}),
         lambda: reader.runs.add_scored(house.mine["experiment_id"], scored, "no-file", {}),
     ):
         with pytest.raises(Forbidden):

@@ -61,7 +61,7 @@ def csv_reader(lines: Iterable[str], delimiter: str, quoted: bool) -> Any:
 
 
 def dialect_of(content: Content) -> Dialect:
-    """Delimiter, header, names and decimal sign, detected in the first lines."""
+    """Delimiter, header, names and decimal sign, told from the first lines."""
     lines = sample_lines(content)
     rows = {delimiter: fields_of(lines, delimiter) for delimiter in DELIMITERS}
     delimiter = _outer_delimiter(rows, max(rows, key=lambda d: _likelihood(rows[d])))

@@ -39,7 +39,7 @@ def is_parquet(content: Content) -> bool:
 
 
 def read_parquet(content: Content, kind: TableKind, limits: Limits) -> RawTable:
-    """Row group by row group; only the requested columns are decoded."""
+    """Row group by row group; only the columns asked for are decoded."""
     import pyarrow.parquet as pq
 
     with in_words(*DAMAGED_PARQUET), content.open() as source:
@@ -53,7 +53,7 @@ def read_parquet(content: Content, kind: TableKind, limits: Limits) -> RawTable:
     at_once = max(1, min(at_once, BATCH_VALUES // max(chunks.values_per_row, 1)))
 
     def blocks(columns: Sequence[str], ids: Collection[str], rows: int = at_once) -> Iterator[pa.RecordBatch]:
-        # codes for text ids; one thread, since the consumer works in parallel already
+        # codes for text ids; one thread, since whoever reads us already works beside us
         texts = [paths[c][0] for c in ids if c in paths and is_text(schema.field(paths[c][0]).type)]
         coded = [column for column in texts if column not in chunks.uncoded]
         wanted = list(dict.fromkeys(paths[c][0] for c in columns))

@@ -112,7 +112,7 @@ def _answer(act: Callable[[], dict[str, Any]], reading: int, writing: int) -> No
         os.dup2(quiet, 2)
         try:
             facts = act()
-        except Exception as error:  # noqa: BLE001 reported to the parent process
+        except Exception as error:  # noqa: BLE001 told to the process that asked
             facts = {"error": str(error).splitlines()[0] if str(error) else type(error).__name__}
         with contextlib.suppress(OSError), os.fdopen(writing, "wb") as answer:
             answer.write(json.dumps(facts).encode())

@@ -30,7 +30,7 @@ REFUSED = b"\0"
 LOOK_SECONDS = 0.02
 ENDED, TOO_LARGE = 0, 1
 NO_MEMORY = 3
-"""Exit code of a reading process without memory even to report that."""
+"""How a reading process exits that found no memory even to say so."""
 REASON = struct.Struct(">ii")
 """(ENDED or TOO_LARGE, the signal that ended it or 0)."""
 
@@ -150,7 +150,7 @@ def _watch(pid: int, processes: dict[int, ReadingProcess]) -> None:
 
 
 def main() -> None:
-    """Fork reading processes for the process that started this one; the last argument is its socket."""
+    """Keep reading processes for whoever started this one; the socket is the number that was given."""
     from recdash.ingest.isolation.worker import prepare, serve
 
     prepare()

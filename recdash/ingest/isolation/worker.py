@@ -51,7 +51,7 @@ def prepare() -> None:
     import pyarrow.parquet  # noqa: F401
 
     sys.modules["pandas"] = None  # type: ignore[assignment]
-    pa.array([0])  # which would import pandas; hidden once, it is not tried again
+    pa.array([0])  # which would load pandas; hidden once, it is not asked for again
     del sys.modules["pandas"]
 
 

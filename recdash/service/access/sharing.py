@@ -91,21 +91,18 @@ class Sharing:
 
     def shared(self, token: str) -> ShareLink:
         """The link that a token belongs to. Raises LinkDead, saying why, unless it is alive."""
+        store = self._context.store
         try:
-            link = self._context.store.share_link(hashlib.sha256(self._carried(token)).hexdigest())
+            link = store.share_link(hashlib.sha256(self._carried(token)).hexdigest())
         except (BadSignature, UnicodeError, ValueError, NotFound):
             raise LinkDead("unknown") from None
         state = self.link_state(link)
         if state != "alive":
             raise LinkDead(state)
-        if self._is_put_away(link):
+        is_archived = link.report is not None and store.report(link.report).archived is not None
+        if is_archived or store.experiment(link.experiment).archived is not None:
             raise LinkDead("archived")
         return link
-
-    def _is_put_away(self, link: ShareLink) -> bool:
-        report = None if link.report is None else self._context.store.report(link.report)
-        gone = report is not None and report.archived is not None
-        return gone or self._context.store.experiment(link.experiment).archived is not None
 
     def _carried(self, token: str) -> bytes:
         """The id in a token. Raises BadSignature or ValueError for one that was not made here."""
@@ -137,11 +134,9 @@ class Sharing:
         store, link = self._context.writable_store(), self._context.store.share_link(link_id)
         if link.author != self._context.person.name:
             self._context.person.must_be("admin")
-        return (
-            link
-            if link.revoked is not None
-            else store.update_share_link(link_id, revoked=self._context.now())
-        )
+        if link.revoked is not None:
+            return link
+        return store.update_share_link(link_id, revoked=self._context.now())
 
     # saved views ───────────────────────────────────────────────────────────────────────────────
 
@@ -155,13 +150,17 @@ class Sharing:
         if not SLUG.fullmatch(name):
             fix = "Use up to 40 of a to z, 0 to 9 and -, such as weekly-check."
             raise InputError(Problem("bad-view-name", "name of the view", f"'{name[:80]}'", fix))
-        known = store.saved_view_named(name)
-        new = SavedView(
-            new_id(), experiment.id, name, self._context.now(), self._context.person.name, page, dict(params)
+        view = store.saved_view_named(name)
+        if view is not None and (view.experiment, view.page, view.params) == (
+            experiment.id,
+            page,
+            dict(params),
+        ):
+            return view
+        author, created = self._context.person.name, self._context.now()
+        return store.add_saved_view(
+            SavedView(new_id(), experiment.id, name, created, author, page, dict(params))
         )
-        if known is not None and _same_view(known, new):
-            return known
-        return store.add_saved_view(new)
 
     def saved_views(self, experiment_id: str) -> list[SavedView]:
         return self._context.store.saved_views(experiment_id)
@@ -175,7 +174,3 @@ class Sharing:
 
     def forget_view(self, view_id: str) -> None:
         self._context.writable_store().delete_saved_view(view_id)
-
-
-def _same_view(view: SavedView, other: SavedView) -> bool:
-    return (view.experiment, view.page, view.params) == (other.experiment, other.page, other.params)

@@ -57,31 +57,22 @@ class Stored:
     reports: Sequence[Report] = ()
 
 
-def happenings(experiment: Experiment, stored: Stored, deeds: Iterable[AuditEvent] = ()) -> list[Happening]:
+def happenings(experiment: Experiment, stored: Stored, log: Iterable[AuditEvent] = ()) -> list[Happening]:
     """The newest first. Runs that one person added on one day, with nothing in between, are one of them."""
-    events = list(deeds)
+    events = list(log)
     names = _names(events)
     authors = {event.target: event.who for event in events if event.action.startswith("add ")}
+    author = authors.get
+    runs, tests = [run for run in stored.runs if not run.reference], stored.tests
     changes = [
-        Happening(experiment.created, "made the experiment", authors.get(experiment.id, "")),
-        *(_of_run(run, authors) for run in stored.runs if not run.reference),
-        *(_of_test(test, authors) for test in stored.tests),
-        *(_of_entry(entry) for entry in stored.entries),
-        *(
-            Happening(event.created, f"made the report “{event.title}”", event.author)
-            for event in stored.reports
-        ),
-        *(change for deed in events for change in _changes(deed, names)),
+        Happening(experiment.created, "made the experiment", author(experiment.id, "")),
+        *(Happening(run.created, "", author(run.id, ""), run.name) for run in runs),
+        *(Happening(test.created, f"added the A/B test {test.name}", author(test.id, "")) for test in tests),
+        *map(_of_entry, stored.entries),
+        *(Happening(one.created, f"made the report “{one.title}”", one.author) for one in stored.reports),
+        *(change for event in events for change in _changes(event, names)),
     ]
-    return _together(sorted(changes, key=lambda one: one.when))[::-1]
-
-
-def _of_run(run: Run, authors: Mapping[str, str]) -> Happening:
-    return Happening(run.created, "", authors.get(run.id, ""), run.name)
-
-
-def _of_test(test: OnlineTest, authors: Mapping[str, str]) -> Happening:
-    return Happening(test.created, f"added the A/B test {test.name}", authors.get(test.id, ""))
+    return _together(sorted(changes, key=lambda change: change.when))[::-1]
 
 
 def _of_entry(entry: Entry) -> Happening:
@@ -94,36 +85,29 @@ def _of_entry(entry: Entry) -> Happening:
 
 
 def _changes(event: AuditEvent, names: Mapping[str, str]) -> list[Happening]:
-    """What of a line of the audit log is not told by what is stored."""
+    """What a line of the audit log says that is not seen from what is stored."""
     verb, _, kind = event.action.partition(" ")
-    phrases: list[str] = []
+    details, phrases = event.details, []
     if event.action == "change experiment":
-        phrases = [words for name, words in CHANGES.items() if name in event.details]
-        phrases += [phrase.format(thing="the experiment") for phrase in _put_away(event)]
+        thing = "the experiment"
+        phrases = [words for name, words in CHANGES.items() if name in details]
     elif kind in OF_THINGS and verb in {"change", "delete"}:
         thing = f"the {OF_THINGS[kind]} {names.get(event.target, '')}".rstrip()
-        phrases = [phrase.format(thing=thing) for phrase in _of_thing(verb, event)]
-    return [Happening(event.at, words, event.who) for words in phrases]
-
-
-def _of_thing(verb: str, event: AuditEvent) -> list[str]:
-    if verb == "delete":
-        return ["deleted {thing}"]
-    renamed = ["renamed {thing}"] if "name" in event.details else []
-    linked = ["changed which run a variant of {thing} served"] if "links" in event.details else []
-    return [*renamed, *linked, *_put_away(event)]
-
-
-def _put_away(event: AuditEvent) -> list[str]:
-    if "archived" not in event.details:
+        if verb == "delete":
+            return [Happening(event.at, f"deleted {thing}", event.who)]
+        phrases += [f"renamed {thing}"] if "name" in details else []
+        phrases += [f"changed which run a variant of {thing} served"] if "links" in details else []
+    else:
         return []
-    return ["archived {thing}" if event.details["archived"] else "restored {thing}"]
+    if "archived" in details:
+        phrases.append(f"{'archived' if details['archived'] else 'restored'} {thing}")
+    return [Happening(event.at, words, event.who) for words in phrases]
 
 
 def _names(events: Iterable[AuditEvent]) -> dict[str, str]:
     """The last name that the log knows of each thing."""
     names: dict[str, str] = {}
-    for event in sorted(events, key=lambda one: one.number):
+    for event in sorted(events, key=lambda event: event.number):
         name = event.details.get("name") or event.details.get("title")
         if name:
             names[event.target] = str(name)

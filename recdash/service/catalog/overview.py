@@ -26,7 +26,7 @@ from recdash.service.offline.scores import Scores
 if TYPE_CHECKING:
     from recdash.comparison.verdict import Verdict
 
-MOST_DEEDS = 5_000
+MOST_EVENTS = 5_000
 """So many of the newest lines of the audit log say who did something."""
 
 
@@ -62,14 +62,17 @@ class Card:
     @cached_property
     def review(self) -> Review | None:
         """The newest that is still open."""
-        return next((one for one in reviews(self.entries) if one.is_open), None)
+        return next((review for review in reviews(self.entries) if review.is_open), None)
 
     @property
     def stands(self) -> str:
         """``Needs A/B – ALS v3; in review: ALS v3, offline evidence``; empty without either."""
-        decided = _decided(self.decision) if self.decision else ""
-        in_review = f"in review: {self.review.about}, {self.review.state}" if self.review else ""
-        text = "; ".join(part for part in (decided, in_review) if part)
+        parts = []
+        if self.decision:
+            parts.append(f"{self.decision.label}{f' – {self.decision.about}' if self.decision.about else ''}")
+        if self.review:
+            parts.append(f"in review: {self.review.about}, {self.review.state}")
+        text = "; ".join(filter(None, parts))
         return f"{text[:1].upper()}{text[1:]}"
 
     def mentions(self, words: str) -> bool:
@@ -81,10 +84,6 @@ class Card:
         of_runs = (part for run in self.runs for part in (run.name, run.note, *run.tags))
         parts = (self.experiment.name, self.experiment.note, *of_runs, *(test.name for test in self.tests))
         return "\n".join(parts).casefold()
-
-
-def _decided(decision: Decision) -> str:
-    return f"{decision.label}{f' – {decision.about}' if decision.about else ''}"
 
 
 @dataclass(frozen=True)
@@ -110,15 +109,12 @@ class ExperimentCards:
 
     def cards(self, search: str = "", *, archived: bool = False) -> list[Card]:
         """Those that hold every word of ``search``, what changed last first; verdicts are asked apart."""
-        found = (
-            self._read_cards(archived)
-            if self._context.person.is_guest
-            else self._cards(archived, self._last())
-        )
-        return [card for card in found if card.mentions(search)]
+        is_guest = self._context.person.is_guest
+        cards = self._read_cards(archived) if is_guest else self._cards(archived, self._last())
+        return [card for card in cards if card.mentions(search)]
 
     def _read_cards(self, archived: bool, last: int = 0) -> tuple[Card, ...]:  # noqa: ARG002 - a key
-        events = self._deeds()
+        events = self._events()
         cards = [
             self._card(experiment, events.get(experiment.id, ()))
             for experiment in self._context.store.experiments(archived)
@@ -131,48 +127,41 @@ class ExperimentCards:
         return last[0].number if last else 0
 
     def card(self, experiment_id: str) -> Card:
-        return self._card(self._context.store.experiment(experiment_id), self._deeds().get(experiment_id, ()))
+        return self._card(
+            self._context.store.experiment(experiment_id), self._events().get(experiment_id, ())
+        )
 
     def card_verdict(self, experiment_id: str) -> CardVerdict:
         """The verdict that the experiment's overview opens with; kept for the next question."""
-        experiment, runs = (
-            self._context.store.experiment(experiment_id),
-            self._context.store.runs(experiment_id),
-        )
+        experiment = self._context.store.experiment(experiment_id)
+        runs = self._context.store.runs(experiment_id)
         if not runs:
             return CardVerdict(None, None, "No run yet")
         metrics = ordered_metrics(self._scores.metrics_of([run.id for run in runs]))
-        question = usual(experiment, runs, metrics, self._context.settings_of(experiment_id)["depth"])
+        question = usual(experiment, runs, metrics, experiment.settings["depth"])
+        baseline, metric, k = question.baseline, question.metric, question.k
         if not question.candidates:
-            return CardVerdict(question, None, f"One run, {question.baseline.name}: add a second to compare")
+            return CardVerdict(question, None, f"One run, {baseline.name}: add a second to compare")
         try:
-            verdict = self._comparisons.verdict(
-                question.contender_ids, question.baseline.id, question.metric, question.k
-            )
+            verdict = self._comparisons.verdict(question.contender_ids, baseline.id, metric, k)
         except RecdashError as error:  # one experiment's damage must not hide the others
             return CardVerdict(question, None, why_not(error, question))
         return CardVerdict(question, verdict)
 
     def _card(self, experiment: Experiment, events: Sequence[AuditEvent]) -> Card:
-        experiment_id = experiment.id
-        runs, tests = (
-            self._context.store.runs(experiment_id, archived=True),
-            self._context.store.online_tests(experiment_id, archived=True),
-        )
-        entries, reports = (
-            self._context.store.entries(experiment_id),
-            self._context.store.reports(experiment_id, archived=True),
-        )
+        store, own_id = self._context.store, experiment.id
+        runs, tests = store.runs(own_id, archived=True), store.online_tests(own_id, archived=True)
+        entries, reports = store.entries(own_id), store.reports(own_id, archived=True)
         changes = happenings(experiment, Stored(runs, tests, entries, reports), events)
         active_runs = tuple(run for run in runs if run.archived is None)
         active_tests = tuple(test for test in tests if test.archived is None)
         return Card(experiment, active_runs, active_tests, tuple(entries), tuple(changes))
 
-    def _deeds(self) -> Mapping[str, Sequence[AuditEvent]]:
+    def _events(self) -> Mapping[str, Sequence[AuditEvent]]:
         """The newest lines of the audit log by experiment; none for a guest."""
         events: dict[str, list[AuditEvent]] = defaultdict(list)
         if not self._context.person.is_guest:
-            for event in self._context.store.deeds(MOST_DEEDS):
+            for event in self._context.store.deeds(MOST_EVENTS):
                 events[str(event.details.get("experiment", event.target))].append(event)
         return events
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from recdash.decisions import (
@@ -21,8 +21,7 @@ from recdash.decisions.review import offline_of, online_of
 from recdash.decisions.snapshot import Offline, Online
 from recdash.errors import InputError, NotFound, Problem, UnknownName
 from recdash.service.context import ServiceContext
-from recdash.service.decisions.journal import Journal
-from recdash.service.decisions.journal_writer import MOST_CHARS, JournalWriter, prose
+from recdash.service.decisions.journal import MOST_CHARS, Journal, prose
 from recdash.service.decisions.reviews import refuse_closed, refuse_superseded, served_by, still_open
 from recdash.service.decisions.snapshots import Snapshots
 from recdash.service.decisions.subjects import Subjects
@@ -50,21 +49,15 @@ class Numbers(NamedTuple):
         }
 
 
+@dataclass(eq=False)
 class Decisions:
     """What is done, and why."""
 
-    def __init__(
-        self,
-        context: ServiceContext,
-        online_tests: OnlineTests,
-        snapshots: Snapshots,
-        journal: Journal,
-        *,
-        writer: JournalWriter,
-        subjects: Subjects,
-    ) -> None:
-        self._context, self._online_tests, self._snapshots = context, online_tests, snapshots
-        self._journal, self._writer, self._subjects = journal, writer, subjects
+    _context: ServiceContext
+    _online_tests: OnlineTests
+    _snapshots: Snapshots
+    _journal: Journal
+    _subjects: Subjects
 
     def decide(
         self, experiment_id: str, outcome: str, *, run_id: str | None = None, text: str,
@@ -81,15 +74,18 @@ class Decisions:
         request = (run_id, baseline, metric, k)
         words = (experiment_id, outcome, text, about, supersedes, although, *request, runs)
         writing, home = (
-            self._writer.writing(author, key, "decide", *words),
+            self._journal.writing(author, key, "decide", *words),
             self._context.store.experiment(experiment_id).id,
         )
         prose_text, reason = prose("reason", text), long_text("although", although, MOST_CHARS)
-        written = self._writer.written(home, writing)
+        written = self._journal.written(home, writing)
         if written is not None:
             return self._journal.decision(written.id)
         superseded = self._to_supersede(home, supersedes)
-        review = self._to_answer(home, about or _review_of(superseded, run_id), superseded)
+        if not about and superseded is not None:
+            before = superseded.subject.run.id if superseded.subject.run else None
+            about = superseded.review if run_id in {None, before} else None
+        review = self._to_answer(home, about, superseded)
         numbers = self._rests_on(home, review, superseded, request, runs)
         _check(outcome, review, numbers, run_id, reason)
         if outcome == "ship":
@@ -98,7 +94,7 @@ class Decisions:
         about = review.id if review else None
         check = still_open(about or "", supersedes)
         return self._journal.decision(
-            self._writer.add(writing, home, "decision", prose_text, facts, about, check=check).id
+            self._journal.add(writing, home, "decision", prose_text, facts, about, check=check).id
         )
 
     def _to_supersede(self, experiment_id: str, decision_id: str | None) -> Decision | None:
@@ -121,40 +117,29 @@ class Decisions:
         return review
 
     def _rests_on(
-        self, experiment_id: str, review: Review | None, old: Decision | None,
+        self, experiment_id: str, review: Review | None, superseded: Decision | None,
         request: tuple[str | None, str | None, str | None, int | None], runs: Sequence[str] | None,
     ) -> Numbers:  # fmt: skip
-        """The evidence of a review; else the numbers as they stand now."""
+        """The evidence of a review; without offline evidence, the numbers as they stand now."""
+        if review is not None and review.offline is not None:
+            attached, provenance = review.offline, _provenance_of(review)
+            return Numbers(attached.subject, attached, review.online, review.checklist, provenance)
         if review is not None:
-            return self._of_review(experiment_id, review)
-        run_id, baseline, metric, k = request
-        if run_id is None and old is not None and old.subject.run is not None:
-            run_id = old.subject.run.id
-        subject = self._subjects.subject(experiment_id, run_id, baseline, metric, k, runs)
+            subject = self._subjects.named_now(review.subject)
+        else:
+            run_id, baseline, metric, k = request
+            if run_id is None and superseded is not None and superseded.subject.run is not None:
+                run_id = superseded.subject.run.id
+            subject = self._subjects.subject(experiment_id, run_id, baseline, metric, k, runs)
         offline = self._snapshots.frozen_offline(experiment_id, subject)
-        online = self._every_test(experiment_id, subject)
         provenance = self._snapshots.provenance_now(experiment_id, subject)
-        is_candidate = subject.run is not None and subject.run != subject.baseline
-        items = checklist(offline, online) if is_candidate else ()
+        if review is not None:
+            return Numbers(subject, offline, review.online, review.checklist, provenance)
+        run, tests = subject.run, self._online_tests.all(experiment_id)
+        served = [test for test in tests if run is not None and served_by(test, run.id)]
+        online = tuple(self._snapshots.frozen_online(test, subject) for test in served)
+        items = checklist(offline, online) if run is not None and run != subject.baseline else ()
         return Numbers(subject, offline, online, items, provenance)
-
-    def _of_review(self, experiment_id: str, review: Review) -> Numbers:
-        """Where no offline evidence was attached, the decision has numbers all the same."""
-        if review.offline is not None:
-            subject = review.offline.subject
-            return Numbers(subject, review.offline, review.online, review.checklist, _provenance_of(review))
-        subject = self._subjects.named_now(review.subject)
-        offline = self._snapshots.frozen_offline(experiment_id, subject)
-        provenance = self._snapshots.provenance_now(experiment_id, subject)
-        return Numbers(subject, offline, review.online, review.checklist, provenance)
-
-    def _every_test(self, experiment_id: str, subject: Subject) -> tuple[Online, ...]:
-        """What every A/B test in which a variant served the run says of it."""
-        return tuple(
-            self._snapshots.frozen_online(test, subject)
-            for test in self._online_tests.all(experiment_id)
-            if subject.run is not None and served_by(test, subject.run.id)
-        )
 
     # ── then and now ─────────────────────────────────────────────────────────────────────────
 
@@ -194,14 +179,6 @@ class Decisions:
         return online_changes(then, self._snapshots.frozen_online(test, then.subject, explained=False))
 
 
-def _review_of(old: Decision | None, run_id: str | None) -> str | None:
-    """The review of the decision that is superseded, where the new one is about the same run."""
-    if old is None:
-        return None
-    before = old.subject.run.id if old.subject.run else None
-    return old.review if run_id in {None, before} else None
-
-
 def _check(outcome: str, review: Review | None, numbers: Numbers, run_id: str | None, although: str) -> None:
     """Raises InputError for an unknown outcome, for another run than the review's, for shipping nobody, and
     for approving without a reason what does not hold.
@@ -223,8 +200,8 @@ def _provenance_of(review: Review) -> dict[str, Any]:
     """That of the evidence that was attached last, with every test of the others, and when each was."""
     last: dict[str, Any] = {}
     tests: dict[str, Any] = {}
-    for one in sorted(review.evidence, key=lambda entry: entry.created):
-        last = dict(one.facts["provenance"])
+    for evidence in sorted(review.evidence, key=lambda entry: entry.created):
+        last = dict(evidence.facts["provenance"])
         tests |= {test["id"]: test for test in last.get("tests", ())}
-    attached = [f"{one.kind}, {one.facts['provenance'].get('moment')}" for one in review.evidence]
+    attached = [f"{entry.kind}, {entry.facts['provenance'].get('moment')}" for entry in review.evidence]
     return {**last, "tests": list(tests.values()), "attached": attached}

@@ -1,24 +1,43 @@
-"""An experiment's journal: the reviews, decisions and comments that stand in it."""
+"""An experiment's journal: the reviews, decisions and comments that stand in it, each written once."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
 from recdash.decisions import Decision, Review
 from recdash.decisions import review as fold
-from recdash.domain.journal import Entry
-from recdash.errors import NotFound
+from recdash.domain.journal import Entry, EntryKind
+from recdash.errors import InputError, NotFound, Problem
 from recdash.service.context import ServiceContext
-from recdash.service.decisions.journal_writer import JournalWriter, prose
+from recdash.service.validation import long_text, one_line
+from recdash.store import new_id
+
+MOST_CHARS, MOST_AUTHOR = 10_000, 200
+Check = Callable[[Sequence[Entry]], None]
+
+
+@dataclass(frozen=True)
+class Writing:
+    """Who writes, and a ``mark``, the same for the same words from the same form; empty without a form."""
+
+    author: str
+    mark: str = ""
 
 
 class Journal:
     """What people wrote about an experiment.
 
     ``author`` may only be given where visitors do not sign in; ``key`` is any text that a form has once,
-    so that sending it twice writes one entry. Without it each call writes what it is told.
+    so that sending it twice writes one entry. Without it each call writes an entry.
     """
 
-    def __init__(self, context: ServiceContext, writer: JournalWriter) -> None:
-        self._context, self._writer = context, writer
+    def __init__(self, context: ServiceContext) -> None:
+        self._context = context
 
     def entries(self, experiment_id: str) -> list[Entry]:
         """Who wrote what, the newest first."""
@@ -30,11 +49,10 @@ class Journal:
 
     def review(self, proposal_id: str) -> Review:
         """Raises NotFound for an id that is not a proposal's."""
-        known = self.reviews(self._context.store.entry(proposal_id).experiment)
-        found = next((one for one in known if one.id == proposal_id), None)
-        if found is None:
-            raise NotFound(f"There is no review with the id '{proposal_id}'.")
-        return found
+        for review in self.reviews(self._context.store.entry(proposal_id).experiment):
+            if review.id == proposal_id:
+                return review
+        raise NotFound(f"There is no review with the id '{proposal_id}'.")
 
     def decisions(self, experiment_id: str) -> list[Decision]:
         """The newest first; those that were superseded say by which."""
@@ -42,11 +60,10 @@ class Journal:
 
     def decision(self, decision_id: str) -> Decision:
         """Raises NotFound for an id that is not a decision's."""
-        known = self.decisions(self._context.store.entry(decision_id).experiment)
-        found = next((one for one in known if one.id == decision_id), None)
-        if found is None:
-            raise NotFound(f"There is no decision with the id '{decision_id}'.")
-        return found
+        for decision in self.decisions(self._context.store.entry(decision_id).experiment):
+            if decision.id == decision_id:
+                return decision
+        raise NotFound(f"There is no decision with the id '{decision_id}'.")
 
     def last_decision(self, experiment_id: str) -> Decision | None:
         """The newest that nothing has superseded."""
@@ -54,18 +71,67 @@ class Journal:
 
     def comment(self, experiment_id: str, about: str, text: str, *, author: str = "", key: str = "") -> Entry:
         """Say something about an entry or a report of the experiment."""
-        by = self._writer.writing(author, key, "comment", experiment_id, about, text)
+        writing = self.writing(author, key, "comment", experiment_id, about, text)
         home = self._context.store.experiment(experiment_id).id
-        if self._home_of(about) != home:
-            raise NotFound(f"There is nothing with the id '{about}' to comment on.")
-        return self._writer.add(by, home, "comment", prose("comment", text), {}, about)
-
-    def _home_of(self, thing_id: str) -> str:
-        """The experiment of an entry or a report."""
         try:
-            return self._context.store.entry(thing_id).experiment
+            home_of_subject = self._context.store.entry(about).experiment
         except NotFound:
-            return self._context.store.report(thing_id).experiment
+            home_of_subject = self._context.store.report(about).experiment
+        if home_of_subject != home:
+            raise NotFound(f"There is nothing with the id '{about}' to comment on.")
+        return self.add(writing, home, "comment", prose("comment", text), {}, about)
 
     def _entries(self, experiment_id: str) -> list[Entry]:
         return self._context.store.entries(self._context.store.experiment(experiment_id).id)
+
+    # ── writing ──────────────────────────────────────────────────────────────────────────────
+
+    def writing(self, author: str, key: str, *words: Any) -> Writing:
+        """Raises Forbidden for a viewer, InputError for a name that is not the person's own."""
+        self._context.must_be_editor()
+        person, name = self._context.person, one_line("author", author, MOST_AUTHOR)
+        if person.named and name not in {"", person.name}:
+            problem = f"'{name}', but {person.name} is signed in"
+            fix = "Everybody writes under their own name."
+            raise InputError(Problem("other-author", "author", problem, fix))
+        name = name or person.name
+        if not key:
+            return Writing(name)
+        mark = hashlib.sha256(json.dumps([name, key, *words]).encode()).digest()
+        return Writing(name, base64.b32encode(mark).decode("ascii").lower()[:32])
+
+    def written(self, experiment_id: str, writing: Writing) -> Entry | None:
+        """What the same form has written already."""
+        entries = self._context.store.entries(experiment_id) if writing.mark else []
+        return next((entry for entry in entries if entry.facts.get("mark") == writing.mark), None)
+
+    def add(
+        self, writing: Writing, experiment_id: str, kind: EntryKind, text: str, facts: Mapping[str, Any],
+        about: str | None = None, *, check: Check | None = None,
+    ) -> Entry:  # fmt: skip
+        """Idempotent: what the same form has written already comes back.
+
+        ``check`` is shown the journal while no other writer can change it, and may raise.
+        """
+        written = self.written(experiment_id, writing)
+        if written is not None:
+            return written
+        entry = Entry(
+            id=writing.mark[:10] or new_id(),
+            experiment=experiment_id,
+            created=self._context.now(),
+            author=writing.author,
+            kind=kind,
+            about=about,
+            text=text,
+            facts={**facts, **({"mark": writing.mark} if writing.mark else {})},
+        )
+        return self._context.writable_store().add_entry(entry, check)
+
+
+def prose(field: str, text: str) -> str:
+    """Text that must be there. Raises InputError for none that can be seen, and for too much."""
+    words = long_text(field, text, MOST_CHARS)
+    if not words:
+        raise InputError(Problem("no-text", field, "nothing is written", "Say why, in a sentence or more."))
+    return words

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from recdash.comparison import Terms
@@ -30,7 +31,7 @@ from recdash.formatting.records import records
 from recdash.metrics import define
 from recdash.metrics.naming import metric_title
 from recdash.metrics.ranking import RankingMetric
-from recdash.online import OnlineResults, OnlineRow
+from recdash.online import OnlineRow
 from recdash.online.agreement.join import SPLIT_BROKEN, judged_by
 from recdash.service.context import ServiceContext
 from recdash.service.diagnosis.explain import Diagnosis
@@ -45,24 +46,15 @@ if TYPE_CHECKING:
 CORRECTIONS = {"holm": "Holm", "bh": "Benjamini–Hochberg", "off": "none"}
 
 
+@dataclass(eq=False)
 class Snapshots:
     """The verdict and an A/B test, written down with definitions."""
 
-    def __init__(
-        self,
-        context: ServiceContext,
-        comparisons: Comparisons,
-        online_tests: OnlineTests,
-        online_analysis: OnlineAnalysis,
-        diagnosis: Diagnosis,
-    ) -> None:
-        self._context, self._comparisons, self._online_tests, self._online_analysis, self._diagnosis = (
-            context,
-            comparisons,
-            online_tests,
-            online_analysis,
-            diagnosis,
-        )
+    _context: ServiceContext
+    _comparisons: Comparisons
+    _online_tests: OnlineTests
+    _online_analysis: OnlineAnalysis
+    _diagnosis: Diagnosis
 
     # ── offline ──────────────────────────────────────────────────────────────────────────────
 
@@ -88,20 +80,16 @@ class Snapshots:
 
     def _with_own(self, snapshot: Offline) -> Offline:
         """With other metrics, guardrails and slices of the subject, whoever leads among all."""
-        run, baseline = snapshot.subject.run, snapshot.subject.baseline
+        subject = snapshot.subject
+        run, baseline, metric, k = subject.run, subject.baseline, subject.metric, subject.k
         if run is None or baseline is None or run.id == baseline.id:
             return snapshot
-        alone = self._comparisons.verdict(
-            [run.id], baseline.id, snapshot.subject.metric, snapshot.subject.k
-        ).evidence
-        k = snapshot.subject.k
+        alone = self._comparisons.verdict([run.id], baseline.id, metric, k).evidence
         return replace(
             snapshot,
-            metrics=tuple(_difference(pair, metric, k) for metric, pair in alone.metrics),
-            guardrails=tuple(_guardrail(one, k) for one in alone.guardrails),
-            slices=tuple(
-                _difference(one.pair, snapshot.subject.metric, k, slice_title(one)) for one in alone.slices
-            ),
+            metrics=tuple(_difference(pair, other, k) for other, pair in alone.metrics),
+            guardrails=tuple(_guardrail(guardrail, k) for guardrail in alone.guardrails),
+            slices=tuple(_difference(part.pair, metric, k, slice_title(part)) for part in alone.slices),
         )
 
     def _definitions(self, experiment_id: str, snapshot: Offline) -> tuple[DefinitionSnapshot, ...]:
@@ -131,7 +119,8 @@ class Snapshots:
             srm_p=results.health.srm_p,
             blocked=results.health.blocked,
             crossover=results.health.crossover,
-            warnings=_noted(results),
+            # the split has its own line
+            warnings=tuple(str(one) for one in results.health.warnings if one.code != SPLIT_BROKEN),
             lifts=tuple(_lift(row, rows.get((row.metric, results.control))) for row in own_rows),
             sides=tuple(self._both_ways(test, subject, variant, own_rows, explained=explained)),
             definitions=tuple(self._online_definitions(test, own_rows)),
@@ -141,41 +130,31 @@ class Snapshots:
     def _both_ways(
         self, test: OnlineTest, subject: Subject, variant: str, rows: Sequence[OnlineRow], *, explained: bool
     ) -> Iterator[OfflineOnlineSnapshot]:
-        """The subject's corner by each goal."""
+        """The subject's corner by each goal; of a contradiction what explains it, where a check does."""
         for row in rows:
             if row.role != "goal" or row.is_control:
                 continue
-            joined = records(
-                self._online_tests.offline_online(test.id, subject.metric, subject.k, row.metric)
-            )
-            side = next((joined_row for joined_row in joined if joined_row["variant"] == variant), None)
-            if side is not None:
-                contradicts = explained and "offline" in side["quadrant"]
-                why = self._why(test, subject, variant, row.metric) if contradicts else ""
+            question = (subject.metric, subject.k, row.metric)
+            for side in records(self._online_tests.offline_online(test.id, *question)):
+                if side["variant"] != variant:
+                    continue
+                why = ""
+                if explained and "offline" in side["quadrant"]:
+                    with suppress(RecdashError):
+                        explanation = self._diagnosis.explain(test.id, variant, *question)
+                        if likely(explanation.answers):
+                            why = explanation.summary.partition(" Ruled out:")[0]
                 yield OfflineOnlineSnapshot(row.metric, row.title, side["quadrant"], side["sentence"], why)
 
-    def _why(self, test: OnlineTest, subject: Subject, variant: str, metric: str) -> str:
-        """What explains a contradiction; empty where none of the checks does."""
-        try:
-            explanation = self._diagnosis.explain(test.id, variant, subject.metric, subject.k, metric)
-        except RecdashError:
-            return ""
-        return explanation.summary.partition(" Ruled out:")[0] if likely(explanation.answers) else ""
-
     def _online_definitions(self, test: OnlineTest, rows: Sequence[OnlineRow]) -> Iterator[OnlineDefinition]:
-        known = (
-            {}
-            if test.kind == "aggregates"
-            else {one.name: one for one in self._online_analysis.online_metrics(test.id)}
-        )
+        metrics = [] if test.kind == "aggregates" else self._online_analysis.online_metrics(test.id)
+        known = {metric.name: metric for metric in metrics}
         for row in rows:
-            metric = known.get(row.metric)
-            if metric is None:
-                yield OnlineDefinition(row.metric, row.title, "As it was added up before the upload.", "")
-            else:
-                under = metric.denominator or "users"
-                formula = f"{metric.numerator} / {under}"
-                yield OnlineDefinition(row.metric, row.title, metric.meaning, formula)
+            meaning, formula = "As it was added up before the upload.", ""
+            if row.metric in known:
+                metric = known[row.metric]
+                meaning, formula = metric.meaning, f"{metric.numerator} / {metric.denominator or 'users'}"
+            yield OnlineDefinition(row.metric, row.title, meaning, formula)
 
     # ── where the numbers come from ──────────────────────────────────────────────────────────
 
@@ -197,26 +176,18 @@ class Snapshots:
 
 def _variant_of(test: OnlineTest, subject: Subject) -> str:
     """The variant that served the subject's run."""
-    run = subject.run
+    run, place = subject.run, f"test '{test.name}'"
     served = [variant for variant, linked in test.links.items() if run and linked == run.id]
     if not served or run is None:
         name = f"'{run.name}'" if run else "the run"
-        raise InputError(
-            Problem(
-                "not-linked", f"test '{test.name}'", f"no variant of it is linked to {name}",
-                "Say which variant served it, on the Runs page.",
-            )
-        )  # fmt: skip
+        problem = f"no variant of it is linked to {name}"
+        fix = "Say which variant served it, on the Runs page."
+        raise InputError(Problem("not-linked", place, problem, fix))
     challengers = [variant for variant in served if variant != test.control]
     if not challengers:
         problem = f"'{run.name}' was served by the control, so that there is no lift"
-        raise InputError(Problem("is-control", f"test '{test.name}'", problem, "Attach a test of a variant."))
+        raise InputError(Problem("is-control", place, problem, "Attach a test of a variant."))
     return challengers[0]
-
-
-def _noted(results: OnlineResults) -> tuple[str, ...]:
-    """What makes the results doubtful, but for the split, which has its own line."""
-    return tuple(str(warning) for warning in results.health.warnings if warning.code != SPLIT_BROKEN)
 
 
 def _lift(row: OnlineRow, control: OnlineRow | None) -> Lift:

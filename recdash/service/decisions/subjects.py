@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from recdash.decisions import Named, Subject
@@ -23,29 +24,24 @@ class Subjects:
         self, experiment_id: str, run_id: str | None, baseline: str | None, metric: str | None,
         k: int | None, runs: Sequence[str] | None,
     ) -> Subject:  # fmt: skip
-        """What is asked, with what is usual in place of what is not said. Raises InputError."""
+        """What is decided about, with defaults in place of what is None. Raises InputError."""
         experiment = self._context.store.experiment(experiment_id)
         known = {run.id: run for run in self._context.store.runs(experiment_id, archived=True)}
-        for named_id in (run_id, baseline, *(runs or ())):
-            if named_id is not None and named_id not in known:
-                raise UnknownName(
-                    "run", named_id, [run.name for run in known.values() if run.archived is None]
-                )
         active = [run for run in known.values() if run.archived is None]
+        for own_id in (run_id, baseline, *(runs or ())):
+            if own_id is not None and own_id not in known:
+                raise UnknownName("run", own_id, [run.name for run in active])
         base = known.get(baseline or "") or (usual_baseline(experiment, active) if active else None)
-        metric = str(define(metric)) if metric else self._usual_metric(active)
-        k = usual_k(self._context.settings_of(experiment_id)["depth"]) if k is None else k
-        check_k(k, self._context.settings_of(experiment_id)["depth"])
-        others_known = (
-            usual_candidates(active, base) if runs is None else [known[named_id] for named_id in runs]
-        )
-        others = [run for run in others_known if run != base and run.id != run_id]
+        if not metric:
+            metric = usual_metric(ordered_metrics(self._scores.metrics_of([run.id for run in active])))
+        depth = experiment.settings["depth"]
+        k = usual_k(depth) if k is None else k
+        check_k(k, depth)
+        candidates = usual_candidates(active, base) if runs is None else [known[own_id] for own_id in runs]
+        others = [run for run in candidates if run != base and run.id != run_id]
         most = MOST_CANDIDATES - (run_id is not None) if runs is None else len(others)
         named = tuple(Named(run.id, run.name) for run in others[:most])
-        return Subject(_named(known.get(run_id or "")), _named(base), metric, k, named)
-
-    def _usual_metric(self, runs: Sequence[Run]) -> str:
-        return usual_metric(ordered_metrics(self._scores.metrics_of([run.id for run in runs])))
+        return Subject(_named(known.get(run_id or "")), _named(base), str(define(metric)), k, named)
 
     def named_now(self, subject: Subject) -> Subject:
         """With the names of today. Raises InputError where run or baseline is gone; others are left out."""
@@ -71,14 +67,11 @@ class Subjects:
 
     def names(self, subject: Subject) -> dict[str, str]:
         """Run id → name today, of those that are still there."""
-        run_ids = [named.id for named in (subject.run, subject.baseline, *subject.others) if named]
-        known: dict[str, str] = {}
-        for run_id in run_ids:
-            try:
-                known[run_id] = self._context.store.run(run_id).name
-            except NotFound:
-                continue
-        return known
+        names: dict[str, str] = {}
+        for named in filter(None, (subject.run, subject.baseline, *subject.others)):
+            with suppress(NotFound):
+                names[named.id] = self._context.store.run(named.id).name
+        return names
 
 
 def _named(run: Run | None) -> Named | None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Hashable
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Concatenate, ParamSpec
 
 from recdash.diagnosis import Evidence, Missing, ask_all, summary
-from recdash.diagnosis.evidence import About, Gain, OnlineChange
+from recdash.diagnosis.evidence import About
 from recdash.domain.records import OnlineTest
 from recdash.errors import InputError, NotFound, Problem, RecdashError, UnknownName
 from recdash.metrics import check_k, define, naming
@@ -21,26 +21,21 @@ from recdash.service.diagnosis.served_evidence import ServedEvidence
 from recdash.service.offline.comparisons import Comparisons
 from recdash.service.online.tests import counting_state
 
+P = ParamSpec("P")
 
+
+@dataclass(eq=False)
 class Diagnosis:
     """The section "Why?" for any variant that is linked to a run."""
 
-    def __init__(
-        self,
-        context: ServiceContext,
-        comparisons: Comparisons,
-        online_evidence: OnlineEvidence,
-        offline_evidence: OfflineEvidence,
-        served_evidence: ServedEvidence,
-    ) -> None:
-        (
-            self._context,
-            self._comparisons,
-            self._online_evidence,
-            self._offline_evidence,
-            self._served_evidence,
-        ) = context, comparisons, online_evidence, offline_evidence, served_evidence
-        self._explained = context.cached(self._explain, most=256)
+    _context: ServiceContext
+    _comparisons: Comparisons
+    _online_evidence: OnlineEvidence
+    _offline_evidence: OfflineEvidence
+    _served_evidence: ServedEvidence
+
+    def __post_init__(self) -> None:
+        self._explained = self._context.cached(self._explain, most=256)
 
     def explain(self, test_id: str, variant: str, metric: str, k: int, online_metric: str) -> Explanation:
         """The twelve checks for a variant: its run against that of the control (else the baseline).
@@ -67,7 +62,11 @@ class Diagnosis:
         if variant not in test.links:
             raise NotFound(f"Variant '{variant}' is not linked to a run. Link it on the Runs page.")
         if base is None or base == test.links[variant]:
-            raise InputError(_nothing_to_compare(test.name, base))
+            same = "variant and control served the same run"
+            reason = "the control is linked to no run" if base is None else same
+            problem = f"{reason}, so that there is nothing to explain"
+            fix = "Link variant and control to the runs that they served, on the Runs page."
+            raise InputError(Problem("no-base", f"test '{test.name}'", problem, fix))
         define(metric).formula()  # refuses a metric without a value per user
         return Case(test, variant, test.links[variant], base, metric, k, online_metric)
 
@@ -85,50 +84,41 @@ class Diagnosis:
         )  # fmt: skip
 
     def _evidence(self, case: Case) -> Evidence:
+        online, offline, served = self._online_evidence, self._offline_evidence, self._served_evidence
         return Evidence(
-            about=self._case_about(case),
-            gain=_there(self._offline_evidence.case_gain, case),
-            lift=_there(self._case_lift, case),
-            detectable=_there(self._online_evidence.case_detectable, case),
-            split=_there(self._online_evidence.case_split, case),
-            popularity=_there(self._offline_evidence.case_popularity, case),
-            times=_there(self._offline_evidence.case_times, case),
-            audience=_there(self._offline_evidence.case_audience, case),
-            seen=_there(self._served_evidence.case_seen, case),
-            places=_there(self._served_evidence.case_places, case),
-            served=_there(self._served_evidence.case_served, case),
-            fading=_there(self._online_evidence.case_fading, case),
-            stricter=_there(self._offline_evidence.case_stricter, case),
-            sessions=_there(self._case_sessions, case),
-            segments=_there(self._online_evidence.case_segments, case),
+            about=self._about(case),
+            gain=_unless_missing(offline.case_gain, case),
+            lift=_unless_missing(online.lift_of, case, case.online_metric),
+            detectable=_unless_missing(online.case_detectable, case),
+            split=_unless_missing(online.case_split, case),
+            popularity=_unless_missing(offline.case_popularity, case),
+            times=_unless_missing(offline.case_times, case),
+            audience=_unless_missing(offline.case_audience, case),
+            seen=_unless_missing(served.case_seen, case),
+            places=_unless_missing(served.case_places, case),
+            served=_unless_missing(served.case_served, case),
+            fading=_unless_missing(online.case_fading, case),
+            stricter=_unless_missing(offline.case_stricter, case),
+            sessions=_unless_missing(online.lift_of, case, "sessions_per_user"),
+            segments=_unless_missing(online.case_segments, case),
         )
 
-    def _case_about(self, case: Case) -> About:
+    def _about(self, case: Case) -> About:
         run, base = self._context.runs_of([case.run_id, case.base_id])
         titles = {str(row["metric"]): str(row["title"]) for row in case.test.results}
         title = naming.metric_title(case.metric, case.k)
-        per = _there(self._online_evidence.per, case)
+        per = _unless_missing(self._online_evidence.per, case)
         per = None if isinstance(per, Missing) else per
         names = (run.name, base.name, case.variant, case.test.control)
         return About(*names, title, case.k, titles[case.online_metric], per)
 
-    def _case_lift(self, case: Case) -> OnlineChange | Missing:
-        return self._online_evidence.lift_of(case, case.online_metric)
 
-    def _case_sessions(self, case: Case) -> OnlineChange | Missing:
-        return self._online_evidence.lift_of(case, "sessions_per_user")
-
-
-def _nothing_to_compare(name: str, base: str | None) -> Problem:
-    problem = "the control is linked to no run" if base is None else "variant and control served the same run"
-    fix = "Link variant and control to the runs that they served, on the Runs page."
-    return Problem("no-base", f"test '{name}'", f"{problem}, so that there is nothing to explain", fix)
-
-
-def _there(gather: Callable[[Case], Any], case: Case) -> Any:
-    """The evidence, or why it cannot be had: a damaged file takes one answer away, not the page."""
+def _unless_missing(
+    gather: Callable[Concatenate[Case, P], Any], case: Case, *args: P.args, **named: P.kwargs
+) -> Any:
+    """The evidence, or why it is missing: a damaged file takes one answer away, not the page."""
     try:
-        return gather(case)
+        return gather(case, *args, **named)
     except InputError as error:
         return Missing(f"other input ({'; '.join(problem.found for problem in error.problems)})")
     except RecdashError as error:
@@ -136,10 +126,10 @@ def _there(gather: Callable[[Case], Any], case: Case) -> Any:
 
 
 def _quadrant(test: OnlineTest, evidence: Evidence) -> str:
-    """As on the page: nothing is told where the split of users is broken."""
+    """As on the page: nothing is judged where the split of users is broken."""
     if any(notice.code == SPLIT_BROKEN for notice in test.notices):
         return BLOCKED
     gain, lift = evidence.gain, evidence.lift
-    offline = Gain(0, math.nan, math.nan, 0, 0) if isinstance(gain, Missing) else gain
-    online = OnlineChange(0) if isinstance(lift, Missing) else lift
-    return quadrant(offline.low, offline.high, online.low, online.high)
+    low, high = (None, None) if isinstance(gain, Missing) else (gain.low, gain.high)
+    lift_low, lift_high = (None, None) if isinstance(lift, Missing) else (lift.low, lift.high)
+    return quadrant(low, high, lift_low, lift_high)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import math
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,7 +22,7 @@ from recdash.diagnosis.evidence import (
     Times,
 )
 from recdash.domain.inputs import Truth
-from recdash.domain.kinds import Floats, Mask
+from recdash.domain.kinds import Mask
 from recdash.domain.results import WHOLE, Scope, UserValues, common_bound
 from recdash.formatting.numbers import three
 from recdash.service.context import ServiceContext
@@ -47,29 +48,17 @@ GRADES = Missing("a rating or a watch time in the truth (a column relevance)")
 LISTS = Missing("lists of the run and of the control's run")
 
 
+@dataclass(eq=False)
 class OfflineEvidence:
     """The offline half of the evidence."""
 
-    def __init__(
-        self,
-        context: ServiceContext,
-        data: RunData,
-        values: MetricValues,
-        comparisons: Comparisons,
-        *,
-        overlap: Overlap,
-        online_tests: OnlineTests,
-        online_evidence: OnlineEvidence,
-    ) -> None:
-        (
-            self._context,
-            self._data,
-            self._values,
-            self._comparisons,
-            self._overlap,
-            self._online_tests,
-            self._online_evidence,
-        ) = context, data, values, comparisons, overlap, online_tests, online_evidence
+    _context: ServiceContext
+    _data: RunData
+    _values: MetricValues
+    _comparisons: Comparisons
+    _overlap: Overlap
+    _online_tests: OnlineTests
+    _online_evidence: OnlineEvidence
 
     def case_gain(self, case: Case) -> Gain | Missing:
         """As on the page: corrected over all linked variants."""
@@ -104,11 +93,10 @@ class OfflineEvidence:
         of_row = head[reference.truth.item]
         run, base = (self._overlap.found(run_id, case.k, WHOLE) for run_id in (case.run_id, case.base_id))
         change, leaning = _changes(reference.truth, of_row, run, base, case.k)
-        spread = [
+        gini_run, gini_base = (
             self._comparisons.value(run_id, "gini(of=train)", case.k)
             for run_id in (case.run_id, case.base_id)
-        ]
-        gini = [float("nan") if run_id is None else run_id for run_id in spread]
+        )
         return Popularity(
             run_head=int((run & of_row).sum()),
             run_tail=int((run & ~of_row).sum()),
@@ -118,8 +106,8 @@ class OfflineEvidence:
             leaning=leaning,
             n_head=int(head.sum()),
             n_items=int((reference.train_users > 0).sum()),
-            gini_run=gini[0],
-            gini_base=gini[1],
+            gini_run=math.nan if gini_run is None else gini_run,
+            gini_base=math.nan if gini_base is None else gini_base,
         )
 
     def case_times(self, case: Case) -> Times | Missing:
@@ -142,22 +130,21 @@ class OfflineEvidence:
         gains = truth.gains(np.flatnonzero(truth.relevant()))
         if len(np.unique(gains)) < 2:
             return GRADES
-        least, rule = self._online_rule(case, gains)
-        share = float((gains >= least).mean())
-        if truth.threshold is not None and truth.threshold >= least:
-            gain = self.gain_at(case, case.k)
-            return LISTS if gain is None else Stricter(rule, gain, share, already=True)
-        gain = self.gain_at(case, case.k, Scope(threshold=least))
-        return LISTS if gain is None else Stricter(rule, gain, share)
-
-    def _online_rule(self, case: Case, gains: Floats) -> tuple[float, str]:
-        """From which relevance on a row counts, and that in words."""
         column = str(self._context.settings_of(case.experiment_id).get("relevance") or "").casefold()
         seconds = float(case.test.rules.get("threshold_s", 120.0))
-        if any(word in column for word in ("watch", "second", "duration")) and gains.max() > seconds:
-            return float(np.nextafter(seconds, np.inf)), f"rows with more than {three(seconds)} s watched"
-        least = evidence_math.strict_grade(gains)
-        return least, f"grades of {_short(least)} and more"
+        is_time = any(word in column for word in ("watch", "second", "duration"))
+        if is_time and gains.max() > seconds:
+            least, rule = (
+                float(np.nextafter(seconds, np.inf)),
+                f"rows with more than {three(seconds)} s watched",
+            )
+        else:
+            least = evidence_math.strict_grade(gains)
+            rule = f"grades of {f'{least:g}'.replace('-', '−')} and more"
+        already = truth.threshold is not None and truth.threshold >= least
+        gain = self.gain_at(case, case.k, WHOLE if already else Scope(threshold=least))
+        share = float((gains >= least).mean())
+        return LISTS if gain is None else Stricter(rule, gain, share, already=already)
 
     def case_audience(self, case: Case) -> AudienceEvidence | Missing:
         reference = self._data.reference(case.experiment_id)
@@ -218,33 +205,29 @@ def _changes(truth: Truth, of_head: Mask, run: Mask, base: Mask, k: int) -> tupl
     Neither is more than the k items of a list.
     """
     counted = truth.users_who_count()
-    head, tail = (
-        [truth.per_user(found_rows & part)[counted].astype(np.float64) for found_rows in (run, base)]
-        for part in (of_head, ~of_head)
-    )
-    in_all = base[of_head].sum() / base.sum() if base.any() else 0.5
-    change = paired_difference(head[0] + tail[0], head[1] + tail[1], bound=k)
-    own, other = ((1 - in_all) * head[index] - in_all * tail[index] for index in (0, 1))
-    leaning = paired_difference(own, other, bound=k)
-    return _as_gain(change), _as_gain(leaning)
+    share = base[of_head].sum() / base.sum() if base.any() else 0.5
+    totals, leanings = [], []
+    for found in (run, base):
+        head, tail = (
+            truth.per_user(found & part)[counted].astype(np.float64) for part in (of_head, ~of_head)
+        )
+        totals.append(head + tail)
+        leanings.append((1 - share) * head - share * tail)
+    change = paired_difference(totals[0], totals[1], bound=k)
+    return _as_gain(change), _as_gain(paired_difference(leanings[0], leanings[1], bound=k))
 
 
-def _as_gain(paired: Paired) -> Gain:
-    return Gain(paired.mean, paired.low, paired.high, 0.0, paired.n)
+def _as_gain(paired: Paired, base_value: float = 0.0) -> Gain:
+    return Gain(paired.mean, paired.low, paired.high, base_value, paired.n)
 
 
 def _gain_of(run: UserValues, base: UserValues) -> Gain:
-    paired: Paired = paired_difference(
-        run.values, base.values, own=(run.own, base.own), bound=common_bound((base, run))
-    )
-    return Gain(paired.mean, paired.low, paired.high, float(base.values.mean()), paired.n)
+    bound = common_bound((base, run))
+    paired = paired_difference(run.values, base.values, own=(run.own, base.own), bound=bound)
+    return _as_gain(paired, float(base.values.mean()))
 
 
 def _in_case(users: OnlineUsers, case: Case) -> Mask:
     """[U] True for the users of the variant and of the control."""
     codes = [users.variants.index(name) for name in (case.variant, case.test.control)]
     return np.isin(users.variant, codes)
-
-
-def _short(value: float) -> str:
-    return f"{value:g}".replace("-", "−")

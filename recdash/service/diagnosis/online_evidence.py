@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from recdash.service.online.tests import OnlineTests
 from recdash.stats.family import benjamini_hochberg
 
 if TYPE_CHECKING:
-    from recdash.online.analysis import segments
+    from recdash.online.analysis.segments import SegmentLift
     from recdash.online.users import OnlineUsers
 
 SESSIONS = Missing("a table of sessions, with the user of each")
@@ -61,10 +61,10 @@ class OnlineEvidence:
         planned = case.test.rules.get("split") or {}
         if case.test.kind == "aggregates":
             rows = aggregates.summaries(self._context.store.table(case.test.upload))
-            health_found, counts = health.of_summary(aggregates.user_counts(rows), {case.variant}, planned)
-            if health_found.srm_p is None:
+            summary, counts = health.of_summary(aggregates.user_counts(rows), {case.variant}, planned)
+            if summary.srm_p is None:
                 return Missing("the number of users by variant (column 'n')")
-            return SplitEvidence(health_found.srm_p, counts, None, None)
+            return SplitEvidence(summary.srm_p, counts, None, None)
         users = self._online_tests.online_users(case.test.id)
         bots = next((removed.by_variant for removed in users.removed if removed.rule == "bots"), {})
         p = health.sample_ratio(users.assigned, planned)[0]
@@ -82,90 +82,64 @@ class OnlineEvidence:
         metric = self.measure(case)
         rows = fading(self._online_tests.online_users(case.test.id), metric, case.test.control)
         row = next(row for row in rows if row.variant == case.variant)
-        if row.early_lift is None or row.late_lift is None or row.difference is None:
-            return Missing(f"more days or users ({row.note})")
-        if row.low is None or row.high is None:
+        early, late, difference, low, high = row.early_lift, row.late_lift, row.difference, row.low, row.high
+        if early is None or late is None or difference is None or low is None or high is None:
             return Missing(f"more days or users ({row.note})")
         if metric.direction == "down":
-            return NoveltyEvidence(-row.early_lift, -row.late_lift, -row.difference, -row.high, -row.low)
-        return NoveltyEvidence(row.early_lift, row.late_lift, row.difference, row.low, row.high)
+            return NoveltyEvidence(-early, -late, -difference, -high, -low)
+        return NoveltyEvidence(early, late, difference, low, high)
 
     def measure(self, case: Case) -> OnlineMetric:
         return self._online_analysis.online_metric(case.test.id, case.online_metric)
 
     def per(self, case: Case) -> str | None:
-        """What the online metric is divided by, in words; None: by users. In a summary its name tells."""
+        """What the online metric is divided by, in words; None: by users. In a summary its name says it."""
         from recdash.online.ab_test import with_own
+        from recdash.online.analysis import aggregates
         from recdash.online.analysis.lift import per
 
-        metric = next(
-            (
-                known
-                for known in with_own(self._online_analysis.own_metrics(case.test.id))
-                if known.name == case.online_metric
-            ),
-            None,
-        )
-        if metric is not None:
-            return per(metric) if metric.denominator else None
-        return "trials" if case.test.kind == "aggregates" and self._is_of_trials(case) else None
-
-    def _is_of_trials(self, case: Case) -> bool:
-        from recdash.online.analysis import aggregates
-
+        for metric in with_own(self._online_analysis.own_metrics(case.test.id)):
+            if metric.name == case.online_metric:
+                return per(metric) if metric.denominator else None
+        if case.test.kind != "aggregates":
+            return None
         rows = aggregates.summaries(self._context.store.table(case.test.upload))
-        return any(row.of_trials for row in rows if row.metric == case.online_metric)
+        return "trials" if any(row.of_trials for row in rows if row.metric == case.online_metric) else None
 
     def case_segments(self, case: Case) -> SegmentsEvidence | Missing:
+        from recdash.online.analysis.segments import by_segment, simpson, whole
+
         if case.test.kind == "aggregates":
             return SESSIONS
-        users = self._online_tests.online_users(case.test.id)
-        lift = self.lift_of(case, case.online_metric)
-        if not users.segments or isinstance(lift, Missing):
+        users, control = self._online_tests.online_users(case.test.id), case.test.control
+        if not users.segments or isinstance(self.lift_of(case, case.online_metric), Missing):
             return SEGMENTS
-        return _segments(users, self.measure(case), case)
+        metric = self.measure(case)
+        overall = {case.variant: whole(users, metric, control)[case.variant]}
+        rows: list[tuple[str, SegmentLift]] = []
+        turned = []
+        for name in users.segments:
+            lifts = by_segment(users, metric, control, name)
+            own = [lift for lift in lifts if lift.variant == case.variant and lift.lift is not None]
+            rows += [(name, lift) for lift in own]
+            if any(reversal.all_of_them for reversal in simpson(own, overall)):
+                turned.append(name)
+        mixes = {name: _mix_p(users, case, name) for name in users.segments}
+        return SegmentsEvidence(_corrected(rows, down=metric.direction == "down"), mixes, tuple(turned))
 
 
-def _segments(users: OnlineUsers, metric: OnlineMetric, case: Case) -> SegmentsEvidence:
-    from recdash.online.analysis.segments import by_segment, simpson, whole
-
-    sign = -1 if metric.direction == "down" else 1
-    rows: dict[str, list[segments.SegmentLift]] = {
-        name: [
-            row
-            for row in by_segment(users, metric, case.test.control, name)
-            if row.variant == case.variant and row.lift is not None
-        ]
-        for name in users.segments
-    }
-    overall = whole(users, metric, case.test.control)
-    turned = {
-        name for name, of in rows.items()
-        for reversal in simpson(of, {case.variant: overall[case.variant]}) if reversal.all_of_them
-    }  # fmt: skip
-    mixes = {name: _mix_p(users, case, name) for name in rows}
-    all_rows = [(name, row) for name, of in rows.items() for row in of]
-    return SegmentsEvidence(_corrected(all_rows, sign), mixes, tuple(name for name in rows if name in turned))
-
-
-def _corrected(rows: Sequence[tuple[str, Any]], sign: int) -> tuple[SegmentEvidence, ...]:
-    """Over the segments of all kinds at once."""
+def _corrected(rows: Sequence[tuple[str, SegmentLift]], *, down: bool) -> tuple[SegmentEvidence, ...]:
+    """Corrected over the segments of all kinds at once; with ``down`` less of the metric is better."""
     tested = np.array([row.p for _, row in rows if row.p is not None])
-    by_place = iter(benjamini_hochberg(tested).tolist())
-    return tuple(
-        SegmentEvidence(
-            name,
-            row.segment or "(not known)",
-            row.n_control + row.n_variant,
-            _turned(OnlineChange(row.lift, row.low, row.high), sign),
-            None if row.p is None else next(by_place),
-        )
-        for name, row in rows
-    )
-
-
-def _turned(lift: OnlineChange, sign: int) -> OnlineChange:
-    return lift if sign > 0 else evidence_math.turned(lift)
+    corrected = iter(benjamini_hochberg(tested).tolist())
+    evidence = []
+    for name, row in rows:
+        lift = OnlineChange(row.lift or 0.0, row.low, row.high)
+        lift = evidence_math.turned(lift) if down else lift
+        p = None if row.p is None else next(corrected)
+        n_users = row.n_control + row.n_variant
+        evidence.append(SegmentEvidence(name, row.segment or "(not known)", n_users, lift, p))
+    return tuple(evidence)
 
 
 def _mix_p(users: OnlineUsers, case: Case, name: str) -> float:

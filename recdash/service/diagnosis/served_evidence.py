@@ -36,18 +36,14 @@ class Requests:
     clicked: Mask | None
 
 
+@dataclass(eq=False)
 class ServedEvidence:
     """The evidence that served lists bring."""
 
-    def __init__(
-        self, context: ServiceContext, data: RunData, lists: StoredLists, offline_evidence: OfflineEvidence
-    ) -> None:
-        self._context, self._data, self._lists, self._offline_evidence = (
-            context,
-            data,
-            lists,
-            offline_evidence,
-        )
+    _context: ServiceContext
+    _data: RunData
+    _lists: StoredLists
+    _offline_evidence: OfflineEvidence
 
     def _requests(self, case: Case, variant: str) -> Requests | Missing:
         sha = case.test.tables.get("served")
@@ -68,12 +64,11 @@ class ServedEvidence:
         served = self._requests(case, case.test.control)
         if isinstance(served, Missing):
             return served
-        unseen = [self._unseen(run_id, case, served) for run_id in (case.run_id, case.base_id)]
-        if unseen[0] is None or unseen[1] is None:
+        run, base = case.run_id, case.base_id
+        unseen, base_unseen = self._unseen(run, case, served), self._unseen(base, case, served)
+        if unseen is None or base_unseen is None:
             return LISTS
-        return ExposureEvidence(
-            unseen[0], unseen[1], *(self._judged(run_id, case) for run_id in (case.run_id, case.base_id))
-        )
+        return ExposureEvidence(unseen, base_unseen, self._judged(run, case), self._judged(base, case))
 
     def _unseen(self, run_id: str, case: Case, served: Requests) -> float | None:
         """Share of the run's places within k with an item that nobody met before the test."""
@@ -104,14 +99,12 @@ class ServedEvidence:
         if isinstance(served, Missing):
             return served
         slots = int(np.median(evidence_math.deepest(served.request, served.rank)))
-        gain = self._offline_evidence.gain_at(
-            case, min(slots, self._context.settings_of(case.experiment_id)["depth"])
-        )
+        depth = self._context.settings_of(case.experiment_id)["depth"]
+        gain = self._offline_evidence.gain_at(case, min(slots, depth))
         if gain is None:
             return LISTS
-        shown = _by_rank(served.rank, slots)
         clicked = None if served.clicked is None else _by_rank(served.rank[served.clicked], slots)
-        return Places(slots, gain, shown, clicked)
+        return Places(slots, gain, _by_rank(served.rank, slots), clicked)
 
     def case_served(self, case: Case) -> ServedOverlap | Missing:
         served = self._requests(case, case.variant)
@@ -121,29 +114,24 @@ class ServedEvidence:
         users = reference.users.codes(served.unit, grow=False).astype(np.int64)
         users[users >= reference.truth.n_users] = -1
         known = np.unique(users[users >= 0])
-        lists = self._lists_to_compare(case)
+        # lists of all users, or of a large upload those of a sample of them
+        is_small = self._lists.is_small(self._context.store.run(case.run_id))
+        lists = (self._lists.small_lists if is_small else self._lists.sampled_lists)(case.run_id)
         items = reference.items.copy()
-        items.codes(
-            pa.array(list(lists.items[lists.n_shared :]), pa.string())
-        )  # strangers, as the lists code them
+        # items that the experiment does not know, as the lists code them
+        items.codes(pa.array(list(lists.items[lists.n_shared :]), pa.string()))
         place = _places_in(lists, users, items.codes(served.item, grow=False).astype(np.int64), len(items))
         shares = evidence_math.in_common(served.request, served.rank, place)
         user_of = np.zeros(len(served.size), dtype=np.int64)
         user_of[served.request] = np.where(np.isin(users, lists.user), users, -1)
         counted = user_of >= 0
+        overlap = evidence_math.mean_by(user_of[counted], shares[counted]) if counted.any() else np.zeros(0)
         return ServedOverlap(
-            overlap=evidence_math.mean_by(user_of[counted], shares[counted])
-            if counted.any()
-            else np.zeros(0),
+            overlap=overlap,
             n_units=len(pc.unique(served.unit)),
             n_known=len(known),
             n_without=int((hits.list_length[known] == 0).sum()),
         )
-
-    def _lists_to_compare(self, case: Case) -> UserLists:
-        """Of all users, or of a large upload those of some of them."""
-        small = self._lists.is_small(self._context.store.run(case.run_id))
-        return self._lists.small_lists(case.run_id) if small else self._lists.sampled_lists(case.run_id)
 
 
 def _by_rank(rank: Ints, slots: int) -> Ints:

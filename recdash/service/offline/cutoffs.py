@@ -45,7 +45,7 @@ class CutoffComparisons:
         """
         import pandas as pd
 
-        place, pairs_by_k = self._of(sorted({*run_ids, baseline_id}), metric, scope)
+        place, pairs_by_k = self._across(tuple(sorted({*run_ids, baseline_id})), str(define(metric)), scope)
         names = {run.id: run.name for run in self._context.runs_of(run_ids)}
         others = [run for run in run_ids if run in place and run != baseline_id]
         rows = [
@@ -63,18 +63,13 @@ class CutoffComparisons:
         One run leads by itself; several are not separable; one in which no user counts is never in front.
         Raises InputError for a metric without a value per user.
         """
-        place, pairs_by_k = self._of(sorted(run_ids), metric, scope)
+        place, pairs_by_k = self._across(tuple(sorted(run_ids)), str(define(metric)), scope)
         first = leaders(list(pairs_by_k.values()))
         known = [run for run in run_ids if run in place]
         return {
             k: tuple(run for run in known if unbeaten[place[run]])
             for k, unbeaten in zip(pairs_by_k, first, strict=True)
         }
-
-    def _of(
-        self, run_ids: Sequence[str], metric: str, scope: Scope
-    ) -> tuple[Mapping[str, int], Mapping[int, AllPairs]]:
-        return self._across(tuple(run_ids), str(define(metric)), scope)
 
     def _compare_across(
         self, run_ids: tuple[str, ...], metric: str, scope: Scope

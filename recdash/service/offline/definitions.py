@@ -14,9 +14,8 @@ from recdash.domain.results import Curve, Unavailable
 from recdash.engines import Reference, list_metrics
 from recdash.errors import InputError
 from recdash.evaluation import replicate_means, scoring
-from recdash.metrics import Definition, check_k, define, sample_of
+from recdash.metrics import check_k, define, sample_of
 from recdash.metrics import preset as preset_named
-from recdash.metrics.sample import RelevantHits
 from recdash.service import frames
 from recdash.service.context import ServiceContext
 from recdash.service.metric_values import absent_for
@@ -51,13 +50,15 @@ class PresetResults:
         Parameters written in ``metric`` win over the presets'. Raises InputError for a k beyond the depth.
         """
         own_order = self._context.store.run(run_id).provenance.get("order", "rank")
-        return conventions.preset_frame(self._habits(run_id, metric), self._count_at(run_id, k), own_order)
+        return conventions.preset_frame(
+            self._conventions(run_id, metric), self._count_at(run_id, k), own_order
+        )
 
     def preset_causes(self, run_id: str, metric: str, k: int) -> pd.DataFrame:
         """What sets each preset's value apart from the default's, one cause at a time; columns as in
         ``recdash.definitions.conventions.cause_frame``.
         """
-        return conventions.cause_frame(self._habits(run_id, metric), self._count_at(run_id, k))
+        return conventions.cause_frame(self._conventions(run_id, metric), self._count_at(run_id, k))
 
     def worked_example(self, run_id: str, metric: str, k: int, preset: str = "default") -> Worked | None:
         """The metric's arithmetic for one user of the run, chosen to be short; None where there is none.
@@ -68,73 +69,70 @@ class PresetResults:
         """
         if not self._context.store.run(run_id).has_lists:
             return None
-        habit = self._habits(run_id, metric)[preset_named(preset).name]
-        hits, reference = self._hits_under(run_id, habit)
+        convention = self._conventions(run_id, metric)[preset_named(preset).name]
+        hits, reference = self._hits_under(run_id, convention)
         check_k(k, hits.depth)
-        return worked.of_run(define(habit.spec), hits, k, scoring.familiar_of(reference))
+        return worked.of_run(define(convention.spec), hits, k, scoring.familiar_of(reference))
 
-    def _habits(self, run_id: str, metric: str) -> dict[str, Convention]:
+    def _conventions(self, run_id: str, metric: str) -> dict[str, Convention]:
         return conventions.conventions_of(
             metric, self._context.settings_of(self._context.store.run(run_id).experiment)
         )
 
     def _count_at(self, run_id: str, k: int) -> conventions.Count:
-        """Scores the run under a habit, at k."""
+        """Scores the run under a convention, at k."""
         check_k(k)
 
-        def count(habit: Convention) -> MetricValue:
-            found = self._counted(run_id, habit)
+        def count(convention: Convention) -> MetricValue:
+            found = self._counted(run_id, convention)
             if isinstance(found, Unavailable):
                 return MetricValue(float("nan"), reason=found.reason)
             return MetricValue(**frames.at(found, k))
 
         return count
 
-    def _count(self, run_id: str, habit: Convention) -> Curve | Unavailable:
-        definition = define(habit.spec)
+    def _count(self, run_id: str, convention: Convention) -> Curve | Unavailable:
+        spec = convention.spec
         if self._context.store.run(run_id).is_mean:
-            return self._count_mean(run_id, habit, definition)
+            return self._count_mean(run_id, convention)
         if not self._context.store.run(run_id).has_lists:
-            return self._run_curves.curve(run_id, habit.spec)
+            return self._run_curves.curve(run_id, spec)
         try:
-            hits, reference = self._hits_under(run_id, habit)
+            hits, reference = self._hits_under(run_id, convention)
         except InputError as error:
-            return absent_for(habit.spec, error)
+            return absent_for(spec, error)
         rated = self._data.predictions(run_id)
-        curves, absent = scoring.score_hits(hits, reference, [definition], habit.users, rated)
-        return curves[habit.spec] if curves else Unavailable(habit.spec, absent[habit.spec])
+        curves, absent = scoring.score_hits(hits, reference, [define(spec)], convention.users, rated)
+        return curves[spec] if curves else Unavailable(spec, absent[spec])
 
-    def _count_mean(self, run_id: str, habit: Convention, definition: Definition) -> Curve | Unavailable:
-        below = [replicate.id for replicate in self._data.replicates_of(run_id)]
-        counted = [self._counted(replicate, habit) for replicate in below]
-        absent = next((replicate for replicate in counted if isinstance(replicate, Unavailable)), None)
-        if absent is not None:
-            return absent
-        curves = [replicate for replicate in counted if isinstance(replicate, Curve)]
-        samples = [self._sample_under(replicate, habit) for replicate in below]
-        return replicate_means.mean_curve(definition, samples, curves) or Unavailable(
-            habit.spec, "a replicate lacks it"
-        )
+    def _count_mean(self, run_id: str, convention: Convention) -> Curve | Unavailable:
+        curves, samples = [], []
+        for replicate in self._data.replicate_ids(run_id):
+            curve = self._counted(replicate, convention)
+            if isinstance(curve, Unavailable):
+                return curve
+            curves.append(curve)
+        for replicate in self._data.replicate_ids(run_id):
+            hits, reference = self._hits_under(replicate, convention)
+            samples.append(sample_of(hits, convention.users, familiar=scoring.familiar_of(reference)))
+        mean = replicate_means.mean_curve(define(convention.spec), samples, curves)
+        return mean or Unavailable(convention.spec, "a replicate lacks it")
 
-    def _sample_under(self, run_id: str, habit: Convention) -> RelevantHits:
-        hits, reference = self._hits_under(run_id, habit)
-        return sample_of(hits, habit.users, familiar=scoring.familiar_of(reference))
-
-    def _hits_under(self, run_id: str, habit: Convention) -> tuple[Hits, Reference]:
-        """The run's hits in the habit's order against what it takes as relevant, and the reference to match.
+    def _hits_under(self, run_id: str, convention: Convention) -> tuple[Hits, Reference]:
+        """The run's hits in the convention's order against what it takes as relevant, and the reference.
 
         Raises InputError when the upload lacks the column to order by.
         """
         reference = self._data.reference(self._context.store.run(run_id).experiment)
-        truth = conventions.truth_under(reference.truth, habit)
+        truth = conventions.truth_under(reference.truth, convention)
         hits = self._data.hits(run_id)
-        if conventions.needs_upload(hits, truth, habit):
-            hits = self._hits_again(run_id, conventions.of_upload(habit))
+        if conventions.needs_upload(hits, truth, convention):
+            hits = self._hits_again(run_id, conventions.of_upload(convention))
         return replace(hits, truth=truth), replace(reference, truth=truth)
 
-    def _read_hits_again(self, run_id: str, habit: Convention) -> Hits:
+    def _read_hits_again(self, run_id: str, convention: Convention) -> Hits:
         stored = self._data.reference(self._context.store.run(run_id).experiment)
-        reference = replace(stored, truth=conventions.truth_under(stored.truth, habit))
-        wanted = list_metrics([define(habit.spec)], reference, self._data.hits(run_id).depth)
-        how = {"order": habit.order, "ties": habit.ties, "duplicates": habit.duplicates}
+        reference = replace(stored, truth=conventions.truth_under(stored.truth, convention))
+        wanted = list_metrics([define(convention.spec)], reference, self._data.hits(run_id).depth)
+        how = {"order": convention.order, "ties": convention.ties, "duplicates": convention.duplicates}
         return self._data.match_again(run_id, reference, list_metrics=wanted, **how)

@@ -65,23 +65,22 @@ class Overlap:
         """Mean overlap, mean rbo, over how many users, of how many with both lists."""
         if run.id == base.id or not base.has_lists:
             return float("nan"), float("nan"), 0, 0
-        lengths = [self._data.hits(either.id).list_length for either in (run, base)]
-        counted = self._users_in(run.experiment, scope) & (lengths[0] > 0) & (lengths[1] > 0)
+        counted = self._users_in(run.experiment, scope)
+        for either in (run, base):
+            counted = counted & (self._data.hits(either.id).list_length > 0)
         overlaps, rbo, n_users = self._alike(run.id, base.id, scope)
         return float(overlaps[k - 1]) if n_users else float("nan"), rbo, n_users, int(counted.sum())
 
     def _compare_lists(self, run_id: str, baseline_id: str, scope: Scope) -> tuple[Floats, float, int]:
         """Mean overlap at k = 1..depth, mean rbo, over how many users."""
-        run, base = self._context.store.run(run_id), self._context.store.run(baseline_id)
-        if not (self._lists.has_lists(run) and self._lists.has_lists(base)):
+        runs = [self._context.store.run(run_id), self._context.store.run(baseline_id)]
+        if not all(map(self._lists.has_lists, runs)):
             return _NO_LIKENESS
-        of = (
-            self._lists.small_lists
-            if self._lists.is_small(run) and self._lists.is_small(base)
-            else self._lists.sampled_lists
+        are_small = all(map(self._lists.is_small, runs))
+        own, other = map(
+            self._lists.small_lists if are_small else self._lists.sampled_lists, (run_id, baseline_id)
         )
-        own, other = of(run_id), of(baseline_id)
-        counted = np.flatnonzero(self._users_in(run.experiment, scope))
+        counted = np.flatnonzero(self._users_in(runs[0].experiment, scope))
         users = np.intersect1d(np.intersect1d(own.user, other.user), counted)
         if not len(users):
             return _NO_LIKENESS
@@ -105,9 +104,8 @@ class Overlap:
     def _find(self, run_id: str, k: int, scope: Scope) -> Mask:
         hits = self._data.hits(run_id)
         check_k(k, hits.depth)
-        return hit_overlap.hit_rows(
-            hits, k, self._relevant(self._context.store.run(run_id).experiment, scope)
-        )
+        relevant = self._relevant(self._context.store.run(run_id).experiment, scope)
+        return hit_overlap.hit_rows(hits, k, relevant)
 
     def _look_for_relevant(self, experiment_id: str, scope: Scope) -> Mask:
         """[T] the rows of the truth that are relevant, in the part that is looked at."""

@@ -39,22 +39,14 @@ class Replicates:
         import pandas as pd
 
         check_k(k)
-        rows = [
-            {"run_id": run.id, "run": run.name, "replicate": one.name, **found}
-            for run in self._context.runs_of(run_ids)
-            if run.replicated
-            for one, found in self._found_below(run.id, metric, k, scope)
-        ]
+        rows = []
+        for run in self._context.runs_of(run_ids):
+            below = self._data.replicates_of(run.id)
+            curves = self._run_curves.of([replicate.id for replicate in below], [metric], scope)
+            for replicate in below:
+                curve = curves[replicate.id].get(metric)
+                score = {"value": np.nan} if curve is None else frames.at(curve, k)
+                if not np.isnan(score["value"]):
+                    value = float(score["value"])
+                    rows.append((run.id, run.name, replicate.name, value, score["n_users"]))
         return pd.DataFrame(rows, columns=list(SPREAD_COLUMNS))
-
-    def _found_below(
-        self, run_id: str, metric: str, k: int, scope: Scope
-    ) -> list[tuple[Run, dict[str, float]]]:
-        below = self._data.replicates_of(run_id)
-        curves = self._run_curves.of([one.id for one in below], [metric], scope)
-        found = [(one, curves[one.id].get(metric)) for one in below]
-        return [
-            (one, {"value": float(at["value"]), "n_users": at["n_users"]})
-            for one, curve in found
-            if curve is not None and not np.isnan((at := frames.at(curve, k))["value"])
-        ]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recdash.comparison import population
-from recdash.domain.hits import Hits, IdOverlap, TiedHits
+from recdash.domain.hits import IdOverlap, TiedHits
 from recdash.domain.kinds import Users
 from recdash.domain.records import Run
 from recdash.domain.results import WHOLE, Curve, Scope, Unavailable
@@ -45,76 +45,69 @@ class Scores:
         self._stored_caveats = context.cached(self._look_at_ids, most=1024)
 
     def metrics_of(self, run_ids: Sequence[str]) -> list[str]:
-        """Canonical specs that at least one of the runs has or, of the usual ones, can have; these first, in
-        the order of the guide.
+        """Canonical specs that at least one of the runs has or, of the default ones, can have; these first,
+        in the order of the guide.
         """
         stored = {metric for metrics in self._context.store.metrics(run_ids).values() for metric in metrics}
-        usual = [str(define(metric)) for metric in request.DEFAULT_METRICS]
         runs = self._context.runs_of(run_ids)
-        offered = [
-            metric
-            for metric in usual
-            if metric in stored or any(self._can_be_had(run, metric) for run in runs)
-        ]
-        return offered + sorted(stored.difference(usual))
 
-    def _can_be_had(self, run: Run, metric: str) -> bool:
-        return metric not in run.absent and self._values.is_possible(run.id, metric)
+        def is_offered(metric: str) -> bool:
+            return metric in stored or any(
+                metric not in run.absent and self._values.is_possible(run.id, metric) for run in runs
+            )
+
+        defaults = [str(define(metric)) for metric in request.DEFAULT_METRICS]
+        return [*filter(is_offered, defaults), *sorted(stored.difference(defaults))]
 
     def curves(self, run_ids: Sequence[str], metrics: Sequence[str], scope: Scope = WHOLE) -> pd.DataFrame:
         """Tidy: run_id, run, metric, k, value, std_error, n_users.
 
         A definition that was not stored, and a part of the experiment, are computed from the hits.
         """
-        return frames.curve_frame(
-            self._context.runs_of(run_ids), self._run_curves.of(run_ids, metrics, scope)
-        )
+        curves = self._run_curves.of(run_ids, metrics, scope)
+        return frames.curve_frame(self._context.runs_of(run_ids), curves)
 
     def scoreboard(
         self, run_ids: Sequence[str], metrics: Sequence[str], k: int, scope: Scope = WHOLE
     ) -> pd.DataFrame:
         """run_id, run, metric, value, std_error, n_users at k; best first by the first metric."""
         check_k(k)
+        runs = self._context.runs_of(run_ids)
         stored = self._context.store.curves(run_ids, metrics) if scope == WHOLE else {}
         scores = {
             (run.id, metric): score
-            for run in self._context.runs_of(run_ids)
+            for run in runs
             for metric in metrics
             if metric not in run.absent
             and (score := self._score_at(run.id, metric, k, scope, stored.get(run.id, {}).get(metric)))
         }
-        return frames.score_rows(self._context.runs_of(run_ids), scores, metrics)
+        return frames.score_rows(runs, scores, metrics)
 
     def _score_at(
-        self, run_id: str, metric: str, k: int, scope: Scope, stored: Curve | Unavailable | None
+        self, run_id: str, metric: str, k: int, scope: Scope, curve: Curve | Unavailable | None
     ) -> dict[str, Any] | None:
-        """value, std_error and n_users; of what was not stored only that k, where the users
-        who count are known one by one.
+        """value, std_error and n_users; ``curve``: the stored one. Of what was not stored only that k is
+        computed, where the users who count are known one by one.
         """
-        if stored is not None:
-            return frames.at(stored, k) if isinstance(stored, Curve) else None
-        if (
-            define(metric).has_user_values
-            and self._values.rule(self._data.lasting_run(run_id), None) != "run"
-        ):
+        run = self._data.lasting_run(run_id)
+        if curve is None and define(metric).has_user_values and self._values.rule(run, None) != "run":
             values = self._values.user_values(run_id, metric, k, None, scope)
             return None if values is None or not len(values.users) else frames.of_values(values)
-        curve = self._run_curves.curve(run_id, metric, scope)
+        curve = curve or self._run_curves.curve(run_id, metric, scope)
         return frames.at(curve, k) if isinstance(curve, Curve) else None
 
     def absences(self, run_ids: Sequence[str], metric: str, scope: Scope = WHOLE) -> dict[str, str]:
         """Why a run lacks the metric, for the runs that do."""
         stored = self._context.store.curves(run_ids, [metric]) if scope == WHOLE else {}
-        reasons = {
-            run.id: run.absent.get(metric)
-            or self._why_not(run.id, metric, scope, stored.get(run.id, {}).get(metric))
-            for run in self._context.runs_of(run_ids)
-        }
-        return {run_id: reason for run_id, reason in reasons.items() if reason}
-
-    def _why_not(self, run_id: str, metric: str, scope: Scope, stored: Curve | Unavailable | None) -> str:
-        curve = stored or self._run_curves.curve(run_id, metric, scope)
-        return curve.reason if isinstance(curve, Unavailable) else ""
+        reasons = {}
+        for run in self._context.runs_of(run_ids):
+            curve = None
+            if not run.absent.get(metric):
+                curve = stored.get(run.id, {}).get(metric) or self._run_curves.curve(run.id, metric, scope)
+            reason = curve.reason if isinstance(curve, Unavailable) else run.absent.get(metric)
+            if reason:
+                reasons[run.id] = reason
+        return reasons
 
     def list_ends(self, run_ids: Sequence[str]) -> dict[str, int | None]:
         """The k from which more than half of a run's lists have ended; None = never within depth."""
@@ -156,12 +149,11 @@ class Scores:
             for run in self._context.store.runs(experiment)
             if run.reference
         ]
-        everyone = list(dict.fromkeys((*run_ids, *references)))
         if not references or not define(metric).ideal_is_best:
             return None
-        return reference_scale.standing(
-            self._context.runs_of(everyone), self.scoreboard(everyone, [metric], k), metric, k
-        )
+        ids = list(dict.fromkeys((*run_ids, *references)))
+        scoreboard = self.scoreboard(ids, [metric], k)
+        return reference_scale.standing(self._context.runs_of(ids), scoreboard, metric, k)
 
     def tie_band(self, run_id: str, metric: str, k: int) -> TieBand | None:
         """Worst, expected and best of a metric over the orders of equal scores; None where none changes it.
@@ -177,39 +169,32 @@ class Scores:
             return self._mean_band(run_id, metric, k)
         if not run.has_lists or metric in run.absent:
             return None
-        sample = self._values.sample(run_id)
+        sample, hits = self._values.sample(run_id), self._data.hits(run_id)
         check_k(k, sample.depth)
-        return tie_band(define(metric), self._tied(run_id), sample, k)
+        if hits.ties is None and hits.order == "score" and hits.ledger.tied_rows:
+            hits = replace(hits, ties=self._ties_again(run_id))  # not stored: another look at the upload
+        return tie_band(define(metric), hits, sample, k)
 
     def _mean_band(self, run_id: str, metric: str, k: int) -> TieBand | None:
         """Of a mean over replicates: the worst is the mean of their worsts, and so on."""
-        below = self._data.replicates_of(run_id)
-        bands = {replicate.id: self._tie_bands(replicate.id, metric, k) for replicate in below}
-        counted = {self._means(replicate.id, metric, k, None)[1] for replicate in below}
-        known = [band for band in bands.values() if band is not None]
-        if not known or len(counted) > 1:
+        ids = self._data.replicate_ids(run_id)
+        means = [self._means(replicate, metric, k, None) for replicate in ids]
+        bands = [self._tie_bands(replicate, metric, k) for replicate in ids]
+        known = [band for band in bands if band is not None]
+        if not known or len({n_users for _, n_users in means}) > 1:
             return None
-        ends = {
-            end: float(
-                np.mean([self._band_end(replicate, bands[replicate], end, metric, k) for replicate in bands])
-            )
-            for end in ("worst", "expected", "best")
-        }
+
+        def mean_end(end: str) -> float:
+            pairs = zip(bands, means, strict=True)
+            return float(np.mean([mean if band is None else getattr(band, end) for band, (mean, _) in pairs]))
+
         return TieBand(
-            **ends,
-            n_users=max(replicate.n_users for replicate in known),
-            n_crossed=max(replicate.n_crossed for replicate in known),
+            worst=mean_end("worst"),
+            expected=mean_end("expected"),
+            best=mean_end("best"),
+            n_users=max(band.n_users for band in known),
+            n_crossed=max(band.n_crossed for band in known),
         )
-
-    def _band_end(self, run_id: str, band: TieBand | None, end: str, metric: str, k: int) -> float:
-        return self._means(run_id, metric, k, None)[0] if band is None else getattr(band, end)
-
-    def _tied(self, run_id: str) -> Hits:
-        """The run's hits with their ties; where these were not stored, from another look at the upload."""
-        hits = self._data.hits(run_id)
-        if hits.ties is not None or hits.order != "score" or not hits.ledger.tied_rows:
-            return hits
-        return replace(hits, ties=self._ties_again(run_id))
 
     def _find_ties(self, run_id: str) -> TiedHits | None:
         return self._data.match_again(run_id, exposure=False).ties
@@ -234,12 +219,8 @@ class Scores:
     def _count_known(self, run_id: str) -> IdOverlap | None:
         run = self._context.store.run(run_id)
         if run.is_mean:
-            below = [
-                overlap
-                for replicate in self._data.replicates_of(run_id)
-                if (overlap := self.id_overlap(replicate.id))
-            ]
-            return min(below, key=lambda one: one.items.share, default=None)
+            overlaps = filter(None, map(self.id_overlap, self._data.replicate_ids(run_id)))
+            return min(overlaps, key=lambda overlap: overlap.items.share, default=None)
         if run.reference or not run.has_lists or (exposure := self._data.hits(run_id).exposure) is None:
             return None
         return stored_overlap(exposure, self._data.reference(run.experiment))
@@ -253,13 +234,6 @@ class Scores:
     def _look_at_ids(self, run_id: str, name: str) -> tuple[Problem, ...]:
         run = self._data.lasting_run(run_id)
         if run.is_mean:
-            return next(
-                (
-                    problems_found
-                    for replicate in self._data.replicates_of(run_id)
-                    if (problems_found := self._id_caveats(replicate))
-                ),
-                (),
-            )
+            return next(filter(None, map(self._id_caveats, self._data.replicates_of(run_id))), ())
         reference = self._data.reference(run.experiment)
         return stored_problems(name, self._data.hits(run_id), reference) if run.has_lists else ()

@@ -10,7 +10,7 @@ from recdash.comparison import Terms
 from recdash.comparison.segments import EVERYBODY, Cell, SegmentComparison, compare_segments
 from recdash.domain.results import Scope, UserValues
 from recdash.evaluation import replicate_means
-from recdash.metrics import Definition, check_k, define
+from recdash.metrics import check_k, define
 from recdash.metrics.sample import RelevantHits
 from recdash.service.context import ServiceContext
 from recdash.service.metric_values import MetricValues
@@ -34,13 +34,8 @@ class Segments:
     def __init__(
         self, context: ServiceContext, data: RunData, values: MetricValues, scores: Scores, slices: Slices
     ) -> None:
-        self._context, self._data, self._values, self._scores, self._slices = (
-            context,
-            data,
-            values,
-            scores,
-            slices,
-        )
+        self._context, self._data, self._values = context, data, values
+        self._scores, self._slices = scores, slices
         self._inside = context.cached(self._values_inside, most=256)
         self._segmented = context.cached(self._cut_and_judge, most=256)
         self._slice_samples = context.cached(self._sample_slices, most=10)  # 45 MB each with 162k users
@@ -59,14 +54,9 @@ class Segments:
 
         result = self.segmented(run_ids, baseline_id, metric, k, by, terms, least=least)
         titles = {EVERYBODY: "All users", **result.titles}
+        names = result.names
         rows = [
-            {
-                "segment": segment,
-                "title": titles[segment],
-                "run_id": run,
-                "run": result.names[run],
-                **_row(cell),
-            }
+            {"segment": segment, "title": titles[segment], "run_id": run, "run": names[run], **_row(cell)}
             for (segment, run), cell in result.cells.items()
         ]
         return pd.DataFrame(rows, columns=SEGMENT_COLUMNS)
@@ -91,36 +81,42 @@ class Segments:
         empty = SegmentComparison(by, metric, k, run_ids[0], {}, titles, {}, least, terms, of_items)
         if not define(metric).has_user_values:
             return replace(empty, cells=self._by_value(run_ids, by, metric, k))
-        inside = {run: self._inside(run, by, metric, k) for run in run_ids}
-        parts = enumerate((EVERYBODY, *titles))
-        return compare_segments(
-            empty, {cut: {run: values[index] for run, values in inside.items()} for index, cut in parts}
-        )
+        values: dict[str, dict[str, UserValues | None]] = {segment: {} for segment in (EVERYBODY, *titles)}
+        for run_id in run_ids:
+            for segment, own in zip(values, self._inside(run_id, by, metric, k), strict=True):
+                values[segment][run_id] = own
+        return compare_segments(empty, values)
 
     # ── with a value per user ────────────────────────────────────────────────────────────────
 
     def _values_inside(self, run_id: str, by: str, metric: str, k: int) -> tuple[UserValues | None, ...]:
-        """A run's values of everybody, then of each slice; None where it lacks the metric."""
-        everybody, cuts = (
-            self._values.user_values(run_id, metric, k),
-            self._data.slices_by(self._context.store.run(run_id).experiment, by),
-        )
+        """A run's values of everybody, then of each slice; None without the metric or a user who counts."""
+        everybody = self._values.user_values(run_id, metric, k)
+        cuts = self._data.slices_by(self._context.store.run(run_id).experiment, by)
         if everybody is None:
             return (None,) * (1 + len(cuts))
         of_users = [everybody.of(cut.users[everybody.users]) for cut in cuts if cut.users is not None]
         if len(of_users) == len(cuts):
             return (everybody, *of_users)
-        samples = self._slice_samples(run_id, by)
-        return (everybody, *(_values_of(define(metric), of_slice, k) for of_slice in samples))
+        definition = define(metric)
+        return everybody, *(
+            replicate_means.user_values(definition, samples, k)
+            if any(one.n_users for one in samples)
+            else None
+            for samples in self._slice_samples(run_id, by)
+        )
 
     def _sample_slices(self, run_id: str, by: str) -> list[list[RelevantHits]]:
         """For each slice who counts in it: one sample, or one per seed."""
         run = self._context.store.run(run_id)
-        ids = [one.id for one in self._data.replicates_of(run_id)] if run.is_mean else [run_id]
-        parts = [Scope(f"{by}={cut.value}") for cut in self._data.slices_by(run.experiment, by)]
-        # not through the cache of materials, which so many would empty
-        samples = [[self._values.read_material(one, None, part).sample for one in ids] for part in parts]
-        return [[one for one in of_part if one is not None] for of_part in samples]
+        ids = self._data.replicate_ids(run_id) if run.is_mean else [run_id]
+        samples = []
+        for cut in self._data.slices_by(run.experiment, by):
+            scope = Scope(f"{by}={cut.value}")
+            # not through the cache of materials, which so many would empty
+            of_slice = [self._values.read_material(own_id, None, scope).sample for own_id in ids]
+            samples.append([sample for sample in of_slice if sample is not None])
+        return samples
 
     # ── without ──────────────────────────────────────────────────────────────────────────────
 
@@ -133,26 +129,18 @@ class Segments:
             for row in rows.to_dict("records"):
                 value, n = float(row["value"]), int(row["n_users"])
                 cells[row["slice"], row["run_id"]] = Cell(value, n, why=row["reason"])
-        order = (
-            (segment, run) for segment in dict.fromkeys(segment for segment, _ in cells) for run in run_ids
-        )
+        segments = dict.fromkeys(segment for segment, _ in cells)
+        order = [(segment, run) for segment in segments for run in run_ids]
         return {key: cells[key] for key in order if key in cells}
 
 
-def _values_of(definition: Definition, samples: Sequence[RelevantHits], k: int) -> UserValues | None:
-    """The values of those who count in a slice; None where nobody does."""
-    if not any(sample.n_users for sample in samples):
-        return None
-    return replicate_means.user_values(definition, samples, k)
-
-
 def _row(cell: Cell) -> dict[str, Any]:
-    paired = cell.pair.paired if cell.pair else None
-    corrected = cell.pair.judged.corrected if cell.pair else None
+    paired, judged = (cell.pair.paired, cell.pair.judged) if cell.pair else (None, None)
     return {
         "value": cell.value, "n": cell.n, "mean_diff": cell.difference, "n_users": cell.n_shared,
-        "ci_low": corrected.low if corrected else None, "ci_high": corrected.high if corrected else None,
-        "p": paired.p if paired else None, "p_corrected": cell.pair.judged.p if cell.pair else None,
+        "ci_low": judged.corrected.low if judged else None,
+        "ci_high": judged.corrected.high if judged else None,
+        "p": paired.p if paired else None, "p_corrected": judged.p if judged else None,
         "wins": paired.wins if paired else None, "ties": paired.ties if paired else None,
         "losses": paired.losses if paired else None, "word": cell.word or "", "reason": cell.why,
     }  # fmt: skip

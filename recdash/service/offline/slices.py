@@ -75,18 +75,13 @@ class Slices:
 
     def _mean_slices(self, run_id: str, by: str, definition: Definition) -> tuple[SliceScores, ...]:
         """Of a run whose users have a list in each of its replicates."""
-        run, below = self._context.store.run(run_id), self._data.replicates_of(run_id)
-        reference, users = (
-            self._data.reference(run.experiment),
-            self._context.settings_of(run.experiment)["users"],
-        )
-        hits = [self._data.hits(replicate.id) for replicate in below]
-        scores_of = [self.slice_scores(replicate.id, by, str(definition)) for replicate in below]
+        experiment, ids = self._context.store.run(run_id).experiment, self._data.replicate_ids(run_id)
+        reference, users = self._data.reference(experiment), self._context.settings_of(experiment)["users"]
+        hits = [self._data.hits(replicate) for replicate in ids]
+        by_slice = zip(*(self.slice_scores(replicate, by, str(definition)) for replicate in ids), strict=True)
         return tuple(
-            replicates.mean_slice(
-                cut, [definition], hits, [scores[index] for scores in scores_of], reference, users
-            )
-            for index, cut in enumerate(self._data.slices_by(run.experiment, by))
+            replicates.mean_slice(cut, [definition], hits, scores, reference, users)
+            for cut, scores in zip(self._data.slices_by(experiment, by), by_slice, strict=True)
         )
 
     def _look_at_slices(self, run_id: str, by: str, watch: str) -> Sequence[Exposure | None]:
@@ -132,12 +127,8 @@ class Slices:
     def _count_shown(self, run_id: str, attribute: str, k: int) -> Sequence[Mapping[str, Any]]:
         run = self._context.store.run(run_id)
         if run.is_mean:
-            return mean_rows(
-                [
-                    self._shown_rows(replicate.id, attribute, k)
-                    for replicate in self._data.replicates_of(run_id)
-                ]
-            )
+            ids = self._data.replicate_ids(run_id)
+            return mean_rows([self._shown_rows(replicate, attribute, k) for replicate in ids])
         reference = self._data.reference(run.experiment)
         check_attribute(reference, attribute)
         shelf = self._values.material(run_id).catalogue if run.has_lists else None

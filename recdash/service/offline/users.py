@@ -103,14 +103,15 @@ class UserResults:
         if known is None:
             return pd.DataFrame(columns=list(DECISIVE_COLUMNS))
         own, base = known
-        usual = base.own if baseline_id else np.full(len(own.own), np.median(own.own))
-        gap = differences(own.own, usual)
-        others = [self._user_values(column, metric, k, scope) for column in beside]
+        gap = differences(own.own, base.own if baseline_id else np.full(len(own.own), np.median(own.own)))
+        others = [self._user_values(other, metric, k, scope) for other in beside]
         chosen = largest_changes(gap, spread(own, others), n)
         truth = self._data.reference_under(self._context.store.run(run_id).experiment, scope.threshold).truth
-        relevant = truth.per_user(truth.relevant())[own.users]
-        names = [truth.users[user] for user in own.users[chosen].tolist()]
-        columns = (names, *(column[chosen] for column in (gap, own.own, base.own, relevant)))
+        users = own.users[chosen]
+        columns = (
+            [truth.users[user] for user in users.tolist()], gap[chosen], own.own[chosen], base.own[chosen],
+            truth.per_user(truth.relevant())[users],
+        )  # fmt: skip
         return pd.DataFrame(dict(zip(DECISIVE_COLUMNS, columns, strict=True)))
 
     def _beside_each_other(
@@ -182,13 +183,9 @@ class UserResults:
         if not run_ids:
             return {}
         user = self._user(self._context.store.run(run_ids[0]).experiment, user_id)
-        found_values = {}
-        for run_id in run_ids:
-            known = self._user_values(run_id, metric, k, scope)
-            own = known.own[known.users == user] if known else np.zeros(0)
-            if len(own):
-                found_values[run_id] = float(own[0])
-        return found_values
+        known = {run_id: self._user_values(run_id, metric, k, scope) for run_id in run_ids}
+        own = {run_id: values.own[values.users == user] for run_id, values in known.items() if values}
+        return {run_id: float(value[0]) for run_id, value in own.items() if len(value)}
 
     def _user(self, experiment_id: str, user_id: str) -> int:
         """The user's code in the truth; another spelling of a number finds it as everywhere."""
@@ -203,14 +200,13 @@ class UserResults:
         return None if train is None else Histories(train, self._data.reference(experiment_id))
 
 
-def spread(values: UserValues, others: Sequence[UserValues | None]) -> Floats:
+def spread(own: UserValues, others: Sequence[UserValues | None]) -> Floats:
     """[n] how far apart the others' values of each of the users lie; 0 where fewer than two have one."""
-    low, high = np.full(len(values.users), np.inf), np.full(len(values.users), -np.inf)
-    place = np.arange(len(values.users), dtype=np.float64)
-    for other in others:
-        if other is not None:
-            places, other_values = shared(UserValues(values.users, place, place), other)
-            here = places.own.astype(np.int64)
-            low[here] = np.minimum(low[here], other_values.own)
-            high[here] = np.maximum(high[here], other_values.own)
+    low, high = np.full(len(own.users), np.inf), np.full(len(own.users), -np.inf)
+    index = np.arange(len(own.users), dtype=np.float64)
+    for other in filter(None, others):
+        places, values = shared(UserValues(own.users, index, index), other)
+        here = places.own.astype(np.int64)
+        low[here] = np.minimum(low[here], values.own)
+        high[here] = np.maximum(high[here], values.own)
     return np.where(high > low, high - low, 0.0)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -27,28 +28,19 @@ from recdash.service.online.offline_online import OfflineOnlineResult, number_of
 
 if TYPE_CHECKING:
     from recdash.online import OnlineMetric
-    from recdash.online.analysis.lift import Estimate
 
 CUTOFFS = (1, 5, 10, 20, 50, 100)
 """The k at which metrics are asked which of them ordered the runs best."""
 
 
+@dataclass(eq=False)
 class OnlineAgreement:
     """What an A/B test says about offline metrics."""
 
-    def __init__(
-        self,
-        context: ServiceContext,
-        scores: Scores,
-        comparisons: Comparisons,
-        online_analysis: OnlineAnalysis,
-    ) -> None:
-        self._context, self._scores, self._comparisons, self._online_analysis = (
-            context,
-            scores,
-            comparisons,
-            online_analysis,
-        )
+    _context: ServiceContext
+    _scores: Scores
+    _comparisons: Comparisons
+    _online_analysis: OnlineAnalysis
 
     def agreement(self, test_id: str, metric: str, k: int, online_metric: str) -> Agreement:
         """Whether metric@k and an online metric order the test's runs alike.
@@ -61,27 +53,22 @@ class OnlineAgreement:
         title = naming.metric_title(metric, k)
         if sides.broken:
             return agreement(title, sides.title, [], {}, sides.broken)
-        values = self._offline_values(sides, metric, k)
-        served = [
-            ServedRun(
-                sides.runs[variant],
-                sides.names[sides.runs[variant]],
-                variant,
-                variant == sides.test.control,
-                values.get(sides.runs[variant]),
-                sides.lift(variant),
-            )
-            for variant in sides.variants
-        ]
+        board = self._scores.scoreboard(list(dict.fromkeys(sides.runs.values())), [metric], k)
+        values = dict(zip(board["run_id"], sign_of(metric) * board["value"], strict=True))
+        served = []
+        for variant in sides.variants:
+            run, is_control = sides.runs[variant], variant == sides.test.control
+            lift = sides.lift(variant)
+            served.append(ServedRun(run, sides.names[run], variant, is_control, values.get(run), lift))
         return agreement(title, sides.title, served, self._pairs_of(sides, metric, k))
 
     def best_metric(self, test_id: str, online_metric: str) -> BestMetric:
         """Which of all metrics, at a few k, ordered the test's runs as the online metric did."""
         sides = self.both_sides(test_id, online_metric)
-        known = [variant for variant in sides.variants if sides.lift(variant) is not None]
-        runs = [sides.runs[variant] for variant in known]
+        lifts = {variant: lift for variant in sides.variants if (lift := sides.lift(variant)) is not None}
+        runs = [sides.runs[variant] for variant in lifts]
         candidates = {} if sides.broken or not runs else self._candidates(runs, sides.test.experiment)
-        return best_metric(sides.title, candidates, [sides.lift(one) or 0.0 for one in known], sides.broken)
+        return best_metric(sides.title, candidates, list(lifts.values()), sides.broken)
 
     # ── both sides of one test ───────────────────────────────────────────────────────────────
 
@@ -99,25 +86,16 @@ class OnlineAgreement:
         names = {run.id: run.name for run in self._context.runs_of(list(dict.fromkeys(runs.values())))}
         return OfflineOnlineResult(test, online_metric, rows, runs, names)
 
-    def _offline_values(self, sides: OfflineOnlineResult, metric: str, k: int) -> dict[str, float]:
-        """Run id → value, more is better."""
-        board = self._scores.scoreboard(list(dict.fromkeys(sides.runs.values())), [metric], k)
-        return {
-            run: sign_of(metric) * value for run, value in zip(board["run_id"], board["value"], strict=True)
-        }
-
     def _pairs_of(self, sides: OfflineOnlineResult, metric: str, k: int) -> dict[tuple[str, str], RunPair]:
         """Every two variants, whose pairs between variants count as much as those with the control."""
         offline, online = self._offline_intervals(sides, metric, k), self._online_intervals(sides)
-        return {
-            (first, second): RunPair(
-                sides.names[sides.runs[first]],
-                sides.names[sides.runs[second]],
-                offline.get((sides.runs[first], sides.runs[second]), DifferenceInterval()),
-                online.get((first, second), DifferenceInterval()),
-            )
-            for first, second in combinations(sides.variants, 2)
-        }
+        pairs = {}
+        for variants in combinations(sides.variants, 2):
+            first, second = (sides.runs[variant] for variant in variants)
+            offline_ends = offline.get((first, second), DifferenceInterval())
+            online_ends = online.get(variants, DifferenceInterval())
+            pairs[variants] = RunPair(sides.names[first], sides.names[second], offline_ends, online_ends)
+        return pairs
 
     def _offline_intervals(
         self, sides: OfflineOnlineResult, metric: str, k: int
@@ -136,29 +114,27 @@ class OnlineAgreement:
     def _online_intervals(self, sides: OfflineOnlineResult) -> dict[tuple[str, str], DifferenceInterval]:
         """By variants, second minus first: the interval of the lift over the first.
 
-        With the control it is the one by which A/B results judges the variant.
+        With the control it is the one by which A/B results judges the variant. The pairs between variants
+        are a family of their own (Holm), as the pairs between candidates are offline.
         """
+        from recdash.online.analysis import judgement
+        from recdash.online.analysis import lift as compare
+
         control = sides.test.control
         others = [variant for variant in sides.variants if variant != control]
-        return {
-            **{(control, variant): sides.interval(variant) for variant in others},
-            **{pair: turned(ends, sides.sign) for pair, ends in self._lifts_between(sides, others).items()},
-        }
-
-    def _lifts_between(
-        self, sides: OfflineOnlineResult, variants: Sequence[str]
-    ) -> dict[tuple[str, str], DifferenceInterval]:
-        """The lifts of variants over each other, the first of a pair taken for the control.
-
-        They are a family of their own (Holm), as the pairs between candidates are offline.
-        """
-        pairs = list(combinations(variants, 2))
+        intervals = {(control, variant): sides.interval(variant) for variant in others}
+        pairs = list(combinations(others, 2))
         if not pairs:
-            return {}
-        lifts = _judged_together(*self._of_each_variant(sides), pairs)
-        return {
-            pair: DifferenceInterval(lift.low, lift.high) for pair, lift in zip(pairs, lifts, strict=True)
-        }
+            return intervals
+        metric, arms = self._of_each_variant(sides)
+        # the first of a pair is taken for the control
+        compared = [(arms[first], arms[second]) for first, second in pairs]
+        lifts = [compare.chosen_lift(metric, *both) for both in compared]
+        levels = [level for _, level in judgement.family([lift.p for lift, _ in lifts], "holm")]
+        for pair, both, level, (_, plain) in zip(pairs, compared, levels, lifts, strict=True):
+            lift = compare.lift(metric, *both, level, adjusted=plain is not None)
+            intervals[pair] = turned(DifferenceInterval(lift.low, lift.high), sides.sign)
+        return intervals
 
     def _of_each_variant(self, sides: OfflineOnlineResult) -> tuple[OnlineMetric, dict[str, Any]]:
         """The metric, and what is known of each variant."""
@@ -187,19 +163,3 @@ class OnlineAgreement:
                 name = (str(row["metric"]), k, naming.metric_title(str(row["metric"]), k))
                 values_of.setdefault(name, {})[row["run_id"]] = sign_of(row["metric"]) * row["value"]
         return {name: [values.get(run) for run in runs] for name, values in values_of.items()}
-
-
-def _judged_together(
-    metric: OnlineMetric, arms: Mapping[str, Any], pairs: Sequence[tuple[str, str]]
-) -> list[Estimate]:
-    """The second of each pair over the first, each interval at the level at which Holm tests it."""
-    from recdash.online.analysis import judgement
-    from recdash.online.analysis import lift as compare
-
-    sides = [(arms[first], arms[second]) for first, second in pairs]
-    lifts = [compare.chosen_lift(metric, *both) for both in sides]
-    levels = [level for _, level in judgement.family([lift.p for lift, _ in lifts], "holm")]
-    return [
-        compare.lift(metric, *both, level, adjusted=plain is not None)
-        for both, level, (_, plain) in zip(sides, levels, lifts, strict=True)
-    ]

@@ -113,15 +113,14 @@ class OnlineAnalysis:
         """By variant the smallest lift (a share) that a test of this size finds in four of five cases."""
         from recdash.online.analysis import lift, power
 
-        chosen, arms, control = self.arms(test_id, metric)
-        base, others = arms[control], {name: arm for name, arm in arms.items() if name != control}
-        return {
-            name: power.detectable(
-                chosen, base, base.count() + arm.count(), arm.count() / base.count(),
-                adjusted=lift.is_adjusted(chosen, base, arm),
-            )
-            for name, arm in others.items()
-        }  # fmt: skip
+        definition, arms, control = self.arms(test_id, metric)
+        base = arms.pop(control)
+        smallest = {}
+        for name, arm in arms.items():
+            adjusted = lift.is_adjusted(definition, base, arm)
+            n, ratio = base.count() + arm.count(), arm.count() / base.count()
+            smallest[name] = power.detectable(definition, base, n, ratio, adjusted=adjusted)
+        return smallest
 
     def more_users(self, test_id: str, metric: str, variant: str, effect: float) -> int | None:
         """Users still missing, in control and variant together, to find a lift of ``effect`` (a share)."""
@@ -134,10 +133,11 @@ class OnlineAnalysis:
         return power.more_users(chosen, arms[control], arms[variant], effect, adjusted=adjusted)
 
     def arms(self, test_id: str, metric: str) -> tuple[OnlineMetric, dict[str, Any], str]:
+        """The metric, what is known of each variant, and the name of the control."""
         from recdash.online.analysis.results import arms_of
 
-        users, chosen, control = self._question(test_id, metric)
-        return chosen, arms_of(users), control
+        users, definition, control = self._question(test_id, metric)
+        return definition, dict(arms_of(users)), control
 
 
 def _frame(rows: Sequence[Any], kind: type[Any]) -> pd.DataFrame:

@@ -58,10 +58,12 @@ class OnlineTests:
         if not tests:
             home = self._context.store.experiment(experiment_id).name
             raise NotFound(f"'{home}' has no A/B test yet. Add one with recdash add, or on the page Upload.")
+        if name is None:
+            return max(tests, key=lambda test: test.created)
         by_name = {test.name: test for test in tests}
-        if name is not None and name not in by_name:
+        if name not in by_name:
             raise UnknownName("A/B test", name, list(by_name))
-        return by_name[name] if name is not None else max(tests, key=lambda test: test.created)
+        return by_name[name]
 
     def add_online_test(
         self,
@@ -108,11 +110,12 @@ class OnlineTests:
         return self._store_or_find(test)
 
     def _store_or_find(self, test: OnlineTest) -> OnlineTest:
+        """The stored test; that which a second click would double is linked anew and restored instead."""
         same = self._same_test(test)
         if same is None:
             try:
                 return self._context.store.add_online_test(test)
-            except NameTaken:  # by somebody who stored it while this one was read
+            except NameTaken:  # another person stored it while this one was read
                 same = self._same_test(test)
                 if same is None:
                     raise
@@ -121,14 +124,14 @@ class OnlineTests:
         return self.link_variants(same.id, test.links) if test.links else same
 
     def _same_test(self, test: OnlineTest) -> OnlineTest | None:
-        """The test that a second click would double: same name, tables, rules and control."""
+        """The stored test of the same name, tables, rules and control."""
 
-        def known_by(one: OnlineTest) -> tuple[Any, ...]:
-            rules = OnlineRules(**one.rules)
-            return one.name, one.upload, dict(one.tables), rules, list(one.metrics), one.control
+        def identity(test: OnlineTest) -> tuple[Any, ...]:
+            rules = OnlineRules(**test.rules)
+            return test.name, test.upload, dict(test.tables), rules, list(test.metrics), test.control
 
         known = self.all(test.experiment, archived=True)
-        return next((other for other in known if known_by(other) == known_by(test)), None)
+        return next((stored for stored in known if identity(stored) == identity(test)), None)
 
     def try_online_test(
         self,
@@ -169,17 +172,17 @@ class OnlineTests:
         """
         self._context.must_be_editor()
         rules.check()
-        self._refuse_fixed(test_id, rules)
-        return self.count_again(test_id, rules=rules.as_dict())
-
-    def _refuse_fixed(self, test_id: str, rules: OnlineRules) -> None:
-        test, current = self._context.store.online_test(test_id), self.online_rules(test_id)
-        fixed = (*AT_THE_DOOR, *(WHEN_FOLDED if test.kind == "events" else ()))
+        test = self._context.store.online_test(test_id)
+        fixed, current = (
+            (*AT_THE_DOOR, *(WHEN_FOLDED if test.kind == "events" else ())),
+            OnlineRules(**test.rules),
+        )
         changed = [name for name in fixed if getattr(rules, name) != getattr(current, name)]
         if changed:
             problem = f"the logs of '{test.name}' were read by another one"
             fix = "Upload them again under the new rules."
             raise InputError([Problem("fixed-rule", f"rule '{name}'", problem, fix) for name in changed])
+        return self.count_again(test_id, rules=rules.as_dict())
 
     def count_again(self, test_id: str, **changed: Any) -> OnlineTest:
         """Store the change with the results that follow from it; nothing where they cannot be had."""
@@ -199,21 +202,19 @@ class OnlineTests:
         return self.results_of(self._context.store.online_test(test_id), correction)
 
     def results_of(self, test: OnlineTest, correction: Correction = "holm") -> OnlineResults:
-        rules, own = OnlineRules(**test.rules), [OnlineMetric(**one) for one in test.metrics]
+        """The results of a test by the rules and metrics that it names, stored or not."""
+        rules, own = OnlineRules(**test.rules), [OnlineMetric(**facts) for facts in test.metrics]
         if test.kind == "aggregates":
             logs = OnlineTables(test.kind, self._context.store.table(test.upload), {})
             return results_of(logs, test.control, rules, own, correction=correction)
-        found = of_users(self._users_of(test), test.control, rules, with_own(own), correction)
-        return replace(found, removed=(*(Removed(**one) for one in test.removed), *found.removed))
+        results = of_users(self._users(*_counted_by(test)), test.control, rules, with_own(own), correction)
+        return replace(results, removed=(*(Removed(**facts) for facts in test.removed), *results.removed))
 
     def online_users(self, test_id: str) -> OnlineUsers:
         """One row per user of a test. Raises NotFound for one that is known by aggregates only."""
         test = self._context.store.online_test(test_id)
         if test.kind == "aggregates":
             raise NotFound(f"Of '{test.name}' only sums are known, not its users.")
-        return self._users_of(test)
-
-    def _users_of(self, test: OnlineTest) -> OnlineUsers:
         return self._users(*_counted_by(test))
 
     def _read_users(self, upload: str, exposures: str | None, rules: str) -> OnlineUsers:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from recdash.comparison import compare
@@ -22,22 +23,14 @@ if TYPE_CHECKING:
     from recdash.comparison.pairs import Pair
 
 
+@dataclass(eq=False)
 class TrackRecords:
     """What all A/B tests together say about an offline metric."""
 
-    def __init__(
-        self,
-        context: ServiceContext,
-        comparisons: Comparisons,
-        online_tests: OnlineTests,
-        agreement: OnlineAgreement,
-    ) -> None:
-        self._context, self._comparisons, self._online_tests, self._agreement = (
-            context,
-            comparisons,
-            online_tests,
-            agreement,
-        )
+    _context: ServiceContext
+    _comparisons: Comparisons
+    _online_tests: OnlineTests
+    _agreement: OnlineAgreement
 
     def track_record(self, metric: str, k: int, online_metric: str) -> TrackRecord:
         """How metric@k has called all A/B tests that are stored, of every experiment, oldest first."""
@@ -45,15 +38,12 @@ class TrackRecords:
         metric = str(define(metric))
         points: list[Point] = []
         left_out: list[tuple[str, str]] = []
-        tests = [
-            test
-            for experiment in self._context.store.experiments()
-            for test in self._online_tests.all(experiment.id)
-        ]
+        experiments = self._context.store.experiments()
+        tests = [test for experiment in experiments for test in self._online_tests.all(experiment.id)]
         for test in sorted(tests, key=lambda test: test.created):
-            test_points, why_none = self._points(test, metric, k, online_metric)
+            test_points, reason = self._points(test, metric, k, online_metric)
             points += test_points
-            left_out += [(test.name, why_none)] if why_none else []
+            left_out += [(test.name, reason)] if reason else []
         return track_record(naming.metric_title(metric, k), online_metric, points, left_out)
 
     def _points(self, test: OnlineTest, metric: str, k: int, online_metric: str) -> tuple[list[Point], str]:
@@ -69,10 +59,8 @@ class TrackRecords:
             return [], str(error)
         if not pairs:
             return [], "its variants are not linked to runs, or these lack the metric"
-        experiment = self._context.store.experiment(test.experiment).name
-        points = [
-            _point(experiment, sides, variant, pair, sign_of(metric)) for variant, pair in pairs.items()
-        ]
+        experiment, sign = self._context.store.experiment(test.experiment).name, sign_of(metric)
+        points = [_point(experiment, sides, variant, pair, sign) for variant, pair in pairs.items()]
         known = [point for point in points if point is not None]
         return known, "" if known else "no lift has an interval"
 
@@ -91,6 +79,7 @@ def _point(experiment: str, sides: OfflineOnlineResult, variant: str, pair: Pair
     """Offline in % of the control's run, online in %; None without a value to be a share of, or an interval.
 
     The standard error of a lift is that of its logarithm, of which the interval is twice 1.96 wide.
+    ``calls``: whether both sides point the same way; None where one is not settled, as A/B results judges it.
     """
     row = sides.rows[variant]
     lift, low, high = (number_of(row[name]) for name in ("lift", "lift_low", "lift_high"))
@@ -99,6 +88,9 @@ def _point(experiment: str, sides: OfflineOnlineResult, variant: str, pair: Pair
     if low <= -1:  # of a rate without a success the logarithm has no standard error
         return None
     error = (1 + lift) * (math.log1p(high) - math.log1p(low)) / (2 * NORMAL_95)
+    corrected = pair.judged.corrected
+    offline = turned(DifferenceInterval(corrected.low, corrected.high), sign)
+    corner = quadrant(*offline, *sides.interval(variant))
     return Point(
         experiment=experiment,
         test=sides.test.name,
@@ -109,12 +101,5 @@ def _point(experiment: str, sides: OfflineOnlineResult, variant: str, pair: Pair
         offline_error=pair.percent(pair.paired.error),
         online=100 * sides.sign * lift,
         online_error=100 * error,
-        calls=_calls(pair, sign, sides.interval(variant)),
+        calls=None if corner == UNDECIDED else corner.endswith("both"),
     )
-
-
-def _calls(pair: Pair, sign: int, online: DifferenceInterval) -> bool | None:
-    """Whether both sides point the same way; None where one is not settled, as A/B results judges it."""
-    offline = turned(DifferenceInterval(pair.judged.corrected.low, pair.judged.corrected.high), sign)
-    corner = quadrant(*offline, *online)
-    return None if corner == UNDECIDED else corner.endswith("both")

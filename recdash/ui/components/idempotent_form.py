@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 
 from recdash.errors import RecdashError
-from recdash.service.decisions.journal_writer import MOST_AUTHOR, MOST_CHARS
+from recdash.service.decisions.journal import MOST_AUTHOR, MOST_CHARS
 from recdash.ui.app.state import workspace
 from recdash.ui.components import widgets
 
