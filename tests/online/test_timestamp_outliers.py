@@ -10,7 +10,7 @@ import pytest
 from recdash.ingest import read_passing, read_upload
 from recdash.online.logs.events import sessions_of
 from recdash.online.logs.sessions import per_user
-from recdash.online.logs.timestamp_outliers import Strays
+from recdash.online.logs.timestamp_outliers import TimestampOutliers
 from recdash.online.users import OnlineUsers
 
 DAY = 86_400
@@ -81,6 +81,6 @@ def test_an_exposure_of_a_wrong_clock_does_not_count() -> None:
 
 def test_of_few_rows_none_is_stray() -> None:
     at = np.array([0.0] + [NOVEMBER] * 18)
-    assert not Strays.among(at).far.any()
+    assert not TimestampOutliers.among(at).far.any()
     at = np.array([0.0, np.nan] + [NOVEMBER] * 19)
-    assert np.flatnonzero(Strays.among(at).far).tolist() == [0]
+    assert np.flatnonzero(TimestampOutliers.among(at).far).tolist() == [0]

@@ -15,27 +15,27 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def of_rows(unit: Ints, table: pa.Table, names: list[str], n_units: int, at: Floats) -> dict[str, Segment]:
+def of_rows(unit: Ints, table: pa.Table, names: list[str], n_units: int, ts: Floats) -> dict[str, Segment]:
     """By column: each unit [n_units] under the earliest value that its rows give.
 
-    ``at`` [rows] seconds since 1970, NaN where no time is known: later than any. Of several values at the
+    ``ts`` [rows] seconds since 1970, NaN where no time is known: later than any. Of several values at the
     same time the first by name counts, so that the order of the file says nothing.
     """
-    found = {}
+    segments = {}
     for name in names:
         (label,), labels = codes(table[name])
         texts = tuple(map(str, labels))
-        found[name] = Segment(texts, _earliest(unit, label, texts, n_units, at))
-    return found
+        segments[name] = Segment(texts, _earliest(unit, label, texts, n_units, ts))
+    return segments
 
 
-def _earliest(unit: Ints, label: Ints, texts: tuple[str, ...], n_units: int, at: Floats) -> Ints:
+def _earliest(unit: Ints, label: Ints, texts: tuple[str, ...], n_units: int, ts: Floats) -> Ints:
     """[n_units] places in ``texts``, −1 where no row of the unit has a value."""
     rows = np.flatnonzero((label >= 0) & (unit >= 0))
-    unit, label, at = unit[rows], label[rows], np.nan_to_num(at[rows], nan=np.inf)
+    unit, label, ts = unit[rows], label[rows], np.nan_to_num(ts[rows], nan=np.inf)
     first = np.full(n_units, np.inf)
-    np.minimum.at(first, unit, at)
-    is_first = at == first[unit]
+    np.minimum.at(first, unit, ts)
+    is_first = ts == first[unit]
     by_name = np.argsort(np.array(texts, dtype=object), kind="stable")
     place = np.empty(len(texts) + 1, dtype=np.int64)
     place[by_name], place[-1] = np.arange(len(texts)), len(texts)
@@ -52,7 +52,7 @@ def text_columns(table: pa.Table, apart_from: tuple[str, ...]) -> list[str]:
         kind = kind.value_type if pa.types.is_dictionary(kind) else kind
         return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_boolean(kind)
 
-    return [one.name for one in table.schema if one.name not in apart_from and is_text(one.type)]
+    return [field.name for field in table.schema if field.name not in apart_from and is_text(field.type)]
 
 
 def number_columns(table: pa.Table, apart_from: tuple[str, ...]) -> list[str]:
@@ -61,10 +61,10 @@ def number_columns(table: pa.Table, apart_from: tuple[str, ...]) -> list[str]:
     def is_number(kind: pa.DataType) -> bool:
         return pa.types.is_integer(kind) or pa.types.is_floating(kind)
 
-    return [one.name for one in table.schema if one.name not in apart_from and is_number(one.type)]
+    return [field.name for field in table.schema if field.name not in apart_from and is_number(field.type)]
 
 
-def kept(segments: Mapping[str, Segment], units: Ints) -> dict[str, Segment]:
-    """The segments of some of the units, those in which all are alike left out."""
-    chosen = {name: Segment(one.labels, one.label[units]) for name, one in segments.items()}
-    return {name: one for name, one in chosen.items() if len(np.unique(one.label)) > 1}
+def of_units(segments: Mapping[str, Segment], units: Ints) -> dict[str, Segment]:
+    """The segments of some of the units, without those in which all are alike."""
+    chosen = {name: Segment(segment.labels, segment.label[units]) for name, segment in segments.items()}
+    return {name: segment for name, segment in chosen.items() if len(np.unique(segment.label)) > 1}

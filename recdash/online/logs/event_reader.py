@@ -12,7 +12,7 @@ from recdash.online.logs.assignment import Assigned, by_exposures
 from recdash.online.logs.hash_index import Ids, Keys, Keys64, Met, Tally, hashes, paired
 from recdash.online.logs.id_spellings import Spellings
 from recdash.online.logs.sources import Sources
-from recdash.online.logs.timestamp_outliers import exposures_without
+from recdash.online.logs.timestamp_outliers import exposures_without_outliers
 from recdash.online.users import Removed
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class Exposed:
     """Who is in the test: ``units`` by code, and the variant of each."""
 
     def __init__(self, exposures: pa.Table) -> None:
-        exposures, _ = exposures_without(exposures)  # said where sessions become users
+        exposures, _ = exposures_without_outliers(exposures)  # the notice comes where sessions become users
         self.units = Ids()
         chunks = [self.units.codes(chunk) for chunk in exposures["unit_id"].chunks]
         unit = np.concatenate(chunks) if chunks else np.empty(0, dtype=np.int32)
@@ -36,7 +36,7 @@ class Exposed:
         self.spellings = Spellings(self.units.words())
 
     def known(self, ids: pa.Array) -> Ints:
-        """[n] the unit of each id, in whatever spelling; −1 for who is not in the test."""
+        """[n] the unit of each id, in whatever spelling; −1 for a user who is not in the test."""
         import pyarrow as pa
 
         unit = self.units.codes(ids, grow=False)
@@ -67,14 +67,14 @@ class Events:
 
     def named(self, *names: str) -> Mask:
         """[n] true for events of these names."""
-        found: Mask = np.array([name in names for name in self.names], dtype=np.bool_)[self.event]
-        return found
+        is_named: Mask = np.array([name in names for name in self.names], dtype=np.bool_)[self.event]
+        return is_named
 
     def of(self, rows: Mask) -> Events:
         if rows.all():
             return self
-        kept = {name: getattr(self, name)[rows] for name in self.__dataclass_fields__ if name != "names"}
-        return Events(**kept, names=self.names)
+        columns = {name: getattr(self, name)[rows] for name in self.__dataclass_fields__ if name != "names"}
+        return Events(**columns, names=self.names)
 
 
 class SessionCodes:
@@ -127,7 +127,7 @@ class EventReader:
         unit = self.exposed.known(batch.column("unit_id"))
         known = unit >= 0
         self.strangers += int((~known).sum())
-        keep = known & self._new(batch, unit, known)
+        keep = known & self._is_new(batch, unit, known)
         if not keep.all():
             import pyarrow as pa
 
@@ -136,17 +136,17 @@ class EventReader:
 
     def leave_out(self, rule: str, unit: Ints) -> None:
         """Count what a rule leaves out, once for each unit [n] that it is of."""
-        who = self.exposed.assigned
-        counts = np.bincount(who.arm[unit] + 1, minlength=len(who.names) + 1)
+        assigned = self.exposed.assigned
+        counts = np.bincount(assigned.arm[unit] + 1, minlength=len(assigned.names) + 1)
         self._left_out[rule] = self._left_out.get(rule, 0) + counts
 
-    def removed(self, rule: str, what: str, unit: str) -> Removed:
+    def removed(self, rule: str, description: str, unit: str) -> Removed:
         """What a rule left out of users in one variant."""
         names = self.exposed.assigned.names
         counts = self._left_out.get(rule, np.zeros(len(names) + 1, dtype=np.int64))[1:].tolist()
-        return Removed(rule, what, unit, dict(zip(names, counts, strict=True)))
+        return Removed(rule, description, unit, dict(zip(names, counts, strict=True)))
 
-    def _new(self, batch: pa.RecordBatch, unit: Ints, known: Mask) -> Mask:
+    def _is_new(self, batch: pa.RecordBatch, unit: Ints, known: Mask) -> Mask:
         """[n] false for an event whose id its unit had before: ids may count up anew for each unit."""
         if "event_id" not in batch.schema.names:
             return known
@@ -159,16 +159,16 @@ class EventReader:
         self._look_at(keys, batch.column("ts").cast("int64").to_numpy()[rows], again[rows])
         return ~again
 
-    def _look_at(self, keys: Keys64, at: Ints, again: Mask) -> None:
+    def _look_at(self, keys: Keys64, ts: Ints, again: Mask) -> None:
         """Count ids that come again at another time; of a long log every sixteenth id is looked at."""
         some = (keys & SIXTEENTH) == 0
         if self._looked_at[0, 0] >= ALL_LOOKED_AT:
-            keys, at, again, some = keys[some], at[some], again[some], some[some]
-        other = self._deliveries.firsts(paired(at, keys)) & again
+            keys, ts, again, some = keys[some], ts[some], again[some], some[some]
+        other = self._deliveries.firsts(paired(ts, keys)) & again
         self._looked_at += [[len(keys), other.sum()], [some.sum(), (other & some).sum()]]
 
     @property
-    def unlike_their_first(self) -> float:
+    def repeated_ids(self) -> float:
         """The share of the events with an id that repeat one of their unit at another time.
 
         Such are not sent twice: their ids do not tell events apart.
@@ -177,54 +177,43 @@ class EventReader:
         return float(other / max(n, 1))
 
     def _events(self, batch: pa.RecordBatch, unit: Ints) -> Events:
-        names, event = _names(batch.column("event"))
-        counts = self._recommended(batch)
-        session = keys_of(batch.column("session_id"))
+        counts = np.ones(batch.num_rows, dtype=np.bool_)
+        if "source" in batch.schema.names:
+            self.sources = self.sources or Sources()
+            counts = self.sources.recommended(batch.column("source"))
+        request = np.zeros(batch.num_rows, dtype=np.uint64)
+        if "request_id" in batch.schema.names:
+            request = keys_of(batch.column("request_id"))
+            self.has_requests = self.has_requests or bool((request != NONE).any())
+        session, event = keys_of(batch.column("session_id")), batch.column("event")
         self.leave_out("no-session", unit[session == NONE])
-        found = Events(
+        events = Events(
             unit=unit,
             visit=self.visits.codes(unit, session, batch.column("session_id")),
             item=self.items.codes(batch.column("item_id")),
-            request=self._requests(batch),
+            request=request,
             at=batch.column("ts").cast("int64").to_numpy(),
             watched=_numbers(batch, "watch_s"),
             counts=counts,
             position=_numbers(batch, "position").astype(np.int64),
-            event=event,
-            names=names,
+            event=event.indices.to_numpy(),
+            names=tuple(event.dictionary.to_pylist()),
         )
-        self.leave_out("source", unit[~counts & found.named(*OURS)])
-        return found
-
-    def _recommended(self, batch: pa.RecordBatch) -> Mask:
-        if "source" not in batch.schema.names:
-            return np.ones(batch.num_rows, dtype=np.bool_)
-        self.sources = self.sources or Sources()
-        return self.sources.recommended(batch.column("source"))
-
-    def _requests(self, batch: pa.RecordBatch) -> Keys64:
-        if "request_id" not in batch.schema.names:
-            return np.zeros(batch.num_rows, dtype=np.uint64)
-        found = keys_of(batch.column("request_id"))
-        self.has_requests = self.has_requests or bool((found != NONE).any())
-        return found
+        self.leave_out("source", unit[~counts & events.named(*OURS)])
+        return events
 
 
 def keys_of(column: pa.Array) -> Keys64:
     """A key [n] of each id, the same for 12 and "12"; 0 where there is none."""
     import pyarrow as pa
 
-    found = hashes(column if pa.types.is_string(column.type) else column.cast(pa.string()))
-    return np.where(column.is_valid(), found, NONE) if column.null_count else found
-
-
-def _names(column: pa.DictionaryArray) -> tuple[tuple[str, ...], Ints]:
-    return tuple(column.dictionary.to_pylist()), column.indices.to_numpy()
+    keys = hashes(column if pa.types.is_string(column.type) else column.cast(pa.string()))
+    return np.where(column.is_valid(), keys, NONE) if column.null_count else keys
 
 
 def _numbers(batch: pa.RecordBatch, name: str) -> Floats:
     """[n] float64, 0 where the log says nothing."""
     if name not in batch.schema.names:
         return np.zeros(batch.num_rows)
-    found: Floats = batch.column(name).fill_null(0).to_numpy(zero_copy_only=False).astype(np.float64)
-    return found
+    numbers: Floats = batch.column(name).fill_null(0).to_numpy(zero_copy_only=False).astype(np.float64)
+    return numbers

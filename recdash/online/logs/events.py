@@ -12,8 +12,9 @@ import numpy as np
 from recdash.domain.kinds import Floats, Ints
 from recdash.errors import InputError, Problem
 from recdash.online.logs.event_reader import CLICK, HEARTBEAT, IMPRESSION, OURS, WATCH, EventReader, Events
-from recdash.online.logs.hash_index import Keys, Tally, paired
+from recdash.online.logs.hash_index import Tally
 from recdash.online.logs.served_lists import Lists
+from recdash.online.logs.watch_times import WatchTimes
 from recdash.online.rules import USUAL, OnlineRules
 from recdash.online.users import Removed
 
@@ -56,19 +57,17 @@ def sessions_of(
     ``source``. ``served`` lists add a row each (see ``online.logs.served_lists``). Raises InputError where
     no event is of an exposed user with a session.
     """
-    folded = Folded(exposures)
-    lists = Lists(served, folded.reader) if served is not None else None
-    for batch in events:
-        found = folded.add(batch)
-        if lists is not None:
-            lists.add(found)
-    counted = folded.counted(rules)
-    return counted if lists is None else _with_lists(counted, lists, rules)
-
-
-def _with_lists(counted: Counted, lists: Lists, rules: OnlineRules) -> Counted:
     import pyarrow as pa
 
+    folded = Folded(exposures)
+    lists = None if served is None else Lists(served, folded.reader)
+    for batch in events:
+        exposed = folded.add(batch)
+        if lists is not None:
+            lists.add(exposed)
+    counted = folded.counted(rules)
+    if lists is None:
+        return counted
     table = pa.concat_tables([counted.sessions, lists.rows(rules)], promote_options="default")
     notices = (*counted.notices, *lists.notices())
     return replace(counted, sessions=table, notices=notices, served=lists.table())
@@ -79,11 +78,10 @@ class Folded:
 
     def __init__(self, exposures: pa.Table) -> None:
         self.reader = EventReader(exposures)
-        self._watchings = Keys()  # an item in a visit
+        self._watch_times = WatchTimes()
         self._visit = Tally(np.int32)
         self._starts, self._ends = Tally(np.int64, LATE), Tally(np.int64, EARLY)
         self._counts = {CLICK: Tally(np.int32), IMPRESSION: Tally(np.int32)}
-        self._summed, self._highest = Tally(np.float64), Tally(np.float64)
         self._names: Counter[str] = Counter()
         self._has_videos = False
 
@@ -112,17 +110,12 @@ class Folded:
         np.add.at(counts, visit, np.int32(1))
 
     def _watch(self, events: Events) -> None:
-        """Watch events of an item add up; a heartbeat says how much it is by now."""
         watched = events.named(WATCH, HEARTBEAT)
         self._has_videos = self._has_videos or bool(watched.any())
         self.reader.leave_out("no-item", events.unit[watched & (events.item < 0)])
-        rows = watched & events.counts & (events.item >= 0)
-        events = events.of(rows)
-        code, new = self._watchings.codes(paired(events.visit, events.item.astype(np.uint64)))
-        n, beats = len(self._watchings), events.named(HEARTBEAT)
-        self._visit.upto(n)[code[new]] = events.visit[new]
-        np.add.at(self._summed.upto(n), code[~beats], events.watched[~beats])
-        np.maximum.at(self._highest.upto(n), code[beats], events.watched[beats])
+        events = events.of(watched & events.counts & (events.item >= 0))
+        code, new = self._watch_times.add(events)
+        self._visit.upto(len(self._watch_times))[code[new]] = events.visit[new]
 
     # ── what comes of it ─────────────────────────────────────────────────────────────────────
 
@@ -130,44 +123,40 @@ class Folded:
         visits = self.reader.visits
         n, session = len(visits), visits.session_ids()
         if session.null_count == n:
-            raise InputError(_nothing(self.reader.strangers))
-        if self.reader.unlike_their_first > MOST_UNLIKE:
-            raise InputError(_no_event_ids(self.reader.unlike_their_first))
+            raise InputError(_no_sessions(self.reader.strangers))
+        repeated = self.reader.repeated_ids
+        if repeated > MOST_UNLIKE:
+            message = f"{100 * repeated:.0f} % of the events have an id that their user had at another time"
+            fix = (
+                "It does not tell events apart: leave the column out, or write an id that only one event has."
+            )
+            raise InputError(Problem("repeated-event-ids", "column 'event_id'", message, fix))
         watch, videos = self._watched(rules)
-        columns = {
-            "clicks": self._counts[CLICK].upto(n),
-            "watch_s": watch,
-            **({"videos": videos} if self._has_videos else {}),
-            **{self._column(name): self._counts[name].upto(n) for name in self._own_names()},
-        }
-        table = self._table(session, columns)
-        return Counted(table, self._removed(rules), self._notices())
+        columns = {"clicks": self._counts[CLICK].upto(n), "watch_s": watch}
+        if self._has_videos:
+            columns["videos"] = videos
+        for name in self._own_names():
+            is_taken = name in TAKEN or name.startswith("before_")
+            column = "impressions" if name == IMPRESSION else f"{name} events" if is_taken else name
+            columns[column] = self._counts[name].upto(n)
+        return Counted(self._table(session, columns), self._removed(rules), self._notices())
 
     def _own_names(self) -> list[str]:
         """Events with a column of their own; the others' names are too many to be kinds of events."""
         seen = {name for name, count in self._names.items() if count} - {CLICK, WATCH, HEARTBEAT}
         return sorted(seen if len(seen) <= MOST_NAMES else seen & {IMPRESSION})
 
-    def _column(self, name: str) -> str:
-        if name == IMPRESSION:
-            return "impressions"
-        return f"{name} events" if name in TAKEN or name.startswith("before_") else name
-
     def _watched(self, rules: OnlineRules) -> tuple[Floats, Ints]:
         """[visits] seconds watched and videos; what cap and threshold leave out is counted."""
-        n = len(self._watchings)
-        summed, highest = self._summed.upto(n), self._highest.upto(n)
-        # rounded, so that ten times 0.1 s are no more than 1 s
-        seconds = np.round(np.maximum(summed, highest), 6)
-        visit, unit = self._visit.upto(n), self.reader.visits.unit
+        seconds = self._watch_times.seconds()
+        visit, unit = self._visit.upto(len(seconds)), self.reader.visits.unit
         is_video = seconds > rules.threshold_s
         self.reader.leave_out("threshold", unit[visit[(seconds > 0) & ~is_video]])
         cap = np.inf if rules.item_cap_s is None else rules.item_cap_s
         self.reader.leave_out("item-cap", unit[visit[seconds > cap]])
-        watch = np.bincount(visit, np.minimum(seconds, cap), minlength=len(self.reader.visits)).astype(
-            np.float64
-        )
-        return watch, np.bincount(visit[is_video], minlength=len(self.reader.visits)).astype(np.int32)
+        n = len(self.reader.visits)
+        watch = np.bincount(visit, np.minimum(seconds, cap), minlength=n).astype(np.float64)
+        return watch, np.bincount(visit[is_video], minlength=n).astype(np.int32)
 
     def _table(self, session: pa.Array, columns: Mapping[str, Floats | Ints]) -> pa.Table:
         """A row per session; what has none is left out."""
@@ -185,7 +174,7 @@ class Folded:
 
     def _removed(self, rules: OnlineRules) -> tuple[Removed, ...]:
         cap = 0.0 if rules.item_cap_s is None else rules.item_cap_s
-        told = (
+        rules_in_words = (
             ("duplicate-event", "have an event_id that was there before", "events"),
             ("no-session", "have no session", "events"),
             ("source", "are not of recommended items", "events"),
@@ -193,57 +182,42 @@ class Folded:
             ("threshold", f"were watched for {rules.threshold_s:g} s or less: no videos", "items"),
             ("item-cap", f"were watched for more than {cap:g} s, which count as {cap:g} s", "items"),
         )
-        found = [self.reader.removed(*rule) for rule in told]
-        return tuple(one for one in found if one.count)
+        removed = [self.reader.removed(*rule) for rule in rules_in_words]
+        return tuple(rule for rule in removed if rule.count)
 
     def _notices(self) -> tuple[Problem, ...]:
-        n = len(self._watchings)
-        twice = int(((self._summed.upto(n) > 0) & (self._highest.upto(n) > 0)).sum())
-        other = sorted(name for name, count in self._names.items() if count and name not in OURS)
-        told = [_sources(self.reader), *self.reader.exposed.spellings.notices()]
-        told += [_strangers(self.reader.strangers)] if self.reader.strangers else []
-        told += [_both_ways(twice)] if twice else []
-        told += [_other_names(other)] if other else []
-        return tuple(told)
+        reader = self.reader
+        if reader.sources is None:
+            fix = "Clicks and watch time of all items count. Add it to count those of recommendations only."
+            notices = [Problem("no-source", "column 'source'", "It is not in the log", fix)]
+        else:
+            notices = [reader.sources.notice()]
+        notices += reader.exposed.spellings.notices()
+        if strangers := reader.strangers:
+            message = f"{strangers:,} events are of users who were never exposed"
+            fix = "They are in no variant and do not count."
+            notices.append(Problem("never-exposed", "events", message, fix, strangers))
+        if twice := self._watch_times.n_both_ways():
+            message = f"{twice:,} items of a session have watch events and heartbeats"
+            fix = "The longer of the two times counts."
+            notices.append(Problem("watched-both-ways", "events", message, fix, twice))
+        if other := sorted(name for name, count in self._names.items() if count and name not in OURS):
+            notices.append(_other_names(other))
+        return tuple(notices)
 
 
-def _sources(reader: EventReader) -> Problem:
-    if reader.sources is not None:
-        return reader.sources.notice()
-    fix = "Clicks and watch time of all items count. Add it to count those of recommendations only."
-    return Problem("no-source", "column 'source'", "It is not in the log", fix)
-
-
-def _nothing(strangers: int) -> Problem:
-    found = "no event has a session"
+def _no_sessions(strangers: int) -> Problem:
+    message = "no event has a session"
     if strangers:
-        found = f"no event with a session is of an exposed user; {strangers:,} are of others"
-    return Problem(
-        "no-events", "events", found, "Do both tables write the ids of users in one way?", strangers
-    )
-
-
-def _no_event_ids(share: float) -> Problem:
-    found = f"{100 * share:.0f} % of the events have an id that their user had at another time"
-    fix = "It does not tell events apart: leave the column out, or write an id that only one event has."
-    return Problem("repeated-event-ids", "column 'event_id'", found, fix)
-
-
-def _strangers(count: int) -> Problem:
-    found = f"{count:,} events are of users who were never exposed"
-    return Problem("never-exposed", "events", found, "They are in no variant and do not count.", count)
-
-
-def _both_ways(count: int) -> Problem:
-    found = f"{count:,} items of a session have watch events and heartbeats"
-    return Problem("watched-both-ways", "events", found, "The longer of the two times counts.", count)
+        message = f"no event with a session is of an exposed user; {strangers:,} are of others"
+    fix = "Do both tables write the ids of users in one way?"
+    return Problem("no-events", "events", message, fix, strangers)
 
 
 def _other_names(names: list[str]) -> Problem:
-    shown = ", ".join(names[:6]) + (f" and {len(names) - 6:,} more" if len(names) > 6 else "")
+    listed = ", ".join(names[:6]) + (f" and {len(names) - 6:,} more" if len(names) > 6 else "")
     if len(names) <= MOST_NAMES:
-        return Problem(
-            "other-events", "column 'event'", f"counted under their own names: {shown}", "", len(names)
-        )
+        message = f"counted under their own names: {listed}"
+        return Problem("other-events", "column 'event'", message, "", len(names))
     fix = f"More than {MOST_NAMES} are not counted. Is another column the one with the event?"
-    return Problem("too-many-events", "column 'event'", f"{len(names):,} names: {shown}", fix, len(names))
+    return Problem("too-many-events", "column 'event'", f"{len(names):,} names: {listed}", fix, len(names))

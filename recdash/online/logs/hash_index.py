@@ -31,18 +31,6 @@ def paired(code: Ints, keys: Keys64) -> Keys64:
     return _mixed(keys + code.astype(np.uint64) * STIR)
 
 
-def joined(high: Ints, low: Ints) -> Keys64:
-    """One key [n] of two codes [n], each from −1 on."""
-    key: Keys64 = ((high.astype(np.int64) + 1) << 32 | (low.astype(np.int64) + 1)).astype(np.uint64)
-    return key
-
-
-def parted(keys: Keys64) -> tuple[Ints, Ints]:
-    """The two codes of each joined key."""
-    whole = keys.astype(np.int64)
-    return (whole >> 32) - 1, (whole & 0xFFFFFFFF) - 1
-
-
 def hashes(words: pa.Array) -> Keys64:
     """64 bits of each text [n], whatever block it stands in."""
     _, offsets, data = words.buffers()
@@ -55,12 +43,12 @@ def hashes(words: pa.Array) -> Keys64:
     ends -= ends[0]
     at_byte = np.ndarray(len(text) - WORD + 1, dtype="<u8", buffer=text.data, strides=(1,))
     begins, left = ends[:-1], np.diff(ends)
-    found = _mixed(left.astype(np.uint64) * MIX ^ (at_byte[begins] & LEFT[np.minimum(left, WORD)]))
+    mixed = _mixed(left.astype(np.uint64) * MIX ^ (at_byte[begins] & LEFT[np.minimum(left, WORD)]))
     for step in range(WORD, int(left.max(initial=0)), WORD):
         rows = np.flatnonzero(left > step)
         word = at_byte[begins[rows] + step] & LEFT[np.minimum(left[rows] - step, WORD)]
-        found[rows] = _mixed(found[rows] ^ word)
-    return found
+        mixed[rows] = _mixed(mixed[rows] ^ word)
+    return mixed
 
 
 def _mixed(values: Keys64) -> Keys64:
@@ -78,7 +66,7 @@ class Keys:
 
     def __init__(self) -> None:
         self._size = 0
-        self._key, self._code = _slots(1 << 10)
+        self._allocate(1 << 10)
 
     def __len__(self) -> int:
         return self._size
@@ -101,23 +89,26 @@ class Keys:
         return code, first
 
     def _slot_of_each(self, keys: Keys64, *, grow: bool) -> Ints:
-        """[n] where each key stands; −1 where it does not. New keys take a slot if ``grow``."""
+        """[n] the slot of each key; −1 for one that has none. New keys take a slot if ``grow``."""
         mask = np.uint64(len(self._key) - 1)
         slot = (keys & mask).astype(np.int64)
-        found = np.full(len(keys), -1, dtype=np.int64)
+        slots = np.full(len(keys), -1, dtype=np.int64)
         rows = np.arange(len(keys))
         while len(rows):
-            at, wanted = slot[rows], keys[rows]
-            held = self._key[at]
+            tried, wanted = slot[rows], keys[rows]
+            held = self._key[tried]
             if grow:
                 free = held == EMPTY
-                self._key[at[free]] = wanted[free]  # of several keys one stays; the others go on
-                held = self._key[at]
+                self._key[tried[free]] = wanted[free]  # of several keys one stays; the others go on
+                held = self._key[tried]
             here = held == wanted
-            found[rows[here]] = at[here]
+            slots[rows[here]] = tried[here]
             rows = rows[~here & (held != EMPTY)]
             slot[rows] = (slot[rows] + 1) & int(mask)
-        return found
+        return slots
+
+    def _allocate(self, size: int) -> None:
+        self._key, self._code = np.zeros(size, dtype=np.uint64), np.full(size, NEW, dtype=np.int32)
 
     def _make_room(self, more: int) -> None:
         if 10 * (self._size + more) <= 7 * len(self._key):
@@ -127,12 +118,8 @@ class Keys:
         size = len(self._key)
         while 10 * (self._size + more) > 7 * size:
             size *= 2
-        self._key, self._code = _slots(size)
+        self._allocate(size)
         self._code[self._slot_of_each(keys, grow=True)] = codes
-
-
-def _slots(size: int) -> tuple[Keys64, Ints]:
-    return np.zeros(size, dtype=np.uint64), np.full(size, NEW, dtype=np.int32)
 
 
 class Met:
@@ -145,32 +132,29 @@ class Met:
     def firsts(self, keys: Keys64) -> Mask:
         """[n] true where a key is met for the first time; it is known from then on."""
         flag = (keys >> np.uint64(64 - FLAG_BITS)).astype(np.int64)
-        maybe = self._flags[flag]
+        candidates = self._flags[flag]
         self._flags[flag] = True
         first = np.ones(len(keys), dtype=np.bool_)
-        first[maybe] = ~self._has(keys[maybe])
+        first[candidates] = ~self._has(keys[candidates])
         ascending = np.sort(keys)
         twice = ascending[1:][ascending[1:] == ascending[:-1]]
         if len(twice):
             rows = np.flatnonzero(np.isin(keys, twice))
             _, once = np.unique(keys[rows], return_index=True)
             first[np.delete(rows, once)] = False
-        self._keep(ascending)
+        self._blocks += [ascending] if len(ascending) else []
+        if len(self._blocks) > MOST_BLOCKS:
+            self._blocks = [np.sort(np.concatenate(self._blocks))]
         return first
 
     def _has(self, keys: Keys64) -> Mask:
-        found = np.zeros(len(keys), dtype=np.bool_)
+        is_met = np.zeros(len(keys), dtype=np.bool_)
         order = np.argsort(keys)
         ascending = keys[order]
         for block in self._blocks if len(keys) else ():
             place = np.minimum(np.searchsorted(block, ascending), len(block) - 1)
-            found[order] |= block[place] == ascending
-        return found
-
-    def _keep(self, ascending: Keys64) -> None:
-        self._blocks += [ascending] if len(ascending) else []
-        if len(self._blocks) > MOST_BLOCKS:
-            self._blocks = [np.sort(np.concatenate(self._blocks))]
+            is_met[order] |= block[place] == ascending
+        return is_met
 
 
 class Ids:

@@ -1,6 +1,6 @@
-"""Ids of users that two tables write in two ways: 00007 here is 7 there, after a spreadsheet ate zeros.
+"""Ids of users that two tables write in two ways: 00007 in one is 7 in the other, after a spreadsheet.
 
-They meet unless the exposures hold both spellings, which are two users then; every meeting is said.
+They are matched unless the exposures hold both spellings, which are two users then; a notice counts them.
 """
 
 from __future__ import annotations
@@ -35,34 +35,32 @@ class Spellings:
         """
         import pyarrow as pa
 
-        found = np.full(len(ids), NONE_FOUND, dtype=np.int64)
-        maybe = np.arange(len(ids)) if self._padded else np.flatnonzero(_padded(ids))
-        if not len(maybe):
-            return found
-        words = _text(ids).take(pa.array(maybe))
+        index = np.full(len(ids), NONE_FOUND, dtype=np.int64)
+        candidates = np.arange(len(ids)) if self._padded else np.flatnonzero(_padded(ids))
+        if not len(candidates):
+            return index
+        words = ids.cast(pa.string()).take(pa.array(candidates))
         numbers = _numbers(words)
         keys, places = self._by_number
         code, _ = keys.codes(hashes(pc.fill_null(numbers, "")), grow=False)
         code = np.where(numbers.is_valid(), code, NONE_FOUND)
         met = code >= 0
-        found[maybe[met]] = places[code[met]]
-        self._remember(words.filter(pa.array(met)), found[maybe[met]])
-        return found
+        matches, words = places[code[met]], words.filter(pa.array(met))
+        index[candidates[met]] = matches
+        if len(words) and not len(self._met):
+            self._example = (words[0].as_py(), str(self._known[int(matches[0])].as_py()))
+        self._met.codes(words)
+        return index
 
     def notices(self) -> list[Problem]:
-        """What met in spite of another spelling."""
+        """The notice that ids were matched in spite of another spelling; none where none was."""
         if not len(self._met):
             return []
         written, known = self._example
-        found = f"{len(self._met):,} users are written otherwise than in the exposures, such as "
-        found += f"'{written}' for '{known}'"
+        message = f"{len(self._met):,} users are written otherwise than in the exposures, such as "
+        message += f"'{written}' for '{known}'"
         fix = "They count as the same users; write ids in one form to be sure."
-        return [Problem("mixed-id-forms", "column 'unit_id'", found, fix, len(self._met))]
-
-    def _remember(self, words: pa.Array, places: Ints) -> None:
-        if len(words) and not len(self._met):
-            self._example = (words[0].as_py(), str(self._known[int(places[0])].as_py()))
-        self._met.codes(words)
+        return [Problem("mixed-id-forms", "column 'unit_id'", message, fix, len(self._met))]
 
     @cached_property
     def _padded(self) -> bool:
@@ -73,7 +71,7 @@ class Spellings:
         """Keys of the numbers that only one of the known ids spells, and by code the id's place."""
         import pyarrow as pa
 
-        numbers = _numbers(_text(self._known))
+        numbers = _numbers(self._known.cast(pa.string()))
         seen = numbers.value_counts()
         once = seen.field("values").filter(pc.equal(seen.field("counts"), 1)).drop_null()
         places = np.flatnonzero(pc.is_in(numbers, once).to_numpy(zero_copy_only=False))
@@ -84,20 +82,15 @@ class Spellings:
         return keys, by_code
 
 
-def _text(ids: pa.Array) -> pa.Array:
-    import pyarrow as pa
-
-    return ids.cast(pa.string())
-
-
 def _padded(ids: pa.Array) -> Mask:
     """[n] true for text that may be a number with needless zeros in front."""
     import pyarrow as pa
 
     if pa.types.is_integer(ids.type):
         return np.zeros(len(ids), dtype=np.bool_)
-    found = pc.or_(pc.starts_with(_text(ids), "0"), pc.starts_with(_text(ids), "-0"))
-    padded: Mask = pc.fill_null(found, False).to_numpy(zero_copy_only=False)
+    words = ids.cast(pa.string())
+    begins_with_zero = pc.or_(pc.starts_with(words, "0"), pc.starts_with(words, "-0"))
+    padded: Mask = pc.fill_null(begins_with_zero, False).to_numpy(zero_copy_only=False)
     return padded
 
 

@@ -15,6 +15,7 @@ from recdash.domain.kinds import Ints, Mask
 from recdash.errors import Problem
 from recdash.online.logs.event_reader import CLICK, HEARTBEAT, NONE, WATCH, EventReader, Events, keys_of
 from recdash.online.logs.hash_index import Keys, Keys64, Tally, paired
+from recdash.online.logs.watch_times import WatchTimes
 from recdash.online.rules import OnlineRules
 
 if TYPE_CHECKING:
@@ -27,28 +28,23 @@ class Watchings:
     """What users watched, on any surface: a row for each item in a session, or outside sessions."""
 
     def __init__(self) -> None:
-        self._keys = Keys()
+        self._times = WatchTimes()
         self._unit, self._item = Tally(np.int32), Tally(np.int32)
         self._begun = Tally(np.int64, LATE)
-        self._summed, self._highest = Tally(np.float64), Tally(np.float64)
 
     def add(self, events: Events) -> None:
         events = events.of(events.named(WATCH, HEARTBEAT) & (events.item >= 0))
-        code, new = self._keys.codes(paired(events.visit, _as_keys(events.item)))
-        n, beats = len(self._keys), events.named(HEARTBEAT)
+        code, new = self._times.add(events)
+        n = len(self._times)
         self._unit.upto(n)[code[new]] = events.unit[new]
         self._item.upto(n)[code[new]] = events.item[new]
         np.minimum.at(self._begun.upto(n), code, events.at)
-        np.add.at(self._summed.upto(n), code[~beats], events.watched[~beats])
-        np.maximum.at(self._highest.upto(n), code[beats], events.watched[beats])
 
     def past(self, threshold_s: float) -> tuple[Ints, Ints, Ints]:
         """(unit, begun, item) of those that count as videos, by unit and time."""
-        n = len(self._keys)
-        # rounded, so that ten times 0.1 s are no more than 1 s
-        seconds = np.round(np.maximum(self._summed.upto(n), self._highest.upto(n)), 6)
-        found = np.flatnonzero(seconds > threshold_s)
-        unit, begun, item = (one.upto(n)[found] for one in (self._unit, self._begun, self._item))
+        seconds = self._times.seconds()
+        n, videos = len(seconds), np.flatnonzero(seconds > threshold_s)
+        unit, begun, item = (tally.upto(n)[videos] for tally in (self._unit, self._begun, self._item))
         order = np.lexsort((item, begun, unit))
         return unit[order], begun[order], item[order]
 
@@ -69,9 +65,15 @@ class Lists:
         self._item = reader.items.codes(served["item_id"].combine_chunks())[self._rows]
         self._listed.codes(self._keys_of_rows())
         self._at = np.full(len(self._keys), LATE)
-        np.minimum.at(self._at, self._list, _micro(served["ts"])[self._rows])
-        self._of_other = self._other_variants(new)
-        self._add_clicks_of_the_table()
+        np.minimum.at(self._at, self._list, served["ts"].cast("int64").to_numpy()[self._rows])
+        assigned = reader.exposed.assigned
+        variant = np.array(served["variant"].take(self._rows[new]).to_pylist(), dtype=object)
+        expected = np.array([*assigned.names, None], dtype=object)[assigned.arm[self._unit]]
+        self._n_other_variant = int(((variant != expected) & (assigned.arm[self._unit] >= 0)).sum())
+        if "click" in served.column_names:
+            keys = self._keys_of_rows()[served["click"].to_numpy()[self._rows] > 0]
+            self._own.codes(keys)
+            self._clicked.codes(keys)
 
     def __len__(self) -> int:
         return len(self._keys)
@@ -79,14 +81,13 @@ class Lists:
     def add(self, events: Events) -> None:
         """What a batch of events says of the lists: their own clicks, and what was watched."""
         self._watchings.add(events)
-        taken = events.of(
-            (events.request != NONE) & (events.item >= 0) & events.named(CLICK, WATCH, HEARTBEAT)
-        )
-        code, _ = self._keys.codes(paired(taken.unit, taken.request), grow=False)
-        taken, code = taken.of(code >= 0), code[code >= 0]
-        keys = paired(code, _as_keys(taken.item))
+        is_use = events.named(CLICK, WATCH, HEARTBEAT) & (events.request != NONE) & (events.item >= 0)
+        events = events.of(is_use)
+        code, _ = self._keys.codes(paired(events.unit, events.request), grow=False)
+        events, code = events.of(code >= 0), code[code >= 0]
+        keys = paired(code, _as_keys(events.item))
         self._own.codes(keys)
-        self._clicked.codes(keys[taken.named(CLICK)])
+        self._clicked.codes(keys[events.named(CLICK)])
 
     def rows(self, rules: OnlineRules) -> pa.Table:
         """A row per list, outside sessions: lists, and where clicks tell which are a list's own also
@@ -102,8 +103,10 @@ class Lists:
             "lists": pa.array(np.ones(len(self), dtype=np.int8)),
         }
         if self._knows_clicks:
-            found = {"clicked_lists": self._clicked_lists(), **self._answers(rules)}
-            columns |= {name: pa.array(values.astype(np.int8)) for name, values in found.items()}
+            clicked = np.zeros(len(self), dtype=np.bool_)
+            clicked[self._list[self._is_clicked()]] = True
+            flags = {"clicked_lists": clicked, **self._answers(rules)}
+            columns |= {name: pa.array(values.astype(np.int8)) for name, values in flags.items()}
         return pa.table(columns)
 
     def table(self) -> pa.Table:
@@ -117,15 +120,15 @@ class Lists:
         return self._table.append_column("click", pa.array(click))
 
     def notices(self) -> list[Problem]:
-        found = [_lengths(np.bincount(self._list, minlength=len(self)))] if len(self) else []
+        notices = [_lengths(np.bincount(self._list, minlength=len(self)))] if len(self) else []
         if strangers := len(self._table) - len(self._rows):
-            what = f"{strangers:,} rows are of users who were never exposed"
-            found.append(Problem("never-exposed", "served lists", what, "They do not count.", strangers))
-        if self._of_other:
-            what = f"{self._of_other:,} lists were made by another variant than their user's"
+            message = f"{strangers:,} rows are of users who were never exposed"
+            notices.append(Problem("never-exposed", "served lists", message, "They do not count.", strangers))
+        if other := self._n_other_variant:
+            message = f"{other:,} lists were made by another variant than their user's"
             fix = "They count for the user's variant. Was everybody served as assigned?"
-            found.append(Problem("served-other-variant", "served lists", what, fix, self._of_other))
-        return [*found, *([] if self._knows_clicks else [NO_CLICKS])]
+            notices.append(Problem("served-other-variant", "served lists", message, fix, other))
+        return notices if self._knows_clicks else [*notices, NO_CLICKS]
 
     # ── clicks ───────────────────────────────────────────────────────────────────────────────
 
@@ -133,24 +136,12 @@ class Lists:
     def _knows_clicks(self) -> bool:
         return self._reader.has_requests or "click" in self._table.column_names
 
-    def _add_clicks_of_the_table(self) -> None:
-        if "click" in self._table.column_names:
-            clicked = self._table["click"].to_numpy()[self._rows] > 0
-            keys = self._keys_of_rows()[clicked]
-            self._own.codes(keys)
-            self._clicked.codes(keys)
-
     def _keys_of_rows(self) -> Keys64:
         return paired(self._list, _as_keys(self._item))
 
     def _is_clicked(self) -> Mask:
         """[rows of exposed users] whether the item was clicked in its list."""
         return _known(self._clicked, self._keys_of_rows())
-
-    def _clicked_lists(self) -> Mask:
-        found = np.zeros(len(self), dtype=np.bool_)
-        found[self._list[self._is_clicked()]] = True
-        return found
 
     # ── answers ──────────────────────────────────────────────────────────────────────────────
 
@@ -176,13 +167,6 @@ class Lists:
         held = known & _known(self._listed, paired(np.arange(len(self)), _as_keys(answer)))
         return {"answerable_lists": known, "answered_lists": held}
 
-    def _other_variants(self, first: Ints) -> int:
-        """How many lists say another variant than that of their user."""
-        who = self._reader.exposed.assigned
-        said = np.array(self._table["variant"].take(self._rows[first]).to_pylist(), dtype=object)
-        mine = np.array([*who.names, None], dtype=object)[who.arm[self._unit]]
-        return int(((said != mine) & (who.arm[self._unit] >= 0)).sum())
-
 
 NO_CLICKS = Problem(
     "no-request-ids",
@@ -196,22 +180,17 @@ NO_CLICKS = Problem(
 def _lengths(lengths: Ints) -> Problem:
     usual = int(np.bincount(lengths).argmax())
     same = int((lengths == usual).sum())
-    found = f"{len(lengths):,} lists of {usual} items"
+    message = f"{len(lengths):,} lists of {usual} items"
     if same < len(lengths):
-        found = f"{len(lengths):,} lists of {lengths.min()} to {lengths.max()} items, mostly {usual}"
+        message = f"{len(lengths):,} lists of {lengths.min()} to {lengths.max()} items, mostly {usual}"
     fix = "The online hit ratio looks at whole lists, of those after which something else is watched."
-    return Problem("served-lists", "served lists", found, fix, len(lengths))
+    return Problem("served-lists", "served lists", message, fix, len(lengths))
 
 
 def _known(keys: Keys, wanted: Keys64) -> Mask:
-    found: Mask = keys.codes(wanted, grow=False)[0] >= 0
-    return found
+    is_known: Mask = keys.codes(wanted, grow=False)[0] >= 0
+    return is_known
 
 
 def _as_keys(codes: Ints) -> Keys64:
     return codes.astype(np.uint64)
-
-
-def _micro(column: pa.ChunkedArray) -> Ints:
-    found: Ints = column.cast("int64").to_numpy()
-    return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,11 @@ from recdash.online import times
 from recdash.online.logs import attributes, bots
 from recdash.online.logs.assignment import Assigned, by_exposures, by_rows, codes
 from recdash.online.logs.id_spellings import Spellings
-from recdash.online.logs.timestamp_outliers import WHAT, Strays, exposures_without, without_strays
+from recdash.online.logs.timestamp_outliers import (
+    WHAT,
+    exposures_without_outliers,
+    without_outliers,
+)
 from recdash.online.logs.user_totals import AddedUp, SessionRows, too_rare_to_cut
 from recdash.online.rules import USUAL, OnlineRules
 from recdash.online.users import OnlineUsers, Removed, Segment
@@ -25,10 +30,12 @@ if TYPE_CHECKING:
 ROLES = ("unit_id", "session_id", "variant", "start_ts", "end_ts", "clicks", "watch_s")
 """Columns with a meaning of their own; every other number is added up, every other text tells users apart."""
 EXPOSURE_ROLES = ("unit_id", "session_id", "variant", "ts", "experiment_id")
+REPEATS = "repeat a session of the same user"
+RAISE_LIMIT = "Raise the limit, or switch the rule off."
 
 
 def per_user(table: pa.Table, rules: OnlineRules = USUAL, exposures: pa.Table | None = None) -> OnlineUsers:
-    """Checked sessions with unit_id, session_id, clicks, watch_s and perhaps more, added up per user.
+    """Add up checked sessions per user; they have unit_id, session_id, clicks, watch_s and any other columns.
 
     A session row counts once per unit and session_id, the first one; a session without clicks or
     watch time counts; a row without a session_id is a user who was exposed and had no session, or something
@@ -36,55 +43,65 @@ def per_user(table: pa.Table, rules: OnlineRules = USUAL, exposures: pa.Table | 
     without them the column variant does, and the test begins with ``rules.starts``.
     Raises InputError when the table holds no test: no variant, too many, or no user with just one.
     """
-    said: list[Problem] = []
-    if exposures is not None:
-        exposures, unclear = exposures_without(exposures)
-        said += unclear.notices("exposures", "They do not count, nor do users without any other.")
-    tables = [table] if exposures is None else [table, exposures]
-    units, unit_ids = codes(*(one["unit_id"] for one in tables))
-    said += _in_one_spelling(units, unit_ids) if exposures is not None else []
-    rows, strays = without_strays(_rows(table, units[0]))
-    said += strays.notices("sessions", "They do not count, but their users do.")
-    who, before = _who(table, rows, exposures, units[-1], len(unit_ids), rules)
-    _refuse_strangers(rows, who)
+    if exposures is None:
+        units, unit_ids = codes(table["unit_id"])
+        notices: list[Problem] = []
+    else:
+        exposures, outliers = exposures_without_outliers(exposures)
+        units, unit_ids = codes(table["unit_id"], exposures["unit_id"])
+        notices = outliers.notices("exposures", "They do not count, nor do users without any other.")
+        notices += _in_one_spelling(units, unit_ids)
+    rows, outliers = without_outliers(_rows(table, units[0]))
+    notices += outliers.notices("sessions", "They do not count, but their users do.")
+    assigned, before = _assignment(table, rows, exposures, units[-1], len(unit_ids), rules)
+    _refuse_strangers(rows, assigned)
     segments = _segments(table, exposures, units, len(unit_ids), rows.at)
     rows = replace(rows, at=_dated(rows.at, before))
-    once = (rows.session < 0) | _first_of_each(rows)
-    counts = once & who.counted[rows.unit]
+    unrepeated = (rows.session < 0) | _first_of_each(rows)
+    counts = unrepeated & assigned.counted[rows.unit]
     # from here on only whether a row is a session matters, and no end: 15 MiB of a million
     rows = replace(rows, session=np.where(rows.session >= 0, 0, -1).astype(np.int8), end=rows.at)
-    machines = bots.among(rows, counts & ~before, len(unit_ids), rules)
-    arm = np.where(machines, -1, who.arm)
+    is_bot = bots.among(rows, counts & ~before, len(unit_ids), rules)
+    arm = np.where(is_bot, -1, assigned.arm)
     if not (arm >= 0).any():
-        raise InputError(_all_machines(int(machines.sum())))
+        count = int(is_bot.sum())
+        message = f"All {count:,} users do more in a day than the rule against bots allows"
+        raise InputError(Problem("all-bots", "rules", message, RAISE_LIMIT, count))
     added = AddedUp(np.flatnonzero(arm >= 0), rows, counts, before)
     totals, days = added.in_test(rules)
     left, variant = np.unique(arm[added.units], return_inverse=True)
+    of_row, earlier = assigned.arm[rows.unit], unrepeated & before & (rows.session >= 0)
+    removed = (
+        Removed("stray-times", WHAT, "rows", assigned.by_name(of_row[outliers.far])),
+        Removed("duplicate-session", REPEATS, "rows", assigned.by_name(of_row[~unrepeated])),
+        Removed("before", "lie before the test", "sessions", assigned.by_name(of_row[earlier])),
+        Removed("bots", bots.rule_in_words(rules), "users", assigned.by_name(assigned.arm[is_bot])),
+    )
     return OnlineUsers(
-        variants=tuple(who.names[code] for code in left),
+        variants=tuple(assigned.names[code] for code in left),
         unit=unit_ids.take(added.units),
         variant=variant,
         totals=totals,
-        exposed=added.exposed(who.since),
+        exposed=added.exposed(assigned.since),
         days=days,
         before=added.before_test(rules),
-        segments=attributes.kept(segments, added.units),
-        assigned=who.by_name(who.arm),
-        crossed=who.crossed,
-        removed=(*_strays(who, rows, strays), *_removed(who, rows, once, before, machines, rules)),
+        segments=attributes.of_units(segments, added.units),
+        assigned=assigned.by_name(assigned.arm),
+        crossed=assigned.crossed,
+        removed=tuple(rule for rule in removed if rule.count),
         notices=(
-            *said,
-            *_notices(table, who, rows, once),
-            *(_lost(name, count) for name, count in who.lost.items()),
-            *_otherwise(table, rows, before, who, exposures),
-            *(_emptied(name) for code, name in enumerate(who.names) if code not in left),
-            *(_not_cut(name) for name in too_rare_to_cut(totals, rules)),
+            *notices,
+            *_row_notices(table, assigned, rows, unrepeated),
+            *_other_variant(table, rows, before, assigned, exposures),
+            *_limit_notices(
+                [name for code, name in enumerate(assigned.names) if code not in left], totals, rules
+            ),
         ),
     )
 
 
 def _in_one_spelling(units: list[Ints], ids: pa.Array) -> list[Problem]:
-    """Gives users of the sessions the code that another spelling of theirs has in the exposures."""
+    """Give users of the sessions the code that another spelling of their id has in the exposures."""
     import pyarrow as pa
 
     sessions, exposed = map(np.unique, units)
@@ -98,52 +115,47 @@ def _in_one_spelling(units: list[Ints], ids: pa.Array) -> list[Problem]:
     return spellings.notices()
 
 
-def _refuse_strangers(rows: SessionRows, who: Assigned) -> None:
-    """Raises InputError where sessions are there and not one is of somebody in the test."""
-    strangers = who.strangers[rows.unit] & (rows.session >= 0)
-    if strangers.any() and not (~who.strangers[rows.unit]).any():
-        found = f"none of {int(strangers.sum()):,} sessions is of a user in the test"
+def _refuse_strangers(rows: SessionRows, assigned: Assigned) -> None:
+    """Raises InputError where there are sessions and none is of a user in the test."""
+    strangers = assigned.strangers[rows.unit] & (rows.session >= 0)
+    if strangers.any() and assigned.strangers[rows.unit].all():
+        message = f"none of {int(strangers.sum()):,} sessions is of a user in the test"
         fix = "Do both tables write the ids of users in one way?"
-        raise InputError(Problem("no-sessions", "sessions", found, fix))
+        raise InputError(Problem("no-sessions", "sessions", message, fix))
 
 
 def _segments(
-    table: pa.Table, exposures: pa.Table | None, units: list[Ints], n_units: int, at: Floats
+    table: pa.Table, exposures: pa.Table | None, units: list[Ints], n_units: int, ts: Floats
 ) -> dict[str, Segment]:
-    """By column; ``at`` [sessions] seconds since 1970. What exposures say of a user comes first."""
-    found = attributes.of_rows(units[0], table, attributes.text_columns(table, ROLES), n_units, at)
+    """By column; ``ts`` [sessions] seconds since 1970. What exposures say of a user comes first."""
+    segments = attributes.of_rows(units[0], table, attributes.text_columns(table, ROLES), n_units, ts)
     if exposures is not None:
         names = attributes.text_columns(exposures, EXPOSURE_ROLES)
-        found |= attributes.of_rows(units[1], exposures, names, n_units, times.seconds(exposures["ts"]))
-    return found
+        segments |= attributes.of_rows(units[1], exposures, names, n_units, times.seconds(exposures["ts"]))
+    return segments
 
 
 def _rows(table: pa.Table, unit: Ints) -> SessionRows:
     (session,), _ = codes(table["session_id"])
-    at = times.seconds(table["start_ts"]) if "start_ts" in table.column_names else np.zeros(len(unit))
+    start = times.seconds(table["start_ts"]) if "start_ts" in table.column_names else np.zeros(len(unit))
     names = ["clicks", "watch_s", *attributes.number_columns(table, ROLES)]
-    numbers = {name: _numbers(table[name]) for name in names}
+    # an empty cell, as of a user without a session, adds nothing
+    numbers = {name: np.nan_to_num(table[name].cast("float64").to_numpy()) for name in names}
     # a session lasts at least as long as was watched in it
-    end = times.seconds(table["end_ts"]) if "end_ts" in table.column_names else at + numbers["watch_s"]
-    return SessionRows(unit, session, at, np.fmax(at, end), numbers)
+    end = times.seconds(table["end_ts"]) if "end_ts" in table.column_names else start + numbers["watch_s"]
+    return SessionRows(unit, session, start, np.fmax(start, end), numbers)
 
 
-def _numbers(column: pa.ChunkedArray) -> Floats:
-    """As float64; an empty cell, as of a user without a session, adds nothing."""
-    numbers: Floats = np.nan_to_num(column.cast("float64").to_numpy())
-    return numbers
-
-
-def _dated(at: Floats, before: Mask) -> Floats:
+def _dated(start: Floats, before: Mask) -> Floats:
     """A row of the test without a time is taken for one of its first moment."""
-    known = at[~before & ~np.isnan(at)]
-    return np.where(np.isnan(at), known.min() if len(known) else 0.0, at)
+    known = start[~before & ~np.isnan(start)]
+    return np.where(np.isnan(start), known.min() if len(known) else 0.0, start)
 
 
 # ── who counts ───────────────────────────────────────────────────────────────────────────────
 
 
-def _who(
+def _assignment(
     table: pa.Table,
     rows: SessionRows,
     exposures: pa.Table | None,
@@ -153,8 +165,8 @@ def _who(
 ) -> tuple[Assigned, Mask]:
     """Who was in which variant; [rows] what lies before the test."""
     if exposures is not None:
-        who = by_exposures(exposed, n_units, exposures["variant"], exposures["ts"])
-        return who, ~_open_at_exposure(table, rows, exposures, exposed, who, rules)
+        assigned = by_exposures(exposed, n_units, exposures["variant"], exposures["ts"])
+        return assigned, ~_open_at_exposure(table, rows, exposures, exposed, assigned, rules)
     if "variant" not in table.column_names:
         fix = "Add the column, or upload the exposures too: unit_id, variant, ts."
         raise InputError(Problem("missing-column", "columns", "no column says who saw what: variant", fix))
@@ -165,7 +177,12 @@ def _who(
 
 
 def _open_at_exposure(
-    table: pa.Table, rows: SessionRows, exposures: pa.Table, exposed: Ints, who: Assigned, rules: OnlineRules
+    table: pa.Table,
+    rows: SessionRows,
+    exposures: pa.Table,
+    exposed: Ints,
+    assigned: Assigned,
+    rules: OnlineRules,
 ) -> Mask:
     """[rows] true for what lies after the unit's first exposure, and for the session in which that fell.
 
@@ -173,18 +190,17 @@ def _open_at_exposure(
     exposures name their session, it is that one; elsewhere the last one that had begun, if its end is less
     than the grace ago.
     """
-    since = who.since[rows.unit]
+    since = assigned.since[rows.unit]
     after = (rows.end >= since) | np.isnan(rows.at)  # it went on after the exposure, or began then
-    still_open = (rows.end + 60 * rules.grace_min >= since) & _last_before(rows, since, len(who.arm))
+    still_open = (rows.end + 60 * rules.grace_min >= since) & _last_before(rows, since, len(assigned.arm))
     if "session_id" not in exposures.column_names:
         return after | still_open
-    (mine, theirs), _ = codes(table["session_id"], exposures["session_id"])
-    at = times.seconds(exposures["ts"])
-    first = (at == who.since[exposed]) & (theirs >= 0)
-    opened = np.full(len(who.arm), -2, dtype=np.int64)
-    opened[exposed[first]] = theirs[first]
+    (session, exposure_session), _ = codes(table["session_id"], exposures["session_id"])
+    first = (times.seconds(exposures["ts"]) == assigned.since[exposed]) & (exposure_session >= 0)
+    opened = np.full(len(assigned.arm), -2, dtype=np.int64)
+    opened[exposed[first]] = exposure_session[first]
     named = opened[rows.unit] >= 0
-    return after | np.where(named, mine == opened[rows.unit], still_open)
+    return after | np.where(named, session == opened[rows.unit], still_open)
 
 
 def _last_before(rows: SessionRows, since: Floats, n_units: int) -> Mask:
@@ -197,91 +213,65 @@ def _last_before(rows: SessionRows, since: Floats, n_units: int) -> Mask:
 
 def _first_of_each(rows: SessionRows) -> Mask:
     """[rows] true at the first row of every (unit, session) that there is."""
-    found = np.flatnonzero(rows.session >= 0)
-    key = rows.unit[found] * (int(rows.session.max(initial=0)) + 1) + rows.session[found]
+    sessions = np.flatnonzero(rows.session >= 0)
+    key = rows.unit[sessions] * (int(rows.session.max(initial=0)) + 1) + rows.session[sessions]
     order = order_of(key)
     first = np.zeros(len(rows.unit), dtype=np.bool_)
-    first[found[order[first_of_equals(key[order])]]] = True
+    first[sessions[order[first_of_equals(key[order])]]] = True
     return first
 
 
-def _all_machines(count: int) -> Problem:
-    found = f"All {count:,} users do more in a day than the rule against bots allows"
-    return Problem("all-bots", "rules", found, "Raise the limit, or switch the rule off.", count)
+# ── what to know ─────────────────────────────────────────────────────────────────────────────
 
 
-def _emptied(variant: str) -> Problem:
-    found = f"No user of '{variant}' is left: all of them do more in a day than the rule against bots allows"
-    return Problem("variant-without-users", "rules", found, "Raise the limit, or switch the rule off.")
+def _row_notices(
+    table: pa.Table, assigned: Assigned, rows: SessionRows, unrepeated: Mask
+) -> Iterator[Problem]:
+    if repeated := int((~unrepeated).sum()):
+        message = f"{repeated:,} rows {REPEATS}"
+        yield Problem("duplicate-session", "sessions", message, "The first row of each counts.", repeated)
+    if strangers := int((assigned.strangers[rows.unit] & (rows.session >= 0)).sum()):
+        message = f"{strangers:,} sessions are of users who are not in the test"
+        fix = "They are in no variant and do not count."
+        yield Problem("never-exposed", "sessions", message, fix, strangers)
+    if "videos" not in table.column_names:
+        fix = "'Videos watched' is absent; add the column to see it."
+        yield Problem("missing-column", "column 'videos'", "It is not in the upload", fix)
+    for variant, count in assigned.lost.items():
+        message = f"No user of '{variant}' is left: all {count:,} who saw it also saw another variant"
+        fix = (
+            "Users seen in several variants do not count. Does the column say what each user was assigned to?"
+        )
+        yield Problem("variant-without-users", "column 'variant'", message, fix, count)
 
 
-def _lost(variant: str, count: int) -> Problem:
-    found = f"No user of '{variant}' is left: all {count:,} who saw it also saw another variant"
-    fix = "Users seen in several variants do not count. Does the column say what each user was assigned to?"
-    return Problem("variant-without-users", "column 'variant'", found, fix, count)
-
-
-def _otherwise(
-    table: pa.Table, rows: SessionRows, before: Mask, who: Assigned, exposures: pa.Table | None
+def _other_variant(
+    table: pa.Table, rows: SessionRows, before: Mask, assigned: Assigned, exposures: pa.Table | None
 ) -> list[Problem]:
     """Users of whom the sessions of the test say another variant than the exposures do."""
     if exposures is None or "variant" not in table.column_names:
         return []
-    (said,), names = codes(table["variant"])
-    arm_of = {name: arm for arm, name in enumerate(who.names)}
-    said_arm = np.array([*(arm_of.get(str(name), -2) for name in names.to_pylist()), -1])[said]
-    other = (said_arm != who.arm[rows.unit]) & (said >= 0) & who.counted[rows.unit] & ~before
+    (code,), names = codes(table["variant"])
+    arms = {name: arm for arm, name in enumerate(assigned.names)}
+    arm = np.array([*(arms.get(str(name), -2) for name in names.to_pylist()), -1])[code]
+    other = (arm != assigned.arm[rows.unit]) & (code >= 0) & assigned.counted[rows.unit] & ~before
     count = len(np.unique(rows.unit[other]))
     if not count:
         return []
-    found = f"the sessions of {count:,} user{'s' if count > 1 else ''} say another variant than the exposures"
+    message = (
+        f"the sessions of {count:,} user{'s' if count > 1 else ''} say another variant than the exposures"
+    )
     fix = "The exposures count. Was everybody served as assigned?"
-    return [Problem("other-variant", "column 'variant'", found, fix, count)]
+    return [Problem("other-variant", "column 'variant'", message, fix, count)]
 
 
-def _not_cut(total: str) -> Problem:
-    found = f"Fewer users have any {total.replace('_', ' ')} than the share at which totals are cut"
-    return Problem("not-winsorised", "rule 'winsorise'", found, "It stays as it is.")
-
-
-def _strays(who: Assigned, rows: SessionRows, strays: Strays) -> tuple[Removed, ...]:
-    found = Removed("stray-times", WHAT, "rows", who.by_name(who.arm[rows.unit[strays.far]]))
-    return (found,) if found.count else ()
-
-
-def _removed(
-    who: Assigned, rows: SessionRows, once: Mask, before: Mask, machines: Mask, rules: OnlineRules
-) -> tuple[Removed, ...]:
-    """What each rule left out, by variant."""
-    arm = who.arm[rows.unit]
-    earlier = once & before & (rows.session >= 0)
-    found = [
-        Removed("duplicate-session", "repeat a session of the same user", "rows", who.by_name(arm[~once])),
-        Removed("before", "lie before the test", "sessions", who.by_name(arm[earlier])),
-        Removed("bots", _limits(rules), "users", who.by_name(who.arm[machines])),
-    ]
-    return tuple(one for one in found if one.count)
-
-
-def _limits(rules: OnlineRules) -> str:
-    limits = [(rules.bot_clicks, "clicks"), (rules.bot_sessions, "sessions")]
-    told = " or ".join(f"{limit:,} {what}" for limit, what in limits if limit is not None)
-    return f"had more than {told} in one day"
-
-
-def _notices(table: pa.Table, who: Assigned, rows: SessionRows, once: Mask) -> tuple[Problem, ...]:
-    notices = []
-    if repeated := int((~once).sum()):
-        found = f"{repeated:,} rows repeat a session of the same user"
-        notices.append(
-            Problem("duplicate-session", "sessions", found, "The first row of each counts.", repeated)
+def _limit_notices(emptied: list[str], totals: Mapping[str, Floats], rules: OnlineRules) -> Iterator[Problem]:
+    """Variants of which the rule against bots leaves nobody, and totals that cannot be winsorised."""
+    for variant in emptied:
+        message = (
+            f"No user of '{variant}' is left: all of them do more in a day than the rule against bots allows"
         )
-    if strangers := int((who.strangers[rows.unit] & (rows.session >= 0)).sum()):
-        found = f"{strangers:,} sessions are of users who are not in the test"
-        notices.append(
-            Problem("never-exposed", "sessions", found, "They are in no variant and do not count.", strangers)
-        )
-    if "videos" not in table.column_names:
-        fix = "'Videos watched' is absent; add the column to see it."
-        notices.append(Problem("missing-column", "column 'videos'", "It is not in the upload", fix))
-    return tuple(notices)
+        yield Problem("variant-without-users", "rules", message, RAISE_LIMIT)
+    for total in too_rare_to_cut(totals, rules):
+        message = f"Fewer users have any {total.replace('_', ' ')} than the share at which totals are cut"
+        yield Problem("not-winsorised", "rule 'winsorise'", message, "It stays as it is.")

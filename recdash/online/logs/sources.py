@@ -43,18 +43,18 @@ class Sources:
     def notice(self) -> Problem:
         """What was taken for recommendations; raises InputError where nothing was."""
         seen = [(name, count) for name, count in self._rows.most_common() if count]
-        taken = [one for one in seen if says_recommendation(one[0])]
-        left = [one for one in seen if not says_recommendation(one[0])]
+        taken = [(name, count) for name, count in seen if says_recommendation(name)]
+        left = [(name, count) for name, count in seen if not says_recommendation(name)]
         if not taken:
-            found = f"no value says recommendation: {_listed(left)}"
+            message = f"no value says recommendation: {_listed(left)}"
             fix = "Call that of recommendations 'recommendations', or leave the column out: then all count."
-            raise InputError(Problem("no-recommendations", "column 'source'", found, fix))
+            raise InputError(Problem("no-recommendations", "column 'source'", message, fix))
         others = f"not {_listed(left)}" if left else "nothing else is there"
-        found = f"taken for recommendations: {_listed(taken)}; {others}"
-        return Problem("sources", "column 'source'", found, "Clicks and watch time of others do not count.")
+        message = f"taken for recommendations: {_listed(taken)}; {others}"
+        return Problem("sources", "column 'source'", message, "Clicks and watch time of others do not count.")
 
 
 def _listed(sources: list[tuple[str, int]]) -> str:
-    shown = [f"{name or 'no source'} ({count:,} events)" for name, count in sources[:SHOWN]]
+    listed = [f"{name or 'no source'} ({count:,} events)" for name, count in sources[:SHOWN]]
     more = [f"{len(sources) - SHOWN:,} more"] if len(sources) > SHOWN else []
-    return ", ".join([*shown, *more])
+    return ", ".join(listed + more)

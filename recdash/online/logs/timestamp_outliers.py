@@ -22,19 +22,19 @@ if TYPE_CHECKING:
 
 FAR_DAYS, OUTERMOST, OF_ONE_CLOCK = 90, 0.01, 3
 FEWEST = 20
-"""Of fewer rows nobody can tell which are the usual ones."""
+"""Fewer rows do not show which times are the usual ones."""
 WHAT = f"have a time more than {FAR_DAYS} days from nearly all others"
 
 
 @dataclass(frozen=True)
-class Strays:
-    """``far`` [rows] true for a stray time of ``at`` [rows], seconds since 1970."""
+class TimestampOutliers:
+    """``far`` [rows] true for an outlier among ``at`` [rows], seconds since 1970."""
 
     far: Mask
     at: Floats
 
     @classmethod
-    def among(cls, at: Floats) -> Strays:
+    def among(cls, at: Floats) -> TimestampOutliers:
         """None of fewer rows than ``FEWEST``; a time that is not known (NaN) is none."""
         known = at[~np.isnan(at)]
         if len(known) < FEWEST:
@@ -49,24 +49,26 @@ class Strays:
         if not count:
             return []
         example = times.date(int(self.at[self.far][0] // times.DAY)).date().isoformat()
-        found = f"{count:,} of {len(self.at):,} rows {WHAT}, such as {example}"
-        return [Problem("stray-times", place, found, f"{fix} Look at the clock that wrote them.", count)]
+        message = f"{count:,} of {len(self.at):,} rows {WHAT}, such as {example}"
+        return [Problem("stray-times", place, message, f"{fix} Look at the clock that wrote them.", count)]
 
 
-def without_strays(rows: SessionRows) -> tuple[SessionRows, Strays]:
-    """Stray rows say only that their user was there: no session, nothing to add up, no time."""
-    strays = Strays.among(rows.at)
-    if not strays.far.any():
-        return rows, strays
-    nothing = {name: np.where(strays.far, 0.0, values) for name, values in rows.numbers.items()}
-    at, end = (np.where(strays.far, np.nan, one) for one in (rows.at, rows.end))
-    session = np.where(strays.far, -1, rows.session)
-    return replace(rows, session=session, at=at, end=end, numbers=nothing), strays
+def without_outliers(rows: SessionRows) -> tuple[SessionRows, TimestampOutliers]:
+    """Rows with an outlying time only say that their user exists: no session, nothing to add up, no time."""
+    outliers = TimestampOutliers.among(rows.at)
+    far = outliers.far
+    if not far.any():
+        return rows, outliers
+    numbers = {name: np.where(far, 0.0, values) for name, values in rows.numbers.items()}
+    start, end = np.where(far, np.nan, rows.at), np.where(far, np.nan, rows.end)
+    return replace(
+        rows, session=np.where(far, -1, rows.session), at=start, end=end, numbers=numbers
+    ), outliers
 
 
-def exposures_without(exposures: pa.Table) -> tuple[pa.Table, Strays]:
-    """Without those of a stray time: nobody knows what came before and after them."""
+def exposures_without_outliers(exposures: pa.Table) -> tuple[pa.Table, TimestampOutliers]:
+    """The exposures whose time is no outlier: what came before and after the others is not known."""
     import pyarrow as pa
 
-    strays = Strays.among(times.seconds(exposures["ts"]))
-    return exposures.filter(pa.array(~strays.far)) if strays.far.any() else exposures, strays
+    outliers = TimestampOutliers.among(times.seconds(exposures["ts"]))
+    return exposures.filter(pa.array(~outliers.far)) if outliers.far.any() else exposures, outliers

@@ -75,7 +75,7 @@ class AddedUp:
         if not (self.counts & self.earlier).any():
             return {}
         rows, place = self._of(self.counts & self.earlier)
-        totals = {name: _sums(place, one, len(self.units)) for name, one in rows.amounts().items()}
+        totals = {name: _sums(place, amounts, len(self.units)) for name, amounts in rows.amounts().items()}
         return {name: values * _cut(name, values, rules) for name, values in totals.items()}
 
     def exposed(self, since: Floats) -> Ints:

@@ -1,0 +1,39 @@
+"""How long each item was watched: watch events add up, a heartbeat says how much it is by now."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from recdash.domain.kinds import Floats, Ints
+from recdash.online.logs.event_reader import HEARTBEAT, Events
+from recdash.online.logs.hash_index import Keys, Tally, paired
+
+
+class WatchTimes:
+    """Seconds by code; a code stands for an item in a session, or outside sessions."""
+
+    def __init__(self) -> None:
+        self._keys = Keys()
+        self._summed, self._highest = Tally(np.float64), Tally(np.float64)
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def add(self, events: Events) -> tuple[Ints, Ints]:
+        """Add watch events and heartbeats of items; gives their codes [n], and the rows with a new code."""
+        code, new = self._keys.codes(paired(events.visit, events.item.astype(np.uint64)))
+        n, beats = len(self), events.named(HEARTBEAT)
+        np.add.at(self._summed.upto(n), code[~beats], events.watched[~beats])
+        np.maximum.at(self._highest.upto(n), code[beats], events.watched[beats])
+        return code, new
+
+    def seconds(self) -> Floats:
+        """[codes] the longer of what events add up to and what heartbeats say."""
+        n = len(self)
+        # rounded, so that ten times 0.1 s are no more than 1 s
+        return np.round(np.maximum(self._summed.upto(n), self._highest.upto(n)), 6)
+
+    def n_both_ways(self) -> int:
+        """How many codes have watch events and heartbeats."""
+        n = len(self)
+        return int(((self._summed.upto(n) > 0) & (self._highest.upto(n) > 0)).sum())
