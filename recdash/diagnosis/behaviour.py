@@ -70,10 +70,7 @@ def _could_cancel(low: float, high: float, lift: OnlineChange) -> bool:
 
 
 def _fading_picture(found: NoveltyEvidence) -> Picture:
-    bars = (
-        Bar("Early", 100 * found.early, side="run"),
-        Bar("Late", 100 * found.late, side="run"),
-    )
+    bars = (Bar("Early", 100 * found.early, side="run"), Bar("Late", 100 * found.late, side="run"))
     return Picture("Lift by days since a user's first exposure", bars, "%", sign=True)
 
 

@@ -14,9 +14,9 @@ def is_number(value: object) -> bool:
     return isinstance(value, int | float) and math.isfinite(value)
 
 
-def none_if_nan(value: float) -> float | None:
-    """A plain number for JSON; None for NaN."""
-    return None if math.isnan(value) else float(value)
+def none_if_nan(value: float | None) -> float | None:
+    """A plain number for JSON; None for NaN and what is missing."""
+    return None if value is None or math.isnan(value) else float(value)
 
 
 def glyph(low: float, high: float) -> str:

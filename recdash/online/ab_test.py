@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
-from recdash.domain.inputs import Upload, UploadStream
+from recdash.domain.inputs import Upload
 from recdash.domain.kinds import OnlineKind, TableKind
 from recdash.engines.allocator import release_freed_memory
-from recdash.errors import InputError, Problem, UnknownName
+from recdash.errors import InputError, Problem, UnknownName, all_or_problems
 from recdash.evaluation.column_choice import ColumnsGiven, column_choice, mappings_of
 from recdash.online.analysis import aggregates as summaries
 from recdash.online.analysis.results import OnlineResults, of_summaries, of_users
@@ -73,14 +74,17 @@ def ab_test(
     """
     if correction not in CORRECTIONS:
         raise UnknownName("correction", correction, CORRECTIONS)
-    given = {
-        "sessions": sessions, "exposures": exposures, "events": events, "served": served,
+    tables = {
+        "sessions": sessions,
+        "exposures": exposures,
+        "events": events,
+        "served": served,
         "aggregates": aggregates,
-    }  # fmt: skip
-    tables = {name: one for name, one in given.items() if one is not None}
-    logs = read_logs(tables, rules, mappings, columns=columns)
-    found = results_of(logs, control, rules, metrics, correction=correction)
-    return replace(found, notices=(*logs.notices, *found.notices))
+    }
+    given = {name: table for name, table in tables.items() if table is not None}
+    logs = read_logs(given, rules, mappings, columns=columns)
+    results = results_of(logs, control, rules, metrics, correction=correction)
+    return replace(results, notices=(*logs.notices, *results.notices))
 
 
 def read_logs(
@@ -92,13 +96,13 @@ def read_logs(
 ) -> OnlineTables:
     """Read and check the tables of a test, by kind. Raises InputError with the problems of all of them."""
     from recdash.ingest import read_passing
+    from recdash.online.logs.events import sessions_of
 
     kind = kind_of(tables)
     rules.check()
     choice = column_choice(columns, cast("Sequence[TableKind]", (*KINDS, *BESIDE)))
     mappings = mappings_of(choice, list(tables), mappings)
-    held = {name: one for name, one in tables.items() if name != "events"}
-    uploads = _read_all(held, rules, mappings, limits)
+    uploads = _read_all({name: tables[name] for name in tables if name != "events"}, rules, mappings, limits)
     release_freed_memory()  # what parsing took: 130 MiB of a million sessions in CSV
     notices = tuple(notice for upload in uploads.values() for notice in upload.notices)
     beside = {name: uploads[name].table for name in BESIDE if name in uploads}
@@ -107,37 +111,43 @@ def read_logs(
         choice.check_used()
         return OnlineTables(kind, uploads[kind].table, beside, notices=notices)
     mapping = (mappings or {}).get("events")
-    passing = read_passing("events", tables["events"], mapping=mapping, zone=rules.zone, limits=limits)
+    events = read_passing("events", tables["events"], mapping=mapping, zone=rules.zone, limits=limits)
     choice.check_used()
-    return _folded(passing, beside, rules, notices)
+    counted = sessions_of(events.batches(), beside["exposures"], rules, beside.get("served"))
+    if counted.served is not None:
+        beside["served"] = counted.served
+    notices += (*events.notices, *counted.notices)
+    return OnlineTables("events", counted.sessions, beside, counted.removed, notices)
 
 
 def _ignored(kind: OnlineKind, rules: OnlineRules, *, has_exposures: bool) -> Iterator[Problem]:
-    """The rules that somebody gave and that say nothing of such logs."""
-    counted = () if kind == "aggregates" else ("bot_clicks", "bot_sessions", "winsorise", "zone")
-    begun = ("grace_min", "exposures_of") if has_exposures else ("starts",)
-    apply = {*counted, *(begun if counted else ()), *(WHEN_FOLDED if kind == "events" else ())}
+    """A notice for each rule that was given and does not apply to such logs."""
+    applies = {"split", "planned_users"}
+    if kind != "aggregates":
+        applies |= {"bot_clicks", "bot_sessions", "winsorise", "zone"}
+        applies |= {"grace_min", "exposures_of"} if has_exposures else {"starts"}
+    if kind == "events":
+        applies.update(WHEN_FOLDED)
     for name, value in rules.as_dict().items():
-        if value != getattr(USUAL, name) and name not in {*apply, "split", "planned_users"}:
-            found = f"It says nothing of {'exposures and ' if has_exposures else ''}{kind}"
+        if value != getattr(USUAL, name) and name not in applies:
+            message = f"It says nothing of {'exposures and ' if has_exposures else ''}{kind}"
             fix = "Videos were counted before the upload." if name == "threshold_s" else ""
-            yield Problem("rule-ignored", f"rule '{name}'", found, fix)
+            yield Problem("rule-ignored", f"rule '{name}'", message, fix)
 
 
 def kind_of(tables: Mapping[str, Any]) -> OnlineKind:
-    """What a test is known by, from its tables' names. Raises InputError where they do not go together."""
+    """The kind of a test, from its tables' names. Raises InputError where they do not go together."""
     kinds = [kind for kind in KINDS if kind in tables]
-    unknown = [name for name in tables if name not in (*KINDS, *BESIDE)]
-    if len(kinds) != 1 or unknown or (kinds[0] == "events" and "exposures" not in tables):
-        raise InputError(_not_together(list(tables)))
-    if kinds[0] == "aggregates" and len(tables) > 1:
-        raise InputError(_not_together(list(tables)))
+    fits = len(kinds) == 1 and all(name in (*KINDS, *BESIDE) for name in tables)
+    if fits and kinds[0] == "events":
+        fits = "exposures" in tables
+    elif fits and kinds[0] == "aggregates":
+        fits = len(tables) == 1
+    if not fits:
+        fix = "Give sessions, or exposures and events (served lists beside them if there are), or aggregates."
+        message = f"given: {', '.join(tables) or 'nothing'}"
+        raise InputError(Problem("no-test", "tables of the test", message, fix))
     return kinds[0]
-
-
-def _not_together(names: Sequence[str]) -> Problem:
-    fix = "Give sessions, or exposures and events (served lists beside them if there are), or aggregates."
-    return Problem("no-test", "tables of the test", f"given: {', '.join(names) or 'nothing'}", fix)
 
 
 def _read_all(
@@ -145,48 +155,20 @@ def _read_all(
 ) -> dict[str, Upload]:
     from recdash.ingest import read_upload
 
-    found, problems = {}, []
-    for name, source in tables.items():
-        mapping = (mappings or {}).get(name)
+    def read(name: str) -> Upload:
         zone = rules.zone if name != "aggregates" else None
-        try:
-            found[name] = read_upload(
-                cast(Any, name),
-                source,
-                mapping=mapping,
-                zone=zone,
-                experiment=rules.exposures_of,
-                limits=limits,
-            )
-        except InputError as error:
-            problems.append(error)
-    if len(problems) == 1:
-        raise problems[0]
-    if problems:
-        raise InputError([one for error in problems for one in error.placed()])
-    return found
+        options: dict[str, Any] = {"zone": zone, "experiment": rules.exposures_of, "limits": limits}
+        return read_upload(cast(Any, name), tables[name], mapping=(mappings or {}).get(name), **options)
 
-
-def _folded(
-    passing: UploadStream,
-    beside: Mapping[str, pa.Table],
-    rules: OnlineRules,
-    notices: tuple[Problem, ...],
-) -> OnlineTables:
-    """Events as the sessions that they make, read as they pass."""
-    from recdash.online.logs.events import sessions_of
-
-    found = sessions_of(passing.batches(), beside["exposures"], rules, beside.get("served"))
-    shown = {} if found.served is None else {"served": found.served}
-    said = (*notices, *passing.notices, *found.notices)
-    return OnlineTables("events", found.sessions, {**beside, **shown}, found.removed, said)
+    uploads = all_or_problems(partial(read, name) for name in tables)
+    return dict(zip(tables, uploads, strict=True))
 
 
 def users_of(table: pa.Table, beside: Mapping[str, pa.Table], rules: OnlineRules = USUAL) -> OnlineUsers:
     """One row per user of a test that is known by sessions. Raises InputError where they hold no test."""
-    found = per_user(table, rules, beside.get("exposures"))
+    users = per_user(table, rules, beside.get("exposures"))
     release_freed_memory()
-    return found
+    return users
 
 
 def results_of(
@@ -206,11 +188,11 @@ def results_of(
         users = users_of(logs.table, logs.beside, rules)
     for metric in metrics:
         check(metric, users.totals)
-    found = of_users(users, control, rules, with_own(metrics), correction)
-    return replace(found, removed=(*logs.removed, *found.removed))
+    results = of_users(users, control, rules, with_own(metrics), correction)
+    return replace(results, removed=(*logs.removed, *results.removed))
 
 
 def with_own(metrics: Sequence[OnlineMetric]) -> tuple[OnlineMetric, ...]:
     """The known metrics and one's own, which replace known ones of the same name."""
     own = {metric.name: metric for metric in metrics}
-    return (*(own.pop(one.name, one) for one in KNOWN), *own.values())
+    return (*(own.pop(metric.name, metric) for metric in KNOWN), *own.values())

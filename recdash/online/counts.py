@@ -60,11 +60,9 @@ def p_value(control: Count, variant: Count) -> float:
     chance = hypergeom(control.n + variant.n, successes, variant.n)
     tails = chance.cdf(variant.successes), chance.sf(variant.successes - 1)
     exact = float(min(2 * min(tails), 1.0))
-    return max(exact, _score_p(control, variant)) if control.successes else exact
-
-
-def _score_p(control: Count, variant: Count) -> float:
-    return math.erfc(abs(_score(1.0, control, variant)) / math.sqrt(2))
+    if not control.successes:
+        return exact
+    return max(exact, math.erfc(abs(_score(1.0, control, variant)) / math.sqrt(2)))
 
 
 def ratio_interval(control: Count, variant: Count, level: float) -> tuple[float, float]:

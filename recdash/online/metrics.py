@@ -134,25 +134,22 @@ def summarised(name: str, known: OnlineMetric | None, *, rate: bool) -> OnlineMe
 
 def check(metric: OnlineMetric, totals: Collection[str]) -> None:
     """Raises InputError, with all problems, for a metric that cannot be computed from these totals."""
+    place, available = f"metric '{metric.name}'", f"There are: {', '.join(sorted(totals))}."
     problems = [
-        Problem("unknown-total", f"metric '{metric.name}'", f"no total is called '{name}'", _there(totals))
+        Problem("unknown-total", place, f"no total is called '{name}'", available)
         for name in (metric.numerator, metric.denominator)
         if name is not None and name not in totals
     ]
     if metric.numerator == metric.denominator:
-        found, fix = f"'{metric.numerator}' divided by itself", "Divide by another total, or by none."
-        problems.append(Problem("no-ratio", f"metric '{metric.name}'", found, fix))
+        message, fix = f"'{metric.numerator}' divided by itself", "Divide by another total, or by none."
+        problems.append(Problem("no-ratio", place, message, fix))
     if not metric.name.strip() or not metric.title.strip():
         problems.append(Problem("no-name", "metric", "it has no name", "Give it a name."))
     if metric.margin is not None and not 0 < metric.margin < 1:
-        found, fix = f"the margin is {metric.margin:g}", "A margin is a share between 0 and 1: 0.02 is 2 %."
-        problems.append(Problem("bad-margin", f"metric '{metric.name}'", found, fix))
+        message, fix = f"the margin is {metric.margin:g}", "A margin is a share between 0 and 1: 0.02 is 2 %."
+        problems.append(Problem("bad-margin", place, message, fix))
     if metric.role == "guardrail" and metric.margin is None:
         fix = "Say how large a loss would matter: 0.02 is 2 %."
-        problems.append(Problem("no-margin", f"metric '{metric.name}'", "a guardrail without a margin", fix))
+        problems.append(Problem("no-margin", place, "a guardrail without a margin", fix))
     if problems:
         raise InputError(problems)
-
-
-def _there(totals: Collection[str]) -> str:
-    return f"There are: {', '.join(sorted(totals))}."

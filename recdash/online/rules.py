@@ -54,31 +54,23 @@ class OnlineRules:
 
     def check(self) -> None:
         """Raises InputError, with all problems, for rules that cannot be followed."""
-        problems = [
-            Problem("bad-rule", f"rule '{name}'", f"it is {getattr(self, name)!r}", "Give a number from 0.")
-            for name in AMOUNTS
-            if not _is_amount(getattr(self, name))
-        ]
+        problems = []
+        for name in AMOUNTS:
+            value = getattr(self, name)
+            if value is not None and not (isinstance(value, int | float) and 0 <= value < math.inf):
+                place = f"rule '{name}'"
+                problems.append(Problem("bad-rule", place, f"it is {value!r}", "Give a number from 0."))
         if self.winsorise is not None and not 0.5 <= self.winsorise < 1:
             fix = "Give a share from 0.5 to 1: 0.99 cuts at the totals of the top 1 % of users."
             problems.append(Problem("bad-rule", "rule 'winsorise'", f"it is {self.winsorise:g}", fix))
-        if self.starts is not None and not _is_day(self.starts):
+        try:
+            if self.starts is not None:
+                times.of_text(self.starts)
+        except ValueError:
             fix = "Write 2026-11-02, or 2026-11-02T09:00:00Z."
             problems.append(Problem("bad-rule", "rule 'starts'", f"'{self.starts}' is not a day", fix))
         if problems:
             raise InputError(problems)
-
-
-def _is_amount(value: object) -> bool:
-    return value is None or (isinstance(value, int | float) and 0 <= value < math.inf)
-
-
-def _is_day(text: str) -> bool:
-    try:
-        times.of_text(text)
-    except ValueError:
-        return False
-    return True
 
 
 USUAL = OnlineRules()

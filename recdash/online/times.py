@@ -27,11 +27,13 @@ def seconds(column: pa.ChunkedArray) -> Floats:
     if pa.types.is_timestamp(column.type):
         column = column.cast(pa.timestamp("us", column.type.tz)).cast("int64")
         return _floats(column) / 1e6
-    return _in_seconds(_floats(column))
+    numbers = _floats(column)
+    largest = np.nanmax(np.abs(numbers), initial=0.0)
+    return numbers / next((unit for least, unit in UNITS if largest >= least), 1.0)
 
 
 def _parsed(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Times that were kept as text; a column that nobody can read says nothing."""
+    """Times that were stored as text; nulls where they cannot be read."""
     import pyarrow as pa
 
     for kind in (pa.timestamp("us", "UTC"), pa.timestamp("us")):
@@ -44,14 +46,8 @@ def _parsed(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 def _floats(column: pa.ChunkedArray) -> Floats:
     # microseconds have more digits than a float from 2255 on
-    found: Floats = column.cast("float64", safe=False).to_numpy()
-    return found
-
-
-def _in_seconds(numbers: Floats) -> Floats:
-    largest = np.nanmax(np.abs(numbers), initial=0.0)
-    unit = next((unit for least, unit in UNITS if largest >= least), 1.0)
-    return numbers / unit
+    numbers: Floats = column.cast("float64", safe=False).to_numpy()
+    return numbers
 
 
 def day(times: Floats) -> Ints:
@@ -65,5 +61,5 @@ def date(day: int) -> datetime:
 
 def of_text(text: str, zone: str | None = None) -> float:
     """Seconds of an ISO date or time; one that says no zone is of ``zone`` (None: UTC). Raises ValueError."""
-    found = datetime.fromisoformat(text)
-    return (found if found.tzinfo else found.replace(tzinfo=ZoneInfo(zone) if zone else UTC)).timestamp()
+    time = datetime.fromisoformat(text)
+    return (time if time.tzinfo else time.replace(tzinfo=ZoneInfo(zone) if zone else UTC)).timestamp()

@@ -56,23 +56,18 @@ def shared_variance(n: Any, variance: Any, other_n: Any, other_variance: Any) ->
 def with_p(low: Any, high: Any, p: Any, level: float) -> tuple[Any, Any]:
     """The interval of a lift, made to reach 0 where ``p`` does not exclude that at ``level``.
 
-    p can be that of another test than the interval is made of: so that whoever reads the one says what the
-    other says. A p that equals 1 − level but for rounding excludes nothing. Numbers or arrays of one shape.
+    p may come from another test than the interval; this way both say the same. A p that equals 1 − level but
+    for rounding excludes nothing. Numbers or arrays of one shape.
     """
     excludes = np.less(p, (1 - level) * (1 - ROUNDING))
     return np.where(excludes, low, np.minimum(low, 0.0)), np.where(excludes, high, np.maximum(high, 0.0))
 
 
-def told(needed: float, n: float, side: str) -> str:
-    """Why there is no valid interval, and from when on there will be."""
+def note(needed: float, n: float, side: str) -> str:
+    """Words why there is no valid interval, and from how many users on there will be."""
     of_side = f" of the {side}" if side else ""
     if needed > MOST_USERS:
         return f"the variance{of_side} is too large for an interval"
     have = "1 user" if n == 1 else f"{n:,.0f} users"
-    return f"{have}{of_side}: a valid interval takes about {_rounded_up(needed):,} users"
-
-
-def _rounded_up(number: float) -> int:
-    """To two digits."""
-    unit = 10 ** max(len(str(int(number))) - 2, 0)
-    return int(np.ceil(number / unit) * unit)
+    unit = 10 ** max(len(str(int(needed))) - 2, 0)  # rounded up to two digits
+    return f"{have}{of_side}: a valid interval takes about {int(np.ceil(needed / unit) * unit):,} users"

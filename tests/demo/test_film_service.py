@@ -8,11 +8,12 @@ import numpy as np
 import pandas as pd
 import pyarrow.compute as pc
 import pytest
+from online_results import results_of_upload
 
 from recdash.demo import film_service
 from recdash.demo.film_service import FilmService
 from recdash.domain.inputs import Upload
-from recdash.online import quadrant, results_of_upload
+from recdash.online.agreement.agreement import quadrant
 
 TIED = ("ALS v3", "EASE λ=250")
 

@@ -9,12 +9,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.csv
 import pytest
+from online_results import results_of_upload
 from scipy import stats
 
 from recdash.domain.inputs import Upload
 from recdash.errors import InputError
 from recdash.ingest import read_upload
-from recdash.online import OnlineResults, OnlineRow, results_of_upload, templates
+from recdash.online import OnlineResults, OnlineRow, templates
 
 COLUMNS = ("variant", "metric", "n", "mean", "variance", "successes", "trials")
 

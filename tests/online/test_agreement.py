@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from scipy.stats import kendalltau
 
-from recdash.online import quadrant
 from recdash.online.agreement.agreement import (
     Agreement,
     BestMetric,
@@ -18,6 +17,7 @@ from recdash.online.agreement.agreement import (
     ServedRun,
     agreement,
     best_metric,
+    quadrant,
 )
 
 

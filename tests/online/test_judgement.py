@@ -12,13 +12,13 @@ import pytest
 from scipy import stats
 
 from recdash.errors import InputError
-from recdash.online import METRICS, OnlineMetric, OnlineResults, OnlineRow, OnlineRules, OnlineUsers
+from recdash.online import METRICS, OnlineMetric, OnlineResults, OnlineRow, OnlineRules
 from recdash.online.analysis import health, judgement
 from recdash.online.analysis.lift import Estimate, arms, can_adjust, lift, log_ratio
 from recdash.online.analysis.results import of_users
 from recdash.online.logs.sessions import per_user
 from recdash.online.metrics import check
-from recdash.online.users import Removed
+from recdash.online.users import OnlineUsers, Removed
 
 GOAL = OnlineMetric("time", "Time", "min", "", "watch_min", "sessions")
 GUARD = replace(GOAL, role="guardrail", margin=0.02)

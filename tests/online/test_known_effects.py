@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from online_results import results_of_upload
 
 from recdash.demo.ab_tests import Simulated, simulate
 from recdash.domain.inputs import Upload
 from recdash.errors import Problem
-from recdash.online import METRICS, OnlineMetric, OnlineResults, results_of_upload
-from recdash.online.analysis import grouped_lifts, over_time, segments
+from recdash.online import METRICS, OnlineMetric, OnlineResults
+from recdash.online.analysis import grouped_lifts, novelty_effect, over_time, segments
 from recdash.online.analysis import lift as compare
 from recdash.online.analysis.grouped_lifts import Sums
 from recdash.online.logs.sessions import per_user
@@ -197,7 +198,7 @@ def test_a_clean_log_raises_no_warning_in_95_of_100_seeds(seeds: range, clean: i
 
 def test_a_lift_that_fades_is_larger_early_than_late() -> None:
     users = per_user(simulate(40_000, seed=7, novelty=0.15).sessions)
-    (one,) = over_time.fading(users, ENGAGEMENT, "control")
+    (one,) = novelty_effect.fading(users, ENGAGEMENT, "control")
     assert one.early_lift is not None
     assert one.late_lift is not None
     assert one.early_lift > 0.08 > one.late_lift > 0
@@ -210,7 +211,9 @@ def test_the_fading_of_a_steady_lift_is_found_in_5_percent_of_tests() -> None:
     """One in twenty, give or take what 400 tests allow."""
     users, rng = per_user(simulate(2_000, seed=8, arms=NO_EFFECT).sessions), np.random.default_rng(9)
     p = [
-        over_time.fading(replace(users, variant=rng.integers(0, 2, len(users))), ENGAGEMENT, "control")[0].p
+        novelty_effect.fading(replace(users, variant=rng.integers(0, 2, len(users))), ENGAGEMENT, "control")[
+            0
+        ].p
         for _ in range(400)
     ]
     assert 0.03 <= np.mean(np.array(p, dtype=np.float64) < 0.05) <= 0.075

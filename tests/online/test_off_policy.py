@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from online_results import results_of_upload
 
 from recdash.domain.inputs import Upload
 from recdash.errors import InputError
 from recdash.ingest import read_upload
-from recdash.online import results_of_upload
 from recdash.online.off_policy.estimates import OffPolicy, off_policy
 from recdash.online.off_policy.reward_model import expected
 from recdash.online.off_policy.target import Target, logged, of_table, uniform

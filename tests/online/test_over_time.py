@@ -11,7 +11,7 @@ import pytest
 from recdash.domain.kinds import Floats
 from recdash.errors import UnknownName
 from recdash.online import METRICS
-from recdash.online.analysis import health, lift, over_time
+from recdash.online.analysis import health, lift, novelty_effect, over_time
 from recdash.online.analysis.novelty_effect import NoveltyEffect
 from recdash.online.analysis.over_time import LiftAtTime
 from recdash.online.analysis.sequential import PLANNED, sequence, tuned
@@ -211,7 +211,7 @@ def test_a_variant_at_0_has_its_lift_and_no_interval() -> None:
 
 
 def test_an_unknown_control_is_named() -> None:
-    for question in (over_time.cumulative, over_time.daily, over_time.since_exposure, over_time.fading):
+    for question in (over_time.cumulative, over_time.daily, over_time.since_exposure, novelty_effect.fading):
         with pytest.raises(UnknownName, match="variant"):
             question(FOUR, ENGAGEMENT, "c")
 
@@ -251,7 +251,7 @@ def test_early_and_late_are_of_the_same_users_who_could_be_watched() -> None:
     """Six days: watched for four of them, early two, late two. Users 4 and 5 came on the last day."""
     rows = [(user, day, 2, 1 + (user > 1) * (day < 2)) for user in range(4) for day in range(6)]
     known = users("aabbab", exposed=[0] * 4 + [5, 5], days=[*rows, (4, 5, 50, 1), (5, 5, 50, 49)])
-    (found,) = over_time.fading(known, ENGAGEMENT, "a")
+    (found,) = novelty_effect.fading(known, ENGAGEMENT, "a")
     assert (found.n, found.early_days, found.late_days) == (4, (0, 1), (2, 3))
     assert (found.early_lift, found.late_lift) == (pytest.approx(2 / 2 / (1 / 2) - 1), pytest.approx(0.0))
     assert found.difference == pytest.approx(-math.log(2))
@@ -261,7 +261,7 @@ def test_early_and_late_are_of_the_same_users_who_could_be_watched() -> None:
 def test_the_difference_is_of_logarithms_with_all_covariances() -> None:
     """Against the gradient of the log ratio of ratios and the covariance matrix of four sums per arm."""
     whole = invented(n=600, seed=6)
-    (found,) = over_time.fading(whole, ENGAGEMENT, "a")
+    (found,) = novelty_effect.fading(whole, ENGAGEMENT, "a")
     ratios, variance = [], 0.0
     for code in (1, 0):
         sums = _four_sums(whole, code, found.early_days, found.late_days)
@@ -295,21 +295,21 @@ def _four_sums(whole: OnlineUsers, code: int, early: tuple[int, int], late: tupl
 
 def test_a_test_of_one_day_has_no_late() -> None:
     day = users("aabb", exposed=[0] * 4, days=[(user, 0, 1 + user, 1) for user in range(4)])
-    (found,) = over_time.fading(day, ENGAGEMENT, "a")
+    (found,) = novelty_effect.fading(day, ENGAGEMENT, "a")
     assert (found.p, found.note) == (None, "one day cannot be early and late")
 
 
 def test_nobody_who_could_be_watched_is_said() -> None:
     late = users("aab", exposed=[0, 0, 5], days=[(0, 0, 1, 1), (1, 5, 1, 1), (2, 5, 1, 1)])
-    (found,) = over_time.fading(late, ENGAGEMENT, "a")
+    (found,) = novelty_effect.fading(late, ENGAGEMENT, "a")
     assert found.note == "fewer than two users of a variant could be watched for 4 days"
 
 
 def test_no_sessions_late_is_said() -> None:
     gone = users("aabb", exposed=[0] * 4, days=[(user, 0, 1 + user, 1) for user in range(4)] + [(0, 5, 1, 1)])
-    assert over_time.fading(gone, ENGAGEMENT, "a")[0].note == "there are no sessions early or late"
+    assert novelty_effect.fading(gone, ENGAGEMENT, "a")[0].note == "there are no sessions early or late"
     per_user = "the metric is not above 0 early or late, and a lift is a share of it"
-    assert over_time.fading(gone, SESSIONS, "a")[0].note == per_user
+    assert novelty_effect.fading(gone, SESSIONS, "a")[0].note == per_user
 
 
 def test_a_day_before_the_tests_first_exposure_is_not_asked_for() -> None:
@@ -357,7 +357,7 @@ def test_of_few_users_no_change_is_told() -> None:
     rng, rows = np.random.default_rng(0), []
     for n, told in ((16, False), (400, True)):
         rows = [(user, day, 5, int(rng.integers(1, 5))) for user in range(n) for day in range(6)]
-        (found,) = over_time.fading(users("ab" * (n // 2), exposed=[0] * n, days=rows), ENGAGEMENT, "a")
+        (found,) = novelty_effect.fading(users("ab" * (n // 2), exposed=[0] * n, days=rows), ENGAGEMENT, "a")
         assert found.early_lift is not None
         assert (found.p is not None) == told
         assert found.note == ("" if told else "too few users for a valid interval")

@@ -9,9 +9,10 @@ import pyarrow as pa
 import pytest
 
 from recdash.errors import InputError
-from recdash.online import OnlineRules, OnlineUsers
+from recdash.online import OnlineRules
 from recdash.online.analysis.results import of_users
 from recdash.online.logs.sessions import per_user
+from recdash.online.users import OnlineUsers
 
 MINUTE, DAY = 60, 86_400
 DAY_1 = 20_000  # days since 1970: the first of the test

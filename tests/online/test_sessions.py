@@ -12,12 +12,13 @@ import pyarrow as pa
 import pyarrow.csv
 import pytest
 import tea_tasting
+from online_results import results_of_upload
 from scipy import stats
 
 from recdash.domain.inputs import Upload
 from recdash.errors import InputError, UnknownName
 from recdash.ingest import read_upload
-from recdash.online import METRICS, OnlineResults, OnlineRow, results_of_upload, templates
+from recdash.online import METRICS, OnlineResults, OnlineRow, templates
 from recdash.online.logs.sessions import per_user
 
 

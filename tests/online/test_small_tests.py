@@ -12,14 +12,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from online_results import results_of_upload
 from scipy import stats
 
 from recdash import ab_test
 from recdash.domain.inputs import Upload
-from recdash.online import OnlineMetric, OnlineResults, OnlineRow, OnlineRules, results_of_upload
+from recdash.online import OnlineMetric, OnlineResults, OnlineRow, OnlineRules
 from recdash.online.agreement.agreement import quadrant
 from recdash.online.analysis import grouped_lifts, judgement
-from recdash.online.analysis.lift import arm, arms, chosen_lift, lift, with_shared_spread
+from recdash.online.analysis.lift import arm, arms, chosen_lift, lift, with_shared_variance
 from recdash.online.analysis.results import of_users
 from recdash.online.counts import Count, p_value, ratio_interval
 from recdash.online.logs.sessions import per_user
@@ -238,7 +239,7 @@ def test_users_who_are_all_alike_get_the_variance_of_a_far_larger_variant() -> N
     few = {"clicks": views / 2, "views": views}
     many = {"clicks": np.arange(40) % 5.0, "views": np.full(40, 5.0)}
     both = {name: np.concatenate([many[name], few[name]]) for name in few}
-    sides = with_shared_spread(ratio, *arms(both, np.repeat([0, 1], [40, 4])))
+    sides = with_shared_variance(ratio, *arms(both, np.repeat([0, 1], [40, 4])))
     assert sides[1].ratio_var("clicks", "views") == pytest.approx(sides[0].ratio_var("clicks", "views"))
 
 

@@ -19,7 +19,7 @@ from recdash.domain.records import OnlineTest
 from recdash.formatting.wording import lowered
 from recdash.online import OnlineMetric, OnlineRules
 from recdash.online.analysis.novelty_effect import NoveltyEffect
-from recdash.online.analysis.sample import Census
+from recdash.online.analysis.sample import SampleSummary
 from recdash.online.analysis.segments import Reversal
 from recdash.service import Workspace
 from recdash.ui.ab_results.over_time import fading_words
@@ -191,7 +191,7 @@ def test_few_days_are_no_week(workspace: Workspace, shown: Open) -> None:
     ],
 )
 def test_dates_are_as_short_as_can_be(first: int, last: int, words: str) -> None:
-    assert Census({}, 0, {}, {}, first, last).dates == words
+    assert SampleSummary({}, 0, {}, {}, first, last).dates == words
 
 
 # ── roles ────────────────────────────────────────────────────────────────────────────────────

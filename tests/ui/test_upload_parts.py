@@ -7,9 +7,10 @@ import zipfile
 from datetime import UTC, datetime
 
 import pytest
+from online_results import results_of_upload
 from streamlit.testing.v1 import AppTest
 
-from recdash import ingest, online
+from recdash import ingest
 from recdash.domain.records import Run
 from recdash.errors import InputError
 from recdash.formatting.wording import nested as in_words
@@ -128,7 +129,7 @@ def test_a_template_passes_the_checks_as_it_stands(kind: str) -> None:
     upload = ingest.read_upload(kind, template.text.encode(), name=template.file_name)
     assert upload.notices == ()
     if kind in ("sessions", "aggregates"):
-        assert set(online.results_of_upload(upload).variants) == {"control", "new"}
+        assert set(results_of_upload(upload).variants) == {"control", "new"}
 
 
 def test_the_template_of_recommendations_passes_the_checks_as_it_stands() -> None:

@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from recdash.formatting import numbers
-from recdash.stats.concordance import Best, Tau, best, tau
+from recdash.stats.concordance import Tau, best, tau
 
 UNDECIDED = "undecided"
 DISAGREE = ("won offline, lost online", "lost offline, won online")
@@ -31,18 +31,14 @@ def quadrant(
     Takes the intervals of the offline difference and of the online lift; an interval that holds 0,
     or that is not there, decides nothing: "undecided".
     """
-    offline, online = _outcome(offline_low, offline_high), _outcome(online_low, online_high)
-    if UNDECIDED in {offline, online}:
+    outcomes = [
+        "won" if low is not None and low > 0 else "lost" if high is not None and high < 0 else UNDECIDED
+        for low, high in ((offline_low, offline_high), (online_low, online_high))
+    ]
+    if UNDECIDED in outcomes:
         return UNDECIDED
+    offline, online = outcomes
     return f"{offline} both" if offline == online else f"{offline} offline, {online} online"
-
-
-def _outcome(low: float | None, high: float | None) -> str:
-    if low is not None and low > 0:
-        return "won"
-    if high is not None and high < 0:
-        return "lost"
-    return UNDECIDED
 
 
 class DifferenceInterval(NamedTuple):
@@ -121,7 +117,7 @@ class Agreement:
         """What agrees, pair by pair, and how much the order of all runs says."""
         if self.reason:
             return [f"Agreement is not judged: {self.reason}."]
-        return [_pairs_told(self), *([_tau_told(self.tau)] if self.tau else [])]
+        return [_pairs_in_words(self), *([_tau_in_words(self.tau)] if self.tau else [])]
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values."""
@@ -137,13 +133,18 @@ class Agreement:
             "least_p": self.tau.least_p if self.tau else None,
             "exact": self.tau.exact if self.tau else None,
             "pairs": [
-                {"first": pair.first, "second": pair.second, "offline": list(pair.offline),
-                 "online": list(pair.online), "outcome": pair.outcome}
+                {
+                    "first": pair.first,
+                    "second": pair.second,
+                    "offline": list(pair.offline),
+                    "online": list(pair.online),
+                    "outcome": pair.outcome,
+                }
                 for pair in self.pairs
             ],
             "reason": self.reason,
             "sentences": self.sentences,
-        }  # fmt: skip
+        }
 
 
 def agreement(
@@ -154,29 +155,24 @@ def agreement(
     reason: str = "",
 ) -> Agreement:
     """The agreement over the ``runs`` that have both values, and over their ``pairs`` (by variants)."""
-    there = tuple(run for run in runs if run.on_both_sides)
-    reason = reason or _why_not(len(there))
+    known = tuple(run for run in runs if run.on_both_sides)
+    if not reason and len(known) < 2:
+        n_runs = "one run has" if known else "no run has"
+        reason = f"{n_runs} a value on both sides, and an order takes two"
     if reason:
-        return Agreement(metric, online_metric, there, (), None, reason)
-    variants = {run.variant for run in there}
+        return Agreement(metric, online_metric, known, (), None, reason)
+    variants = {run.variant for run in known}
     both = tuple(pair for names, pair in pairs.items() if variants.issuperset(names))
-    sides = np.array([[run.offline, run.online] for run in there], dtype=np.float64)
-    return Agreement(metric, online_metric, there, both, tau(sides[:, 0], sides[:, 1]))
+    sides = np.array([[run.offline, run.online] for run in known], dtype=np.float64)
+    return Agreement(metric, online_metric, known, both, tau(sides[:, 0], sides[:, 1]))
 
 
-def _why_not(n: int) -> str:
-    if n > 1:
-        return ""
-    have = "one run has" if n else "no run has"
-    return f"{have} a value on both sides, and an order takes two"
-
-
-def _pairs_told(found: Agreement) -> str:
+def _pairs_in_words(agreement: Agreement) -> str:
     """Of the pairs that both sides settle, how many point the same way; how many are not settled."""
-    total, decided = len(found.pairs), found.decided
+    total, decided = len(agreement.pairs), agreement.decided
     if not decided:
         return f"No pair of runs is settled on both sides, of {total}: there is nothing to agree on yet."
-    same, opposite = found.count("concordant"), found.count("discordant")
+    same, opposite = agreement.count("concordant"), agreement.count("discordant")
     whole = decided == total
     of = f"{same} of {decided} pair{'s' if decided > 1 else ''} of runs{'' if whole else ' that both settle'}"
     other = f", and opposite ways for {opposite}" if opposite else ""
@@ -185,16 +181,16 @@ def _pairs_told(found: Agreement) -> str:
     return f"Offline and online point the same way for {of}{other}{rest}."
 
 
-def _tau_told(found: Tau) -> str:
+def _tau_in_words(tau: Tau) -> str:
     """The rank agreement, and whether so few runs could say anything."""
-    told = f"Over the order of all {found.n} runs Kendall's τ is {numbers.fixed(found.value, 2)}"
-    p = f"p = {numbers.p_value(found.p)}".replace("= <", "< ")
-    if found.least_p > CONVINCING:
-        least = numbers.fixed(found.least_p, 3)
-        return f"{told}, but {found.n} runs say little ({p}; even full agreement has p = {least})."
-    if found.p > CONVINCING:
-        return f"{told}, which chance explains ({p})."
-    return f"{told}, more than chance explains ({p})."
+    text = f"Over the order of all {tau.n} runs Kendall's τ is {numbers.fixed(tau.value, 2)}"
+    p = f"p = {numbers.p_value(tau.p)}".replace("= <", "< ")
+    if tau.least_p > CONVINCING:
+        least = numbers.fixed(tau.least_p, 3)
+        return f"{text}, but {tau.n} runs say little ({p}; even full agreement has p = {least})."
+    if tau.p > CONVINCING:
+        return f"{text}, which chance explains ({p})."
+    return f"{text}, more than chance explains ({p})."
 
 
 # ── which offline metric would have had the order right? ─────────────────────────────────────
@@ -237,8 +233,8 @@ class BestMetric:
             "perfect_by_chance": self.perfect,
             "reason": self.reason,
             "metrics": [
-                {"metric": one.metric, "k": one.k, "label": one.label, "tau": one.tau}
-                for one in self.predictions
+                {"metric": metric.metric, "k": metric.k, "label": metric.label, "tau": metric.tau}
+                for metric in self.predictions
             ],
             "left_out": list(self.left_out),
         }
@@ -257,32 +253,23 @@ def best_metric(
     whole = {name: values for name, values in candidates.items() if None not in values}
     left_out = tuple(name[2] for name in candidates if name not in whole)
     measured = np.array(list(whole.values()), dtype=np.float64).reshape(len(whole), len(online))
-    found = None if reason or len(online) < 2 or not whole else best(measured, np.array(online))
-    taus = [None] * len(whole) if found is None else [_number(one) for one in found.tau]
-    predictions = [Prediction(*name, one) for name, one in zip(whole, taus, strict=True)]
-    predictions.sort(key=lambda one: 2.0 if one.tau is None else -one.tau)
-    if found is None:
-        why = reason or "there are not two runs whose order could be right"
-        return BestMetric(online_metric, len(online), tuple(predictions), None, None, (), why, left_out)
-    why = _why_no_winner(found, len(whole))
-    labels = [label for _, _, label in whole]
-    winners = () if why else tuple(labels[at] for at in found.places)
-    return BestMetric(
-        online_metric, len(online), tuple(predictions), found.p, found.perfect, winners, why, left_out
-    )
-
-
-def _number(value: float) -> float | None:
-    return None if np.isnan(value) else float(value)
-
-
-def _why_no_winner(found: Best, n_metrics: int) -> str:
-    if found.n < LEAST_RUNS:
-        perfect = numbers.of_100(round(1e6 * found.perfect), 1_000_000)
-        return (
-            f"with {found.n} runs one of {n_metrics} metrics has their whole order right by chance in "
+    result = None if reason or len(online) < 2 or not whole else best(measured, np.array(online))
+    taus = [None] * len(whole) if result is None else map(numbers.none_if_nan, result.tau)
+    predictions = [Prediction(*name, tau) for name, tau in zip(whole, taus, strict=True)]
+    predictions.sort(key=lambda metric: 2.0 if metric.tau is None else -metric.tau)
+    ranked = (online_metric, len(online), tuple(predictions))
+    if result is None:
+        reason = reason or "there are not two runs whose order could be right"
+        return BestMetric(*ranked, None, None, (), reason, left_out)
+    if result.n < LEAST_RUNS:
+        perfect = numbers.of_100(round(1e6 * result.perfect), 1_000_000)
+        reason = (
+            f"with {result.n} runs one of {len(whole)} metrics has their whole order right by chance in "
             f"{perfect} of 100 cases; from {LEAST_RUNS} runs on the best is named"
         )
-    if found.p > CONVINCING:
-        return f"the best of {n_metrics} metrics does as well by chance with p = {numbers.p_value(found.p)}"
-    return ""
+    elif result.p > CONVINCING:
+        p = numbers.p_value(result.p)
+        reason = f"the best of {len(whole)} metrics does as well by chance with p = {p}"
+    labels = [label for _, _, label in whole]
+    winners = () if reason else tuple(labels[place] for place in result.places)
+    return BestMetric(*ranked, result.p, result.perfect, winners, reason, left_out)

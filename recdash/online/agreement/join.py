@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from recdash.formatting.numbers import none_if_nan
 from recdash.online.agreement.agreement import UNDECIDED, quadrant
 
 if TYPE_CHECKING:
@@ -45,79 +45,58 @@ def join_offline(
         for row in rows
     ]
     frame = pd.DataFrame(joined, columns=list(COLUMNS))
-    return _blocked(frame) if broken_split else frame
-
-
-def _blocked(frame: pd.DataFrame) -> pd.DataFrame:
+    if not broken_split:
+        return frame
     judged = frame["quadrant"] != "control"
-    told = frame["run"] + " is not judged: the split of users between the variants is broken."
+    blocked = frame["run"] + " is not judged: the split of users between the variants is broken."
     return frame.assign(
-        quadrant=frame["quadrant"].mask(judged, BLOCKED), sentence=frame["sentence"].mask(judged, told)
+        quadrant=frame["quadrant"].mask(judged, BLOCKED), sentence=frame["sentence"].mask(judged, blocked)
     )
 
 
 def _row(
     online: Mapping[str, Any], run: str, value: float | None, delta: Mapping[str, Any], offline_title: str
 ) -> dict[str, Any]:
-    offline = [_number(delta.get(name)) for name in ("mean_diff", "ci_low", "ci_high")]
-    lift = [_number(online["lift"]), *judged_by(online)]
-    low, high = lift[1:] if online.get("direction") != "down" else (_minus(lift[2]), _minus(lift[1]))
-    corner = UNDECIDED if online["is_control"] else quadrant(offline[1], offline[2], low, high)
-    told = _sentence(run, corner, offline, lift, offline_title, online["title"])
+    offline = [none_if_nan(delta.get(name)) for name in ("mean_diff", "ci_low", "ci_high")]
+    lift = [none_if_nan(online["lift"]), *judged_by(online)]
+    if online["is_control"]:
+        corner, sentence = "control", f"{run} is the control."
+    else:
+        low, high = lift[1:]
+        if online.get("direction") == "down":
+            low, high = (None if end is None else -end for end in (high, low))
+        corner = quadrant(offline[1], offline[2], low, high)
+        title = online["title"][:1].lower() + online["title"][1:]
+        sentence = (
+            f"{run} {'is not settled' if corner == UNDECIDED else corner}: {offline_title} "
+            f"{_in_words(offline)} offline, {title} {_in_words(lift, 100, ' %')} online."
+        )
     return {
         "variant": online["variant"],
         "run_id": online["run_id"],
         "run": run,
         "offline_value": value,
         **dict(zip(("offline_delta", "offline_low", "offline_high"), offline, strict=True)),
-        "online_value": _number(online["value"]),
+        "online_value": none_if_nan(online["value"]),
         **dict(zip(("online_lift", "online_low", "online_high"), lift, strict=True)),
-        "quadrant": "control" if online["is_control"] else corner,
-        "sentence": f"{run} is the control." if online["is_control"] else told,
+        "quadrant": corner,
+        "sentence": sentence,
     }
 
 
 def judged_by(row: Mapping[str, Any]) -> list[float | None]:
     """The interval by which a lift is judged: corrected within the goals of the test, where it was."""
-    corrected = [_number(row.get(name)) for name in ("corrected_low", "corrected_high")]
-    return corrected if None not in corrected else [_number(row[name]) for name in ("lift_low", "lift_high")]
-
-
-def _minus(value: float | None) -> float | None:
-    return None if value is None else -value
-
-
-def _number(value: Any) -> float | None:
-    return None if value is None or math.isnan(value) else float(value)
-
-
-def _sentence(
-    run: str,
-    corner: str,
-    offline: list[float | None],
-    lift: list[float | None],
-    offline_title: str,
-    online_title: str,
-) -> str:
-    verdict = "is not settled" if corner == UNDECIDED else corner
+    corrected = [none_if_nan(row.get(name)) for name in ("corrected_low", "corrected_high")]
     return (
-        f"{run} {verdict}: {offline_title} {_told(offline, _plain)} offline, "
-        f"{online_title[:1].lower()}{online_title[1:]} {_told(lift, _percent)} online."
+        corrected if None not in corrected else [none_if_nan(row[name]) for name in ("lift_low", "lift_high")]
     )
 
 
-def _told(numbers: list[float | None], write: Any) -> str:
-    value, low, high = numbers
+def _in_words(estimate: list[float | None], scale: int = 1, unit: str = "") -> str:
+    """A difference with its interval, each with three digits."""
+    value, low, high = (None if x is None else f"{scale * x:+.3g}{unit}".replace("-", "−") for x in estimate)
     if value is None:
         return "cannot be compared"
     if low is None or high is None:
-        return f"{write(value)} (no interval)"
-    return f"{write(value)} (95 % CI {write(low)} to {write(high)})"
-
-
-def _plain(value: float) -> str:
-    return f"{value:+.3g}".replace("-", "−")
-
-
-def _percent(value: float) -> str:
-    return f"{100 * value:+.3g} %".replace("-", "−")
+        return f"{value} (no interval)"
+    return f"{value} (95 % CI {low} to {high})"

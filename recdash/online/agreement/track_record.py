@@ -93,7 +93,7 @@ class TrackRecord:
             "online_metric": self.online_metric,
             "n_tests": self.n_tests,
             "called": self.called._asdict(),
-            "points": [asdict(one) for one in self.points],
+            "points": [asdict(point) for point in self.points],
             "calibration": asdict(self.calibration) if self.calibration else None,
             "reason": self.reason,
             "left_out": [{"test": test, "reason": reason} for test, reason in self.left_out],
@@ -105,25 +105,21 @@ def track_record(
 ) -> TrackRecord:
     """What ``points`` tell; a calibration line from ten tests on."""
     n_tests = len({point.test_id for point in points})
-    reason = _why_no_line(points, n_tests)
-    line = None if reason else calibrated(points)
-    found = called([point.calls for point in points])
-    return TrackRecord(metric, online_metric, tuple(points), n_tests, found, line, reason, tuple(left_out))
-
-
-def _why_no_line(points: Sequence[Point], n_tests: int) -> str:
-    if n_tests < LEAST_TESTS:
-        have = f"{n_tests or 'no'} test{'' if n_tests == 1 else 's'}"
-        return f"{have} so far; what an offline difference means online is estimated from {LEAST_TESTS} on"
     n_different = len({point.test_id for point in points if point.offline})
-    if n_different < 2:
-        return f"{'only one' if n_different else 'no'} test has an offline difference"
-    return ""
+    reason = ""
+    if n_tests < LEAST_TESTS:
+        tests = f"{n_tests or 'no'} test{'' if n_tests == 1 else 's'}"
+        reason = f"{tests} so far; what an offline difference means online is estimated from {LEAST_TESTS} on"
+    elif n_different < 2:
+        reason = f"{'only one' if n_different else 'no'} test has an offline difference"
+    line = None if reason else calibrated(points)
+    calls = called([point.calls for point in points])
+    return TrackRecord(metric, online_metric, tuple(points), n_tests, calls, line, reason, tuple(left_out))
 
 
 def called(outcomes: Sequence[bool | None]) -> Called:
     """How many of the settled ``outcomes`` were called right."""
-    settled = [one for one in outcomes if one is not None]
+    settled = [is_right for is_right in outcomes if is_right is not None]
     return Called(sum(settled), len(settled), *wilson(sum(settled), len(settled)))
 
 
@@ -151,15 +147,15 @@ def calibrated(points: Sequence[Point]) -> Calibration:
     from scipy.special import stdtrit
 
     x, y, error = (
-        np.array([getattr(one, name) for one in points]) for name in ("offline", "online", "online_error")
+        np.array([getattr(point, name) for point in points]) for name in ("offline", "online", "online_error")
     )
     weight = 1 / error**2
     least = 1 / math.sqrt(float(weight @ x**2))
     tau2 = _spread(x, y, weight)
     weight = 1 / (error**2 + tau2)
     slope = _slope(x, y, weight)
-    names = np.unique([one.test_id for one in points], return_inverse=True)[1]
-    robust, degrees = _of_tests(weight * x**2, weight * x * (y - slope * x), names)
+    test = np.unique([point.test_id for point in points], return_inverse=True)[1]
+    robust, degrees = _of_tests(weight * x**2, weight * x * (y - slope * x), test)
     t = float(stdtrit(degrees, 0.975))
     of_slope = max(robust, least * NORMAL_95 / t)
     return Calibration(slope, of_slope, slope - t * of_slope, slope + t * of_slope, math.sqrt(tau2), degrees)

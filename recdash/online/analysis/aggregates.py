@@ -45,8 +45,8 @@ def summaries(table: pa.Table) -> list[Summary]:
     """
     rows = [_summary(row) for row in table.to_pylist()]
     problems = [
-        *(problem for line, row in enumerate(rows, start=1) for problem in _wrong(row, line)),
-        *_repeated(rows),
+        *(problem for line, row in enumerate(rows, start=1) for problem in _problems(row, line)),
+        *_repeated_rows(rows),
     ]
     if problems:
         raise InputError(problems)
@@ -71,22 +71,18 @@ def _is_known(number: float | None) -> bool:
     return number is not None and math.isfinite(number)
 
 
-def _wrong(row: Summary, line: int) -> Iterator[Problem]:
+def _problems(row: Summary, line: int) -> Iterator[Problem]:
     place = f"row {line}"
     fewest = row.n if row.users is None else min(row.n, row.users)
     if fewest < 1:
-        yield Problem(
-            "nobody-counted",
-            place,
-            f"'{row.metric}' counts {fewest} of '{row.variant}'",
-            "Leave the row out, or give at least 1.",
-        )
+        message = f"'{row.metric}' counts {fewest} of '{row.variant}'"
+        yield Problem("nobody-counted", place, message, "Leave the row out, or give at least 1.")
     if row.of_trials and row.mean > 1:
-        found = f"'{row.metric}' has more successes than trials in '{row.variant}'"
-        yield Problem("impossible-rate", place, found, "Are the two columns swapped?")
+        message = f"'{row.metric}' has more successes than trials in '{row.variant}'"
+        yield Problem("impossible-rate", place, message, "Are the two columns swapped?")
 
 
-def _repeated(rows: Sequence[Summary]) -> list[Problem]:
+def _repeated_rows(rows: Sequence[Summary]) -> list[Problem]:
     times = Counter((row.metric, row.variant) for row in rows)
     fix = "Keep one row per variant and metric."
     return [
@@ -128,38 +124,25 @@ def user_counts(rows: Sequence[Summary]) -> dict[str, dict[str, int]]:
     return {metric: counts for metric, counts in counted.items() if len(counts) == most}
 
 
-def notices(rows: Sequence[Summary]) -> tuple[Problem, ...]:
+def notices(rows: Sequence[Summary]) -> Iterator[Problem]:
     """Cautions where trials stand for users, and where a share is above 1."""
-    return (*_trials(rows), *_repeated_users(rows), *_beyond_one(rows))
-
-
-def _trials(rows: Sequence[Summary]) -> Iterator[Problem]:
-    rates = sorted({row.metric for row in rows if row.of_trials and row.n != row.users})
-    rates = [name for name in rates if name not in _with_repeated_users(rows)]
-    if rates:
-        found = f"{', '.join(rates)}: successes of trials, the interval takes each trial as independent"
+    repeated = {row.metric for row in rows if row.repeats_users}
+    trials = {row.metric for row in rows if row.of_trials and row.n != row.users} - repeated
+    if trials:
+        message = (
+            f"{', '.join(sorted(trials))}: successes of trials, the interval takes each trial as independent"
+        )
         fix = "Where one user has several trials it is too narrow: upload sessions, or n, mean and variance."
-        yield Problem("independent-trials", "columns 'successes', 'trials'", found, fix)
-
-
-def _with_repeated_users(rows: Sequence[Summary]) -> list[str]:
-    return sorted({row.metric for row in rows if row.repeats_users})
-
-
-def _repeated_users(rows: Sequence[Summary]) -> Iterator[Problem]:
-    """Rates of which the table itself says that a user has several trials."""
-    rates = _with_repeated_users(rows)
-    if rates:
-        found = f"{', '.join(rates)}: more trials than users, and trials of one user are not independent"
+        yield Problem("independent-trials", "columns 'successes', 'trials'", message, fix)
+    if repeated:
+        names = ", ".join(sorted(repeated))
+        message = f"{names}: more trials than users, and trials of one user are not independent"
         fix = "No lift of them is judged. Upload sessions, or n, mean and variance over users."
-        yield Problem("repeated-trials", "columns 'n', 'trials'", found, fix)
-
-
-def _beyond_one(rows: Sequence[Summary]) -> Iterator[Problem]:
-    """Means of metrics that are shares by definition: per cent, or something else of that name."""
+        yield Problem("repeated-trials", "columns 'n', 'trials'", message, fix)
+    # metrics that are shares by definition may be in per cent, or something else of that name
     shares = {metric.name: metric.title for metric in KNOWN if metric.high == 1}
     for row in rows:
         if row.metric in shares and not 0 <= row.mean <= 1:
-            found = f"'{row.metric}' of '{row.variant}' is {row.mean:g}, and a share is between 0 and 1"
+            message = f"'{row.metric}' of '{row.variant}' is {row.mean:g}, and a share is between 0 and 1"
             fix = f"Lifts hold for per cent too; if it is not '{shares[row.metric]}', call it something else."
-            yield Problem("share-beyond-one", "column 'mean'", found, fix)
+            yield Problem("share-beyond-one", "column 'mean'", message, fix)

@@ -15,8 +15,9 @@ import numpy.typing as npt
 
 from recdash.domain.kinds import Floats, Ints, Mask
 from recdash.errors import UnknownName
+from recdash.formatting.numbers import none_if_nan
 from recdash.online import validity
-from recdash.online.analysis.lift import CONFIDENCE, per
+from recdash.online.analysis.lift import CONFIDENCE, Estimate, per
 from recdash.online.metrics import OnlineMetric
 from recdash.online.users import OnlineUsers
 
@@ -37,14 +38,10 @@ class Sums:
     denominator_squares: Floats
 
     def __getitem__(self, place: Any) -> Sums:
-        return Sums(*(values[place] for values in self._all()))
+        return Sums(*(getattr(self, field.name)[place] for field in fields(self)))
 
     def reshape(self, shape: tuple[int, ...]) -> Sums:
-        return Sums(*(values.reshape(shape) for values in self._all()))
-
-    def per_user(self, n: Floats) -> Sums:
-        """The sums of a metric per user, when ``n`` users count, whether they did anything or not."""
-        return Sums(n, self.numerator, n, self.numerator_squares, self.numerator, n)
+        return Sums(*(getattr(self, field.name).reshape(shape) for field in fields(self)))
 
     @property
     def value(self) -> Floats:
@@ -57,9 +54,6 @@ class Sums:
         rate = self.value
         squares = self.numerator_squares - 2 * rate * self.products + rate**2 * self.denominator_squares
         return ratio(np.maximum(squares, 0.0) * self.n, (self.n - 1) * self.denominator**2)
-
-    def _all(self) -> list[Floats]:
-        return [getattr(self, one.name) for one in fields(self)]
 
 
 @dataclass(frozen=True)
@@ -78,6 +72,11 @@ class Lifts:
     note: npt.NDArray[np.str_]
     for_many_looks: Mask
     """[G] whether there are users enough for an interval that is looked at again and again."""
+
+    def __getitem__(self, place: int) -> Estimate:
+        """The lift of one group, as plain values."""
+        value, low, high, p = (none_if_nan(of[place]) for of in (self.value, self.low, self.high, self.p))
+        return Estimate(value, low, high, p, str(self.note[place]))
 
 
 def columns(metric: OnlineMetric, totals: Mapping[str, Floats]) -> tuple[Floats, Floats | None]:
@@ -104,17 +103,11 @@ def added_up(numerator: Floats, denominator: Floats | None, group: Ints, n_group
     def total(values: Floats | None = None) -> Floats:
         return np.bincount(group, values, minlength=n_groups).astype(np.float64)
 
-    n, first, squared = total(), total(numerator), total(numerator * numerator)
+    n, sums, squares = total(), total(numerator), total(numerator * numerator)
     if denominator is None:
-        return Sums(n, first, n, squared, first, n)
-    return Sums(
-        n,
-        first,
-        total(denominator),
-        squared,
-        total(numerator * denominator),
-        total(denominator * denominator),
-    )
+        return Sums(n, sums, n, squares, sums, n)
+    products, denominator_squares = total(numerator * denominator), total(denominator * denominator)
+    return Sums(n, sums, total(denominator), squares, products, denominator_squares)
 
 
 def lifts(metric: OnlineMetric, control: Sums, variant: Sums) -> Lifts:
@@ -126,13 +119,13 @@ def lifts(metric: OnlineMetric, control: Sums, variant: Sums) -> Lifts:
     change = np.where(control.value > 0, ratio(variant.value, control.value) - 1, np.nan)
     log_ratio = np.log1p(change, out=np.full(change.shape, np.nan), where=sure)
     squared = squared_errors(control, variant)
-    relative = [ratio(one, side.value**2) for one, side in zip(squared, (control, variant), strict=True)]
+    relative = [ratio(error, side.value**2) for error, side in zip(squared, (control, variant), strict=True)]
     std_error, df = _welch(relative, control, variant)
-    apart, df_apart = _welch(squared, control, variant)
+    difference_error, difference_df = _welch(squared, control, variant)
     half = stdtrit(df, (1 + CONFIDENCE) / 2) * std_error
-    p = np.where(sure, 2 * stdtr(df_apart, -np.abs(ratio(variant.value - control.value, apart))), np.nan)
-    ends = np.expm1(log_ratio - half), np.expm1(log_ratio + half)
-    low, high = validity.with_p(*ends, p, CONFIDENCE)
+    t = ratio(variant.value - control.value, difference_error)
+    p = np.where(sure, 2 * stdtr(difference_df, -np.abs(t)), np.nan)
+    low, high = validity.with_p(np.expm1(log_ratio - half), np.expm1(log_ratio + half), p, CONFIDENCE)
     return Lifts(
         value=change,
         low=low,
@@ -147,12 +140,11 @@ def lifts(metric: OnlineMetric, control: Sums, variant: Sums) -> Lifts:
 
 def squared_errors(control: Sums, variant: Sums) -> list[Floats]:
     """[G] of either value; of much the smaller side the users differ at least as those of the larger."""
-    own = [side.squared_error * side.n for side in (control, variant)]
-    sizes = (control.n, variant.n)
-    shared = [
-        validity.shared_variance(sizes[side], own[side], sizes[1 - side], own[1 - side]) for side in (0, 1)
+    n, variance = (control.n, variant.n), [side.squared_error * side.n for side in (control, variant)]
+    return [
+        ratio(validity.shared_variance(n[side], variance[side], n[other], variance[other]), n[side])
+        for side, other in ((0, 1), (1, 0))
     ]
-    return [ratio(variance, n) for variance, n in zip(shared, sizes, strict=True)]
 
 
 def are_valid(bound: validity.Bound, metric: OnlineMetric, control: Sums, variant: Sums) -> Mask:
@@ -173,16 +165,11 @@ def _largest(metric: OnlineMetric, side: Sums) -> Any:
     return np.where(is_rate, 1.0, np.inf if metric.high is None else metric.high)
 
 
-def known(number: Any) -> float | None:
-    """A plain number; None for NaN."""
-    return None if np.isnan(number) else float(number)
-
-
 def _welch(squared: Sequence[Floats], *sides: Sums) -> tuple[Floats, Floats]:
     """[G] standard error of the difference of two sides, and its degrees of freedom."""
     both = squared[0] + squared[1]
-    each = [ratio(one**2, side.n - 1) for one, side in zip(squared, sides, strict=True)]
-    return np.sqrt(both), ratio(both**2, each[0] + each[1])
+    parts = [ratio(error**2, side.n - 1) for error, side in zip(squared, sides, strict=True)]
+    return np.sqrt(both), ratio(both**2, parts[0] + parts[1])
 
 
 def _notes(metric: OnlineMetric, control: Sums, variant: Sums) -> npt.NDArray[np.str_]:
@@ -200,8 +187,8 @@ def _notes(metric: OnlineMetric, control: Sums, variant: Sums) -> npt.NDArray[np
 
 
 def _varies(side: Sums) -> Mask:
-    found: Mask = ratio(side.squared_error * side.n, side.value**2) > validity.NO_VARIANCE
-    return found
+    varies: Mask = ratio(side.squared_error * side.n, side.value**2) > validity.NO_VARIANCE
+    return varies
 
 
 def ratio(over: Floats, under: Floats) -> Floats:

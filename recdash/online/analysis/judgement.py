@@ -12,6 +12,7 @@ from typing import Literal
 
 import numpy as np
 
+from recdash.formatting.numbers import none_if_nan
 from recdash.online.analysis import lift
 from recdash.online.metrics import OnlineMetric
 from recdash.stats import Correction, corrected
@@ -26,30 +27,24 @@ SETTLED_P = 0.05
 
 def family(p: Sequence[float | None], correction: Correction) -> list[tuple[float | None, float]]:
     """Each p corrected with the others, and the level at which its interval excludes no lift."""
-    values = np.array([np.nan if one is None else one for one in p], dtype=np.float64)
-    found = zip(corrected(values, correction).tolist(), levels(values, correction).tolist(), strict=True)
-    return [(None if np.isnan(one) else one, level) for one, level in found]
+    values = np.array([np.nan if value is None else value for value in p], dtype=np.float64)
+    adjusted = map(none_if_nan, corrected(values, correction).tolist())
+    return list(zip(adjusted, levels(values, correction).tolist(), strict=True))
 
 
-def word(metric: OnlineMetric, found: lift.Estimate, p: float | None) -> Word:
-    """In one word what a lift with its (corrected) interval and p says of the metric."""
-    if found.low is None or found.high is None or p is None:
+def word(metric: OnlineMetric, estimate: lift.Estimate, p: float | None) -> Word:
+    """In one word what a lift with its (corrected) interval and p says of the metric.
+
+    A guardrail *holds* where a loss of the margin is excluded, and is *broken* where a smaller one is.
+    """
+    if estimate.low is None or estimate.high is None or p is None:
         return "not settled"
-    low, high = oriented(metric, found.low, found.high)
+    low, high = estimate.low, estimate.high
+    if metric.direction == "down":  # so that more is better
+        low, high = -high, -low
     if metric.role == "guardrail":
-        return guarded(low, high, metric.margin or 0.0)
+        loss = -(metric.margin or 0.0)
+        return "holds" if low > loss else "broken" if high < loss else "not settled"
     if p > SETTLED_P or low <= 0 <= high:
         return "not settled"
     return "better" if low > 0 else "worse"
-
-
-def oriented(metric: OnlineMetric, low: float, high: float) -> tuple[float, float]:
-    """The interval turned so that more is better."""
-    return (low, high) if metric.direction == "up" else (-high, -low)
-
-
-def guarded(low: float, high: float, margin: float) -> Word:
-    """*holds* where a loss of the margin is excluded, *broken* where a smaller one is."""
-    if low > -margin:
-        return "holds"
-    return "broken" if high < -margin else "not settled"

@@ -54,54 +54,44 @@ def arms(totals: Mapping[str, Floats], variant: Ints) -> list[Any]:
     Counted here rather than there, since there a NaN counts as a user but not in the variance, and
     a variant with one user is a TypeError.
     """
-    names, columns = list(totals), np.array(list(totals.values()))
-    return [_aggregates(names, columns[:, variant == code]) for code in range(variant.max() + 1)]
-
-
-def _aggregates(names: list[str], users: Floats) -> Any:
     from tea_tasting.aggr import Aggregates
 
-    spread = np.cov(users) if users.shape[1] > 1 else np.zeros((len(names), len(names)))
-    spread = np.atleast_2d(spread)
+    names, columns, arms = list(totals), np.array(list(totals.values())), []
     pairs = [(i, j) for i in range(len(names)) for j in range(i)]
-    return Aggregates(
-        count_=users.shape[1],
-        mean_=dict(zip(names, users.mean(axis=1).tolist(), strict=True)),
-        var_=dict(zip(names, np.diag(spread).tolist(), strict=True)),
-        cov_={(names[i], names[j]): float(spread[i, j]) for i, j in pairs},
-    )
+    for code in range(variant.max() + 1):
+        users = columns[:, variant == code]
+        spread = np.cov(users) if users.shape[1] > 1 else np.zeros((len(names), len(names)))
+        spread = np.atleast_2d(spread)
+        means, variances = users.mean(axis=1).tolist(), np.diag(spread).tolist()
+        covariances = {(names[i], names[j]): float(spread[i, j]) for i, j in pairs}
+        by_name = (dict(zip(names, values, strict=True)) for values in (means, variances))
+        arms.append(Aggregates(users.shape[1], *by_name, covariances))
+    return arms
 
 
 def value(metric: OnlineMetric, arm: Any) -> Estimate:
     """The metric in one variant; the interval by the delta method over users, cut to what is possible, or
     exact for a rate of few successes.
     """
+    from scipy.stats import t
+
     if not arm.mean(metric.denominator):
         return Estimate(None, note=f"there are no {per(metric)}")
-    ratio = arm.mean(metric.numerator) / arm.mean(metric.denominator)
+    n, ratio = arm.count(), arm.mean(metric.numerator) / arm.mean(metric.denominator)
     rates = counts.counted(metric, arm)
     if rates is not None and not _is_valid(metric, arm, ONE_LOOK):
         return Estimate(ratio, *clopper_pearson(*rates[0], CONFIDENCE))
-    note = _why_no_spread(metric, arm)
-    return Estimate(ratio, note=note) if note else Estimate(ratio, *_interval(metric, arm, ratio))
-
-
-def _interval(metric: OnlineMetric, arm: Any, ratio: float) -> tuple[float, float]:
-    from scipy.stats import t
-
-    half = t.ppf((1 + CONFIDENCE) / 2, arm.count() - 1) * math.sqrt(_variance(metric, arm) / arm.count())
+    variance = _variance(metric, arm)
+    if math.isnan(variance):
+        return Estimate(ratio, note=REPEATED)
+    if n < ONE_LOOK.users:
+        return Estimate(ratio, note=validity.note(ONE_LOOK.users, n, ""))
+    if not _varies(metric, arm):
+        return Estimate(ratio, note="all users are alike, which gives no interval")
+    half = t.ppf((1 + CONFIDENCE) / 2, n - 1) * math.sqrt(variance / n)
     low = max(ratio - half, -math.inf if metric.low is None else metric.low)
     high = min(ratio + half, math.inf if metric.high is None else metric.high)
-    return float(low), float(high)
-
-
-def _why_no_spread(metric: OnlineMetric, arm: Any) -> str:
-    """Words why it is not known how much a variant's users differ; empty where it is."""
-    if math.isnan(_variance(metric, arm)):
-        return REPEATED
-    if arm.count() < ONE_LOOK.users:
-        return validity.told(ONE_LOOK.users, arm.count(), "")
-    return "" if _varies(metric, arm) else "all users are alike, which gives no interval"
+    return Estimate(ratio, float(low), float(high))
 
 
 def per(metric: OnlineMetric) -> str:
@@ -128,16 +118,15 @@ def lift(
     note = why_no_interval(metric, control, variant)
     if note:
         return Estimate(change, note=note)
+    ratio = _ratio_of_means(metric, level, adjusted=adjusted)
     try:
-        found = _measured(metric, level, adjusted=adjusted).analyze_aggregates(
-            *with_shared_spread(metric, control, variant)
-        )
+        result = ratio.analyze_aggregates(*with_shared_variance(metric, control, variant))
     except (OverflowError, ValueError):  # a covariate that makes the control negative has no logarithm
         return Estimate(change, note=TOO_WIDE)
-    low, high = float(found.rel_effect_size_ci_lower), float(found.rel_effect_size_ci_upper)
+    low, high = float(result.rel_effect_size_ci_lower), float(result.rel_effect_size_ci_upper)
     if not -1 < low <= high < math.inf:
-        return Estimate(float(found.rel_effect_size), note=TOO_WIDE)
-    return _agreeing(Estimate(float(found.rel_effect_size), low, high, float(found.pvalue)), level)
+        return Estimate(float(result.rel_effect_size), note=TOO_WIDE)
+    return _agreeing(Estimate(float(result.rel_effect_size), low, high, float(result.pvalue)), level)
 
 
 def _agreeing(estimate: Estimate, level: float) -> Estimate:
@@ -179,25 +168,18 @@ def sparse_rates(metric: OnlineMetric, control: Any, variant: Any) -> list[count
     return counts.counted(metric, control, variant)
 
 
-def with_shared_spread(metric: OnlineMetric, *sides: Any) -> list[Any]:
+def with_shared_variance(metric: OnlineMetric, control: Any, variant: Any) -> list[Any]:
     """Control and variant; of much the smaller one the users differ at least as those of the larger."""
-    other = dict(zip((0, 1), reversed(sides), strict=True))
-    return [_spread_out(metric, side, other[place]) for place, side in enumerate(sides)]
+    return [_with_shared_variance(metric, *pair) for pair in ((control, variant), (variant, control))]
 
 
-def _spread_out(metric: OnlineMetric, side: Any, other: Any) -> Any:
+def _with_shared_variance(metric: OnlineMetric, side: Any, other: Any) -> Any:
+    from tea_tasting.aggr import Aggregates
+
     own = _variance(metric, side)
     variance = float(validity.shared_variance(side.count(), own, other.count(), _variance(metric, other)))
     if variance == own:
         return side
-    return _with_variance(metric, side, variance)
-
-
-def _with_variance(metric: OnlineMetric, side: Any, variance: float) -> Any:
-    """The aggregates of ``side`` with another variance of the metric."""
-    from tea_tasting.aggr import Aggregates
-
-    own = _variance(metric, side)
     if not _varies(metric, side):  # nothing that could grow: the numerator gets all of it
         added = (variance - own) * side.mean(metric.denominator) ** 2
         numerator = side.var(metric.numerator) + added
@@ -214,7 +196,7 @@ def _with_variance(metric: OnlineMetric, side: Any, variance: float) -> Any:
 
 def users_needed(metric: OnlineMetric, control: Any, variant: Any, bound: Bound) -> list[float]:
     """The users of the control and of the variant from which an interval within ``bound`` is valid."""
-    return [_users_needed(metric, side, bound) for side in with_shared_spread(metric, control, variant)]
+    return [_users_needed(metric, side, bound) for side in with_shared_variance(metric, control, variant)]
 
 
 def _users_needed(metric: OnlineMetric, arm: Any, bound: Bound) -> float:
@@ -235,33 +217,28 @@ def log_ratio(
 
     if _why_no_share(metric, control, variant) or why_no_interval(metric, control, variant):
         return None
-    measured = _measured(metric, CONFIDENCE, adjusted=adjusted, use_t=False)
+    ratio = _ratio_of_means(metric, CONFIDENCE, adjusted=adjusted, use_t=False)
     try:
-        found = measured.analyze_aggregates(*with_shared_spread(metric, control, variant))
+        result = ratio.analyze_aggregates(*with_shared_variance(metric, control, variant))
         # With the normal's quantile the interval's width on the log scale is the standard error.
-        width = math.log1p(found.rel_effect_size_ci_upper) - math.log1p(found.rel_effect_size_ci_lower)
+        width = math.log1p(result.rel_effect_size_ci_upper) - math.log1p(result.rel_effect_size_ci_lower)
     except (OverflowError, ValueError):
         return None
-    return math.log1p(found.rel_effect_size), float(width / 2 / norm.ppf((1 + CONFIDENCE) / 2))
+    return math.log1p(result.rel_effect_size), float(width / 2 / norm.ppf((1 + CONFIDENCE) / 2))
 
 
 def can_adjust(metric: OnlineMetric, *sides: Any) -> bool:
     """Whether CUPED is possible: the metric was there before the test too, users differed in it, and it does
     not say all.
     """
-    names = [metric.numerator, *([metric.denominator] if metric.denominator else [])]
-    if any(f"{BEFORE}{name}" not in side.mean_ for side in sides for name in names):
-        return False
     earlier = before(metric)
-    if not all(_has_values(metric, side) and _has_values(earlier, side) for side in sides):
+    if not all(earlier.is_in(side.mean_) for side in sides):
         return False
-    if not all(_varies(earlier, side) for side in sides):
-        return False
+    for side in sides:
+        has_values = side.mean(metric.denominator) > 0 and side.mean(earlier.denominator) > 0
+        if not has_values or not _varies(earlier, side):
+            return False
     return any(_explained(metric, side) < 1 - validity.NO_VARIANCE for side in sides)
-
-
-def _has_values(metric: OnlineMetric, arm: Any) -> bool:
-    return bool(arm.mean(metric.denominator) > 0)
 
 
 def before(metric: OnlineMetric) -> OnlineMetric:
@@ -306,18 +283,14 @@ def why_not_valid(metric: OnlineMetric, control: Any, variant: Any, bound: Bound
     """Words why an interval within ``bound`` is not valid yet, and from when on; empty where it is."""
     needed = users_needed(metric, control, variant, bound)
     sides = zip(needed, (control.count(), variant.count()), ("control", "variant"), strict=True)
-    least, n, side = max(sides, key=lambda one: one[0] / one[1])
-    if math.isinf(least):
-        return _lacking(metric, variant if side == "variant" else control, side)
-    return validity.told(least, n, side) if least > n else ""
+    least, n, side = max(sides, key=lambda need: need[0] / need[1])
+    if math.isinf(least):  # its value is at the end of its range
+        arm = variant if side == "variant" else control
+        return f"the {side} has no {'failure' if arm.mean(metric.numerator) > 0 else 'success'} yet"
+    return validity.note(least, n, side) if least > n else ""
 
 
-def _lacking(metric: OnlineMetric, arm: Any, side: str) -> str:
-    """Words why a variant whose value is at the end of its range has no valid interval."""
-    return f"the {side} has no {'failure' if arm.mean(metric.numerator) > 0 else 'success'} yet"
-
-
-def _measured(metric: OnlineMetric, level: float, *, adjusted: bool, use_t: bool = True) -> Any:
+def _ratio_of_means(metric: OnlineMetric, level: float, *, adjusted: bool, use_t: bool = True) -> Any:
     from tea_tasting.metrics import RatioOfMeans
 
     earlier = before(metric) if adjusted else None

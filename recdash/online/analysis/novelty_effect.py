@@ -71,17 +71,12 @@ def fading(users: OnlineUsers, metric: OnlineMetric, control: str) -> list[Novel
     base = grouped_lifts.place(users, control)
     early, late = _spans(grouped_lifts.calendar(users)[1])
     watched = _watched(users, metric, early, late)
-    return [
-        _fading(
-            NoveltyEffect(name, int(watched.n[base] + watched.n[code]), early, late),
-            metric,
-            watched,
-            base,
-            code,
-        )
+    effects = {
+        code: NoveltyEffect(name, int(watched.n[base] + watched.n[code]), early, late)
         for code, name in enumerate(users.variants)
         if code != base
-    ]
+    }
+    return [_measured(effect, metric, watched, base, code) for code, effect in effects.items()]
 
 
 def _spans(n_days: int) -> tuple[Span, Span]:
@@ -104,13 +99,12 @@ def _watched(users: OnlineUsers, metric: OnlineMetric, early: Span, late: Span) 
     )
     part = np.where(counted, late_part - early_part, 0.0)
     squared = np.bincount(arm, part**2, minlength=n_arms) * n / np.maximum(n - 1, 1)
-    errors = [np.sqrt(_squares(arm, part, n_arms)) for part in (early_part, late_part)]
+    # sums of squared parts are the squared relative errors of a rate
+    errors = [
+        np.sqrt(np.bincount(arm, np.nan_to_num(part) ** 2, minlength=n_arms))
+        for part in (early_part, late_part)
+    ]
     return _Watched(n, early_rate, late_rate, squared, np.maximum(*errors))
-
-
-def _squares(arm: Ints, part: Floats, n_arms: int) -> Floats:
-    """[V] sums of squared parts, which are the squared relative errors of a rate."""
-    return np.bincount(arm, np.nan_to_num(part) ** 2, minlength=n_arms).astype(np.float64)
 
 
 def _rate_and_parts(
@@ -136,43 +130,34 @@ def _shares(users: OnlineUsers, done: Floats) -> tuple[Floats, Floats]:
     return sums, grouped_lifts.ratio(done, sums[users.variant])
 
 
-def _fading(
-    empty: NoveltyEffect, metric: OnlineMetric, watched: _Watched, base: int, code: int
+def _measured(
+    effect: NoveltyEffect, metric: OnlineMetric, watched: _Watched, base: int, code: int
 ) -> NoveltyEffect:
+    """``effect`` with its numbers, or with a note why it has none."""
     from scipy.special import ndtr, ndtri
 
-    note = _note(empty, metric, watched, base, code)
+    sides, bound = [base, code], validity.ONE_LOOK
+    rates, note = np.array([watched.early[sides], watched.late[sides]]), ""
+    if effect.early_days == effect.late_days:
+        note = "one day cannot be early and late"
+    elif watched.n[sides].min() < 2:
+        n_days = effect.late_days[1] + 1
+        note = f"fewer than two users of a variant could be watched for {n_days} days"
+    elif np.isnan(rates).any():
+        note = f"there are no {per(metric)} early or late"
+    elif (rates <= 0).any():
+        note = "the metric is not above 0 early or late, and a lift is a share of it"
     if note:
-        return replace(empty, note=note)
-    early, late = (float(rate[code] / rate[base]) for rate in (watched.early, watched.late))
-    found, squared = math.log(late / early), float(watched.squared_error[base] + watched.squared_error[code])
-    told = replace(empty, early_lift=early - 1, late_lift=late - 1, difference=found)
-    if squared <= validity.NO_VARIANCE / told.n:
-        return replace(told, note="all users are alike, which gives no interval")
-    if not _is_valid(watched, base, code):
-        return replace(told, note="too few users for a valid interval")
+        return replace(effect, note=note)
+    early, late = (rates[:, 1] / rates[:, 0]).tolist()
+    difference = math.log(late / early)
+    effect = replace(effect, early_lift=early - 1, late_lift=late - 1, difference=difference)
+    squared = float(watched.squared_error[base] + watched.squared_error[code])
+    if squared <= validity.NO_VARIANCE / effect.n:
+        return replace(effect, note="all users are alike, which gives no interval")
+    is_sure = (watched.relative_error[sides] <= bound.relative_error).all()
+    if watched.n[sides].min() < bound.users or not is_sure:
+        return replace(effect, note="too few users for a valid interval")
     half = math.sqrt(squared) * float(ndtri((1 + CONFIDENCE) / 2))
-    p = float(2 * ndtr(-abs(found) / math.sqrt(squared)))
-    return replace(told, low=found - half, high=found + half, p=p)
-
-
-def _is_valid(watched: _Watched, *sides: int) -> bool:
-    """Whether early and late both allow an interval on either side."""
-    return all(
-        watched.n[side] >= validity.ONE_LOOK.users
-        and watched.relative_error[side] <= validity.ONE_LOOK.relative_error
-        for side in sides
-    )
-
-
-def _note(empty: NoveltyEffect, metric: OnlineMetric, watched: _Watched, base: int, code: int) -> str:
-    if empty.early_days == empty.late_days:
-        return "one day cannot be early and late"
-    if min(watched.n[base], watched.n[code]) < 2:
-        return f"fewer than two users of a variant could be watched for {empty.late_days[1] + 1} days"
-    all_rates = np.array([rate[side] for rate in (watched.early, watched.late) for side in (base, code)])
-    if np.isnan(all_rates).any():
-        return f"there are no {per(metric)} early or late"
-    if (all_rates <= 0).any():
-        return "the metric is not above 0 early or late, and a lift is a share of it"
-    return ""
+    p = float(2 * ndtr(-abs(difference) / math.sqrt(squared)))
+    return replace(effect, low=difference - half, high=difference + half, p=p)

@@ -9,13 +9,10 @@ import numpy as np
 
 from recdash.domain.kinds import Floats, Ints
 from recdash.online.analysis import grouped_lifts
-from recdash.online.analysis.grouped_lifts import Lifts, Sums
-from recdash.online.analysis.novelty_effect import NoveltyEffect, fading
+from recdash.online.analysis.grouped_lifts import Sums
 from recdash.online.analysis.sequential import sequence
 from recdash.online.metrics import OnlineMetric
 from recdash.online.users import OnlineUsers
-
-__all__ = ["LiftAtTime", "NoveltyEffect", "cumulative", "daily", "fading", "since_exposure"]
 
 
 @dataclass(frozen=True)
@@ -50,18 +47,15 @@ def cumulative(
     first, n_days = grouped_lifts.calendar(users)
     n = _exposed(users, users.exposed - first, n_days).cumsum(axis=1)
     sums = _up_to(users, metric, users.days.day - first, n)
-    return [
-        moment
-        for variant, n_both, lifts in _pairs(users, metric, control, sums)
-        for moment in _peeked(_moments(variant, first, n_both, lifts), lifts, n_planned)
-    ]
+    return list(_moments(users, metric, control, sums, first, n_planned=n_planned, with_sequence=True))
 
 
 def daily(users: OnlineUsers, metric: OnlineMetric, control: str) -> list[LiftAtTime]:
     """The lift of each day alone, of the users exposed until then. Raises UnknownName."""
     first, n_days = grouped_lifts.calendar(users)
     n = _exposed(users, users.exposed - first, n_days).cumsum(axis=1)
-    return _each(users, metric, control, _on(users, metric, users.days.day - first, n), first)
+    sums = _on(users, metric, users.days.day - first, n)
+    return list(_moments(users, metric, control, sums, first))
 
 
 def since_exposure(users: OnlineUsers, metric: OnlineMetric, control: str) -> list[LiftAtTime]:
@@ -72,7 +66,7 @@ def since_exposure(users: OnlineUsers, metric: OnlineMetric, control: str) -> li
     watched = _exposed(users, first + n_days - 1 - users.exposed, n_days)
     n = watched[:, ::-1].cumsum(axis=1)[:, ::-1]
     days = users.days.day - users.exposed[users.days.unit]
-    return _each(users, metric, control, _on(users, metric, days, n), 0)
+    return list(_moments(users, metric, control, _on(users, metric, days, n), 0))
 
 
 def _exposed(users: OnlineUsers, day: Ints, n_days: int) -> Floats:
@@ -88,9 +82,11 @@ def _on(users: OnlineUsers, metric: OnlineMetric, day: Ints, n: Floats) -> Sums:
     """[variants, days] what users did on a day; ``day`` [rows of users.days] from 0, ``n`` users by then."""
     numerator, denominator = grouped_lifts.columns(metric, users.days.totals)
     cell = users.variant[users.days.unit] * n.shape[1] + day
-    found = grouped_lifts.added_up(numerator, denominator, cell, n.size).reshape(n.shape)
-    # Who did nothing on that day has no row, and counts.
-    return replace(found, n=n) if metric.denominator else found.per_user(n)
+    sums = grouped_lifts.added_up(numerator, denominator, cell, n.size).reshape(n.shape)
+    # A user who did nothing on that day has no row, and counts.
+    if metric.denominator:
+        return replace(sums, n=n)
+    return replace(sums, n=n, denominator=n, products=sums.numerator, denominator_squares=n)
 
 
 def _up_to(users: OnlineUsers, metric: OnlineMetric, day: Ints, n: Floats) -> Sums:
@@ -107,19 +103,13 @@ def _up_to(users: OnlineUsers, metric: OnlineMetric, day: Ints, n: Floats) -> Su
 
     numerator, denominator = grouped_lifts.columns(metric, users.days.totals)
     numerator_after = _so_far(unit, numerator)
-    first, squares = total(numerator), total(numerator * (2 * numerator_after - numerator))
+    numerators, squares = total(numerator), total(numerator * (2 * numerator_after - numerator))
     if denominator is None:
-        return Sums(n, first, n, squares, first, n)
+        return Sums(n, numerators, n, squares, numerators, n)
     denominator_after = _so_far(unit, denominator)
     products = total(numerator * denominator_after + (numerator_after - numerator) * denominator)
-    return Sums(
-        n,
-        first,
-        total(denominator),
-        squares,
-        products,
-        total(denominator * (2 * denominator_after - denominator)),
-    )
+    denominator_squares = total(denominator * (2 * denominator_after - denominator))
+    return Sums(n, numerators, total(denominator), squares, products, denominator_squares)
 
 
 def _so_far(unit: Ints, values: Floats) -> Floats:
@@ -133,43 +123,29 @@ def _so_far(unit: Ints, values: Floats) -> Floats:
 # ── sums → lifts ─────────────────────────────────────────────────────────────────────────────
 
 
-def _pairs(
-    users: OnlineUsers, metric: OnlineMetric, control: str, sums: Sums
-) -> Iterator[tuple[str, Ints, Lifts]]:
-    """Each variant with users of it and the control [days], and its lifts [days]."""
+def _moments(
+    users: OnlineUsers,
+    metric: OnlineMetric,
+    control: str,
+    sums: Sums,
+    first: int,
+    *,
+    n_planned: int | None = None,
+    with_sequence: bool = False,
+) -> Iterator[LiftAtTime]:
+    """Each variant's lift at each time, with the confidence sequence where it is wanted and valid."""
     base = grouped_lifts.place(users, control)
     for code, variant in enumerate(users.variants):
-        if code != base:
-            n = (sums.n[base] + sums.n[code]).astype(np.int64)
-            yield variant, n, grouped_lifts.lifts(metric, sums[base], sums[code])
-
-
-def _each(users: OnlineUsers, metric: OnlineMetric, control: str, sums: Sums, first: int) -> list[LiftAtTime]:
-    pairs = _pairs(users, metric, control, sums)
-    return [moment for variant, n, lifts in pairs for moment in _moments(variant, first, n, lifts)]
-
-
-def _moments(variant: str, first: int, n: Ints, lifts: Lifts) -> list[LiftAtTime]:
-    return [
-        LiftAtTime(
-            variant=variant,
-            day=first + day,
-            n=int(n[day]),
-            lift=grouped_lifts.known(lifts.value[day]),
-            low=grouped_lifts.known(lifts.low[day]),
-            high=grouped_lifts.known(lifts.high[day]),
-            note=str(lifts.note[day]),
-        )
-        for day in range(len(n))
-    ]
-
-
-def _peeked(moments: list[LiftAtTime], lifts: Lifts, n_planned: int | None) -> Iterator[LiftAtTime]:
-    """With the confidence sequence, where it is valid."""
-    columns = (moments, lifts.log_ratio, lifts.std_error, lifts.for_many_looks)
-    for moment, log_ratio, std_error, is_valid in zip(*columns, strict=True):
-        if is_valid:
-            low, high = sequence(float(log_ratio), float(std_error), moment.n, n_planned)
-            yield replace(moment, sequence_low=float(low), sequence_high=float(high))
-        else:
-            yield moment
+        if code == base:
+            continue
+        n = (sums.n[base] + sums.n[code]).astype(np.int64).tolist()
+        lifts = grouped_lifts.lifts(metric, sums[base], sums[code])
+        for index, n_both in enumerate(n):
+            lift = lifts[index]
+            ends: tuple[float | None, float | None] = (None, None)
+            if with_sequence and lifts.for_many_looks[index]:
+                log_ratio, std_error = float(lifts.log_ratio[index]), float(lifts.std_error[index])
+                low, high = sequence(log_ratio, std_error, n_both, n_planned)
+                ends = float(low), float(high)
+            interval = lift.value, lift.low, lift.high
+            yield LiftAtTime(variant, first + index, n_both, *interval, *ends, lift.note)

@@ -62,8 +62,8 @@ def detectable(
 
 def _spreads(metric: OnlineMetric, control: Any) -> bool:
     """Whether the control has a value above 0 and an interval around it."""
-    found = value(metric, control)
-    return found.low is not None and found.value is not None and found.value > 0
+    estimate = value(metric, control)
+    return estimate.low is not None and estimate.value is not None and estimate.value > 0
 
 
 def _at_one_user(metric: OnlineMetric, control: Any, ratio: float, *, adjusted: bool) -> float:
@@ -73,11 +73,9 @@ def _at_one_user(metric: OnlineMetric, control: Any, ratio: float, *, adjusted: 
     mean = control.mean(metric.numerator) / control.mean(metric.denominator)
     variance = control.ratio_var(metric.numerator, metric.denominator)
     if adjusted:
-        earlier = before(metric)
-        shared = control.ratio_cov(
-            metric.numerator, metric.denominator, earlier.numerator, earlier.denominator
-        )
-        variance -= shared**2 / control.ratio_var(earlier.numerator, earlier.denominator)
+        names = before(metric).numerator, before(metric).denominator
+        shared = control.ratio_cov(metric.numerator, metric.denominator, *names)
+        variance -= shared**2 / control.ratio_var(*names)
     # A share 1/(1 + ratio) of the users is in the control, the others are in the variant.
     spread = math.sqrt(variance * (1 + ratio) * (1 + 1 / ratio)) / mean
     return float((ndtri(1 - ALPHA / 2) + ndtri(POWER)) * spread)

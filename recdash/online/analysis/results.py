@@ -7,11 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from recdash.domain.inputs import Upload
 from recdash.errors import Problem
 from recdash.online.analysis import aggregates, health, judgement, power, sequential
 from recdash.online.analysis import lift as compare
-from recdash.online.logs.sessions import per_user
 from recdash.online.metrics import KNOWN, OnlineMetric
 from recdash.online.rules import USUAL, OnlineRules
 from recdash.online.users import OnlineUsers, Removed
@@ -111,19 +109,6 @@ class Measured:
     planned_users: int | None = None
 
 
-def results_of_upload(
-    upload: Upload, control: str | None = None, rules: OnlineRules = USUAL
-) -> OnlineResults:
-    """Values, lifts and intervals of every metric and variant of uploaded sessions or aggregates.
-
-    ``control`` None: the variant whose name says so, else the first by name with a notice.
-    Raises InputError for a table that holds no test, UnknownName for an unknown control.
-    """
-    if upload.kind == "sessions":
-        return of_users(per_user(upload.table, rules), control, rules)
-    return of_summaries(aggregates.summaries(upload.table), control, rules)
-
-
 def of_users(
     users: OnlineUsers,
     control: str | None = None,
@@ -133,17 +118,20 @@ def of_users(
 ) -> OnlineResults:
     """The results of a test that is known user by user; of ``metrics`` those that the logs allow."""
     arms = arms_of(users)
-    measured = [Measured(one, arms, rules.planned_users) for one in metrics if one.is_in(users.totals)]
-    chosen, guessed = health.control_among(sorted(users.variants), control)
-    srm_p, wrong = health.of_users(users, rules.split)
-    wrong += health.fading(users, [one.metric for one in measured if one.metric.role == "goal"], chosen)
-    crossed = health.crossovers(users.crossed, sum(users.assigned.values()) + users.crossed)
-    many = tuple(one for one in crossed if one.code == "many-crossovers")
-    alone = "there is one variant" if srm_p is None else ""
-    found = health.Health(srm_p, users.crossed, (*wrong, *many), unchecked=alone)
-    few = tuple(one for one in crossed if one not in many)
-    notices = (*guessed, *few, *health.few_days(users), *users.notices)
-    return _results(measured, users.n, chosen, found, notices, users.removed, correction=correction)
+    known = [metric for metric in metrics if metric.is_in(users.totals)]
+    measured = [Measured(metric, arms, rules.planned_users) for metric in known]
+    control, guessed = health.control_among(sorted(users.variants), control)
+    warnings, notices = health.crossovers(users)
+    fading = health.fading(users, [metric for metric in known if metric.role == "goal"], control)
+    srm_p, mismatch = health.sample_ratio(users.assigned, rules.split)
+    checks = health.Health(
+        srm_p,
+        users.crossed,
+        (*mismatch, *health.uneven_bots(users), *health.uneven_days(users), *fading, *warnings),
+        unchecked="there is one variant" if srm_p is None else "",
+    )
+    notices = (*guessed, *notices, *health.few_days(users), *users.notices)
+    return _results(measured, users.n, control, checks, notices, users.removed, correction=correction)
 
 
 def arms_of(users: OnlineUsers) -> dict[str, Any]:
@@ -164,34 +152,39 @@ def of_summaries(
     measured = [
         Measured(metric, arms, rules.planned_users) for metric, arms in aggregates.measured(rows, metrics)
     ]
-    names = sorted({variant for one in measured for variant in one.arms})
-    chosen, guessed = health.control_among(names, control)
-    found, users = health.of_summary(aggregates.user_counts(rows), names, rules.split)
+    names = sorted({variant for metric in measured for variant in metric.arms})
+    control, guessed = health.control_among(names, control)
+    checks, users = health.of_summary(aggregates.user_counts(rows), names, rules.split)
     notices = (*guessed, *aggregates.notices(rows))
-    return _results(measured, users, chosen, found, notices, (), correction=correction)
+    return _results(measured, users, control, checks, notices, (), correction=correction)
 
 
 def _results(
     measured: Sequence[Measured],
     users: Mapping[str, int],
     control: str,
-    found: health.Health,
+    checks: health.Health,
     notices: tuple[Problem, ...],
     removed: tuple[Removed, ...],
     *,
     correction: Correction,
 ) -> OnlineResults:
     """``users`` by variant, where they are known: those of a rate of trials are not."""
-    names = sorted({variant for one in measured for variant in one.arms})
+    names = sorted({variant for metric in measured for variant in metric.arms})
     variants = (control, *(name for name in names if name != control))
-    tested = [(one, variant) for one in measured for variant in variants if variant in one.arms]
-    rows = _judged([(one, _row(one, variant, control)) for one, variant in tested], control, correction)
+    rows = [
+        (metric, _row(metric, variant, control))
+        for metric in measured
+        for variant in variants
+        if variant in metric.arms
+    ]
+    judged = _judged(rows, control, correction)
     return OnlineResults(
         control=control,
         variants=variants,
-        rows=tuple(replace(row, word="not judged") if found.blocked and row.word else row for row in rows),
-        health=found,
-        notices=(*found.warnings, *health.single(names), *notices),
+        rows=tuple(replace(row, word="not judged") if checks.blocked and row.word else row for row in judged),
+        health=checks,
+        notices=(*checks.warnings, *health.single(names), *notices),
         users={variant: users[variant] for variant in variants if variant in users},
         removed=removed,
     )
@@ -202,7 +195,11 @@ def _results(
 
 def _row(measured: Measured, variant: str, control: str) -> OnlineRow:
     metric, arm = measured.metric, measured.arms[variant]
-    own, (lift, plain) = compare.value(metric, arm), _lift(measured, variant, control)
+    own, lift, plain = compare.value(metric, arm), compare.Estimate(None), None
+    if control not in measured.arms:
+        lift = compare.Estimate(None, note="the control has no row of this metric")
+    elif variant != control:
+        lift, plain = compare.chosen_lift(metric, measured.arms[control], arm)
     counted = not metric.is_summary
     row = OnlineRow(
         metric=metric.name,
@@ -230,15 +227,6 @@ def _row(measured: Measured, variant: str, control: str) -> OnlineRow:
     return row if row.is_control or lift.p is None else _looked_at(row, measured, control)
 
 
-def _lift(measured: Measured, variant: str, control: str) -> tuple[compare.Estimate, compare.Estimate | None]:
-    """The lift, and the plain one where it is adjusted."""
-    if variant == control:
-        return compare.Estimate(None), None
-    if control not in measured.arms:
-        return compare.Estimate(None, note="the control has no row of this metric"), None
-    return compare.chosen_lift(measured.metric, measured.arms[control], measured.arms[variant])
-
-
 def _looked_at(row: OnlineRow, measured: Measured, control: str) -> OnlineRow:
     """With the interval for those who look more than once, or why there is none yet."""
     pair = measured.arms[control], measured.arms[row.variant]
@@ -257,54 +245,42 @@ def _judged(
     rows: Sequence[tuple[Measured, OnlineRow]], control: str, correction: Correction
 ) -> Iterator[OnlineRow]:
     """The rows with their words: goals as one family, guardrails and others each by itself."""
-    goals = [(one, row) for one, row in rows if row.role == "goal" and not row.is_control]
-    family = dict(
-        zip(
-            [(row.metric, row.variant) for _, row in goals],
-            judgement.family([row.p for _, row in goals], correction),
-            strict=True,
-        )
-    )
+    goals = [row for _, row in rows if row.role == "goal" and not row.is_control]
+    family = judgement.family([row.p for row in goals], correction)
+    levels = {(row.metric, row.variant): pair for row, pair in zip(goals, family, strict=True)}
     for measured, row in rows:
-        p, level = family.get((row.metric, row.variant), (row.p, compare.CONFIDENCE))
+        p, level = levels.get((row.metric, row.variant), (row.p, compare.CONFIDENCE))
         yield row if row.is_control else _worded(measured, row, control, p, level)
 
 
 def _worded(measured: Measured, row: OnlineRow, control: str, p: float | None, level: float) -> OnlineRow:
-    found = compare.Estimate(row.lift, row.lift_low, row.lift_high, row.p, row.note)
     if p is None:
         return replace(row, word="not settled")
+    estimate = compare.Estimate(row.lift, row.lift_low, row.lift_high, row.p, row.note)
     pair = measured.arms[control], measured.arms[row.variant]
     if level != compare.CONFIDENCE:
-        found = compare.lift(measured.metric, *pair, level, adjusted=row.is_adjusted)
-    word = judgement.word(measured.metric, found, p)
-    more = _missing(measured, row, pair, level) if word == "not settled" else None
-    return replace(
-        row, p_corrected=p, corrected_low=found.low, corrected_high=found.high, word=word, more_users=more
-    )
+        estimate = compare.lift(measured.metric, *pair, level, adjusted=row.is_adjusted)
+    row = replace(row, p_corrected=p, corrected_low=estimate.low, corrected_high=estimate.high)
+    word = judgement.word(measured.metric, estimate, p)
+    more = _more_users(measured, row, pair, level) if word == "not settled" else None
+    return replace(row, word=word, more_users=more)
 
 
-def _missing(measured: Measured, row: OnlineRow, pair: tuple[Any, Any], level: float) -> int | None:
+def _more_users(measured: Measured, row: OnlineRow, pair: tuple[Any, Any], level: float) -> int | None:
     """Users still missing to exclude no lift; for a guardrail, a loss of the margin."""
-    found = compare.log_ratio(measured.metric, *pair, adjusted=row.is_adjusted)
-    if found is None:
+    ratio = compare.log_ratio(measured.metric, *pair, adjusted=row.is_adjusted)
+    if ratio is None:
         return None
     worse = -1 if row.direction == "up" else 1
     bound = math.log1p(worse * (row.margin or 0.0)) if row.role == "guardrail" else 0.0
-    return power.to_settle(found[0] - bound, found[1], pair[0].count() + pair[1].count(), level)
+    return power.to_settle(ratio[0] - bound, ratio[1], pair[0].count() + pair[1].count(), level)
 
 
 def validity_notes(rows: Iterable[OnlineRow]) -> list[str]:
     """Why a number of these rows is missing or of another method than the others, then which of them have no
     interval yet that may be looked at every day; a sentence for each.
     """
-    lifted = [row for row in rows if not row.is_control]
-    reasons = {f"{row.title}, {row.variant}: {row.note}." for row in lifted if row.note}
-    early = [row for row in lifted if row.sequence_note]
-    return [
-        *sorted(reasons),
-        *(f"{NO_SEQUENCE} {row.title}, {row.variant}: {row.sequence_note}." for row in early),
-    ]
-
-
-NO_SEQUENCE = "No interval yet that may be looked at every day:"
+    lifts = [(f"{row.title}, {row.variant}", row) for row in rows if not row.is_control]
+    reasons = sorted({f"{name}: {row.note}." for name, row in lifts if row.note})
+    early = [f"{name}: {row.sequence_note}." for name, row in lifts if row.sequence_note]
+    return reasons + [f"No interval yet that may be looked at every day: {note}" for note in early]

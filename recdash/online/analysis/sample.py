@@ -14,7 +14,7 @@ WEEK = 7
 
 
 @dataclass(frozen=True)
-class Census:
+class SampleSummary:
     """``assigned`` users by variant as they came, ``crossed`` seen in several variants and left out.
 
     ``silent``: users by variant who count, and had no session. ``first`` and ``last`` day of the test, days
@@ -50,23 +50,17 @@ class Census:
         return f"{first:%-d}{month}{year} to {last:%-d %b %Y}"
 
 
-def taken(users: OnlineUsers) -> Census:
+def summarise(users: OnlineUsers) -> SampleSummary:
+    """The summary of a test's users."""
     silent = users.totals["sessions"] == 0
     counts = np.bincount(users.variant[silent], minlength=len(users.variants)).tolist()
-    first, last = _span(users)
-    return Census(
+    days = np.concatenate([users.days.day, users.exposed])
+    has_times = bool(days.any())  # a log without times has all its rows on the day 0
+    return SampleSummary(
         assigned=dict(users.assigned),
         crossed=users.crossed,
         n=users.n,
         silent=dict(zip(users.variants, counts, strict=True)),
-        first=first,
-        last=last,
+        first=int(days.min()) if has_times else None,
+        last=int(days.max()) if has_times else None,
     )
-
-
-def _span(users: OnlineUsers) -> tuple[int, int] | tuple[None, None]:
-    """A log without times has all its rows on the day 0."""
-    days = np.concatenate([users.days.day, users.exposed])
-    if not len(days) or not days.any():
-        return None, None
-    return int(days.min()), int(days.max())

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from recdash.errors import UnknownName
+from recdash.formatting.numbers import none_if_nan
 from recdash.online.analysis import grouped_lifts
 from recdash.online.analysis.grouped_lifts import Sums
 from recdash.online.analysis.lift import Estimate
@@ -66,29 +67,21 @@ def by_segment(users: OnlineUsers, metric: OnlineMetric, control: str, name: str
     sums, labels = _sums(users, metric, name)
     rows = [
         row
-        for code in range(len(users.variants))
+        for code, variant in enumerate(users.variants)
         if code != base
-        for row in _rows(users.variants[code], labels, metric, sums[base], sums[code])
+        for row in _rows(variant, labels, metric, sums[base], sums[code])
+        if row.n_control + row.n_variant
     ]
-    return _corrected([row for row in rows if row.n_control + row.n_variant])
+    corrected = iter(benjamini_hochberg(np.array([row.p for row in rows if row.p is not None])).tolist())
+    return [row if row.p is None else replace(row, p_bh=next(corrected)) for row in rows]
 
 
 def whole(users: OnlineUsers, metric: OnlineMetric, control: str) -> dict[str, Estimate]:
     """The lift of each variant over all users, plain as those in segments are (without CUPED)."""
     base, n = grouped_lifts.place(users, control), len(users.variants)
     sums = grouped_lifts.added_up(*grouped_lifts.columns(metric, users.totals), users.variant, n)
-    found = grouped_lifts.lifts(metric, sums[[base] * n], sums)
-    return {
-        name: Estimate(
-            grouped_lifts.known(found.value[code]),
-            grouped_lifts.known(found.low[code]),
-            grouped_lifts.known(found.high[code]),
-            grouped_lifts.known(found.p[code]),
-            str(found.note[code]),
-        )
-        for code, name in enumerate(users.variants)
-        if code != base
-    }
+    lifts = grouped_lifts.lifts(metric, sums[[base] * n], sums)
+    return {name: lifts[code] for code, name in enumerate(users.variants) if code != base}
 
 
 def simpson(rows: Sequence[SegmentLift], overall: Mapping[str, Estimate]) -> tuple[Reversal, ...]:
@@ -96,8 +89,8 @@ def simpson(rows: Sequence[SegmentLift], overall: Mapping[str, Estimate]) -> tup
 
     Both must be plain: an adjusted lift may have another sign than the plain ones of its segments by chance.
     """
-    found = (_reversal(variant, rows, lift) for variant, lift in overall.items() if lift.value)
-    return tuple(one for one in found if one is not None)
+    reversals = (_reversal(variant, rows, lift) for variant, lift in overall.items() if lift.value)
+    return tuple(reversal for reversal in reversals if reversal is not None)
 
 
 def _sums(users: OnlineUsers, metric: OnlineMetric, name: str) -> tuple[Sums, list[str | None]]:
@@ -113,28 +106,23 @@ def _sums(users: OnlineUsers, metric: OnlineMetric, name: str) -> tuple[Sums, li
 def _rows(
     variant: str, labels: Sequence[str | None], metric: OnlineMetric, control: Sums, own: Sums
 ) -> Iterator[SegmentLift]:
-    found = grouped_lifts.lifts(metric, control, own)
+    lifts = grouped_lifts.lifts(metric, control, own)
     for place, label in enumerate(labels):
+        lift = lifts[place]
         yield SegmentLift(
             variant=variant,
             segment=label,
             n_control=int(control.n[place]),
             n_variant=int(own.n[place]),
-            control_value=grouped_lifts.known(control.value[place]),
-            variant_value=grouped_lifts.known(own.value[place]),
-            lift=grouped_lifts.known(found.value[place]),
-            low=grouped_lifts.known(found.low[place]),
-            high=grouped_lifts.known(found.high[place]),
-            p=grouped_lifts.known(found.p[place]),
+            control_value=none_if_nan(control.value[place]),
+            variant_value=none_if_nan(own.value[place]),
+            lift=lift.value,
+            low=lift.low,
+            high=lift.high,
+            p=lift.p,
             p_bh=None,
-            note=str(found.note[place]),
+            note=lift.note,
         )
-
-
-def _corrected(rows: list[SegmentLift]) -> list[SegmentLift]:
-    tested = [row.p for row in rows if row.p is not None]
-    corrected = iter(benjamini_hochberg(np.array(tested)).tolist())
-    return [row if row.p is None else replace(row, p_bh=next(corrected)) for row in rows]
 
 
 def _reversal(variant: str, rows: Sequence[SegmentLift], overall: Estimate) -> Reversal | None:

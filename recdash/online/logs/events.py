@@ -123,7 +123,11 @@ class Folded:
         visits = self.reader.visits
         n, session = len(visits), visits.session_ids()
         if session.null_count == n:
-            raise InputError(_no_sessions(self.reader.strangers))
+            strangers, message = self.reader.strangers, "no event has a session"
+            if strangers:
+                message = f"no event with a session is of an exposed user; {strangers:,} are of others"
+            fix = "Do both tables write the ids of users in one way?"
+            raise InputError(Problem("no-events", "events", message, fix, strangers))
         repeated = self.reader.repeated_ids
         if repeated > MOST_UNLIKE:
             message = f"{100 * repeated:.0f} % of the events have an id that their user had at another time"
@@ -135,16 +139,13 @@ class Folded:
         columns = {"clicks": self._counts[CLICK].upto(n), "watch_s": watch}
         if self._has_videos:
             columns["videos"] = videos
-        for name in self._own_names():
+        seen = {name for name, count in self._names.items() if count} - {CLICK, WATCH, HEARTBEAT}
+        # names that are too many to be kinds of events have no columns
+        for name in sorted(seen if len(seen) <= MOST_NAMES else seen & {IMPRESSION}):
             is_taken = name in TAKEN or name.startswith("before_")
             column = "impressions" if name == IMPRESSION else f"{name} events" if is_taken else name
             columns[column] = self._counts[name].upto(n)
         return Counted(self._table(session, columns), self._removed(rules), self._notices())
-
-    def _own_names(self) -> list[str]:
-        """Events with a column of their own; the others' names are too many to be kinds of events."""
-        seen = {name for name, count in self._names.items() if count} - {CLICK, WATCH, HEARTBEAT}
-        return sorted(seen if len(seen) <= MOST_NAMES else seen & {IMPRESSION})
 
     def _watched(self, rules: OnlineRules) -> tuple[Floats, Ints]:
         """[visits] seconds watched and videos; what cap and threshold leave out is counted."""
@@ -204,14 +205,6 @@ class Folded:
         if other := sorted(name for name, count in self._names.items() if count and name not in OURS):
             notices.append(_other_names(other))
         return tuple(notices)
-
-
-def _no_sessions(strangers: int) -> Problem:
-    message = "no event has a session"
-    if strangers:
-        message = f"no event with a session is of an exposed user; {strangers:,} are of others"
-    fix = "Do both tables write the ids of users in one way?"
-    return Problem("no-events", "events", message, fix, strangers)
 
 
 def _other_names(names: list[str]) -> Problem:

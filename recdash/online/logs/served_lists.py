@@ -58,10 +58,10 @@ class Lists:
         self._watchings = Watchings()
         unit = reader.exposed.known(served["unit_id"].combine_chunks())
         self._rows = np.flatnonzero(unit >= 0)
-        self._unit_of_row = unit[self._rows]
+        unit = unit[self._rows]
         request = keys_of(served["request_id"].combine_chunks())[self._rows]
-        self._list, new = self._keys.codes(paired(self._unit_of_row, request))
-        self._unit = self._unit_of_row[new]
+        self._list, new = self._keys.codes(paired(unit, request))
+        self._unit = unit[new]
         self._item = reader.items.codes(served["item_id"].combine_chunks())[self._rows]
         self._listed.codes(self._keys_of_rows())
         self._at = np.full(len(self._keys), LATE)

@@ -14,11 +14,7 @@ from recdash.online import times
 from recdash.online.logs import attributes, bots
 from recdash.online.logs.assignment import Assigned, by_exposures, by_rows, codes
 from recdash.online.logs.id_spellings import Spellings
-from recdash.online.logs.timestamp_outliers import (
-    WHAT,
-    exposures_without_outliers,
-    without_outliers,
-)
+from recdash.online.logs.timestamp_outliers import WHAT, exposures_without_outliers, without_outliers
 from recdash.online.logs.user_totals import AddedUp, SessionRows, too_rare_to_cut
 from recdash.online.rules import USUAL, OnlineRules
 from recdash.online.users import OnlineUsers, Removed, Segment
@@ -56,7 +52,10 @@ def per_user(table: pa.Table, rules: OnlineRules = USUAL, exposures: pa.Table | 
     assigned, before = _assignment(table, rows, exposures, units[-1], len(unit_ids), rules)
     _refuse_strangers(rows, assigned)
     segments = _segments(table, exposures, units, len(unit_ids), rows.at)
-    rows = replace(rows, at=_dated(rows.at, before))
+    # a row of the test without a time is taken for one of its first moment
+    known = rows.at[~before & ~np.isnan(rows.at)]
+    first = known.min() if len(known) else 0.0
+    rows = replace(rows, at=np.where(np.isnan(rows.at), first, rows.at))
     unrepeated = (rows.session < 0) | _first_of_each(rows)
     counts = unrepeated & assigned.counted[rows.unit]
     # from here on only whether a row is a session matters, and no end: 15 MiB of a million
@@ -144,12 +143,6 @@ def _rows(table: pa.Table, unit: Ints) -> SessionRows:
     # a session lasts at least as long as was watched in it
     end = times.seconds(table["end_ts"]) if "end_ts" in table.column_names else start + numbers["watch_s"]
     return SessionRows(unit, session, start, np.fmax(start, end), numbers)
-
-
-def _dated(start: Floats, before: Mask) -> Floats:
-    """A row of the test without a time is taken for one of its first moment."""
-    known = start[~before & ~np.isnan(start)]
-    return np.where(np.isnan(start), known.min() if len(known) else 0.0, start)
 
 
 # ── who counts ───────────────────────────────────────────────────────────────────────────────

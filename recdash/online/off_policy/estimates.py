@@ -105,16 +105,12 @@ class OffPolicy:
         return "refused" if any(self.failed) else "usable"
 
     @property
-    def _weight_error(self) -> float:
-        return self.mean_weight_std_error or 0.0
-
-    @property
     def failed(self) -> Failed:
-        away = abs(self.mean_weight - 1)
+        tolerance = max(MOST_ERRORS * (self.mean_weight_std_error or 0.0), ROUNDING)
         return Failed(
             ess=self.ess < LEAST_ESS,
             clicks=self.clicks_that_count < LEAST_CLICKS,
-            mean_weight=away > max(MOST_ERRORS * self._weight_error, ROUNDING),
+            mean_weight=abs(self.mean_weight - 1) > tolerance,
             least_propensity=self.least_propensity < LEAST_PROPENSITY,
             users=self.effective_users is not None and self.effective_users < LEAST_USERS,
         )
@@ -122,26 +118,32 @@ class OffPolicy:
     @property
     def reasons(self) -> list[str]:
         """Why there is no verdict, in words; empty where there is one."""
-        few = f"{self.n:,} rows are worth only {self.ess:,.0f} after weighting"
         clicks = "a click" if self.of_clicks else "a reward"
-        hits = f"the target would have shown {self.clicks_that_count or 'none'} of the rows with {clicks}"
-        mean, error = numbers.three(self.mean_weight), numbers.three(self._weight_error)
-        off = f"the weights average {mean}, not 1 (standard error {error})"
-        rare = f"an item was shown that had a chance of {chance(self.least_propensity)}"
-        told = (
-            f"{few}, and below {LEAST_ESS} a few rows decide",
-            f"{hits}, and below {LEAST_CLICKS} an interval means nothing",
-            f"{off}: the propensities are not this log's, or it never shows what the target would",
-            f"{rare}, below {chance(LEAST_PROPENSITY)}, so that one row can outweigh all others",
-            f"{self._few_users}, and below {LEAST_USERS} their rows tell too little of other users",
+        mean, error = numbers.three(self.mean_weight), numbers.three(self.mean_weight_std_error or 0.0)
+        users = f"{numbers.users(self.n_users or 0)} {'is' if self.n_users == 1 else 'are'}"
+        reasons = (
+            (
+                f"{self.n:,} rows are worth only {self.ess:,.0f} after weighting, "
+                f"and below {LEAST_ESS} a few rows decide"
+            ),
+            (
+                f"the target would have shown {self.clicks_that_count or 'none'} of the rows with {clicks}, "
+                f"and below {LEAST_CLICKS} an interval means nothing"
+            ),
+            (
+                f"the weights average {mean}, not 1 (standard error {error}): "
+                "the propensities are not this log's, or it never shows what the target would"
+            ),
+            (
+                f"an item was shown that had a chance of {chance(self.least_propensity)}, "
+                f"below {chance(LEAST_PROPENSITY)}, so that one row can outweigh all others"
+            ),
+            (
+                f"{users} worth only {self.effective_users or 0.0:,.0f} after weighting, "
+                f"and below {LEAST_USERS} their rows tell too little of other users"
+            ),
         )
-        return [words for words, fails in zip(told, self.failed, strict=True) if fails]
-
-    @property
-    def _few_users(self) -> str:
-        verb = "is" if self.n_users == 1 else "are"
-        worth = f"{self.effective_users or 0.0:,.0f}"
-        return f"{numbers.users(self.n_users or 0)} {verb} worth only {worth} after weighting"
+        return [reason for reason, fails in zip(reasons, self.failed, strict=True) if fails]
 
     @property
     def errors_by(self) -> str:
@@ -154,33 +156,31 @@ class OffPolicy:
     @property
     def against_log(self) -> Outcome:
         """Whether the target would get more than the log's own policy got."""
-        if self.gain.low is None or self.gain.high is None or self.gain.low <= 0 <= self.gain.high:
+        low, high = self.gain.low, self.gain.high
+        if low is None or high is None or low <= 0 <= high:
             return "not settled"
-        return "better" if self.gain.low > 0 else "worse"
+        return "better" if low > 0 else "worse"
 
     @property
     def sentence(self) -> str:
         """The verdict in words."""
         if self.reasons:
             return f"No verdict on {self.target}: {'; '.join(self.reasons)}."
-        would = {
-            "better": "would do better than",
-            "worse": "would do worse than",
-            "not settled": "is not settled against",
-        }
-        each = (self.dr.value, self.dr.low, self.dr.high, self.observed.value)
-        value, low, high, observed = (numbers.fixed(one, numbers.places(each)) for one in each)
+        outcome = self.against_log
+        verb = "is not settled against" if outcome == "not settled" else f"would do {outcome} than"
+        values = (self.dr.value, self.dr.low, self.dr.high, self.observed.value)
+        value, low, high, observed = (numbers.fixed(number, numbers.places(values)) for number in values)
         return (
-            f"{self.target[:1].upper()}{self.target[1:]} {would[self.against_log]} the log's own policy: "
+            f"{self.target[:1].upper()}{self.target[1:]} {verb} the log's own policy: "
             f"{value} expected per slot (doubly robust, 95 % CI {low} to {high}), {observed} observed."
         )
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values; ``intervals`` and ``std_errors`` by estimate."""
         names = ("observed", "ips", "snips", "clipped", "dr", "gain")
-        each = {name: getattr(self, name) for name in names}
+        estimates: dict[str, Estimated] = {name: getattr(self, name) for name in names}
         return {
-            **{name: one.value for name, one in each.items()},
+            **{name: estimate.value for name, estimate in estimates.items()},
             "clip": self.clip,
             "mean_weight": self.mean_weight,
             "mean_weight_std_error": self.mean_weight_std_error,
@@ -194,8 +194,8 @@ class OffPolicy:
             "effective_users": self.effective_users,
             "errors_by": "rows" if self.n_users is None else "users",
             "target": self.target,
-            "std_errors": {name: one.std_error for name, one in each.items()},
-            "intervals": {name: [one.low, one.high] for name, one in each.items()},
+            "std_errors": {name: estimate.std_error for name, estimate in estimates.items()},
+            "intervals": {name: [estimate.low, estimate.high] for name, estimate in estimates.items()},
             "verdict": self.verdict,
             "reasons": self.reasons,
             "sentence": self.sentence,
@@ -218,8 +218,8 @@ def off_policy(log: Logged, target: Target, clip: float | None = None) -> OffPol
     """
     weight, reward = target.probability / log.propensity, log.reward
     cap = math.sqrt(len(log)) if clip is None else clip
-    shown, wanted = reward_model.expected(log, target)
-    robust = wanted + weight * (reward - shown)
+    of_shown, of_target = reward_model.expected(log, target)
+    robust = of_target + weight * (reward - of_shown)
     floor = 0.0 if (reward >= 0).all() else -math.inf
     mean = partial(_mean, user=log.user)
     return OffPolicy(
@@ -297,50 +297,38 @@ def _effective(weight: Floats) -> float:
 
 
 def _spread(weight: Floats, parts: Floats) -> Weights:
-    positive = weight[weight > 0]
-    edges, counts = _histogram(positive) if len(positive) else ((), ())
     largest, total = -np.sort(-np.abs(parts)), float(np.abs(parts).sum())
     carried = {count: float(largest[:count].sum()) / total for count in (1, 10, 100)} if total else {}
-    return Weights(edges, counts, len(weight) - len(positive), carried)
-
-
-def _histogram(positive: Floats) -> tuple[tuple[float, ...], tuple[int, ...]]:
+    positive = weight[weight > 0]
+    if not len(positive):
+        return Weights((), (), len(weight), carried)
     powers = np.log10(positive) * BINS_PER_TENFOLD
     first, last = math.floor(powers.min() + 1e-9), math.floor(powers.max() + 1e-9)
     place = np.clip(np.floor(powers + 1e-9).astype(np.int64) - first, 0, last - first)
-    counts = np.bincount(place, minlength=last - first + 1)
-    edges = 10.0 ** (np.arange(first, last + 2) / BINS_PER_TENFOLD)
-    return tuple(edges.tolist()), tuple(counts.tolist())
+    counts = np.bincount(place, minlength=last - first + 1).tolist()
+    edges = (10.0 ** (np.arange(first, last + 2) / BINS_PER_TENFOLD)).tolist()
+    return Weights(tuple(edges), tuple(counts), len(weight) - len(positive), carried)
 
 
 # ── what to know ─────────────────────────────────────────────────────────────────────────────
 
 
 def _notices(log: Logged, target: Target) -> list[Problem]:
-    found = []
+    notices = []
     if target.unseen > 0:
-        share = f"{100 * target.unseen:.3g} % of what the target shows is never in the log"
-        found.append(Problem("never-shown", "target", share, "Nothing is known of these items."))
+        message = f"{100 * target.unseen:.3g} % of what the target shows is never in the log"
+        notices.append(Problem("never-shown", "target", message, "Nothing is known of these items."))
     if log.user is None:
-        found.append(_rows_independent(log))
-    if log.without_user:
-        found.append(_without_user(log))
-    return found
-
-
-def _without_user(log: Logged) -> Problem:
-    told = f"{numbers.share(log.without_user, len(log))} of the rows name no user"
-    fix = "Each counts as a user of its own: where it is not, the intervals are too narrow."
-    return Problem("rows-without-user", "the column of users", told, fix, log.without_user)
-
-
-def _rows_independent(log: Logged) -> Problem:
-    """What is assumed where the log does not say whose rows they are."""
-    if log.n_positions > 1:
-        told = (
-            f"{log.n_positions} positions: each row counts as a slot of its own, and no column names the user"
+        message = "no column names the user: each row counts as one of its own"
+        if log.n_positions > 1:
+            slots = f"{log.n_positions} positions: each row counts as a slot of its own"
+            message = f"{slots}, and no column names the user"
+        fix = (
+            "Where rows of one user, or slots shown together, sway each other the intervals are too narrow: "
         )
-    else:
-        told = "no column names the user: each row counts as one of its own"
-    fix = "Where rows of one user, or slots shown together, sway each other the intervals are too narrow: "
-    return Problem("slots-independent", "columns", told, f"{fix}add a column user_id.")
+        notices.append(Problem("slots-independent", "columns", message, f"{fix}add a column user_id."))
+    if log.without_user:
+        message = f"{numbers.share(log.without_user, len(log))} of the rows name no user"
+        fix = "Each counts as a user of its own: where it is not, the intervals are too narrow."
+        notices.append(Problem("rows-without-user", "the column of users", message, fix, log.without_user))
+    return notices

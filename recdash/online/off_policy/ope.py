@@ -8,12 +8,11 @@ from dataclasses import replace
 from typing import Any
 
 from recdash import ingest
-from recdash.domain.inputs import Upload
 from recdash.errors import InputError, Problem
 from recdash.evaluation.column_choice import ColumnsGiven, column_choice
 from recdash.ingest import Limits
 from recdash.online.off_policy.estimates import OffPolicy, off_policy
-from recdash.online.off_policy.target import Logged, Target, logged, of_table, uniform
+from recdash.online.off_policy.target import logged, of_table, uniform
 
 UNIFORM = "uniform"
 UNNAMED = "policy"
@@ -42,28 +41,25 @@ def ope(
     are then by user, since rows of one user are not independent.
     Raises InputError for a log or target that is none.
     """
-    _check_asked(target, n_items, clip)
-    choice = column_choice(columns, ("bandit", "policy"))
-    rows = ingest.read_upload("bandit", log, mapping=choice.of("bandit", also=mapping), limits=limits)
-    known = logged(rows.table, user_column)
-    if isinstance(target, str) and target == UNIFORM:
-        choice.check_used()
-        return _estimated(known, uniform(known, n_items), clip, rows)
-    table = ingest.read_upload("policy", target, mapping=choice.of("policy"), limits=limits)
-    choice.check_used()
-    name = f"the policy {table.name}" if table.name != UNNAMED else "the target policy"
-    return _estimated(known, of_table(known, rows.table, table.table, name), clip, rows, table)
-
-
-def _estimated(log: Logged, target: Target, clip: float | None, *uploads: Upload) -> OffPolicy:
-    found = off_policy(log, target, clip)
-    noticed = [notice for upload in uploads for notice in upload.notices]
-    return replace(found, notices=(*noticed, *found.notices))
-
-
-def _check_asked(target: Any, n_items: int | None, clip: float | None) -> None:
+    is_uniform = isinstance(target, str) and target == UNIFORM
     if clip is not None and not (math.isfinite(clip) and clip > 0):
         raise InputError(Problem("bad-clip", "clip", f"{clip:g}", "Give the largest weight, above 0."))
-    if n_items is not None and not (isinstance(target, str) and target == UNIFORM):
+    if n_items is not None and not is_uniform:
         fix = "Give it with the target uniform; a table names its items."
         raise InputError(Problem("items-without-uniform", "items", f"{n_items:,} with a table", fix))
+    choice = column_choice(columns, ("bandit", "policy"))
+    uploads = [ingest.read_upload("bandit", log, mapping=choice.of("bandit", also=mapping), limits=limits)]
+    rows = uploads[0].table
+    checked = logged(rows, user_column)
+    if is_uniform:
+        choice.check_used()
+        policy = uniform(checked, n_items)
+    else:
+        table = ingest.read_upload("policy", target, mapping=choice.of("policy"), limits=limits)
+        uploads.append(table)
+        choice.check_used()
+        name = f"the policy {table.name}" if table.name != UNNAMED else "the target policy"
+        policy = of_table(checked, rows, table.table, name)
+    estimates = off_policy(checked, policy, clip)
+    notices = [notice for upload in uploads for notice in upload.notices]
+    return replace(estimates, notices=(*notices, *estimates.notices))

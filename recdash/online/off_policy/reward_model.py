@@ -23,13 +23,13 @@ def expected(log: Logged, target: Target) -> tuple[Floats, Floats]:
     n_dealt = len(log) if log.user is None else int(log.user.max(initial=-1)) + 1
     part = np.random.default_rng(0).permutation(n_dealt) % FOLDS
     part = part if log.user is None else part[log.user]
-    shown, wanted = np.zeros(len(log)), np.zeros(len(log))
-    for one in range(FOLDS):
-        rows = np.flatnonzero(part == one)
-        means, overall = _learnt(log, np.flatnonzero(part != one))
-        shown[rows] = means[log.item[rows], log.position[rows]]
-        wanted[rows] = _of_target(target, means, overall)[target.case[rows], log.position[rows]]
-    return shown, wanted
+    of_shown, of_target = np.zeros(len(log)), np.zeros(len(log))
+    for fold in range(FOLDS):
+        rows = np.flatnonzero(part == fold)
+        means, overall = _learnt(log, np.flatnonzero(part != fold))
+        of_shown[rows] = means[log.item[rows], log.position[rows]]
+        of_target[rows] = _of_target(target, means, overall)[target.case[rows], log.position[rows]]
+    return of_shown, of_target
 
 
 def _learnt(log: Logged, rows: Ints) -> tuple[Floats, float]:
@@ -45,8 +45,9 @@ def _learnt(log: Logged, rows: Ints) -> tuple[Floats, float]:
 def _of_target(target: Target, means: Floats, overall: float) -> Floats:
     """[cases, positions] the mean of ``means`` over what the target shows."""
     known = target.entry_item >= 0
-    found = np.empty((target.n_cases, means.shape[1]))
+    expected = np.empty((target.n_cases, means.shape[1]))
     for place in range(means.shape[1]):
-        each = np.where(known, means[target.entry_item, place], overall)
-        found[:, place] = np.bincount(target.entry_case, target.entry_probability * each, target.n_cases)
-    return found
+        of_entry = np.where(known, means[target.entry_item, place], overall)
+        parts = target.entry_probability * of_entry
+        expected[:, place] = np.bincount(target.entry_case, parts, target.n_cases)
+    return expected

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -88,7 +88,11 @@ def logged(rows: pa.Table, user_column: str | None = None) -> Logged:
     propensity = _numbers(rows["propensity_score"])
     wrong = ~((propensity > 0) & (propensity <= 1))
     if wrong.any():
-        raise InputError(_no_propensity(propensity[wrong]))
+        n_wrong = int(wrong.sum())
+        rows_in_words = f"{n_wrong:,} row{'s' if n_wrong > 1 else ''}"
+        message = f"it is {propensity[wrong][0]:g} in {rows_in_words}, which is no chance"
+        fix = "Give the probability, above 0 and at most 1, with which the item was shown there."
+        raise InputError(Problem("no-propensity", "column 'propensity_score'", message, fix, n_wrong))
     item, items = _codes(rows["item_id"])
     has_places = "position" in rows.column_names
     place, places = _codes(rows["position"]) if has_places else (np.zeros(len(item), dtype=np.int64), ["1"])
@@ -99,9 +103,16 @@ def logged(rows: pa.Table, user_column: str | None = None) -> Logged:
 def _users(rows: pa.Table, column: str | None) -> tuple[Ints | None, int]:
     """[n] a code for each user, and one of its own for each of the rows without a user, which are counted.
 
-    None without a column that names any user.
+    ``column`` None: the first with a usual name that names any user; None without one. Raises InputError for
+    a column that the log does not have.
     """
-    for name in _columns_of_users(rows.column_names, column):
+    names = rows.column_names
+    by_name = {name.strip().casefold(): name for name in reversed(names)}
+    candidates = [by_name[name] for name in USER_NAMES if name in by_name] if column is None else [column]
+    if column is not None and column not in names:
+        message = f"the log has no column '{column}'; its columns: {', '.join(names)}"
+        raise InputError(Problem("column-not-in-log", "user column", message, "Name one of them."))
+    for name in candidates:
         code, ids = _codes(rows[name])
         nameless = np.isin(code, [place for place, user in enumerate(ids) if not user.strip()])
         if not nameless.all():
@@ -109,17 +120,6 @@ def _users(rows: pa.Table, column: str | None) -> tuple[Ints | None, int]:
             code[nameless] = len(ids) + np.arange(without)
             return np.unique(code, return_inverse=True)[1], without
     return None, 0
-
-
-def _columns_of_users(names: Sequence[str], column: str | None) -> list[str]:
-    """The column that is given, else those with a usual name. Raises InputError for one that is not there."""
-    if column is None:
-        by_name = {name.strip().casefold(): name for name in reversed(names)}
-        return [by_name[name] for name in USER_NAMES if name in by_name]
-    if column not in names:
-        found = f"the log has no column '{column}'; its columns: {', '.join(names)}"
-        raise InputError(Problem("column-not-in-log", "user column", found, "Name one of them."))
-    return [column]
 
 
 def uniform(log: Logged, n_items: int | None = None) -> Target:
@@ -130,8 +130,8 @@ def uniform(log: Logged, n_items: int | None = None) -> Target:
     known = len(log.items)
     wanted = known if n_items is None else n_items
     if wanted < known:
-        found = f"{wanted:,} items to choose from, and the log shows {known:,}"
-        raise InputError(Problem("too-few-items", "items", found, "Count every item that can be shown."))
+        message = f"{wanted:,} items to choose from, and the log shows {known:,}"
+        raise InputError(Problem("too-few-items", "items", message, "Count every item that can be shown."))
     others = [(wanted - known) / wanted] if wanted > known else []
     return Target(
         name=f"uniform over {wanted:,} items",
@@ -151,14 +151,17 @@ def of_table(log: Logged, rows: pa.Table, table: pa.Table, name: str) -> Target:
     probabilities that do not add up to 1, and rows of the log of whose case the table says nothing.
     """
     depends_on = [column for column in table.column_names if column not in OWN]
-    _check_columns(depends_on, rows.column_names)
+    unknown = [column for column in depends_on if column not in rows.column_names]
+    if unknown:
+        message = f"the log has no column '{unknown[0]}'; its columns: {', '.join(rows.column_names)}"
+        fix = "A target has item_id, probability, and columns of the log that it depends on."
+        raise InputError(Problem("column-not-in-log", "target", message, fix, len(unknown)))
     case, cases = _keys(table, depends_on)
     chances = _numbers(table["probability"])
     item, items = _codes(table["item_id"])
-    _check_each(chances, case, cases, item, items)
-    _check_sums(np.bincount(case, chances, len(cases)).astype(np.float64), cases)
-    places = {one: place for place, one in enumerate(log.items)}
-    entry_item = np.array([places.get(one, -1) for one in items], dtype=np.int64)[item]
+    _check_probabilities(chances, case, cases, item, items)
+    places = {item_id: place for place, item_id in enumerate(log.items)}
+    entry_item = np.array([places.get(item_id, -1) for item_id in items], dtype=np.int64)[item]
     of_row = _cases_of(rows, depends_on, cases)
     return Target(
         name=name,
@@ -178,8 +181,8 @@ def _looked_up(of_row: Ints, log: Logged, case: Ints, item: Ints, chances: Float
     order = np.argsort(keys)
     keys, listed = np.append(keys[order], -1), np.append(chances[known][order], 0.0)
     wanted = of_row * len(log.items) + log.item
-    at = np.searchsorted(keys[:-1], wanted)
-    return np.where(keys[at] == wanted, listed[at], 0.0)
+    index = np.searchsorted(keys[:-1], wanted)
+    return np.where(keys[index] == wanted, listed[index], 0.0)
 
 
 def _cases_of(rows: pa.Table, depends_on: Sequence[str], cases: Sequence[str]) -> Ints:
@@ -188,60 +191,35 @@ def _cases_of(rows: pa.Table, depends_on: Sequence[str], cases: Sequence[str]) -
     places = {label: place for place, label in enumerate(cases)}
     missing = [label for label in labels if label not in places]
     if missing:
-        found = f"the log has {missing[0]}, and the target says nothing of it{_and_more(missing)}"
+        others = f", nor of {len(missing) - 1:,} more" if len(missing) > 1 else ""
+        message = f"the log has {missing[0]}, and the target says nothing of it{others}"
         fix = "Add its items with their probabilities."
-        raise InputError(Problem("case-not-in-target", "target", found, fix, len(missing)))
+        raise InputError(Problem("case-not-in-target", "target", message, fix, len(missing)))
     return np.array([places[label] for label in labels], dtype=np.int64)[of_row]
 
 
-def _check_columns(depends_on: Iterable[str], known: Sequence[str]) -> None:
-    unknown = [column for column in depends_on if column not in known]
-    if unknown:
-        found = f"the log has no column '{unknown[0]}'; its columns: {', '.join(known)}"
-        fix = "A target has item_id, probability, and columns of the log that it depends on."
-        raise InputError(Problem("column-not-in-log", "target", found, fix, len(unknown)))
-
-
-def _check_each(chances: Floats, case: Ints, cases: Sequence[str], item: Ints, items: Sequence[str]) -> None:
-    """Raises InputError for a probability below 0, and for an item twice in a case."""
+def _check_probabilities(
+    chances: Floats, case: Ints, cases: Sequence[str], item: Ints, items: Sequence[str]
+) -> None:
+    """Raises InputError for a probability below 0, an item twice in a case, and sums that are not 1."""
+    in_case = [f" for {label}" if label else "" for label in cases]
     negative = np.flatnonzero(~(chances >= 0))
     if len(negative):
-        found = f"the probability of '{items[item[negative[0]]]}' is {chances[negative[0]]:g}"
-        raise InputError(Problem("no-probability", "target", found, "Give one from 0 to 1.", len(negative)))
+        message = f"the probability of '{items[item[negative[0]]]}' is {chances[negative[0]]:g}"
+        raise InputError(Problem("no-probability", "target", message, "Give one from 0 to 1.", len(negative)))
     pairs, times = np.unique(case * len(items) + item, return_counts=True)
     twice = pairs[times > 1]
     if len(twice):
         of_case, of_item = divmod(int(twice[0]), len(items))
-        found = f"'{items[of_item]}' is there twice{_in_case(cases[of_case])}"
-        raise InputError(Problem("item-twice", "target", found, "Keep one row for each item.", len(twice)))
-
-
-def _check_sums(sums: Floats, cases: Sequence[str]) -> None:
-    """Raises InputError unless the target shows some item in every case."""
+        message = f"'{items[of_item]}' is there twice{in_case[of_case]}"
+        raise InputError(Problem("item-twice", "target", message, "Keep one row for each item.", len(twice)))
+    sums = np.bincount(case, chances, len(cases))
     off = np.flatnonzero(np.abs(sums - 1) > ROUNDING)
     if len(off):
-        found = f"the probabilities add up to {sums[off[0]]:.4g}{_in_case(cases[off[0]])}"
         others = f", and not to 1 in {len(off) - 1:,} more cases" if len(off) > 1 else ""
+        message = f"the probabilities add up to {sums[off[0]]:.4g}{in_case[off[0]]}{others}"
         fix = "They must add up to 1: the target shows some item in every slot."
-        raise InputError(Problem("not-one", "target", found + others, fix, len(off)))
-
-
-def _in_case(label: str) -> str:
-    return f" for {label}" if label else ""
-
-
-def _and_more(labels: Sequence[str]) -> str:
-    return f", nor of {len(labels) - 1:,} more" if len(labels) > 1 else ""
-
-
-def _no_propensity(wrong: Floats) -> Problem:
-    return Problem(
-        code="no-propensity",
-        place="column 'propensity_score'",
-        found=f"it is {wrong[0]:g} in {len(wrong):,} row{'s' if len(wrong) > 1 else ''}, which is no chance",
-        fix="Give the probability, above 0 and at most 1, with which the item was shown there.",
-        count=len(wrong),
-    )
+        raise InputError(Problem("not-one", "target", message, fix, len(off)))
 
 
 def _keys(table: pa.Table, columns: Sequence[str]) -> tuple[Ints, list[str]]:
@@ -250,7 +228,7 @@ def _keys(table: pa.Table, columns: Sequence[str]) -> tuple[Ints, list[str]]:
     for column in columns:
         own, values = _codes(table[column])
         both, code = np.unique(code * len(values) + own, return_inverse=True)
-        pairs = [divmod(one, len(values)) for one in both.tolist()]
+        pairs = [divmod(pair, len(values)) for pair in both.tolist()]
         labels = [", ".join(filter(None, [labels[a], f"{column} {values[b]}"])) for a, b in pairs]
     return code, labels
 

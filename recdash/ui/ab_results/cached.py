@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from recdash.online import OnlineMetric, OnlineResults
     from recdash.online.analysis.novelty_effect import NoveltyEffect
-    from recdash.online.analysis.sample import Census
+    from recdash.online.analysis.sample import SampleSummary
     from recdash.online.analysis.segments import Reversal
     from recdash.stats import Correction
 
@@ -28,10 +28,10 @@ Version = tuple[str, str]
 
 
 @st.cache_data(show_spinner=False, max_entries=64)
-def _census(version: Version) -> Census:
+def _census(version: Version) -> SampleSummary:
     from recdash.online.analysis import sample
 
-    return sample.taken(workspace().online_tests.online_users(version[0]))
+    return sample.summarise(workspace().online_tests.online_users(version[0]))
 
 
 def _ask(method: Callable[..., Answer], test: OnlineTest, *arguments: Any) -> Answer:
@@ -48,7 +48,7 @@ def results(test: OnlineTest, correction: Correction) -> OnlineResults:
     return _ask(workspace().online_tests.ab_results, test, correction)
 
 
-def census(test: OnlineTest) -> Census | None:
+def census(test: OnlineTest) -> SampleSummary | None:
     """None for a test of aggregates: its users are not known."""
     return None if test.kind == "aggregates" else _census(_version(test))
 

@@ -14,7 +14,7 @@ from recdash.formatting.html import Html, html, join
 from recdash.formatting.wording import cut, many
 from recdash.online import OnlineRules
 from recdash.online.agreement.join import SPLIT_BROKEN
-from recdash.online.analysis.sample import WEEK, Census
+from recdash.online.analysis.sample import WEEK, SampleSummary
 from recdash.online.rules import USUAL
 from recdash.ui.ab_results.page import AbTest
 from recdash.ui.components import widgets
@@ -170,14 +170,14 @@ def _days(found: AbTest) -> HealthCheck:
     return HealthCheck("Days", "bad" if uneven or not weeks else "good", word, _dates(census))
 
 
-def _weeks(census: Census) -> str:
+def _weeks(census: SampleSummary) -> str:
     weeks, rest = divmod(census.days, WEEK)
     if not weeks:
         return f"{many(census.days, 'day')} only"
     return many(weeks, "full week") if not rest else f"{many(weeks, 'week')}, {many(rest, 'day')}"
 
 
-def _dates(census: Census) -> str:
+def _dates(census: SampleSummary) -> str:
     return f"{census.dates} (UTC)"
 
 
@@ -214,7 +214,7 @@ def _left_out(found: AbTest) -> None:
     st.html(widgets.table_html(columns, rows, kind="rd-small"))
 
 
-def _left_out_rows(found: AbTest, census: Census, variants: Sequence[str]) -> Iterator[list[object]]:
+def _left_out_rows(found: AbTest, census: SampleSummary, variants: Sequence[str]) -> Iterator[list[object]]:
     yield ["Users as they came", "users", *(_count(census.assigned, one) for one in variants),
            numbers.count(sum(census.assigned.values()))]  # fmt: skip
     yield ["Seen in several variants", "users", *("–" for _ in variants), numbers.count(census.crossed)]

@@ -12,7 +12,7 @@ import streamlit as st
 from recdash.charts.marks import CONTEXT_GREY, SHAPES, Mark, Marks, colour, shape
 from recdash.domain.records import OnlineTest, Run
 from recdash.online import OnlineMetric, OnlineResults, OnlineRow, OnlineRules
-from recdash.online.analysis.sample import Census
+from recdash.online.analysis.sample import SampleSummary
 from recdash.stats import Correction
 from recdash.ui.ab_results import cached
 from recdash.ui.app import links, state, theme
@@ -41,7 +41,7 @@ class AbTest:
     metrics: Mapping[str, OnlineMetric]
     marks: Marks
     rules: OnlineRules
-    census: Census | None
+    census: SampleSummary | None
     correction: Correction
 
     @property
