@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def content(
-    space: Workspace,
+    workspace: Workspace,
     question: Question,
     moment: datetime,
     *,
@@ -31,38 +31,38 @@ def content(
     live: bool = False,
     versions: Mapping[str, str] | None = None,
 ) -> Document:
-    """What the blocks (by default all) tell of the question, as it stands at the ``moment``.
+    """The document of the question's answer at the ``moment``, from the blocks (by default all).
 
     ``versions`` of what computes it (None: those that are installed). The same stored data, question, moment
     and versions make the same document. Raises UnknownName for an unknown block, NotFound for a run that was
     deleted.
     """
     chosen = check_blocks(blocks)
-    asked = ReportContext(space, question, moment, chosen, versions or versions_here())
-    opening = lead(asked)
-    made = [_to_be_drawn(section) for name in chosen if (section := BLOCKS[name].make(asked))]
+    context = ReportContext(workspace, question, moment, chosen, versions or versions_here())
+    opening = lead(context)
+    sections = [_to_be_drawn(section) for name in chosen if (section := BLOCKS[name].make(context))]
     return Document(
-        title=title.strip() or asked.experiment.name,
-        experiment=asked.experiment.name,
+        title=title.strip() or context.experiment.name,
+        experiment=context.experiment.name,
         moment=moment.isoformat(),
         author=author,
         live=live,
         narrative=narrative.strip(),
         lead=opening,
-        sections=tuple(made),
-        runs=asked.looks(),
+        sections=tuple(sections),
+        runs=context.looks(),
         question=question.as_dict(),
         blocks=chosen,
-        provenance=_provenance(asked),
+        provenance=_provenance(context),
     )
 
 
-def _provenance(asked: ReportContext) -> dict[str, Any]:
-    """What the numbers rest on, with the A/B test of the question although it may be archived."""
-    tests = asked.space.online_tests.all(asked.experiment.id)
-    if asked.test is not None and asked.test.id not in {test.id for test in tests}:
-        tests = [*tests, asked.test]
-    return provenance(asked.experiment, asked.shown, asked.all_runs, tests, asked.versions)
+def _provenance(context: ReportContext) -> dict[str, Any]:
+    """What the numbers are computed from, with the question's A/B test even if it is archived."""
+    tests = context.workspace.online_tests.all(context.experiment.id)
+    if context.test is not None and context.test.id not in {test.id for test in tests}:
+        tests = [*tests, context.test]
+    return provenance(context.experiment, context.shown, context.all_runs, tests, context.versions)
 
 
 def _to_be_drawn(section: Section) -> Section:

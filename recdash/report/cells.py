@@ -47,25 +47,19 @@ def p_value(value: Any) -> Number:
 def metric_values(metric: str, values: Sequence[Any], why: Sequence[str] = ()) -> list[Number]:
     """Values of a metric; fractions of a catalogue are read in %. ``why``: for each that is missing."""
     scale = 100 if is_percent(metric) else 1
-    found = alike(values, scale=scale, unit=PERCENT if scale == 100 else "")
+    cells = alike(values, scale=scale, unit=PERCENT if scale == 100 else "")
     return [
-        _with_reason(number, reason) for number, reason in zip(found, why or [""] * len(found), strict=True)
+        Number(None, why=reason) if cell.value is None and reason else cell
+        for cell, reason in zip(cells, why or [""] * len(cells), strict=True)
     ]
 
 
-def _with_reason(number: Number, why: str) -> Number:
-    return number if number.value is not None or not why else Number(None, why=why)
-
-
 def intervals(
-    ends: Sequence[tuple[Any, Any]], *, sign: bool = True, unit: str = "", scale: int = 1,
-    beside: Sequence[Any] = (),
-) -> list[Interval]:  # fmt: skip
-    """Intervals of one column, with the decimals of the numbers ``beside`` them."""
-    every = [number_of(end) for pair in ends for end in pair] + [number_of(value) for value in beside]
-    decimals = numbers.places(None if value is None else value * scale for value in every)
-    made = [[Number(number_of(end), decimals, sign, unit, scale) for end in pair] for pair in ends]
-    return [Interval(low, high) for low, high in made]
+    ends: Sequence[tuple[Any, Any]], *, unit: str = "", scale: int = 1, beside: Sequence[Any] = ()
+) -> list[Interval]:
+    """Signed intervals of one column, with the decimals of the numbers ``beside`` them."""
+    flat = alike([*(end for pair in ends for end in pair), *beside], sign=True, unit=unit, scale=scale)
+    return [Interval(*flat[2 * row : 2 * row + 2]) for row in range(len(ends))]
 
 
 def level_numbers(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -24,43 +25,36 @@ if TYPE_CHECKING:
 LONGEST = 40
 
 
-def _deleted(count: int) -> str:
-    return "a run of it was deleted" if count == 1 else f"{count} runs of it were deleted"
-
-
+@dataclass(eq=False)
 class ReportContext:
-    """Everything that a block may ask; ``space`` answers.
+    """The question of a report, and what several blocks need of its answer.
 
-    ``moment``: what came later is not told; ``blocks``: all that the report tells; ``versions`` of what
+    ``moment``: later entries of the journal are left out; ``blocks``: all of the report; ``versions`` of what
     computes it.
     """
 
-    def __init__(
-        self,
-        space: Workspace,
-        question: Question,
-        moment: datetime,
-        blocks: tuple[str, ...] = (),
-        versions: Mapping[str, str] | None = None,
-    ) -> None:
-        self.space, self.question, self.moment, self.blocks = space, question, moment, blocks
-        self.versions = versions or {}
+    workspace: Workspace
+    question: Question
+    moment: datetime
+    blocks: tuple[str, ...] = ()
+    versions: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def experiment(self) -> Experiment:
-        return self.space.experiments.get(self.question.experiment)
+        return self.workspace.experiments.get(self.question.experiment)
 
     @cached_property
     def all_runs(self) -> Mapping[str, Run]:
         """Every run of the experiment by id, archived ones too."""
-        return {run.id: run for run in self.space.runs.all(self.experiment.id, archived=True)}
+        return {run.id: run for run in self.workspace.runs.all(self.experiment.id, archived=True)}
 
     @cached_property
     def runs(self) -> tuple[Run, ...]:
         """The baseline first, then the candidates. Raises NotFound for one that was deleted."""
         gone = [run for run in self.question.shown if run not in self.all_runs]
         if gone:
-            raise NotFound(f"What this report is about is not here any more: {_deleted(len(gone))}.")
+            deleted = "a run of it was" if len(gone) == 1 else f"{len(gone)} runs of it were"
+            raise NotFound(f"What this report is about is not here any more: {deleted} deleted.")
         return tuple(self.all_runs[run] for run in self.question.shown)
 
     @cached_property
@@ -69,7 +63,7 @@ class ReportContext:
 
     @cached_property
     def brief(self) -> dict[str, str]:
-        """The names, of long ones their beginning and end: for sentences that name all runs."""
+        """The names, long ones shortened, for sentences that name all runs."""
         from recdash.formatting.wording import cut_inside
 
         return {run: cut_inside(name, LONGEST) for run, name in self.names.items()}
@@ -85,7 +79,7 @@ class ReportContext:
 
     @cached_property
     def contenders(self) -> tuple[str, ...]:
-        """Whom findings compare: a reference candidate counts only as the baseline."""
+        """The runs that findings compare: a reference candidate counts only as the baseline."""
         return tuple(run.id for run in self.runs if run.id == self.question.baseline or not run.reference)
 
     @property
@@ -96,11 +90,11 @@ class ReportContext:
     @cached_property
     def verdict(self) -> Verdict | None:
         """None for a metric without a value per user, and without anything to compare."""
-        one = self.question
-        if not define(one.metric).is_paired or len(self.contenders) < 2:
+        question = self.question
+        if not define(question.metric).is_paired or len(self.contenders) < 2:
             return None
-        return self.space.comparisons.verdict(
-            self.contenders, one.baseline, one.metric, one.k, one.terms, one.scope
+        return self.workspace.comparisons.verdict(
+            self.contenders, question.baseline, question.metric, question.k, question.terms, question.scope
         )
 
     @cached_property
@@ -108,19 +102,22 @@ class ReportContext:
         """The A/B test beside it; of a part of the users or items a test says nothing."""
         if self.question.test is None or self.question.scope != WHOLE:
             return None
-        tests = self.space.online_tests.all(self.experiment.id, archived=True)
+        tests = self.workspace.online_tests.all(self.experiment.id, archived=True)
         return next((test for test in tests if test.id == self.question.test), None)
 
     def scores(self, *metrics: str) -> pd.DataFrame:
         """The scoreboard of the shown runs at the question's k."""
-        return self.space.scores.scoreboard(self.shown, list(metrics), self.question.k, self.question.scope)
+        return self.workspace.scores.scoreboard(
+            self.shown, list(metrics), self.question.k, self.question.scope
+        )
 
     def looks(self) -> tuple[RunLook, ...]:
         """The shown runs, and others that an A/B test served, as they are named and drawn."""
         served = self.test.links.values() if self.test else ()
         others = [run for run in dict.fromkeys(served) if run not in self.shown and run in self.all_runs]
-        return tuple(self._look(run) for run in (*self.runs, *(self.all_runs[one] for one in others)))
-
-    def _look(self, run: Run) -> RunLook:
-        is_base = run.id == self.question.baseline
-        return RunLook(run.id, run.name, run.slot, "baseline" if is_base else "candidate")
+        return tuple(
+            RunLook(
+                run.id, run.name, run.slot, "baseline" if run.id == self.question.baseline else "candidate"
+            )
+            for run in (*self.runs, *(self.all_runs[run] for run in others))
+        )

@@ -11,4 +11,4 @@ def range_of(counts: Iterable[int]) -> str:
     """``6,040``; ``5,100 to 6,040`` where they differ; ``–`` where there is none."""
     known = sorted(set(counts))
     ends = dict.fromkeys((*known[:1], *known[-1:]))
-    return " to ".join(numbers.count(one) for one in ends) or numbers.NONE
+    return " to ".join(map(numbers.count, ends)) or numbers.NONE

@@ -1,4 +1,4 @@
-"""Reports: a question's answer as a document, made, kept, and written in every form."""
+"""Reports: a question's answer as a document, made, stored, and written in every form."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recdash.domain.journal import Report
-from recdash.domain.records import OnlineTest, Run
+from recdash.domain.records import OnlineTest
 from recdash.domain.results import WHOLE, Scope
 from recdash.errors import InputError, NotFound, Problem
 from recdash.metrics import check_k, define
@@ -23,7 +23,6 @@ from recdash.metrics.naming import ordered_metrics
 from recdash.online.agreement.agreement import DISAGREE
 from recdash.report.document import Document
 from recdash.report.formats.json import from_json, to_json
-from recdash.report.sections import check_blocks
 from recdash.service.access.sharing import LinkDead
 from recdash.service.defaults import MOST_CANDIDATES, usual_baseline, usual_candidates, usual_k, usual_metric
 from recdash.service.question import Question
@@ -47,12 +46,12 @@ class ReportFile:
 
 
 class Reports:
-    """What is told of an experiment, to be read elsewhere."""
+    """The reports on the experiments of a workspace."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
 
-    # ── what is asked ────────────────────────────────────────────────────────────────────────
+    # ── the question ─────────────────────────────────────────────────────────────────────────
 
     def question(
         self,
@@ -68,86 +67,84 @@ class Reports:
         test: str | None = None,
         online_metric: str | None = None,
     ) -> Question:
-        """The question with everything that was left open, as pages would choose it; ids of runs and test.
+        """The question with defaults for everything that was left open, as pages would choose them.
 
-        ``by``: the slices that are shown, "" for none. Raises InputError for what cannot be asked, NotFound
-        for a run or a test of another experiment.
+        ``by``: the slices that are shown, "" for none. Raises InputError for a question that cannot be
+        answered, NotFound for a run or a test of another experiment.
         """
         from recdash.comparison import Terms as UsualTerms
 
-        candidates, base = self._whom(experiment_id, runs, baseline)
-        asked = str(define(metric)) if metric else self._usual_metric_of((base, *candidates))
+        candidates, base = self._candidates(experiment_id, runs, baseline)
+        available = self._workspace.scores.metrics_of((base, *candidates))
+        chosen = str(define(metric)) if metric else usual_metric(ordered_metrics(available))
         depth = self._workspace.experiments.depth(experiment_id)
         cutoff = usual_k(depth) if k is None else k
         check_k(cutoff, depth)
-        beside = self._beside(experiment_id, test)
-        online = None if beside is None else self._online_metric_of(beside, asked, cutoff, online_metric)
+        online_test = self._online_test(experiment_id, test)
+        if online_test is not None:
+            online_metric = self._online_metric(online_test, chosen, cutoff, online_metric)
+        if by is None:
+            by = next(iter(self._workspace.slices.of(experiment_id)), "")
+        elif by:
+            self._workspace.slices.check(experiment_id, by)  # raises InputError for unknown slices
         return Question(
-            experiment_id, candidates, base, asked, cutoff, scope, terms or UsualTerms(),
-            self._slices_of(experiment_id, by), beside.id if beside else None, online,
-        )  # fmt: skip
+            experiment_id,
+            candidates,
+            base,
+            chosen,
+            cutoff,
+            scope,
+            terms or UsualTerms(),
+            by,
+            *((online_test.id, online_metric) if online_test else (None, None)),
+        )
 
-    def _whom(
+    def _candidates(
         self, experiment_id: str, runs: Sequence[str], baseline: str | None
     ) -> tuple[tuple[str, ...], str]:
-        """The candidates and the baseline."""
+        """The ids of the candidates and of the baseline."""
         known = {run.id: run for run in self._workspace.runs.all(experiment_id, archived=True)}
         for run in (*runs, *([baseline] if baseline else [])):
             if run not in known:
                 raise NotFound(f"Run {run} is not in this experiment.")
         active = [run for run in known.values() if run.archived is None]
-        if not active and not baseline:
+        if baseline:
+            base = known[baseline]
+        elif active:
+            base = usual_baseline(self._workspace.experiments.get(experiment_id), active)
+        else:
             fix = "Upload the scored output of a recommender first."
             raise InputError(Problem("no-run", "report", "the experiment has no run", fix))
-        base = (
-            known[baseline]
-            if baseline
-            else usual_baseline(self._workspace.experiments.get(experiment_id), active)
-        )
-        chosen: Sequence[Run] = [known[run] for run in runs] or usual_candidates(active, base)
-        candidates = tuple(run for run in dict.fromkeys(one.id for one in chosen) if run != base.id)
+        chosen = runs or [run.id for run in usual_candidates(active, base)]
+        candidates = tuple(run for run in dict.fromkeys(chosen) if run != base.id)
         if len(candidates) > MOST_CANDIDATES:
             fix = f"Name at most {MOST_CANDIDATES}: more cannot be told apart in one report."
             raise InputError(Problem("many-runs", "report", f"{len(candidates)} candidates", fix))
         return candidates, base.id
 
-    def _usual_metric_of(self, runs: Sequence[str]) -> str:
-        return usual_metric(ordered_metrics(self._workspace.scores.metrics_of(runs)))
-
-    def _slices_of(self, experiment_id: str, by: str | None) -> str:
-        known = self._workspace.slices.of(experiment_id)
-        if by is None:
-            return known[0] if known else ""
-        if by:
-            self._workspace.slices.check(experiment_id, by)  # refuses what it cannot tell apart
-        return by
-
-    def _beside(self, experiment_id: str, test: str | None) -> OnlineTest | None:
+    def _online_test(self, experiment_id: str, test_id: str | None) -> OnlineTest | None:
         """The test with that id; without one the newest that is linked to a run."""
-        tests = self._workspace.online_tests.all(experiment_id, archived=test is not None)
-        if test is None:
-            return max((one for one in tests if one.links), key=lambda one: one.created, default=None)
-        found = next((one for one in tests if one.id == test), None)
-        if found is None:
-            raise NotFound(f"A/B test {test} is not in this experiment.")
-        return found
+        tests = self._workspace.online_tests.all(experiment_id, archived=test_id is not None)
+        if test_id is None:
+            return max((test for test in tests if test.links), key=lambda test: test.created, default=None)
+        for test in tests:
+            if test.id == test_id:
+                return test
+        raise NotFound(f"A/B test {test_id} is not in this experiment.")
 
-    def _online_metric_of(self, test: OnlineTest, metric: str, k: int, online_metric: str | None) -> str:
+    def _online_metric(self, test: OnlineTest, metric: str, k: int, online_metric: str | None) -> str:
         """The first by which a run won on one side and lost on the other; else the first."""
-        known = list(dict.fromkeys(str(row["metric"]) for row in test.results))
         if online_metric is not None:
-            self._workspace.agreement.both_sides(test.id, online_metric)  # refuses one that the test lacks
+            self._workspace.agreement.both_sides(test.id, online_metric)  # raises where the test lacks it
             return online_metric
-        for one in known:
-            if (
-                self._workspace.online_tests.offline_online(test.id, metric, k, one)["quadrant"]
-                .isin(DISAGREE)
-                .any()
-            ):
-                return one
+        known = list(dict.fromkeys(str(row["metric"]) for row in test.results))
+        for name in known:
+            joined = self._workspace.online_tests.offline_online(test.id, metric, k, name)
+            if joined["quadrant"].isin(DISAGREE).any():
+                return name
         return known[0]
 
-    # ── what is answered ─────────────────────────────────────────────────────────────────────
+    # ── the answer ───────────────────────────────────────────────────────────────────────────
 
     def report_content(
         self,
@@ -168,27 +165,33 @@ class Reports:
         """
         from recdash.report.build import content
 
-        test = next(
-            iter(_not_deleted(self._workspace.store.online_test, [question.test] if question.test else [])),
-            None,
-        )
-        self._workspace.runs.refuse_damage(_not_deleted(self._workspace.store.run, question.shown), test)
+        store = self._workspace.store
+        tests = _not_deleted(store.online_test, [question.test] if question.test else [])
+        runs = _not_deleted(store.run, question.shown)
+        self._workspace.runs.refuse_damage(runs, tests[0] if tests else None)
         return content(
-            self._workspace, question, moment or self._workspace.now(), blocks=blocks, title=title,
-            narrative=narrative, author=author, live=live, versions=versions,
-        )  # fmt: skip
+            self._workspace,
+            question,
+            moment or self._workspace.now(),
+            blocks=blocks,
+            title=title,
+            narrative=narrative,
+            author=author,
+            live=live,
+            versions=versions,
+        )
 
     def write_report(
-        self, question: Question, file: str | os.PathLike[str], blocks: Sequence[str] = (), **told: Any
+        self, question: Question, file: str | os.PathLike[str], blocks: Sequence[str] = (), **options: Any
     ) -> Document:
-        """Write the answer as FILE.html, .pdf, .md, .csv, .json or .tex; ``told`` as in ``report_content``.
+        """Write the answer as FILE.html, .pdf, .md, .csv, .json or .tex; options as of ``report_content``.
 
         Raises InputError for a suffix that is no form, and for a file that cannot be written.
         """
         from recdash.report.formats.registry import form_of, write
 
         form = form_of(Path(file))
-        document = self.report_content(question, blocks, **{"author": self._workspace.person.name, **told})
+        document = self.report_content(question, blocks, **{"author": self._workspace.person.name, **options})
         write(document, form, Path(file))
         return document
 
@@ -203,52 +206,48 @@ class Reports:
         author: str = "",
         key: str = "",
     ) -> Report:
-        """Keep a report: a snapshot with its numbers as they stand, or a live one with its question alone.
+        """Store a report: a snapshot with its numbers as they stand, or a live one with its question alone.
 
-        ``author`` may only be given where nobody checked who is asking; ``key`` is any text that a form has
-        once, so that sending the same twice makes one report. Raises Forbidden for a viewer.
+        ``author`` may only be given where users are not signed in; ``key`` is any text that a form has once,
+        so that sending the same twice makes one report. Raises Forbidden for a viewer.
         """
         self._workspace.person.must_be("editor")
-        home = self._workspace.experiments.get(question.experiment)
-        told = one_line("title", title, MOST_TITLE) or home.name
-        prose = short_text("narrative", narrative, MOST_NARRATIVE)
-        by = (
-            one_line("author", author, MOST_TITLE)
-            if author and not self._workspace.person.named
-            else self._workspace.person.name
-        )
-        now, chosen = self._workspace.now(), check_blocks(blocks)
+        experiment, person = self._workspace.experiments.get(question.experiment), self._workspace.person
+        title = one_line("title", title, MOST_TITLE) or experiment.name
+        narrative = short_text("narrative", narrative, MOST_NARRATIVE)
+        author = one_line("author", author, MOST_TITLE) if author and not person.named else person.name
+        now, facts = self._workspace.now(), question.as_dict()
         document = self.report_content(
-            question, chosen, title=told, narrative=prose, author=by, live=live, moment=now
+            question, blocks, title=title, narrative=narrative, author=author, live=live, moment=now
         )
-        kept = None if live else self._workspace.store.put_file(to_json(document).encode())
-        facts = question.as_dict()
-        made = _id_of(key, home.id, told, prose, by, live, document.blocks, facts) or new_id()
-        report = Report(made, home.id, now, by, told, prose, document.blocks, facts, kept)
+        file = None if live else self._workspace.store.put_file(to_json(document).encode())
+        words = (experiment.id, title, narrative, author, live, document.blocks, facts)
+        report_id = _id_of(key, *words) if key else new_id()
+        report = Report(report_id, experiment.id, now, author, title, narrative, document.blocks, facts, file)
         return self._workspace.store.add_report(report)
 
-    # ── what is kept ─────────────────────────────────────────────────────────────────────────
+    # ── stored reports ───────────────────────────────────────────────────────────────────────
 
     def reports(self, experiment_id: str, archived: bool = False) -> list[Report]:
         """The reports on an experiment, the newest first."""
         return self._workspace.store.reports(self._workspace.experiments.get(experiment_id).id, archived)
 
     def report(self, report_id: str) -> Report:
-        """Raises NotFound, for readers also where the report was put away."""
-        found = self._workspace.store.report(report_id)
-        if found.archived is not None and not self._workspace.person.may("editor"):
+        """Raises NotFound, for viewers also where the report is archived."""
+        report = self._workspace.store.report(report_id)
+        if report.archived is not None and not self._workspace.person.may("editor"):
             raise NotFound("This report was put away.")
-        return found
+        return report
 
     def report_document(self, report_id: str) -> Document:
-        """A snapshot as it was kept, a live report as it stands now."""
+        """A snapshot as it was stored, a live report as it stands now."""
         report = self.report(report_id)
         if report.document is not None:
             return from_json(self._workspace.store.path(report.document).read_text(encoding="utf-8"))
+        question, title = Question.of(report.question), report.title
         return self.report_content(
-            Question.of(report.question), report.blocks, title=report.title, narrative=report.narrative,
-            author=report.author,
-        )  # fmt: skip
+            question, report.blocks, title=title, narrative=report.narrative, author=report.author
+        )
 
     def report_file(self, report_id: str, form: str = "html") -> ReportFile:
         """The report in one form. Raises UnknownName for a form that there is not."""
@@ -286,9 +285,9 @@ class Reports:
 
 
 def _id_of(key: str, *words: Any) -> str:
-    """The id of the report that a form makes of what was written in it; empty for no form."""
-    mark = hashlib.sha256(json.dumps([key, *words]).encode()).digest()
-    return base64.b32encode(mark).decode("ascii").lower()[:10] if key else ""
+    """The id of the report that a form makes of what was written in it."""
+    digest = hashlib.sha256(json.dumps([key, *words]).encode()).digest()
+    return base64.b32encode(digest).decode("ascii").lower()[:10]
 
 
 def file_name(title: str) -> str:
@@ -297,7 +296,7 @@ def file_name(title: str) -> str:
 
 
 def _not_deleted(read: Callable[[str], object], ids: Sequence[str]) -> list[str]:
-    """The ids of what is still stored: a report says itself what of it was deleted."""
+    """The ids of what is still stored; the report itself names what was deleted."""
     stored = []
     for key in ids:
         with suppress(NotFound):

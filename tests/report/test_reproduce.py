@@ -145,8 +145,8 @@ def test_a_cell_changed_in_the_html_is_shown_with_what_it_should_be(
     file = changed(written("html"), ">0.815<", ">0.915<")
     found = reproduction(space, file)
     assert not found.checked.changes
-    assert "0.915" in found.shown
-    assert "0.815" in found.shown
+    assert "0.915" in found.page_difference
+    assert "0.815" in found.page_difference
     assert not found.holds
 
 
@@ -166,7 +166,7 @@ def test_a_changed_document_inside_the_html_is_found_though_the_page_shows_it(
     file = tmp_path / "lie.html"
     file.write_text(to_html(lie), encoding="utf-8", newline="")
     found = reproduction(space, file)
-    assert found.shown == ""
+    assert found.page_difference == ""
     assert "Ship ease" in told(found)
 
 
@@ -230,7 +230,7 @@ def test_a_decision_of_the_same_second_is_told_alike(
 def test_the_words_that_nobody_can_check_are_named(space: Workspace, written: Callable[[str], Path]) -> None:
     file = changed(written("json"), '"author": "ann"', '"author": "The CTO"')
     found = reproduction(space, file)
-    assert found.frame.unchecked == ("title", "narrative", "author", "moment")
+    assert found.snapshot.unchecked == ("title", "narrative", "author", "moment")
     assert "title, narrative, author and moment are the file's own words" in found.text
 
 
@@ -240,7 +240,7 @@ def test_a_kept_snapshot_is_recognised_and_a_word_changed_in_it_is_named(
     kept = Reports(space).make_report(question, title="Which?", narrative="As it is.")
     file = tmp_path / "kept.json"
     file.write_bytes(Reports(space).report_file(kept.id, "json").content)
-    assert reproduction(space, file).frame.report == kept.id
+    assert reproduction(space, file).snapshot.report == kept.id
     text = told(reproduction(space, changed(file, "As it is.", "Popular wins.")))
     assert "narrative: the report says “Popular wins.”; the store kept “As it is.”" in text
 

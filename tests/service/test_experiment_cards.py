@@ -117,7 +117,7 @@ def test_one_damaged_upload_hides_no_other_experiment(
     space.runs.add_runs(other.id, lists(2), name="a")
     again = Workspace(open_store(f"sqlite:///{tmp_path / 'r.db'}", tmp_path / "artifacts"))
     assert ".parquet is damaged" in again.overview.card_verdict(films["films"]).why_not
-    assert {one.name for one in Digests(again).digest().told} == {"films", "songs"}
+    assert {one.name for one in Digests(again).digest().entries} == {"films", "songs"}
 
 
 def test_a_verdict_that_cannot_be_had_says_why_in_the_errors_words(

@@ -87,9 +87,9 @@ def _row(
 def judged_by(row: Mapping[str, Any]) -> list[float | None]:
     """The interval by which a lift is judged: corrected within the goals of the test, where it was."""
     corrected = [none_if_nan(row.get(name)) for name in ("corrected_low", "corrected_high")]
-    return (
-        corrected if None not in corrected else [none_if_nan(row[name]) for name in ("lift_low", "lift_high")]
-    )
+    if None in corrected:
+        return [none_if_nan(row[name]) for name in ("lift_low", "lift_high")]
+    return corrected
 
 
 def _in_words(estimate: list[float | None], scale: int = 1, unit: str = "") -> str:

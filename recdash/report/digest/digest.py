@@ -1,4 +1,4 @@
-"""A digest: of each experiment whom to ship, what was decided and what changed, in plain words."""
+"""A digest: the verdict on each experiment, what was decided and what changed, in plain words."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from recdash.comparison.badges import Badge, badge_of
 from recdash.comparison.wording import how_many_more, plain, relation_to, too_small
-from recdash.decisions import Decision
 from recdash.errors import NotFound
 from recdash.formatting import numbers
 from recdash.formatting.wording import day, listed, many
 from recdash.metrics.naming import metric_at
 from recdash.service.catalog.history import Happening
-from recdash.service.catalog.overview import Card, CardVerdict
+from recdash.service.catalog.overview import Card
 
 if TYPE_CHECKING:
     from recdash.comparison.pairs import Pair
@@ -57,7 +56,7 @@ class DigestEntry:
     @property
     def changed(self) -> tuple[str, ...]:
         """One line for each thing that happened."""
-        lines = tuple(f"{one}, {day(one.when)}" for one in self.since)
+        lines = tuple(f"{happening}, {day(happening.when)}" for happening in self.since)
         return (*lines, f"and {self.more} more") if self.more else lines
 
 
@@ -67,7 +66,7 @@ class Digest:
 
     at: datetime
     begin: datetime
-    told: tuple[DigestEntry, ...]
+    entries: tuple[DigestEntry, ...]
     link: str = ""
 
     @property
@@ -77,12 +76,14 @@ class Digest:
     @property
     def summary(self) -> str:
         """``3 experiments: 1 Ship, 2 Trade-off. 2 of them changed since 2 Oct 2026.``"""
-        if not self.told:
+        if not self.entries:
             return "There is no experiment yet."
-        names = [one.badge.name if one.badge else "Nothing judged" for one in self.told]
+        names = [entry.badge.name if entry.badge else "Nothing judged" for entry in self.entries]
         states = listed([f"{names.count(name)} {name}" for name in dict.fromkeys(names)])
-        changed = sum(bool(one.since) for one in self.told)
-        return f"{many(len(self.told), 'experiment')}: {states}. {changed or 'None'} changed {self.period}."
+        changed = sum(bool(entry.since) for entry in self.entries)
+        return (
+            f"{many(len(self.entries), 'experiment')}: {states}. {changed or 'None'} changed {self.period}."
+        )
 
     @property
     def period(self) -> str:
@@ -90,7 +91,7 @@ class Digest:
 
 
 class Digests:
-    """What a workspace tells those who read no tables."""
+    """The digests of a workspace."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
@@ -101,56 +102,59 @@ class Digests:
         ``since``: how far back to tell what changed. Raises NotFound for a name that is not there.
         """
         now = self._workspace.now()
-        told = [self._told(card, now - since) for card in self._cards_named(names)]
-        return Digest(now, now - since, tuple(told), f"{link.rstrip('/')}/" if link else "")
+        entries = tuple(self._entry(card, now - since) for card in self._cards(names))
+        return Digest(now, now - since, entries, f"{link.rstrip('/')}/" if link else "")
 
-    def _cards_named(self, names: Sequence[str]) -> list[Card]:
+    def _cards(self, names: Sequence[str]) -> list[Card]:
         cards = self._workspace.overview.cards()
         if not names:
             own = [card for card in cards if not card.experiment.demo]
             return own or cards
         known = {card.experiment.name: card for card in self._workspace.overview.cards(archived=True)}
         if missing := [name for name in names if name not in known]:
-            there = ", ".join(f"'{name}'" for name in known) or "none"
-            raise NotFound(f"No experiment is called '{missing[0]}'. There are: {there}.")
+            available = ", ".join(f"'{name}'" for name in known) or "none"
+            raise NotFound(f"No experiment is called '{missing[0]}'. There are: {available}.")
         return [known[name] for name in dict.fromkeys(names)]
 
-    def _told(self, card: Card, begin: datetime) -> DigestEntry:
-        found = self._workspace.overview.card_verdict(card.experiment.id)
-        happened = [one for one in card.happened if one.when >= begin]
+    def _entry(self, card: Card, begin: datetime) -> DigestEntry:
+        answer = self._workspace.overview.card_verdict(card.experiment.id)
+        verdict = answer.verdict
+        happened = [happening for happening in card.happened if happening.when >= begin]
         return DigestEntry(
-            card.experiment.name, f"?e={card.experiment.id}", card.question, _headline(found),
-            badge_of(found.verdict) if found.verdict else None, _words(found), tuple(_decided(card)),
-            tuple(happened[:MOST_CHANGES]), max(0, len(happened) - MOST_CHANGES), card.last_change,
-        )  # fmt: skip
-
-
-def _headline(found: CardVerdict) -> str:
-    return found.verdict.headline if found.verdict else found.why_not
+            name=card.experiment.name,
+            path=f"?e={card.experiment.id}",
+            question=card.question,
+            headline=verdict.headline if verdict else answer.why_not,
+            badge=badge_of(verdict) if verdict else None,
+            words=_words(verdict) if verdict else (),
+            decided=tuple(_decided(card)),
+            since=tuple(happened[:MOST_CHANGES]),
+            more=max(0, len(happened) - MOST_CHANGES),
+            last=card.last_change,
+        )
 
 
 # ── the verdict in plain words ───────────────────────────────────────────────────────────────
 
 
-def _words(found: CardVerdict) -> tuple[str, ...]:
-    if found.verdict is None:
-        return ()
-    leader = found.verdict.evidence.leader
-    if leader is None or found.verdict.state == "not comparable":
-        return tuple(plain(one) for one in found.verdict.sentences[:MOST_SENTENCES])
-    return (_in_plain_words(found.verdict, leader), *_beside(found.verdict, leader))
+def _words(verdict: Verdict) -> tuple[str, ...]:
+    leader = verdict.evidence.leader
+    if leader is None or verdict.state == "not comparable":
+        return tuple(plain(sentence) for sentence in verdict.sentences[:MOST_SENTENCES])
+    return (_in_plain_words(verdict, leader), *_beside(verdict, leader))
 
 
 def _in_plain_words(verdict: Verdict, leader: Pair) -> str:
     """``ALS v3 is 14.9 % above Popular in how well wanted items are ranked (nDCG@10); most likely …``"""
     evidence, comparison = verdict.evidence, verdict.evidence.comparison
     name = metric_at(comparison.metric, comparison.k)
-    what = IN_PLAIN_WORDS.get(comparison.metric)
-    in_what = f"in {what} ({name})" if what else f"in {name}"
-    between = _most_likely(leader)
+    meaning = IN_PLAIN_WORDS.get(comparison.metric)
+    metric = f"{meaning} ({name})" if meaning else name
+    n, paired = leader.paired.n, leader.paired
+    better, worse = (numbers.of_100(count, n) for count in (paired.wins, paired.losses))
     return (
-        f"{evidence.name} is {relation_to(leader, evidence.base)} {in_what}{between}. {_who_gains(leader)}, "
-        f"of {many(leader.paired.n, 'user')} measured."
+        f"{evidence.name} is {relation_to(leader, evidence.base)} in {metric}{_most_likely(leader)}. Better "
+        f"for {better} of 100 users, worse for {worse}, of {many(n, 'user')} measured."
     )
 
 
@@ -165,14 +169,8 @@ def _most_likely(pair: Pair) -> str:
     return f"; most likely between {numbers.signed(low, digits)} and {numbers.signed(high, digits)}{unit}"
 
 
-def _who_gains(pair: Pair) -> str:
-    n, paired = pair.paired.n, pair.paired
-    better, worse = (numbers.of_100(count, n) for count in (paired.wins, paired.losses))
-    return f"Better for {better} of 100 users, worse for {worse}"
-
-
 def _beside(verdict: Verdict, leader: Pair) -> tuple[str, ...]:
-    """What to know besides: how many users it takes, why it does not matter, what speaks against it."""
+    """What else to know: how many users it takes, why it does not matter, what speaks against it."""
     if leader.judged.word == "not settled":
         return (plain(how_many_more(leader)),)
     if verdict.state == "tie":
@@ -184,19 +182,15 @@ def _beside(verdict: Verdict, leader: Pair) -> tuple[str, ...]:
 
 
 def _decided(card: Card) -> Iterable[str]:
-    if card.decision is not None:
-        yield _decision(card.decision)
+    if (decision := card.decision) is not None:
+        about = f" – {decision.about}" if decision.about else ""
+        text = " ".join(decision.text.split())
+        quoted = f"{text[:MOST_QUOTED]}…" if len(text) > MOST_QUOTED else text
+        words = f": “{quoted}”" if quoted else ""
+        yield f"Decided: {decision.label}{about} ({decision.author}, {day(decision.created)}){words}"
     if card.review is not None:
         missing = f" Next: {card.review.missing}" if card.review.missing else ""
         yield f"In review: {card.review.about}, {card.review.state}.{missing}"
-
-
-def _decision(decision: Decision) -> str:
-    about = f" – {decision.about}" if decision.about else ""
-    said = " ".join(decision.text.split())
-    quoted = f"{said[:MOST_QUOTED]}…" if len(said) > MOST_QUOTED else said
-    words = f": “{quoted}”" if quoted else ""
-    return f"Decided: {decision.label}{about} ({decision.author}, {day(decision.created)}){words}"
 
 
 def as_dict(digest: Digest) -> dict[str, Any]:
@@ -206,21 +200,22 @@ def as_dict(digest: Digest) -> dict[str, Any]:
         "summary": digest.summary,
         "at": digest.at.isoformat(),
         "since": digest.begin.isoformat(),
-        "experiments": [_facts(one, digest.link) for one in digest.told],
+        "experiments": [_entry_as_dict(entry, digest.link) for entry in digest.entries],
     }
 
 
-def _facts(told: DigestEntry, link: str) -> dict[str, Any]:
+def _entry_as_dict(entry: DigestEntry, link: str) -> dict[str, Any]:
     return {
-        "name": told.name,
-        "link": f"{link}{told.path}" if link else None,
-        "question": told.question,
-        "verdict": told.badge.name if told.badge else None,
-        "headline": told.headline,
-        "words": list(told.words),
-        "decided": list(told.decided),
+        "name": entry.name,
+        "link": f"{link}{entry.path}" if link else None,
+        "question": entry.question,
+        "verdict": entry.badge.name if entry.badge else None,
+        "headline": entry.headline,
+        "words": list(entry.words),
+        "decided": list(entry.decided),
         "changes": [
-            {"when": one.when.isoformat(), "what": one.what, "by": one.by or None} for one in told.since
+            {"when": happening.when.isoformat(), "what": happening.what, "by": happening.by or None}
+            for happening in entry.since
         ],
-        "more_changes": told.more,
+        "more_changes": entry.more,
     }

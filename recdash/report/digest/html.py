@@ -29,9 +29,17 @@ def as_html(digest: Digest) -> str:
 
 
 def _page(digest: Digest, full: int, most: int) -> Html:
-    rows = [_row(_card(one, digest)) for one in digest.told[:full]]
-    if len(digest.told) > full:
+    rows = [_row(_card(entry, digest)) for entry in digest.entries[:full]]
+    if len(digest.entries) > full:
         rows.append(_row(_others(digest, full, most)))
+    head = html(
+        '<h1 class="rd-ink" style="margin:0;font-size:22px;line-height:1.3;color:{ink}">{title}</h1>'
+        '<p class="rd-muted" style="{muted}">{summary}</p>',
+        ink=LIGHT.ink,
+        title=digest.title,
+        muted=_muted(),
+        summary=digest.summary,
+    )
     return html(
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width">'
@@ -44,16 +52,26 @@ def _page(digest: Digest, full: int, most: int) -> Html:
         '<table role="presentation" width="{width}" cellpadding="0" cellspacing="0" '
         'style="width:100%;max-width:{width}px;text-align:left">{head}{rows}</table>'
         "</td></tr></table></body></html>\n",
-        title=digest.title, dark=Html(_DARK.format(DARK)), background=LIGHT.background, ink=LIGHT.ink,
-        font=Html(FONT), width=WIDTH, head=_head(digest), rows=join(rows),
-    )  # fmt: skip
+        title=digest.title,
+        dark=Html(_DARK.format(DARK)),
+        background=LIGHT.background,
+        ink=LIGHT.ink,
+        font=Html(FONT),
+        width=WIDTH,
+        head=_row(head),
+        rows=join(rows),
+    )
 
 
 def _others(digest: Digest, full: int, most: int) -> Html:
     """A line for each, and how many more there are."""
-    lines = [_line(one, digest) for one in digest.told[full:most]]
-    if len(digest.told) > most:
-        lines.append(html('<p style="{style}">and {n} more</p>', style=_muted(), n=len(digest.told) - most))
+    template = '<p class="rd-muted" style="{muted}">{name}: {headline}</p>'
+    lines = [
+        html(template, muted=_muted(), name=_name(entry, digest), headline=entry.headline)
+        for entry in digest.entries[full:most]
+    ]
+    if (more := len(digest.entries) - most) > 0:
+        lines.append(html('<p style="{style}">and {n} more</p>', style=_muted(), n=more))
     return join(lines)
 
 
@@ -61,72 +79,62 @@ def _row(content: Html) -> Html:
     return html('<tr><td style="padding:0 0 14px">{content}</td></tr>', content=content)
 
 
-def _head(digest: Digest) -> Html:
-    content = html(
-        '<h1 class="rd-ink" style="margin:0;font-size:22px;line-height:1.3;color:{ink}">{title}</h1>'
-        '<p class="rd-muted" style="{muted}">{summary}</p>',
-        ink=LIGHT.ink, title=digest.title, muted=_muted(), summary=digest.summary,
-    )  # fmt: skip
-    return _row(content)
-
-
 def _muted(size: int = 14) -> Html:
     return Html(f"margin:4px 0 0;font-size:{size}px;line-height:1.5;color:{LIGHT.muted}")
 
 
-def _card(told: DigestEntry, digest: Digest) -> Html:
+def _card(entry: DigestEntry, digest: Digest) -> Html:
     return html(
         '<table role="presentation" class="rd-box" width="100%" cellpadding="0" cellspacing="0" '
         'style="background:{panel};border:1px solid {border};border-radius:6px;color:{ink}">'
         '<tr><td style="padding:16px 18px;overflow-wrap:anywhere;word-break:break-word">'
-        '<p class="rd-muted" style="{muted}">{name}</p>'
+        '<p class="rd-muted" style="{muted}">{name}<br>{question}</p>'
         '<h2 class="rd-ink" style="margin:8px 0 0;font-size:18px;line-height:1.3;color:{ink}">'
         "{badge}{headline}</h2>{words}{decided}{changes}"
         "</td></tr></table>",
-        panel=LIGHT.panel, border=LIGHT.border, ink=LIGHT.ink, muted=_muted(), name=_asked(told, digest),
-        badge=_badge(told.badge) if told.badge else "", headline=told.headline,
-        words=join([_paragraph(line) for line in told.words]),
-        decided=join([_paragraph(line, bold=True) for line in told.decided]), changes=_changes(told, digest),
-    )  # fmt: skip
+        panel=LIGHT.panel,
+        border=LIGHT.border,
+        ink=LIGHT.ink,
+        muted=_muted(),
+        name=_name(entry, digest),
+        question=entry.question,
+        badge=_badge(entry.badge) if entry.badge else "",
+        headline=entry.headline,
+        words=join([_paragraph(line) for line in entry.words]),
+        decided=join([_paragraph(line, bold=True) for line in entry.decided]),
+        changes=_changes(entry, digest),
+    )
 
 
-def _asked(told: DigestEntry, digest: Digest) -> Html:
-    return html("{name}<br>{question}", name=_name(told, digest), question=told.question)
-
-
-def _name(told: DigestEntry, digest: Digest) -> Html:
+def _name(entry: DigestEntry, digest: Digest) -> Html:
     style = Html(f"color:{LIGHT.ink};font-weight:bold;font-size:15px")
     if not digest.link:
-        return html('<span class="rd-ink" style="{style}">{name}</span>', style=style, name=told.name)
-    return html('<a class="rd-ink" href="{link}" style="{style}">{name}</a>',
-                link=f"{digest.link}{told.path}", style=style, name=told.name)  # fmt: skip
+        return html('<span class="rd-ink" style="{style}">{name}</span>', style=style, name=entry.name)
+    template = '<a class="rd-ink" href="{link}" style="{style}">{name}</a>'
+    return html(template, link=f"{digest.link}{entry.path}", style=style, name=entry.name)
 
 
 def _badge(badge: Badge) -> Html:
     """White on the state's colour: it stays readable when a mail program turns dark."""
     colour = {"better": LIGHT.better, "worse": LIGHT.worse}.get(badge.tone, LIGHT.baseline)
-    return html(
+    template = (
         '<span style="background:{colour};color:#FFFFFF;border-radius:4px;padding:2px 8px;font-size:13px;'
-        'font-weight:bold;margin-right:8px">{sign} {name}</span>',
-        colour=colour, sign=badge.sign, name=badge.name,
-    )  # fmt: skip
+        'font-weight:bold;margin-right:8px">{sign} {name}</span>'
+    )
+    return html(template, colour=colour, sign=badge.sign, name=badge.name)
 
 
 def _paragraph(text: str, *, bold: bool = False) -> Html:
-    weight = "bold" if bold else "normal"
-    return html('<p class="rd-ink" style="margin:8px 0 0;font-size:15px;line-height:1.5;color:{ink};'
-                'font-weight:{weight}">{text}</p>', ink=LIGHT.ink, weight=weight, text=text)  # fmt: skip
+    template = (
+        '<p class="rd-ink" style="margin:8px 0 0;font-size:15px;line-height:1.5;color:{ink};'
+        'font-weight:{weight}">{text}</p>'
+    )
+    return html(template, ink=LIGHT.ink, weight="bold" if bold else "normal", text=text)
 
 
-def _changes(told: DigestEntry, digest: Digest) -> Html:
-    if not told.changed:
-        return html('<p class="rd-muted" style="{muted}">Nothing changed {period}.</p>', muted=_muted(13),
-                    period=digest.period)  # fmt: skip
-    lines = [html("<br>{line}", line=line) for line in told.changed]
-    return html('<p class="rd-muted" style="{muted}">Changed {period}:{lines}</p>', muted=_muted(13),
-                period=digest.period, lines=join(lines))  # fmt: skip
-
-
-def _line(told: DigestEntry, digest: Digest) -> Html:
-    return html('<p class="rd-muted" style="{muted}">{name}: {headline}</p>', muted=_muted(),
-                name=_name(told, digest), headline=told.headline)  # fmt: skip
+def _changes(entry: DigestEntry, digest: Digest) -> Html:
+    template = '<p class="rd-muted" style="{muted}">Nothing changed {period}.</p>'
+    if entry.changed:
+        template = '<p class="rd-muted" style="{muted}">Changed {period}:{lines}</p>'
+    lines = join([html("<br>{line}", line=line) for line in entry.changed])
+    return html(template, muted=_muted(13), period=digest.period, lines=lines)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
 
 from recdash.formatting.html import WORD_JOINER, unlinked
 from recdash.formatting.sanitize import on_a_line
@@ -18,40 +17,35 @@ _MARKS = re.compile(r"([\\`*\[\]~|])|(?<![^\W_])_|_(?![^\W_])")
 
 def as_text(digest: Digest) -> str:
     """Without any mark-up."""
-    return "\n".join([digest.title, _clean(digest.summary), *(_block(one, digest) for one in digest.told)])
-
-
-def _block(told: DigestEntry, digest: Digest) -> str:
-    address = [f"  {digest.link}{told.path}"] if digest.link else []
-    lines = [told.question, *told.words, *told.decided, *_changes(told, digest)]
-    return "\n".join(["", _clean(f"{told.name}: {_sign(told)}{told.headline}"),
-                      *(f"  {_clean(line)}" for line in lines), *address])  # fmt: skip
+    lines = [digest.title, _clean(digest.summary)]
+    for entry in digest.entries:
+        lines += ["", _clean(f"{entry.name}: {_sign(entry)}{entry.headline}")]
+        lines += [f"  {_clean(line)}" for line in _lines(entry, digest)]
+        lines += [f"  {digest.link}{entry.path}"] if digest.link else []
+    return "\n".join(lines)
 
 
 def as_markdown(digest: Digest) -> str:
     """For a chat: bold lines and bullets, nothing that only some chats show; what users wrote is escaped."""
     lines = [f"**{escaped(digest.title)}**", escaped(digest.summary)]
-    for one in digest.told:
-        lines += ["", *_bullets(one, digest)]
+    for entry in digest.entries:
+        name = escaped(entry.name)
+        linked = f"[{name}]({digest.link}{entry.path})" if digest.link else name
+        lines += ["", f"**{linked}** {_sign(entry)}**{escaped(entry.headline)}**"]
+        lines += [f"- {escaped(line)}" for line in _lines(entry, digest)]
     return "\n".join(lines)
 
 
-def _bullets(told: DigestEntry, digest: Digest) -> Iterator[str]:
-    name = escaped(told.name)
-    where = f"[{name}]({digest.link}{told.path})" if digest.link else name
-    yield f"**{where}** {_sign(told)}**{escaped(told.headline)}**"
-    for line in (told.question, *told.words, *told.decided, *_changes(told, digest)):
-        yield f"- {escaped(line)}"
+def _sign(entry: DigestEntry) -> str:
+    return f"{entry.badge.sign} " if entry.badge else ""
 
 
-def _sign(told: DigestEntry) -> str:
-    return f"{told.badge.sign} " if told.badge else ""
-
-
-def _changes(told: DigestEntry, digest: Digest) -> Iterable[str]:
-    if told.changed:
-        return [f"Changed {digest.period}: {'; '.join(told.changed)}"]
-    return [f"Nothing changed {digest.period}."]
+def _lines(entry: DigestEntry, digest: Digest) -> list[str]:
+    """What is said of an experiment below its headline."""
+    changes = f"Nothing changed {digest.period}."
+    if entry.changed:
+        changes = f"Changed {digest.period}: {'; '.join(entry.changed)}"
+    return [entry.question, *entry.words, *entry.decided, changes]
 
 
 def as_json(digest: Digest) -> str:
@@ -59,14 +53,14 @@ def as_json(digest: Digest) -> str:
 
 
 def escaped(text: str) -> str:
-    """Text in which nothing is mark-up in a chat: no link, no image, nobody called by their name.
+    """Text in which nothing is mark-up in a chat: no link, no image, no mention of a person.
 
     < > & become entities, as chats and Markdown both read them; other marks get a backslash, an underscore
     only where it could begin or end something.
     """
     apart = _DOMAIN.sub(f".{WORD_JOINER}", unlinked(_clean(text)))
     quiet = "".join(_ENTITIES.get(sign, sign) for sign in apart)
-    return _MARKS.sub(lambda found: f"\\{found[0]}", quiet)
+    return _MARKS.sub(lambda match: f"\\{match[0]}", quiet)
 
 
 def _clean(text: str) -> str:

@@ -33,28 +33,22 @@ def _cell(value: object) -> object:
 
 
 def _lines(table: Table, document: Document) -> Iterator[list[object]]:
-    """One per cell behind the first, which names its row; more than one first where it is not enough."""
-    named = _naming(table, document)
-    for row in table.rows:
-        name = ", ".join(shown(cell, document.names) for cell in row[:named])
-        for column, cell in zip(table.columns[named:], row[named:], strict=True):
-            yield [table.title, name, column.title, *_numbers(cell), shown(cell, document.names)]
-
-
-def _naming(table: Table, document: Document) -> int:
-    """How many cells it takes to tell the rows apart."""
-    names = document.names
+    """One line per cell after those that name its row: the first, or as many as tell the rows apart."""
+    names, n_named = document.names, 1
     for count in range(1, len(table.columns)):
-        found = [tuple(shown(cell, names) for cell in row[:count]) for row in table.rows]
-        if len(set(found)) == len(found):
-            return count
-    return 1
+        if len({tuple(shown(cell, names) for cell in row[:count]) for row in table.rows}) == len(table.rows):
+            n_named = count
+            break
+    for row in table.rows:
+        name = ", ".join(shown(cell, names) for cell in row[:n_named])
+        for column, cell in zip(table.columns[n_named:], row[n_named:], strict=True):
+            yield [table.title, name, column.title, *_numbers(cell), shown(cell, names)]
 
 
 def _numbers(cell: Cell) -> list[object]:
+    values: tuple[float | None, ...] = (None, None, None)
     if isinstance(cell, Number):
-        return ["" if cell.value is None else cell.value, "", ""]
-    if isinstance(cell, Interval):
-        ends = (cell.low.value, cell.high.value)
-        return ["", *("" if end is None else end for end in ends)]
-    return ["", "", ""]
+        values = (cell.value, None, None)
+    elif isinstance(cell, Interval):
+        values = (None, cell.low.value, cell.high.value)
+    return ["" if value is None else value for value in values]

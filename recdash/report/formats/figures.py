@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from recdash.charts.marks import CONTEXT_GREY, Mark, Marks, Palette, colour, shape
 from recdash.formatting import numbers
 from recdash.report.document import Document, Figure, FigureKind
+from recdash.report.ranges import range_of
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from recdash.charts.segments import SegmentPoint
 
 Data = Mapping[str, Any]
-ROLES = tuple(one.name for one in fields(Palette) if one.name != "dark")
+ROLES = tuple(field.name for field in fields(Palette) if field.name != "dark")
 THEMELESS = Palette(dark=False, **{role: f"#A000{place:02X}" for place, role in enumerate(ROLES)})
 """Figures are drawn once, in colours that stand for roles; ``report.js`` puts in those of a theme."""
 DIGITS, KEPT, BAR_NAMES = 5, 6, 150
@@ -46,13 +47,9 @@ def colours_of(palette: Palette) -> list[str]:
 def drawn(document: Document, figure: Figure, palette: Palette = THEMELESS) -> dict[str, Any]:
     """A figure for Plotly: its traces and its layout, as plain values."""
     chart = DRAWN[figure.kind](figure.data, marks_of(document, palette), palette)
-    found: dict[str, Any] = json.loads(chart.to_json(), parse_float=_short)
-    found["layout"].pop("template", None)
-    return {"data": found["data"], "layout": found["layout"]}
-
-
-def _short(text: str) -> float:
-    return float(f"{float(text):.{DIGITS}g}")
+    plain = json.loads(chart.to_json(), parse_float=lambda text: float(f"{float(text):.{DIGITS}g}"))
+    plain["layout"].pop("template", None)
+    return {"data": plain["data"], "layout": plain["layout"]}
 
 
 def shortened(data: Any) -> Any:
@@ -69,6 +66,12 @@ def _frame(rows: Mapping[str, Sequence[Any]]) -> Any:
     import pandas as pd
 
     return pd.DataFrame({name: _numeric(values) for name, values in rows.items()})
+
+
+def _in_percent(rows: Mapping[str, Sequence[Any]], names: Sequence[str]) -> Any:
+    """A data frame in which the shares of the named columns are per cent."""
+    shares = {name: [None if value is None else 100 * value for value in rows[name]] for name in names}
+    return _frame({**rows, **shares})
 
 
 def _numeric(values: Sequence[Any]) -> list[Any]:
@@ -92,15 +95,11 @@ def _curve(data: Data, marks: Marks, palette: Palette) -> go.Figure:
 
     from recdash.charts.curves import metric_curve, with_interval
 
+    names = ("k", "value", "std_error")
     parts = [
-        pd.DataFrame(
-            {
-                "run_id": line["run_id"], "k": line["k"], "value": _numeric(line["value"]),
-                "std_error": _numeric(line["std_error"]),
-            }
-        )
+        pd.DataFrame({"run_id": line["run_id"], **{name: _numeric(line[name]) for name in names}})
         for line in data["lines"]
-    ]  # fmt: skip
+    ]
     rows = with_interval(pd.concat(parts, ignore_index=True))
     return metric_curve(rows, marks, palette, data["k"], data["ends"], percent=data["percent"])
 
@@ -117,22 +116,18 @@ def _precision_recall(data: Data, marks: Marks, palette: Palette) -> go.Figure:
 def _bars(data: Data, marks: Marks, palette: Palette) -> go.Figure:
     from recdash.charts.offline_online import Side, bars
 
-    rows = dict(data["rows"])
-    names = [name for name in rows if name != "run_id"]
-    if data["lifts"]:
-        rows |= {name: [None if value is None else 100 * value for value in rows[name]] for name in names}
+    names = [name for name in data["rows"] if name != "run_id"]
+    rows = _in_percent(data["rows"], names) if data["lifts"] else _frame(data["rows"])
     side = Side(names[0], names[1], names[2], unit=" %" if data["lifts"] else "", judged=data["judged"])
     # Readers' fonts are wider than that of the dashboard, which charts are measured for.
-    return bars(_frame(rows), marks, palette, side).update_layout(margin_l=BAR_NAMES)
+    return bars(rows, marks, palette, side).update_layout(margin_l=BAR_NAMES)
 
 
 def _quadrants(data: Data, marks: Marks, palette: Palette) -> go.Figure:
     from recdash.charts.offline_online import quadrants
 
-    rows = dict(data["rows"])
-    for name in ("online_lift", "online_low", "online_high"):
-        rows[name] = [None if value is None else 100 * value for value in rows[name]]
-    return quadrants(_frame(rows), marks, palette, *data["titles"], judged=data["judged"])
+    rows = _in_percent(data["rows"], ["online_lift", "online_low", "online_high"])
+    return quadrants(rows, marks, palette, *data["titles"], judged=data["judged"])
 
 
 def _segments(data: Data, marks: Marks, palette: Palette) -> go.Figure:
@@ -148,44 +143,31 @@ def _segments(data: Data, marks: Marks, palette: Palette) -> go.Figure:
         ]
         for run in data["runs"]
     }
-    lines = [
-        SegmentRow(title, f"n = {_users(line['n'])}")
-        for line, title in zip(data["lines"], titles, strict=True)
-    ]
+    lines = [SegmentRow(str(line["title"]), f"n = {range_of(line['n'])}") for line in data["lines"]]
     ends = span(data["span"], zero=not data["by_value"])
     return segment_panels(lines, dots, beside, marks, palette, ends)
 
 
-def _users(counts: Sequence[int]) -> str:
-    ends = dict.fromkeys((counts[0], counts[-1]))
-    return " to ".join(numbers.count(n) for n in ends)
-
-
 def _dot(dot: Data, name: str, data: Data, beside: int) -> SegmentPoint:
     from recdash.charts.layout import escape
-    from recdash.charts.segments import SegmentPoint as OneDot
+    from recdash.charts.segments import SegmentPoint as Point
 
-    known = {
-        key: nan if dot[key] is None else dot[key] for key in ("value", "base", "difference", "low", "high")
-    }
+    names = ("value", "base", "difference", "low", "high")
+    value, base, difference, low, high = (nan if dot[key] is None else dot[key] for key in names)
     if data["by_value"]:
         scale = 100 if data["percent"] else 1
-        text = numbers.three(known["value"] * scale)
+        text = numbers.three(value * scale)
         hover = f"{escape(name)}<br>{text}, n = {numbers.count(dot['n'])}"
-        return OneDot(known["value"] * scale, text, hover, tick=known["base"] * scale)
+        return Point(value * scale, text, hover, tick=base * scale)
     if not dot["word"]:
-        words = numbers.NONE if beside > 3 else f"{numbers.NONE} {dot['why'] or 'not scored'}"
-        return OneDot(known["difference"], words, f"{escape(name)}<br>{dot['why']}", look="faint")
-    digits = numbers.places([known["difference"], known["low"], known["high"]])
-    amount = numbers.signed(known["difference"], digits)
-    bounds = numbers.interval(known["low"], known["high"], digits)
-    settled = dot["word"] in {"better", "worse"}
+        text = numbers.NONE if beside > 3 else f"{numbers.NONE} {dot['why'] or 'not scored'}"
+        return Point(difference, text, f"{escape(name)}<br>{dot['why']}", look="faint")
+    digits = numbers.places([difference, low, high])
+    amount, bounds = numbers.signed(difference, digits), numbers.interval(low, high, digits)
     hover = f"{escape(name)}<br>{amount} ({bounds})<br>{dot['word']}, n = {numbers.count(dot['n'])}"
-    told = [dot["sign"], *([amount] if beside < 3 else []), *([dot["word"]] if beside < 4 else [])]
-    return OneDot(
-        known["difference"], " ".join(told), hover, known["low"], known["high"],
-        look="filled" if settled else "hollow",
-    )  # fmt: skip
+    words = [dot["sign"], *([amount] if beside < 3 else []), *([dot["word"]] if beside < 4 else [])]
+    settled = dot["word"] in {"better", "worse"}
+    return Point(difference, " ".join(words), hover, low, high, look="filled" if settled else "hollow")
 
 
 DRAWN: Mapping[FigureKind, Callable[[Data, Marks, Palette], Any]] = {

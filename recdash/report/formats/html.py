@@ -145,41 +145,35 @@ def _glyph(mark: Mark) -> Markup:
 
 def _chips(document: Document) -> dict[str, Any]:
     marks = marks_of(document, LIGHT)
-    shown = [run for run in document.runs if run.run_id in document.question["runs"]]
+    candidates = [run.run_id for run in document.runs if run.run_id in document.question["runs"]]
     base = next((marks[run.run_id] for run in document.runs if run.role == "baseline"), None)
-    return {
-        "baseline": _chip(base) if base else "",
-        "candidates": [_chip(marks[run.run_id]) for run in shown],
-    }
+    return {"baseline": _chip(base) if base else "", "candidates": [_chip(marks[run]) for run in candidates]}
 
 
 def _chip(mark: Mark) -> Markup:
-    kind = "chip base" if mark.role == "baseline" else "chip"
-    made = Markup(
-        '<span class="{kind}" style="--run:{colour}" title="{name}">{glyph}<bdi>{brief}</bdi></span>'
-    )
     name = _clean(mark.name)
-    return made.format(
-        kind=kind, colour=mark.colour, glyph=_glyph(mark), name=name, brief=cut_inside(name, LONGEST_CHIP)
+    return Markup(
+        '<span class="{kind}" style="--run:{colour}" title="{name}">{glyph}<bdi>{brief}</bdi></span>'
+    ).format(
+        kind="chip base" if mark.role == "baseline" else "chip",
+        colour=mark.colour,
+        glyph=_glyph(mark),
+        name=name,
+        brief=cut_inside(name, LONGEST_CHIP),
     )
 
 
 def _split(split: Split) -> dict[str, Any]:
     """Better, no change and worse, of 100 users; of fewer each is counted."""
-    n = split.n
-    parts = [
+    n, parts = split.n, []
+    for tone, sign, words, count in (
         ("better", "▲", "better for", split.wins),
         ("same", "=", "no change for", split.ties),
         ("worse", "▼", "worse for", split.losses),
-    ]
-    return {
-        "of": f"{min(n, FEW)} {'user' if n == 1 else 'users'}",
-        "parts": [
-            {"tone": tone, "sign": sign, "words": words, "count": count,
-             "share": numbers.of_100(count, n) if n >= FEW else numbers.count(count)}
-            for tone, sign, words, count in parts
-        ],
-    }  # fmt: skip
+    ):
+        share = numbers.of_100(count, n) if n >= FEW else numbers.count(count)
+        parts.append({"tone": tone, "sign": sign, "words": words, "count": count, "share": share})
+    return {"of": f"{min(n, FEW)} {'user' if n == 1 else 'users'}", "parts": parts}
 
 
 # ── the template's filters ───────────────────────────────────────────────────────────────────
@@ -200,8 +194,8 @@ def _exact(value: float) -> str:
 
 
 def _day(moment: str) -> str:
-    found = datetime.fromisoformat(moment)
-    return f"{found.day} {found:%B %Y, %H:%M} {found.tzname() or ''}".strip()
+    time = datetime.fromisoformat(moment)
+    return f"{time.day} {time:%B %Y, %H:%M} {time.tzname() or ''}".strip()
 
 
 def _paragraphs(text: str) -> list[str]:
@@ -227,9 +221,14 @@ FILTERS: Mapping[str, Any] = {
 def _environment() -> Environment:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    made = Environment(
-        loader=FileSystemLoader(FOLDER), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
-        lstrip_blocks=True, keep_trailing_newline=True, finalize=_finalize,
-    )  # fmt: skip
-    made.filters.update(FILTERS)
-    return made
+    environment = Environment(
+        loader=FileSystemLoader(FOLDER),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        finalize=_finalize,
+    )
+    environment.filters.update(FILTERS)
+    return environment

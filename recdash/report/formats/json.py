@@ -23,8 +23,12 @@ VALUES: Mapping[str, type[Any]] = {
 def to_plain(value: Any) -> Any:
     """JSON-ready: frozen values as objects that name themselves, without what is at its default."""
     if is_dataclass(value) and not isinstance(value, type):
-        told = {one.name: getattr(value, one.name) for one in fields(value) if not _is_default(value, one)}
-        return {KIND: type(value).__name__, **{name: to_plain(part) for name, part in told.items()}}
+        plain = {KIND: type(value).__name__}
+        for field in fields(value):
+            part = getattr(value, field.name)
+            if field.name == "format" or field.default is MISSING or part != field.default:
+                plain[field.name] = to_plain(part)
+        return plain
     if isinstance(value, Mapping):
         return {str(name): to_plain(part) for name, part in value.items()}
     if isinstance(value, list | tuple):
@@ -32,10 +36,6 @@ def to_plain(value: Any) -> Any:
     if isinstance(value, float) and not isfinite(value):
         return None
     return value
-
-
-def _is_default(value: Any, one: Any) -> bool:
-    return one.name != "format" and one.default is not MISSING and getattr(value, one.name) == one.default
 
 
 def from_plain(value: Any) -> Any:
@@ -47,9 +47,9 @@ def from_plain(value: Any) -> Any:
     if KIND not in value:
         return {name: from_plain(part) for name, part in value.items()}
     facts = {name: _frozen(from_plain(part)) for name, part in value.items() if name != KIND}
-    made = VALUES[value[KIND]](**facts)
-    check_types(made)
-    return made
+    frozen = VALUES[value[KIND]](**facts)
+    check_types(frozen)
+    return frozen
 
 
 def _frozen(value: Any) -> Any:
@@ -68,17 +68,17 @@ def to_json(document: Document, *, indent: int | None = None) -> str:
 def from_json(text: str) -> Document:
     """Raises InputError for a text that is no report."""
     try:
-        found = from_plain(json.loads(text))
+        read = from_plain(json.loads(text))
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise _no_report(str(error)) from error
-    if not isinstance(found, Document):
+    if not isinstance(read, Document):
         raise _no_report("something else")
-    if found.format > FORMAT:
+    if read.format > FORMAT:
         fix = "Upgrade recdash to read it."
         raise InputError(Problem("newer-report", "report", "it was made by a newer recdash", fix))
-    return found
+    return read
 
 
-def _no_report(found: str) -> InputError:
+def _no_report(reason: str) -> InputError:
     fix = "Give an HTML or JSON file that recdash report wrote."
-    return InputError(Problem("no-report", "report", f"it cannot be read as one ({found})", fix))
+    return InputError(Problem("no-report", "report", f"it cannot be read as one ({reason})", fix))

@@ -46,19 +46,15 @@ def _one_line(text: str) -> str:
 
 
 def _row(cells: Iterable[str]) -> str:
-    """Behind an empty group: a first cell that begins with [ or * would be an argument of the line before."""
+    """A row after an empty group: a first cell with [ or * would be an argument of the line before."""
     return f"{{}}{' & '.join(map(escape, cells))} \\\\"
 
 
 def _table(table: Table, section: Section, names: Mapping[str, str], place: int) -> Iterator[str]:
-    marks = footnotes(table)
     kinds = "".join("r" if column.number else "l" for column in table.columns)
-    told = [
-        table.title,
-        *([table.note] if table.note else []),
-        *(f"{mark}: {why}" for why, mark in marks.items()),
-    ]
-    yield from (r"\begin{table}", r"\centering", rf"\caption{{{escape('. '.join(told))}}}")
+    notes = (f"{mark}: {why}" for why, mark in footnotes(table).items())
+    caption = escape(". ".join([table.title, *([table.note] if table.note else []), *notes]))
+    yield from (r"\begin{table}", r"\centering", rf"\caption{{{caption}}}")
     yield rf"\label{{tab:{section.name}-{place}}}"
     yield from (rf"\begin{{tabular}}{{{kinds}}}", r"\toprule")
     yield _row(column.title for column in table.columns)

@@ -17,7 +17,6 @@ from recdash.report.document import (
     Notices,
     Paragraph,
     Part,
-    Section,
     Table,
     footnotes,
     shown,
@@ -34,22 +33,20 @@ AT_START = re.compile(r"^(\s*)([-+=]|\d+(?=[.)](?:\s|$)))")
 
 def escaped(text: str) -> str:
     """Text that starts a line of Markdown: no markup, no link, no list; sentences stay as they are."""
-    return AT_START.sub(_not_a_list, within(text))
+    return AT_START.sub("\\1\u2060\\2", within(text))
 
 
 def within(text: str) -> str:
-    """Text within a line: no markup, no link, nobody mentioned; numbers and metrics stay as they are."""
+    """Text within a line: no markup, no link, no mention; numbers and metrics stay as they are."""
     clean = LINK.sub("\\1\u2060", MENTION.sub("\u2060@", CONTROL.sub(" ", text)))
     return MARKUP.sub(r"\\\1", clean)
-
-
-def _not_a_list(found: re.Match[str]) -> str:
-    return f"{found[1]}\u2060{found[2]}"
 
 
 def to_markdown(document: Document) -> str:
     """The whole text; of figures their alternative text and their tables."""
     lead = document.lead
+    author = f", by {document.author}" if document.author else ""
+    moment = f"{'As of' if document.live else 'Snapshot of'} {document.moment}{author}"
     lines = [
         f"# {within(lead.headline)}",
         "",
@@ -57,27 +54,16 @@ def to_markdown(document: Document) -> str:
         "",
         escaped(" ".join(lead.sentences)),
         "",
-        f"*{escaped(document.title)}. {escaped(_when(document))}*",
+        f"*{escaped(document.title)}. {escaped(moment)}*",
     ]
     if document.narrative:
         lines += ["", *(f"> {escaped(line)}" for line in document.narrative.splitlines())]
     for section in document.sections:
-        lines += ["", *_section(section, document.names)]
+        lines += ["", f"## {within(section.title)}"]
+        lines += ["", escaped(section.note)] if section.note else []
+        for part in section.parts:
+            lines += ["", *WRITERS[type(part)](part, document.names)]
     return "\n".join(lines) + "\n"
-
-
-def _when(document: Document) -> str:
-    by = f", by {document.author}" if document.author else ""
-    return f"{'As of' if document.live else 'Snapshot of'} {document.moment}{by}"
-
-
-def _section(section: Section, names: Names) -> Iterator[str]:
-    yield f"## {within(section.title)}"
-    if section.note:
-        yield from ("", escaped(section.note))
-    for part in section.parts:
-        yield ""
-        yield from WRITTEN[type(part)](part, names)
 
 
 def _paragraph(part: Paragraph, names: Names) -> Iterator[str]:  # noqa: ARG001 - one signature for all parts
@@ -91,9 +77,9 @@ def _table(part: Table, names: Names) -> Iterator[str]:
     yield f"| {' | '.join('---:' if column.number else '---' for column in part.columns)} |"
     for row in part.rows:
         yield f"| {' | '.join(_cell(cell, names, marks) for cell in row)} |"
-    reasons = [f"{mark}: {why}." for why, mark in marks.items()]
-    if part.note or reasons:
-        yield from ("", escaped(" ".join([*([part.note] if part.note else []), *reasons])))
+    notes = [*([part.note] if part.note else []), *(f"{mark}: {why}." for why, mark in marks.items())]
+    if notes:
+        yield from ("", escaped(" ".join(notes)))
 
 
 def _cell(cell: Cell, names: Names, marks: Mapping[str, str]) -> str:
@@ -113,13 +99,15 @@ def _formula(part: Formula, names: Names) -> Iterator[str]:  # noqa: ARG001
 
 
 def _notices(part: Notices, names: Names) -> Iterator[str]:  # noqa: ARG001
-    told = [f"- **{within(one.place)}**: {escaped(f'{one.found} {one.fix}'.strip())}" for one in part.items]
-    yield from told or [f"- {escaped(part.nothing)}"]
+    for notice in part.items:
+        yield f"- **{within(notice.place)}**: {escaped(f'{notice.found} {notice.fix}'.strip())}"
+    if not part.items:
+        yield f"- {escaped(part.nothing)}"
 
 
 def _answers(part: Answers, names: Names) -> Iterator[str]:  # noqa: ARG001
-    for one in part.items:
-        yield f"- **{within(one.question)}**: {'≠ ' if one.matters else ''}{escaped(one.answer)}"
+    for answer in part.items:
+        yield f"- **{within(answer.question)}**: {'≠ ' if answer.matters else ''}{escaped(answer.answer)}"
 
 
 def _command(part: Command, names: Names) -> Iterator[str]:  # noqa: ARG001
@@ -128,7 +116,7 @@ def _command(part: Command, names: Names) -> Iterator[str]:  # noqa: ARG001
     yield from (escaped(part.about), "", f"{fence}sh", CONTROL.sub(" ", part.line), fence)
 
 
-WRITTEN: Mapping[type[Part], Callable[[Any, Names], Iterator[str]]] = {
+WRITERS: Mapping[type[Part], Callable[[Any, Names], Iterator[str]]] = {
     Paragraph: _paragraph,
     Table: _table,
     Figure: _figure,

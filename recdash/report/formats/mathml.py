@@ -32,14 +32,14 @@ class _Formula:
     """Tokens read from left to right."""
 
     def __init__(self, tokens: list[str]) -> None:
-        self.tokens, self.at = tokens, 0
+        self.tokens, self.index = tokens, 0
 
     def next(self) -> str:
         """The next sign that is no blank; "" at the end."""
-        while self.at < len(self.tokens) and self.tokens[self.at].isspace():
-            self.at += 1
-        self.at += 1
-        return self.tokens[self.at - 1] if self.at <= len(self.tokens) else ""
+        while self.index < len(self.tokens) and self.tokens[self.index].isspace():
+            self.index += 1
+        self.index += 1
+        return self.tokens[self.index - 1] if self.index <= len(self.tokens) else ""
 
     def row(self, until: str) -> str:
         parts = []
@@ -53,7 +53,7 @@ class _Formula:
         base, scripts = self.atom(sign), {}
         while (mark := self.next()) in SCRIPTS:
             scripts[SCRIPTS[mark]] = self.atom(self.next())
-        self.at -= 1
+        self.index -= 1
         if not scripts:
             return base
         kind = "subsup" if len(scripts) > 1 else next(iter(scripts))
@@ -63,25 +63,22 @@ class _Formula:
     def atom(self, sign: str) -> str:
         if sign == "{":
             return self.row("}")
-        if sign in {r"\frac", r"\sqrt", *ABOVE, *TEXTS}:
-            return self.command(sign)
-        return _leaf(sign)
-
-    def command(self, sign: str) -> str:
         if sign == r"\frac":
             return f"<mfrac>{self.atom(self.next())}{self.atom(self.next())}</mfrac>"
         if sign == r"\sqrt":
             return f"<msqrt>{self.atom(self.next())}</msqrt>"
         if sign in ABOVE:
             return f'<mover accent="true">{self.atom(self.next())}<mo>{ABOVE[sign]}</mo></mover>'
-        return f"<mtext>{escape(self.words())}</mtext>"
+        if sign in TEXTS:
+            return f"<mtext>{escape(self.text())}</mtext>"
+        return _leaf(sign)
 
-    def words(self) -> str:
-        """What stands in the braces, as it is written."""
+    def text(self) -> str:
+        """The text in the braces, as it is written."""
         self.next()
-        end = self.tokens.index("}", self.at)
-        found, self.at = "".join(self.tokens[self.at : end]), end + 1
-        return found.replace(r"\ ", " ").replace(" ", "\u00a0")
+        end = self.tokens.index("}", self.index)
+        text, self.index = "".join(self.tokens[self.index : end]), end + 1
+        return text.replace(r"\ ", " ").replace(" ", "\u00a0")
 
 
 def _leaf(sign: str) -> str:
@@ -93,10 +90,6 @@ def _leaf(sign: str) -> str:
         return f"<mn>{sign}</mn>"
     if sign.isalpha() or sign in NAMED:
         return f"<mi>{NAMED.get(sign, sign)}</mi>"
-    return _operator(sign)
-
-
-def _operator(sign: str) -> str:
     if sign.startswith("\\") and sign not in OPERATORS:
         raise ValueError(f"{sign} is not known in a formula")
     stretch = ' stretchy="false"' if sign in "()[]|" else ""

@@ -44,16 +44,12 @@ def unpack(text: str) -> str:
     words = signs.reshape(-1, 3) @ _BASES
     if (signs == N_SIGNS).any() or (words >= 1 << 40).any():
         raise ValueError("this was not packed here")
-    found = (words[:, None] // _WEIGHTS % 256).astype(np.uint8)
-    return _inflated(found.tobytes()[: int(length)])
-
-
-def _inflated(packed: bytes) -> str:
+    packed = (words[:, None] // _WEIGHTS % 256).astype(np.uint8).tobytes()[: int(length)]
     stream = zlib.decompressobj()
     try:
-        text = stream.decompress(packed, MOST_BYTES).decode()
+        unpacked = stream.decompress(packed, MOST_BYTES).decode()
     except (zlib.error, UnicodeDecodeError) as error:
         raise ValueError(f"this was not packed here: {error}") from error
     if not stream.eof or stream.unused_data:
         raise ValueError(f"this was not packed here: it does not end, or not within {MOST_BYTES:,} bytes")
-    return text
+    return unpacked

@@ -45,8 +45,8 @@ def check_browser() -> str:
     """The browser that prints. Raises InputError where none is found."""
     browser = find_browser()
     if browser is None:
-        found, _, fix = why_no_pdf().partition(". ")
-        raise InputError(Problem("no-browser", "PDF", found, fix))
+        message, _, fix = why_no_pdf().partition(". ")
+        raise InputError(Problem("no-browser", "PDF", message, fix))
     return browser
 
 
@@ -60,28 +60,24 @@ def to_pdf(document: Document) -> bytes:
 
 
 def _printed(browser: str, folder: Path, page: str) -> bytes:
-    """In a profile of its own, without any network."""
+    """The PDF of a page, printed in a profile of its own, without any network."""
     source, target = folder / "report.html", folder / "report.pdf"
     source.write_text(page, encoding="utf-8")
-    command = [
-        browser, *FLAGS, *_sandbox(), f"--user-data-dir={folder / 'profile'}",
-        f"--virtual-time-budget={DRAWING}", f"--print-to-pdf={target}", source.as_uri(),
-    ]  # fmt: skip
+    options = [f"--user-data-dir={folder / 'profile'}", f"--virtual-time-budget={DRAWING}"]
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
+        options.append("--no-sandbox")  # Chromium refuses to sandbox a page for root, as in a container
+    command = [browser, *FLAGS, *options, f"--print-to-pdf={target}", source.as_uri()]
     try:
         done = subprocess.run(  # noqa: S603 - our own arguments
             command, capture_output=True, timeout=SECONDS, check=False
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise _refused(f"{browser} did not print: {error}") from error
+        raise _not_printed(browser, str(error)) from error
     if not target.is_file():
-        raise _refused(f"{browser} did not print: {done.stderr.decode(errors='replace')[-300:].strip()}")
+        raise _not_printed(browser, done.stderr.decode(errors="replace")[-300:].strip())
     return target.read_bytes()
 
 
-def _sandbox() -> list[str]:
-    """Chromium refuses to sandbox a page for root, as in a container."""
-    return ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
-
-
-def _refused(found: str) -> InputError:
-    return InputError(Problem("no-pdf", "PDF", found, "Open the HTML report and print it."))
+def _not_printed(browser: str, reason: str) -> InputError:
+    fix = "Open the HTML report and print it."
+    return InputError(Problem("no-pdf", "PDF", f"{browser} did not print: {reason}", fix))

@@ -58,8 +58,8 @@ def _latex(document: Document) -> bytes:
 
 
 FORMS: Mapping[str, Form] = {
-    one.name: one
-    for one in (
+    form.name: form
+    for form in (
         Form("html", "HTML", "text/html", _html),
         Form("pdf", "PDF", "application/pdf", _pdf),
         Form("md", "Markdown", "text/markdown", _markdown),
@@ -96,6 +96,6 @@ def write(document: Document, form: Form, file: Path) -> int:
     try:
         return file.write_bytes(content)
     except OSError as error:
+        message = f"it cannot be written ({error.strerror})"
         fix = "Name a file in a folder of yours."
-        found = f"it cannot be written ({error.strerror})"
-        raise InputError(Problem("not-written", str(file), found, fix)) from error
+        raise InputError(Problem("not-written", str(file), message, fix)) from error

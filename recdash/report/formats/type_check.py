@@ -12,12 +12,12 @@ from recdash.report import document
 
 
 def check_types(value: Any) -> None:
-    """Of a frozen value, field by field. Raises TypeError for the first that holds something else."""
+    """Check the fields of a frozen value. Raises TypeError for the first that holds something else."""
     kinds = _kinds(type(value).__name__)
-    for one in fields(value):
-        held = getattr(value, one.name)
-        if not _is(held, kinds[one.name]):
-            raise TypeError(f"{type(value).__name__}.{one.name} is {type(held).__name__}")
+    for field in fields(value):
+        held = getattr(value, field.name)
+        if not _is(held, kinds[field.name]):
+            raise TypeError(f"{type(value).__name__}.{field.name} is {type(held).__name__}")
 
 
 @lru_cache(maxsize=64)
@@ -28,11 +28,11 @@ def _kinds(name: str) -> dict[str, Any]:
 def _is(held: Any, kind: Any) -> bool:
     origin, inner = get_origin(kind), get_args(kind)
     if origin in {Union, UnionType}:
-        return any(_is(held, one) for one in inner)
+        return any(_is(held, option) for option in inner)
     if origin is Literal:
         return isinstance(held, str) and held in inner
     if origin is tuple:  # of any length: documents have no other
-        return isinstance(held, tuple) and all(_is(one, inner[0]) for one in held)
+        return isinstance(held, tuple) and all(_is(item, inner[0]) for item in held)
     if isinstance(held, bool):
         return kind is bool
     return isinstance(held, (float, int) if kind is float else Mapping if origin is Mapping else kind)

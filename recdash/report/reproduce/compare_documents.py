@@ -43,35 +43,27 @@ class DocumentComparison:
 
 
 def check(document: Document, again: Document) -> DocumentComparison:
-    """The document against the one that was computed anew."""
-    said, found = dict(leaves(to_plain(document))), dict(leaves(to_plain(again)))
-    paths = [*said, *(path for path in found if path not in said)]
-    differ = {
-        path: None for path in paths if not _same(said.get(path, ABSENT), found.get(path, ABSENT), path)
-    }
-    agree = [value for path, value in said.items() if path not in differ and _is_told(path)]
-    n_numbers = sum(_is_number(value) for value in agree)
-    changes = tuple(
-        DocumentDifference(
-            place(document, path), _written(said.get(path, ABSENT)), _written(found.get(path, ABSENT))
-        )
-        for path in differ
-        if path[:2] != ("provenance", "versions")
-    )
-    return DocumentComparison(n_numbers, sum(isinstance(value, str) for value in agree), changes)
+    """Compare the document with the one that was computed anew."""
+    old, new = dict(leaves(to_plain(document))), dict(leaves(to_plain(again)))
+    differing, changes = set[Path](), []
+    for path in dict.fromkeys((*old, *new)):
+        before, after = old.get(path, ABSENT), new.get(path, ABSENT)
+        if not _same(before, after, path):
+            differing.add(path)
+            if path[:2] != ("provenance", "versions"):
+                difference = DocumentDifference(place(document, path), _written(before), _written(after))
+                changes.append(difference)
+    agree = [value for path, value in old.items() if path not in differing and _is_content(path)]
+    n_texts = sum(isinstance(value, str) for value in agree)
+    return DocumentComparison(sum(map(_is_number, agree)), n_texts, tuple(changes))
 
 
 def leaves(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
-    """Every value that holds no other, with the way to it."""
-    parts: Iterator[tuple[Any, Any]]
-    if isinstance(value, dict):
-        parts = iter(value.items())
-    elif isinstance(value, list):
-        parts = iter(enumerate(value))
-    else:
+    """Every value that holds no other, with the path to it."""
+    if not isinstance(value, dict | list):
         yield path, value
         return
-    for name, part in parts:
+    for name, part in value.items() if isinstance(value, dict) else enumerate(value):
         yield from leaves(part, (*path, name))
 
 
@@ -79,16 +71,16 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _is_told(path: Path) -> bool:
-    """A number or text of what the report tells, not of how."""
+def _is_content(path: Path) -> bool:
+    """Whether a leaf is content of the report, not how it is shown."""
     return path[0] in {"lead", "sections"} and path[-1] not in {KIND, "name", "kind", *LAYOUT}
 
 
-def _same(one: Any, other: Any, path: Path) -> bool:
-    if _is_number(one) and _is_number(other):
-        is_drawn = path[4:5] == ("data",) and isinstance(one, float) and isinstance(other, float)
-        return isclose(one, other, rel_tol=DRAWN if is_drawn else RELATIVE, abs_tol=ABSOLUTE)
-    return bool(one == other) and type(one) is type(other)
+def _same(value: Any, other: Any, path: Path) -> bool:
+    if _is_number(value) and _is_number(other):
+        is_drawn = path[4:5] == ("data",) and isinstance(value, float) and isinstance(other, float)
+        return isclose(value, other, rel_tol=DRAWN if is_drawn else RELATIVE, abs_tol=ABSOLUTE)
+    return bool(value == other) and type(value) is type(other)
 
 
 def _written(value: Any) -> str:
@@ -128,7 +120,6 @@ def _in_table(table: Table, path: Path, document: Document) -> Iterator[str]:
         yield from map(str, path)
         return
     row = table.rows[path[1]]
-    yield ", ".join(shown(cell, document.names) for cell in row[:2] if isinstance(cell, str)) or shown(
-        row[0], document.names
-    )
+    texts = [cell for cell in row[:2] if isinstance(cell, str)]
+    yield ", ".join(texts) or shown(row[0], document.names)
     yield table.columns[path[2]].title if path[2] < len(table.columns) else str(path[2])

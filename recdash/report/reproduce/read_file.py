@@ -35,11 +35,11 @@ def read_report(file: Path) -> ReadReport:
         raise _unreadable(file, str(error)) from error
     if text.lstrip().startswith("{"):
         return ReadReport(from_json(text), "")
-    found = PACKED.search(text)
-    if found is None:
+    packed = PACKED.search(text)
+    if packed is None:
         raise _unreadable(file, "it holds no document of recdash")
     try:
-        return ReadReport(from_json(unpack(found[1])), text)
+        return ReadReport(from_json(unpack(packed[1])), text)
     except ValueError as error:
         raise _unreadable(file, str(error)) from error
 
@@ -51,9 +51,9 @@ def _read(file: Path) -> str:
     return file.read_bytes().decode("utf-8")
 
 
-def _unreadable(file: Path, found: str) -> InputError:
+def _unreadable(file: Path, message: str) -> InputError:
     fix = "Give the HTML or JSON file as recdash report wrote it."
-    return InputError(Problem("no-report", str(file), found, fix))
+    return InputError(Problem("no-report", str(file), message, fix))
 
 
 @dataclass(frozen=True)
@@ -73,8 +73,8 @@ def page_of(text: str, document: Document) -> Page:
     """An HTML file against one that is made anew of its numbers and says the same version."""
     from recdash.report.formats.html import licence, to_html
 
-    found = GENERATOR.search(text)
-    version = found[1] if found else "unknown"
+    generator = GENERATOR.search(text)
+    version = generator[1] if generator else "unknown"
     # Git and mail change the ends of lines; browsers read them alike.
     differs = _difference(text.replace("\r\n", "\n"), to_html(document, version))
     return Page(version, differs, version == __version__ and licence() in text)
@@ -83,16 +83,18 @@ def page_of(text: str, document: Document) -> Page:
 def _difference(text: str, made: str) -> str:
     if text == made:
         return ""
-    for said, found in zip_longest(text.split("\n"), made.split("\n"), fillvalue=""):
-        if said != found:
-            return f"the file shows “{_plain(said, found)}”, its numbers make “{_plain(found, said)}”"
+    for line, expected in zip_longest(text.split("\n"), made.split("\n"), fillvalue=""):
+        if line != expected:
+            return f"the file shows “{_plain(line, expected)}”, its numbers make “{_plain(expected, line)}”"
     return "the file has other lines than its numbers make"
 
 
 def _plain(line: str, other: str) -> str:
     """What a person sees of a line, from a little before where it differs from the other."""
-    one, two = (TAG.sub(" ", each) for each in (line, other))
-    one, two = (one, two) if one != two else (line, other)
-    shorter = min(len(one), len(two))
-    begin = max(0, next((at for at in range(shorter) if one[at] != two[at]), shorter) - 40)
-    return " ".join(one[begin : begin + LONGEST].split())
+    text, other_text = TAG.sub(" ", line), TAG.sub(" ", other)
+    if text == other_text:
+        text, other_text = line, other
+    shorter = min(len(text), len(other_text))
+    differing = next((index for index in range(shorter) if text[index] != other_text[index]), shorter)
+    begin = max(0, differing - 40)
+    return " ".join(text[begin : begin + LONGEST].split())

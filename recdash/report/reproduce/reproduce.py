@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -13,12 +11,12 @@ from recdash.formatting import numbers
 from recdash.report.document import Document
 from recdash.report.reproduce.compare_documents import DocumentComparison, check
 from recdash.report.reproduce.read_file import Page, page_of, read_report
-from recdash.report.reproduce.recompute import counted_otherwise, recomputed, renamed
-from recdash.report.reproduce.snapshot_check import SnapshotMatch, frame_of
+from recdash.report.reproduce.recompute import changed_settings, recomputed, renamed
+from recdash.report.reproduce.snapshot_check import SnapshotMatch, snapshot_match
 from recdash.service.workspace import Workspace
 from recdash.version import __version__
 
-MOST_TOLD = 20
+MOST_LISTED = 20
 UNREADABLE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 """What reading raises where a file holds something else than a report does."""
 Outcome = Literal["confirmed", "data confirmed, page not compared", "not confirmed"]
@@ -26,10 +24,11 @@ Outcome = Literal["confirmed", "data confirmed, page not compared", "not confirm
 
 @dataclass(frozen=True)
 class Reproduction:
-    """What was found.
+    """Whether a report's file holds.
 
-    ``checked`` against the uploads; the ``page`` against the file's own numbers, None for a file of nothing
-    else; ``against``: what contradicts the store; ``frame``: the words that no upload gives; notes.
+    ``checked``: its numbers against the uploads; ``page``: what it shows against its own numbers, None for a
+    file of nothing else; ``against``: what contradicts the store; ``snapshot``: the words that no upload
+    gives against the stored snapshot; ``notes`` in words.
     """
 
     title: str
@@ -37,19 +36,19 @@ class Reproduction:
     checked: DocumentComparison
     page: Page | None
     against: tuple[str, ...]
-    frame: SnapshotMatch
+    snapshot: SnapshotMatch
     notes: tuple[str, ...]
 
     @property
-    def shown(self) -> str:
-        """Where the page shows something else than its numbers, in words."""
+    def page_difference(self) -> str:
+        """Where the page shows something else than its numbers, in words; empty for nowhere."""
         return self.page.differs if self.page else ""
 
     @property
     def outcome(self) -> Outcome:
         if self.checked.changes or self.against or (self.page and self.page.differs and self.page.comparable):
             return "not confirmed"
-        return "data confirmed, page not compared" if self.shown else "confirmed"
+        return "data confirmed, page not compared" if self.page_difference else "confirmed"
 
     @property
     def holds(self) -> bool:
@@ -58,29 +57,24 @@ class Reproduction:
     @property
     def text(self) -> str:
         """One line for what holds, one for each thing that does not."""
-        told = [str(change) for change in self.checked.changes[:MOST_TOLD]]
-        more = len(self.checked.changes) - len(told)
-        told += [f"and {numbers.count(more)} more changes"] if more > 0 else []
-        told += [*([self._page_said] if self.shown else []), *self.against]
-        notes = [self.frame.said, *self.notes]
-        return "\n".join([self._opening, *(f"  - {one}" for one in told), *(f"note: {one}" for one in notes)])
-
-    @property
-    def _opening(self) -> str:
-        what = f"{numbers.count(self.checked.numbers)} numbers and {numbers.count(self.checked.texts)} texts"
-        begin = f"{self.outcome.capitalize()}: {what} of '{self.title}'"
+        checked = self.checked
+        counts = f"{numbers.count(checked.numbers)} numbers and {numbers.count(checked.texts)} texts"
+        opening = f"{self.outcome.capitalize()}: {counts} of '{self.title}'"
         if self.outcome == "not confirmed":
-            return f"{begin} hold, but not these:"
-        return f"{begin} ({self.headline}) are what the stored uploads give."
-
-    @property
-    def _page_said(self) -> str:
-        if self.page is None or self.page.comparable:
-            return self.shown
-        return (
-            f"the page says that recdash {self.page.version} made it; recdash {__version__} here makes it "
-            f"otherwise, so that nobody knows whether somebody changed it. First, {self.shown}"
-        )
+            lines = [f"{opening} hold, but not these:"]
+        else:
+            lines = [f"{opening} ({self.headline}) are what the stored uploads give."]
+        lines += [f"  - {change}" for change in checked.changes[:MOST_LISTED]]
+        if (more := len(checked.changes) - MOST_LISTED) > 0:
+            lines.append(f"  - and {numbers.count(more)} more changes")
+        if self.page is not None and self.page.differs:
+            otherwise = (
+                f"the page says that recdash {self.page.version} made it; recdash {__version__} here makes "
+                "it otherwise, so that nobody knows whether somebody changed it. First, "
+            )
+            lines.append(f"  - {'' if self.page.comparable else otherwise}{self.page.differs}")
+        lines += [f"  - {contradiction}" for contradiction in self.against]
+        return "\n".join([*lines, *(f"note: {note}" for note in (self.snapshot.sentence, *self.notes))])
 
     def as_dict(self) -> dict[str, Any]:
         """JSON-ready."""
@@ -90,41 +84,34 @@ class Reproduction:
             "numbers": self.checked.numbers,
             "texts": self.checked.texts,
             "changes": [vars(change) for change in self.checked.changes],
-            "shown_otherwise": self.shown,
+            "shown_otherwise": self.page_difference,
             "against_the_store": list(self.against),
-            "snapshot": self.frame.report,
-            "not_checked": list(self.frame.unchecked),
+            "snapshot": self.snapshot.report,
+            "not_checked": list(self.snapshot.unchecked),
             "notes": list(self.notes),
         }
 
 
-def reproduction(space: Workspace, file: Path) -> Reproduction:
+def reproduction(workspace: Workspace, file: Path) -> Reproduction:
     """Check an HTML or JSON file. Raises InputError, NotFound and EvidenceDamaged where it cannot be done."""
     read = read_report(file)
-    with _readable(file):
-        return _reproduction(space, read.document, read.text)
-
-
-def _reproduction(space: Workspace, document: Document, text: str) -> Reproduction:
-    checked = check(document, recomputed(space, document))
-    page = page_of(text, document) if text else None
-    others, frame = renamed(space, document), frame_of(space, document)
-    counted = counted_otherwise(space, document)
-    against = [*(str(one) for one in others if one.taken), *frame.against]
-    against += [words for what, words in counted if what == "control"]
-    notes = [str(one) for one in others if not one.taken]
-    notes += [words for what, words in counted if what != "control"]
-    return Reproduction(
-        document.title, document.lead.headline, checked, page, tuple(against), frame, tuple(notes)
-    )
-
-
-@contextmanager
-def _readable(file: Path) -> Iterator[None]:
-    """What a file holds that no report does is said in words."""
     try:
-        yield
+        return _reproduction(workspace, read.document, read.text)
     except UNREADABLE as error:
-        found = f"its numbers or sources cannot be read ({type(error).__name__}: {error})"
+        message = f"its numbers or sources cannot be read ({type(error).__name__}: {error})"
         fix = "Make the report again with recdash report."
-        raise InputError(Problem("no-report", str(file), found, fix)) from error
+        raise InputError(Problem("no-report", str(file), message, fix)) from error
+
+
+def _reproduction(workspace: Workspace, document: Document, text: str) -> Reproduction:
+    checked = check(document, recomputed(workspace, document))
+    page = page_of(text, document) if text else None
+    runs, snapshot = renamed(workspace, document), snapshot_match(workspace, document)
+    settings = changed_settings(workspace, document)
+    against = [*(str(run) for run in runs if run.taken), *snapshot.against]
+    against += [words for name, words in settings if name == "control"]
+    notes = [str(run) for run in runs if not run.taken]
+    notes += [words for name, words in settings if name != "control"]
+    return Reproduction(
+        document.title, document.lead.headline, checked, page, tuple(against), snapshot, tuple(notes)
+    )

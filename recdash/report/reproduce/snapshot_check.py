@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from recdash.domain.journal import Report
 from recdash.formatting.wording import listed
 from recdash.report.document import Document
 from recdash.report.formats.json import from_json, to_json
@@ -33,7 +31,7 @@ class SnapshotMatch:
         return () if self.report else WORDS
 
     @property
-    def said(self) -> str:
+    def sentence(self) -> str:
         if self.report:
             return f"it says what the store kept of it as the snapshot {self.report}, letter for letter."
         return (
@@ -41,29 +39,24 @@ class SnapshotMatch:
         )
 
 
-def frame_of(space: Workspace, document: Document) -> SnapshotMatch:
-    """Raises ValueError for a moment that is none."""
+def snapshot_match(workspace: Workspace, document: Document) -> SnapshotMatch:
+    """The stored snapshot of the same experiment and moment that says the very same, or what differs.
+
+    Raises ValueError for a moment that cannot be read.
+    """
     against: list[str] = []
-    for report, kept in _snapshots(space, document):
-        if to_json(kept) == to_json(document):
+    experiment = experiment_of(workspace, document.provenance["experiment"])
+    moment = datetime.fromisoformat(document.moment)
+    for report in Reports(workspace).reports(experiment.id, archived=True):
+        if report.document is None or report.created != moment:
+            continue
+        snapshot = from_json(workspace.store.path(report.document).read_text(encoding="utf-8"))
+        if to_json(snapshot) == to_json(document):
             return SnapshotMatch(report.id)
-        against += _differences(kept, document)
-    if datetime.fromisoformat(document.moment) > datetime.now(UTC) + CLOCKS_APART:
+        for name in ("title", "narrative", "author", "live"):
+            stored, now = getattr(snapshot, name), getattr(document, name)
+            if stored != now:
+                against.append(f"{name}: the report says “{now}”; the store kept “{stored}”")
+    if moment > datetime.now(UTC) + CLOCKS_APART:
         against.append(f"its moment, {document.moment}, is still to come")
     return SnapshotMatch(None, tuple(against))
-
-
-def _snapshots(space: Workspace, document: Document) -> Iterator[tuple[Report, Document]]:
-    """Those of the same experiment and moment."""
-    home = experiment_of(space, document.provenance["experiment"])
-    moment = datetime.fromisoformat(document.moment)
-    for report in Reports(space).reports(home.id, archived=True):
-        if report.document is not None and report.created == moment:
-            yield report, from_json(space.store.path(report.document).read_text(encoding="utf-8"))
-
-
-def _differences(kept: Document, document: Document) -> Iterator[str]:
-    for name in ("title", "narrative", "author", "live"):
-        was, now = getattr(kept, name), getattr(document, name)
-        if was != now:
-            yield f"{name}: the report says “{now}”; the store kept “{was}”"

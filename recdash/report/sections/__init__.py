@@ -1,4 +1,4 @@
-"""The blocks of a report: each asks and makes one section. To add one: its file, and its row here."""
+"""The blocks of a report: each makes one section. To add one: its file, and its row here."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class SectionKind:
 
 
 BLOCKS: Mapping[str, SectionKind] = {
-    one.name: one
-    for one in (
+    kind.name: kind
+    for kind in (
         SectionKind("defined", "What was asked", "Who counts, the formula, the rules of judging", defined),
         SectionKind("evidence", "Evidence", "Every candidate against the baseline, with intervals", evidence),
         SectionKind("scores", "All metrics", "Every metric of every run at k", scores),
@@ -47,7 +47,7 @@ BLOCKS: Mapping[str, SectionKind] = {
         SectionKind("reproducing", "Reproduce it", "Hashes, versions and commands", reproducing),
     )
 }
-"""In the order in which a report tells them, unless another is asked for."""
+"""In the order in which a report has them, unless another is asked for."""
 
 
 def check_blocks(names: Sequence[str]) -> tuple[str, ...]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from recdash.formatting import numbers
 from recdash.formatting.wording import listed, users
@@ -22,32 +21,30 @@ DRAWN_K = (*range(1, 11), 12, 15, 20, 25, 30, 40, 50, 75, 100, 200, 500, 1000)
 """A line needs no more points; where it bends they are dense."""
 
 
-def curves(asked: ReportContext) -> Section | None:
+def curves(context: ReportContext) -> Section | None:
     """The primary metric and three more; None where none has a cutoff."""
-    offered = asked.space.scores.metrics_of(asked.shown)
-    known = [one for one in (asked.question.metric, *USUAL) if one in offered and has_k(one)]
+    scores, scope = context.workspace.scores, context.question.scope
+    offered = scores.metrics_of(context.shown)
+    known = [name for name in (context.question.metric, *USUAL) if name in offered and has_k(name)]
     metrics = list(dict.fromkeys(known))[:FEW]
     if not metrics:
         return None
-    found = asked.space.scores.curves(asked.shown, metrics, asked.question.scope).dropna(subset=["k"])
-    parts: list[Part] = [_figure(asked, found, metric) for metric in metrics]
+    rows = scores.curves(context.shown, metrics, scope).dropna(subset=["k"])
+    parts: list[Part] = [_figure(context, rows[rows["metric"] == metric], metric) for metric in metrics]
     title = f"{listed([metric_name(metric) for metric in metrics])} against k"
-    return Section("curves", title, _note(asked, found), tuple(parts))
-
-
-def _note(asked: ReportContext, found: pd.DataFrame) -> str:
-    counted = users({int(n) for n in found["n_users"]})
-    ended = [f"{asked.names[run]} at {end}" for run, end in last_k(asked).items() if end is not None]
+    counted = users({int(n) for n in rows["n_users"]})
+    ended = [f"{context.names[run]} at {end}" for run, end in last_k(context).items() if end is not None]
     stops = f" Lists end: {listed(ended)}; the line stops there." if ended else ""
-    return (
+    note = (
         f"Mean over {counted}; ribbon: 95 % interval of each mean. Overlapping ribbons do not decide: "
-        f"paired differences do. Dashed grey: {asked.base}.{stops}"
+        f"paired differences do. Dashed grey: {context.base}.{stops}"
     )
+    return Section("curves", title, note, tuple(parts))
 
 
-def last_k(asked: ReportContext) -> dict[str, int | None]:
+def last_k(context: ReportContext) -> dict[str, int | None]:
     """Run → the last k at which most of its lists still have an item; None: they reach the depth."""
-    ends = asked.space.scores.list_ends(asked.shown)
+    ends = context.workspace.scores.list_ends(context.shown)
     return {run: None if end is None else max(1, end - 1) for run, end in ends.items()}
 
 
@@ -56,54 +53,40 @@ def drawn_k(depth: int) -> list[int]:
     return [*(k for k in DRAWN_K if k < depth), depth]
 
 
-def _figure(asked: ReportContext, found: pd.DataFrame, metric: str) -> Figure:
-    rows = found[found["metric"] == metric]
-    unit = ", %" if is_percent(metric) else ""
+def _figure(context: ReportContext, rows: pd.DataFrame, metric: str) -> Figure:
+    k = context.question.k
+    at_k = rows[rows["k"] == k].sort_values("value", ascending=False)
+    values = [
+        f"{context.brief[run]} {numbers.three(value)}"
+        for run, value in zip(at_k["run_id"], at_k["value"], strict=True)
+    ]
+    drawn = rows[rows["k"].isin({*drawn_k(int(rows["k"].max()) if len(rows) else 1), k})]
+    lines = [
+        {"run_id": str(run), "n_users": int(line["n_users"].iloc[0])}
+        | {name: [number_of(value) for value in line[name].tolist()] for name in ("value", "std_error")}
+        | {"k": [int(k) for k in line["k"].tolist()]}
+        for run, line in drawn.groupby("run_id", sort=False)
+    ]
     return Figure(
         kind="curve",
-        title=f"{metric_at(metric, 'k')}{unit}",
+        title=f"{metric_at(metric, 'k')}{', %' if is_percent(metric) else ''}",
         note="",
-        alt=_alt(asked, rows, metric),
-        data=_data(asked, rows, metric),
-        table=_table(asked, rows, metric),
+        alt=f"{metric_name(metric)} against k. At k = {k}: {listed(values)}.",
+        data={"k": k, "percent": is_percent(metric), "ends": last_k(context), "lines": lines},
+        table=_table(context, rows, metric),
         wide=False,
     )
 
 
-def _data(asked: ReportContext, rows: pd.DataFrame, metric: str) -> dict[str, Any]:
-    wanted = {*drawn_k(int(rows["k"].max()) if len(rows) else 1), asked.question.k}
-    kept = rows[rows["k"].isin(wanted)]
-    return {
-        "k": asked.question.k, "percent": is_percent(metric), "ends": last_k(asked),
-        "lines": [
-            {"run_id": str(run), "n_users": int(part["n_users"].iloc[0])}
-            | {name: [number_of(value) for value in part[name].tolist()] for name in ("value", "std_error")}
-            | {"k": [int(k) for k in part["k"].tolist()]}
-            for run, part in kept.groupby("run_id", sort=False)
-        ],
-    }  # fmt: skip
-
-
-def _alt(asked: ReportContext, rows: pd.DataFrame, metric: str) -> str:
-    here = rows[rows["k"] == asked.question.k].sort_values("value", ascending=False)
-    told = [
-        f"{asked.brief[run]} {numbers.three(value)}"
-        for run, value in zip(here["run_id"], here["value"], strict=True)
-    ]
-    return f"{metric_name(metric)} against k. At k = {asked.question.k}: {listed(told)}."
-
-
-def _table(asked: ReportContext, rows: pd.DataFrame, metric: str) -> Table:
+def _table(context: ReportContext, rows: pd.DataFrame, metric: str) -> Table:
     """Values at a few k."""
-    cutoffs = [k for k in sorted({*SHOWN_K, asked.question.k}) if k in set(rows["k"])]
-    at = {
+    cutoffs = [k for k in sorted({*SHOWN_K, context.question.k}) if k in set(rows["k"])]
+    values = {
         (run, int(k)): value for run, k, value in zip(rows["run_id"], rows["k"], rows["value"], strict=True)
     }
-    runs = [run for run in asked.shown if any((run, k) in at for k in cutoffs)]
-    lines = [_line(k, [at.get((run, k)) for run in runs], metric) for k in cutoffs]
-    columns = (Column("k", number=True), *(Column(asked.names[run], number=True) for run in runs))
+    runs = [run for run in context.shown if any((run, k) in values for k in cutoffs)]
+    lines: list[tuple[Cell, ...]] = [
+        (Number(k), *metric_values(metric, [values.get((run, k)) for run in runs])) for k in cutoffs
+    ]
+    columns = (Column("k", number=True), *(Column(context.names[run], number=True) for run in runs))
     return Table(f"{metric_at(metric, 'k')} of every run", columns, tuple(lines))
-
-
-def _line(k: int, values: Sequence[float | None], metric: str) -> tuple[Cell, ...]:
-    return Number(k), *metric_values(metric, values)

@@ -8,29 +8,24 @@ from recdash.report.context import ReportContext
 from recdash.report.document import Paragraph, Part, Section
 
 
-def decided(asked: ReportContext) -> Section | None:
+def decided(context: ReportContext) -> Section | None:
     """None where nothing was decided yet; the newest first."""
-    journal = [one for one in asked.space.journal.entries(asked.experiment.id) if one.created <= asked.moment]
-    found = decisions(journal[::-1])
-    if not found:
+    journal = context.workspace.journal.entries(context.experiment.id)
+    made = decisions([entry for entry in journal if entry.created <= context.moment][::-1])
+    if not made:
         return None
     parts: list[Part] = []
-    for one in found:
-        parts.append(Paragraph(_told(one)))
-        parts += [Paragraph(f"“{text}”", "muted") for text in (one.text, one.although) if text]
-    last = next((one for one in found if one.is_current), found[0])
-    many = named_number(len(found)).lower()
-    older = f"{many.capitalize()} decisions, the newest first. " if len(found) > 1 else ""
+    for decision in made:
+        then = f" Then: {decision.offline.headline}." if decision.offline else ""
+        later = "" if decision.is_current else " Superseded since."
+        by = f"by {decision.author} on {day(decision.created)}"
+        parts.append(Paragraph(f"{_title(decision)}, {by}.{then}{later}"))
+        parts += [Paragraph(f"“{text}”", "muted") for text in (decision.text, decision.although) if text]
+    last = next((decision for decision in made if decision.is_current), made[0])
+    older = f"{named_number(len(made)).capitalize()} decisions, the newest first. " if len(made) > 1 else ""
     note = f"{older}Nothing is edited: a later decision supersedes an earlier one."
-    return Section("decisions", f"{_what(last)}: {last.author}, {day(last.created)}", note, tuple(parts))
+    return Section("decisions", f"{_title(last)}: {last.author}, {day(last.created)}", note, tuple(parts))
 
 
-def _what(one: Decision) -> str:
-    return f"{one.label} {one.about}".strip()
-
-
-def _told(one: Decision) -> str:
-    """With what the numbers said when it was decided."""
-    then = f" Then: {one.offline.headline}." if one.offline else ""
-    later = "" if one.is_current else " Superseded since."
-    return f"{_what(one)}, by {one.author} on {day(one.created)}.{then}{later}"
+def _title(decision: Decision) -> str:
+    return f"{decision.label} {decision.about}".strip()

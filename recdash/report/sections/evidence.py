@@ -20,49 +20,41 @@ from recdash.report.cells import (
 from recdash.report.context import ReportContext
 from recdash.report.document import Cell, Column, Figure, Paragraph, Part, RunName, Section, Table
 from recdash.report.ranges import range_of
-from recdash.report.sections.leader_table import beside
-
-RULES = {"holm": "Holm", "bh": "Benjamini–Hochberg"}
+from recdash.report.sections.leader_table import RULES, beside
 
 
-def evidence(asked: ReportContext) -> Section | None:
+def evidence(context: ReportContext) -> Section | None:
     """None where nothing is compared: the table of all metrics has the values then."""
-    if asked.verdict is None or not asked.verdict.evidence.comparison.against:
+    if context.verdict is None or not context.verdict.evidence.comparison.against:
         return None
-    found = asked.verdict.evidence.comparison
-    words = {found.names[pair.candidate]: pair.judged.word for pair in found.against}
-    parts: list[Part] = [_forest(asked, found)]
-    parts += [Paragraph(f"{why}.", "muted") for why in found.apart.values()]
-    parts += [beside(asked.verdict)] if asked.verdict.evidence.leader else []
-    return Section("evidence", beats(words, asked.base), _note(asked, found), tuple(parts))
+    comparison = context.verdict.evidence.comparison
+    words = {comparison.names[pair.candidate]: pair.judged.word for pair in comparison.against}
+    parts: list[Part] = [_forest(context, comparison)]
+    parts += [Paragraph(f"{why}.", "muted") for why in comparison.apart.values()]
+    parts += [beside(context.verdict)] if context.verdict.evidence.leader else []
+    return Section("evidence", beats(words, context.base), _note(context, comparison), tuple(parts))
 
 
-def _note(asked: ReportContext, found: Comparison) -> str:
-    users = range_of(pair.paired.n for pair in found.against)
-    rule, family = RULES.get(found.terms.correction), len(found.against)
-    judged = f", {rule}-corrected over {family}" if rule and family > 1 else ""
+def _note(context: ReportContext, comparison: Comparison) -> str:
+    pairs, level = comparison.against, f"{100 * comparison.terms.level:.3g} %"
+    users = range_of(pair.paired.n for pair in pairs)
+    rule = RULES.get(comparison.terms.correction)
+    judged = f", {rule}-corrected over {len(pairs)}" if rule and len(pairs) > 1 else ""
+    sizes = sorted({pair.judged.margin for pair in pairs if pair.judged.margin})
+    ends = " to ".join(dict.fromkeys(numbers.three(size) for size in (*sizes[:1], *sizes[-1:])))
+    band = f"Grey band: too small to matter (±{ends}). " if ends else ""
     return (
-        f"Paired difference in {asked.where} to {asked.base}, {_level(found)} CI{judged}, n = {users}. "
-        f"{_band(found)}Hollow: not settled, or a tie."
+        f"Paired difference in {context.where} to {context.base}, {level} CI{judged}, n = {users}. "
+        f"{band}Hollow: not settled, or a tie."
     )
 
 
-def _level(found: Comparison) -> str:
-    return f"{100 * found.terms.level:.3g} %"
-
-
-def _band(found: Comparison) -> str:
-    sizes = sorted({pair.judged.margin for pair in found.against if pair.judged.margin})
-    ends = " to ".join(dict.fromkeys(numbers.three(size) for size in (*sizes[:1], *sizes[-1:])))
-    return f"Grey band: too small to matter (±{ends}). " if ends else ""
-
-
-def _forest(asked: ReportContext, found: Comparison) -> Figure:
-    pairs = found.against
-    told = [
-        f"{asked.brief[pair.candidate]} {one(pair.paired.mean, sign=True).shown} ({pair.judged.word})"
+def _forest(context: ReportContext, comparison: Comparison) -> Figure:
+    pairs = comparison.against
+    outcomes = [
+        f"{context.brief[pair.candidate]} {one(pair.paired.mean, sign=True).shown} ({pair.judged.word})"
         for pair in pairs
-    ]  # fmt: skip
+    ]
     ends = [corrected(pair) for pair in pairs]
     data = {
         "run_id": [pair.candidate for pair in pairs],
@@ -74,35 +66,32 @@ def _forest(asked: ReportContext, found: Comparison) -> Figure:
     }
     return Figure(
         kind="forest",
-        title=f"Difference to {asked.base} in {asked.where}",
+        title=f"Difference to {context.base} in {context.where}",
         note="",
-        alt=f"Paired difference in {asked.where} to {asked.base}: {listed(told)}.",
+        alt=f"Paired difference in {context.where} to {context.base}: {listed(outcomes)}.",
         data=data,
-        table=_table(asked, found),
+        table=_table(context, comparison),
     )
 
 
-def _table(asked: ReportContext, found: Comparison) -> Table:
+def _table(context: ReportContext, comparison: Comparison) -> Table:
     """One row per candidate, best first."""
-    pairs = found.against
-    also = ", corrected" if found.terms.correction in RULES and len(pairs) > 1 else ""
-    values = metric_values(asked.question.metric, [pair.value for pair in pairs])
-    bases = metric_values(asked.question.metric, [pair.base_value for pair in pairs])
+    pairs = comparison.against
+    also = ", corrected" if comparison.terms.correction in RULES and len(pairs) > 1 else ""
+    values = metric_values(context.question.metric, [pair.value for pair in pairs])
+    bases = metric_values(context.question.metric, [pair.base_value for pair in pairs])
     gaps, bounds = level_numbers([pair.paired.mean for pair in pairs], [corrected(pair) for pair in pairs])
     shares = alike([pair.percent(pair.paired.mean) for pair in pairs], sign=True, unit=PERCENT)
-    rows: list[tuple[Cell, ...]] = [
-        (
-            RunName(pair.candidate), value, base, gap, interval, share, p_value(pair.judged.p),
-            finding_of(pair), count(pair.paired.wins), count(pair.paired.losses), count(pair.paired.n),
-        )
-        for pair, value, base, gap, interval, share in zip(
-            pairs, values, bases, gaps, bounds, shares, strict=True
-        )
-    ]  # fmt: skip
+    rows: list[tuple[Cell, ...]] = []
+    for pair, *cells in zip(pairs, values, bases, gaps, bounds, shares, strict=True):
+        users = (count(pair.paired.wins), count(pair.paired.losses), count(pair.paired.n))
+        rows.append((RunName(pair.candidate), *cells, p_value(pair.judged.p), finding_of(pair), *users))
+    interval = f"{100 * comparison.terms.level:.3g} % CI{also}"
+    titles = (context.where, context.base, "Difference", interval, "In %", f"p{also}")
     columns = (
-        Column("Candidate"), Column(asked.where, number=True), Column(asked.base, number=True),
-        Column("Difference", number=True), Column(f"{_level(found)} CI{also}", number=True),
-        Column("In %", number=True), Column(f"p{also}", number=True), Column("Finding"),
-        Column("Users better", number=True), Column("Users worse", number=True), Column("n", number=True),
-    )  # fmt: skip
-    return Table(f"Candidates against {asked.base}, {asked.where}", columns, tuple(rows))
+        Column("Candidate"),
+        *(Column(title, number=True) for title in titles),
+        Column("Finding"),
+        *(Column(title, number=True) for title in ("Users better", "Users worse", "n")),
+    )
+    return Table(f"Candidates against {context.base}, {context.where}", columns, tuple(rows))

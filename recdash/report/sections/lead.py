@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from recdash.comparison.badges import badge_of
 from recdash.comparison.headlines import best_value, standing_sentence, values
 from recdash.comparison.verdict import Verdict
@@ -10,61 +12,55 @@ from recdash.domain.results import WHOLE
 from recdash.formatting import numbers
 from recdash.formatting.wording import many
 from recdash.report.context import ReportContext
-from recdash.report.document import Lead, Split
+from recdash.report.document import Lead, Split, Tone
 
 
-def lead(asked: ReportContext) -> Lead:
-    if asked.verdict is not None:
-        return _judged(asked, asked.verdict)
-    return _one_run(asked) if len(asked.contenders) < 2 else _by_value(asked)
+def lead(context: ReportContext) -> Lead:
+    if context.verdict is not None:
+        return _judged(context, context.verdict)
+    return _one_run(context) if len(context.contenders) < 2 else _by_value(context)
 
 
-def _judged(asked: ReportContext, verdict: Verdict) -> Lead:
+def _judged(context: ReportContext, verdict: Verdict) -> Lead:
     badge, evidence = badge_of(verdict), verdict.evidence
-    told = [*(plain(sentence) for sentence in verdict.sentences), _standing(asked)]
-    pair = evidence.leader if verdict.state != "not comparable" else None
+    sentences = [*(plain(sentence) for sentence in verdict.sentences), _standing(context)]
     split = None
-    if pair is not None:
-        paired = pair.paired
+    if evidence.leader is not None and verdict.state != "not comparable":
+        paired = evidence.leader.paired
         split = Split(evidence.name, evidence.base, paired.wins, paired.ties, paired.losses)
-    return Lead(
-        badge.sign, badge.name, badge.tone, badge.why,  # type: ignore[arg-type]
-        verdict.headline, tuple(filter(None, told)), split,
-    )  # fmt: skip
+    tone = cast("Tone", badge.tone)
+    texts = tuple(filter(None, sentences))
+    return Lead(badge.sign, badge.name, tone, badge.why, verdict.headline, texts, split)
 
 
-def _standing(asked: ReportContext) -> str:
-    """Where the best of the runs stands between floor and ceiling; of everybody only."""
-    if asked.question.scope != WHOLE:
+def _standing(context: ReportContext) -> str:
+    """Where the best of the runs standing_sentence between floor and ceiling; of everybody only."""
+    if context.question.scope != WHOLE:
         return ""
+    metric = context.question.metric
     own = [
         run
-        for run in values(asked.scores(asked.question.metric), asked.question.metric)
-        if _is_own(asked, run)
+        for run in values(context.scores(metric), metric)
+        if run in context.contenders and not context.all_runs[run].reference
     ]
     return standing_sentence(
-        asked.space.scores.standing(asked.contenders, asked.question.metric, asked.question.k), own
+        context.workspace.scores.standing(context.contenders, metric, context.question.k), own
     )
 
 
-def _is_own(asked: ReportContext, run: str) -> bool:
-    return run in asked.contenders and not asked.all_runs[run].reference
-
-
-def _one_run(asked: ReportContext) -> Lead:
-    score = asked.scores(asked.question.metric)
+def _one_run(context: ReportContext) -> Lead:
+    score = context.scores(context.question.metric)
     value = numbers.three(float(score["value"].iloc[0])) if len(score) else numbers.NONE
     counted = many(int(score["n_users"].iloc[0]) if len(score) else 0, "user")
-    said = f"{asked.base} has {asked.where} {value} over {counted}."
-    return Lead(
-        "–", "No verdict", "same", "Nothing to compare", f"{asked.base} is the only run",
-        tuple(filter(None, (said, _standing(asked) or "One number alone decides nothing."))),
-    )  # fmt: skip
+    sentence = f"{context.base} has {context.where} {value} over {counted}."
+    sentences = (sentence, _standing(context) or "One number alone decides nothing.")
+    headline = f"{context.base} is the only run"
+    return Lead("–", "No verdict", "same", "Nothing to compare", headline, sentences)
 
 
-def _by_value(asked: ReportContext) -> Lead:
+def _by_value(context: ReportContext) -> Lead:
     """A metric without a value per user: who is first, and why nothing is judged."""
-    known = values(asked.scores(asked.question.metric), asked.question.metric)
-    named = {asked.names[run]: value for run, value in known.items() if run in asked.contenders}
+    known = values(context.scores(context.question.metric), context.question.metric)
+    named = {context.names[run]: value for run, value in known.items() if run in context.contenders}
     why = "This metric has no value per user: there are no intervals, and nothing is judged."
-    return Lead("–", "No verdict", "same", "Values only", best_value(named, asked.where), (why,))
+    return Lead("–", "No verdict", "same", "Values only", best_value(named, context.where), (why,))

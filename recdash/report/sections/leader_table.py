@@ -1,8 +1,7 @@
-"""What a verdict weighs beside its evidence: the leader's other metrics, guardrails and slices."""
+"""What a verdict considers besides its evidence: the leader's other metrics, guardrails and slices."""
 
 from __future__ import annotations
 
-from recdash.comparison.evidence import VerdictEvidence
 from recdash.comparison.guardrails import GuardrailResult
 from recdash.comparison.pairs import Pair
 from recdash.comparison.verdict import Verdict
@@ -11,6 +10,7 @@ from recdash.report.cells import PERCENT, count, finding_of, intervals, metric_v
 from recdash.report.document import Cell, Column, Number, Table, Word
 
 ALL_LISTS = "one number for all lists of a run"
+RULES = {"holm": "Holm", "bh": "Benjamini–Hochberg"}
 
 
 def beside(verdict: Verdict) -> Table:
@@ -23,25 +23,23 @@ def beside(verdict: Verdict) -> Table:
         _pair_row(f"{metric_at(primary, k)}: {part.title}", primary, part.pair) for part in evidence.slices
     ]
     columns = (
-        Column("Number"), Column(evidence.name, number=True), Column(evidence.base, number=True),
-        Column("Change", number=True), Column("95 % CI", number=True), Column("Finding"),
+        Column("Number"),
+        *(Column(title, number=True) for title in (evidence.name, evidence.base, "Change", "95 % CI")),
+        Column("Finding"),
         Column("n", number=True),
-    )  # fmt: skip
-    return Table(f"{evidence.name} by other numbers", columns, tuple(rows), _note(evidence))
-
-
-def _note(evidence: VerdictEvidence) -> str:
-    rule = {"holm": "Holm", "bh": "Benjamini–Hochberg"}.get(evidence.comparison.terms.correction)
+    )
+    rule = RULES.get(evidence.comparison.terms.correction)
     judged = f" Other metrics are corrected among themselves ({rule}), and so are slices." if rule else ""
     guard = f"{100 * evidence.comparison.terms.guard:.3g} %"
-    return f"Change in % of {evidence.base}'s value.{judged} A guardrail may lose {guard} of it."
+    note = f"Change in % of {evidence.base}'s value.{judged} A guardrail may lose {guard} of it."
+    return Table(f"{evidence.name} by other numbers", columns, tuple(rows), note)
 
 
 def _pair_row(title: str, metric: str, pair: Pair) -> tuple[Cell, ...]:
     value, base = metric_values(metric, [pair.value, pair.base_value])
-    ends = tuple(pair.percent(end) for end in (pair.judged.corrected.low, pair.judged.corrected.high))
+    low, high = pair.judged.corrected.low, pair.judged.corrected.high
     change = one(pair.percent(pair.paired.mean), sign=True, unit=PERCENT)
-    (bounds,) = intervals([(ends[0], ends[1])], unit=PERCENT)
+    (bounds,) = intervals([(pair.percent(low), pair.percent(high))], unit=PERCENT)
     return title, value, base, change, bounds, finding_of(pair), count(pair.paired.n)
 
 
@@ -51,8 +49,5 @@ def _rail_row(title: str, rail: GuardrailResult) -> tuple[Cell, ...]:
     bounds: Cell = Number(None, why=f"no interval: {rail.why_no_interval}")
     if rail.has_interval:
         (bounds,) = intervals([(100 * rail.low, 100 * rail.high)], unit=PERCENT)
-    return title, value, base, change, bounds, _rail_word(rail), Number(None, why=ALL_LISTS)
-
-
-def _rail_word(rail: GuardrailResult) -> Word:
-    return Word(rail.sign, rail.word, "worse") if rail.is_broken else Word(rail.sign, rail.word)
+    word = Word(rail.sign, rail.word, "worse" if rail.is_broken else "same")
+    return title, value, base, change, bounds, word, Number(None, why=ALL_LISTS)

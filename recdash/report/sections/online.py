@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, cast
 
 from recdash.comparison.headlines import agreement
@@ -17,7 +16,7 @@ from recdash.online.agreement.agreement import DISAGREE
 from recdash.online.agreement.join import SPLIT_BROKEN, judged_by
 from recdash.online.analysis.judgement import SIGNS, TONES
 from recdash.online.analysis.results import OnlineRow, validity_notes
-from recdash.report.cells import PERCENT, count, level_numbers, number_of
+from recdash.report.cells import PERCENT, count, level_numbers, one
 from recdash.report.context import ReportContext
 from recdash.report.document import (
     Cell,
@@ -43,26 +42,37 @@ LIFTS = ("online_lift", "online_low", "online_high")
 NOT_JUDGED = "not judged: the split of users is broken"
 
 
-def online(asked: ReportContext) -> Section | None:
+def online(context: ReportContext) -> Section | None:
     """None without an A/B test, and where none of its variants is linked to a run."""
-    test, metric = asked.test, asked.question.online_metric
+    test, metric = context.test, context.question.online_metric
     if test is None or metric is None:
         return None
-    joined = asked.space.online_tests.offline_online(test.id, asked.question.metric, asked.question.k, metric)
+    question = context.question
+    joined = context.workspace.online_tests.offline_online(test.id, question.metric, question.k, metric)
     rows = joined[joined["quadrant"] != "control"]
-    rows = rows[rows["run_id"].isin(list(asked.names))].reset_index(drop=True)
+    rows = rows[rows["run_id"].isin(list(context.names))].reset_index(drop=True)
     if rows.empty:
         return None
-    results = asked.space.online_tests.online_results(test.id)
+    results = context.workspace.online_tests.online_results(test.id)
     title = str(results.loc[results["metric"] == metric, "title"].iloc[0])
-    parts: list[Part] = [*_broken(test), *_figures(asked, test, rows, title)]
+    note = (
+        f"{test.name}, {day(test.created)}: {context.where} offline, {small(title)} online. "
+        "A run keeps its place and colour on both sides; filled bars exclude zero."
+    )
+    parts: list[Part] = [
+        Paragraph(f"The split of users is broken, nothing is judged: {notice}", "worse")
+        for notice in test.notices
+        if notice.code == SPLIT_BROKEN
+    ]
+    parts += _figures(context, test, rows, title)
     parts += [Paragraph(text) for text in rows["sentence"]]
-    told = asked.space.agreement.agreement(test.id, asked.question.metric, asked.question.k, metric).sentences
-    parts += [Paragraph(text, "muted") for text in told]
-    parts += _why(asked, test, rows)
-    parts.append(_all_lifts(asked, test, results))
+    agreed = context.workspace.agreement.agreement(test.id, question.metric, question.k, metric)
+    parts += [Paragraph(text, "muted") for text in agreed.sentences]
+    odd = [row["variant"] for row in records(rows) if row["quadrant"] in DISAGREE]
+    parts += [_explained(context, test, variant) for variant in odd[:MOST_EXPLAINED]]
+    parts.append(_all_lifts(context, test, results))
     parts += _validity(test, results, metric)
-    return Section("online", agreement(list(rows["quadrant"])), _note(asked, test, title), tuple(parts))
+    return Section("online", agreement(list(rows["quadrant"])), note, tuple(parts))
 
 
 def small(title: str) -> str:
@@ -74,158 +84,132 @@ def is_broken(test: OnlineTest) -> bool:
     return any(notice.code == SPLIT_BROKEN for notice in test.notices)
 
 
-def _broken(test: OnlineTest) -> Iterable[Paragraph]:
-    return (
-        Paragraph(f"The split of users is broken, nothing is judged: {notice}", "worse")
-        for notice in test.notices
-        if notice.code == SPLIT_BROKEN
-    )
-
-
-def _note(asked: ReportContext, test: OnlineTest, title: str) -> str:
-    return (
-        f"{test.name}, {day(test.created)}: {asked.where} offline, {small(title)} online. "
-        "A run keeps its place and colour on both sides; filled bars exclude zero."
-    )
-
-
 # ── both sides ───────────────────────────────────────────────────────────────────────────────
 
 
-def _base(asked: ReportContext, test: OnlineTest) -> str:
-    """Whom both sides compare with."""
-    run = test.links.get(test.control) or asked.experiment.baseline
-    return asked.names.get(run or "", "the control")
+def _figures(context: ReportContext, test: OnlineTest, rows: pd.DataFrame, title: str) -> list[Part]:
+    control = test.links.get(test.control) or context.experiment.baseline
+    base, judged = context.names.get(control or "", "the control"), not is_broken(test)
+    table = _table(context, rows, title, judged=judged)
+    heading = f"Online: {title}, lift over {base}, %"
+    lifts = _side(context, rows, heading, LIFTS, lifted=True, judged=judged)
+    if not any(is_number(value) for value in rows["offline_delta"]):
+        return [lifts, table]
+    heading = f"Offline: {context.where}, difference to {base}"
+    differences = _side(context, rows, heading, SIDES, lifted=False, judged=judged)
+    return [differences, lifts, _quadrants(context, rows, base, title, table, judged=judged)]
 
 
-def _figures(asked: ReportContext, test: OnlineTest, rows: pd.DataFrame, title: str) -> list[Part]:
-    base, judged = _base(asked, test), not is_broken(test)
-    has_differences = any(is_number(value) for value in rows["offline_delta"])
-    table = _table(asked, rows, title, judged=judged)
-    sides = [(f"Online: {title}, lift over {base}, %", LIFTS, True)]
-    if has_differences:
-        sides.insert(0, (f"Offline: {asked.where}, difference to {base}", SIDES, False))
-    found: list[Part] = [
-        Figure(
-            kind="bars", title=heading, note="95 % intervals",
-            alt=_alt(asked, rows, heading, names[0], lifted=lifted),
-            data={"rows": plain_columns(rows, ["run_id", *names]), "lifts": lifted, "judged": judged},
-            table=_side_table(rows, heading, names, lifted=lifted), wide=False,
-        )
-        for heading, names, lifted in sides
-    ]  # fmt: skip
-    if has_differences:
-        found.append(_quadrants(asked, rows, base, title, table, judged=judged))
-    return found if has_differences else [*found, table]
-
-
-def _alt(asked: ReportContext, rows: pd.DataFrame, heading: str, name: str, *, lifted: bool) -> str:
+def _side(
+    context: ReportContext,
+    rows: pd.DataFrame,
+    heading: str,
+    names: tuple[str, str, str],
+    *,
+    lifted: bool,
+    judged: bool,
+) -> Figure:
+    """The bars of one side, with their table; ``names``: the columns of the value and its interval."""
     scale, unit = (100, PERCENT) if lifted else (1, "")
-    told = [
-        f"{asked.brief[row['run_id']]} {numbers.three(scale * row[name])}{unit}"
+    values_in_words = [
+        f"{context.brief[row['run_id']]} {numbers.three(scale * row[names[0]])}{unit}"
         for row in records(rows)
-        if is_number(row[name])
+        if is_number(row[names[0]])
     ]
-    return f"{heading}. {listed(told)}."
-
-
-def _side_table(rows: pd.DataFrame, heading: str, names: tuple[str, ...], *, lifted: bool) -> Table:
-    scale = 100 if lifted else 1
     ends = list(zip(rows[names[1]], rows[names[2]], strict=True))
-    values, bounds = level_numbers(list(rows[names[0]]), ends, unit=PERCENT if lifted else "", scale=scale)
-    lines = tuple(
-        (RunName(run), value, interval)
-        for run, value, interval in zip(rows["run_id"], values, bounds, strict=True)
+    values, bounds = level_numbers(list(rows[names[0]]), ends, unit=unit, scale=scale)
+    lines = tuple(zip(map(RunName, rows["run_id"]), values, bounds, strict=True))
+    value_title = "Lift" if lifted else "Difference"
+    columns = (Column("Run"), Column(value_title, number=True), Column("95 % CI", number=True))
+    return Figure(
+        kind="bars",
+        title=heading,
+        note="95 % intervals",
+        alt=f"{heading}. {listed(values_in_words)}.",
+        data={"rows": plain_columns(rows, ["run_id", *names]), "lifts": lifted, "judged": judged},
+        table=Table(heading, columns, lines),
+        wide=False,
     )
-    columns = (
-        Column("Run"),
-        Column("Lift" if lifted else "Difference", number=True),
-        Column("95 % CI", number=True),
-    )
-    return Table(heading, columns, lines)
 
 
 def _quadrants(
-    asked: ReportContext, rows: pd.DataFrame, base: str, title: str, table: Table, *, judged: bool
+    context: ReportContext, rows: pd.DataFrame, base: str, title: str, table: Table, *, judged: bool
 ) -> Figure:
     odd = [f"{row['run']} {row['quadrant']}" for row in records(rows) if row["quadrant"] in DISAGREE]
-    heading = "; ".join(odd[:MOST_EXPLAINED]) or (
-        "No settled disagreement" if judged else "Nothing is judged"
-    )
-    told = [
-        f"{asked.brief[row['run_id']]} {row['quadrant'] if judged else NOT_JUDGED}" for row in records(rows)
+    outcomes = [
+        f"{context.brief[row['run_id']]} {row['quadrant'] if judged else NOT_JUDGED}" for row in records(rows)
     ]
+    titles = [f"Offline: difference in {context.where} to {base}", f"Online: lift in {title}, %"]
+    columns = plain_columns(rows, ["run_id", *SIDES, *LIFTS])
     return Figure(
-        kind="quadrants", title=heading,
+        kind="quadrants",
+        title="; ".join(odd[:MOST_EXPLAINED])
+        or ("No settled disagreement" if judged else "Nothing is judged"),
         note="Offline difference against online lift. Crosses: 95 % intervals; hollow: not settled.",
-        alt=f"{listed(told)}.",
-        data={
-            "rows": plain_columns(rows, ["run_id", *SIDES, *LIFTS]), "judged": judged,
-            "titles": [f"Offline: difference in {asked.where} to {base}", f"Online: lift in {title}, %"],
-        },
+        alt=f"{listed(outcomes)}.",
+        data={"rows": columns, "judged": judged, "titles": titles},
         table=table,
-    )  # fmt: skip
+    )
 
 
-def _table(asked: ReportContext, rows: pd.DataFrame, title: str, *, judged: bool) -> Table:
+def _table(context: ReportContext, rows: pd.DataFrame, title: str, *, judged: bool) -> Table:
     """Run by run: both sides, and how they agree."""
     offline, below = level_numbers(
         list(rows["offline_delta"]), list(zip(rows["offline_low"], rows["offline_high"], strict=True))
     )
-    lifts, above = level_numbers(
-        list(rows["online_lift"]), list(zip(rows["online_low"], rows["online_high"], strict=True)),
-        unit=PERCENT, scale=100,
-    )  # fmt: skip
-    lines: list[tuple[Cell, ...]] = [
-        (
-            RunName(row["run_id"]), row["variant"], off, off_ci, on, on_ci,
-            row["quadrant"] if judged else "not judged",
-        )
-        for row, off, off_ci, on, on_ci in zip(records(rows), offline, below, lifts, above, strict=True)
-    ]  # fmt: skip
+    ends = list(zip(rows["online_low"], rows["online_high"], strict=True))
+    lifts, above = level_numbers(list(rows["online_lift"]), ends, unit=PERCENT, scale=100)
+    lines: list[tuple[Cell, ...]] = []
+    for row, off, off_ci, on, on_ci in zip(records(rows), offline, below, lifts, above, strict=True):
+        reading = row["quadrant"] if judged else "not judged"
+        lines.append((RunName(row["run_id"]), row["variant"], off, off_ci, on, on_ci, reading))
     columns = (
-        Column("Run"), Column("Variant"), Column(f"Offline, {asked.where}", number=True),
-        Column("95 % CI, offline", number=True), Column(f"Online, {small(title)}", number=True),
-        Column("95 % CI, online", number=True), Column("Reading"),
-    )  # fmt: skip
+        Column("Run"),
+        Column("Variant"),
+        Column(f"Offline, {context.where}", number=True),
+        Column("95 % CI, offline", number=True),
+        Column(f"Online, {small(title)}", number=True),
+        Column("95 % CI, online", number=True),
+        Column("Reading"),
+    )
     return Table("Offline and online, run by run", columns, tuple(lines))
 
 
 # ── why, and everything that the test measured ───────────────────────────────────────────────
 
 
-def _why(asked: ReportContext, test: OnlineTest, rows: pd.DataFrame) -> list[Paragraph]:
-    """The summary of the checks, of the variants that disagree."""
-    odd = [row["variant"] for row in records(rows) if row["quadrant"] in DISAGREE][:MOST_EXPLAINED]
-    return [paragraph for variant in odd for paragraph in _explained(asked, test, variant)]
-
-
-def _explained(asked: ReportContext, test: OnlineTest, variant: str) -> list[Paragraph]:
-    one = asked.question
+def _explained(context: ReportContext, test: OnlineTest, variant: str) -> Paragraph:
+    """The summary of the checks of a variant."""
+    question = context.question
     try:
-        found = asked.space.diagnosis.explain(test.id, variant, one.metric, one.k, one.online_metric or "")
+        answer = context.workspace.diagnosis.explain(
+            test.id, variant, question.metric, question.k, question.online_metric or ""
+        )
     except RecdashError as error:
-        return [Paragraph(f"{variant} cannot be explained here: {error}", "muted")]
-    return [Paragraph(f"{found.question} {found.summary}")]
+        return Paragraph(f"{variant} cannot be explained here: {error}", "muted")
+    return Paragraph(f"{answer.question} {answer.summary}")
 
 
-def _all_lifts(asked: ReportContext, test: OnlineTest, results: pd.DataFrame) -> Table:
+def _all_lifts(context: ReportContext, test: OnlineTest, results: pd.DataFrame) -> Table:
     """Goals and guardrails by variant, the chosen metric first; as many metrics as there is room for."""
-    chosen = asked.question.online_metric
+    chosen = context.question.online_metric
     rows = [row for row in records(results) if row["role"] != "other" or row["metric"] == chosen]
     metrics = list(dict.fromkeys((str(chosen), *(row["metric"] for row in rows))))
     n_variants = max(1, len({row["variant"] for row in rows}))
-    told = metrics[: max(1, MOST_ROWS // n_variants)]
-    rows = sorted((row for row in rows if row["metric"] in told), key=lambda row: told.index(row["metric"]))
+    listed_metrics = metrics[: max(1, MOST_ROWS // n_variants)]
+    rows = [row for metric in listed_metrics for row in rows if row["metric"] == metric]
     lines = [_lift_row(row, judged=not is_broken(test)) for row in rows]
     columns = (
-        Column("Online metric"), Column("Variant"), Column("Value", number=True),
-        Column("Lift", number=True), Column("95 % CI", number=True), Column("Finding"),
+        Column("Online metric"),
+        Column("Variant"),
+        *(Column(title, number=True) for title in ("Value", "Lift", "95 % CI")),
+        Column("Finding"),
         Column("n", number=True),
-    )  # fmt: skip
+    )
     bands = tuple(place for place, row in enumerate(rows) if row["is_control"])
     users = range_of(row["n_users"] for row in rows)
-    more = f" {len(metrics) - len(told)} more metrics are left out." if len(metrics) > len(told) else ""
+    n_left_out = len(metrics) - len(listed_metrics)
+    more = f" {n_left_out} more metrics are left out." if n_left_out else ""
     note = f"Lift over the control; intervals are corrected together for the goals. n = {users} per variant."
     return Table(f"{test.name}: goals and guardrails", columns, tuple(lines), f"{note}{more}", bands)
 
@@ -236,31 +220,23 @@ def _validity(test: OnlineTest, results: pd.DataFrame, chosen: str) -> list[Para
         return []
     names = [field.name for field in fields(OnlineRow)]
     rows = [OnlineRow(**{name: row[name] for name in names}) for row in records(results)]
-    told = validity_notes(row for row in rows if row.role != "other" or row.metric == chosen)
-    return [Paragraph(text, "muted") for text in told]
+    notes = validity_notes(row for row in rows if row.role != "other" or row.metric == chosen)
+    return [Paragraph(text, "muted") for text in notes]
 
 
 def _lift_row(row: Row, *, judged: bool) -> tuple[Cell, ...]:
-    low, high = judged_by(row)
-    lift, bounds = level_numbers([row["lift"]], [(low, high)], unit=PERCENT, scale=100)
-    control = Word("", "control", "muted")
-    change: tuple[Cell, ...] = (
-        (Number(None, why="the control itself"), Number(None, why="the control itself"), control)
-        if row["is_control"]
-        else (lift[0], bounds[0], _finding(row, judged=judged))
-    )
-    return row["title"], row["variant"], _value(row), *change, count(int(row["n_users"]))
-
-
-def _value(row: Row) -> Number:
-    """A share is read in %."""
-    share = row["unit"] == "0..1"
-    scale, unit = (100, PERCENT) if share else (1, f" {row['unit']}" if row["unit"] else "")
-    value = number_of(row["value"])
-    decimals = numbers.places([None if value is None else value * scale])
-    return Number(
-        value, decimals, unit=unit, scale=scale, why="" if value is not None else str(row["note"] or "")
-    )
+    none = Number(None, why="the control itself")
+    change: tuple[Cell, ...] = (none, none, Word("", "control", "muted"))
+    if not row["is_control"]:
+        low, high = judged_by(row)
+        lift, bounds = level_numbers([row["lift"]], [(low, high)], unit=PERCENT, scale=100)
+        change = (lift[0], bounds[0], _finding(row, judged=judged))
+    # a share is read in %
+    scale, unit = (100, PERCENT) if row["unit"] == "0..1" else (1, f" {row['unit']}" if row["unit"] else "")
+    value = one(row["value"], unit=unit, scale=scale)
+    if value.value is None:
+        value = replace(value, why=str(row["note"] or ""))
+    return row["title"], row["variant"], value, *change, count(int(row["n_users"]))
 
 
 def _finding(row: Row, *, judged: bool) -> Word:

@@ -23,28 +23,28 @@ NOTE = (
 )
 
 
-def precision_recall(asked: ReportContext) -> Section | None:
-    found = asked.space.scores.curves(asked.shown, SIDES, asked.question.scope)
-    sides = {side: found[found["metric"] == side] for side in SIDES}
+def precision_recall(context: ReportContext) -> Section | None:
+    curves = context.workspace.scores.curves(context.shown, SIDES, context.question.scope)
+    sides = {side: curves[curves["metric"] == side] for side in SIDES}
     if any(rows.empty for rows in sides.values()):
         return None
     from recdash.charts.precision_recall import path
 
     paths = path(sides["precision"], sides["recall"])
-    k = asked.question.k
+    k = context.question.k
     here = paths[paths["k"] == k]
     best = max(records(here), key=lambda row: float(row["f1"]), default=None)
     if best is None:
         return None
-    title = f"{asked.names[str(best['run_id'])]} has the best balance of precision and recall at k = {k}"
-    return Section("precision-recall", title, NOTE, (_figure(asked, paths, here),))
+    title = f"{context.names[str(best['run_id'])]} has the best balance of precision and recall at k = {k}"
+    return Section("precision-recall", title, NOTE, (_figure(context, paths, here),))
 
 
-def _figure(asked: ReportContext, paths: pd.DataFrame, here: pd.DataFrame) -> Figure:
-    wanted = {*drawn_k(int(paths["k"].max())), asked.question.k}
-    kept = paths[paths["k"].isin(wanted)]
-    told = [
-        f"{asked.brief[row['run_id']]} {numbers.three(row['precision'])} and {numbers.three(row['recall'])}"
+def _figure(context: ReportContext, paths: pd.DataFrame, here: pd.DataFrame) -> Figure:
+    wanted = {*drawn_k(int(paths["k"].max())), context.question.k}
+    drawn = paths[paths["k"].isin(wanted)]
+    values = [
+        f"{context.brief[row['run_id']]} {numbers.three(row['precision'])} and {numbers.three(row['recall'])}"
         for row in records(here)
     ]
     columns = ["run_id", "k", "precision", "recall"]
@@ -52,14 +52,14 @@ def _figure(asked: ReportContext, paths: pd.DataFrame, here: pd.DataFrame) -> Fi
         kind="precision-recall",
         title=f"Precision against recall, k = 1 to {int(paths['k'].max())}",
         note="",
-        alt=f"Precision against recall. At k = {asked.question.k}: {listed(told)}.",
-        data={"k": asked.question.k, "ends": last_k(asked), "rows": plain_columns(kept, columns)},
-        table=_table(asked, here),
+        alt=f"Precision against recall. At k = {context.question.k}: {listed(values)}.",
+        data={"k": context.question.k, "ends": last_k(context), "rows": plain_columns(drawn, columns)},
+        table=_table(context, here),
     )
 
 
-def _table(asked: ReportContext, here: pd.DataFrame) -> Table:
-    k, rows = asked.question.k, records(here)
+def _table(context: ReportContext, here: pd.DataFrame) -> Table:
+    k, rows = context.question.k, records(here)
     cells = zip(*(alike([row[name] for row in rows]) for name in (*SIDES, "f1")), strict=True)
     lines = tuple((RunName(row["run_id"]), *values) for row, values in zip(rows, cells, strict=True))
     names = (f"Precision@{k}", f"Recall@{k}", "F1 of both")

@@ -6,21 +6,19 @@ from recdash.report.context import ReportContext
 from recdash.report.document import Answer, Answers, Section
 
 
-def changes(asked: ReportContext) -> Section | None:
-    if asked.verdict is None or asked.verdict.evidence.leader is None:
+def changes(context: ReportContext) -> Section | None:
+    if context.verdict is None or context.verdict.evidence.leader is None:
         return None
-    one = asked.question
-    found = asked.space.comparisons.changes(
-        asked.contenders, one.baseline, one.metric, one.k, one.terms, one.scope
+    question = context.question
+    answers = context.workspace.comparisons.changes(
+        context.contenders, question.baseline, question.metric, question.k, question.terms, question.scope
     )
-    if not found:
+    if not answers:
         return None
-    matter = sum(change.matters for change in found)
-    title = "Nothing asked here would change it" if not matter else _title(matter, len(found))
-    items = tuple(Answer(change.question, change.answer, change.matters) for change in found)
+    n_changing = sum(answer.matters for answer in answers)
+    title = "Nothing asked here would change it"
+    if n_changing:
+        title = f"{n_changing} of {len(answers)} other questions would change it"
+    items = tuple(Answer(answer.question, answer.answer, answer.matters) for answer in answers)
     note = "The same decision at other cutoffs, by another metric or definition, and for other users."
     return Section("changes", title, note, (Answers(items),))
-
-
-def _title(matter: int, asked: int) -> str:
-    return f"{matter} of {asked} other questions would change it"

@@ -15,85 +15,76 @@ from recdash.report.context import ReportContext
 from recdash.report.document import Cell, Column, Figure, Number, Paragraph, Part, RunName, Section, Table
 
 MOST_ROWS, LEAST_SLICES, MOST_BESIDE = 45, 3, 4
-"""Of an attribute with more values than make so many rows, those with most users are told."""
+"""Of an attribute with more values than make so many rows, those with most users are shown."""
 
 
-def slices(asked: ReportContext) -> Section | None:
+def slices(context: ReportContext) -> Section | None:
     """None where nothing tells users or items apart, and for a part of them."""
     from recdash.comparison.segment_wording import finding, flag_sentence, subtitle
 
-    put = asked.question
-    if not put.by or put.scope != WHOLE:
+    question = context.question
+    if not question.by or question.scope != WHOLE:
         return None
-    found = asked.space.segments.segmented(asked.shown, put.baseline, put.metric, put.k, put.by, put.terms)
-    parts: list[Part] = [Paragraph(flag_sentence(found, flag), "worse") for flag in flags(found)]
-    named = _most(found)
-    if not found.candidates:
-        parts.append(_table(asked, found, named, found.runs))
-    parts += [_figure(asked, found, named, runs) for runs in _lines(found)]
-    return Section("slices", finding(found), subtitle(found), tuple(parts))
+    result = context.workspace.segments.segmented(
+        context.shown, question.baseline, question.metric, question.k, question.by, question.terms
+    )
+    parts: list[Part] = [Paragraph(flag_sentence(result, flag), "worse") for flag in flags(result)]
+    by_users = sorted(result.titles, key=lambda name: -result.cells[name, result.baseline].n)
+    largest = set(by_users[: max(LEAST_SLICES, MOST_ROWS // len(result.runs) - 1)])
+    names = [name for name in result.titles if name in largest]
+    if not result.candidates:
+        parts.append(_table(context, result, names, result.runs))
+    else:  # a chart of differences has no panel of the baseline
+        runs = result.runs if result.by_value else result.candidates
+        panels = (runs[first : first + MOST_BESIDE] for first in range(0, len(runs), MOST_BESIDE))
+        parts += [_figure(context, result, names, panel) for panel in panels]
+    return Section("slices", finding(result), subtitle(result), tuple(parts))
 
 
-def _most(found: SegmentComparison) -> list[str]:
-    """The slices that are told, in their own order."""
-    by_users = sorted(found.titles, key=lambda each: -found.cells[each, found.baseline].n)
-    kept = set(by_users[: max(LEAST_SLICES, MOST_ROWS // len(found.runs) - 1)])
-    return [each for each in found.titles if each in kept]
-
-
-def _cell(found: SegmentComparison, segment: str, run: str) -> OneCell:
-    return found.cells.get((segment, run)) or OneCell(float("nan"), 0, why="not scored")
-
-
-def _lines(found: SegmentComparison) -> list[tuple[str, ...]]:
-    """The runs that stand beside each other in a chart; one of differences has no panel of the baseline."""
-    if not found.candidates:
-        return []
-    runs = found.runs if found.by_value else found.candidates
-    return [runs[at : at + MOST_BESIDE] for at in range(0, len(runs), MOST_BESIDE)]
+def _cell(result: SegmentComparison, segment: str, run: str) -> OneCell:
+    return result.cells.get((segment, run)) or OneCell(float("nan"), 0, why="not scored")
 
 
 def _figure(
-    asked: ReportContext, found: SegmentComparison, named: list[str], runs: tuple[str, ...]
+    context: ReportContext, result: SegmentComparison, names: list[str], runs: tuple[str, ...]
 ) -> Figure:
+    lines = []
+    for name in names:
+        counts = {_cell(result, name, run).n for run in result.runs} - {0}
+        lines.append({"title": result.titles[name], "n": sorted(counts) or [0]})
     data = {
-        "by_value": found.by_value, "percent": is_percent(found.metric), "span": _span(found, named),
-        "lines": [{"title": found.titles[each], "n": _counts(found, each)} for each in named],
-        "runs": [{"run_id": run, "dots": [_dot(found, each, run) for each in named]} for run in runs],
-    }  # fmt: skip
-    told = [f"{asked.brief[run]}: {_said(found, run)}" for run in runs]
-    where = metric_at(found.metric, found.k)
-    return Figure(
-        kind="segments", title=f"{where} by slice", note="", alt=f"{where} by slice. {'; '.join(told)}.",
-        data=data, table=_table(asked, found, named, tuple(dict.fromkeys((found.baseline, *runs)))),
-    )  # fmt: skip
+        "by_value": result.by_value,
+        "percent": is_percent(result.metric),
+        "span": _span(result, names),
+        "lines": lines,
+        "runs": [{"run_id": run, "dots": [_dot(result, name, run) for name in names]} for run in runs],
+    }
+    outcomes = "; ".join(f"{context.brief[run]}: {_outcome(result, run)}" for run in runs)
+    title = f"{metric_at(result.metric, result.k)} by slice"
+    table = _table(context, result, names, tuple(dict.fromkeys((result.baseline, *runs))))
+    return Figure("segments", title, note="", alt=f"{title}. {outcomes}.", data=data, table=table)
 
 
-def _span(found: SegmentComparison, named: list[str]) -> list[float]:
+def _span(result: SegmentComparison, names: list[str]) -> list[float]:
     """The ends of one axis for all runs, so that charts of some of them compare."""
-    scale = 100 if found.by_value and is_percent(found.metric) else 1
-    runs = found.runs if found.by_value else found.candidates
-    cells = [_cell(found, each, run) for each in named for run in runs]
+    scale = 100 if result.by_value and is_percent(result.metric) else 1
+    runs = result.runs if result.by_value else result.candidates
+    cells = [_cell(result, name, run) for name in names for run in runs]
     judged = [corrected(cell.pair) for cell in cells if cell.pair]
-    values = [cell.value if found.by_value else cell.difference for cell in cells]
+    values = [cell.value if result.by_value else cell.difference for cell in cells]
     ends = [scale * value for value in (*values, *chain(*judged)) if isfinite(value)]
     return [min(ends), max(ends)] if ends else [0.0, 0.0]
 
 
-def _counts(found: SegmentComparison, segment: str) -> list[int]:
-    return sorted({cell.n for run in found.runs if (cell := _cell(found, segment, run)).n}) or [0]
-
-
-def _dot(found: SegmentComparison, segment: str, run: str) -> dict[str, float | int | str | None]:
-    cell = _cell(found, segment, run)
+def _dot(result: SegmentComparison, segment: str, run: str) -> dict[str, float | int | str | None]:
+    cell = _cell(result, segment, run)
     low, high = corrected(cell.pair) if cell.pair else (None, None)
-    facts = {
-        "value": cell.value, "base": _cell(found, segment, found.baseline).value,
-        "difference": cell.difference, "low": low, "high": high,
-    }  # fmt: skip
-    known: dict[str, float | int | str | None] = {name: number_of(value) for name, value in facts.items()}
     return {
-        **known,
+        "value": number_of(cell.value),
+        "base": number_of(_cell(result, segment, result.baseline).value),
+        "difference": number_of(cell.difference),
+        "low": number_of(low),
+        "high": number_of(high),
         "word": cell.word or "",
         "sign": cell.sign,
         "why": cell.why,
@@ -101,40 +92,41 @@ def _dot(found: SegmentComparison, segment: str, run: str) -> dict[str, float | 
     }
 
 
-def _said(found: SegmentComparison, run: str) -> str:
+def _outcome(result: SegmentComparison, run: str) -> str:
     """Of all slices; the table has them one by one."""
-    if found.by_value:
-        return numbers.three(_cell(found, EVERYBODY, run).value)
-    judged = found.judged(run)
-    words = {word: len(found.with_word(run, word)) for word in ("better", "worse")}
-    told = [f"{word} in {count}" for word, count in words.items() if count]
-    return f"{' and '.join(told) or 'settled in none'} of {len(judged)}"
+    if result.by_value:
+        return numbers.three(_cell(result, EVERYBODY, run).value)
+    counts = {word: len(result.with_word(run, word)) for word in ("better", "worse")}
+    settled = " and ".join(f"{word} in {count}" for word, count in counts.items() if count)
+    return f"{settled or 'settled in none'} of {len(result.judged(run))}"
 
 
-def _table(asked: ReportContext, found: SegmentComparison, named: list[str], runs: tuple[str, ...]) -> Table:
+def _table(
+    context: ReportContext, result: SegmentComparison, names: list[str], runs: tuple[str, ...]
+) -> Table:
     """One row per slice and run, all users first; a slice's rows stand together."""
-    keys = [(each, run) for each in (EVERYBODY, *named) for run in runs]
-    cells = [_cell(found, *key) for key in keys]
-    values = metric_values(found.metric, [cell.value for cell in cells], [cell.why for cell in cells])
+    keys = [(name, run) for name in (EVERYBODY, *names) for run in runs]
+    cells = [_cell(result, *key) for key in keys]
+    values = metric_values(result.metric, [cell.value for cell in cells], [cell.why for cell in cells])
     ends = [corrected(cell.pair) if cell.pair else (None, None) for cell in cells]
     bounds = intervals(ends, beside=[cell.difference for cell in cells if cell.pair])
     decimals = bounds[0].low.decimals if bounds else 0
-    titles = {EVERYBODY: "All users", **found.titles}
+    titles = {EVERYBODY: "All users", **result.titles}
     rows: list[tuple[Cell, ...]] = []
     for (segment, run), cell, value, bound in zip(keys, cells, values, bounds, strict=True):
         gap = Number(number_of(cell.difference), decimals, sign=True)
-        judged = finding_of(cell.pair) if cell.pair else _unjudged(found, run, cell)
+        unjudged = "baseline" if run == result.baseline else cell.why or numbers.NONE
+        judged = finding_of(cell.pair) if cell.pair else unjudged
         rows.append((titles[segment], RunName(run), value, gap, bound, judged, count(cell.n)))
+    metric = metric_at(result.metric, result.k)
     columns = (
-        Column("Slice"), Column("Run"), Column(metric_at(found.metric, found.k), number=True),
-        Column(f"Difference to {asked.base}", number=True), Column("95 % CI", number=True), Column("Finding"),
+        Column("Slice"),
+        Column("Run"),
+        *(Column(title, number=True) for title in (metric, f"Difference to {context.base}", "95 % CI")),
+        Column("Finding"),
         Column("n", number=True),
-    )  # fmt: skip
-    bands = tuple(place for place, (_, run) in enumerate(keys) if run == found.baseline)
-    more = len(found.titles) - len(named)
+    )
+    bands = tuple(place for place, (_, run) in enumerate(keys) if run == result.baseline)
+    more = len(result.titles) - len(names)
     note = f"{more} more slices with fewer users are left out." if more else ""
-    return Table(f"{metric_at(found.metric, found.k)} by slice", columns, tuple(rows), note, bands)
-
-
-def _unjudged(found: SegmentComparison, run: str, cell: OneCell) -> str:
-    return "baseline" if run == found.baseline else cell.why or numbers.NONE
+    return Table(f"{metric} by slice", columns, tuple(rows), note, bands)

@@ -26,35 +26,27 @@ def show(view: View) -> None:
     """Everybody sees the list; what changes it is for editors."""
     source = workspace()
     may = source.person.may("editor")
-    known = (
-        Reports(source).reports(view.experiment.id, archived=True)
-        if may
-        else Reports(source).reports(view.experiment.id)
-    )
-    here = [one for one in known if one.archived is None]
-    widgets.section("Reports", _said(here, may=may))
-    if here:
+    reports = Reports(source).reports(view.experiment.id, archived=may)
+    active = [report for report in reports if report.archived is None]
+    widgets.section("Reports", _subtitle(active, may=may))
+    if active:
         widgets.table(
             [TableColumn("Report"), TableColumn("By"), TableColumn("Numbers"), TableColumn("Take it away")],
-            _rows(here),
+            [[_title(report), report.author, _kind(report), _downloads(report)] for report in active],
         )
         if reason := why_no_pdf():
             st.caption(f"No PDF: {markdown(reason)}")
-    if may and known:
-        _manage(view, known)
+    if may and reports:
+        _manage(view, reports)
 
 
-def _said(reports: Sequence[Report], *, may: bool) -> str:
+def _subtitle(reports: Sequence[Report], *, may: bool) -> str:
     if reports:
         return f"{many(len(reports), 'report')}, the newest first. Each is one file that needs no network."
     return "None yet. Make one below." if may else "None yet: an editor can make one."
 
 
-def _rows(reports: Sequence[Report]) -> list[list[object]]:
-    return [[_named(one), one.author, _kind(one), _downloads(one)] for one in reports]
-
-
-def _named(report: Report) -> Html:
+def _title(report: Report) -> Html:
     return html(
         '<span class="rd-lead"><a href="{to}" target="_blank" rel="noopener">{title}</a></span>',
         to=f"reports/{report.id}", title=report.title,
@@ -80,9 +72,9 @@ def _downloads(report: Report) -> Html:
 
 def _manage(view: View, reports: Sequence[Report]) -> None:
     with st.expander("Share, archive or delete a report"):
-        by_id = {one.id: one for one in reports}
+        by_id = {report.id: report for report in reports}
         chosen = st.selectbox(
-            "Report", list(by_id), format_func=lambda one: _label(by_id[one]), key="report-chosen", width=560
+            "Report", list(by_id), format_func=lambda key: _label(by_id[key]), key="report-chosen", width=560
         )
         report = by_id[chosen]
         _share(view, report)
