@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal
+from functools import wraps
+from typing import Any, Literal, TypeVar
 
-from recdash.diagnosis.evidence import Missing
+from recdash.diagnosis.evidence import Evidence, Missing
 from recdash.diagnosis.mini_chart import Picture
 from recdash.formatting import numbers
 
 Finding = Literal["supports", "rules out", "can't tell"]
 Strength = Literal[0, 1, 2, 3]
+Part = TypeVar("Part")
+NO_GAIN = "There is no settled offline gain that could turn."
 
 
 @dataclass(frozen=True)
@@ -39,34 +43,56 @@ class CheckAnswer:
 
 
 @dataclass(frozen=True)
-class Looked:
-    """What a check has looked at: its statistic and its picture. Made into an answer by what follows."""
+class Result:
+    """The statistic and the picture of a check, from which its answer is made."""
 
     check: str
     statistic: str
     picture: Picture | None = None
 
-    def supports(self, sentence: str, cause: str, strength: Strength) -> CheckAnswer:
+    def supports(self, strength: Strength, cause: str, sentence: str) -> CheckAnswer:
+        picture = self.picture
         return CheckAnswer(
-            self.check, "supports", self.statistic, sentence,
-            picture=self.picture, cause=cause, strength=strength,
-        )  # fmt: skip
+            self.check, "supports", self.statistic, sentence, picture=picture, cause=cause, strength=strength
+        )
 
     def rules_out(self, sentence: str) -> CheckAnswer:
         return CheckAnswer(self.check, "rules out", self.statistic, sentence, picture=self.picture)
 
     def too_little(self, sentence: str, needs: str) -> CheckAnswer:
-        """There are numbers, and they settle nothing."""
-        return CheckAnswer(
-            self.check, "can't tell", self.statistic, sentence, needs=needs, picture=self.picture
-        )
+        """The answer of numbers that settle nothing."""
+        return CheckAnswer(self.check, "can't tell", self.statistic, sentence, needs, self.picture)
 
 
-def cannot(check: str, lacking: Missing) -> CheckAnswer:
-    """Without the evidence there is no answer."""
-    return CheckAnswer(
-        check, "can't tell", numbers.NONE, f"This can't be told: it needs {lacking.needs}.", lacking.needs
-    )
+# ── missing evidence ─────────────────────────────────────────────────────────────────────────
+
+
+class MissingEvidence(Exception):
+    """Raised in a check that has no answer; its text names what would bring one."""
+
+
+def need(part: Part | Missing) -> Part:
+    """A part of the evidence. Raises MissingEvidence where it is missing."""
+    if isinstance(part, Missing):
+        raise MissingEvidence(part.needs)
+    return part
+
+
+def check(ask: Callable[[Evidence], CheckAnswer]) -> Callable[[Evidence], CheckAnswer]:
+    """A check called as ``ask`` is: where evidence is missing, the answer says what it needs."""
+
+    @wraps(ask)
+    def answer(evidence: Evidence) -> CheckAnswer:
+        try:
+            return ask(evidence)
+        except MissingEvidence as error:
+            sentence = f"This can't be told: it needs {error}."
+            return CheckAnswer(ask.__name__, "can't tell", numbers.NONE, sentence, str(error))
+
+    return answer
+
+
+# ── numbers in words ─────────────────────────────────────────────────────────────────────────
 
 
 def percent(share: float | None) -> str:

@@ -129,8 +129,8 @@ class Popularity:
     @property
     def usual_head(self) -> float:
         """The head's share of what the baseline finds; that of train where it finds nothing."""
-        found = self.base_head + self.base_tail
-        return self.base_head / found if found else 0.5
+        n_found = self.base_head + self.base_tail
+        return self.base_head / n_found if n_found else 0.5
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ def strict_grade(gains: Floats) -> float:
 
 def in_common(request: Ints, rank: Ints, place: Ints) -> Floats:
     """[requests] share of a served list's items that stand in the uploaded list within as many places as the
-    served list goes down to (a later page of it is held against its own places too).
+    served list goes down to (a later page of it is compared with its own places too).
 
     ``request`` [S] codes 0.., ``rank`` [S] from 1, ``place`` [S] of the item in the uploaded list from 0; −1
     where it is not there.

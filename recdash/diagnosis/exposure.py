@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from recdash.diagnosis.answer import CheckAnswer, Looked, cannot, percent
-from recdash.diagnosis.evidence import About, Evidence, ExposureEvidence, Gain, Missing, Places, ServedOverlap
+from recdash.diagnosis.answer import NO_GAIN, CheckAnswer, MissingEvidence, Result, check, need, percent
+from recdash.diagnosis.evidence import About, Evidence, ExposureEvidence, Gain, Missing, Places
 from recdash.diagnosis.mini_chart import Bar, Picture
 from recdash.diagnosis.robustness import becomes, left
 from recdash.formatting import numbers
@@ -24,6 +24,7 @@ MOST_RANKS = 12
 # ── 6 exposure ───────────────────────────────────────────────────────────────────────────────
 
 
+@check
 def exposure(evidence: Evidence) -> CheckAnswer:
     """Could anybody have reacted offline to what the run recommends?
 
@@ -33,59 +34,52 @@ def exposure(evidence: Evidence) -> CheckAnswer:
     that won offline is ahead of the other by at least a tenth of the places. *Rules out*: it is not. *Can't
     tell*: one side is so far ahead, and neither has won offline.
     """
-    found, gain = evidence.seen, evidence.gain
-    if isinstance(found, Missing):
-        return cannot("exposure", found)
-    looked = Looked("exposure", _seen_statistic(found), _seen_picture(found, evidence.about))
+    seen, gain, k = need(evidence.seen), evidence.gain, evidence.about.k
+    unseen, unseen_base = percent(seen.unseen_run), percent(seen.unseen_base)
+    judged, judged_base = percent(seen.judged_run), percent(seen.judged_base)
+    statistic = f"never met before: {unseen} of the places, baseline {unseen_base}"
+    if seen.judged_run is not None:
+        statistic += f"; judged {judged}, baseline {judged_base}"
+    result = Result("exposure", statistic, _seen_picture(seen, evidence.about))
     sign = 0 if isinstance(gain, Missing) else gain.sign
-    met, judged = found.unseen_base - found.unseen_run, (found.judged_run or 0) - (found.judged_base or 0)
-    if max(abs(met), abs(judged)) < KNOWN_GAP:
-        return looked.rules_out("Of what either side recommends people had met about as much.")
+    met_gap = seen.unseen_base - seen.unseen_run
+    judged_gap = (seen.judged_run or 0) - (seen.judged_base or 0)
+    if max(abs(met_gap), abs(judged_gap)) < KNOWN_GAP:
+        return result.rules_out("Of what either side recommends people had met about as much.")
     if not sign:
-        return looked.too_little("Neither side has won offline by what is known of it.", "more users offline")
-    if sign * met >= KNOWN_GAP:
-        return _never_met(looked, found, evidence.about.k)
-    if sign * judged >= KNOWN_GAP:
-        return looked.supports(
-            f"The truth has judged {percent(found.judged_run)} of its places and "
-            f"{percent(found.judged_base)} of the baseline's; what it has not judged counts as wrong.",
-            "offline judges one side more than the other", 1,
-        )  # fmt: skip
-    return looked.rules_out("The side that won offline is the one of which less is known.")
+        return result.too_little("Neither side has won offline by what is known of it.", "more users offline")
+    if sign * met_gap >= KNOWN_GAP:
+        return result.supports(
+            1,
+            f"nobody met {unseen} of what it shows before, of the baseline {unseen_base}",
+            f"{unseen} of its first {k} places hold items that nobody met before the test, of the baseline's "
+            f"{unseen_base}: offline they count as wrong, whatever people think of them.",
+        )
+    if sign * judged_gap >= KNOWN_GAP:
+        return result.supports(
+            1,
+            "offline judges one side more than the other",
+            f"The truth has judged {judged} of its places and {judged_base} of the baseline's; what it has "
+            "not judged counts as wrong.",
+        )
+    return result.rules_out("The side that won offline is the one of which less is known.")
 
 
-def _never_met(looked: Looked, found: ExposureEvidence, k: int) -> CheckAnswer:
-    mine, base = percent(found.unseen_run), percent(found.unseen_base)
-    return looked.supports(
-        f"{mine} of its first {k} places hold items that nobody met before the test, of the baseline's "
-        f"{base}: offline they count as wrong, whatever people think of them.",
-        f"nobody met {mine} of what it shows before, of the baseline {base}", 1,
-    )  # fmt: skip
-
-
-def _seen_statistic(found: ExposureEvidence) -> str:
-    told = (
-        f"never met before: {percent(found.unseen_run)} of the places, baseline {percent(found.unseen_base)}"
-    )
-    if found.judged_run is None:
-        return told
-    return f"{told}; judged {percent(found.judged_run)}, baseline {percent(found.judged_base)}"
-
-
-def _seen_picture(found: ExposureEvidence, about: About) -> Picture:
+def _seen_picture(seen: ExposureEvidence, about: About) -> Picture:
     bars = [
-        Bar(f"Never met, {about.run}", 100 * found.unseen_run, side="run"),
-        Bar(f"Never met, {about.base}", 100 * found.unseen_base, side="baseline"),
+        Bar(f"Never met, {about.run}", 100 * seen.unseen_run, side="run"),
+        Bar(f"Never met, {about.base}", 100 * seen.unseen_base, side="baseline"),
     ]
-    if found.judged_run is not None and found.judged_base is not None:
-        bars.append(Bar(f"Judged, {about.run}", 100 * found.judged_run, side="run"))
-        bars.append(Bar(f"Judged, {about.base}", 100 * found.judged_base, side="baseline"))
+    if seen.judged_run is not None and seen.judged_base is not None:
+        bars.append(Bar(f"Judged, {about.run}", 100 * seen.judged_run, side="run"))
+        bars.append(Bar(f"Judged, {about.base}", 100 * seen.judged_base, side="baseline"))
     return Picture(f"Share of the first {about.k} places", tuple(bars), "%")
 
 
 # ── 7 position ───────────────────────────────────────────────────────────────────────────────
 
 
+@check
 def position(evidence: Evidence) -> CheckAnswer:
     """Is the gain in places that people really had?
 
@@ -95,65 +89,51 @@ def position(evidence: Evidence) -> CheckAnswer:
     at least half is left. *Can't tell*: it is too uncertain there; no ranks in the served lists; or no
     settled gain to begin with. Clicks by rank stand beside it.
     """
-    found, gain = evidence.places, evidence.gain
-    if isinstance(found, Missing):
-        return cannot("position", found)
-    if isinstance(gain, Missing):
-        return cannot("position", gain)
-    about = evidence.about
-    looked = Looked("position", _places_statistic(found, gain, about), _places_picture(found, gain, about))
-    if found.slots >= about.k:
-        return looked.rules_out(
-            f"Offline looked at {about.k} places, and people were shown {found.slots}: they had them all."
+    places, gain, about = need(evidence.places), need(evidence.gain), evidence.about
+    slots, both = places.slots, [gain.mean, places.gain.mean]
+    at_k, at_slots = (numbers.signed(value, numbers.places(both)) for value in both)
+    statistic = f"gain {at_k} at k = {about.k}, {at_slots} at {slots} places shown"
+    if places.clicked is not None and places.clicked.sum():
+        first = float(places.clicked[:3].sum() / places.clicked.sum())
+        statistic += f"; first 3 places: {percent(first)} of the clicks"
+    result = Result("position", statistic, _places_picture(places, gain, about))
+    if slots >= about.k:
+        return result.rules_out(
+            f"Offline looked at {about.k} places, and people were shown {slots}: they had them all."
         )
     if gain.sign == 0:
-        return looked.too_little("There is no settled offline gain that could turn.", "more users offline")
-    return _within_slots(looked, found, gain, about)
-
-
-def _within_slots(looked: Looked, found: Places, gain: Gain, about: About) -> CheckAnswer:
-    rest = left(gain, found.gain)
-    if rest == "stays":
-        return looked.rules_out(f"Within the {found.slots} places that were shown the gain is there too.")
-    if rest == "can't tell":
-        return looked.too_little(
-            f"Within the {found.slots} places that were shown the gain is so uncertain that all of it may be "
+        return result.too_little(NO_GAIN, "more users offline")
+    remaining = left(gain, places.gain)
+    if remaining == "stays":
+        return result.rules_out(f"Within the {slots} places that were shown the gain is there too.")
+    if remaining == "can't tell":
+        return result.too_little(
+            f"Within the {slots} places that were shown the gain is so uncertain that all of it may be "
             "there.",
             "more users offline",
         )
-    return looked.supports(
-        f"Offline looked at {about.k} places and people were shown {found.slots}: there the gain "
-        f"{becomes(gain, found.gain)}.",
-        f"its gain is in places that nobody had (k = {about.k}, shown {found.slots})", 2,
-    )  # fmt: skip
+    return result.supports(
+        2,
+        f"its gain is in places that nobody had (k = {about.k}, shown {slots})",
+        f"Offline looked at {about.k} places and people were shown {slots}: there the gain "
+        f"{becomes(gain, places.gain)}.",
+    )
 
 
-def _places_statistic(found: Places, gain: Gain, about: About) -> str:
-    both = [gain.mean, found.gain.mean]
-    at_k, at_slots = (numbers.signed(value, numbers.places(both)) for value in both)
-    return f"gain {at_k} at k = {about.k}, {at_slots} at {found.slots} places shown{_top_clicks(found)}"
-
-
-def _top_clicks(found: Places) -> str:
-    if found.clicked is None or not found.clicked.sum():
-        return ""
-    first = found.clicked[:3].sum() / found.clicked.sum()
-    return f"; first 3 places: {percent(float(first))} of the clicks"
-
-
-def _places_picture(found: Places, gain: Gain, about: About) -> Picture:
-    if found.clicked is not None and found.shown.any():
-        rates = 100 * found.clicked / np.maximum(found.shown, 1)
+def _places_picture(places: Places, gain: Gain, about: About) -> Picture:
+    if places.clicked is not None and places.shown.any():
+        rates = 100 * places.clicked / np.maximum(places.shown, 1)
         bars = [Bar(f"Place {rank}", float(rate)) for rank, rate in enumerate(rates[:MOST_RANKS], start=1)]
         return Picture("Clicks of times shown, by place", tuple(bars), "%")
-    rows = ((f"k = {about.k}", gain), (f"k = {found.slots}, as shown", found.gain))
-    ends = tuple(Bar(label, one.mean, one.low, one.high, side="run") for label, one in rows)
-    return Picture(f"Difference in {about.metric.split('@')[0]}", ends, sign=True)
+    gains = ((f"k = {about.k}", gain), (f"k = {places.slots}, as shown", places.gain))
+    bars = [Bar(label, gain.mean, gain.low, gain.high, side="run") for label, gain in gains]
+    return Picture(f"Difference in {about.metric.split('@')[0]}", tuple(bars), sign=True)
 
 
 # ── 8 served ─────────────────────────────────────────────────────────────────────────────────
 
 
+@check
 def served(evidence: Evidence) -> CheckAnswer:
     """Was what people were served what was evaluated?
 
@@ -161,38 +141,32 @@ def served(evidence: Evidence) -> CheckAnswer:
     list; and of the users known offline the share without an uploaded list, who were served something else.
     *Supports*: the mean share is below .8, or more than a tenth are without a list. *Rules out*: neither.
     """
-    found = evidence.served
-    if isinstance(found, Missing):
-        return cannot("served", found)
-    if not found.n_known:
-        return cannot("served", Missing("the same user ids in the served lists as in the upload"))
-    without = found.n_without / found.n_known
-    mean = float(found.overlap.mean()) if len(found.overlap) else 0.0
-    looked = Looked("served", _served_statistic(found, mean, without), _served_picture(found))
-    of = f"Of {numbers.count(found.n_units)} users served, {numbers.count(found.n_known)} are known offline. "
-    if mean < OVERLAP_LEAST and len(found.overlap):
-        return looked.supports(
-            f"{of}Only {percent(mean)} of what they were shown is in the uploaded list: another system, or "
-            "another day's, was tested.",
-            f"the lists served are not those evaluated ({percent(mean)} in common)", 3,
-        )  # fmt: skip
-    if without > WITHOUT_MOST:
-        return looked.supports(
-            f"{of}{percent(without)} of them have no list in the upload: what they saw was not evaluated.",
-            f"{percent(without)} of the users were served a fallback", 2,
-        )  # fmt: skip
-    return looked.rules_out(f"{of}They were shown what was evaluated.")
-
-
-def _served_statistic(found: ServedOverlap, mean: float, without: float) -> str:
-    shared = percent(mean) if len(found.overlap) else numbers.NONE
-    return f"{shared} of shown items in the uploaded list; {percent(without)} without a list"
-
-
-def _served_picture(found: ServedOverlap) -> Picture:
-    """Users by how much of what they saw was in their list."""
+    lists = need(evidence.served)
+    if not lists.n_known:
+        raise MissingEvidence("the same user ids in the served lists as in the upload")
+    share_without = lists.n_without / lists.n_known
+    without = percent(share_without)
+    mean = float(lists.overlap.mean()) if len(lists.overlap) else 0.0
     edges = np.array([0.0, 0.5, 0.8, 0.9999, np.inf])
-    counts = np.histogram(found.overlap, edges)[0]
+    counts = np.histogram(lists.overlap, edges)[0].tolist()
     labels = ("less than half", "half to 80 %", "80 % and more", "all of it")
-    bars = [Bar(label, float(count)) for label, count in zip(labels, counts.tolist(), strict=True)]
-    return Picture("Users by how much of what they saw was in their uploaded list", tuple(bars))
+    bars = tuple(Bar(label, float(count)) for label, count in zip(labels, counts, strict=True))
+    picture = Picture("Users by how much of what they saw was in their uploaded list", bars)
+    shared = percent(mean) if len(lists.overlap) else numbers.NONE
+    statistic = f"{shared} of shown items in the uploaded list; {without} without a list"
+    result = Result("served", statistic, picture)
+    of = f"Of {numbers.count(lists.n_units)} users served, {numbers.count(lists.n_known)} are known offline. "
+    if mean < OVERLAP_LEAST and len(lists.overlap):
+        return result.supports(
+            3,
+            f"the lists served are not those evaluated ({shared} in common)",
+            f"{of}Only {shared} of what they were shown is in the uploaded list: another system, or another "
+            "day's, was tested.",
+        )
+    if share_without > WITHOUT_MOST:
+        return result.supports(
+            2,
+            f"{without} of the users were served a fallback",
+            f"{of}{without} of them have no list in the upload: what they saw was not evaluated.",
+        )
+    return result.rules_out(f"{of}They were shown what was evaluated.")

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import math
 
-from recdash.diagnosis.answer import CheckAnswer, Looked, between, cannot, change, percent
-from recdash.diagnosis.evidence import (
-    About,
-    AudienceEvidence,
-    Evidence,
-    Gain,
-    Missing,
-    OnlineChange,
-    Popularity,
-    Stricter,
+from recdash.diagnosis.answer import (
+    NO_GAIN,
+    CheckAnswer,
+    MissingEvidence,
+    Result,
+    between,
+    change,
+    check,
+    need,
+    percent,
 )
-from recdash.diagnosis.mini_chart import Bar, Picture, Side
+from recdash.diagnosis.evidence import AudienceEvidence, Evidence, Gain, Missing, OnlineChange, Popularity
+from recdash.diagnosis.mini_chart import Bar, Picture
 from recdash.diagnosis.robustness import becomes, left
 from recdash.formatting import numbers
 
@@ -32,6 +33,7 @@ COLD_MATTERS = 0.1
 # ── 3 popularity ─────────────────────────────────────────────────────────────────────────────
 
 
+@check
 def popularity(evidence: Evidence) -> CheckAnswer:
     """Does the offline gain sit in items that everybody knows?
 
@@ -42,83 +44,68 @@ def popularity(evidence: Evidence) -> CheckAnswer:
     the change, or that the head has more of it, is not settled. Gini coefficients of what is shown stand
     beside it.
     """
-    found, gain = evidence.popularity, evidence.gain
-    if isinstance(found, Missing):
-        return cannot("popularity", found)
-    if isinstance(gain, Missing):
-        return cannot("popularity", gain)
-    looked = Looked("popularity", _popular_statistic(found), _popular_picture(found, evidence.about))
-    if found.head + found.tail == 0:
-        return looked.rules_out("It finds as many held-out items as the baseline: there is no gain to split.")
-    if not gain.sign * found.change.sign:
-        return looked.too_little(
+    items, gain, about = need(evidence.popularity), need(evidence.gain), evidence.about
+    statistic = (
+        f"found items: head {numbers.signed(items.head, 0)}, tail {numbers.signed(items.tail, 0)}; "
+        f"Gini {numbers.fixed(items.gini_run, 3)}, baseline {numbers.fixed(items.gini_base, 3)}"
+    )
+    bars = (
+        Bar(f"Head, {about.run}", float(items.run_head), side="run"),
+        Bar(f"Head, {about.base}", float(items.base_head), side="baseline"),
+        Bar(f"Tail, {about.run}", float(items.run_tail), side="run"),
+        Bar(f"Tail, {about.base}", float(items.base_tail), side="baseline"),
+    )
+    result = Result("popularity", statistic, Picture(f"Held-out items found within {about.k}", bars))
+    if items.head + items.tail == 0:
+        return result.rules_out("It finds as many held-out items as the baseline: there is no gain to split.")
+    if not gain.sign * items.change.sign:
+        return result.too_little(
             "The change in items found is not settled: how it is split may be chance.", "more users offline"
         )
-    if gain.sign != found.change.sign:
+    if gain.sign != items.change.sign:
         fewer, word = ("fewer", "wins") if gain.sign > 0 else ("more", "loses")
-        return looked.rules_out(
+        return result.rules_out(
             f"It {word} offline and finds {fewer} held-out items: that is in their order, not in which they "
             "are."
         )
-    return _split(looked, found, "gain" if gain.sign > 0 else "loss")
+    return _split(result, items, "gain" if gain.sign > 0 else "loss")
 
 
-def _split(looked: Looked, found: Popularity, word: str) -> CheckAnswer:
-    """Of a settled change in items found."""
-    share, usual = found.head / (found.head + found.tail), found.usual_head
-    shown = _concentration(found)
-    beside = f"and {percent(usual)} of what the baseline finds"
+def _split(result: Result, items: Popularity, word: str) -> CheckAnswer:
+    """Whether a settled change in items found is mostly in the head."""
+    share, usual = items.head / (items.head + items.tail), items.usual_head
+    concentration, of_whole = _concentration(items), percent(share) if share <= 1 else "all"
+    baseline = f"and {percent(usual)} of what the baseline finds"
+    n_head = numbers.count(items.n_head)
     if share < HEAD_MOST or share <= usual:
-        return looked.rules_out(
-            f"The {numbers.count(found.n_head)} most popular items make {_of_whole(max(share, 0))} of the "
-            f"{word}, {beside}. {shown}".rstrip()
+        part = percent(0) if share < 0 else of_whole
+        return result.rules_out(
+            f"The {n_head} most popular items make {part} of the {word}, {baseline}. {concentration}".rstrip()
         )
-    if found.leaning.sign != found.change.sign:
-        return looked.too_little(
-            f"They make {_of_whole(share)} of the {word}, {beside}: the difference may be chance.",
+    if items.leaning.sign != items.change.sign:
+        return result.too_little(
+            f"They make {of_whole} of the {word}, {baseline}: the difference may be chance.",
             "more users offline",
         )
-    return looked.supports(
-        f"The {numbers.count(found.n_head)} most popular of {numbers.count(found.n_items)} items make "
-        f"{_of_whole(share)} of the {word}, {beside}: items that people find by themselves. {shown}".rstrip(),
-        f"its offline {word} sits in popular items ({_of_whole(share)} of it)", 1,
-    )  # fmt: skip
+    sentence = f"The {n_head} most popular of {numbers.count(items.n_items)} items make {of_whole} of the "
+    sentence += f"{word}, {baseline}: items that people find by themselves. {concentration}"
+    cause = f"its offline {word} sits in popular items ({of_whole} of it)"
+    return result.supports(1, cause, sentence.rstrip())
 
 
-def _of_whole(share: float) -> str:
-    return percent(share) if share <= 1 else "all"
-
-
-def _popular_statistic(found: Popularity) -> str:
-    return (
-        f"found items: head {numbers.signed(found.head, 0)}, tail {numbers.signed(found.tail, 0)}; "
-        f"Gini {numbers.fixed(found.gini_run, 3)}, baseline {numbers.fixed(found.gini_base, 3)}"
-    )
-
-
-def _concentration(found: Popularity) -> str:
-    if math.isnan(found.gini_run) or math.isnan(found.gini_base):
+def _concentration(items: Popularity) -> str:
+    if math.isnan(items.gini_run) or math.isnan(items.gini_base):
         return ""
-    if abs(found.gini_run - found.gini_base) < ALIKE:
+    if abs(items.gini_run - items.gini_base) < ALIKE:
         return "What it shows is spread as that of the baseline."
-    more = "more" if found.gini_run > found.gini_base else "less"
+    more = "more" if items.gini_run > items.gini_base else "less"
     return f"What it shows is {more} concentrated than the baseline."
-
-
-def _popular_picture(found: Popularity, about: About) -> Picture:
-    rows: tuple[tuple[str, int, Side], ...] = (
-        (f"Head, {about.run}", found.run_head, "run"),
-        (f"Head, {about.base}", found.base_head, "baseline"),
-        (f"Tail, {about.run}", found.run_tail, "run"),
-        (f"Tail, {about.base}", found.base_tail, "baseline"),
-    )
-    bars = tuple(Bar(label, float(count), side=side) for label, count, side in rows)
-    return Picture(f"Held-out items found within {about.k}", bars)
 
 
 # ── 4 leakage ────────────────────────────────────────────────────────────────────────────────
 
 
+@check
 def leakage(evidence: Evidence) -> CheckAnswer:
     """Could candidates learn from the time that they were tested on?
 
@@ -126,28 +113,25 @@ def leakage(evidence: Evidence) -> CheckAnswer:
     a few wrong clocks are no leak. *Supports*: at least 1 %: train knows what came after them, as nothing
     online can. *Rules out*: less.
     """
-    found = evidence.times
-    if isinstance(found, Missing):
-        return cannot("leakage", found)
-    early = found.truth < found.train_end
+    times = need(evidence.times)
+    early = times.truth < times.train_end
     share = float(early.mean())
     bars = (Bar("Before the end of train", 100 * share), Bar("After it", 100 * (1 - share)))
-    looked = Looked(
-        "leakage",
-        f"{percent(share)} of {numbers.count(len(early))} truth rows before the end of train",
-        Picture("Rows of the truth", bars, "%"),
-    )
+    statistic = f"{percent(share)} of {numbers.count(len(early))} truth rows before the end of train"
+    result = Result("leakage", statistic, Picture("Rows of the truth", bars, "%"))
     if share < LEAK_SHARE:
-        return looked.rules_out("Train ends before the truth begins, as it does online.")
-    return looked.supports(
+        return result.rules_out("Train ends before the truth begins, as it does online.")
+    return result.supports(
+        3,
+        f"train overlaps the truth in time ({percent(share)} of its rows)",
         "Train holds what happened after these rows: offline a candidate may know the future, online never.",
-        f"train overlaps the truth in time ({percent(share)} of its rows)", 3,
-    )  # fmt: skip
+    )
 
 
 # ── 5 users ──────────────────────────────────────────────────────────────────────────────────
 
 
+@check
 def users(evidence: Evidence) -> CheckAnswer:
     """Were the users who were served those who were evaluated?
 
@@ -159,105 +143,83 @@ def users(evidence: Evidence) -> CheckAnswer:
     settled as before, and at least half is left. *Can't tell*: else; no train, no ids that are in both, no
     known users offline, no settled gain.
     """
-    found, gain = evidence.audience, evidence.gain
-    if isinstance(found, Missing):
-        return cannot("users", found)
-    if isinstance(gain, Missing):
-        return cannot("users", gain)
-    if found.n_both == 0:
-        return cannot("users", Missing("the same user ids in the test as in the truth"))
-    looked = Looked("users", _audience_statistic(found), _audience_picture(found))
+    audience, gain = need(evidence.audience), need(evidence.gain)
+    if audience.n_both == 0:
+        raise MissingEvidence("the same user ids in the test as in the truth")
+    new = f"{percent(audience.cold_offline)} offline, {percent(audience.cold_online)} online"
+    evaluated = percent(audience.n_both / max(audience.n_online, 1))
+    parts = (("known users", audience.warm), ("new users", audience.cold))
+    bars = tuple(_gain_bar(f"Gain, {label}", part) for label, part in parts if part is not None)
+    picture = Picture("Offline gain against the baseline", bars, sign=True)
+    result = Result("users", f"{evaluated} of the users served were evaluated; new: {new}", picture)
     lift = None if isinstance(evidence.lift, Missing) else evidence.lift
-    if lift and found.evaluated and lift.sign * found.evaluated.sign:
-        return _of_both(looked, found.n_both, lift, found.evaluated)
-    return _of_others(looked, found, gain)
-
-
-def _of_both(looked: Looked, n_both: int, lift: OnlineChange, evaluated: OnlineChange) -> CheckAnswer:
-    told = f"Among the {numbers.count(n_both)} users who were evaluated and served the lift is"
-    mine = f"{change(evaluated.value)} ({between(evaluated.low, evaluated.high)})"
-    if lift.sign == evaluated.sign:
-        return looked.rules_out(f"{told} {mine} too: it is not that other people were served.")
-    return looked.supports(
-        f"{told} {mine}, the opposite of all: other people were served than evaluated.",
-        f"other users were served than evaluated (among those {change(evaluated.value)})", 2,
-    )  # fmt: skip
-
-
-def _of_others(looked: Looked, found: AudienceEvidence, gain: Gain) -> CheckAnswer:
-    if found.cold is None:
-        return _nobody_new(looked, found)
-    if found.warm is None:
-        return looked.too_little("Only new users were evaluated.", "known users in the truth")
-    return _put_together(looked, found, gain, found.warm, found.cold)
-
-
-def _nobody_new(looked: Looked, found: AudienceEvidence) -> CheckAnswer:
-    if found.cold_online < COLD_MATTERS:
-        return looked.rules_out("Known users were evaluated, and nearly all users served are known.")
-    return looked.supports(
-        f"{percent(found.cold_online)} of the users served have no row in train; hardly one of the users "
-        "evaluated was new.",
-        f"new users were not evaluated ({percent(found.cold_online)} online)", 1,
-    )  # fmt: skip
-
-
-def _put_together(looked: Looked, found: AudienceEvidence, gain: Gain, warm: Gain, cold: Gain) -> CheckAnswer:
+    if lift and audience.evaluated and lift.sign * audience.evaluated.sign:
+        return _of_both(result, audience.n_both, lift, audience.evaluated)
+    if audience.cold is None:
+        return _none_new(result, audience.cold_online)
+    if audience.warm is None:
+        return result.too_little("Only new users were evaluated.", "known users in the truth")
     if gain.sign == 0:
-        return looked.too_little("There is no settled offline gain that could turn.", "more users offline")
-    mixed = _mixed(found.cold_online, warm, cold, gain.base)
-    amount = f"{_amount(mixed.mean)} instead of {_amount(gain.mean)}"
-    told = f"With the share of new users online the gain is {amount}"
-    rest = left(gain, mixed)
-    if rest == "can't tell":
-        few = "new" if found.cold_online * _half(cold) > (1 - found.cold_online) * _half(warm) else "known"
-        return looked.too_little(
-            f"{told}, but so uncertain that all of it or none may be left.", f"more {few} users in the truth"
-        )
-    if rest == "goes":
-        return looked.supports(
-            f"{told}: what is measured for known users does not hold for new ones.",
-            f"the users differ (new ones {percent(found.cold_offline)} offline, "
-            f"{percent(found.cold_online)} online)", 2,
-        )  # fmt: skip
-    return looked.rules_out(f"{told}: other users are not the reason.")
+        return result.too_little(NO_GAIN, "more users offline")
+    return _mixed(result, audience, gain, audience.warm, audience.cold)
 
 
-def _mixed(cold_share: float, warm: Gain, cold: Gain, base: float) -> Gain:
-    """The gain among so many new users; known and new are different users, so their errors add in squares."""
-    mean = (1 - cold_share) * warm.mean + cold_share * cold.mean
-    half = math.hypot((1 - cold_share) * _half(warm), cold_share * _half(cold))
-    return Gain(mean, mean - half, mean + half, base, warm.n + cold.n)
-
-
-def _half(gain: Gain) -> float:
-    return (gain.high - gain.low) / 2
-
-
-def _audience_statistic(found: AudienceEvidence) -> str:
-    return (
-        f"{percent(found.n_both / max(found.n_online, 1))} of the users served were evaluated; new: "
-        f"{percent(found.cold_offline)} offline, {percent(found.cold_online)} online"
+def _of_both(result: Result, n_both: int, lift: OnlineChange, evaluated: OnlineChange) -> CheckAnswer:
+    amount = change(evaluated.value)
+    sentence = (
+        f"Among the {numbers.count(n_both)} users who were evaluated and served the lift is {amount} "
+        f"({between(evaluated.low, evaluated.high)})"
+    )
+    if lift.sign == evaluated.sign:
+        return result.rules_out(f"{sentence} too: it is not that other people were served.")
+    return result.supports(
+        2,
+        f"other users were served than evaluated (among those {amount})",
+        f"{sentence}, the opposite of all: other people were served than evaluated.",
     )
 
 
-def _audience_picture(found: AudienceEvidence) -> Picture:
-    parts = (("known users", found.warm), ("new users", found.cold))
-    bars = [_gain_bar(f"Gain, {label}", gain) for label, gain in parts if gain is not None]
-    return Picture("Offline gain against the baseline", tuple(bars), sign=True)
+def _none_new(result: Result, new_online: float) -> CheckAnswer:
+    if new_online < COLD_MATTERS:
+        return result.rules_out("Known users were evaluated, and nearly all users served are known.")
+    return result.supports(
+        1,
+        f"new users were not evaluated ({percent(new_online)} online)",
+        f"{percent(new_online)} of the users served have no row in train; hardly one of the users evaluated "
+        "was new.",
+    )
+
+
+def _mixed(result: Result, audience: AudienceEvidence, gain: Gain, warm: Gain, cold: Gain) -> CheckAnswer:
+    """The gain with the online share of new users, against the gain as it was measured."""
+    mean = (1 - audience.cold_online) * warm.mean + audience.cold_online * cold.mean
+    # known and new are different users, so their errors add in squares
+    half_warm = (1 - audience.cold_online) * ((warm.high - warm.low) / 2)
+    half_cold = audience.cold_online * ((cold.high - cold.low) / 2)
+    half = math.hypot(half_warm, half_cold)
+    mixed = Gain(mean, mean - half, mean + half, gain.base, warm.n + cold.n)
+    amount, usual = (numbers.signed(value, numbers.places([value])) for value in (mean, gain.mean))
+    sentence = f"With the share of new users online the gain is {amount} instead of {usual}"
+    remaining = left(gain, mixed)
+    if remaining == "can't tell":
+        few = "new" if half_cold > half_warm else "known"
+        sentence = f"{sentence}, but so uncertain that all of it or none may be left."
+        return result.too_little(sentence, f"more {few} users in the truth")
+    if remaining == "goes":
+        new = f"{percent(audience.cold_offline)} offline, {percent(audience.cold_online)} online"
+        sentence = f"{sentence}: what is measured for known users does not hold for new ones."
+        return result.supports(2, f"the users differ (new ones {new})", sentence)
+    return result.rules_out(f"{sentence}: other users are not the reason.")
 
 
 def _gain_bar(label: str, gain: Gain) -> Bar:
     return Bar(label, gain.mean, gain.low, gain.high, side="run", note=f"n = {numbers.count(gain.n)}")
 
 
-def _amount(value: float) -> str:
-    return numbers.signed(value, numbers.places([value]))
-
-
 # ── 10 labels ────────────────────────────────────────────────────────────────────────────────
 
 
+@check
 def labels(evidence: Evidence) -> CheckAnswer:
     """Does offline count as success what online counts as one?
 
@@ -266,42 +228,28 @@ def labels(evidence: Evidence) -> CheckAnswer:
     interval does not hold the whole of it. *Rules out*: it is settled as before, and at least half is left;
     or offline counts by that rule already. *Can't tell*: it is too uncertain; or no settled gain.
     """
-    found, gain = evidence.stricter, evidence.gain
-    if isinstance(found, Missing):
-        return cannot("labels", found)
-    if isinstance(gain, Missing):
-        return cannot("labels", gain)
-    looked = Looked("labels", _label_statistic(found, gain), _label_picture(found, gain, evidence.about))
-    if found.already:
-        return looked.rules_out(f"Offline counts {found.rule} already.")
+    stricter, gain, about = need(evidence.stricter), need(evidence.gain), evidence.about
+    rule = stricter.rule
+    bars = (_gain_bar("As counted offline", gain), _gain_bar(f"Only {rule}", stricter.gain))
+    picture = Picture(f"Difference in {about.metric} to {about.base}", bars, sign=True)
+    statistic = f"{change(gain.share)} offline; {change(stricter.gain.share)} with {rule}"
+    result = Result("labels", statistic, picture)
+    if stricter.already:
+        return result.rules_out(f"Offline counts {rule} already.")
     if gain.sign == 0:
-        return looked.too_little("There is no settled offline gain that could turn.", "more users offline")
-    rest = left(gain, found.gain)
-    if rest == "can't tell":
-        return looked.too_little(
-            f"Counting only {found.rule}, the gain is so uncertain that all of it may be left.",
+        return result.too_little(NO_GAIN, "more users offline")
+    remaining = left(gain, stricter.gain)
+    if remaining == "can't tell":
+        return result.too_little(
+            f"Counting only {rule}, the gain is so uncertain that all of it may be left.",
             "more users offline",
         )
-    return (
-        _counted_otherwise(looked, found, gain)
-        if rest == "goes"
-        else looked.rules_out(f"Counting only {found.rule}, the gain stays what it is.")
+    if remaining == "stays":
+        return result.rules_out(f"Counting only {rule}, the gain stays what it is.")
+    word = becomes(gain, stricter.gain)
+    return result.supports(
+        2,
+        f"offline counts what online does not (with only {rule} the gain {word})",
+        f"Counting only {rule}, the offline difference {word}: it was made of what hardly counts online "
+        f"({percent(1 - stricter.kept)} of the relevant rows).",
     )
-
-
-def _counted_otherwise(looked: Looked, found: Stricter, gain: Gain) -> CheckAnswer:
-    word = becomes(gain, found.gain)
-    return looked.supports(
-        f"Counting only {found.rule}, the offline difference {word}: it was made of what hardly counts "
-        f"online ({percent(1 - found.kept)} of the relevant rows).",
-        f"offline counts what online does not (with only {found.rule} the gain {word})", 2,
-    )  # fmt: skip
-
-
-def _label_statistic(found: Stricter, gain: Gain) -> str:
-    return f"{change(gain.share)} offline; {change(found.gain.share)} with {found.rule}"
-
-
-def _label_picture(found: Stricter, gain: Gain, about: About) -> Picture:
-    bars = (_gain_bar("As counted offline", gain), _gain_bar(f"Only {found.rule}", found.gain))
-    return Picture(f"Difference in {about.metric} to {about.base}", bars, sign=True)

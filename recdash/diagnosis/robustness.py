@@ -12,7 +12,7 @@ HALF_LEFT = 0.5
 
 
 def left(usual: Gain, other: Gain) -> Left:
-    """Whether a settled gain outlives other circumstances, as a share of the baseline's value where it has
+    """Whether a settled gain holds under other circumstances, as a share of the baseline's value where it has
     one.
 
     *stays*: it is settled there too, the same way, and at least half as large. *goes*: it is less than half
@@ -27,7 +27,7 @@ def left(usual: Gain, other: Gain) -> Left:
 
 
 def becomes(usual: Gain, other: Gain) -> str:
-    """What a gain does that goes."""
+    """In words, how a gain goes."""
     if other.sign == usual.sign:
         return "shrinks to less than half"
     return "turns into the opposite" if other.sign == -usual.sign else "goes away"

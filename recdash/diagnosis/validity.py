@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from recdash.diagnosis.answer import CheckAnswer, Looked, between, cannot, change, ends, percent
+from recdash.diagnosis.answer import (
+    CheckAnswer,
+    MissingEvidence,
+    Result,
+    between,
+    change,
+    check,
+    ends,
+    need,
+    percent,
+)
 from recdash.diagnosis.evidence import About, Evidence, Gain, Missing, OnlineChange, SplitEvidence
 from recdash.diagnosis.mini_chart import Bar, Picture, Side
 from recdash.formatting import numbers
@@ -13,6 +21,7 @@ from recdash.online.analysis.health import CROSSED_SHARE, CROSSED_USERS, MISMATC
 # ── 1 noise ──────────────────────────────────────────────────────────────────────────────────
 
 
+@check
 def noise(evidence: Evidence) -> CheckAnswer:
     """Could chance alone have made the two sides differ?
 
@@ -22,58 +31,40 @@ def noise(evidence: Evidence) -> CheckAnswer:
     lift is settled, either way. *Can't tell*: the online interval holds zero, and not what is implied. The
     smallest lift that the test finds stands beside it.
     """
-    gain, lift, detectable = evidence.gain, evidence.lift, evidence.detectable
-    if isinstance(gain, Missing):
-        return cannot("noise", gain)
-    if isinstance(lift, Missing):
-        return cannot("noise", lift)
+    gain, lift = need(evidence.gain), need(evidence.lift)
     if lift.low is None or lift.high is None:
-        return cannot("noise", Missing("an interval of the lift"))
-    smallest = None if isinstance(detectable, Missing) else detectable
-    looked = Looked(
-        "noise", _noise_statistic(gain, lift), _noise_picture(evidence.about, gain, lift, smallest)
-    )
+        raise MissingEvidence("an interval of the lift")
+    interval, implied = between(lift.low, lift.high), change(gain.share)
+    statistic = f"online {interval}" + ("" if gain.share is None else f"; offline implies {implied}")
+    smallest = None if isinstance(evidence.detectable, Missing) else evidence.detectable
+    result = Result("noise", statistic, _noise_picture(evidence.about, gain, lift, smallest))
+    online = f"{change(lift.value)} online ({interval})"
     if gain.sign == 0:
-        return looked.supports(
+        return result.supports(
+            2,
+            f"the offline difference is not settled ({implied})",
             f"The difference in {evidence.about.metric} is not settled offline, so there may be nothing to "
             "explain.",
-            f"the offline difference is not settled ({change(gain.share)})", 2,
-        )  # fmt: skip
-    return _contradiction(looked, gain.sign, lift, gain.share)
-
-
-def _contradiction(looked: Looked, sign: int, lift: OnlineChange, implied: float | None) -> CheckAnswer:
-    """Of a gain that is settled offline; without an implied lift only the directions count."""
-    found = f"{change(lift.value)} online ({between(lift.low, lift.high)})"
-    if lift.sign == sign:
-        return looked.rules_out(f"{found} is settled, as the offline difference is and in its direction.")
-    if implied is None and not lift.sign:
-        return looked.supports(
-            f"{found} is not settled, and may have the direction of the offline difference.",
-            "the online lift is not settled", 2,
-        )  # fmt: skip
-    if implied is not None and _holds(lift, implied):
-        return looked.supports(
-            f"{found} still holds the {change(implied)} that offline implies: the sides do not contradict "
-            "each other.",
-            f"the online interval still holds what offline implies ({change(implied)})", 2,
-        )  # fmt: skip
+        )
+    if lift.sign == gain.sign:
+        return result.rules_out(f"{online} is settled, as the offline difference is and in its direction.")
+    if gain.share is None and not lift.sign:  # only the directions count
+        sentence = f"{online} is not settled, and may have the direction of the offline difference."
+        return result.supports(2, "the online lift is not settled", sentence)
+    if gain.share is not None and lift.low <= gain.share <= lift.high:
+        return result.supports(
+            2,
+            f"the online interval still holds what offline implies ({implied})",
+            f"{online} still holds the {implied} that offline implies: the sides do not contradict each "
+            "other.",
+        )
     if lift.sign:
-        return looked.rules_out(f"{found} is settled, against the offline difference: more than chance.")
-    return looked.too_little(
-        f"{found} is not settled: it excludes the {change(implied)} that offline implies, but not zero, so "
+        return result.rules_out(f"{online} is settled, against the offline difference: more than chance.")
+    return result.too_little(
+        f"{online} is not settled: it excludes the {implied} that offline implies, but not zero, so "
         "that whether there is any lift cannot be told.",
         "more users",
     )
-
-
-def _holds(lift: OnlineChange, value: float) -> bool:
-    return lift.low is not None and lift.high is not None and lift.low <= value <= lift.high
-
-
-def _noise_statistic(gain: Gain, lift: OnlineChange) -> str:
-    implied = "" if gain.share is None else f"; offline implies {change(gain.share)}"
-    return f"online {between(lift.low, lift.high)}{implied}"
 
 
 def _noise_picture(about: About, gain: Gain, lift: OnlineChange, smallest: float | None) -> Picture:
@@ -90,6 +81,7 @@ def _noise_picture(about: About, gain: Gain, lift: OnlineChange, smallest: float
 # ── 2 split ──────────────────────────────────────────────────────────────────────────────────
 
 
+@check
 def split(evidence: Evidence) -> CheckAnswer:
     """Were the users divided fairly?
 
@@ -98,58 +90,50 @@ def split(evidence: Evidence) -> CheckAnswer:
     p < .001. *Rules out*: none of the three. *Can't tell*: the table does not
     tell users apart, and the split itself is fair.
     """
-    found = evidence.split
-    if isinstance(found, Missing):
-        return cannot("split", found)
-    names = (evidence.about.variant, evidence.about.control)
-    looked = Looked("split", _split_statistic(found), _split_picture(found, names))
-    if found.srm_p < MISMATCH_BELOW:
-        return looked.supports(
+    assigned, about = need(evidence.split), evidence.about
+    sides: dict[str, Side] = {about.variant: "run", about.control: "baseline"}
+    bars = [Bar(name, float(n), side=sides.get(name, "neither")) for name, n in assigned.users.items()]
+    result = Result("split", _split_statistic(assigned), Picture("Users by variant", tuple(bars)))
+    if assigned.srm_p < MISMATCH_BELOW:
+        return result.supports(
+            3,
+            f"the split of users is broken (p {_p(assigned.srm_p)})",
             "So uneven a split hardly ever happens by chance: users are missing from a variant, and those "
             "who are left cannot be compared.",
-            f"the split of users is broken (p {_p(found.srm_p)})", 3,
-        )  # fmt: skip
-    if found.crossed is None or found.machines is None:
-        return looked.too_little(
+        )
+    crossed, bots = assigned.crossed, assigned.machines
+    if crossed is None or bots is None:
+        return result.too_little(
             "The split is fair. Users in two variants and machines cannot be seen in a summary.",
             "a table of sessions, with the user of each",
         )
-    return _between_arms(looked, found, found.crossed, found.machines, names)
-
-
-def _between_arms(
-    looked: Looked, found: SplitEvidence, crossed: int, machines: Mapping[str, int], names: tuple[str, str]
-) -> CheckAnswer:
-    everyone = sum(found.users.values()) + crossed
-    if crossed >= CROSSED_USERS and crossed >= CROSSED_SHARE * everyone:
-        share = percent(crossed / everyone)
-        return looked.supports(
+    n_users = sum(assigned.users.values()) + crossed
+    if crossed >= CROSSED_USERS and crossed >= CROSSED_SHARE * n_users:
+        share = percent(crossed / n_users)
+        return result.supports(
+            3,
+            f"{share} of the users saw several variants",
             f"{numbers.count(crossed)} users ({share}) saw several variants and are left out: who is left "
             "comes back less often.",
-            f"{share} of the users saw several variants", 3,
-        )  # fmt: skip
-    users = {name: found.users[name] for name in names if name in found.users}
-    if unevenly_left_out(machines, users):
-        shares = " against ".join(percent(machines.get(name, 0) / max(n, 1)) for name, n in users.items())
-        return looked.supports(
-            f"{shares} of the users of {names[0]} and {names[1]} were taken for machines: one variant has "
-            "lost more users than the other.",
-            f"machines are unevenly left out ({shares})", 3,
-        )  # fmt: skip
-    return looked.rules_out("Users fell into the variants as planned, and hardly anybody saw two.")
+        )
+    users = {name: assigned.users[name] for name in sides if name in assigned.users}
+    if unevenly_left_out(bots, users):
+        shares = " against ".join(percent(bots.get(name, 0) / max(n, 1)) for name, n in users.items())
+        return result.supports(
+            3,
+            f"machines are unevenly left out ({shares})",
+            f"{shares} of the users of {about.variant} and {about.control} were taken for machines: one "
+            "variant has lost more users than the other.",
+        )
+    return result.rules_out("Users fell into the variants as planned, and hardly anybody saw two.")
 
 
-def _split_statistic(found: SplitEvidence) -> str:
-    crossed = "" if found.crossed is None else f"; {numbers.count(found.crossed)} users in two variants"
-    left = sum(found.machines.values()) if found.machines else 0
-    return f"split p {_p(found.srm_p)}{crossed}" + (f"; {numbers.count(left)} machines" if left else "")
+def _split_statistic(assigned: SplitEvidence) -> str:
+    crossed = "" if assigned.crossed is None else f"; {numbers.count(assigned.crossed)} users in two variants"
+    n_bots = sum(assigned.machines.values()) if assigned.machines else 0
+    bots = f"; {numbers.count(n_bots)} machines" if n_bots else ""
+    return f"split p {_p(assigned.srm_p)}{crossed}{bots}"
 
 
 def _p(value: float) -> str:
     return numbers.p_value(value) if value < 0.001 else f"= {numbers.p_value(value)}"
-
-
-def _split_picture(found: SplitEvidence, names: tuple[str, str]) -> Picture:
-    sides: dict[str, Side] = {names[0]: "run", names[1]: "baseline"}
-    bars = [Bar(name, float(count), side=sides.get(name, "neither")) for name, count in found.users.items()]
-    return Picture("Users by variant", tuple(bars))
