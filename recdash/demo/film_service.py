@@ -190,15 +190,13 @@ def _world(rng: np.random.Generator) -> World:
 def _favourites(rng: np.random.Generator, style: Floats) -> Floats:
     """[users, 8] each user loves one genre and likes another."""
     first, second = rng.integers(0, len(style), (2, N_USERS))
-    loved: Floats = style[first] + 0.6 * style[second]
-    return loved
+    return style[first] + 0.6 * style[second]
 
 
 def _standard(values: Floats, axis: int | None = None) -> Floats:
     """Mean 0 and deviation 1; rounded, so that the last bits of a platform decide no order."""
     centred = values - values.mean(axis=axis, keepdims=True)
-    scaled: Floats = np.round(centred / centred.std(axis=axis, keepdims=True), 6)
-    return scaled
+    return np.round(centred / centred.std(axis=axis, keepdims=True), 6)
 
 
 def _catalogue(rng: np.random.Generator, world: World) -> pa.Table:
@@ -291,8 +289,7 @@ def _view(rng: np.random.Generator, world: World, leaning: Leaning) -> Floats:
     """[users, films] the world as a candidate sees it."""
     noise = leaning.noise * rng.normal(size=world.match.shape)
     seen = leaning.taste * world.match + leaning.fame * world.fame + leaning.season * world.season
-    view: Floats = np.round(seen + noise, 6)
-    return view
+    return np.round(seen + noise, 6)
 
 
 def _best(scores: Floats, played: Mask) -> tuple[Ints, Floats]:
@@ -418,5 +415,4 @@ def _watch(rng: np.random.Generator, world: World, user: Ints, shown: Ints) -> t
 
 
 def _chance(log_odds: Floats) -> Floats:
-    chance: Floats = 1.0 / (1.0 + np.exp(-log_odds))
-    return chance
+    return 1.0 / (1.0 + np.exp(-log_odds))

@@ -41,8 +41,7 @@ def in_common(request: Ints, rank: Ints, place: Ints) -> Floats:
     depth = deepest(request, rank)
     both = (place >= 0) & (place < depth[request])
     size = np.bincount(request)
-    shares: Floats = np.bincount(request[both], minlength=len(size)) / np.maximum(size, 1)
-    return shares
+    return np.bincount(request[both], minlength=len(size)) / np.maximum(size, 1)
 
 
 def deepest(request: Ints, rank: Ints) -> Ints:
@@ -55,8 +54,7 @@ def deepest(request: Ints, rank: Ints) -> Ints:
 def mean_by(group: Ints, values: Floats) -> Floats:
     """[groups that are there] the mean of each, groups ascending; ``group`` [n]."""
     _, place = np.unique(group, return_inverse=True)
-    means: Floats = np.bincount(place, values) / np.maximum(np.bincount(place), 1)
-    return means
+    return np.bincount(place, values) / np.maximum(np.bincount(place), 1)
 
 
 def turned(lift: OnlineChange) -> OnlineChange:

@@ -46,8 +46,7 @@ def _parsed(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 def _floats(column: pa.ChunkedArray) -> Floats:
     # microseconds have more digits than a float from 2255 on
-    numbers: Floats = column.cast("float64", safe=False).to_numpy()
-    return numbers
+    return column.cast("float64", safe=False).to_numpy()
 
 
 def day(times: Floats) -> Ints:

@@ -187,8 +187,7 @@ def _notes(metric: OnlineMetric, control: Sums, variant: Sums) -> npt.NDArray[np
 
 
 def _varies(side: Sums) -> Mask:
-    varies: Mask = ratio(side.squared_error * side.n, side.value**2) > validity.NO_VARIANCE
-    return varies
+    return ratio(side.squared_error * side.n, side.value**2) > validity.NO_VARIANCE
 
 
 def ratio(over: Floats, under: Floats) -> Floats:

@@ -41,8 +41,7 @@ def _earliest(unit: Ints, label: Ints, texts: tuple[str, ...], n_units: int, ts:
     place[by_name], place[-1] = np.arange(len(texts)), len(texts)
     least = np.full(n_units, len(texts), dtype=np.int64)
     np.minimum.at(least, unit[is_first], place[label[is_first]])
-    labels: Ints = np.append(by_name, -1)[least]
-    return labels
+    return np.append(by_name, -1)[least]
 
 
 def text_columns(table: pa.Table, apart_from: tuple[str, ...]) -> list[str]:

@@ -67,8 +67,7 @@ class Events:
 
     def named(self, *names: str) -> Mask:
         """[n] true for events of these names."""
-        is_named: Mask = np.array([name in names for name in self.names], dtype=np.bool_)[self.event]
-        return is_named
+        return np.array([name in names for name in self.names], dtype=np.bool_)[self.event]
 
     def of(self, rows: Mask) -> Events:
         if rows.all():
@@ -215,5 +214,4 @@ def _numbers(batch: pa.RecordBatch, name: str) -> Floats:
     """[n] float64, 0 where the log says nothing."""
     if name not in batch.schema.names:
         return np.zeros(batch.num_rows)
-    numbers: Floats = batch.column(name).fill_null(0).to_numpy(zero_copy_only=False).astype(np.float64)
-    return numbers
+    return batch.column(name).fill_null(0).to_numpy(zero_copy_only=False).astype(np.float64)

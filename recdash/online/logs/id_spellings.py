@@ -90,8 +90,7 @@ def _padded(ids: pa.Array) -> Mask:
         return np.zeros(len(ids), dtype=np.bool_)
     words = ids.cast(pa.string())
     begins_with_zero = pc.or_(pc.starts_with(words, "0"), pc.starts_with(words, "-0"))
-    padded: Mask = pc.fill_null(begins_with_zero, False).to_numpy(zero_copy_only=False)
-    return padded
+    return pc.fill_null(begins_with_zero, False).to_numpy(zero_copy_only=False)
 
 
 def _numbers(words: pa.Array) -> pa.Array:

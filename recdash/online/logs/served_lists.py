@@ -188,8 +188,7 @@ def _lengths(lengths: Ints) -> Problem:
 
 
 def _known(keys: Keys, wanted: Keys64) -> Mask:
-    is_known: Mask = keys.codes(wanted, grow=False)[0] >= 0
-    return is_known
+    return keys.codes(wanted, grow=False)[0] >= 0
 
 
 def _as_keys(codes: Ints) -> Keys64:

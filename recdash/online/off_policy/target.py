@@ -247,5 +247,4 @@ def _codes(column: Any) -> tuple[Ints, list[str]]:
 
 
 def _numbers(column: Any) -> Floats:
-    numbers: Floats = column.cast("float64").to_numpy()
-    return numbers
+    return column.cast("float64").to_numpy()
