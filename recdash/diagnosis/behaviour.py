@@ -68,7 +68,7 @@ def sessions(evidence: Evidence) -> CheckAnswer:
 
     *Supports*: the online metric is not per user, the 95 % interval of the lift of sessions per user excludes
     0, and the change is at least 2 % or, of a rate per session, turns the lift into its opposite per user (of
-    another rate, per list for one, the number per user is not told by sessions). *Rules out*: the metric is
+    another rate, per list for one, sessions do not give the number per user). *Rules out*: the metric is
     per user; or the change is smaller; or the interval holds 0 and not the change that would cancel the
     metric's lift. *Can't tell*: it holds both, or sessions are not counted.
     """

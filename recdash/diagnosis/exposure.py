@@ -1,4 +1,4 @@
-"""What people were really shown: items never seen before, places that nobody had, another system."""
+"""What users were really shown: items never seen before, places that were not shown, another system."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from recdash.diagnosis.robustness import becomes, left
 from recdash.formatting import numbers
 
 KNOWN_GAP = 0.1
-"""What nobody met, or the truth has not judged, counts as wrong: a tenth of the places is as much as most
-gains.
+"""Items that no user met, or that the truth has not judged, count as wrong: a tenth of the places is as much
+as most gains.
 """
 OVERLAP_LEAST = 0.8
 """Two of ten items may differ by freshness and rules of the shop; more is another list."""

@@ -139,7 +139,7 @@ def users(evidence: Evidence) -> CheckAnswer:
     *supports* where it is settled the other way. Else the offline gain is put together again with the online
     share of new users (without a row in train): (1 − cold online) · gain of known + cold online · gain of new
     users, with both errors. *Supports*: it turns, or less than half of it is left, and not the whole of it is
-    within the interval; or nobody new was evaluated and at least a tenth is new online. *Rules out*: it is
+    within the interval; or no new user was evaluated and at least a tenth is new online. *Rules out*: it is
     settled as before, and at least half is left. *Can't tell*: else; no train, no ids that are in both, no
     known users offline, no settled gain.
     """

@@ -26,7 +26,7 @@ class Days:
 
 @dataclass(frozen=True)
 class Segment:
-    """Users told apart by something known of them: ``label`` [U] is a place in ``labels``, −1 not known."""
+    """Users by one of their attributes: ``label`` [U] is an index into ``labels``, −1 for not known."""
 
     labels: tuple[str, ...]
     label: Ints
@@ -48,7 +48,7 @@ class Removed:
 
 @dataclass(frozen=True)
 class OnlineUsers:
-    """One row per user who was seen in exactly one variant and whom no rule left out.
+    """One row per user who was seen in exactly one variant and was not left out by a rule.
 
     ``unit`` [U] ids, ``variant`` [U] an index into ``variants``; ``totals`` [U] by name over the test:
     sessions, engaged_sessions, clicks, watch_min, where the upload has them videos, lists, answered_lists

@@ -1,6 +1,6 @@
 """A report as values: sections of text, tables of raw numbers with how they are shown, and figures.
 
-Frozen, and JSON-ready by ``recdash.report.formats.json``: what is kept of a report is this and nothing else.
+Frozen, and JSON-ready by ``recdash.report.formats.json``: a stored report is this and nothing else.
 """
 
 from __future__ import annotations
@@ -236,7 +236,7 @@ class RunLook:
 class Document:
     """``moment``: when its numbers stood so, in ISO 8601; ``provenance``: what they are made from.
 
-    ``question`` and ``blocks``: what was asked, and in which order it is told. ``format`` counts the changes
+    ``question`` and ``blocks``: the question, and the order of its blocks. ``format`` counts the changes
     of these values that an older recdash could not read.
     """
 

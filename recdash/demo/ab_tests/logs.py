@@ -2,7 +2,7 @@
 
 Each session is one request with a list of five different films, any film at any place with the same chance,
 so that the propensity is exactly one in all films. The films of a session's clicks stand one below the other,
-and are watched one after the other: every other click is told by one ``watch`` event, the others by three
+and are watched one after the other: every other click has one ``watch`` event, the others three
 heartbeats that count up. In some sessions without a click a film found by search is watched, which
 recommendations have no part in. One event in a hundred is there twice with the same event_id, and many share
 their second.

@@ -31,8 +31,8 @@ def join_offline(
 ) -> pd.DataFrame:
     """Join by run: ``results`` of the online test, ``scores`` and paired ``differences`` offline.
 
-    ``names`` are {run id: name}. Columns: COLUMNS; a missing number is None. With ``broken_split`` no
-    outcome is told: the quadrant of every variant is BLOCKED.
+    ``names`` are {run id: name}. Columns: COLUMNS; a missing number is None. With ``broken_split`` there is
+    no outcome: the quadrant of every variant is BLOCKED.
     """
     import pandas as pd
 

@@ -41,7 +41,7 @@ class Summary:
 def summaries(table: pa.Table) -> list[Summary]:
     """Checked rows with variant and metric, and either n, mean, variance or successes, trials.
 
-    Raises InputError with all that cannot be: rates above 1, nobody counted, a row that is there twice.
+    Raises InputError with all problems: rates above 1, counts below 1, rows that are there twice.
     """
     rows = [_summary(row) for row in table.to_pylist()]
     problems = [

@@ -104,7 +104,7 @@ def of_summary(
     """The health of a test that was added up, and its users by variant.
 
     ``counts``: users by metric and variant. Metrics may count different users: the least likely split is
-    told. Raises InputError for a split that does not name each variant with a share above 0.
+    given. Raises InputError for a split that does not name each variant with a share above 0.
     """
     if not counts:
         return Health(None, 0, unchecked=ONLY_TRIALS), {}
@@ -188,7 +188,7 @@ def _independent(counts: Ints) -> float:
 def fading(users: OnlineUsers, metrics: Sequence[OnlineMetric], control: str) -> tuple[Problem, ...]:
     """The warning that a gain wears off: less of it late than early for the same users, or none.
 
-    Holm over all metrics and variants; of each variant the clearest case is told.
+    Holm over all metrics and variants; of each variant the clearest case is given.
     """
     from recdash.online.analysis import novelty_effect
 

@@ -1,4 +1,4 @@
-"""A lift among users told apart: by country, platform, or whatever else is known of them."""
+"""A lift by segment of the users: country, platform, or any other attribute."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MIX_BELOW = 0.001
 
 @dataclass(frozen=True)
 class SegmentLift:
-    """The lift of one variant in one segment (None: users of whom it is not known), as a share with its 95 %
+    """The lift of one variant in one segment (None: users without a known segment), as a share with its 95 %
     interval; ``p_bh`` is corrected over all segments and variants at once (Benjamini & Hochberg). What cannot
     be had is None, and ``note`` says why.
     """
@@ -48,7 +48,7 @@ class Reversal:
     """A variant's segments whose lift points away from its lift overall.
 
     ``all_of_them``: every segment does, which is Simpson's paradox: segments are of different weight in the
-    two variants. It is told where chance is no explanation: the lift overall is settled, and so is either
+    two variants. It is reported where chance is no explanation: the lift overall is settled, and so is either
     that users fall into the segments differently (p < .001) or that the segments' own lift, their mean by
     precision, has the other sign. Else ``segments`` do so beyond chance (p_bh ≤ .05), and the lift overall is
     not theirs.
@@ -94,7 +94,7 @@ def simpson(rows: Sequence[SegmentLift], overall: Mapping[str, Estimate]) -> tup
 
 
 def _sums(users: OnlineUsers, metric: OnlineMetric, name: str) -> tuple[Sums, list[str | None]]:
-    """[variants, segments]; the last segment is that of users of whom it is not known."""
+    """[variants, segments]; the last segment is that of users without a known one."""
     segment = users.segments[name]
     n_labels = len(segment.labels) + 1
     cell = users.variant * n_labels + np.where(segment.label < 0, n_labels - 1, segment.label)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 PLANNED = 10_000
-"""Users for whom the sequence is tuned where nobody said how many there were to be: a number that does not
+"""Users for whom the sequence is tuned where no number was planned: one that does not
 depend on what is seen. Ten times as many make it 7 % wider than it might be, ten times fewer 26 %."""
 
 

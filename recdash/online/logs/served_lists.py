@@ -1,8 +1,8 @@
-"""Lists that were really shown, beside what their users did: clicked lists, and lists that hold the answer.
+"""Lists as they were served, and what their users did: clicked lists, and lists that hold the answer.
 
-The answer to a list is the item that its user watches next, past the threshold, on any surface, and not by
-way of the list itself: an item that was clicked or watched in it is no answer to it. A list after which no
-such item is watched has no known answer and cannot be judged.
+The answer to a list is the item that its user watches next, past the threshold, on any surface, but not from
+the list itself: an item that was clicked or watched in the list is not its answer. A list after which no such
+item is watched has no known answer and cannot be judged.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ class Lists:
         return pa.table(columns)
 
     def table(self) -> pa.Table:
-        """The served table, with a column click where the events told which of its items were clicked."""
+        """The served table, with a column click where events say which of its items were clicked."""
         import pyarrow as pa
 
         if not self._knows_clicks or "click" in self._table.column_names:

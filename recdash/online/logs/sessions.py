@@ -241,7 +241,7 @@ def _row_notices(
 def _other_variant(
     table: pa.Table, rows: SessionRows, before: Mask, assigned: Assigned, exposures: pa.Table | None
 ) -> list[Problem]:
-    """Users of whom the sessions of the test say another variant than the exposures do."""
+    """The notice of users whose sessions in the test name another variant than the exposures."""
     if exposures is None or "variant" not in table.column_names:
         return []
     (code,), names = codes(table["variant"])
@@ -259,7 +259,7 @@ def _other_variant(
 
 
 def _limit_notices(emptied: list[str], totals: Mapping[str, Floats], rules: OnlineRules) -> Iterator[Problem]:
-    """Variants of which the rule against bots leaves nobody, and totals that cannot be winsorised."""
+    """Variants whose users are all bots by the rule, and totals that cannot be winsorised."""
     for variant in emptied:
         message = (
             f"No user of '{variant}' is left: all of them do more in a day than the rule against bots allows"

@@ -1,4 +1,4 @@
-"""Which surfaces of a site are recommendations: told by how the log calls them."""
+"""Which surfaces of a site are recommendations, by their names in the log."""
 
 from __future__ import annotations
 

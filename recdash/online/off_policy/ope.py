@@ -31,15 +31,15 @@ def ope(
 ) -> OffPolicy:
     """What ``target`` would have got per slot, from a ``log`` that says how likely each item was.
 
-    ``log``: a file or table with item_id, click and propensity_score, perhaps position and whatever else the
-    target depends on. ``target``: "uniform" (each of ``n_items`` items as likely as any other; by default
+    ``log``: a file or table with item_id, click and propensity_score, optionally position, and whatever else
+    the target depends on. ``target``: "uniform" (each of ``n_items`` items as likely as any other; by default
     those in the log), or a file or table with item_id, probability and columns of the log it depends on.
     ``clip``: the largest weight that counts in the clipped estimate, by default the root of the rows.
     ``columns`` says what the columns mean: {"click": "reward"} for each of the two tables that has the
     column, {"log": {"item_id": "arm"}} or {"target": {…}} for one; ``mapping`` is the log's own.
     ``user_column`` names the log's column of users, by default user_id or another usual name: standard errors
     are then by user, since rows of one user are not independent.
-    Raises InputError for a log or target that is none.
+    Raises InputError for a log or target that cannot be used.
     """
     is_uniform = isinstance(target, str) and target == UNIFORM
     if clip is not None and not (math.isfinite(clip) and clip > 0):

@@ -80,7 +80,7 @@ class Target:
 
 
 def logged(rows: pa.Table, user_column: str | None = None) -> Logged:
-    """Checked rows with item_id, click, propensity_score and perhaps position.
+    """The log of checked rows with item_id, click, propensity_score and, where known, position.
 
     ``user_column`` says whose rows they are, by default a column with a usual name for it. Raises InputError
     for a propensity that is not above 0 and at most 1, and for a user column that is not there.

@@ -10,7 +10,7 @@ from recdash.report.digest.digest import Digest, DigestEntry
 MOST_BYTES = 95_000
 """Mail programs cut what is longer than 100 kB."""
 SIZES = ((20, 150), (20, 60), (10, 40), (5, 10), (1, 1))
-"""So many experiments get a card, and so many are told of at all; the next where that is too long."""
+"""(experiments with a card, experiments listed at all); the next pair where that is too long."""
 FONT = "font-family:-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif"
 WIDTH = 640
 # Mail programs without @media show the light colours, which stand beside every background they need.

@@ -1,4 +1,4 @@
-"""What was decided about the experiment, by whom, and why: as it stands in the journal."""
+"""The decisions about the experiment, with author and reason, from the journal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""For whom a candidate is better, and for whom it is not."""
+"""The slices of users or items in which a candidate is better, and those in which it is not."""
 
 from __future__ import annotations
 
