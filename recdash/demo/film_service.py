@@ -18,13 +18,9 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from recdash.domain.kinds import Mask
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from recdash.domain.kinds import Floats, Ints, Mask
 
 SEED = 2610
 N_USERS, N_FILMS, N_GENRES, N_HITS, N_COLD = 2_000, 600, 10, 36, 110
@@ -153,7 +149,9 @@ def make(seed: int = SEED) -> FilmService:
     train = _rated(rng, world, train_plays, TRAIN_FROM, TRUTH_FROM)
     truth = _rated(rng, world, truth_plays, TRUTH_FROM, TRUTH_TO)
     lists = _lists(rng, world, train_plays)
-    sessions, served = _sessions(rng, world, lists, _devices(seed))
+    # where each unit mostly watches, which has nothing to do with anything else
+    device = np.random.default_rng([seed, 1]).choice(len(DEVICES), N_UNITS, p=(0.5, 0.3, 0.2))
+    sessions, served = _sessions(rng, world, lists, device)
     return FilmService(
         experiment="Demo: film service, October 2026",
         test="Demo: homepage row, November 2026",
@@ -177,7 +175,8 @@ def _world(rng: np.random.Generator) -> World:
     genre = rng.integers(0, N_GENRES, N_FILMS)
     style = rng.normal(size=(N_GENRES, 8))
     films = style[genre] + 0.8 * rng.normal(size=(N_FILMS, 8))
-    users = _favourites(rng, style) + 0.6 * rng.normal(size=(N_USERS, 8))
+    loved, liked = rng.integers(0, N_GENRES, (2, N_USERS))  # each user loves one genre and likes another
+    users = (style[loved] + 0.6 * style[liked]) + 0.6 * rng.normal(size=(N_USERS, 8))
     fame = _standard(-np.log(rng.permutation(N_FILMS) + 4.0))
     season = np.zeros(N_FILMS)
     # Hits are well known films (the head), yet not the classics that lead the all-time counts.
@@ -185,12 +184,6 @@ def _world(rng: np.random.Generator) -> World:
     runtime = np.rint(np.clip(104 + 17 * rng.normal(size=N_FILMS), 68, 178)).astype(np.int64)
     match = _standard(users @ films.T, axis=1)
     return World(match, fame, season, genre, runtime)
-
-
-def _favourites(rng: np.random.Generator, style: Floats) -> Floats:
-    """[users, 8] each user loves one genre and likes another."""
-    first, second = rng.integers(0, len(style), (2, N_USERS))
-    return style[first] + 0.6 * style[second]
 
 
 def _standard(values: Floats, axis: int | None = None) -> Floats:
@@ -276,20 +269,15 @@ def _lists(rng: np.random.Generator, world: World, played: Mask) -> dict[str, Ra
     everyone = np.arange(N_USERS)
     known: Mask = played.sum(axis=1) > 0
     counts = np.broadcast_to(played.sum(axis=0).astype(np.float64), played.shape)
-    lists = {POPULAR: (everyone, *_best(counts, played))}
+    lists: dict[str, Ranked] = {POPULAR: (everyone, *_best(counts, played))}
     for name, leaning in LEANINGS.items():
-        seen_so = _view(rng, world, leaning)
-        scores = np.where(known[:, None], seen_so, counts / counts.max() + seen_so.min())
+        noise = leaning.noise * rng.normal(size=world.match.shape)
+        seen = leaning.taste * world.match + leaning.fame * world.fame + leaning.season * world.season
+        view = np.round(seen + noise, 6)  # the world as the candidate sees it
+        scores = np.where(known[:, None], view, counts / counts.max() + view.min())
         users = everyone[known] if name in NEEDS_HISTORY else everyone
         lists[name] = (users, *_best(scores[users], played[users]))
     return lists
-
-
-def _view(rng: np.random.Generator, world: World, leaning: Leaning) -> Floats:
-    """[users, films] the world as a candidate sees it."""
-    noise = leaning.noise * rng.normal(size=world.match.shape)
-    seen = leaning.taste * world.match + leaning.fame * world.fame + leaning.season * world.season
-    return np.round(seen + noise, 6)
 
 
 def _best(scores: Floats, played: Mask) -> tuple[Ints, Floats]:
@@ -324,11 +312,6 @@ def _broken(users: Ints) -> bytes:
 # ── the online test ──────────────────────────────────────────────────────────────────────────
 
 
-def _devices(seed: int) -> Ints:
-    """[units] where each mostly watches, which has nothing to do with anything else."""
-    return np.random.default_rng([seed, 1]).choice(len(DEVICES), N_UNITS, p=(0.5, 0.3, 0.2))
-
-
 def _sessions(
     rng: np.random.Generator, world: World, lists: Mapping[str, Ranked], device: Ints
 ) -> tuple[pa.Table, pa.Table]:
@@ -340,8 +323,8 @@ def _sessions(
     visits = rng.poisson(np.exp(1.05 + 0.45 * rng.normal(size=N_UNITS))) + 1
     unit = np.repeat(np.arange(N_UNITS), visits)
     arm = _crossed(rng, unit, arm_of[unit], len(variants))
-    shown = np.stack([_served(lists, run) for run in LINKS.values()])[arm, unit % N_USERS]
-    clicked, videos, watched = _watch(rng, world, unit % N_USERS, shown)
+    films = np.stack([_served(lists, run) for run in LINKS.values()])[arm, unit % N_USERS]
+    clicked, videos, watched = _watch(rng, world, unit % N_USERS, films)
     start = TEST_FROM + (rng.random(len(unit)) * TEST_DAYS * 86_400).astype(np.int64)
     table = pa.table(
         {
@@ -355,23 +338,15 @@ def _sessions(
             "device": pa.array(np.array(DEVICES)[device[unit]].tolist()),
         }
     )
-    in_time = np.argsort(start, kind="stable")
-    table = table.take(pa.array(in_time))
-    return table, _shown(table, shown[in_time], clicked[in_time])
-
-
-def _shown(sessions: pa.Table, films: Ints, clicked: Mask) -> pa.Table:
-    """One row per session and slot: a session has one row of films, at its start."""
-    row = pa.array(np.repeat(np.arange(len(sessions)), SLOTS))
-    of_session = sessions.select(["session_id", "unit_id", "start_ts", "variant"]).take(row)
-    return pa.table(
-        {
-            **dict(zip(("request_id", "unit_id", "ts", "variant"), of_session.columns, strict=True)),
-            "rank": np.tile(np.arange(1, SLOTS + 1), len(sessions)),
-            "item_id": films.ravel() + 1,
-            "click": clicked.ravel().astype(np.int64),
-        }
-    )
+    order = np.argsort(start, kind="stable")
+    table = table.take(pa.array(order))
+    # one row per session and slot: a session has one row of films, at its start
+    row = pa.array(np.repeat(np.arange(len(table)), SLOTS))
+    of_session = table.select(["session_id", "unit_id", "start_ts", "variant"]).take(row)
+    served = of_session.rename_columns(["request_id", "unit_id", "ts", "variant"])
+    served = served.append_column("rank", pa.array(np.tile(np.arange(1, SLOTS + 1), len(table))))
+    served = served.append_column("item_id", pa.array(films[order].ravel() + 1))
+    return table, served.append_column("click", pa.array(clicked[order].ravel().astype(np.int64)))
 
 
 def _crossed(rng: np.random.Generator, unit: Ints, arm: Ints, n_arms: int) -> Ints:
@@ -385,25 +360,25 @@ def _crossed(rng: np.random.Generator, unit: Ints, arm: Ints, n_arms: int) -> In
 
 
 def _served(lists: Mapping[str, Ranked], run: str) -> Ints:
-    """[users, slots] the row on the homepage; who has no list of the run is served Popular."""
+    """[users, slots] the row on the homepage; users without a list of the run are served Popular."""
     row = lists[POPULAR][1][:, :SLOTS].copy()
     users, films, _ = lists[run]
     row[users] = films[:, :SLOTS]
     return row
 
 
-def _watch(rng: np.random.Generator, world: World, user: Ints, shown: Ints) -> tuple[Mask, Ints, Ints]:
+def _watch(rng: np.random.Generator, world: World, user: Ints, films: Ints) -> tuple[Mask, Ints, Ints]:
     """Per session: clicks by slot, videos watched for more than two minutes, seconds watched.
 
-    Slot by slot from the top: a film is clicked for its appeal, stayed with for its enjoyment; who
-    has finished one mostly leaves, who has abandoned one looks on.
+    Slot by slot from the top: a film is clicked for its appeal, stayed with for its enjoyment; users who
+    have finished one mostly leave, users who have abandoned one look on.
     """
     appeal, enjoyment = world.appeal(season_weight=1.0), world.enjoyment()
     videos, seconds = (np.zeros(len(user), dtype=np.int64) for _ in range(2))
-    clicks: Mask = np.zeros(shown.shape, dtype=np.bool_)
+    clicks: Mask = np.zeros(films.shape, dtype=np.bool_)
     here: Mask = np.ones(len(user), dtype=np.bool_)
     for slot in range(SLOTS):
-        film = shown[:, slot]
+        film = films[:, slot]
         clicked = here & (rng.random(len(user)) < _chance(0.25 * appeal[user, film] - 2.6))
         stayed = clicked & (rng.random(len(user)) < _chance(0.4 * enjoyment[user, film] - 0.3))
         share = np.where(stayed, 0.85 + 0.15 * rng.random(len(user)), 0.12 * rng.random(len(user)))

@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recdash.demo.ab_tests.scenario import COUNTRIES, PLATFORMS, VIDEO_S, Known, Plan, truth
-from recdash.demo.ab_tests.sessions import People, SimulatedSessions, named, not_lost, people, visits
+from recdash.demo.ab_tests.sessions import (
+    People,
+    SimulatedSessions,
+    named,
+    not_lost,
+    people,
+    timestamps,
+    visits,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -45,28 +53,27 @@ def simulate(n_users: int, seed: int, *, events: bool = False, **plan: Any) -> S
     from recdash.demo.ab_tests.logs import logs
 
     wanted, rng = Plan(**plan), np.random.default_rng(seed)
-    everybody = people(rng, wanted, n_users)
-    who = not_lost(rng, wanted, everybody)
-    drawn, crossed, bots = visits(rng, wanted, who)
-    known = Known(*truth(wanted), lost=n_users - len(who), crossed=crossed, bots=bots)
-    log = logs(rng, list(wanted.arms), who, drawn) if events else None
-    return Simulated(_sessions(list(wanted.arms), who, drawn), log, known)
+    users = not_lost(rng, wanted, people(rng, wanted, n_users))
+    sessions, crossed, bots = visits(rng, wanted, users)
+    known = Known(*truth(wanted), lost=n_users - len(users), crossed=crossed, bots=bots)
+    log = logs(rng, list(wanted.arms), users, sessions) if events else None
+    return Simulated(_table(list(wanted.arms), users, sessions), log, known)
 
 
-def _sessions(arms: list[str], who: People, drawn: SimulatedSessions) -> pa.Table:
+def _table(arms: list[str], users: People, sessions: SimulatedSessions) -> pa.Table:
     import pyarrow as pa
 
-    n, of_click = len(drawn.user), drawn.of_click
+    user, of_click, n = sessions.user, sessions.of_click, len(sessions.user)
     return pa.table(
         {
-            "unit_id": who.unit[drawn.user],
+            "unit_id": users.unit[user],
             "session_id": np.arange(1, n + 1),
-            "variant": named(drawn.arm, arms),
-            "start_ts": pa.array(drawn.start * 1_000_000, pa.timestamp("us", tz="UTC")),
-            "clicks": drawn.clicks,
-            "watch_s": np.bincount(of_click, drawn.click_s, minlength=n).astype(np.int64),
-            "videos": np.bincount(of_click[drawn.click_s > VIDEO_S], minlength=n),
-            "country": named(who.country[drawn.user], list(COUNTRIES)),
-            "platform": named(who.platform[drawn.user], list(PLATFORMS)),
+            "variant": named(sessions.arm, arms),
+            "start_ts": timestamps(sessions.start),
+            "clicks": sessions.clicks,
+            "watch_s": np.bincount(of_click, sessions.click_s, minlength=n).astype(np.int64),
+            "videos": np.bincount(of_click[sessions.click_s > VIDEO_S], minlength=n),
+            "country": named(users.country[user], list(COUNTRIES)),
+            "platform": named(users.platform[user], list(PLATFORMS)),
         }
     )

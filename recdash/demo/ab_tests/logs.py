@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recdash.demo.ab_tests.scenario import COUNTRIES, PLATFORMS
-from recdash.demo.ab_tests.sessions import People, Rng, SimulatedSessions, named
+from recdash.demo.ab_tests.sessions import People, Rng, SimulatedSessions, named, timestamps
 from recdash.domain.kinds import Floats, Ints
 
 if TYPE_CHECKING:
@@ -52,51 +52,45 @@ class _Lists:
         return 1 + (self.begin[session] + self.step[session] * (rank - 1)) % N_FILMS
 
 
-def logs(rng: Rng, arms: list[str], who: People, drawn: SimulatedSessions) -> SimulatedLogs:
-    n = len(drawn.user)
+def logs(rng: Rng, arms: list[str], users: People, sessions: SimulatedSessions) -> SimulatedLogs:
+    n = len(sessions.user)
     lists = _Lists(rng.integers(0, N_FILMS, n), rng.integers(1, N_FILMS, n))
     return SimulatedLogs(
-        exposures=_exposures(rng, arms, who, drawn),
-        events=_events(rng, who, drawn, lists),
-        served=_served(arms, who, drawn, lists),
+        exposures=_exposures(rng, arms, users, sessions),
+        events=_events(rng, users, sessions, lists),
+        served=_served(arms, users, sessions, lists),
     )
 
 
-def _times(seconds: Ints) -> pa.Array:
+def _exposures(rng: Rng, arms: list[str], users: People, sessions: SimulatedSessions) -> pa.Table:
+    """Some seconds into each session of the test, so that the first session begins before its exposure."""
     import pyarrow as pa
 
-    return pa.array(seconds * 1_000_000, pa.timestamp("us", tz="UTC"))
-
-
-def _exposures(rng: Rng, arms: list[str], who: People, drawn: SimulatedSessions) -> pa.Table:
-    """Some seconds into each session of the test: who drops sessions that began before it loses the first."""
-    import pyarrow as pa
-
-    rows = np.flatnonzero(drawn.in_test)
-    user = drawn.user[rows]
+    rows = np.flatnonzero(sessions.in_test)
+    user = sessions.user[rows]
     return pa.table(
         {
             "experiment_id": pa.array([EXPERIMENT]).take(pa.array(np.zeros(len(rows), dtype=np.int64))),
-            "unit_id": who.unit[user],
-            "variant": named(drawn.arm[rows], arms),
-            "ts": _times(drawn.start[rows] + rng.integers(1, 20, len(rows))),
-            "country": named(who.country[user], list(COUNTRIES)),
-            "platform": named(who.platform[user], list(PLATFORMS)),
+            "unit_id": users.unit[user],
+            "variant": named(sessions.arm[rows], arms),
+            "ts": timestamps(sessions.start[rows] + rng.integers(1, 20, len(rows))),
+            "country": named(users.country[user], list(COUNTRIES)),
+            "platform": named(users.platform[user], list(PLATFORMS)),
         }
     )
 
 
-def _served(arms: list[str], who: People, drawn: SimulatedSessions, lists: _Lists) -> pa.Table:
+def _served(arms: list[str], users: People, sessions: SimulatedSessions, lists: _Lists) -> pa.Table:
     import pyarrow as pa
 
-    session = np.repeat(np.flatnonzero(drawn.in_test), SLOTS)
+    session = np.repeat(np.flatnonzero(sessions.in_test), SLOTS)
     rank = np.tile(np.arange(1, SLOTS + 1), len(session) // SLOTS)
     return pa.table(
         {
             "request_id": session + 1,
-            "unit_id": who.unit[drawn.user[session]],
-            "ts": _times(drawn.start[session]),
-            "variant": named(drawn.arm[session], arms),
+            "unit_id": users.unit[sessions.user[session]],
+            "ts": timestamps(sessions.start[session]),
+            "variant": named(sessions.arm[session], arms),
             "rank": rank,
             "item_id": lists.film(session, rank),
             "propensity": np.full(len(session), 1 / N_FILMS),
@@ -122,31 +116,30 @@ class _Events:
     source: Ints
 
 
-def _events(rng: Rng, who: People, drawn: SimulatedSessions, lists: _Lists) -> pa.Table:
+def _events(rng: Rng, users: People, sessions: SimulatedSessions, lists: _Lists) -> pa.Table:
     parts = [
-        _impressions(drawn, lists),
-        *_clicks_and_watching(rng, drawn, lists),
-        *_searches(rng, drawn, lists),
+        _impressions(sessions, lists),
+        *_clicks_and_watching(rng, sessions, lists),
+        *_searches(rng, sessions, lists),
     ]
-    together = {
-        name: np.concatenate([getattr(part, name) for part in parts]) for name in _Events.__dataclass_fields__
-    }
-    order = np.argsort(together["at"], kind="stable")
+    names = _Events.__dataclass_fields__
+    rows = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
+    order = np.argsort(rows["at"], kind="stable")
     twice = rng.random(len(order)) < REPEATED
     order = np.repeat(order, 1 + twice)
     event_id = np.repeat(np.arange(1, len(twice) + 1), 1 + twice)
-    return _table(who, drawn, {name: values[order] for name, values in together.items()}, event_id)
+    return _table(users, sessions, {name: values[order] for name, values in rows.items()}, event_id)
 
 
-def _table(who: People, drawn: SimulatedSessions, rows: dict[str, Any], event_id: Ints) -> pa.Table:
+def _table(users: People, sessions: SimulatedSessions, rows: dict[str, Any], event_id: Ints) -> pa.Table:
     import pyarrow as pa
 
     recommended = rows["source"] == 0
     return pa.table(
         {
-            "unit_id": who.unit[drawn.user[rows["session"]]],
+            "unit_id": users.unit[sessions.user[rows["session"]]],
             "session_id": rows["session"] + 1,
-            "ts": _times(rows["at"]),
+            "ts": timestamps(rows["at"]),
             "event": named(rows["kind"], list(KINDS)),
             "item_id": rows["item"],
             "watch_s": pa.array(rows["watch_s"], mask=np.isnan(rows["watch_s"])),
@@ -158,11 +151,11 @@ def _table(who: People, drawn: SimulatedSessions, rows: dict[str, Any], event_id
     )
 
 
-def _happened(kind: int, session: Ints, at: Ints, item: Ints, **more: Any) -> _Events:
+def _happened(kind: int, session: Ints, ts: Ints, item: Ints, **more: Any) -> _Events:
     n = len(session)
     return _Events(
         session=session,
-        at=at,
+        at=ts,
         kind=np.full(n, kind),
         item=item,
         watch_s=more.get("watch_s", np.full(n, np.nan)).astype(np.float64),
@@ -171,42 +164,42 @@ def _happened(kind: int, session: Ints, at: Ints, item: Ints, **more: Any) -> _E
     )
 
 
-def _impressions(drawn: SimulatedSessions, lists: _Lists) -> _Events:
-    session = np.repeat(np.arange(len(drawn.user)), SLOTS)
-    rank = np.tile(np.arange(1, SLOTS + 1), len(drawn.user))
-    return _happened(IMPRESSION, session, drawn.start[session], lists.film(session, rank), rank=rank)
+def _impressions(sessions: SimulatedSessions, lists: _Lists) -> _Events:
+    session = np.repeat(np.arange(len(sessions.user)), SLOTS)
+    rank = np.tile(np.arange(1, SLOTS + 1), len(sessions.user))
+    return _happened(IMPRESSION, session, sessions.start[session], lists.film(session, rank), rank=rank)
 
 
-def _clicks_and_watching(rng: Rng, drawn: SimulatedSessions, lists: _Lists) -> list[_Events]:
+def _clicks_and_watching(rng: Rng, sessions: SimulatedSessions, lists: _Lists) -> list[_Events]:
     """The n-th click of a session is n − 1 places below its first, after the film before has been watched."""
-    session, n = drawn.of_click, drawn.clicks
+    session, n = sessions.of_click, sessions.clicks
     begin = np.repeat(n.cumsum() - n, n)
     nth = np.arange(len(session)) - begin
     top = 1 + (rng.random(len(n)) * np.maximum(SLOTS - n + 1, 1)).astype(np.int64)
     rank = top[session] + nth
-    before = drawn.click_s.cumsum() - drawn.click_s
-    at = drawn.start[session] + 5 + 3 * nth + before - before[begin]
-    item, seconds = lists.film(session, rank), drawn.click_s
+    before = sessions.click_s.cumsum() - sessions.click_s
+    ts = sessions.start[session] + 5 + 3 * nth + before - before[begin]
+    item, seconds = lists.film(session, rank), sessions.click_s
     once = np.arange(len(session)) % 2 == 0
-    found = [
-        _happened(CLICK, session, at, item, rank=rank),
-        _happened(WATCH, session[once], (at + seconds)[once], item[once], watch_s=seconds[once]),
+    events = [
+        _happened(CLICK, session, ts, item, rank=rank),
+        _happened(WATCH, session[once], (ts + seconds)[once], item[once], watch_s=seconds[once]),
     ]
     for third in (1, 2, 3):
         so_far = -(-seconds * third // 3)
-        beats = _happened(HEARTBEAT, session[~once], (at + so_far)[~once], item[~once], watch_s=so_far[~once])
-        found.append(beats)
-    return found
+        beats = _happened(HEARTBEAT, session[~once], (ts + so_far)[~once], item[~once], watch_s=so_far[~once])
+        events.append(beats)
+    return events
 
 
-def _searches(rng: Rng, drawn: SimulatedSessions, lists: _Lists) -> list[_Events]:
+def _searches(rng: Rng, sessions: SimulatedSessions, lists: _Lists) -> list[_Events]:
     """In sessions without a click; some watch a film of their list after all, but did not click it there."""
-    session = np.flatnonzero((drawn.clicks == 0) & (rng.random(len(drawn.user)) < SEARCHED))
+    session = np.flatnonzero((sessions.clicks == 0) & (rng.random(len(sessions.user)) < SEARCHED))
     of_list = rng.random(len(session)) < SEARCHED_OF_LIST
     rank = rng.integers(1, SLOTS + 1, len(session))
     item = np.where(of_list, lists.film(session, rank), N_FILMS + rng.integers(1, N_FILMS, len(session)))
-    at, seconds = drawn.start[session] + 30, rng.integers(60, 3000, len(session))
+    ts, seconds = sessions.start[session] + 30, rng.integers(60, 3000, len(session))
     return [
-        _happened(CLICK, session, at, item, source=1),
-        _happened(WATCH, session, at + seconds, item, watch_s=seconds, source=1),
+        _happened(CLICK, session, ts, item, source=1),
+        _happened(WATCH, session, ts + seconds, item, watch_s=seconds, source=1),
     ]

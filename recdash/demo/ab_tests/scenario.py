@@ -131,11 +131,9 @@ def truth(plan: Plan) -> tuple[dict[str, dict[str, float]], dict[str, dict[str, 
 
 def _values(plan: Plan, arm: str) -> dict[str, float]:
     turned = PLATFORMS[plan.reverse] if plan.reverse else 0.0
-    kinds = [
-        (share, _per_user(plan, plan.effect(arm, sign))) for share, sign in ((1 - turned, 1), (turned, -1))
-    ]
+    usual, reversed_ = (_per_user(plan, plan.effect(arm, sign)) for sign in (1, -1))
     sessions, engaged, seconds, videos = (
-        sum(share * sums[place] for share, sums in kinds) for place in range(4)
+        (1 - turned) * first + turned * second for first, second in zip(usual, reversed_, strict=True)
     )
     return {
         ENGAGEMENT: engaged / sessions,
@@ -170,15 +168,11 @@ def _impossible(plan: Plan) -> Iterator[Problem]:
         yield Problem("bad-days", "days", "A test needs a day, and none below 0 before it", "Give more days.")
     for arm in plan.arms:
         effects = [plan.effect(arm, sign) for sign in ((1, -1) if plan.reverse else (1,))]
-        if not all(_is_possible(effect) for effect in effects):
+        chances = [chance for effect in effects for chance in (effect.chance, effect.chance + effect.novel)]
+        # NaN fails every comparison
+        possible = all(chance > 0 and chance * READIEST <= 1 for chance in chances)
+        if not possible or not all(
+            effect.visits >= 0 and effect.seconds * CLICK_S >= 1 for effect in effects
+        ):
             fix = "Some users engage in 80 % of all sessions: a lift of .25, novelty included, is the most."
             yield Problem("impossible-lift", f"arm '{arm}'", "It has lifts that nobody can bring about", fix)
-
-
-def _is_possible(effect: Effect) -> bool:
-    chances = effect.chance, effect.chance + effect.novel
-    return (
-        all(one > 0 and one * READIEST <= 1 for one in chances)  # what is no number is neither
-        and effect.visits >= 0
-        and effect.seconds * CLICK_S >= 1
-    )

@@ -88,6 +88,12 @@ def named(places: Ints, names: list[str]) -> pa.Array:
     return pa.DictionaryArray.from_arrays(pa.array(places.astype(np.int32)), pa.array(names))
 
 
+def timestamps(seconds: Ints) -> pa.Array:
+    import pyarrow as pa
+
+    return pa.array(seconds * 1_000_000, pa.timestamp("us", tz="UTC"))
+
+
 def people(rng: Rng, plan: Plan, n_users: int) -> People:
     """Everybody who was meant to take part."""
     return People(
@@ -101,10 +107,10 @@ def people(rng: Rng, plan: Plan, n_users: int) -> People:
     )
 
 
-def not_lost(rng: Rng, plan: Plan, everybody: People) -> People:
+def not_lost(rng: Rng, plan: Plan, users: People) -> People:
     """Without the share of the last arm that is lost."""
-    stays = (everybody.arm < len(plan.arms) - 1) | (rng.random(len(everybody)) >= plan.srm)
-    return People(*(getattr(everybody, name)[stays] for name in everybody.__dataclass_fields__))
+    stays = (users.arm < len(plan.arms) - 1) | (rng.random(len(users)) >= plan.srm)
+    return People(*(getattr(users, name)[stays] for name in users.__dataclass_fields__))
 
 
 def _one_of(rng: Rng, shares: list[float], n: int) -> Ints:
@@ -112,85 +118,74 @@ def _one_of(rng: Rng, shares: list[float], n: int) -> Ints:
     return np.searchsorted(ends[:-1], rng.random(n), side="right")
 
 
-def visits(rng: Rng, plan: Plan, who: People) -> tuple[SimulatedSessions, int, int]:
+def visits(rng: Rng, plan: Plan, users: People) -> tuple[SimulatedSessions, int, int]:
     """All sessions; how many users have one in another arm, and how many are bots."""
-    slots, first = _slots(rng, plan, who)
-    arm, crossed = _shown(rng, plan, who, slots, first)
-    bots = _bots(rng, plan, who)
-    clicks, seconds = _clicks(rng, plan, who, slots)
-    machine = np.zeros(len(clicks), dtype=np.bool_)
-    machine[first[bots]] = True
-    clicks[machine] = rng.integers(*BOT_CLICKS, int(machine.sum()))
+    slots, first = _slots(rng, plan, users)
+    arm, crossed = _arms(rng, plan, users, slots, first)
+    in_last = np.flatnonzero(users.arm == len(plan.arms) - 1)
+    bots = rng.permutation(in_last)[: round(plan.bots * len(in_last))]
+    clicks, seconds = _clicks(rng, plan, users, slots)
+    is_bot = np.zeros(len(clicks), dtype=np.bool_)
+    is_bot[first[bots]] = True
+    clicks[is_bot] = rng.integers(*BOT_CLICKS, int(is_bot.sum()))
     click_s = rng.geometric(1 / np.repeat(seconds, clicks)).astype(np.int64)
-    click_s[np.repeat(machine, clicks)] = 1
-    start = _starts(rng, plan, who, slots)
-    drawn = SimulatedSessions(slots.user, start, arm, slots.since >= 0, clicks, click_s)
-    return _in_time(drawn), crossed, len(bots)
+    click_s[np.repeat(is_bot, clicks)] = 1
+    earlier = slots.since < 0
+    days = plan.days - users.left[slots.user] + slots.since
+    days[earlier] = -PAUSE_DAYS - rng.random(int(earlier.sum())) * (plan.before_days - PAUSE_DAYS)
+    start = TEST_FROM + (days * DAY).astype(np.int64)
+    sessions = SimulatedSessions(slots.user, start, arm, ~earlier, clicks, click_s)
+    return _in_time(sessions), crossed, len(bots)
 
 
-def _slots(rng: Rng, plan: Plan, who: People) -> tuple[_Slots, Ints]:
+def _slots(rng: Rng, plan: Plan, users: People) -> tuple[_Slots, Ints]:
     """The sessions of the test user by user, then those before it; [U] the place of each user's first."""
-    further = rng.poisson(plan.rate * who.eager * who.left * _by_user(plan, who, "visits"))
-    user = np.repeat(np.arange(len(who)), further + 1)
+    further = rng.poisson(plan.rate * users.eager * users.left * _by_user(plan, users, "visits"))
+    user = np.repeat(np.arange(len(users)), further + 1)
     first = np.cumsum(further + 1) - further - 1
-    since = rng.random(len(user)) * who.left[user]
+    since = rng.random(len(user)) * users.left[user]
     since[first] = 0.0
-    earlier = np.repeat(np.arange(len(who)), rng.poisson(plan.rate * who.eager * plan.before_days))
-    return _Slots(
-        np.concatenate([user, earlier]), np.concatenate([since, np.full(len(earlier), -1.0)])
-    ), first
+    earlier = np.repeat(np.arange(len(users)), rng.poisson(plan.rate * users.eager * plan.before_days))
+    since = np.concatenate([since, np.full(len(earlier), -1.0)])
+    return _Slots(np.concatenate([user, earlier]), since), first
 
 
-def _shown(rng: Rng, plan: Plan, who: People, slots: _Slots, first: Ints) -> tuple[Ints, int]:
+def _arms(rng: Rng, plan: Plan, users: People, slots: _Slots, first: Ints) -> tuple[Ints, int]:
     """[S] the arm of each session: for a few users with several sessions, the last one is in the next arm."""
-    arm = who.arm[slots.user]
+    arm = users.arm[slots.user]
     n_test = int((slots.since >= 0).sum())
     last = np.append(first[1:], n_test) - 1
     several = rng.permutation(np.flatnonzero(last > first))
-    moved = several[: round(plan.crossover * len(who))]
-    arm[last[moved]] = (who.arm[moved] + 1) % len(plan.arms)
+    moved = several[: round(plan.crossover * len(users))]
+    arm[last[moved]] = (users.arm[moved] + 1) % len(plan.arms)
     return arm, len(moved)
 
 
-def _bots(rng: Rng, plan: Plan, who: People) -> Ints:
-    """Places of the users who are machines."""
-    last = np.flatnonzero(who.arm == len(plan.arms) - 1)
-    return rng.permutation(last)[: round(plan.bots * len(last))]
-
-
-def _clicks(rng: Rng, plan: Plan, who: People, slots: _Slots) -> tuple[Ints, Floats]:
+def _clicks(rng: Rng, plan: Plan, users: People, slots: _Slots) -> tuple[Ints, Floats]:
     """[S] clicks of each session, and the mean seconds of one of them."""
     user, in_test = slots.user, slots.since >= 0
     fresh = np.where(in_test, np.exp(-slots.since / NOVELTY_DAYS), 0.0)
-    lifted = _by_user(plan, who, "chance")[user] + _by_user(plan, who, "novel")[user] * fresh
-    engaged = rng.random(len(user)) < who.ready[user] * np.where(in_test, lifted, 1.0)
+    lifted = _by_user(plan, users, "chance")[user] + _by_user(plan, users, "novel")[user] * fresh
+    engaged = rng.random(len(user)) < users.ready[user] * np.where(in_test, lifted, 1.0)
     clicks = np.zeros(len(user), dtype=np.int64)
     clicks[engaged] = 1 + rng.binomial(MORE_CLICKS, CLICK_AGAIN, int(engaged.sum()))
-    return clicks, CLICK_S * np.where(in_test, _by_user(plan, who, "seconds")[user], 1.0)
+    return clicks, CLICK_S * np.where(in_test, _by_user(plan, users, "seconds")[user], 1.0)
 
 
-def _by_user(plan: Plan, who: People, part: str) -> Floats:
+def _by_user(plan: Plan, users: People, part: str) -> Floats:
     """[U] that part of the effect which the user's arm and platform have."""
     parts = [[getattr(plan.effect(arm, sign), part) for sign in (1, -1)] for arm in plan.arms]
-    turned = who.platform == (list(PLATFORMS).index(plan.reverse) if plan.reverse else -1)
-    return np.array(parts)[who.arm, turned.astype(np.int64)]
+    turned = users.platform == (list(PLATFORMS).index(plan.reverse) if plan.reverse else -1)
+    return np.array(parts)[users.arm, turned.astype(np.int64)]
 
 
-def _starts(rng: Rng, plan: Plan, who: People, slots: _Slots) -> Ints:
-    """[S] whole seconds since 1970."""
-    days = plan.days - who.left[slots.user] + slots.since
-    earlier = slots.since < 0
-    days[earlier] = -PAUSE_DAYS - rng.random(int(earlier.sum())) * (plan.before_days - PAUSE_DAYS)
-    return TEST_FROM + (days * DAY).astype(np.int64)
-
-
-def _in_time(drawn: SimulatedSessions) -> SimulatedSessions:
-    order = np.argsort(drawn.start, kind="stable")
-    ends = drawn.clicks.cumsum()
-    clicks = drawn.clicks[order]
+def _in_time(sessions: SimulatedSessions) -> SimulatedSessions:
+    """The sessions in the order of time."""
+    order = np.argsort(sessions.start, kind="stable")
+    ends = sessions.clicks.cumsum()
+    clicks = sessions.clicks[order]
     # Each session's clicks move with it: where they began, less where they begin now, plus where they are.
-    moved = np.repeat((ends - drawn.clicks)[order] - (clicks.cumsum() - clicks), clicks)
-    arrays: dict[str, Any] = {
-        name: getattr(drawn, name)[order] for name in ("user", "start", "arm", "in_test", "clicks")
-    }
-    return replace(drawn, **arrays, click_s=drawn.click_s[moved + np.arange(len(moved))])
+    moved = np.repeat((ends - sessions.clicks)[order] - (clicks.cumsum() - clicks), clicks)
+    names = ("user", "start", "arm", "in_test", "clicks")
+    arrays: dict[str, Any] = {name: getattr(sessions, name)[order] for name in names}
+    return replace(sessions, **arrays, click_s=sessions.click_s[moved + np.arange(len(moved))])
