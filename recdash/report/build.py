@@ -2,67 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
-from typing import TYPE_CHECKING, Any
 
 from recdash.report.context import ReportContext
 from recdash.report.document import Document, Figure, Section
 from recdash.report.formats.figures import shortened
-from recdash.report.sections import BLOCKS, check_blocks
+from recdash.report.sections import BLOCKS
 from recdash.report.sections.lead import lead
-from recdash.service.provenance import provenance, versions_here
-from recdash.service.question import Question
-
-if TYPE_CHECKING:
-    from recdash.service import Workspace
+from recdash.service.provenance import provenance
 
 
-def content(
-    workspace: Workspace,
-    question: Question,
-    moment: datetime,
-    *,
-    blocks: Sequence[str] = (),
-    title: str = "",
-    narrative: str = "",
-    author: str = "",
-    live: bool = False,
-    versions: Mapping[str, str] | None = None,
-) -> Document:
-    """The document of the question's answer at the ``moment``, from the blocks (by default all).
+def content(context: ReportContext, *, title: str, narrative: str, author: str, live: bool) -> Document:
+    """The document of the question's answer, made of the context's blocks.
 
-    ``versions`` of what computes it (None: those that are installed). The same stored data, question, moment
-    and versions make the same document. Raises UnknownName for an unknown block, NotFound for a run that was
-    deleted.
+    The same stored data, question, moment and versions make the same document. Raises NotFound for a run that
+    was deleted.
     """
-    chosen = check_blocks(blocks)
-    context = ReportContext(workspace, question, moment, chosen, versions or versions_here())
-    opening = lead(context)
-    sections = [_to_be_drawn(section) for name in chosen if (section := BLOCKS[name].make(context))]
+    experiment, opening = context.experiment, lead(context)
+    sections = [_to_be_drawn(section) for name in context.blocks if (section := BLOCKS[name].make(context))]
+    tests = context.workspace.online_tests.all(experiment.id)
+    if context.test is not None and context.test.id not in {test.id for test in tests}:
+        tests = [*tests, context.test]  # the question's own, even if it is archived
     return Document(
-        title=title.strip() or context.experiment.name,
-        experiment=context.experiment.name,
-        moment=moment.isoformat(),
+        title=title.strip() or experiment.name,
+        experiment=experiment.name,
+        moment=context.moment.isoformat(),
         author=author,
         live=live,
         narrative=narrative.strip(),
         lead=opening,
         sections=tuple(sections),
         runs=context.looks(),
-        question=question.as_dict(),
-        blocks=chosen,
-        provenance=_provenance(context),
+        question=context.question.as_dict(),
+        blocks=context.blocks,
+        provenance=provenance(experiment, context.shown, context.all_runs, tests, context.versions),
     )
-
-
-def _provenance(context: ReportContext) -> dict[str, Any]:
-    """What the numbers are computed from, with the question's A/B test even if it is archived."""
-    tests = context.workspace.online_tests.all(context.experiment.id)
-    if context.test is not None and context.test.id not in {test.id for test in tests}:
-        tests = [*tests, context.test]
-    return provenance(context.experiment, context.shown, context.all_runs, tests, context.versions)
 
 
 def _to_be_drawn(section: Section) -> Section:

@@ -103,6 +103,10 @@ class Column:
     number: bool = False
 
 
+def number_columns(*titles: str) -> tuple[Column, ...]:
+    return tuple(Column(title, number=True) for title in titles)
+
+
 @dataclass(frozen=True)
 class Table:
     """``title`` says what it is; the first cell of each row names it; ``bands`` are rows apart."""

@@ -164,22 +164,17 @@ class Reports:
         runs is damaged.
         """
         from recdash.report.build import content
+        from recdash.report.context import ReportContext
+        from recdash.report.sections import check_blocks
+        from recdash.service.provenance import versions_here
 
         store = self._workspace.store
         tests = _not_deleted(store.online_test, [question.test] if question.test else [])
         runs = _not_deleted(store.run, question.shown)
         self._workspace.runs.refuse_damage(runs, tests[0] if tests else None)
-        return content(
-            self._workspace,
-            question,
-            moment or self._workspace.now(),
-            blocks=blocks,
-            title=title,
-            narrative=narrative,
-            author=author,
-            live=live,
-            versions=versions,
-        )
+        moment, versions = moment or self._workspace.now(), versions or versions_here()
+        context = ReportContext(self._workspace, question, moment, check_blocks(blocks), versions)
+        return content(context, title=title, narrative=narrative, author=author, live=live)
 
     def write_report(
         self, question: Question, file: str | os.PathLike[str], blocks: Sequence[str] = (), **options: Any

@@ -9,7 +9,7 @@ from recdash.formatting.wording import listed, users
 from recdash.metrics.naming import has_k, is_percent, metric_at, metric_name
 from recdash.report.cells import metric_values, number_of
 from recdash.report.context import ReportContext
-from recdash.report.document import Cell, Column, Figure, Number, Part, Section, Table
+from recdash.report.document import Cell, Figure, Number, Part, Section, Table, number_columns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -88,5 +88,5 @@ def _table(context: ReportContext, rows: pd.DataFrame, metric: str) -> Table:
     lines: list[tuple[Cell, ...]] = [
         (Number(k), *metric_values(metric, [values.get((run, k)) for run in runs])) for k in cutoffs
     ]
-    columns = (Column("k", number=True), *(Column(context.names[run], number=True) for run in runs))
+    columns = number_columns("k", *(context.names[run] for run in runs))
     return Table(f"{metric_at(metric, 'k')} of every run", columns, tuple(lines))

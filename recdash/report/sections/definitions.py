@@ -8,7 +8,18 @@ from recdash.definitions.population_counts import KNOWN_TITLES, known_cells, led
 from recdash.domain.results import WHOLE
 from recdash.metrics import define
 from recdash.report.context import ReportContext
-from recdash.report.document import Cell, Column, Formula, Number, Paragraph, Part, RunName, Section, Table
+from recdash.report.document import (
+    Cell,
+    Column,
+    Formula,
+    Number,
+    Paragraph,
+    Part,
+    RunName,
+    Section,
+    Table,
+    number_columns,
+)
 from recdash.report.ranges import range_of
 
 RULES = {
@@ -81,5 +92,5 @@ def _counts(context: ReportContext) -> Table:
         titles = tuple(line.title for line in lines)
         counts = (Number(line.count, why="not counted" if line.count is None else "") for line in lines)
         rows.append((RunName(run.id), *counts, *known_cells(context.workspace.scores.id_overlap(run.id))))
-    columns = (Column("Run"), *(Column(title, number=True) for title in (*titles, *KNOWN_TITLES)))
+    columns = (Column("Run"), *number_columns(*titles, *KNOWN_TITLES))
     return Table("Who was counted", columns, tuple(rows))

@@ -18,7 +18,17 @@ from recdash.report.cells import (
     p_value,
 )
 from recdash.report.context import ReportContext
-from recdash.report.document import Cell, Column, Figure, Paragraph, Part, RunName, Section, Table
+from recdash.report.document import (
+    Cell,
+    Column,
+    Figure,
+    Paragraph,
+    Part,
+    RunName,
+    Section,
+    Table,
+    number_columns,
+)
 from recdash.report.ranges import range_of
 from recdash.report.sections.leader_table import RULES, beside
 
@@ -90,8 +100,8 @@ def _table(context: ReportContext, comparison: Comparison) -> Table:
     titles = (context.where, context.base, "Difference", interval, "In %", f"p{also}")
     columns = (
         Column("Candidate"),
-        *(Column(title, number=True) for title in titles),
+        *number_columns(*titles),
         Column("Finding"),
-        *(Column(title, number=True) for title in ("Users better", "Users worse", "n")),
+        *number_columns("Users better", "Users worse", "n"),
     )
     return Table(f"Candidates against {context.base}, {context.where}", columns, tuple(rows))

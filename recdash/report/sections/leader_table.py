@@ -7,7 +7,7 @@ from recdash.comparison.pairs import Pair
 from recdash.comparison.verdict import Verdict
 from recdash.metrics.naming import metric_at
 from recdash.report.cells import PERCENT, count, finding_of, intervals, metric_values, one
-from recdash.report.document import Cell, Column, Number, Table, Word
+from recdash.report.document import Cell, Column, Number, Table, Word, number_columns
 
 ALL_LISTS = "one number for all lists of a run"
 RULES = {"holm": "Holm", "bh": "Benjamini–Hochberg"}
@@ -22,12 +22,8 @@ def beside(verdict: Verdict) -> Table:
     rows += [
         _pair_row(f"{metric_at(primary, k)}: {part.title}", primary, part.pair) for part in evidence.slices
     ]
-    columns = (
-        Column("Number"),
-        *(Column(title, number=True) for title in (evidence.name, evidence.base, "Change", "95 % CI")),
-        Column("Finding"),
-        Column("n", number=True),
-    )
+    numbers = number_columns(evidence.name, evidence.base, "Change", "95 % CI")
+    columns = (Column("Number"), *numbers, Column("Finding"), *number_columns("n"))
     rule = RULES.get(evidence.comparison.terms.correction)
     judged = f" Other metrics are corrected among themselves ({rule}), and so are slices." if rule else ""
     guard = f"{100 * evidence.comparison.terms.guard:.3g} %"

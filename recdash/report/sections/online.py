@@ -30,6 +30,7 @@ from recdash.report.document import (
     Table,
     Tone,
     Word,
+    number_columns,
 )
 from recdash.report.ranges import range_of
 
@@ -120,7 +121,7 @@ def _side(
     values, bounds = level_numbers(list(rows[names[0]]), ends, unit=unit, scale=scale)
     lines = tuple(zip(map(RunName, rows["run_id"]), values, bounds, strict=True))
     value_title = "Lift" if lifted else "Difference"
-    columns = (Column("Run"), Column(value_title, number=True), Column("95 % CI", number=True))
+    columns = (Column("Run"), *number_columns(value_title, "95 % CI"))
     return Figure(
         kind="bars",
         title=heading,
@@ -163,15 +164,8 @@ def _table(context: ReportContext, rows: pd.DataFrame, title: str, *, judged: bo
     for row, off, off_ci, on, on_ci in zip(records(rows), offline, below, lifts, above, strict=True):
         reading = row["quadrant"] if judged else "not judged"
         lines.append((RunName(row["run_id"]), row["variant"], off, off_ci, on, on_ci, reading))
-    columns = (
-        Column("Run"),
-        Column("Variant"),
-        Column(f"Offline, {context.where}", number=True),
-        Column("95 % CI, offline", number=True),
-        Column(f"Online, {small(title)}", number=True),
-        Column("95 % CI, online", number=True),
-        Column("Reading"),
-    )
+    titles = (f"Offline, {context.where}", "95 % CI, offline", f"Online, {small(title)}", "95 % CI, online")
+    columns = (Column("Run"), Column("Variant"), *number_columns(*titles), Column("Reading"))
     return Table("Offline and online, run by run", columns, tuple(lines))
 
 
@@ -199,13 +193,9 @@ def _all_lifts(context: ReportContext, test: OnlineTest, results: pd.DataFrame) 
     listed_metrics = metrics[: max(1, MOST_ROWS // n_variants)]
     rows = [row for metric in listed_metrics for row in rows if row["metric"] == metric]
     lines = [_lift_row(row, judged=not is_broken(test)) for row in rows]
-    columns = (
-        Column("Online metric"),
-        Column("Variant"),
-        *(Column(title, number=True) for title in ("Value", "Lift", "95 % CI")),
-        Column("Finding"),
-        Column("n", number=True),
-    )
+    names = (Column("Online metric"), Column("Variant"))
+    values = number_columns("Value", "Lift", "95 % CI")
+    columns = (*names, *values, Column("Finding"), *number_columns("n"))
     bands = tuple(place for place, row in enumerate(rows) if row["is_control"])
     users = range_of(row["n_users"] for row in rows)
     n_left_out = len(metrics) - len(listed_metrics)

@@ -9,7 +9,7 @@ from recdash.formatting.records import plain_columns, records
 from recdash.formatting.wording import listed
 from recdash.report.cells import alike
 from recdash.report.context import ReportContext
-from recdash.report.document import Column, Figure, RunName, Section, Table
+from recdash.report.document import Column, Figure, RunName, Section, Table, number_columns
 from recdash.report.sections.curves import drawn_k, last_k
 
 if TYPE_CHECKING:
@@ -63,5 +63,5 @@ def _table(context: ReportContext, here: pd.DataFrame) -> Table:
     cells = zip(*(alike([row[name] for row in rows]) for name in (*SIDES, "f1")), strict=True)
     lines = tuple((RunName(row["run_id"]), *values) for row, values in zip(rows, cells, strict=True))
     names = (f"Precision@{k}", f"Recall@{k}", "F1 of both")
-    columns = (Column("Run"), *(Column(name, number=True) for name in names))
+    columns = (Column("Run"), *number_columns(*names))
     return Table(f"Precision and recall at k = {k}", columns, lines)

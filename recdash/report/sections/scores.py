@@ -5,7 +5,7 @@ from __future__ import annotations
 from recdash.metrics.naming import metric_at, ordered_metrics
 from recdash.report.cells import metric_values, number_of
 from recdash.report.context import ReportContext
-from recdash.report.document import Cell, Column, Section, Table
+from recdash.report.document import Cell, Column, Section, Table, number_columns
 
 
 def scores(context: ReportContext) -> Section | None:
@@ -18,7 +18,7 @@ def scores(context: ReportContext) -> Section | None:
     keys = zip(scoreboard["run_id"], scoreboard["metric"], strict=True)
     known = dict(zip(keys, map(number_of, scoreboard["value"].tolist()), strict=True))
     rows = [_row(context, metric, known) for metric in metrics]
-    columns = (Column("Metric"), *(Column(context.names[run], number=True) for run in runs))
+    columns = (Column("Metric"), *number_columns(*(context.names[run] for run in runs)))
     of_part = "" if not context.question.scope.slice else f", {context.question.scope.slice}"
     table = Table(f"All metrics at k = {k}{of_part}", columns, tuple(rows))
     note = "Means over each run's own users; higher is not better for all of them: see the guide."

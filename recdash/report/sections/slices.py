@@ -12,7 +12,18 @@ from recdash.formatting import numbers
 from recdash.metrics.naming import is_percent, metric_at
 from recdash.report.cells import corrected, count, finding_of, intervals, metric_values, number_of
 from recdash.report.context import ReportContext
-from recdash.report.document import Cell, Column, Figure, Number, Paragraph, Part, RunName, Section, Table
+from recdash.report.document import (
+    Cell,
+    Column,
+    Figure,
+    Number,
+    Paragraph,
+    Part,
+    RunName,
+    Section,
+    Table,
+    number_columns,
+)
 
 MOST_ROWS, LEAST_SLICES, MOST_BESIDE = 45, 3, 4
 """Of an attribute with more values than make so many rows, those with most users are shown."""
@@ -119,13 +130,8 @@ def _table(
         judged = finding_of(cell.pair) if cell.pair else unjudged
         rows.append((titles[segment], RunName(run), value, gap, bound, judged, count(cell.n)))
     metric = metric_at(result.metric, result.k)
-    columns = (
-        Column("Slice"),
-        Column("Run"),
-        *(Column(title, number=True) for title in (metric, f"Difference to {context.base}", "95 % CI")),
-        Column("Finding"),
-        Column("n", number=True),
-    )
+    values_and_gaps = number_columns(metric, f"Difference to {context.base}", "95 % CI")
+    columns = (Column("Slice"), Column("Run"), *values_and_gaps, Column("Finding"), *number_columns("n"))
     bands = tuple(place for place, (_, run) in enumerate(keys) if run == result.baseline)
     more = len(result.titles) - len(names)
     note = f"{more} more slices with fewer users are left out." if more else ""
