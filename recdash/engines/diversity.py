@@ -315,12 +315,12 @@ class SortedPairs:
 
 def pair_table(reference: Reference, similarity: Upload, depth: int) -> PairTable:
     sides = [reference.items.codes(similarity.table[name], grow=False) for name in ("item_a", "item_b")]
-    named, row = np.unique(np.concatenate(sides), return_inverse=True)
+    codes, row = np.unique(np.concatenate(sides), return_inverse=True)
     a, b = np.split(row.astype(np.int64), 2)
     values = similarity.table["similarity"].to_numpy().astype(np.float64)
     of_item = np.full(len(reference.items), -1, dtype=np.int64)
-    of_item[named] = np.arange(len(named))
-    span = len(named) + 1
+    of_item[codes] = np.arange(len(codes))
+    span = len(codes) + 1
     between: Lookup
     if span * span <= _SQUARE:
         cell = np.zeros(span * span)
@@ -332,7 +332,7 @@ def pair_table(reference: Reference, similarity: Upload, depth: int) -> PairTabl
         taken = np.zeros(1 << (16 * len(key)).bit_length(), dtype=bool)
         taken[key & (len(taken) - 1)] = True
         between = SortedPairs(key[order], values[order], span, taken)
-    return PairTable(between, of_item, len(named), depth)
+    return PairTable(between, of_item, len(codes), depth)
 
 
 # ── which of them ────────────────────────────────────────────────────────────────────────────

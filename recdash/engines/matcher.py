@@ -335,13 +335,13 @@ def _text_order(item: Ints, items: IdIndex) -> Ints:
 def _no_common_user(run: Recommendations, reference: Reference, users: IdIndex) -> Problem:
     n_known = len(reference.users)
     ids = users.ids()
-    named, known = ids[n_known : n_known + _NAMED], reference.users.ids()
-    repair = likely_repair(named, written_ids(reference.users))
+    run_users, known = ids[n_known : n_known + _NAMED], reference.users.ids()
+    repair = likely_repair(run_users, written_ids(reference.users))
     example = ", ".join(f"'{user}'" for user in reference.truth.users[:3])
     finding, fix = f"no user of this run is in the truth (the truth knows {example}, …)", ""
     if repair is not None:
         index = int(repair.meets.argmax())
-        ours, theirs = distinguishable(named[index], known[int(repair.known_at[index])])
+        ours, theirs = distinguishable(run_users[index], known[int(repair.known_at[index])])
         finding += f"; they differ by {repair.cause}: '{ours}' in the run, '{theirs}' in the truth"
         fix = f"{repair.fix.replace('{column}', 'user_id').replace('{other}', 'user_id of the truth')} "
     fix += "Use the same user ids in both files, and check that the columns are mapped right."

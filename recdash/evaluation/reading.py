@@ -72,14 +72,14 @@ def read_coded(
     mappings: Mapping[str, Mapping[str, str]] | None = None,
 ) -> tuple[dict[TableKind, Upload], CodedTruth]:
     """As ``read_tables``, but the truth, the largest table, is coded while it is read, and not kept."""
-    from recdash.ingest import read_passing, read_upload
+    from recdash.ingest import read_stream, read_upload
 
     def read(kind: TableKind, source: Any) -> Upload | CodedTruth:
         mapping = (mappings or {}).get(kind)
         if kind == "truth":
             held = isinstance(source, Upload)
             return code_truth(
-                source if held else read_passing(kind, source, mapping=mapping, relevance=relevance)
+                source if held else read_stream(kind, source, mapping=mapping, relevance=relevance)
             )
         return source if isinstance(source, Upload) else read_upload(kind, source, mapping=mapping)
 

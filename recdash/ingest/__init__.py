@@ -2,7 +2,7 @@
 
 from recdash.ingest.formats.json import are_replicates
 from recdash.ingest.limits import Limits
-from recdash.ingest.open_upload import get_ready, preview, read_passing, read_recommendations, read_upload
+from recdash.ingest.open_upload import get_ready, preview, read_recommendations, read_stream, read_upload
 from recdash.ingest.reader import Preview
 
 __all__ = [
@@ -11,7 +11,7 @@ __all__ = [
     "are_replicates",
     "get_ready",
     "preview",
-    "read_passing",
     "read_recommendations",
+    "read_stream",
     "read_upload",
 ]

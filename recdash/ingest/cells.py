@@ -314,19 +314,18 @@ def refuse_sets(source: Any) -> None:
     """Raises ``UploadError`` for columns of a pandas frame or a dict that hold sets, which Arrow takes for
     lists.
     """
-    bad = [
-        str(name)
-        for name, values in _python_columns(source)
-        if any(isinstance(value, set | frozenset) for value in values)
-    ]
+    columns = _python_columns(source)
+    bad = [name for name, values in columns if any(isinstance(value, set | frozenset) for value in values)]
     if bad:
-        raise UploadError([_unordered(column) for column in bad])
+        raise UploadError([_unordered(str(name)) for name in bad])
 
 
 def _python_columns(source: Any) -> list[tuple[Any, Iterable[Any]]]:
     """(name, first values) of the columns that may hold any object."""
     if isinstance(source, Mapping):
-        return [(name, held[:LOOKED_AT]) for name, held in source.items() if isinstance(held, list | tuple)]
+        return [
+            (name, values[:LOOKED_AT]) for name, values in source.items() if isinstance(values, list | tuple)
+        ]
     kinds: Any = getattr(source, "dtypes", None)
     if not hasattr(kinds, "items"):
         return []
@@ -334,10 +333,8 @@ def _python_columns(source: Any) -> list[tuple[Any, Iterable[Any]]]:
 
 
 def _unordered(column: str) -> Problem:
-    finding, fix = (
-        "the cells hold sets, and a set has no order",
-        "Write lists in brackets, best item first: [a, b].",
-    )
+    finding = "the cells hold sets, and a set has no order"
+    fix = "Write lists in brackets, best item first: [a, b]."
     return Problem("unordered", f"column '{column}'", finding, fix)
 
 

@@ -367,12 +367,12 @@ def _with_unread_scores(raw: RawTable, columns: Columns, decided: Decided) -> Co
     taken, rows = {*columns.mapping.values()}, raw.sample()
     free = {column: values_of(rows, column) for column in raw.columns if column not in taken}
     numbers = {c: v for c, v in free.items() if v and all(map(NUMBER.fullmatch, v))}
-    named = [column for column in numbers if any(word in plain(column) for word in SCORE_WORDS)]
+    like_scores = [column for column in numbers if any(word in plain(column) for word in SCORE_WORDS)]
     broken = [c for c, values in numbers.items() if not all(map(WHOLE.fullmatch, values))]
-    if named:
+    if like_scores:
         template = "no column is called score or rank, and {} may hold scores of the items"
-        problem = _unread_scores(named, template)
-        return replace(columns, families=(*columns.families, ",".join(named)), problems=(problem,))
+        problem = _unread_scores(like_scores, template)
+        return replace(columns, families=(*columns.families, ",".join(like_scores)), problems=(problem,))
     if len(broken) < 2:
         return columns
     notice = _unread_scores(broken, "the file orders the lists; {} hold numbers that are not read")
@@ -537,8 +537,8 @@ def _with_scores(raw: RawTable, columns: Columns) -> Columns:
 
 def _with_distance(raw: RawTable, columns: Columns, distance: str) -> Columns:
     """Of a distance or a loss less is better, unless the rows of the lists stand the other way round."""
-    named = replace(columns, mapping={**columns.mapping, "score": distance})
-    list_code, values = _first_values(raw, named, ["score"])
+    by_distance = replace(columns, mapping={**columns.mapping, "score": distance})
+    list_code, values = _first_values(raw, by_distance, ["score"])
     if "score" not in values:
         return columns
     falls, rises = _steps(list_code, values["score"])
@@ -549,7 +549,7 @@ def _with_distance(raw: RawTable, columns: Columns, distance: str) -> Columns:
     notices = [notice for notice in columns.notices if notice.code != "file-order"]
     finding = "orders the lists, the least value first: its name says that less is better"
     notices.append(Problem("distance", f"column '{distance}'", finding, fix))
-    return replace(named, notices=tuple(notices), reversed_score=True)
+    return replace(by_distance, notices=tuple(notices), reversed_score=True)
 
 
 def _doubtful(columns: Columns, problem: Problem, *roles: str) -> Columns:

@@ -399,13 +399,13 @@ def is_column(label: str, columns: Sequence[str]) -> bool:
     """Whether ``label`` is a column, its reverse (``-distance``), the ends of a list (``r1..r3``), columns of
     lists (``als,ease``), or a column with a mark (``items[]``).
     """
-    named = spelled(label, columns)
-    ends = _ends(named)
+    spelling = spelled(label, columns)
+    ends = _ends(spelling)
     return (
-        named in columns
-        or unmarked(named, columns)[0] in columns
-        or bool(_several_columns(named, columns))
-        or named.removeprefix(REVERSED) in columns
+        spelling in columns
+        or unmarked(spelling, columns)[0] in columns
+        or bool(_several_columns(spelling, columns))
+        or spelling.removeprefix(REVERSED) in columns
         or (len(ends) == 2 and set(ends) <= set(columns))
     )
 
@@ -415,9 +415,9 @@ def spelled(label: str, columns: Sequence[str]) -> str:
     unless two columns differ in nothing else.
     """
     trimmed, ends = label.strip(), _ends(label)
-    named = _spelled_name(label, columns)
-    if named in columns:
-        return named
+    spelling = _spelled_name(label, columns)
+    if spelling in columns:
+        return spelling
     bare, mark = unmarked(trimmed, columns)
     if mark:
         return f"{_spelled_name(bare, columns)}{mark}"
@@ -425,7 +425,7 @@ def spelled(label: str, columns: Sequence[str]) -> str:
         return ",".join(several)
     if trimmed.startswith(REVERSED):
         return REVERSED + _spelled_name(trimmed.removeprefix(REVERSED), columns)
-    return " … ".join(_spelled_name(end, columns) for end in ends) if len(ends) == 2 else named
+    return " … ".join(_spelled_name(end, columns) for end in ends) if len(ends) == 2 else spelling
 
 
 def unmarked(label: str, columns: Sequence[str]) -> tuple[str, str]:
@@ -646,8 +646,8 @@ def _likely(kind: TableKind, families: Mapping[str, tuple[str, ...]]) -> list[tu
     """The only family, or among several those called like the role; all when none is, if any name will do."""
     if kind not in SIDEWAYS:
         return []
-    named = [family for family in families.values() if is_called(SIDEWAYS[kind].role, family[0])]
-    return named or (list(families.values()) if SIDEWAYS[kind].any_name else [])
+    fitting = [family for family in families.values() if is_called(SIDEWAYS[kind].role, family[0])]
+    return fitting or (list(families.values()) if SIDEWAYS[kind].any_name else [])
 
 
 def is_called(role: Role, column: str) -> bool:
@@ -685,43 +685,36 @@ def near(name: str, known: Sequence[str]) -> str:
     return f"Did you mean '{near[0]}'? " if near else ""
 
 
-def _unknown_roles(kind: TableKind, named: Sequence[str]) -> list[Problem]:
+def _unknown_roles(kind: TableKind, roles: Sequence[str]) -> list[Problem]:
     known = [role.name for role in ROLES[kind]]
     fix = f"A {kind} table has the roles {listed(known)}."
     return [
         Problem("unknown-role", "mapping", f"no role is called '{name}'", near(name, known) + fix)
-        for name in named
+        for name in roles
         if name not in known
     ]
 
 
 def _unknown_columns(columns: Sequence[str], explicit: Mapping[str, str]) -> list[Problem]:
-    return [
-        Problem(
-            "unknown-column",
-            f"mapping of {role}",
-            f"no column is called '{column}'; found: {listed(columns)}",
-            near(column, columns) + "Name one of the columns found.",
-        )
-        for role, column in explicit.items()
-        if column not in columns
-    ]
+    problems = []
+    for role, column in explicit.items():
+        if column not in columns:
+            finding = f"no column is called '{column}'; found: {listed(columns)}"
+            fix = f"{near(column, columns)}Name one of the columns found."
+            problems.append(Problem("unknown-column", f"mapping of {role}", finding, fix))
+    return problems
 
 
 def _twice(kind: TableKind, columns: Sequence[str], mapping: Mapping[str, str]) -> list[Problem]:
     """Columns of one name (numbered by the reader) that would play a role which is still open."""
     wanted = {name: role.name for role in ROLES[kind] if role.name not in mapping for name in names_of(role)}
-    repeated = [c.removesuffix(" (1)") for c in columns if c.endswith(" (1)")]
-    return [
-        Problem(
-            "duplicate-column",
-            "header",
-            f"the column '{name}' is there twice; found: {listed(columns)}",
-            f"Remove or rename one, or map {wanted[plain(name)]} to '{name} (1)' or '{name} (2)'.",
-        )
-        for name in repeated
-        if plain(name) in wanted
-    ]
+    problems = []
+    for name in [column.removesuffix(" (1)") for column in columns if column.endswith(" (1)")]:
+        if plain(name) in wanted:
+            finding = f"the column '{name}' is there twice; found: {listed(columns)}"
+            fix = f"Remove or rename one, or map {wanted[plain(name)]} to '{name} (1)' or '{name} (2)'."
+            problems.append(Problem("duplicate-column", "header", finding, fix))
+    return problems
 
 
 def _missing(

@@ -31,15 +31,15 @@ def read_upload(
     return upload
 
 
-def read_passing(
+def read_stream(
     kind: Literal["truth", "train", "events", "served"],
     source: reader.Source,
     *,
     limits: Limits | None = None,
     **how: Any,
 ) -> UploadStream:
-    """See :func:`recdash.ingest.reader.read_passing`."""
-    stream: UploadStream = _reader(source, limits).read_passing(kind, source, limits=limits, **how)
+    """See :func:`recdash.ingest.reader.read_stream`."""
+    stream: UploadStream = _reader(source, limits).read_stream(kind, source, limits=limits, **how)
     return stream
 
 

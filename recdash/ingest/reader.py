@@ -193,7 +193,7 @@ def read_upload(
     return Upload(kind, opened.name, table, opened.mapping, (*opened.notices, *findings.notices))
 
 
-def read_passing(
+def read_stream(
     kind: Literal["truth", "train", "events", "served"],
     source: Source,
     *,
@@ -637,8 +637,8 @@ def _checked_block(
         check = ColumnCheck(role, column, findings, block.where, opened.raw.decimal, needed, opened.zone)
         checked[role.name] = _read(array, check)
         keep = _rows_kept(checked[role.name], check, keep)
-    for role_name, named in part.items():
-        of_part = pc.fill_null(pc.equal(checked.pop(role_name), named), False)
+    for role_name, label in part.items():
+        of_part = pc.fill_null(pc.equal(checked.pop(role_name), label), False)
         keep = of_part if keep is None else pc.and_(keep, of_part)
     batch = pa.RecordBatch.from_arrays(list(checked.values()), list(checked))
     return batch if keep is None else batch.filter(keep)

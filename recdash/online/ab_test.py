@@ -95,7 +95,7 @@ def read_logs(
     columns: ColumnsGiven | None = None,
 ) -> OnlineTables:
     """Read and check the tables of a test, by kind. Raises InputError with the problems of all of them."""
-    from recdash.ingest import read_passing
+    from recdash.ingest import read_stream
     from recdash.online.logs.events import sessions_of
 
     kind = kind_of(tables)
@@ -111,7 +111,7 @@ def read_logs(
         choice.check_used()
         return OnlineTables(kind, uploads[kind].table, beside, notices=notices)
     mapping = (mappings or {}).get("events")
-    events = read_passing("events", tables["events"], mapping=mapping, zone=rules.zone, limits=limits)
+    events = read_stream("events", tables["events"], mapping=mapping, zone=rules.zone, limits=limits)
     choice.check_used()
     counted = sessions_of(events.batches(), beside["exposures"], rules, beside.get("served"))
     if counted.served is not None:

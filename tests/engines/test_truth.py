@@ -19,7 +19,7 @@ from recdash.engines.buffers import GrowingColumn
 from recdash.engines.truth import narrow
 from recdash.errors import InputError, UploadError
 from recdash.evaluation.reading import read_setup
-from recdash.ingest import read_passing, read_upload
+from recdash.ingest import read_stream, read_upload
 from recdash.ingest.formats import delimited
 
 COLUMNS = "user_id item_id relevance"
@@ -156,7 +156,7 @@ def refusals(read: Callable[[], object]) -> tuple[str | None, list[str]]:
 def test_a_truth_that_passes_is_that_which_is_held(tmp_path: Path) -> None:
     rows = [(" u", "0012", 0.5), ("u", "12", -1.0), ("v", None, 1.0), ("v", "12", 4.0), ("u", "0012", 2.0)]
     file = parquet(tmp_path, rows, 2)
-    held, passed = read_upload("truth", file), read_passing("truth", file)
+    held, passed = read_upload("truth", file), read_stream("truth", file)
     from_held, from_passed = code_truth(held), code_truth(passed)
     assert rows_of(from_passed) == rows_of(from_held) == {"u": {"0012": 2.0, "12": -1.0}, "v": {"12": 4.0}}
     assert from_passed.notices == from_held.notices == held.notices
@@ -166,7 +166,7 @@ def test_a_truth_that_passes_is_that_which_is_held(tmp_path: Path) -> None:
 def test_problems_of_a_later_batch_are_all_said_with_their_place(tmp_path: Path) -> None:
     rows = [("u", "a", "1"), ("u", "b", "2"), ("v", "a", "good"), ("v", "b", "inf"), ("v", "c", "bad")]
     file = parquet(tmp_path, rows, 2)
-    name, problems = refusals(lambda: code_truth(read_passing("truth", file)))
+    name, problems = refusals(lambda: code_truth(read_stream("truth", file)))
     assert (name, problems) == refusals(lambda: read_upload("truth", file))
     assert "row 3: 'good' is not a relevance (and 1 more like it)" in problems[0]
     assert "row 4: 'inf' is not a relevance" in problems[1]
@@ -177,7 +177,7 @@ def test_a_column_that_changes_its_type_is_refused(tmp_path: Path, monkeypatch: 
     lines = ["user_id,item_id,timestamp", *["u,a,1700000000"] * 8, *["u,b,2024-12-31"] * 8]
     file = tmp_path / "truth.csv"
     file.write_text("\n".join(lines) + "\n")
-    name, problems = refusals(lambda: code_truth(read_passing("truth", file)))
+    name, problems = refusals(lambda: code_truth(read_stream("truth", file)))
     assert (name, problems) == refusals(lambda: read_upload("truth", file))
     assert problems == ["file: a column that changes its type halfway. Write each column in one form."]
 

@@ -29,8 +29,8 @@ from recdash.ingest import (
     Limits,
     get_ready,
     preview,
-    read_passing,
     read_recommendations,
+    read_stream,
     read_upload,
     reader,
 )
@@ -110,8 +110,8 @@ def test_candidates_are_the_same_each_time_they_are_read_and_side_by_side(text: 
 
 
 def test_passing_rows_are_the_same() -> None:
-    apart = read_passing("truth", TRUTH.encode(), limits=APART)
-    here = reader.read_passing("truth", TRUTH.encode())
+    apart = read_stream("truth", TRUTH.encode(), limits=APART)
+    here = reader.read_stream("truth", TRUTH.encode())
     rows = pa.Table.from_batches(list(apart.batches()))
     assert rows.equals(pa.Table.from_batches(list(here.batches())))
     assert (apart.name, apart.notices) == (here.name, here.notices)

@@ -14,7 +14,7 @@ import pytest
 from recdash.domain.inputs import Upload
 from recdash.domain.kinds import TableKind
 from recdash.errors import UploadError
-from recdash.ingest import preview, read_passing, read_upload
+from recdash.ingest import preview, read_stream, read_upload
 from recdash.online.templates import templates
 
 KINDS: tuple[TableKind, ...] = ("sessions", "exposures", "events", "served", "aggregates", "bandit")
@@ -47,7 +47,7 @@ def test_the_templates_pass_without_a_word(kind: TableKind) -> None:
 
 @pytest.mark.parametrize("kind", ["events", "served"])
 def test_events_and_served_lists_can_be_taken_as_they_pass(kind: Any) -> None:
-    passing = read_passing(kind, templates()[kind].encode())
+    passing = read_stream(kind, templates()[kind].encode())
     assert pa.Table.from_batches(list(passing.batches())).num_rows == templates()[kind].count("\n") - 1
 
 

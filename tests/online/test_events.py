@@ -10,7 +10,7 @@ import pytest
 
 from recdash.demo.ab_tests import simulate
 from recdash.errors import InputError
-from recdash.ingest import read_passing, read_upload
+from recdash.ingest import read_stream, read_upload
 from recdash.online.logs.events import Counted, sessions_of
 from recdash.online.logs.sources import says_recommendation
 from recdash.online.rules import USUAL, OnlineRules
@@ -25,7 +25,7 @@ def counted(
 ) -> Counted:
     """What comes of a log; ``rows``: so many events at a time."""
     who = read_upload("exposures", exposures.encode()).table
-    batches = read_passing("events", text.encode()).batches()
+    batches = read_stream("events", text.encode()).batches()
     if rows:
         batches = iter(pa.Table.from_batches(list(batches)).to_batches(rows))
     return sessions_of(batches, who, rules)
@@ -229,7 +229,7 @@ def test_watching_without_an_item_is_left_out_and_counted() -> None:
 def test_numbers_and_their_text_are_one_id() -> None:
     who = pa.table({"unit_id": [7, 8], "variant": ["A", "B"], "ts": [1, 1]})
     exposures = read_upload("exposures", who).table
-    events = read_passing("events", f"{HEAD}\n7,s,1,click,f,\n9,s,1,click,f,\n".encode())
+    events = read_stream("events", f"{HEAD}\n7,s,1,click,f,\n9,s,1,click,f,\n".encode())
     found = sessions_of(events.batches(), exposures)
     assert found.sessions["unit_id"].to_pylist() == ["7"]
 
@@ -268,7 +268,7 @@ def test_many_sessions_are_told_apart() -> None:
 def test_an_invented_log_adds_up_to_the_sessions_that_it_was_made_from() -> None:
     tables = simulate(300, 1, events=True).tables()
     exposures = read_upload("exposures", tables["exposures"]).table
-    found = sessions_of(read_passing("events", tables["events"]).batches(), exposures)
+    found = sessions_of(read_stream("events", tables["events"]).batches(), exposures)
     names = ["session_id", "unit_id", "start_ts", "clicks", "watch_s", "videos"]
     made = read_upload("sessions", tables["sessions"]).table.select(names).to_pylist()
     assert sorted(made, key=itemgetter("session_id")) == [

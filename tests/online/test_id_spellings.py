@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from recdash.errors import InputError
-from recdash.ingest import read_passing, read_upload
+from recdash.ingest import read_stream, read_upload
 from recdash.online.logs.events import Counted, sessions_of
 from recdash.online.logs.id_spellings import Spellings
 from recdash.online.logs.sessions import per_user
@@ -29,7 +29,7 @@ def users(ids: tuple[str, ...], exposed: tuple[str, ...]) -> OnlineUsers:
 
 def counted(ids: tuple[str, ...], exposed: tuple[str, ...]) -> Counted:
     rows = "".join(f"{one},s{place},5,click,f\n" for place, one in enumerate(ids))
-    batches = read_passing("events", f"unit_id,session_id,ts,event,item_id\n{rows}".encode()).batches()
+    batches = read_stream("events", f"unit_id,session_id,ts,event,item_id\n{rows}".encode()).batches()
     return sessions_of(batches, exposures(*exposed))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from recdash.ingest import read_passing, read_upload
+from recdash.ingest import read_stream, read_upload
 from recdash.online.ab_test import ab_test
 from recdash.online.logs.events import Counted, sessions_of
 from recdash.online.metrics import SERVED_METRICS
@@ -26,7 +26,7 @@ def counted(
     events: str, served: str = ONE_LIST, rules: OnlineRules = USUAL, rows: int | None = None
 ) -> Counted:
     who = read_upload("exposures", EXPOSURES.encode()).table
-    batches = read_passing("events", (EVENTS + events).encode()).batches()
+    batches = read_stream("events", (EVENTS + events).encode()).batches()
     if rows:
         batches = iter(pa.Table.from_batches(list(batches)).to_batches(rows))
     return sessions_of(batches, who, rules, read_upload("served", served.encode()).table)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from recdash.ingest import read_passing, read_upload
+from recdash.ingest import read_stream, read_upload
 from recdash.online.logs.events import sessions_of
 from recdash.online.logs.sessions import per_user
 from recdash.online.logs.timestamp_outliers import TimestampOutliers
@@ -74,7 +74,7 @@ def test_an_exposure_of_a_wrong_clock_does_not_count() -> None:
     assert "exposures: 1 of 40 rows have a time more than 90 days" in said
     assert "such as 1970-01-01. They do not count, nor do users without any other" in said
     clicks = [f"u{i},s,{NOVEMBER},click,f" for i in range(40)]
-    events = read_passing("events", "\n".join(["unit_id,session_id,ts,event,item_id", *clicks, ""]).encode())
+    events = read_stream("events", "\n".join(["unit_id,session_id,ts,event,item_id", *clicks, ""]).encode())
     sessions = sessions_of(events.batches(), exposures).sessions
     assert len(per_user(sessions, exposures=exposures)) == 39
 

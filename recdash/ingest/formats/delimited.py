@@ -48,8 +48,8 @@ def read_delimited(content: Content, _kind: TableKind, _limits: Limits) -> RawTa
 
 
 def _delimited(content: Content, dialect: Dialect) -> RawTable:
-    named = {",": "CSV", "\t": "tab-separated text"}
-    name = named.get(dialect.delimiter, f"text with {DELIMITERS[dialect.delimiter]} delimiters")
+    names = {",": "CSV", "\t": "tab-separated text"}
+    name = names.get(dialect.delimiter, f"text with {DELIMITERS[dialect.delimiter]} delimiters")
     notices = dialect_notices(dialect, content.name)
     return text_table(content, dialect, name, notices=notices)
 

@@ -109,8 +109,8 @@ def _likelihood(rows: list[list[str]]) -> tuple[int, float, int]:
 def has_header(cells: Sequence[str]) -> bool:
     """A first line is a header when it holds no number, or names a known column all the same."""
     # a single letter beside numbers ("u,a,0.5") is rather an id than a name
-    named = any(is_known(cell) and len(cell.strip()) > 1 for cell in cells)
-    return named or not any(NUMBER.fullmatch(cell.strip()) for cell in cells)
+    has_known_name = any(is_known(cell) and len(cell.strip()) > 1 for cell in cells)
+    return has_known_name or not any(NUMBER.fullmatch(cell.strip()) for cell in cells)
 
 
 def dialect_notices(dialect: Dialect, name: str) -> tuple[Problem, ...]:

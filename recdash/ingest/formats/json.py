@@ -82,11 +82,10 @@ def _by_key(document: Mapping[Any, Any], kind: TableKind) -> RawTable:
 
 def _is_by_model(document: Mapping[Any, Any]) -> bool:
     """{model: {user: [items]}} or {model: {user: {item: score}}}: every inner value holds items itself."""
-    return all(isinstance(users, Mapping) and users for users in document.values()) and all(
-        isinstance(items, (list, tuple, Mapping, set, frozenset))
-        for users in document.values()
-        for items in users.values()
-    )
+    if not all(isinstance(users, Mapping) and users for users in document.values()):
+        return False
+    inner = [items for users in document.values() for items in users.values()]
+    return all(isinstance(items, (list, tuple, Mapping, set, frozenset)) for items in inner)
 
 
 REPLICATE_LABEL = re.compile(r"(?:(seed|fold|split|repeat|replicate)[ _-]?)?\d+", re.IGNORECASE)

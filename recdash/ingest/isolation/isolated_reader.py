@@ -363,8 +363,8 @@ def read_upload(kind: Any, source: Source, *, limits: Limits | None = None, **ho
     return Upload(kind, facts["name"], table, facts["mapping"], messages.problems_from(facts["notices"]))
 
 
-def read_passing(kind: Any, source: Source, *, limits: Limits | None = None, **how: Any) -> UploadStream:
-    file = File(source, worker.open_passing, limits or UNLIMITED, {"kind": kind, **how})
+def read_stream(kind: Any, source: Source, *, limits: Limits | None = None, **how: Any) -> UploadStream:
+    file = File(source, worker.open_stream, limits or UNLIMITED, {"kind": kind, **how})
     notices = list(messages.problems_from(file.facts["notices"]))
     return UploadStream(kind, file.facts["name"], lambda: file.batches(notices=notices), notices)
 

@@ -129,10 +129,10 @@ def open_upload(source: Any, **how: Any) -> OpenedFile:
     return OpenedFile(facts, [lambda _columns: iter(upload.table.to_batches())])
 
 
-def open_passing(source: Any, **how: Any) -> OpenedFile:
-    passing = reader.read_passing(source=source, **how)
-    facts = {"name": passing.name, "notices": _as_dicts(passing.notices)}
-    return OpenedFile(facts, [lambda _columns: passing.batches()], [passing.notices])
+def open_stream(source: Any, **how: Any) -> OpenedFile:
+    stream = reader.read_stream(source=source, **how)
+    facts = {"name": stream.name, "notices": _as_dicts(stream.notices)}
+    return OpenedFile(facts, [lambda _columns: stream.batches()], [stream.notices])
 
 
 OF_A_RUN = ("name", "has_rank", "has_score", "is_trec", "n_rows", "replicate", "noun")
