@@ -1,4 +1,4 @@
-"""What speaks for the best candidate and what against it: everything that a verdict rests on."""
+"""The evidence for and against the best candidate: everything that a verdict rests on."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class SliceDifference:
 
 @dataclass(frozen=True)
 class VerdictEvidence:
-    """A comparison, its ``leader`` and what there is to say about it.
+    """A comparison, its ``leader``, and the evidence for and against that candidate.
 
     ``metrics``: the leader's differences by the other accuracy metrics, judged as one family. ``slices``: its
     differences in slices of the users, judged as another. ``won_online`` and ``lost_online``: its settled

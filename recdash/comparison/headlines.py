@@ -1,4 +1,4 @@
-"""Sentences that follow the statistics. Pure functions: what was judged elsewhere in, words out."""
+"""Headlines that follow the statistics: pure functions from findings to sentences."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def agreement(quadrants: Sequence[str]) -> str:
 
 
 def merge_problems(problems: Iterable[Problem]) -> list[Problem]:
-    """What is the same for several runs is said once, with all their places."""
+    """Problems without repeats: one that several runs share is given once, with all their places."""
     places: dict[Problem, list[str]] = {}
     for problem in problems:
         places.setdefault(replace(problem, place=""), []).append(problem.place)

@@ -1,4 +1,4 @@
-"""Two metrics at once: which runs no other beats on both, and who is beaten by whom.
+"""Two metrics at once: which runs no other beats on both, and which run beats each of the others.
 
 Values place the runs; whether a run is beaten follows the paired differences. Where a metric has no value per
 user there is no interval, and the values alone decide.
@@ -17,7 +17,7 @@ from recdash.comparison.source import Source
 from recdash.metrics import define
 
 LESS_IS_BETTER = ("gini", "popularity")
-"""Beside errors of ratings: what is concentrated on few items, or shows what everybody knows."""
+"""Beside errors of ratings: concentration on few items, and popularity."""
 DIGITS = 12
 """Values that agree so far differ by rounding only."""
 

@@ -1,4 +1,4 @@
-"""Runs against a baseline part by part: who gains, who loses, and what the whole does not show."""
+"""Runs against a baseline in segments: which gain, which lose, and what the whole does not show."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ EVERYBODY = ""
 MOST = 0.5
 """More than this share of the users is in the segments that a flag names."""
 NEARLY_ALL = 0.9
-"""From this share of a difference on, it is said to come from one segment."""
+"""From this share of a difference on, it counts as coming from one segment."""
 
 Values = Mapping[str, UserValues | None]
 """Run id → its users' values in a segment; None where it lacks the metric."""

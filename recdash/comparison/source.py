@@ -1,4 +1,4 @@
-"""What a comparison asks of whoever holds the runs: files scored just now, or a store."""
+"""The runs that a comparison is about, wherever they come from: files scored just now, or a store."""
 
 from __future__ import annotations
 

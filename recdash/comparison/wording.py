@@ -1,4 +1,4 @@
-"""The verdict in plain words: one template per thing that there is to say."""
+"""The verdict in plain words: one template for each kind of sentence."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ class ColumnChoice:
     by_table: Mapping[str, Mapping[str, str]]
 
     def of(self, kind: TableKind, *names: str, also: Mapping[str, str] | None = None) -> TableMapping | None:
-        """The mapping of a table of ``kind``; what was said of ``names`` (a candidate's) wins.
+        """The mapping of a table of ``kind``; what was given for ``names`` (a candidate's) wins.
 
         ``also`` is a mapping that was given for this very table. None where nothing was said.
         """

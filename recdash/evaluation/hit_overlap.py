@@ -94,7 +94,7 @@ def users_of_all(hits: Sequence[Hits], users: Users) -> Mask:
 class ItemsFound:
     """Of each held-out relevant item: ``item`` [n] its code in the truth, ``users`` [n] who hold it out,
     ``found`` [runs, n] in how many of their lists it stands within k, ``shown`` [runs, n] in how many lists
-    of anybody who counts.
+    of all users who count.
     """
 
     item: Ints

@@ -31,7 +31,7 @@ LEAST_PLACES = 20
 HALF = 0.5
 """From this share of ids on that meet, ids are written alike."""
 FEWEST_PLACES = 5
-"""Up to so many places may well all be unknown: that is said, and scored."""
+"""Up to so many places may all be unknown: the run is scored, with a notice."""
 
 DO_NOT_MEET = "ids-do-not-meet"
 """The code of such a problem in a comparison, unless the ids were accepted."""

@@ -8,8 +8,8 @@ the user's values in the replicates in which the user counts, its score the mean
 
 **Folds** divide the users: each has a list in one fold only. The candidate's lists are those of all folds
 together, and it is scored as a run that was uploaded once: users without a list in any fold follow the
-population rule, once. A fold's own score is the mean over the users whom it has lists for; nobody counts as a
-miss in another user's fold.
+population rule, once. A fold's own score is the mean over the users that it has lists for; no user counts
+as a miss in another user's fold.
 """
 
 from __future__ import annotations

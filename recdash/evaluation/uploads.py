@@ -1,4 +1,4 @@
-"""From what a person gives for one candidate to its uploads: one table, or several folds or seeds."""
+"""The uploads of one candidate from what was given for it: one table, or several folds or seeds."""
 
 from __future__ import annotations
 

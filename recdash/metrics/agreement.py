@@ -16,7 +16,7 @@ from recdash.metrics.registry import METRICS, Definition, define
 from recdash.metrics.spec import parse
 
 State = Literal["own", "equal", "different", "documented", "not offered"]
-"""own: recdash's definition, which no library is said to share; documented: as the library's documentation or
+"""own: recdash's definition, for which no library is claimed; documented: as the library's documentation or
 source has it, not run.
 """
 DEFAULT = "default"

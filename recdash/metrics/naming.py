@@ -13,7 +13,7 @@ BEYOND = ("coverage", "novelty", "personalization", "gini", "popularity")
 
 
 def metric_title(metric: str, k: int | None = None) -> str:
-    """``ndcg(gain=exp)`` at 10 → ``nDCG(gain=exp)@10``, as a person reads it."""
+    """``ndcg(gain=exp)`` at 10 → ``nDCG(gain=exp)@10``, as a person reads it; without a k no cutoff."""
     spec = parse(metric)
     name = METRICS[spec.name].label + spec.label[len(spec.name) :]
     return f"{name}@{k}" if k and METRICS[spec.name].has_cutoff else name
@@ -26,11 +26,6 @@ def lower_is_better(metric: str) -> bool:
 def base(metric: str) -> str:
     """``ndcg(gain=exp)`` → ``ndcg``."""
     return parse(metric).name
-
-
-def metric_name(metric: str) -> str:
-    """``ndcg`` → nDCG, ``precision(average=micro)`` → Precision(average=micro)."""
-    return metric_title(metric)
 
 
 def has_k(metric: str) -> bool:

@@ -136,7 +136,7 @@ class RelevantHits:
     item: Ints
     """[H] which item of the truth was hit."""
     top_gain: float = 1.0
-    """The largest gain in the truth, whoever counts."""
+    """The largest gain in the truth, also of users who do not count."""
     cut_lists: int = 0
     """How many lists of the run were longer than the depth."""
     may_repeat: bool = False

@@ -74,7 +74,7 @@ def standing(runs: Sequence[Run], scores: pd.DataFrame, metric: str, k: int) -> 
     """From the scoreboard of the runs with their references; None where these say nothing.
 
     ``metric`` is one by which the ideal list is best: of the others the oracle is no ceiling. Where a run of
-    another experiment is above it all the same, nothing is said of the way to it.
+    another experiment is above it all the same, there is no share of the way to it.
     """
     rows = {row["run_id"]: row for row in scores[scores["metric"] == metric].to_dict("records")}
     known = {run.reference: rows[run.id] for run in reversed(runs) if run.reference and run.id in rows}

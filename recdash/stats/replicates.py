@@ -75,7 +75,7 @@ class ReplicateDifference:
 
     ``n`` and ``n_baseline`` count training runs, each called a ``noun``; ``error`` is the standard error of
     the mean with ``freedom`` degrees of it. ``significant`` is True where the interval excludes 0, None where
-    that cannot be told: neither of the two has several replicates, or they do not differ at all. Then
+    that is unknown: neither of the two has several replicates, or they do not differ at all. Then
     interval and p are NaN. ``family``: how many differences p and interval are corrected for.
     """
 

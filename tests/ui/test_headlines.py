@@ -11,7 +11,7 @@ from recdash.comparison.guardrails import GuardrailResult
 from recdash.comparison.pairs import Pair
 from recdash.formatting.wording import finding, listed
 from recdash.metrics import METRICS
-from recdash.metrics.naming import BEYOND, CORE, metric_at, metric_name
+from recdash.metrics.naming import BEYOND, CORE, metric_at, metric_title
 from recdash.stats import Paired, judge
 from recdash.ui.components import verdict_card
 from recdash.ui.components.metric_sets import metrics_of_set
@@ -227,7 +227,7 @@ def test_column_sets_start_with_the_primary_metric() -> None:
 def test_metrics_carry_their_cutoff_and_their_definition() -> None:
     assert metric_at("ndcg", 10) == "nDCG@10"
     assert metric_at("r_precision", 10) == "R-precision"
-    assert metric_name("precision(average=micro)") == "Precision(average=micro)"
+    assert metric_title("precision(average=micro)") == "Precision(average=micro)"
 
 
 def test_names_are_listed_as_in_a_sentence() -> None:

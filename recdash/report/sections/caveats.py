@@ -10,7 +10,7 @@ from recdash.domain.results import WHOLE
 from recdash.errors import Problem
 from recdash.evaluation.known_ids import CAVEATS
 from recdash.formatting.wording import listed, named_number
-from recdash.metrics.naming import metric_name
+from recdash.metrics.naming import metric_title
 from recdash.report.context import ReportContext
 from recdash.report.document import Notice, Notices, Section
 
@@ -53,5 +53,5 @@ def _missing(context: ReportContext) -> list[Notice]:
         for run, why in context.workspace.scores.absences(
             context.shown, metric, context.question.scope
         ).items():
-            missing.setdefault((context.names[run], why), []).append(metric_name(metric))
+            missing.setdefault((context.names[run], why), []).append(metric_title(metric))
     return [Notice(run, f"no {listed(metrics)}: {why}.") for (run, why), metrics in missing.items()]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from recdash.formatting import numbers
 from recdash.formatting.wording import listed, users
-from recdash.metrics.naming import has_k, is_percent, metric_at, metric_name
+from recdash.metrics.naming import has_k, is_percent, metric_at, metric_title
 from recdash.report.cells import metric_values, number_of
 from recdash.report.context import ReportContext
 from recdash.report.document import Cell, Figure, Number, Part, Section, Table, number_columns
@@ -31,7 +31,7 @@ def curves(context: ReportContext) -> Section | None:
         return None
     rows = scores.curves(context.shown, metrics, scope).dropna(subset=["k"])
     parts: list[Part] = [_figure(context, rows[rows["metric"] == metric], metric) for metric in metrics]
-    title = f"{listed([metric_name(metric) for metric in metrics])} against k"
+    title = f"{listed([metric_title(metric) for metric in metrics])} against k"
     counted = users({int(n) for n in rows["n_users"]})
     ended = [f"{context.names[run]} at {end}" for run, end in last_k(context).items() if end is not None]
     stops = f" Lists end: {listed(ended)}; the line stops there." if ended else ""
@@ -71,7 +71,7 @@ def _figure(context: ReportContext, rows: pd.DataFrame, metric: str) -> Figure:
         kind="curve",
         title=f"{metric_at(metric, 'k')}{', %' if is_percent(metric) else ''}",
         note="",
-        alt=f"{metric_name(metric)} against k. At k = {k}: {listed(values)}.",
+        alt=f"{metric_title(metric)} against k. At k = {k}: {listed(values)}.",
         data={"k": k, "percent": is_percent(metric), "ends": last_k(context), "lines": lines},
         table=_table(context, rows, metric),
         wide=False,

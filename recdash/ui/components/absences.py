@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from recdash.metrics.naming import metric_name
+from recdash.metrics.naming import metric_title
 from recdash.ui.app.state import View
 
 
@@ -17,5 +17,5 @@ def reasons(view: View, order: Sequence[str], absences: Mapping[str, Mapping[str
             everyone = len(concerned) == len(order)
             who = "all runs" if everyone else ", ".join(view.name(run) for run in concerned)
             if concerned:
-                lines.setdefault((who, reason), []).append(metric_name(metric))
+                lines.setdefault((who, reason), []).append(metric_title(metric))
     return [f"– {', '.join(metrics)} ({who}): {reason}" for (who, reason), metrics in lines.items()]

@@ -10,7 +10,7 @@ from recdash.charts.leaders_by_k import Stretch, in_words, leader_strip, stretch
 from recdash.comparison.headlines import EQUAL, some
 from recdash.formatting.records import records
 from recdash.metrics import define
-from recdash.metrics.naming import has_k, lower_is_better, metric_at, metric_name
+from recdash.metrics.naming import has_k, lower_is_better, metric_at, metric_title
 from recdash.ui.app import cached, theme
 from recdash.ui.app.state import View
 from recdash.ui.components import widgets
@@ -55,7 +55,7 @@ def title(view: View, subtitle: str) -> None:
 
 def finding(view: View) -> str:
     """Who leads on the primary metric, or who is not separable, from which k to which."""
-    name = metric_name(view.metric)
+    name = metric_title(view.metric)
     if not has_k(view.metric):
         return f"{name} does not depend on k"
     found = _joined(stretches(first_at(view, view.metric)))
@@ -76,7 +76,7 @@ def _known(view: View) -> list[str]:
 def without_value(view: View) -> str:
     """Who cannot be in front, and why."""
     reasons = cached.absences(view.contender_ids, view.metric, view.scope)
-    told = (f" {view.name(run)} has no {metric_name(view.metric)}: {why}." for run, why in reasons.items())
+    told = (f" {view.name(run)} has no {metric_title(view.metric)}: {why}." for run, why in reasons.items())
     return "".join(told)
 
 

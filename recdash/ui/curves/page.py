@@ -14,7 +14,7 @@ from recdash.formatting import numbers
 from recdash.formatting.html import html, markdown
 from recdash.formatting.wording import listed, users
 from recdash.metrics import define
-from recdash.metrics.naming import has_k, is_percent, metric_at, metric_name
+from recdash.metrics.naming import has_k, is_percent, metric_at, metric_title
 from recdash.ui.app import cached, state, theme
 from recdash.ui.app.state import View
 from recdash.ui.components import widgets
@@ -29,7 +29,7 @@ SHOWN = ["run_id", "run", "metric", "k", "value", "low", "high", "n_users"]
 
 def names(view: View) -> dict[str, str]:
     """The metrics that have a cutoff, by their short names."""
-    return {metric: metric_name(metric) for metric in view.metrics if has_k(metric)}
+    return {metric: metric_title(metric) for metric in view.metrics if has_k(metric)}
 
 
 def usual(view: View) -> list[str]:
@@ -127,7 +127,7 @@ def alt(view: View, rows: pd.DataFrame, metric: str, *, delta: bool = False) -> 
     k = min(set(rows["k"]), key=lambda one: abs(one - view.k))
     here = rows[rows["k"] == k].sort_values("value", ascending=False)
     parts = [f"{run} {numbers.three(value)}" for run, value in zip(here["run"], here["value"], strict=True)]
-    what = f"Difference in {metric_name(metric)}" if delta else metric_name(metric)
+    what = f"Difference in {metric_title(metric)}" if delta else metric_title(metric)
     return f"{what} against k. At k = {k:.0f}: {listed(parts)}."
 
 

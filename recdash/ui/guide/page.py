@@ -9,7 +9,7 @@ import streamlit as st
 
 from recdash.definitions.guide import MetricGuide, PresetGuide
 from recdash.formatting.html import markdown
-from recdash.metrics.naming import metric_name
+from recdash.metrics.naming import metric_title
 from recdash.service import Workspace
 from recdash.ui.app import state
 from recdash.ui.components import widgets
@@ -62,7 +62,7 @@ def metric_article(metric: MetricGuide) -> Article:
         f"**Source.** {metric.source}",
     ]
     body = "\n\n".join(part for part in parts if part)
-    return Article(metric.name, f"{metric_name(metric.name)} · `{metric.name}`", body)
+    return Article(metric.name, f"{metric_title(metric.name)} · `{metric.name}`", body)
 
 
 def _parameters(metric: MetricGuide) -> str:

@@ -10,7 +10,7 @@ from recdash.comparison.headlines import EQUAL, values
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html
 from recdash.formatting.records import Row, records
-from recdash.metrics.naming import has_k, is_percent, metric_at, metric_name
+from recdash.metrics.naming import has_k, is_percent, metric_at, metric_title
 from recdash.stats import Correction
 from recdash.stats.family import SIGNS
 from recdash.ui.components import corrections
@@ -154,7 +154,7 @@ def _clipped(name: str) -> str:
 
 def _head(metric: str, k: int) -> Html:
     """A variant's parameters stand in the second line, so that its column stays narrow."""
-    name, bracket, parameters = metric_name(metric).partition("(")
+    name, bracket, parameters = metric_title(metric).partition("(")
     cutoff = f"{bracket}{parameters}{f'@{k}' if has_k(metric) else ''}"
     return two_lines(name, f"{cutoff} %" if is_percent(metric) else cutoff)
 

@@ -7,7 +7,7 @@ import streamlit as st
 from recdash.domain.records import Experiment
 from recdash.formatting.html import html, join, markdown
 from recdash.formatting.wording import many
-from recdash.metrics.naming import metric_name
+from recdash.metrics.naming import metric_title
 from recdash.service.defaults import MOST_CANDIDATES
 from recdash.ui.app import links, state, theme
 from recdash.ui.app.state import SEPARATOR, USUAL_K, View
@@ -106,7 +106,7 @@ def _choose_experiment(experiments: list[Experiment], experiment: Experiment | N
 def _choose_metric(view: View) -> None:
     st.session_state["frame-metric"] = view.metric
     st.selectbox(
-        "Primary metric", view.metrics, format_func=metric_name, key="frame-metric", width=170,
+        "Primary metric", view.metrics, format_func=metric_title, key="frame-metric", width=170,
         on_change=lambda: state.choose(m=st.session_state["frame-metric"]),
     )  # fmt: skip
 

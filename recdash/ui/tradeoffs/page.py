@@ -12,7 +12,7 @@ import streamlit as st
 from recdash.charts.tradeoff import Direction, TradeOffPoint, trade_off
 from recdash.comparison.pareto import TradeOff, goal
 from recdash.formatting.html import Html, html, join, markdown
-from recdash.metrics.naming import is_percent, metric_at, metric_name
+from recdash.metrics.naming import is_percent, metric_at, metric_title
 from recdash.stats import NORMAL_95
 from recdash.ui.app import cached, state, theme
 from recdash.ui.app.state import View
@@ -65,7 +65,7 @@ def _axis(label: str, name: str, options: Sequence[str], default: str) -> str:
     key = f"tradeoff-{name}"
     st.session_state[key] = chosen
     st.selectbox(
-        label, options, format_func=metric_name, key=key, width=220,
+        label, options, format_func=metric_title, key=key, width=220,
         on_change=lambda: state.choose(**{name: st.session_state[key]}),
     )  # fmt: skip
     state.write(name, chosen)

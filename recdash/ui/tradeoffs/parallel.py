@@ -13,7 +13,7 @@ from recdash.comparison.pareto import goal
 from recdash.formatting import numbers
 from recdash.formatting.html import Html
 from recdash.formatting.wording import cut, listed
-from recdash.metrics.naming import has_k, is_percent, metric_at, metric_name
+from recdash.metrics.naming import has_k, is_percent, metric_at, metric_title
 from recdash.ui.app import cached, theme
 from recdash.ui.app.state import View
 from recdash.ui.components import widgets
@@ -34,7 +34,7 @@ Known = Mapping[str, Mapping[str, float]]
 
 def choose(view: View) -> list[str]:
     """The metrics, kept in the URL as ``axes``; by default those of the leaderboard's columns."""
-    options = {metric: metric_name(metric) for metric in view.metrics}
+    options = {metric: metric_title(metric) for metric in view.metrics}
     chosen = widgets.several("Metrics", "axes", options, usual(view))
     if len(chosen) > MOST:
         st.caption(f"The first {MOST} of {len(chosen)} are drawn.")
@@ -70,7 +70,7 @@ def _upright(metric: str, of: Mapping[str, float], k: int) -> Upright:
     less = goal(metric).less_is_better
     unit = f"{f'@{k}' if has_k(metric) else ''}{' %' if is_percent(metric) else ''}{' ↓' if less else ''}"
     scaled = {run: value * scale for run, value in of.items()}
-    return Upright(metric_name(metric), unit.strip() or " ", scaled, less)
+    return Upright(metric_title(metric), unit.strip() or " ", scaled, less)
 
 
 def finding(view: View, known: Known) -> str:
