@@ -251,16 +251,20 @@ def pair_of(
     return UnjudgedPair(baseline, candidate, paired, base, values, lower_is_better)
 
 
-def shared(one: UserValues, other: UserValues) -> tuple[UserValues, UserValues]:
+def shared(first: UserValues, second: UserValues) -> tuple[UserValues, UserValues]:
     """Both over the users that count for both, in the same order; ratings over the rows that both predict."""
-    if one.rated and other.rated:
-        (rows, values_of_rows), (other_rows, values_of_other_rows) = one.rated, other.rated
-        _, here, there = np.intersect1d(rows.key, other_rows.key, assume_unique=True, return_indices=True)
-        return values_of_rows(rows.of(here)), values_of_other_rows(other_rows.of(there))
-    if np.array_equal(one.users, other.users):
-        return one, other
-    _, here, there = np.intersect1d(one.users, other.users, assume_unique=True, return_indices=True)
-    return one.of(here), other.of(there)
+    if first.rated and second.rated:
+        (rows, values_of_rows), (other_rows, values_of_other_rows) = first.rated, second.rated
+        _, places, other_places = np.intersect1d(
+            rows.key, other_rows.key, assume_unique=True, return_indices=True
+        )
+        return values_of_rows(rows.of(places)), values_of_other_rows(other_rows.of(other_places))
+    if np.array_equal(first.users, second.users):
+        return first, second
+    _, places, other_places = np.intersect1d(
+        first.users, second.users, assume_unique=True, return_indices=True
+    )
+    return first.of(places), second.of(other_places)
 
 
 def _n_rated_otherwise(base: UserValues, values: UserValues) -> int:

@@ -206,10 +206,10 @@ def _outvoted(comparison: SegmentComparison, run: str) -> Flag | None:
     n_judged = sum(cell.n_shared for cell in judged.values())
     for word in ("better", "worse"):
         segments = comparison.with_word(run, word)
-        every = len(judged) > 1 and len(segments) == len(judged)
+        in_all_judged = len(judged) > 1 and len(segments) == len(judged)
         n_users = sum(judged[segment].n_shared for segment in segments)
         most = whole in ("better", "worse") and n_users > MOST * n_judged
-        if whole not in (None, word) and (every or most) and _hold_most(comparison, segments, run):
+        if whole not in (None, word) and (in_all_judged or most) and _hold_most(comparison, segments, run):
             return Flag("outvoted", run, tuple(segments))
     return None
 

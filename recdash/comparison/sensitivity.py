@@ -81,11 +81,11 @@ def _decide_again(
     source: Source, verdict: Verdict, metric: str, k: int, users: Users | None = None
 ) -> Verdict | None:
     """The verdict on the same runs and terms by another metric, k or population; None where there is none."""
-    asked = verdict.evidence.comparison
-    runs = [*(pair.candidate for pair in asked.against), *asked.apart]
+    compared = verdict.evidence.comparison
+    runs = [*(pair.candidate for pair in compared.against), *compared.apart]
     source = source.under(users) if users else source
     try:
-        comparison = compare(source, runs, asked.baseline, metric, k, asked.terms)
+        comparison = compare(source, runs, compared.baseline, metric, k, compared.terms)
     except InputError:
         return None
     return decide(gather_evidence(source, comparison, intervals=False)) if comparison.pairs else None
@@ -106,11 +106,11 @@ def _capital(text: str) -> str:
 
 
 def _other_cutoffs(source: Source, verdict: Verdict, depth: int) -> WhatIf | None:
-    asked = verdict.evidence.comparison
-    if not define(asked.metric).metric.has_cutoff:
+    comparison = verdict.evidence.comparison
+    if not define(comparison.metric).metric.has_cutoff:
         return None
-    cutoffs = [k for k in USUAL_K if k <= depth and k != asked.k]
-    others = {k: other for k in cutoffs if (other := _decide_again(source, verdict, asked.metric, k))}
+    cutoffs = [k for k in USUAL_K if k <= depth and k != comparison.k]
+    others = {k: other for k in cutoffs if (other := _decide_again(source, verdict, comparison.metric, k))}
     if not others:
         return None
     question = "k = " + ", ".join(map(str, others))
@@ -122,19 +122,19 @@ def _other_cutoffs(source: Source, verdict: Verdict, depth: int) -> WhatIf | Non
 
 
 def _other_metric(source: Source, verdict: Verdict) -> WhatIf | None:
-    asked = verdict.evidence.comparison
-    for metric in metrics_beside(asked.metric):
-        if other := _decide_again(source, verdict, metric, asked.k):
-            question = f"{metric_title(metric)} instead of {metric_title(asked.metric)}"
+    comparison = verdict.evidence.comparison
+    for metric in metrics_beside(comparison.metric):
+        if other := _decide_again(source, verdict, metric, comparison.k):
+            question = f"{metric_title(metric)} instead of {metric_title(comparison.metric)}"
             return _what_if(question, verdict, other, ("m", metric))
     return None
 
 
 def _other_definition(source: Source, verdict: Verdict) -> WhatIf | None:
-    asked = verdict.evidence.comparison
-    plain = define(asked.metric).metric.name
-    metric = STRICTER.get(plain) if asked.metric == plain else plain
-    other = _decide_again(source, verdict, metric, asked.k) if metric else None
+    comparison = verdict.evidence.comparison
+    plain = define(comparison.metric).metric.name
+    metric = STRICTER.get(plain) if comparison.metric == plain else plain
+    other = _decide_again(source, verdict, metric, comparison.k) if metric else None
     if metric is None or other is None:
         return None
     return _what_if(f"Defined as {metric_title(metric)}", verdict, other, ("m", metric))
@@ -142,10 +142,10 @@ def _other_definition(source: Source, verdict: Verdict) -> WhatIf | None:
 
 def _other_users(source: Source, verdict: Verdict, users: Users) -> WhatIf | None:
     rule, question = OTHER_USERS[users]
-    asked = verdict.evidence.comparison
-    if not define(asked.metric).has_user_values:
+    comparison = verdict.evidence.comparison
+    if not define(comparison.metric).has_user_values:
         return None  # predicted ratings have rows, and no user without a list
-    other = _decide_again(source, verdict, asked.metric, asked.k, rule)
+    other = _decide_again(source, verdict, comparison.metric, comparison.k, rule)
     return _what_if(question, verdict, other) if other else None
 
 

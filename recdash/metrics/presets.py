@@ -106,10 +106,8 @@ PRESETS: Mapping[str, Preset] = {
             },
             relevance=EVERY_ROW,
             why="Binary relevance; MAP@k divides by min(m, k). Its entropy is in nats, over the number of "
-            "items "
-            "that are shown. Its tail is exactly a tenth of the items, equally rare ones by id; recdash "
-            "keeps "
-            "them together.",
+            "items that are shown. Its tail is exactly a tenth of the items, equally rare ones by id; "
+            "recdash keeps them together.",
         ),
         Preset(
             "lenskit",
@@ -139,8 +137,7 @@ PRESETS: Mapping[str, Preset] = {
             },
             relevance=EVERY_ROW,
             why="Binary relevance; MAP@k divides by min(m, k). What it calls Surprisal is novelty here, "
-            "between 0 "
-            "and 1, and a short list is divided by k.",
+            "between 0 and 1, and a short list is divided by k.",
         ),
         Preset(
             "torchmetrics",
@@ -148,8 +145,7 @@ PRESETS: Mapping[str, Preset] = {
             {"map": {"norm": "hits"}, "auc": {"without_miss": "0"}},
             users="run",
             why="Average precision is the mean over the hits found. Scores of 0 or less count as not "
-            "retrieved "
-            "there; recdash looks at their order alone. It computes in single precision.",
+            "retrieved there; recdash looks at their order alone. It computes in single precision.",
         ),
         Preset(
             "cornac",
@@ -163,8 +159,7 @@ PRESETS: Mapping[str, Preset] = {
             {"ndcg": {"gain": "exp"}, "novelty": {"share": "rows"}, "gini": {"norm": "n-1"}},
             users="both",
             why="Users with a list and a relevant item count; nDCG's gain is exponential. Read in its "
-            "source, not "
-            "run.",
+            "source, not run.",
         ),
         Preset(
             "recpack",
@@ -181,8 +176,7 @@ PRESETS: Mapping[str, Preset] = {
             ties="item_desc",
             threshold=1.0,
             why="trec_eval's measures, over every user of the truth; ERR's largest grade is 4, Judged is "
-            "over the "
-            "list that is there.",
+            "over the list that is there.",
         ),
         Preset(
             "evidently",
@@ -197,16 +191,14 @@ PRESETS: Mapping[str, Preset] = {
                 "popularity": {"unseen": "drop"},
                 "gini": {"items": "shown", "norm": "n-1"},
             },
-            why="F-beta is of the two means; MAR sums the recalls at the hits; personalization is one "
-            "minus the "
-            "overlap over k; items that train does not know have no novelty.",
+            why="F-beta is of the two means; MAR sums the recalls at the hits; personalization is one minus "
+            "the overlap over k; items that train does not know have no novelty.",
         ),
         Preset(
             "sklearn",
             "scikit-learn",
             why="nDCG and DCG with the grades as gains, and errors of predicted ratings. Users are counted "
-            "by the "
-            "caller there; here every user with a relevant item.",
+            "by the caller there; here every user with a relevant item.",
         ),
         Preset(
             "capri",
