@@ -53,6 +53,7 @@ PLACES = (
 )
 # fmt: on
 NUMBERS = ("Two", "Three", "Seven", "Nine", "Eleven", "Forty")
+WORDS = {"quality": QUALITIES, "thing": THINGS, "place": PLACES, "number": NUMBERS}
 PATTERNS = (
     "The {quality} {thing}",
     "The {thing} of {place}",
@@ -209,12 +210,7 @@ def _titles(rng: np.random.Generator) -> list[str]:
     """As many different titles as there are films."""
     titles: dict[str, None] = {}
     while len(titles) < N_FILMS:
-        words = {
-            "quality": QUALITIES[rng.integers(len(QUALITIES))],
-            "thing": THINGS[rng.integers(len(THINGS))],
-            "place": PLACES[rng.integers(len(PLACES))],
-            "number": NUMBERS[rng.integers(len(NUMBERS))],
-        }
+        words = {name: values[rng.integers(len(values))] for name, values in WORDS.items()}
         titles[PATTERNS[rng.integers(len(PATTERNS))].format(**words)] = None
     return list(titles)
 

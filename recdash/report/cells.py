@@ -40,6 +40,13 @@ def count(value: Any) -> Number:
     return Number(number_of(value))
 
 
+def range_of(counts: Iterable[int]) -> str:
+    """``6,040``; ``5,100 to 6,040`` where they differ; ``–`` where there is none."""
+    known = sorted(set(counts))
+    ends = dict.fromkeys((*known[:1], *known[-1:]))
+    return " to ".join(map(numbers.count, ends)) or numbers.NONE
+
+
 def p_value(value: Any) -> Number:
     return Number(number_of(value), style="p")
 

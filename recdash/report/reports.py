@@ -87,17 +87,9 @@ class Reports:
             by = next(iter(self._workspace.slices.of(experiment_id)), "")
         elif by:
             self._workspace.slices.check(experiment_id, by)  # raises InputError for unknown slices
-        return Question(
-            experiment_id,
-            candidates,
-            base,
-            chosen,
-            cutoff,
-            scope,
-            terms or UsualTerms(),
-            by,
-            *((online_test.id, online_metric) if online_test else (None, None)),
-        )
+        online = (online_test.id, online_metric) if online_test else (None, None)
+        terms = terms or UsualTerms()
+        return Question(experiment_id, candidates, base, chosen, cutoff, scope, terms, by, *online)
 
     def _candidates(
         self, experiment_id: str, runs: Sequence[str], baseline: str | None

@@ -12,15 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recdash.demo.ab_tests.scenario import COUNTRIES, PLATFORMS, VIDEO_S, Known, Plan, truth
-from recdash.demo.ab_tests.sessions import (
-    People,
-    SimulatedSessions,
-    named,
-    not_lost,
-    people,
-    timestamps,
-    visits,
-)
+from recdash.demo.ab_tests.sessions import People, SimulatedSessions, named, people, timestamps, visits
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -53,7 +45,7 @@ def simulate(n_users: int, seed: int, *, events: bool = False, **plan: Any) -> S
     from recdash.demo.ab_tests.logs import logs
 
     wanted, rng = Plan(**plan), np.random.default_rng(seed)
-    users = not_lost(rng, wanted, people(rng, wanted, n_users))
+    users = people(rng, wanted, n_users)
     sessions, crossed, bots = visits(rng, wanted, users)
     known = Known(*truth(wanted), lost=n_users - len(users), crossed=crossed, bots=bots)
     log = logs(rng, list(wanted.arms), users, sessions) if events else None

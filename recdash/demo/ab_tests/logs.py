@@ -117,11 +117,12 @@ class _Events:
 
 
 def _events(rng: Rng, users: People, sessions: SimulatedSessions, lists: _Lists) -> pa.Table:
-    parts = [
-        _impressions(sessions, lists),
-        *_clicks_and_watching(rng, sessions, lists),
-        *_searches(rng, sessions, lists),
-    ]
+    session = np.repeat(np.arange(len(sessions.user)), SLOTS)
+    rank = np.tile(np.arange(1, SLOTS + 1), len(sessions.user))
+    item = lists.film(session, rank)
+    impressions = _happened(IMPRESSION, session, sessions.start[session], item, rank=rank)
+    actions = [*_clicks_and_watching(rng, sessions, lists), *_searches(rng, sessions, lists)]
+    parts = [impressions, *actions]
     names = _Events.__dataclass_fields__
     rows = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
     order = np.argsort(rows["at"], kind="stable")
@@ -162,12 +163,6 @@ def _happened(kind: int, session: Ints, ts: Ints, item: Ints, **more: Any) -> _E
         rank=more.get("rank", np.zeros(n, dtype=np.int64)),
         source=np.full(n, more.get("source", 0)),
     )
-
-
-def _impressions(sessions: SimulatedSessions, lists: _Lists) -> _Events:
-    session = np.repeat(np.arange(len(sessions.user)), SLOTS)
-    rank = np.tile(np.arange(1, SLOTS + 1), len(sessions.user))
-    return _happened(IMPRESSION, session, sessions.start[session], lists.film(session, rank), rank=rank)
 
 
 def _clicks_and_watching(rng: Rng, sessions: SimulatedSessions, lists: _Lists) -> list[_Events]:

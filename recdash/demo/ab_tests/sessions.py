@@ -71,16 +71,6 @@ class SimulatedSessions:
         return np.repeat(np.arange(len(self.user)), self.clicks)
 
 
-@dataclass(frozen=True)
-class _Slots:
-    """[S] sessions before anything happens in them: ``since`` days since the exposure, below 0 before the
-    test.
-    """
-
-    user: Ints
-    since: Floats
-
-
 def named(places: Ints, names: list[str]) -> pa.Array:
     """The names at those places, as a dictionary."""
     import pyarrow as pa
@@ -95,8 +85,8 @@ def timestamps(seconds: Ints) -> pa.Array:
 
 
 def people(rng: Rng, plan: Plan, n_users: int) -> People:
-    """Everybody who was meant to take part."""
-    return People(
+    """The users of the test, without the share of the last arm that is lost."""
+    users = People(
         unit=np.arange(1, n_users + 1),
         arm=rng.integers(0, len(plan.arms), n_users),
         eager=rng.gamma(EAGERNESS_SHAPE, 1 / EAGERNESS_SHAPE, n_users),
@@ -105,10 +95,6 @@ def people(rng: Rng, plan: Plan, n_users: int) -> People:
         platform=_one_of(rng, list(PLATFORMS.values()), n_users),
         country=_one_of(rng, list(COUNTRIES.values()), n_users),
     )
-
-
-def not_lost(rng: Rng, plan: Plan, users: People) -> People:
-    """Without the share of the last arm that is lost."""
     stays = (users.arm < len(plan.arms) - 1) | (rng.random(len(users)) >= plan.srm)
     return People(*(getattr(users, name)[stays] for name in users.__dataclass_fields__))
 
@@ -120,26 +106,30 @@ def _one_of(rng: Rng, shares: list[float], n: int) -> Ints:
 
 def visits(rng: Rng, plan: Plan, users: People) -> tuple[SimulatedSessions, int, int]:
     """All sessions; how many users have one in another arm, and how many are bots."""
-    slots, first = _slots(rng, plan, users)
-    arm, crossed = _arms(rng, plan, users, slots, first)
+    user, since, first = _visits(rng, plan, users)
+    arm, crossed = _arms(rng, plan, users, user, int((since >= 0).sum()), first)
     in_last = np.flatnonzero(users.arm == len(plan.arms) - 1)
     bots = rng.permutation(in_last)[: round(plan.bots * len(in_last))]
-    clicks, seconds = _clicks(rng, plan, users, slots)
+    clicks, seconds = _clicks(rng, plan, users, user, since)
     is_bot = np.zeros(len(clicks), dtype=np.bool_)
     is_bot[first[bots]] = True
     clicks[is_bot] = rng.integers(*BOT_CLICKS, int(is_bot.sum()))
     click_s = rng.geometric(1 / np.repeat(seconds, clicks)).astype(np.int64)
     click_s[np.repeat(is_bot, clicks)] = 1
-    earlier = slots.since < 0
-    days = plan.days - users.left[slots.user] + slots.since
+    earlier = since < 0
+    days = plan.days - users.left[user] + since
     days[earlier] = -PAUSE_DAYS - rng.random(int(earlier.sum())) * (plan.before_days - PAUSE_DAYS)
     start = TEST_FROM + (days * DAY).astype(np.int64)
-    sessions = SimulatedSessions(slots.user, start, arm, ~earlier, clicks, click_s)
+    sessions = SimulatedSessions(user, start, arm, ~earlier, clicks, click_s)
     return _in_time(sessions), crossed, len(bots)
 
 
-def _slots(rng: Rng, plan: Plan, users: People) -> tuple[_Slots, Ints]:
-    """The sessions of the test user by user, then those before it; [U] the place of each user's first."""
+def _visits(rng: Rng, plan: Plan, users: People) -> tuple[Ints, Floats, Ints]:
+    """The sessions of the test user by user, then those before it.
+
+    [S] the user of each, and days since the exposure (below 0 before the test); [U] the place of each user's
+    first.
+    """
     further = rng.poisson(plan.rate * users.eager * users.left * _by_user(plan, users, "visits"))
     user = np.repeat(np.arange(len(users)), further + 1)
     first = np.cumsum(further + 1) - further - 1
@@ -147,13 +137,12 @@ def _slots(rng: Rng, plan: Plan, users: People) -> tuple[_Slots, Ints]:
     since[first] = 0.0
     earlier = np.repeat(np.arange(len(users)), rng.poisson(plan.rate * users.eager * plan.before_days))
     since = np.concatenate([since, np.full(len(earlier), -1.0)])
-    return _Slots(np.concatenate([user, earlier]), since), first
+    return np.concatenate([user, earlier]), since, first
 
 
-def _arms(rng: Rng, plan: Plan, users: People, slots: _Slots, first: Ints) -> tuple[Ints, int]:
+def _arms(rng: Rng, plan: Plan, users: People, user: Ints, n_test: int, first: Ints) -> tuple[Ints, int]:
     """[S] the arm of each session: for a few users with several sessions, the last one is in the next arm."""
-    arm = users.arm[slots.user]
-    n_test = int((slots.since >= 0).sum())
+    arm = users.arm[user]
     last = np.append(first[1:], n_test) - 1
     several = rng.permutation(np.flatnonzero(last > first))
     moved = several[: round(plan.crossover * len(users))]
@@ -161,10 +150,10 @@ def _arms(rng: Rng, plan: Plan, users: People, slots: _Slots, first: Ints) -> tu
     return arm, len(moved)
 
 
-def _clicks(rng: Rng, plan: Plan, users: People, slots: _Slots) -> tuple[Ints, Floats]:
+def _clicks(rng: Rng, plan: Plan, users: People, user: Ints, since: Floats) -> tuple[Ints, Floats]:
     """[S] clicks of each session, and the mean seconds of one of them."""
-    user, in_test = slots.user, slots.since >= 0
-    fresh = np.where(in_test, np.exp(-slots.since / NOVELTY_DAYS), 0.0)
+    in_test = since >= 0
+    fresh = np.where(in_test, np.exp(-since / NOVELTY_DAYS), 0.0)
     lifted = _by_user(plan, users, "chance")[user] + _by_user(plan, users, "novel")[user] * fresh
     engaged = rng.random(len(user)) < users.ready[user] * np.where(in_test, lifted, 1.0)
     clicks = np.zeros(len(user), dtype=np.int64)

@@ -98,9 +98,8 @@ def measured(
     """Each metric with its aggregates by variant; ``metrics`` say the roles of those named there."""
     roles = {metric.name: metric for metric in (*KNOWN, *metrics)}
     for name, group in by_metric(rows).items():
-        rate = any(row.of_trials for row in group)
         arms = {row.variant: lift.arm(row.n, row.mean, row.variance) for row in group}
-        yield summarised(name, roles.get(name), rate=rate), arms
+        yield summarised(name, roles.get(name), rate=any(row.of_trials for row in group)), arms
 
 
 def by_metric(rows: Sequence[Summary]) -> dict[str, list[Summary]]:

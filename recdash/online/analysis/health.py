@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from recdash.domain.kinds import Ints
 from recdash.errors import InputError, Problem, UnknownName
 from recdash.online import times
+from recdash.online.analysis import novelty_effect
+from recdash.online.analysis.novelty_effect import NoveltyEffect
 from recdash.online.metrics import OnlineMetric
 from recdash.online.users import OnlineUsers
 from recdash.stats import holm
-
-if TYPE_CHECKING:
-    from recdash.online.analysis.novelty_effect import NoveltyEffect
 
 MISMATCH_BELOW = 0.001
 FADES_BELOW = 0.01
@@ -190,8 +188,6 @@ def fading(users: OnlineUsers, metrics: Sequence[OnlineMetric], control: str) ->
 
     Holm over all metrics and variants; of each variant the clearest case is given.
     """
-    from recdash.online.analysis import novelty_effect
-
     effects = [
         (effect, metric)
         for metric in metrics

@@ -30,7 +30,8 @@ def sequence(
     to each side, against 1.96 of an interval that is looked at once. ``n`` and ``n_planned`` count the same
     users (both variants together), from 1.
     """
-    half = std_error * np.sqrt(_squared_width(tuned(alpha) * n / (n_planned or PLANNED), alpha))
+    x = tuned(alpha) * n / (n_planned or PLANNED)
+    half = std_error * np.sqrt((x + 1) / x * (np.log(x + 1) - 2 * math.log(alpha)))
     return np.expm1(log_ratio - half), np.expm1(log_ratio + half)
 
 
@@ -39,7 +40,3 @@ def tuned(alpha: float) -> float:
     from scipy.special import lambertw
 
     return float(-lambertw(-(alpha**2) / math.e, k=-1).real - 1)
-
-
-def _squared_width(x: Any, alpha: float) -> Any:
-    return (x + 1) / x * (np.log(x + 1) - 2 * math.log(alpha))

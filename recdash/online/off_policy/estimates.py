@@ -205,9 +205,7 @@ class OffPolicy:
 
 def chance(propensity: float) -> str:
     """With at most three digits: ``0.000165``, ``0.0001``."""
-    if propensity < LEAST_WRITTEN:
-        return f"{propensity:.1g}"
-    return numbers.three(propensity).rstrip("0")
+    return f"{propensity:.1g}" if propensity < LEAST_WRITTEN else numbers.three(propensity).rstrip("0")
 
 
 def off_policy(log: Logged, target: Target, clip: float | None = None) -> OffPolicy:

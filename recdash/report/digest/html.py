@@ -32,14 +32,11 @@ def _page(digest: Digest, full: int, most: int) -> Html:
     rows = [_row(_card(entry, digest)) for entry in digest.entries[:full]]
     if len(digest.entries) > full:
         rows.append(_row(_others(digest, full, most)))
-    head = html(
+    template = (
         '<h1 class="rd-ink" style="margin:0;font-size:22px;line-height:1.3;color:{ink}">{title}</h1>'
-        '<p class="rd-muted" style="{muted}">{summary}</p>',
-        ink=LIGHT.ink,
-        title=digest.title,
-        muted=_muted(),
-        summary=digest.summary,
+        '<p class="rd-muted" style="{muted}">{summary}</p>'
     )
+    head = html(template, ink=LIGHT.ink, title=digest.title, muted=_muted(), summary=digest.summary)
     return html(
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width">'

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from recdash.charts.marks import CONTEXT_GREY, Mark, Marks, Palette, colour, shape
 from recdash.formatting import numbers
+from recdash.report.cells import range_of
 from recdash.report.document import Document, Figure, FigureKind
-from recdash.report.ranges import range_of
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go

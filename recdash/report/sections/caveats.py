@@ -49,9 +49,8 @@ def _problems(context: ReportContext) -> Iterator[Problem]:
 def _missing(context: ReportContext) -> list[Notice]:
     """Metrics that a run lacks although another has them, with the reason, once for all alike."""
     missing: dict[tuple[str, str], list[str]] = {}
-    for metric in context.workspace.scores.metrics_of(context.shown):
-        for run, why in context.workspace.scores.absences(
-            context.shown, metric, context.question.scope
-        ).items():
+    scores, scope = context.workspace.scores, context.question.scope
+    for metric in scores.metrics_of(context.shown):
+        for run, why in scores.absences(context.shown, metric, scope).items():
             missing.setdefault((context.names[run], why), []).append(metric_title(metric))
     return [Notice(run, f"no {listed(metrics)}: {why}.") for (run, why), metrics in missing.items()]

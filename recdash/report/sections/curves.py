@@ -67,15 +67,10 @@ def _figure(context: ReportContext, rows: pd.DataFrame, metric: str) -> Figure:
         | {"k": [int(k) for k in line["k"].tolist()]}
         for run, line in drawn.groupby("run_id", sort=False)
     ]
-    return Figure(
-        kind="curve",
-        title=f"{metric_at(metric, 'k')}{', %' if is_percent(metric) else ''}",
-        note="",
-        alt=f"{metric_title(metric)} against k. At k = {k}: {listed(values)}.",
-        data={"k": k, "percent": is_percent(metric), "ends": last_k(context), "lines": lines},
-        table=_table(context, rows, metric),
-        wide=False,
-    )
+    title = f"{metric_at(metric, 'k')}{', %' if is_percent(metric) else ''}"
+    alt = f"{metric_title(metric)} against k. At k = {k}: {listed(values)}."
+    data = {"k": k, "percent": is_percent(metric), "ends": last_k(context), "lines": lines}
+    return Figure("curve", title, "", alt, data, _table(context, rows, metric), wide=False)
 
 
 def _table(context: ReportContext, rows: pd.DataFrame, metric: str) -> Table:

@@ -7,6 +7,7 @@ from recdash.definitions.latex import formula
 from recdash.definitions.population_counts import KNOWN_TITLES, known_cells, ledger_lines
 from recdash.domain.results import WHOLE
 from recdash.metrics import define
+from recdash.report.cells import range_of
 from recdash.report.context import ReportContext
 from recdash.report.document import (
     Cell,
@@ -20,7 +21,6 @@ from recdash.report.document import (
     Table,
     number_columns,
 )
-from recdash.report.ranges import range_of
 
 RULES = {
     "holm": "corrected together (Holm)",

@@ -16,6 +16,7 @@ from recdash.report.cells import (
     metric_values,
     one,
     p_value,
+    range_of,
 )
 from recdash.report.context import ReportContext
 from recdash.report.document import (
@@ -29,7 +30,6 @@ from recdash.report.document import (
     Table,
     number_columns,
 )
-from recdash.report.ranges import range_of
 from recdash.report.sections.leader_table import RULES, beside
 
 
@@ -74,14 +74,9 @@ def _forest(context: ReportContext, comparison: Comparison) -> Figure:
         "word": [pair.judged.word for pair in pairs],
         "margin": [pair.judged.margin for pair in pairs],
     }
-    return Figure(
-        kind="forest",
-        title=f"Difference to {context.base} in {context.where}",
-        note="",
-        alt=f"Paired difference in {context.where} to {context.base}: {listed(outcomes)}.",
-        data=data,
-        table=_table(context, comparison),
-    )
+    title = f"Difference to {context.base} in {context.where}"
+    alt = f"Paired difference in {context.where} to {context.base}: {listed(outcomes)}."
+    return Figure("forest", title, note="", alt=alt, data=data, table=_table(context, comparison))
 
 
 def _table(context: ReportContext, comparison: Comparison) -> Table:

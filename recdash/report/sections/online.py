@@ -16,7 +16,7 @@ from recdash.online.agreement.agreement import DISAGREE
 from recdash.online.agreement.join import SPLIT_BROKEN, judged_by
 from recdash.online.analysis.judgement import SIGNS, TONES
 from recdash.online.analysis.results import OnlineRow, validity_notes
-from recdash.report.cells import PERCENT, count, level_numbers, one
+from recdash.report.cells import PERCENT, count, level_numbers, one, range_of
 from recdash.report.context import ReportContext
 from recdash.report.document import (
     Cell,
@@ -32,7 +32,6 @@ from recdash.report.document import (
     Word,
     number_columns,
 )
-from recdash.report.ranges import range_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -120,17 +119,11 @@ def _side(
     ends = list(zip(rows[names[1]], rows[names[2]], strict=True))
     values, bounds = level_numbers(list(rows[names[0]]), ends, unit=unit, scale=scale)
     lines = tuple(zip(map(RunName, rows["run_id"]), values, bounds, strict=True))
-    value_title = "Lift" if lifted else "Difference"
-    columns = (Column("Run"), *number_columns(value_title, "95 % CI"))
-    return Figure(
-        kind="bars",
-        title=heading,
-        note="95 % intervals",
-        alt=f"{heading}. {listed(values_in_words)}.",
-        data={"rows": plain_columns(rows, ["run_id", *names]), "lifts": lifted, "judged": judged},
-        table=Table(heading, columns, lines),
-        wide=False,
-    )
+    columns = (Column("Run"), *number_columns("Lift" if lifted else "Difference", "95 % CI"))
+    table = Table(heading, columns, lines)
+    alt = f"{heading}. {listed(values_in_words)}."
+    data = {"rows": plain_columns(rows, ["run_id", *names]), "lifts": lifted, "judged": judged}
+    return Figure("bars", heading, "95 % intervals", alt, data, table, wide=False)
 
 
 def _quadrants(
@@ -140,17 +133,13 @@ def _quadrants(
     outcomes = [
         f"{context.brief[row['run_id']]} {row['quadrant'] if judged else NOT_JUDGED}" for row in records(rows)
     ]
+    heading = "No settled disagreement" if judged else "Nothing is judged"
+    note = "Offline difference against online lift. Crosses: 95 % intervals; hollow: not settled."
     titles = [f"Offline: difference in {context.where} to {base}", f"Online: lift in {title}, %"]
     columns = plain_columns(rows, ["run_id", *SIDES, *LIFTS])
-    return Figure(
-        kind="quadrants",
-        title="; ".join(odd[:MOST_EXPLAINED])
-        or ("No settled disagreement" if judged else "Nothing is judged"),
-        note="Offline difference against online lift. Crosses: 95 % intervals; hollow: not settled.",
-        alt=f"{listed(outcomes)}.",
-        data={"rows": columns, "judged": judged, "titles": titles},
-        table=table,
-    )
+    data = {"rows": columns, "judged": judged, "titles": titles}
+    heading = "; ".join(odd[:MOST_EXPLAINED]) or heading
+    return Figure("quadrants", heading, note, f"{listed(outcomes)}.", data, table)
 
 
 def _table(context: ReportContext, rows: pd.DataFrame, title: str, *, judged: bool) -> Table:

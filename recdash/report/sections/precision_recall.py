@@ -48,14 +48,10 @@ def _figure(context: ReportContext, paths: pd.DataFrame, here: pd.DataFrame) -> 
         for row in records(here)
     ]
     columns = ["run_id", "k", "precision", "recall"]
-    return Figure(
-        kind="precision-recall",
-        title=f"Precision against recall, k = 1 to {int(paths['k'].max())}",
-        note="",
-        alt=f"Precision against recall. At k = {context.question.k}: {listed(values)}.",
-        data={"k": context.question.k, "ends": last_k(context), "rows": plain_columns(drawn, columns)},
-        table=_table(context, here),
-    )
+    title = f"Precision against recall, k = 1 to {int(paths['k'].max())}"
+    alt = f"Precision against recall. At k = {context.question.k}: {listed(values)}."
+    data = {"k": context.question.k, "ends": last_k(context), "rows": plain_columns(drawn, columns)}
+    return Figure("precision-recall", title, "", alt, data, _table(context, here))
 
 
 def _table(context: ReportContext, here: pd.DataFrame) -> Table:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from recdash.report.command import command
+import shlex
+
+from recdash.domain.results import WHOLE
 from recdash.report.context import ReportContext
 from recdash.report.document import Cell, Column, Command, Number, Paragraph, Part, RunName, Section, Table
 
@@ -13,12 +15,32 @@ def reproducing(context: ReportContext) -> Section:
     made_with = ", ".join(f"{name} {number}" for name, number in context.versions.items())
     parts: list[Part] = [
         Command("recdash reproduce FILE", RECOMPUTES),
-        Command(command(context, context.blocks), "Makes the same report again."),
+        Command(_command(context), "Makes the same report again."),
         _tables(context),
         Paragraph(f"Made with {made_with}.", "muted"),
     ]
     note = "Tables are named by their sha256: whoever holds these files has these numbers."
     return Section("reproducing", "Reproduce it", note, tuple(parts))
+
+
+def _command(context: ReportContext) -> str:
+    """The line that makes this report again from the store."""
+    question, terms = context.question, context.question.terms
+    words = ["recdash", "report", f"--experiment={context.experiment.name}", f"--baseline={context.base}"]
+    words += [f"--run={context.names[run]}" for run in question.runs]
+    cutoff = f"@{question.k}" if "@" in context.where else ""
+    size = terms.margin.size
+    margin = f"{100 * size:.12g}%" if terms.margin.relative else f"{size:.12g}"
+    words += ["--metric", f"{question.metric}{cutoff}", "--margin", margin, "--correction", terms.correction]
+    words += ["--part", question.scope.slice] if question.scope.slice else []
+    if question.scope != WHOLE and question.scope.threshold is not None:
+        words += ["--relevance-threshold", f"{question.scope.threshold:g}"]
+    words += ["--slice", question.by] if question.by else []
+    words += [f"--test={context.test.name}"] if context.test else []
+    words += ["--online-metric", question.online_metric] if context.test and question.online_metric else []
+    for block in context.blocks:
+        words += ["--block", block]
+    return shlex.join([*words, "-o", "report.html"])
 
 
 def _tables(context: ReportContext) -> Table:
