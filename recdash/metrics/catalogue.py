@@ -536,9 +536,9 @@ _METRICS: tuple[CatalogueMetric, ...] = (
                 {
                     "attributes": "the cosine of their sets of attribute values",
                     "vectors": "the cosine of the uploaded item vectors",
-                    "similarity": "the uploaded table of similarities; a pair that it missing_input has 0",
+                    "similarity": "the uploaded table of similarities; a pair that it lacks has 0",
                     "hamming": "no similarity: the mean number of attribute values that one of the two has "
-                    "and the other missing_input",
+                    "and the other lacks",
                 },
             ),
             Parameter(
@@ -607,7 +607,7 @@ _METRICS: tuple[CatalogueMetric, ...] = (
             Parameter(
                 "unseen",
                 {
-                    "zero": "an item that train missing_input counts as 0",
+                    "zero": "an item that train lacks counts as 0",
                     "drop": "it is left out of the mean",
                 },
             ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 
 import pandas as pd
@@ -10,6 +11,7 @@ import pytest
 
 from recdash.definitions import conventions, worked_example
 from recdash.definitions.conventions import Convention, difference_words
+from recdash.definitions.guide import metric_guides
 from recdash.errors import InputError, UnknownName
 from recdash.evaluation import evaluate
 from recdash.metrics import METRICS, PRESETS, define
@@ -341,3 +343,10 @@ def test_movietweetings_agrees_with_the_libraries_own_values(space: Workspace, s
     assert found["value"]["trec_eval"] / found["value"]["ranx"] == pytest.approx(1.6113, abs=5e-5)
     assert found["value"]["lenskit"] / found["value"]["ranx"] == pytest.approx(1.6335, abs=5e-5)
     assert found["value"]["rectools"] / found["value"]["ranx"] == pytest.approx(0.4986, abs=5e-5)
+
+
+def test_the_guide_explains_metrics_in_words_without_names_of_the_code() -> None:
+    for guide in metric_guides():
+        meanings = [meaning for _, _, values in guide.parameters for meaning in values.values()]
+        texts = [guide.title, guide.needs, guide.unit, guide.direction, guide.example, *meanings]
+        assert not [text for text in texts if re.search(r"[a-z]_[a-z]", text)]
