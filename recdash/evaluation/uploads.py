@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import takewhile
@@ -121,7 +120,10 @@ def shared_name(names: Sequence[str]) -> str:
 
 def _without_last_signs(name: str) -> str:
     """Without the characters at the end that are neither letters nor digits."""
-    return re.sub(r"[\W_]+$", "", name)
+    end = len(name)
+    while end and not name[end - 1].isalnum():  # a pattern would take quadratic time on many signs
+        end -= 1
+    return name[:end]
 
 
 def _own_part(names: Sequence[str]) -> list[str]:
