@@ -108,10 +108,10 @@ def add(
 
 def _choice(more: Mapping[str, Any], runs: Sequence[str]) -> ColumnChoice:
     """What ``--columns`` says of the tables that this command reads."""
-    from recdash.evaluation.column_choice import column_choice
+    from recdash.evaluation.column_choice import read_column_choice
     from recdash.evaluation.reading import TABLES
 
-    return column_choice(more["columns"], (*TABLES, *ONLINE), runs)
+    return read_column_choice(more["columns"], (*TABLES, *ONLINE), runs)
 
 
 def _mappings(choice: ColumnChoice, kinds: Sequence[str]) -> dict[str, Mapping[str, str]]:

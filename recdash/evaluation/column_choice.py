@@ -60,7 +60,7 @@ class ColumnChoice:
         )
 
 
-def column_choice(
+def read_column_choice(
     columns: ColumnsGiven | None, kinds: Sequence[TableKind], candidates: Iterable[str] = ()
 ) -> ColumnChoice:
     """``columns`` checked against the tables of a request: ``kinds``, and ``candidates`` by name.

@@ -13,7 +13,7 @@ from recdash.domain.kinds import Duplicates, Order, Replication, TableKind, Ties
 from recdash.domain.results import Curve
 from recdash.engines import Reference
 from recdash.errors import InputError, Problem, Result, all_or_problems
-from recdash.evaluation.column_choice import ColumnChoice, ColumnsGiven, column_choice, mappings_of
+from recdash.evaluation.column_choice import ColumnChoice, ColumnsGiven, mappings_of, read_column_choice
 from recdash.evaluation.comparability import Basis, comparability_problems, served_users_hash
 from recdash.evaluation.known_ids import CAVEATS, caveats
 from recdash.evaluation.predictions import rows_differ
@@ -110,7 +110,7 @@ def evaluate(
         with_relevance(rules, relevance, relevance_threshold), accept_unknown_ids=accept_unknown_ids
     )
     others = {"users": user_attributes, "vectors": item_vectors, "similarity": item_similarity}
-    choice = column_choice(columns, TABLES, [*runs, *(predictions or {})])
+    choice = read_column_choice(columns, TABLES, [*runs, *(predictions or {})])
     reference, computed = _set_up(sources_of(truth, train, catalogue, others), rules, references, choice)
     cut_into = _slices(reference, slices) if slices else []
     rated, refused = _read_each(

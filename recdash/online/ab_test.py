@@ -11,7 +11,7 @@ from recdash.domain.inputs import Upload
 from recdash.domain.kinds import OnlineKind, TableKind
 from recdash.engines.allocator import release_freed_memory
 from recdash.errors import InputError, Problem, UnknownName, all_or_problems
-from recdash.evaluation.column_choice import ColumnsGiven, column_choice, mappings_of
+from recdash.evaluation.column_choice import ColumnsGiven, mappings_of, read_column_choice
 from recdash.online.analysis import aggregates as summaries
 from recdash.online.analysis.results import OnlineResults, of_summaries, of_users
 from recdash.online.logs.sessions import per_user
@@ -100,7 +100,7 @@ def read_logs(
 
     kind = kind_of(tables)
     rules.check()
-    choice = column_choice(columns, cast("Sequence[TableKind]", (*KINDS, *BESIDE)))
+    choice = read_column_choice(columns, cast("Sequence[TableKind]", (*KINDS, *BESIDE)))
     mappings = mappings_of(choice, list(tables), mappings)
     uploads = _read_all({name: tables[name] for name in tables if name != "events"}, rules, mappings, limits)
     release_freed_memory()  # what parsing took: 130 MiB of a million sessions in CSV

@@ -10,7 +10,7 @@ import numpy as np
 from recdash.domain.kinds import Floats, Ints, Mask
 from recdash.stats.family import significant
 from recdash.stats.paired import LEVEL
-from recdash.stats.skewed import skewed, skewness_of_means, unskewed
+from recdash.stats.skewed import skewness_of_means, unskewed, with_skewness
 from recdash.stats.sparse import TIE, Method, sparse_pairs
 
 
@@ -41,7 +41,7 @@ class AllPairs:
         mean, error = float(self.mean[row, column]), float(self.error[row, column])
         half = float(stdtrit(max(int(self.n[row, column]) - 1, 1), 0.5 + level / 2))
         skewness = 0.0 if self.skewness is None else float(self.skewness[row, column])
-        return mean - error * skewed(half, skewness), mean - error * skewed(-half, skewness)
+        return mean - error * with_skewness(half, skewness), mean - error * with_skewness(-half, skewness)
 
     def p(self) -> Floats:
         """[r, r] two-sided p that the mean is 0, above the diagonal; NaN where nothing can be said."""
@@ -56,7 +56,7 @@ class AllPairs:
         return p
 
 
-def all_pairs(values: Floats, bound: float | None = None) -> AllPairs:
+def compare_all_pairs(values: Floats, bound: float | None = None) -> AllPairs:
     """All pairs of the runs in the columns of ``values`` [n, r], over the same users.
 
     ``bound``: the values lie between 0 and it.

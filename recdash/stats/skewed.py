@@ -50,7 +50,7 @@ def unskewed(t: Floats, skewness: Floats) -> Floats:
     return np.where(needed, ((1 + by * t / 3) ** 3 - 1) / by + by / 6, t)
 
 
-def skewed(deviate: float, skewness: float) -> float:
+def with_skewness(deviate: float, skewness: float) -> float:
     """The t that ``unskewed`` makes so large."""
     if abs(skewness) <= SKEWED:
         return deviate

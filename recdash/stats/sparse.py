@@ -31,7 +31,7 @@ import numpy as np
 from recdash.domain.kinds import Floats, Mask
 from recdash.stats.bounded import WeightedMean
 from recdash.stats.groups import HitBits
-from recdash.stats.skewed import SKEWED, skewed, skewness_of_mean, unskewed
+from recdash.stats.skewed import SKEWED, skewness_of_mean, unskewed, with_skewness
 
 TIE = 1e-12
 """Two values of a user closer than this are a tie: only rounding separates them."""
@@ -98,7 +98,7 @@ class StudentT:
         from scipy.special import stdtrit
 
         half = float(stdtrit(self.n - 1, 0.5 + level / 2))
-        low, high = (self.mean - self.error * skewed(end, self.skewness) for end in (half, -half))
+        low, high = (self.mean - self.error * with_skewness(end, self.skewness) for end in (half, -half))
         return low, high
 
     def p_beyond(self, margin: float) -> float:

@@ -15,7 +15,7 @@ from recdash.errors import InputError
 from recdash.service import Workspace
 from recdash.service.offline.cutoffs import cutoffs_within
 from recdash.stats import paired_difference
-from recdash.stats.all_pairs import AllPairs, all_pairs, leaders
+from recdash.stats.all_pairs import AllPairs, compare_all_pairs, leaders
 from recdash.store import open_store
 
 USERS = [f"u{number}" for number in range(40)]
@@ -50,7 +50,7 @@ def runs(space: Workspace) -> dict[str, str]:
 
 def test_all_pairs_are_the_paired_differences_of_two_by_two() -> None:
     values = np.random.default_rng(3).random((50, 3))
-    found = all_pairs(values)
+    found = compare_all_pairs(values)
     for base, run in permutations(range(3), 2):
         pair = paired_difference(values[:, run], values[:, base])
         assert found.mean[base, run] == pytest.approx(pair.mean)
@@ -61,13 +61,13 @@ def test_all_pairs_are_the_paired_differences_of_two_by_two() -> None:
 
 def test_runs_alike_but_for_rounding_do_not_differ() -> None:
     values = np.random.default_rng(3).random(50)
-    found = all_pairs(np.column_stack([values, values + 1e-14]), bound=1.0)
+    found = compare_all_pairs(np.column_stack([values, values + 1e-14]), bound=1.0)
     assert (found.mean[0, 1], found.error[0, 1], found.p()[0, 1]) == (0, 0, 1)
 
 
 @pytest.mark.parametrize(("n", "first"), [(2, [True, True]), (40, [False, True])])
 def test_few_users_who_all_differ_by_the_same_leave_it_open_who_leads(n: int, first: list[bool]) -> None:
-    found = all_pairs(np.column_stack([np.full(n, 0.25), np.full(n, 0.5)]), bound=1.0)
+    found = compare_all_pairs(np.column_stack([np.full(n, 0.25), np.full(n, 0.5)]), bound=1.0)
     assert leaders([found])[0].tolist() == first
     assert (found.interval(0, 1)[0] > 0) == (found.p()[0, 1] < 0.05) == (first == [False, True])
     assert found.interval(1, 0) == (-found.interval(0, 1)[1], -found.interval(0, 1)[0])
@@ -95,7 +95,7 @@ def test_more_cutoffs_make_a_single_finding_harder() -> None:
 
 
 def test_one_shared_user_separates_nobody() -> None:
-    found = leaders([all_pairs(np.array([[0.0, 1.0]]))])
+    found = leaders([compare_all_pairs(np.array([[0.0, 1.0]]))])
     assert found[0].tolist() == [True, True]
 
 

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from recdash.stats import paired_difference
-from recdash.stats.all_pairs import all_pairs
+from recdash.stats.all_pairs import compare_all_pairs
 from recdash.stats.groups import MOST_GROUPS, grouped
 from recdash.stats.ranks import rank_runs
-from recdash.stats.skewed import SKEWED, skewed, skewness_of_mean, skewness_of_means, unskewed
+from recdash.stats.skewed import SKEWED, skewness_of_mean, skewness_of_means, unskewed, with_skewness
 from recdash.stats.sparse import StudentT
 
 
@@ -50,7 +50,7 @@ def test_the_cubic_is_hall_s(t: float, skewness: float) -> None:
     expected = t + skewness * t**2 / 3 + skewness**2 * t**3 / 27 + skewness / 6
     found = float(unskewed(np.array(t), np.array(skewness)))
     assert found == pytest.approx(expected if abs(skewness) > SKEWED else t, abs=1e-9)
-    assert skewed(found, skewness) == pytest.approx(t, abs=1e-9)
+    assert with_skewness(found, skewness) == pytest.approx(t, abs=1e-9)
 
 
 @given(st.floats(-4, 4), st.sampled_from([-0.05, -0.006, 0.0, 0.02]))
@@ -96,7 +96,7 @@ def test_skewness_is_that_of_scipy_by_the_root_of_n() -> None:
 
 def test_many_runs_at_once_get_what_each_pair_gets() -> None:
     candidate, baseline = gains_and_losses(12_000, 620, 0.05)
-    found = all_pairs(np.column_stack([baseline, candidate]), bound=1.0)
+    found = compare_all_pairs(np.column_stack([baseline, candidate]), bound=1.0)
     alone = paired_difference(candidate, baseline, bound=1.0)
     assert not found.sparse
     assert found.p()[0, 1] == pytest.approx(alone.p)

@@ -9,7 +9,7 @@ from typing import Any
 
 from recdash import ingest
 from recdash.errors import InputError, Problem
-from recdash.evaluation.column_choice import ColumnsGiven, column_choice
+from recdash.evaluation.column_choice import ColumnsGiven, read_column_choice
 from recdash.ingest import Limits
 from recdash.online.off_policy.estimates import OffPolicy, off_policy
 from recdash.online.off_policy.target import logged, of_table, uniform
@@ -47,7 +47,7 @@ def ope(
     if n_items is not None and not is_uniform:
         fix = "Give it with the target uniform; a table names its items."
         raise InputError(Problem("items-without-uniform", "items", f"{n_items:,} with a table", fix))
-    choice = column_choice(columns, ("bandit", "policy"))
+    choice = read_column_choice(columns, ("bandit", "policy"))
     uploads = [ingest.read_upload("bandit", log, mapping=choice.of("bandit", also=mapping), limits=limits)]
     rows = uploads[0].table
     checked = logged(rows, user_column)

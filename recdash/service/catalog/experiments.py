@@ -12,7 +12,7 @@ from recdash.domain.records import Experiment
 from recdash.engines import Reference
 from recdash.errors import NotFound, Problem
 from recdash.evaluation import reading, request
-from recdash.evaluation.column_choice import ColumnsGiven, column_choice, mappings_of
+from recdash.evaluation.column_choice import ColumnsGiven, mappings_of, read_column_choice
 from recdash.formatting.sanitize import check_note
 from recdash.service.context import ServiceContext
 from recdash.service.validation import check_typed, clean_name
@@ -112,7 +112,7 @@ class Experiments:
             "truth": truth, "train": train, "catalogue": catalogue, "users": user_attributes,
             "vectors": item_vectors, "similarity": item_similarity,
         }  # fmt: skip
-        choice = column_choice(columns, tuple(sources))
+        choice = read_column_choice(columns, tuple(sources))
         mappings = mappings_of(choice, tuple(sources), mappings)
         tables = reading.read_tables(sources, relevance, mappings, self._context.limits)
         choice.check_used()

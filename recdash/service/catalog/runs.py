@@ -14,7 +14,7 @@ from recdash.domain.results import Curve
 from recdash.engines import Reference, hits_to_tables, match
 from recdash.errors import EvidenceDamaged, InputError, NameTaken, NotFound, Problem
 from recdash.evaluation import reading, request, scoring
-from recdash.evaluation.column_choice import ColumnsGiven, column_choice
+from recdash.evaluation.column_choice import ColumnsGiven, read_column_choice
 from recdash.evaluation.comparability import served_users_hash
 from recdash.evaluation.known_ids import id_problems
 from recdash.evaluation.replicate_merge import merge_replicates
@@ -160,7 +160,7 @@ class Runs:
         tell, limits = progress or quiet, self._context.limits
         tell(0.0, "Reading the file")
         names = [name] if name else []
-        choice = column_choice(columns, ("run", "predictions"), names)
+        choice = read_column_choice(columns, ("run", "predictions"), names)
         if columns:
             mapping = choice.of("run", *names, also=mapping)
             predictions_mapping = choice.of("predictions", *names, also=predictions_mapping)

@@ -13,7 +13,7 @@ from recdash.domain.results import WHOLE, Scope, UserValues, common_bound
 from recdash.metrics import define
 from recdash.service.context import ServiceContext
 from recdash.service.metric_values import MetricValues
-from recdash.stats.all_pairs import AllPairs, all_pairs, leaders
+from recdash.stats.all_pairs import AllPairs, compare_all_pairs, leaders
 from recdash.stats.sparse import Method
 
 if TYPE_CHECKING:
@@ -104,17 +104,17 @@ def _cells(pairs: AllPairs, baseline: int, run: int) -> dict[str, Any]:
 def _all_pairs(values: Sequence[UserValues]) -> AllPairs:
     """Over the users of all where they are the same; else each pair over the users that it shares."""
     if not values:
-        return all_pairs(np.zeros((0, 0)))
+        return compare_all_pairs(np.zeros((0, 0)))
     bound = common_bound(values)
     if all(np.array_equal(values[0].users, run_values.users) for run_values in values[1:]):
-        return all_pairs(np.column_stack([run_values.values for run_values in values]), bound)
+        return compare_all_pairs(np.column_stack([run_values.values for run_values in values]), bound)
     r = len(values)
     n = np.diag([len(run_values.users) for run_values in values])
     mean, error = np.zeros((r, r)), np.zeros((r, r))
     sparse: dict[tuple[int, int], Method] = {}
     for row, column in combinations(range(r), 2):
         base, other = shared(values[row], values[column])
-        pair = all_pairs(np.column_stack([base.values, other.values]), bound)
+        pair = compare_all_pairs(np.column_stack([base.values, other.values]), bound)
         mean[row, column], mean[column, row] = pair.mean[0, 1], pair.mean[1, 0]
         error[row, column] = error[column, row] = pair.error[0, 1]
         n[row, column] = n[column, row] = pair.n[0, 1]
