@@ -63,8 +63,7 @@ def begin(view: View) -> None:
     wanted = state.params().get("pr")
     state.write("pr", wanted)
     widgets.section(
-        "Propose or decide",
-        f"Both keep the numbers as they stand now: {_where(view)}, as chosen above.",
+        "Propose or decide", f"Both keep the numbers as they stand now: {_where(view)}, as chosen above."
     )
     review, right_away = st.tabs(["Propose for a review", "Decide without a review"])
     with review:
@@ -141,11 +140,7 @@ def next_step(view: View, review: Review) -> None:
     """What comes next first, then what else can be done."""
     if not may_write():
         return
-    tabs = {
-        "Offline evidence": _offline,
-        "A/B test": _online,
-        "Approve or reject": _answer,
-    }
+    tabs = {"Offline evidence": _offline, "A/B test": _online, "Approve or reject": _answer}
     first = {"proposed": 0, "offline evidence": 1}.get(review.state, 2)
     names = list(tabs)
     for tab, name in zip(

@@ -242,10 +242,7 @@ def reading(found: OfflineOnlinePage) -> None:
 
 def _reading_row(found: OfflineOnlinePage, row: Row) -> list[object]:
     online = glyph(row["online_low"], row["online_high"])
-    sides = (
-        glyph(row["offline_low"], row["offline_high"]),
-        numbers.NONE if found.broken_split else online,
-    )
+    sides = (glyph(row["offline_low"], row["offline_high"]), numbers.NONE if found.broken_split else online)
     tones = {"▲": "better", "▼": "worse", "=": "same", numbers.NONE: "muted"}
     signs = [html('<span class="rd-{tone}">{sign}</span>', tone=tones[sign], sign=sign) for sign in sides]
     return [run_cell(found.marks[row["run_id"]]), *signs, in_words(row["quadrant"])]
