@@ -54,6 +54,12 @@ def signed(value: float | None, decimals: int) -> str:
     return f"+{text}" if value is not None and value > 0 and text.strip("0.,") else text
 
 
+def change(value: float | None, unit: str = "") -> str:
+    """One signed number on its own, with three significant digits: ``+12.7 %``; ``–`` where there is none."""
+    text = signed(value, places([value]))
+    return text if text == NONE else f"{text}{unit}"
+
+
 def interval(low: float | None, high: float | None, decimals: int, unit: str = "") -> str:
     """``+0.0236 to +0.0320``; ``–`` where there is none."""
     if low is None or high is None or not (math.isfinite(low) and math.isfinite(high)):

@@ -46,6 +46,11 @@ def users(counts: Iterable[float]) -> str:
     return f"{first}{many(known[-1], 'user')}"
 
 
+def span(low: str, high: str) -> str:
+    """``5 to 7``; ``5`` where both are the same."""
+    return low if low == high else f"{low} to {high}"
+
+
 def day(when: datetime) -> str:
     """``9 Oct 2026``."""
     return f"{when.day} {when:%b %Y}"

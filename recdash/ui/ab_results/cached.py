@@ -13,12 +13,8 @@ from recdash.ui.app import cached
 from recdash.ui.app.state import workspace
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from recdash.online import OnlineMetric, OnlineResults
-    from recdash.online.analysis.novelty_effect import NoveltyEffect
     from recdash.online.analysis.sample import SampleSummary
-    from recdash.online.analysis.segments import Reversal
     from recdash.stats import Correction
 
 
@@ -34,18 +30,18 @@ def _census(version: Version) -> SampleSummary:
     return sample.summarise(workspace().online_tests.online_users(version[0]))
 
 
-def _ask(method: Callable[..., Answer], test: OnlineTest, *arguments: Any) -> Answer:
+def ask(method: Callable[..., Answer], test: OnlineTest, *arguments: Any) -> Answer:
     """What a method of a service answers, kept by its name, the test as it is counted, and the arguments."""
     return cached.answer(method, (test.id, *arguments), version=_version(test))
 
 
 def _version(test: OnlineTest) -> Version:
-    counted = [dict(test.rules), [dict(one) for one in test.metrics]]
+    counted = [dict(test.rules), [dict(metric) for metric in test.metrics]]
     return test.id, json.dumps(counted, sort_keys=True, default=str)
 
 
 def results(test: OnlineTest, correction: Correction) -> OnlineResults:
-    return _ask(workspace().online_tests.ab_results, test, correction)
+    return ask(workspace().online_tests.ab_results, test, correction)
 
 
 def census(test: OnlineTest) -> SampleSummary | None:
@@ -57,36 +53,4 @@ def metrics(test: OnlineTest) -> dict[str, OnlineMetric]:
     """The definitions by name; none for a test of aggregates, which was added up elsewhere."""
     if test.kind == "aggregates":
         return {}
-    return {one.name: one for one in _ask(workspace().online_analysis.online_metrics, test)}
-
-
-def totals(test: OnlineTest) -> list[str]:
-    return _ask(workspace().online_analysis.online_totals, test)
-
-
-def over_time(test: OnlineTest, metric: str, how: str) -> pd.DataFrame:
-    return _ask(workspace().online_analysis.over_time, test, metric, how)
-
-
-def fading(test: OnlineTest, metric: str) -> list[NoveltyEffect]:
-    return _ask(workspace().online_analysis.online_fading, test, metric)
-
-
-def segments(test: OnlineTest) -> list[str]:
-    return _ask(workspace().online_analysis.online_segments, test)
-
-
-def by_segment(test: OnlineTest, metric: str, segment: str) -> pd.DataFrame:
-    return _ask(workspace().online_analysis.by_segment, test, metric, segment)
-
-
-def reversals(test: OnlineTest, metric: str, segment: str) -> tuple[Reversal, ...]:
-    return _ask(workspace().online_analysis.reversals, test, metric, segment)
-
-
-def detectable(test: OnlineTest, metric: str) -> dict[str, float | None]:
-    return _ask(workspace().online_analysis.detectable, test, metric)
-
-
-def more_users(test: OnlineTest, metric: str, variant: str, effect: float) -> int | None:
-    return _ask(workspace().online_analysis.more_users, test, metric, variant, effect)
+    return {metric.name: metric for metric in ask(workspace().online_analysis.online_metrics, test)}

@@ -10,30 +10,20 @@ from recdash.ui.app import links, state
 from recdash.ui.components import widgets
 
 
-def show(found: AbTest) -> None:
+def show(ab_test: AbTest) -> None:
     """Nothing where there is nothing to compare."""
-    if not found.challengers or not found.titles:
+    if not ab_test.challengers or not ab_test.titles:
         return
     st.html('<hr class="rd-rule">')
-    if found.census is None:
+    if ab_test.census is None:
         widgets.section("Over time, by segment, and how many users")
         st.caption("They take users one by one, and days; this table was added up before the upload.")
         return
-    metric = _choose(found)
-    over_time.show(found, metric)
-    segments.show(found, metric)
-    power.show(found, metric)
-
-
-def _choose(found: AbTest) -> str:
-    """By the same parameter as on Offline vs online."""
-    titles = found.titles
-    wanted = state.params().get("om", next(iter(titles)))
+    titles = ab_test.titles
+    wanted = state.params().get("om", "")
     links.tell_unknown("om", "online metric", titles)
-    st.session_state["ab-metric"] = wanted if wanted in titles else next(iter(titles))
-    chosen: str = st.selectbox(
-        "Metric in depth", list(titles), format_func=titles.__getitem__, key="ab-metric", width=420,
-        on_change=lambda: state.choose(om=st.session_state["ab-metric"]),
-    )  # fmt: skip
-    state.write("om", chosen)
-    return chosen
+    first = wanted if wanted in titles else next(iter(titles))
+    metric = widgets.select("Metric in depth", "om", titles, first, "ab-metric", 420)
+    over_time.show(ab_test, metric)
+    segments.show(ab_test, metric)
+    power.show(ab_test, metric)

@@ -23,33 +23,40 @@ DIRECTIONS: dict[Direction, str] = {"up": "More is better", "down": "Less is bet
 USUAL_MARGIN = 2.0
 
 
-def show(found: AbTest, save: Save) -> None:
-    if found.census is None:
+def show(ab_test: AbTest, save: Save) -> None:
+    if ab_test.census is None:
         st.caption("The table was added up before the upload: it holds no sums to make other metrics of.")
         return
-    own = {one.name: one for one in state.workspace().online_analysis.own_metrics(found.test.id)}
-    names = {NEW: "A new metric", **{name: one.title for name, one in found.metrics.items()}}
+    own = {metric.name: metric for metric in state.workspace().online_analysis.own_metrics(ab_test.test.id)}
+    names = {NEW: "A new metric", **{name: metric.title for name, metric in ab_test.metrics.items()}}
     chosen: str = st.selectbox(
-        "Metric", list(names), format_func=names.__getitem__, key=f"ab-own-{found.test.id}", width=420
+        "Metric", list(names), format_func=names.__getitem__, key=f"ab-own-{ab_test.test.id}", width=420
     )
-    with st.form(f"ab-metric-{found.test.id}-{chosen}", border=False):
-        wanted = _fields(found, found.metrics.get(chosen))
+    with st.form(f"ab-metric-{ab_test.test.id}-{chosen}", border=False):
+        wanted = _fields(ab_test, ab_test.metrics.get(chosen))
         if st.form_submit_button("Save the metric", key=f"ab-metric-save-{chosen}"):
-            _save(found, save, own, wanted, is_new=not chosen)
+            _save(ab_test, save, own, wanted, is_new=not chosen)
     if chosen in own and st.button("Remove what was set here", key=f"ab-metric-remove-{chosen}"):
-        _remove(found, save, own, chosen)
+        others = {name: metric for name, metric in own.items() if name != chosen}
+        _set(ab_test, save, others, f"Metric {own[chosen].title}: what was set for it is removed")
 
 
 # ── the form ─────────────────────────────────────────────────────────────────────────────────
 
 
-def _fields(found: AbTest, known: OnlineMetric | None) -> OnlineMetric:
+def _fields(ab_test: AbTest, known: OnlineMetric | None) -> OnlineMetric:
     """The metric as filled in. What a known one is made of stays."""
-    key = f"{found.test.id}-{known.name if known else NEW}"
-    made = known or _made(found, key)
+    key = f"{ab_test.test.id}-{known.name if known else NEW}"
+    made = known or _made(ab_test, key)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        direction = _direction(made.direction, f"ab-direction-{key}")
-        role = _role(made.role, f"ab-role-{key}")
+        direction: Direction = st.selectbox(
+            "Direction", list(DIRECTIONS), list(DIRECTIONS).index(made.direction),
+            format_func=DIRECTIONS.__getitem__, key=f"ab-direction-{key}", width=190,
+        )  # fmt: skip
+        role: MetricRole = st.selectbox(
+            "Role", list(ROLES), list(ROLES).index(made.role), format_func=ROLES.__getitem__,
+            key=f"ab-role-{key}", width=170,
+        )  # fmt: skip
         margin = st.number_input(
             "Margin of a guardrail, %", 0.01, 99.0, 100 * made.margin if made.margin else USUAL_MARGIN,
             format="%g", key=f"ab-margin-{key}", width=190,
@@ -58,8 +65,8 @@ def _fields(found: AbTest, known: OnlineMetric | None) -> OnlineMetric:
     return replace(made, direction=direction, role=role, margin=margin / 100 if role == "guardrail" else None)
 
 
-def _made(found: AbTest, key: str) -> OnlineMetric:
-    totals = cached.totals(found.test)
+def _made(ab_test: AbTest, key: str) -> OnlineMetric:
+    totals = cached.ask(state.workspace().online_analysis.online_totals, ab_test.test)
     with st.container(horizontal=True):
         title: str = st.text_input("Name", key=f"ab-name-{key}", width=300, placeholder="Shares per session")
         numerator = st.selectbox("Sum of", totals, format_func=_called, key=f"ab-numerator-{key}", width=220)
@@ -75,57 +82,29 @@ def _called(total: str) -> str:
 
 def defined(title: str, numerator: str, denominator: str | None) -> OnlineMetric:
     """A new metric of two totals, None: per user. Sums below zero are possible."""
-    made = OnlineMetric(
-        name=re.sub(r"\W+", "_", title.strip().casefold()).strip("_"), title=title.strip(), unit="",
-        meaning="", numerator=numerator, denominator=denominator, low=None,
-    )  # fmt: skip
     below = f"divided by that of {_called(denominator)}" if denominator else "per user"
-    unit = f"per {_called(denominator)}" if denominator else "per user"
-    return replace(made, unit=unit, meaning=f"The sum of {_called(numerator)}, {below}.")
-
-
-def _role(known: MetricRole, key: str) -> MetricRole:
-    chosen: MetricRole = st.selectbox(
-        "Role", list(ROLES), list(ROLES).index(known), format_func=ROLES.__getitem__, key=key, width=170
-    )
-    return chosen
-
-
-def _direction(known: Direction, key: str) -> Direction:
-    chosen: Direction = st.selectbox(
-        "Direction", list(DIRECTIONS), list(DIRECTIONS).index(known), format_func=DIRECTIONS.__getitem__,
-        key=key, width=190,
+    return OnlineMetric(
+        name=re.sub(r"\W+", "_", title.strip().casefold()).strip("_"), title=title.strip(),
+        unit=f"per {_called(denominator)}" if denominator else "per user",
+        meaning=f"The sum of {_called(numerator)}, {below}.",
+        numerator=numerator, denominator=denominator, low=None,
     )  # fmt: skip
-    return chosen
 
 
 # ── what it does ─────────────────────────────────────────────────────────────────────────────
 
 
 def _save(
-    found: AbTest, save: Save, own: dict[str, OnlineMetric], wanted: OnlineMetric, *, is_new: bool
+    ab_test: AbTest, save: Save, own: dict[str, OnlineMetric], wanted: OnlineMetric, *, is_new: bool
 ) -> None:
-    if is_new and wanted.name in found.metrics:
-        st.error(f"There is a metric called {markdown(found.metrics[wanted.name].title)}: choose it above.")
+    if is_new and wanted.name in ab_test.metrics:
+        st.error(f"There is a metric called {markdown(ab_test.metrics[wanted.name].title)}: choose it above.")
         return
-    said = f"Metric {wanted.title}: {_told(wanted)}"
-    _set(found, save, {**own, wanted.name: wanted}, said)
+    margin = f", margin {100 * wanted.margin:g} %" if wanted.margin else ""
+    judged = f"{DIRECTIONS[wanted.direction].lower()}, {ROLES[wanted.role].lower()}{margin}"
+    _set(ab_test, save, {**own, wanted.name: wanted}, f"Metric {wanted.title}: {made_of(wanted)}, {judged}")
 
 
-def _told(metric: OnlineMetric) -> str:
-    margin = f", margin {100 * metric.margin:g} %" if metric.margin else ""
-    return f"{made_of(metric)}, {DIRECTIONS[metric.direction].lower()}, {ROLES[metric.role].lower()}{margin}"
-
-
-def _remove(found: AbTest, save: Save, own: dict[str, OnlineMetric], name: str) -> None:
-    others = {one: metric for one, metric in own.items() if one != name}
-    _set(found, save, others, f"Metric {own[name].title}: what was set for it is removed")
-
-
-def _set(found: AbTest, save: Save, own: dict[str, OnlineMetric], said: str) -> None:
-    metrics = tuple(own.values())
-    save(
-        found.test.id,
-        lambda: state.workspace().online_analysis.set_online_metrics(found.test.id, metrics),
-        [said],
-    )
+def _set(ab_test: AbTest, save: Save, own: dict[str, OnlineMetric], change: str) -> None:
+    test_id, metrics = ab_test.test.id, tuple(own.values())
+    save(test_id, lambda: state.workspace().online_analysis.set_online_metrics(test_id, metrics), [change])

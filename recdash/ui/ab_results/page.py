@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import cycle
 from typing import TYPE_CHECKING, Any
@@ -50,7 +50,7 @@ class AbTest:
 
     @property
     def challengers(self) -> tuple[str, ...]:
-        return tuple(one for one in self.results.variants if one != self.control)
+        return tuple(variant for variant in self.results.variants if variant != self.control)
 
     @property
     def blocked(self) -> bool:
@@ -67,6 +67,10 @@ class AbTest:
     def lifted(self, role: str | None = None) -> list[OnlineRow]:
         """Rows of a role, or of all, but the control's."""
         return [row for row in self.results.rows if not row.is_control and (role is None or row.role == role)]
+
+    def is_adjusted(self, metric: str) -> bool:
+        """Whether CUPED adjusts a lift in this metric."""
+        return any(row.metric == metric and row.plain_lift is not None for row in self.results.rows)
 
 
 def no_test() -> None:
@@ -93,48 +97,46 @@ def choose(tests: Sequence[OnlineTest]) -> tuple[OnlineTest, Correction]:
 
 
 def gather(view: View, test: OnlineTest, correction: Correction) -> AbTest:
-    found = cached.results(test, correction)
+    results = cached.results(test, correction)
     runs = {run.id: run for run in state.workspace().runs.all(view.experiment.id, archived=True)}
     runs |= {run.id: run for run in view.runs}
     return AbTest(
         test=test,
-        results=found,
+        results=results,
         metrics=cached.metrics(test),
-        marks=variant_marks(found, test.links, runs),
+        marks=variant_marks(results, test.links, runs),
         rules=state.workspace().online_tests.online_rules(test.id),
         census=cached.census(test),
         correction=correction,
     )
 
 
-def variant_marks(found: OnlineResults, links: Mapping[str, str], runs: Mapping[str, Run]) -> Marks:
-    """Variant → mark: colour and shape of the run that it served; grey where it is linked to none."""
-    baseline = theme.palette().baseline
-    served = {one: runs[links[one]] for one in found.variants if links.get(one) in runs}
+def variant_marks(results: OnlineResults, links: Mapping[str, str], runs: Mapping[str, Run]) -> Marks:
+    """Variant → mark: colour and shape of the run that it served.
+
+    Variants linked to no run are grey, with shapes that no run here has.
+    """
+    served = {name: runs[links[name]] for name in results.variants if links.get(name) in runs}
     taken = {shape(run.slot) for run in served.values()}
-    free = cycle([one for one in SHAPES if one not in taken] or SHAPES)
-    return {
-        variant: Mark(variant, variant, baseline, "circle", "baseline")
-        if variant == found.control
-        else _mark(variant, served.get(variant), free)
-        for variant in found.variants
-    }
+    free = cycle([name for name in SHAPES if name not in taken] or SHAPES)
+    marks = {}
+    for name in results.variants:
+        if name == results.control:
+            marks[name] = Mark(name, name, theme.palette().baseline, "circle", "baseline")
+        elif run := served.get(name):
+            marks[name] = Mark(name, name, colour(run.slot), shape(run.slot), "candidate")
+        else:
+            marks[name] = Mark(name, name, CONTEXT_GREY, next(free), "candidate")
+    return marks
 
 
-def _mark(variant: str, run: Run | None, free: Iterator[str]) -> Mark:
-    """Variants without a run are all grey, and told apart by shapes that no run here has."""
-    if run is None:
-        return Mark(variant, variant, CONTEXT_GREY, next(free), "candidate")
-    return Mark(variant, variant, colour(run.slot), shape(run.slot), "candidate")
-
-
-def tidy(found: AbTest) -> pd.DataFrame:
+def tidy(ab_test: AbTest) -> pd.DataFrame:
     """Every number of the results; lifts in %."""
     import pandas as pd
 
     names = [field.name for field in fields(OnlineRow)]
-    frame_of = pd.DataFrame([_percents(row) for row in found.results.rows], columns=names)
-    return frame_of.rename(columns={name: f"{name}_percent" for name in PERCENT_FIELDS}).convert_dtypes()
+    frame = pd.DataFrame([_percents(row) for row in ab_test.results.rows], columns=names)
+    return frame.rename(columns={name: f"{name}_percent" for name in PERCENT_FIELDS}).convert_dtypes()
 
 
 def _percents(row: OnlineRow) -> dict[str, Any]:

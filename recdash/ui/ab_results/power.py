@@ -15,69 +15,71 @@ from recdash.ui.ab_results.table import percent
 from recdash.ui.ab_results.wording import variant_cell
 from recdash.ui.app import state
 from recdash.ui.components import widgets
-from recdash.ui.components.widgets import TableColumn
+from recdash.ui.components.widgets import number_columns, text_columns
 
 USUAL_EFFECT, LEAST_EFFECT, MOST_EFFECT = 2.0, 0.01, 500.0
 TWO_DIGITS = ".2g"
 
 
-def show(found: AbTest, metric: str) -> None:
+def show(ab_test: AbTest, metric: str) -> None:
     widgets.section(
-        f"How many users does {lowered(found.titles[metric])} need?",
+        f"How many users does {lowered(ab_test.titles[metric])} need?",
         "To find a lift in four of five tests (power 80 %, two-sided, 5 %), at the split and spread seen.",
     )
-    if found.census is None:
+    if ab_test.census is None:
         st.caption(
             "It cannot be told: the table was added up before the upload, and its users are not known."
         )
         return
     effect = _effect()
-    smallest = cached.detectable(found.test, metric)
-    missing = {one: cached.more_users(found.test, metric, one, effect / 100) for one in found.challengers}
-    st.html(html('<p class="rd-lead">{text}</p>', text=sentence(found.titles[metric], effect, missing)))
+    analysis = state.workspace().online_analysis
+    smallest = cached.ask(analysis.detectable, ab_test.test, metric)
+    missing = {
+        variant: cached.ask(analysis.more_users, ab_test.test, metric, variant, effect / 100)
+        for variant in ab_test.challengers
+    }
+    st.html(html('<p class="rd-lead">{text}</p>', text=sentence(ab_test.titles[metric], effect, missing)))
     columns = [
-        TableColumn("Variant"), TableColumn("Users now,\nwith the control", number=True),
-        TableColumn("Smallest lift that\nthis test could find", number=True),
-        TableColumn(f"More users to find\n{_signed(effect)}", number=True),
-    ]  # fmt: skip
-    users = found.results.users
+        *text_columns("Variant"),
+        *number_columns(
+            "Users now,\nwith the control",
+            "Smallest lift that\nthis test could find",
+            f"More users to find\n{_signed(effect)}",
+        ),
+    ]
+    users = ab_test.results.users
     rows = [
         [
-            variant_cell(found.marks[one]),
-            numbers.count(users[one] + users[found.control]),
-            _lift_text(smallest.get(one)),
-            _missing_text(missing[one]),
+            variant_cell(ab_test.marks[variant]),
+            numbers.count(users[variant] + users[ab_test.control]),
+            "–" if (lift := smallest.get(variant)) is None else f"±{numbers.three(percent(lift))} %",
+            _missing_text(missing[variant]),
         ]
-        for one in found.challengers
+        for variant in ab_test.challengers
     ]
     widgets.table(columns, rows)
 
 
 def _effect() -> float:
-    """In %; kept in the URL."""
-    st.session_state["ab-effect"] = _wanted_effect()
+    """In %; kept in the URL. The usual one, with a warning, where the link's is no lift to look for."""
+    text = state.params().get("eff", f"{USUAL_EFFECT:g}")
+    try:
+        wanted = float(text)
+    except ValueError:
+        wanted = nan
+    if not LEAST_EFFECT <= wanted <= MOST_EFFECT:
+        st.warning(
+            f"The link's lift, {markdown(text)}, is not between {LEAST_EFFECT:g} and {MOST_EFFECT:g} %; "
+            f"{USUAL_EFFECT:g} % is shown."
+        )
+        wanted = USUAL_EFFECT
+    st.session_state["ab-effect"] = wanted
     st.number_input(
         "Lift worth finding, %", LEAST_EFFECT, MOST_EFFECT, step=0.5, format="%g", key="ab-effect", width=180,
         on_change=lambda: state.choose(eff=f"{st.session_state['ab-effect']:g}"),
     )  # fmt: skip
     state.write("eff", f"{st.session_state['ab-effect']:g}")
     return float(st.session_state["ab-effect"])
-
-
-def _wanted_effect() -> float:
-    """The link's; the usual one, with a word, where that is no lift to look for."""
-    text = state.params().get("eff", f"{USUAL_EFFECT:g}")
-    try:
-        wanted = float(text)
-    except ValueError:
-        wanted = nan
-    if LEAST_EFFECT <= wanted <= MOST_EFFECT:
-        return wanted
-    st.warning(
-        f"The link's lift, {markdown(text)}, is not between {LEAST_EFFECT:g} and {MOST_EFFECT:g} %; "
-        f"{USUAL_EFFECT:g} % is shown."
-    )
-    return USUAL_EFFECT
 
 
 def sentence(title: str, effect: float, missing: dict[str, int | None]) -> str:
@@ -101,10 +103,6 @@ def _signed(effect: float) -> str:
 def _rounded(users: int) -> int:
     """To two digits: a forecast knows no more."""
     return int(float(f"{users:{TWO_DIGITS}}"))
-
-
-def _lift_text(lift: float | None) -> str:
-    return numbers.NONE if lift is None else f"±{numbers.three(percent(lift))} %"
 
 
 def _missing_text(users: int | None) -> str:

@@ -16,16 +16,16 @@ from recdash.ui.components import widgets
 CHANGED = "recdash.ab-changed"
 
 
-def show(found: AbTest) -> None:
+def show(ab_test: AbTest) -> None:
     """The forms; nothing for a viewer."""
     if not state.workspace().person.may("editor"):
         return
     st.html('<hr class="rd-rule">')
     widgets.section("Change this test", "Its metrics and the rules by which its logs are counted.")
     with st.expander("Metrics: add one, change a role or a margin"):
-        metric_form.show(found, save)
+        metric_form.show(ab_test, save)
     with st.expander("Rules of counting"):
-        rules_form.show(found, save)
+        rules_form.show(ab_test, save)
 
 
 def save(test_id: str, action: Callable[[], object], changed: Sequence[str]) -> None:
@@ -40,10 +40,10 @@ def save(test_id: str, action: Callable[[], object], changed: Sequence[str]) -> 
         st.rerun()
 
 
-def show_change(found: AbTest) -> None:
+def show_change(ab_test: AbTest) -> None:
     """The last change of this test in this session, until it is closed."""
     test_id, changed = st.session_state.get(CHANGED, ("", []))
-    if test_id != found.test.id:
+    if test_id != ab_test.test.id:
         return
     lines = join([html("<p>{line}</p>", line=line) for line in changed])
     st.html(

@@ -12,19 +12,19 @@ import streamlit as st
 from recdash.charts.ab_lifts import LiftRow, lifts
 from recdash.charts.layout import escape as plotly
 from recdash.formatting import numbers
-from recdash.formatting.html import Html, html, join
+from recdash.formatting.html import Html, html
 from recdash.formatting.numbers import is_number
 from recdash.formatting.wording import cut_inside, listed
 from recdash.online import OnlineRow
 from recdash.online.analysis.judgement import SIGNS, TONES
-from recdash.ui.ab_results.definitions import definitions, guide_links
+from recdash.ui.ab_results.definitions import GUIDE, definitions
 from recdash.ui.ab_results.page import ROLES, AbTest
 from recdash.ui.ab_results.wording import SETTLED, meaning, reading, variant_cell, wanted
-from recdash.ui.app import theme
+from recdash.ui.app import links, theme
 from recdash.ui.app.state import View
 from recdash.ui.components import corrections, widgets
 from recdash.ui.components.online_tests import SHARE
-from recdash.ui.components.widgets import TableColumn, table_html
+from recdash.ui.components.widgets import number_columns, table_html, text_columns
 
 SUBTITLES = {
     "goal": "what the test is meant to move",
@@ -36,63 +36,61 @@ MILLION = 1_000_000
 MOST_DIGITS = 2
 
 
-def show(view: View, found: AbTest) -> None:
+def show(view: View, ab_test: AbTest) -> None:
     """All metrics on one axis, by their roles; how to read it; what is measured."""
-    if found.challengers:
-        _show_lifts(found)
+    if ab_test.challengers:
+        _show_lifts(ab_test)
     else:
-        st.html(values_table(found))
-    notes = join([html("<p>{line}</p>", line=line) for line in reading(found)])
-    st.html(html('<div class="rd-note">{notes}</div>', notes=notes))
-    st.html(guide_links(view))
+        st.html(values_table(ab_test))
+    widgets.note(reading(ab_test))
+    st.html(links.to_guide(view, GUIDE))
     with st.expander("What is measured"):
-        st.html(definitions(found))
+        st.html(definitions(ab_test))
 
 
-def _show_lifts(found: AbTest) -> None:
+def _show_lifts(ab_test: AbTest) -> None:
     with st.container(key="ab-body", gap=None):
         left, right = st.columns([2.75, 1], gap=None, wrap=False)
         with left:
-            st.html(lifts_table(found))
+            st.html(lifts_table(ab_test))
         with right, st.container(gap=None):
             st.html(html('<div class="rd-board-head">Lift over {control}, %</div>',
-                         control=cut_inside(found.control, LONGEST_HEAD)))  # fmt: skip
-            widgets.chart(lifts(drawn(found), found.marks, theme.palette()), "ab-lifts", alt(found),
+                         control=cut_inside(ab_test.control, LONGEST_HEAD)))  # fmt: skip
+            widgets.chart(lifts(drawn(ab_test), ab_test.marks, theme.palette()), "ab-lifts", alt(ab_test),
                           narrowest=0)  # fmt: skip
         st.html(
             '<p class="rd-if-narrow">In a narrow window some columns are left out: see the table below.</p>'
         )
 
 
-def sections(found: AbTest) -> dict[str, list[OnlineRow]]:
+def sections(ab_test: AbTest) -> dict[str, list[OnlineRow]]:
     """Role → its rows, where there are any."""
-    return {role: rows for role in ROLES if (rows := found.rows(role))}
+    return {role: rows for role in ROLES if (rows := ab_test.rows(role))}
 
 
 # ── the chart ────────────────────────────────────────────────────────────────────────────────
 
 
-def drawn(found: AbTest) -> list[LiftRow | None]:
+def drawn(ab_test: AbTest) -> list[LiftRow | None]:
     """The rows of the table below each other; None for a heading."""
     rows: list[LiftRow | None] = []
-    for role in sections(found):
-        rows += [None, *(_lift(found, row) for row in found.lifted(role))]
+    for role in sections(ab_test):
+        rows += [None, *(_lift(ab_test, row) for row in ab_test.lifted(role))]
     return rows
 
 
-def _lift(found: AbTest, row: OnlineRow) -> LiftRow:
-    low, high = interval_of(row)
-    settled = row.word in SETTLED
+def _lift(ab_test: AbTest, row: OnlineRow) -> LiftRow:
+    low, high = map(percent, interval_of(row))
     return LiftRow(
         variant=row.variant,
         lift=percent(row.lift),
-        low=percent(low),
-        high=percent(high),
+        low=low,
+        high=high,
         peek_low=percent(row.sequence_low),
         peek_high=percent(row.sequence_high),
-        margin=_margin(row),
-        settled=settled,
-        starts=row.variant == found.challengers[0],
+        margin=nan if row.role != "guardrail" else percent(row.margin) * (-1 if row.direction == "up" else 1),
+        settled=row.word in SETTLED,
+        starts=row.variant == ab_test.challengers[0],
         hover=_hover(row),
     )
 
@@ -108,29 +106,22 @@ def percent(share: float | None) -> float:
     return nan if share is None else 100 * share
 
 
-def _margin(row: OnlineRow) -> float:
-    """Where on the axis a guardrail breaks."""
-    if row.role != "guardrail" or row.margin is None:
-        return nan
-    return -100 * row.margin if row.direction == "up" else 100 * row.margin
-
-
 def _hover(row: OnlineRow) -> str:
     lines = [
         f"{plotly(row.variant)}, {plotly(row.title)}",
-        f"{_amount(row.lift)} {row.word}",
+        f"{amount_text(row.lift)} {row.word}",
         f"95 % CI, corrected: {_bounds(*interval_of(row))}",
         f"looked at every day: {row.sequence_note or _bounds(row.sequence_low, row.sequence_high)}",
     ]
     if row.plain_lift is not None:
-        lines.append(f"without CUPED: {_amount(row.plain_lift)} ({_bounds(row.plain_low, row.plain_high)})")
+        lines.append(
+            f"without CUPED: {amount_text(row.plain_lift)} ({_bounds(row.plain_low, row.plain_high)})"
+        )
     return "<br>".join(lines)
 
 
-def _amount(share: float | None) -> str:
-    value = percent(share)
-    text = numbers.signed(value, numbers.places([value]))
-    return text if text == numbers.NONE else f"{text} %"
+def amount_text(share: float | None) -> str:
+    return numbers.change(percent(share), " %")
 
 
 def _bounds(low: float | None, high: float | None) -> str:
@@ -138,41 +129,38 @@ def _bounds(low: float | None, high: float | None) -> str:
     return numbers.interval(*ends, numbers.places(ends), " %")
 
 
-def alt(found: AbTest) -> str:
-    told = [f"{row.title}, {row.variant} {_amount(row.lift)} {row.word}" for row in found.lifted()]
-    return f"Lifts over {found.control}: {listed(told)}." if told else "No lifts."
+def alt(ab_test: AbTest) -> str:
+    findings = [f"{row.title}, {row.variant} {amount_text(row.lift)} {row.word}" for row in ab_test.lifted()]
+    return f"Lifts over {ab_test.control}: {listed(findings)}." if findings else "No lifts."
 
 
 # ── the table ────────────────────────────────────────────────────────────────────────────────
 
 
-def lifts_table(found: AbTest) -> Html:
+def lifts_table(ab_test: AbTest) -> Html:
     """One row per metric and variant; a metric and its control are named in the first of them."""
-    rule = "" if found.correction == "off" else f"({corrections.TITLES[found.correction]})"
+    rule = "" if ab_test.correction == "off" else f"({corrections.TITLES[ab_test.correction]})"
     columns = [
-        TableColumn("Metric"), TableColumn(_head("Control", cut_inside(found.control, 14)), number=True),
-        TableColumn("Variant"), TableColumn(_head("Variant's", "value"), number=True),
-        TableColumn(_head("Lift, %", "95 % CI"), number=True), TableColumn(_head("p", rule), number=True),
-        TableColumn("Finding"),
-    ]  # fmt: skip
-    digits = _digits(found)
+        *text_columns("Metric"),
+        *number_columns(_head("Control", cut_inside(ab_test.control, 14))),
+        *text_columns("Variant"),
+        *number_columns(_head("Variant's", "value"), _head("Lift, %", "95 % CI"), _head("p", rule)),
+        *text_columns("Finding"),
+    ]
+    digits = _digits(ab_test)
     body: list[list[object]] = []
     bands = []
-    for role, rows in sections(found).items():
+    for role, rows in sections(ab_test).items():
         bands.append(len(body))
-        body += [[_heading(role), *[""] * (len(columns) - 1)]]
+        heading = html(  # it spills over the cells right of it
+            '<span class="rd-spill"><b>{title}</b> <small class="rd-muted">{text}</small></span>',
+            title=ROLES[role], text=SUBTITLES[role],
+        )  # fmt: skip
+        body += [[heading, *[""] * (len(columns) - 1)]]
         for _, group in groupby(rows, lambda row: row.metric):
-            body += _lines(found, list(group), digits)
-    kind = "rd-board rd-lifts" + (" rd-grouped" if len(found.challengers) > 1 else "")
+            body += _lines(ab_test, list(group), digits)
+    kind = "rd-board rd-lifts" + (" rd-grouped" if len(ab_test.challengers) > 1 else "")
     return table_html(columns, body, bands=bands, kind=kind)
-
-
-def _heading(role: str) -> Html:
-    """It spills over the cells right of it."""
-    return html(
-        '<span class="rd-spill"><b>{title}</b> <small class="rd-muted">{text}</small></span>',
-        title=ROLES[role], text=SUBTITLES[role],
-    )  # fmt: skip
 
 
 def _head(first: str, second: str) -> Html:
@@ -180,34 +168,31 @@ def _head(first: str, second: str) -> Html:
     return html("{first}<br>{second}", first=first, second=second)
 
 
-def _digits(found: AbTest) -> int:
+def _digits(ab_test: AbTest) -> int:
     """Decimals of all lifts, so that they stand alike: as many as most of them need, at most two."""
-    ends = [[percent(end) for end in (row.lift, *interval_of(row))] for row in found.lifted()]
-    needed = [numbers.places(some) for some in ends if any(is_number(end) and end for end in some)]
+    ends_of_rows = [[percent(end) for end in (row.lift, *interval_of(row))] for row in ab_test.lifted()]
+    needed = [numbers.places(ends) for ends in ends_of_rows if any(is_number(end) and end for end in ends)]
     return min(MOST_DIGITS, median_high(needed or [0]))
 
 
-def _lines(found: AbTest, group: Sequence[OnlineRow], digits: int) -> list[list[object]]:
+def _lines(ab_test: AbTest, group: Sequence[OnlineRow], digits: int) -> list[list[object]]:
     control = next((row for row in group if row.is_control), None)
-    others = [row for row in group if not row.is_control]
     decimals = numbers.places(_written(row, row.value) for row in group)
     return [
         [
-            _metric_cell(found, row) if not place else "",
-            _value_cell(control, decimals) if control and not place else "",
-            variant_cell(found.marks[row.variant]),
+            _metric_cell(ab_test, row) if index == 0 else "",
+            _value_cell(control, decimals) if control and index == 0 else "",
+            variant_cell(ab_test.marks[row.variant]),
             _value_cell(row, decimals),
             _lift_cell(row, digits),
-            _p_cell(row),
+            numbers.p_value(row.p_corrected) if row.role == "goal" else _uncorrected(row),
             _finding_cell(row),
         ]
-        for place, row in enumerate(others)
+        for index, row in enumerate(row for row in group if not row.is_control)
     ]
 
 
-def _p_cell(row: OnlineRow) -> Html:
-    if row.role == "goal":
-        return html("{p}", p=numbers.p_value(row.p_corrected))
+def _uncorrected(row: OnlineRow) -> Html:
     return html('<span class="rd-muted" title="of no change, not corrected">{p}</span>',
                 p=numbers.p_value(row.p))  # fmt: skip
 
@@ -217,12 +202,12 @@ def _written(row: OnlineRow, value: float | None) -> float | None:
     return None if value is None else value * (100 if row.unit == SHARE else 1)
 
 
-def _metric_cell(found: AbTest, row: OnlineRow) -> Html:
+def _metric_cell(ab_test: AbTest, row: OnlineRow) -> Html:
     unit = "" if row.unit == SHARE else row.unit
     small = " · ".join(part for part in (wanted(row), unit) if part)
     return html(
         '<span class="rd-metric" title="{meaning}"><bdi>{title}</bdi><small>{small}</small></span>',
-        meaning=meaning(found, row), title=row.title, small=small,
+        meaning=meaning(ab_test, row), title=row.title, small=small,
     )  # fmt: skip
 
 
@@ -246,14 +231,13 @@ def counts(row: OnlineRow) -> str:
 def _lift_cell(row: OnlineRow, digits: int) -> Html:
     plain = ""
     if row.plain_lift is not None:
-        plain = f"without CUPED {_amount(row.plain_lift)} ({_bounds(row.plain_low, row.plain_high)})"
-    low, high = interval_of(row)
+        plain = f"without CUPED {amount_text(row.plain_lift)} ({_bounds(row.plain_low, row.plain_high)})"
+    low, high = map(percent, interval_of(row))
     return html(
         '<b title="{plain}">{lift}</b><br><small class="rd-muted">{bounds}</small>',
-        plain=plain,
-        lift=numbers.signed(percent(row.lift), digits),
-        bounds=numbers.interval(percent(low), percent(high), digits),
-    )
+        plain=plain, lift=numbers.signed(percent(row.lift), digits),
+        bounds=numbers.interval(low, high, digits),
+    )  # fmt: skip
 
 
 def _finding_cell(row: OnlineRow) -> Html:
@@ -273,16 +257,16 @@ def _rounded(users: int) -> str:
     return numbers.count(float(f"{users:.2g}"))
 
 
-def values_table(found: AbTest) -> Html:
+def values_table(ab_test: AbTest) -> Html:
     """The values alone, where there is nothing to compare them with."""
-    columns = [TableColumn("Metric"), TableColumn("Variant"), TableColumn("Value", number=True)]
+    columns = [*text_columns("Metric", "Variant"), *number_columns("Value")]
     body = [
         [
-            _metric_cell(found, row),
-            variant_cell(found.marks[row.variant]),
+            _metric_cell(ab_test, row),
+            variant_cell(ab_test.marks[row.variant]),
             _value_cell(row, numbers.places([_written(row, row.value)])),
         ]
-        for rows in sections(found).values()
+        for rows in sections(ab_test).values()
         for row in rows
     ]
     return table_html(columns, body, kind="rd-board")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from recdash.charts.marks import Mark
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html
-from recdash.formatting.wording import cut, cut_inside, listed, lowered, many
+from recdash.formatting.wording import cut, cut_inside, listed, lowered, many, span
 from recdash.online import OnlineMetric, OnlineRow, OnlineRules
 from recdash.online.analysis.lift import per
 from recdash.online.analysis.results import validity_notes
@@ -30,44 +30,36 @@ LONGEST_NAME, LONGEST_CELL, MOST_NAMED, MOST_TITLES = 48, 34, 3, 3
 # ── the finding ──────────────────────────────────────────────────────────────────────────────
 
 
-def finding(found: AbTest) -> str:
-    if found.blocked:
+def finding(ab_test: AbTest) -> str:
+    if ab_test.blocked:
         return "Nothing is judged: the split of users is broken"
-    if not found.challengers:
-        return f"{cut_inside(found.control, LONGEST_NAME)} is the only variant: there is nothing to compare"
-    told = [(one, clause) for one in found.challengers if (clause := _clause(found, one))]
-    if not told:
-        return _nothing_settled(found)
-    told.sort(key=lambda pair: not _has_loss(found, pair[0]))
-    clauses = [f"{cut_inside(one, LONGEST_NAME)} {clause}" for one, clause in told[:MOST_NAMED]]
-    more = len(told) - len(clauses)
-    return "; ".join(
-        [*clauses, *([f"{many(more, 'other variant')} differ{'s' * (more == 1)}"] if more else [])]
-    )
+    if not ab_test.challengers:
+        return f"{cut_inside(ab_test.control, LONGEST_NAME)} is the only variant: there is nothing to compare"
+    decisive = {
+        variant: [row for row in ab_test.results.rows if row.variant == variant and row.role != "other"]
+        for variant in ab_test.challengers
+    }
+    clauses = {variant: clause for variant, rows in decisive.items() if (clause := _clause(rows))}
+    if not clauses:
+        if not ab_test.rows("goal"):
+            return "No metric of this test is a goal"
+        days = ab_test.census.days if ab_test.census else 0
+        return f"No goal is settled after {many(days, 'day')}" if days else "No goal is settled"
+    losers = [name for name in clauses if any(row.word in ("worse", "broken") for row in decisive[name])]
+    named = list(dict.fromkeys([*losers, *clauses]))[:MOST_NAMED]
+    more = len(clauses) - len(named)
+    others = [f"{many(more, 'other variant')} differ{'s' * (more == 1)}"] if more else []
+    return "; ".join([*(f"{cut_inside(name, LONGEST_NAME)} {clauses[name]}" for name in named), *others])
 
 
-def _nothing_settled(found: AbTest) -> str:
-    what = "No goal is settled" if found.rows("goal") else "No metric of this test is a goal"
-    days = found.census.days if found.census else 0
-    return f"{what} after {many(days, 'day')}" if days and found.rows("goal") else what
-
-
-def _has_loss(found: AbTest, variant: str) -> bool:
-    return any(row.word in ("worse", "broken") for row in _decisive(found, variant))
-
-
-def _decisive(found: AbTest, variant: str) -> list[OnlineRow]:
-    return [row for row in found.results.rows if row.variant == variant and row.role != "other"]
-
-
-def _clause(found: AbTest, variant: str) -> str:
+def _clause(rows: Sequence[OnlineRow]) -> str:
     """``wins engagement rate, but loses videos watched``; empty where nothing is settled."""
-    rows = _decisive(found, variant)
-    won, *lost = [
-        f"{verb} {_named(some, rows, word)}" if (some := [row for row in rows if row.word == word]) else ""
-        for verb, word in (("wins", "better"), ("loses", "worse"), ("breaks the guardrail", "broken"))
-    ]
-    return ", but ".join(part for part in (won, listed([one for one in lost if one])) if part)
+    clauses = []
+    for verb, word in (("wins", "better"), ("loses", "worse"), ("breaks the guardrail", "broken")):
+        of_word = [row for row in rows if row.word == word]
+        clauses.append(f"{verb} {_named(of_word, rows, word)}" if of_word else "")
+    won, *lost = clauses
+    return ", but ".join(filter(None, [won, listed(list(filter(None, lost)))]))
 
 
 def _named(some: Sequence[OnlineRow], rows: Sequence[OnlineRow], word: str) -> str:
@@ -79,57 +71,45 @@ def _named(some: Sequence[OnlineRow], rows: Sequence[OnlineRow], word: str) -> s
     return f"all {of} {role}s" if len(some) == of else f"{len(some)} of {of} {role}s"
 
 
-def subtitle(found: AbTest) -> str:
+def subtitle(ab_test: AbTest) -> str:
     """What, when, n per variant, control, rules."""
-    dates = found.census.dates if found.census else ""
-    when = f", {dates}, {many(found.census.days, 'day')}" if found.census and dates else ""
-    parts = [f"{found.test.name}{when}", _sizes(found), f"control: {found.control}"]
-    return f"{'; '.join(part for part in parts if part)}. {_corrected(found)}{_counted(found)}"
+    dates = ab_test.census.dates if ab_test.census else ""
+    when = f", {dates}, {many(ab_test.census.days, 'day')}" if ab_test.census and dates else ""
+    parts = [f"{ab_test.test.name}{when}", _sizes(ab_test), f"control: {ab_test.control}"]
+    counted = _in_short(ab_test.rules) if ab_test.census else "The numbers were added up before the upload"
+    return f"{'; '.join(filter(None, parts))}. {_corrected(ab_test)}{counted}."
 
 
-def _sizes(found: AbTest) -> str:
-    counts = sorted(found.results.users.values())
+def _sizes(ab_test: AbTest) -> str:
+    counts = sorted(ab_test.results.users.values())
     if not counts:
         return ""
-    low, high = counts[0], counts[-1]
-    range_of = numbers.count(low) if low == high else f"{numbers.count(low)} to {numbers.count(high)}"
-    return f"n = {range_of} users per variant"
+    return f"n = {span(numbers.count(counts[0]), numbers.count(counts[-1]))} users per variant"
 
 
-def family_size(found: AbTest) -> int:
-    return sum(row.p is not None for row in found.lifted("goal"))
+def family_size(ab_test: AbTest) -> int:
+    return sum(row.p is not None for row in ab_test.lifted("goal"))
 
 
-def _corrected(found: AbTest) -> str:
-    n = family_size(found)
+def _corrected(ab_test: AbTest) -> str:
+    n = family_size(ab_test)
     if n < 2:
         return ""
-    if found.correction == "off":
+    if ab_test.correction == "off":
         return f"The {n} lifts in goals are not corrected. "
-    return f"The {n} lifts in goals are corrected together ({corrections.TITLES[found.correction]}). "
-
-
-def _counted(found: AbTest) -> str:
-    if found.census is None:
-        return "The numbers were added up before the upload."
-    return f"{_in_short(found.rules)}."
+    return f"The {n} lifts in goals are corrected together ({corrections.TITLES[ab_test.correction]}). "
 
 
 def _in_short(rules: OnlineRules) -> str:
     """The rules that move numbers most, in one sentence without its full stop."""
     limits = [
-        f"{numbers.count(limit)} {what}"
-        for limit, what in ((rules.bot_clicks, "clicks"), (rules.bot_sessions, "sessions"))
+        f"{numbers.count(limit)} {noun}"
+        for limit, noun in ((rules.bot_clicks, "clicks"), (rules.bot_sessions, "sessions"))
         if limit is not None
     ]
-    bots = (
-        f"Users with more than {' or '.join(limits)} a day are left out"
-        if limits
-        else "Bots are not left out"
-    )
-    if rules.winsorise is None:
-        return f"{bots}; totals are not cut"
-    return f"{bots}; totals are cut at the {rules.winsorise:g} quantile of users"
+    bots = f"Users with more than {' or '.join(limits)} a day are" if limits else "Bots are not"
+    cut_at = "not cut" if rules.winsorise is None else f"cut at the {rules.winsorise:g} quantile of users"
+    return f"{bots} left out; totals are {cut_at}"
 
 
 # ── names ────────────────────────────────────────────────────────────────────────────────────
@@ -146,57 +126,51 @@ def variant_cell(mark: Mark) -> Html:
 # ── how to read ──────────────────────────────────────────────────────────────────────────────
 
 
-def reading(found: AbTest) -> list[str]:
+def reading(ab_test: AbTest) -> list[str]:
     """The notes under the tables."""
-    if not found.challengers:
+    if not ab_test.challengers:
         return []
     marks = "Filled mark: settled. Hollow mark: not settled, which is no proof of equality."
-    margin = "Dashed line: the loss that a guardrail must exclude." if found.rows("guardrail") else ""
-    lines = [" ".join([marks, margin, _thick(found)]), PEEKING, _looked_at(found)]
-    lines += [*_adjusted(found), *(f"– {note}" for note in validity_notes(found.lifted()))]
+    margin = "Dashed line: the loss that a guardrail must exclude." if ab_test.rows("guardrail") else ""
+    thick = "Goals have the corrected interval, which excludes zero where the corrected p is at most 0.05."
+    if family_size(ab_test) < 2 or ab_test.correction == "off":
+        thick = "All intervals are 95 %."
+    lines = [f"{marks} {margin} {thick}", PEEKING, _looked_at(ab_test)]
+    lines += [*_adjusted(ab_test), *(f"– {note}" for note in validity_notes(ab_test.lifted()))]
     return [line for line in lines if line]
 
 
-def _thick(found: AbTest) -> str:
-    if family_size(found) < 2 or found.correction == "off":
-        return "All intervals are 95 %."
-    return "Goals have the corrected interval, which excludes zero where the corrected p is at most 0.05."
-
-
-def _looked_at(found: AbTest) -> str:
+def _looked_at(ab_test: AbTest) -> str:
     """How many of the goals that are settled now would be so for who looked every day."""
-    if found.blocked:
+    if ab_test.blocked:
         return ""
-    settled = [row for row in found.lifted("goal") if row.word in ("better", "worse")]
+    settled = [row for row in ab_test.lifted("goal") if row.word in ("better", "worse")]
     if not settled:
         return ""
-    kept = [row for row in settled if _excludes_zero(row.sequence_low, row.sequence_high)]
-    of = "The settled lift" if len(settled) == 1 else f"Of {len(settled)} settled lifts in goals, {len(kept)}"
+    n_hold = sum((row.sequence_low or 0) > 0 or (row.sequence_high or 0) < 0 for row in settled)
     if len(settled) == 1:
-        return f"{of} in a goal {'also holds' if kept else 'does not hold'} for who looked every day."
-    return f"{of} {'holds' if len(kept) == 1 else 'hold'} for who looked every day as well."
+        hold = "also holds" if n_hold else "does not hold"
+        return f"The settled lift in a goal {hold} for who looked every day."
+    hold = "holds" if n_hold == 1 else "hold"
+    return f"Of {len(settled)} settled lifts in goals, {n_hold} {hold} for who looked every day as well."
 
 
-def _excludes_zero(low: float | None, high: float | None) -> bool:
-    return low is not None and high is not None and (low > 0 or high < 0)
-
-
-def _adjusted(found: AbTest) -> list[str]:
+def _adjusted(ab_test: AbTest) -> list[str]:
     """By how much CUPED made the intervals narrower, metric by metric."""
     by_title: dict[str, list[float]] = {}
-    for row in found.lifted():
+    for row in ab_test.lifted():
         if row.narrower is not None:
             by_title.setdefault(row.title, []).append(100 * row.narrower)
     if not by_title:
         return []
-    told = listed([f"{lowered(title)} {_range(shares)}" for title, shares in by_title.items()])
-    by = f"Adjusted by what users did before the test (CUPED); intervals are narrower by: {told}."
-    return [f"{by} The plain lift is in the hover text and in the table."]
-
-
-def _range(shares: Sequence[float]) -> str:
-    low, high = (numbers.fixed(end, 0) for end in (min(shares), max(shares)))
-    return f"{low} %" if low == high else f"{low} to {high} %"
+    by_metric = [
+        f"{lowered(title)} {span(numbers.fixed(min(shares), 0), numbers.fixed(max(shares), 0))} %"
+        for title, shares in by_title.items()
+    ]
+    how = (
+        f"Adjusted by what users did before the test (CUPED); intervals are narrower by: {listed(by_metric)}"
+    )
+    return [f"{how}. The plain lift is in the hover text and in the table."]
 
 
 # ── definitions ──────────────────────────────────────────────────────────────────────────────
@@ -207,8 +181,8 @@ def made_of(metric: OnlineMetric) -> str:
     return f"{metric.numerator.replace('_', ' ')} ÷ {per(metric)}"
 
 
-def meaning(found: AbTest, row: OnlineRow) -> str:
-    metric = found.metrics.get(row.metric)
+def meaning(ab_test: AbTest, row: OnlineRow) -> str:
+    metric = ab_test.metrics.get(row.metric)
     if metric is None:
         return "As it was added up before the upload."
     return f"{metric.meaning} Σ {made_of(metric)}."

@@ -44,8 +44,8 @@ def answer(
 
     ``version``: whatever else the answer depends on, such as how a test is counted.
     """
-    kept: Answer = _kept(method, method.__qualname__, arguments, scope, version)
-    return kept
+    result: Answer = _kept(method, method.__qualname__, arguments, scope, version)
+    return result
 
 
 @st.cache_data(show_spinner=False, max_entries=512)
@@ -64,16 +64,21 @@ def _named(frame: pd.DataFrame, view: View) -> pd.DataFrame:
     return frame.assign(run=[view.name(run_id) for run_id in frame["run_id"]])
 
 
+def _of_view(view: View, method: Callable[..., Answer], *arguments: Any) -> Answer:
+    """What the method answers for the part of the users and items that the view looks at."""
+    return answer(method, arguments, view.scope)
+
+
 def curves(view: View, run_ids: tuple[str, ...], metrics: tuple[str, ...]) -> pd.DataFrame:
-    return _named(answer(workspace().scores.curves, (run_ids, metrics), view.scope), view)
+    return _named(_of_view(view, workspace().scores.curves, run_ids, metrics), view)
 
 
 def scoreboard(view: View, run_ids: tuple[str, ...], metrics: tuple[str, ...], k: int) -> pd.DataFrame:
-    return _named(answer(workspace().scores.scoreboard, (run_ids, metrics, k), view.scope), view)
+    return _named(_of_view(view, workspace().scores.scoreboard, run_ids, metrics, k), view)
 
 
 def verdict(view: View) -> Verdict | None:
-    """Whom of the view's candidates to ship; None for a metric without a value per user."""
+    """Which of the view's candidates to ship; None for a metric without a value per user."""
     try:
         return workspace().comparisons.verdict(
             view.contender_ids, view.shown[0].id, view.metric, view.k, scope=view.scope
@@ -111,41 +116,38 @@ def pairs(
     from recdash.comparison import Terms
 
     others = tuple(run_id for run_id in run_ids if run_id != baseline)
-    asked = (others, baseline, metric, view.k, Terms(correction=correction))
+    pairs_of, terms = workspace().comparisons.pairs, Terms(correction=correction)
     try:
-        found = answer(workspace().comparisons.pairs, asked, view.scope)
+        return _named(_of_view(view, pairs_of, others, baseline, metric, view.k, terms), view)
     except InputError:
         return pd.DataFrame(columns=["run_id", "run", "word"])
-    return _named(found, view)
 
 
 def ranks(view: View, run_ids: tuple[str, ...], correction: Correction = "holm") -> pd.DataFrame:
     """Honest ranks by the primary metric: see ``Comparisons.ranks``; no rows where it has none per user."""
     import pandas as pd
 
+    ranks_of = workspace().comparisons.ranks
     try:
-        return _named(
-            answer(workspace().comparisons.ranks, (run_ids, view.metric, view.k, correction), view.scope),
-            view,
-        )
+        return _named(_of_view(view, ranks_of, run_ids, view.metric, view.k, correction), view)
     except InputError:
         return pd.DataFrame(columns=["run_id", "run", "rank"])
 
 
 def trade_off(
-    view: View, run_ids: tuple[str, ...], metrics: tuple[str, str], asked: tuple[str, ...]
+    view: View, run_ids: tuple[str, ...], metrics: tuple[str, str], candidates: tuple[str, ...]
 ) -> TradeOff:
-    """Runs by two metrics, and who beats those ``asked`` about."""
-    return answer(workspace().tradeoffs.trade_off, (run_ids, metrics, view.k, asked), view.scope)
+    """Runs by two metrics, and which of them beat each of the ``candidates``."""
+    return _of_view(view, workspace().tradeoffs.trade_off, run_ids, metrics, view.k, candidates)
 
 
 def delta_curves(view: View, run_ids: tuple[str, ...], baseline: str, metric: str) -> pd.DataFrame:
-    return _named(answer(workspace().cutoffs.delta_curves, (run_ids, baseline, metric), view.scope), view)
+    return _named(_of_view(view, workspace().cutoffs.delta_curves, run_ids, baseline, metric), view)
 
 
 def leaders_by_k(view: View, run_ids: tuple[str, ...], metric: str) -> dict[int, tuple[str, ...]]:
     """k → the runs that none is significantly better than; see ``CutoffComparisons.leaders_by_k``."""
-    return answer(workspace().cutoffs.leaders_by_k, (run_ids, metric), view.scope)
+    return _of_view(view, workspace().cutoffs.leaders_by_k, run_ids, metric)
 
 
 def cutoffs(view: View) -> tuple[int, ...]:
@@ -172,45 +174,41 @@ def shown_by(view: View, run_ids: tuple[str, ...], attribute: str) -> pd.DataFra
 def user_changes(view: View, run_ids: tuple[str, ...], baseline: str) -> pd.DataFrame:
     """For how many users each run is better, the same or worse; see ``Users.user_changes``."""
     return _named(
-        answer(workspace().users.user_changes, (run_ids, baseline, view.metric, view.k), view.scope), view
+        _of_view(view, workspace().users.user_changes, run_ids, baseline, view.metric, view.k), view
     )
 
 
 def change_bars(view: View, run_id: str, baseline: str) -> Bars:
-    return answer(workspace().users.change_bars, (run_id, baseline, view.metric, view.k), view.scope)
+    return _of_view(view, workspace().users.change_bars, run_id, baseline, view.metric, view.k)
 
 
 def value_bars(view: View, run_id: str) -> tuple[Bars, int, int]:
     """One run's users by their values; how many have 0; of how many."""
-    return answer(workspace().users.value_bars, (run_id, view.metric, view.k), view.scope)
+    return _of_view(view, workspace().users.value_bars, run_id, view.metric, view.k)
 
 
 def decisive_users(view: View, run_id: str, baseline: str | None) -> pd.DataFrame:
-    return answer(
-        workspace().users.decisive_users,
-        (run_id, baseline, view.metric, view.k, view.candidate_ids),
-        view.scope,
+    return _of_view(
+        view, workspace().users.decisive_users, run_id, baseline, view.metric, view.k, view.candidate_ids
     )
 
 
 def user_lists(view: View, user_id: str) -> OneUser:
     """Raises NotFound for a user whom the truth does not know."""
     baseline = view.baseline.id if view.baseline else None
-    return answer(workspace().users.user_lists, (view.shown_ids, user_id, view.k, baseline), view.scope)
+    return _of_view(view, workspace().users.user_lists, view.shown_ids, user_id, view.k, baseline)
 
 
 def user_values(view: View, user_id: str) -> dict[str, float]:
-    return answer(workspace().users.user_values, (view.shown_ids, user_id, view.metric, view.k), view.scope)
+    return _of_view(view, workspace().users.user_values, view.shown_ids, user_id, view.metric, view.k)
 
 
 def list_overlap(view: View, baseline: str) -> pd.DataFrame:
-    return _named(
-        answer(workspace().overlap.list_overlap, (view.shown_ids, baseline, view.k), view.scope), view
-    )
+    return _named(_of_view(view, workspace().overlap.list_overlap, view.shown_ids, baseline, view.k), view)
 
 
 def headroom(view: View) -> Headroom | None:
-    return answer(workspace().overlap.headroom, (view.shown_ids, view.k), view.scope)
+    return _of_view(view, workspace().overlap.headroom, view.shown_ids, view.k)
 
 
 def found_items(run_ids: tuple[str, ...], k: int) -> pd.DataFrame:
@@ -253,15 +251,16 @@ def standing(view: View, run_ids: tuple[str, ...]) -> Standing | None:
 
 def spread(view: View, run_ids: tuple[str, ...]) -> pd.DataFrame:
     """The values of the runs' folds or seeds at the view's metric and k: see ``Replicates.spread``."""
-    return _named(answer(workspace().replicates.spread, (run_ids, view.metric, view.k), view.scope), view)
+    return _named(_of_view(view, workspace().replicates.spread, run_ids, view.metric, view.k), view)
 
 
 def replicate_differences(
     view: View, run_ids: tuple[str, ...], baseline: str
 ) -> dict[str, ReplicateDifference]:
     """The runs' differences over folds or seeds: see ``Comparisons.replicate_differences``."""
-    asked = (run_ids, baseline, view.metric, view.k)
-    return answer(workspace().comparisons.replicate_differences, asked, view.scope)
+    return _of_view(
+        view, workspace().comparisons.replicate_differences, run_ids, baseline, view.metric, view.k
+    )
 
 
 def absences(run_ids: tuple[str, ...], metric: str, scope: Scope = WHOLE) -> dict[str, str]:

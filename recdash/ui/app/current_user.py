@@ -46,7 +46,7 @@ def link() -> ShareLink | None:
 
 def reader() -> Person:
     """Who reads a page. Raises RecdashError where nobody may."""
-    found = person()
-    if found is None:
+    known = person()
+    if known is None:
         raise RecdashError("Sign in to read this.")
-    return found
+    return known

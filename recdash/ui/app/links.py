@@ -8,7 +8,7 @@ from urllib.parse import urlencode, urlsplit
 
 import streamlit as st
 
-from recdash.formatting.html import Html, html, markdown
+from recdash.formatting.html import Html, html, join, markdown
 from recdash.ui.app import state
 from recdash.ui.app.state import SEPARATOR, View
 
@@ -19,16 +19,16 @@ PART = ("s", "th")
 
 def of_view(view: View) -> dict[str, str]:
     """The frame's parameters. What a link named in vain stays in it, and stays warned about."""
-    asked = state.params()
-    shown = {
+    params = state.params()
+    of_frame = {
         "e": view.experiment.id,
         "b": view.baseline.id if view.baseline else "",
         "c": SEPARATOR.join(view.candidate_ids),
         "m": view.metric,
         "k": str(view.k),
     }
-    of_part = {name: asked[name] for name in PART if name in asked}
-    return {name: asked.get(name, value) for name, value in shown.items()} | of_part
+    of_part = {name: params[name] for name in PART if name in params}
+    return {name: params.get(name, value) for name, value in of_frame.items()} | of_part
 
 
 def here() -> str:
@@ -100,11 +100,17 @@ def link(view: View, text: str, page: str, params: Mapping[str, str], hint: str 
     return html('<a href="{to}"{title}>{text}</a>', to=to(view, page, params), title=title, text=text)
 
 
-def tell_unknown(name: str, what: str, known: Collection[str]) -> None:
+def to_guide(view: View, topics: Mapping[str, str]) -> Html:
+    """Where the guide explains the words of a page; ``topics``: the guide's slug → words."""
+    ways = [link(view, words, "guide", {"metric": slug}) for slug, words in topics.items()]
+    return html('<div class="rd-note"><p>In the guide: {ways}.</p></div>', ways=join(ways, ", "))
+
+
+def tell_unknown(name: str, noun: str, known: Collection[str]) -> None:
     """Say that a link's value of a page's own parameter is not among the ``known``."""
     wanted = state.params().get(name)
     if wanted is not None and wanted not in known:
-        st.warning(f"The link's {what}, {markdown(wanted)}, is not to be had here; another is shown.")
+        st.warning(f"The link's {noun}, {markdown(wanted)}, is not to be had here; another is shown.")
 
 
 def _query(params: Mapping[str, str]) -> str:

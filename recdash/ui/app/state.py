@@ -71,7 +71,7 @@ class View:
 
     @property
     def contender_ids(self) -> tuple[str, ...]:
-        """Whom findings compare: baseline and candidates. A reference counts only as the chosen baseline."""
+        """What findings compare: baseline and candidates. A reference counts only as the chosen baseline."""
         return tuple(run.id for run in self.shown if run == self.baseline or not run.reference)
 
     @cached_property
@@ -102,8 +102,8 @@ class View:
 def begin(page: str) -> None:
     """A run of the page with this address begins; "" is the overview's."""
     st.session_state[_PAGE] = page or "overview"
-    for left in (_LAST, _WRITTEN):  # by a run that was ended before its end
-        st.session_state.pop(left, None)
+    for key in (_LAST, _WRITTEN):  # a run that was stopped early may have left them
+        st.session_state.pop(key, None)
 
 
 def page() -> str:
@@ -118,16 +118,16 @@ def at_end(draw: Callable[[], None]) -> None:
 
 def shown() -> dict[str, str]:
     """All parameters of the view that is shown: those that its address names."""
-    found: dict[str, str] = st.session_state.get(_SHOWN, {})
-    return found
+    params_shown: dict[str, str] = st.session_state.get(_SHOWN, {})
+    return params_shown
 
 
 def params() -> dict[str, str]:
     """The view's parameters in this session; at its start, those of the link."""
     if _PARAMS not in st.session_state:
         st.session_state[_PARAMS] = {name: st.query_params[name] for name in st.query_params}
-    found: dict[str, str] = st.session_state[_PARAMS]
-    return found
+    known: dict[str, str] = st.session_state[_PARAMS]
+    return known
 
 
 def choose(**values: str | None) -> None:
@@ -157,12 +157,12 @@ def write(name: str, value: str | None) -> None:
 
 def to_url() -> None:
     """All that was written since the last time, as one step of the browser's history; none if it is there."""
-    there = dict(st.query_params)
-    wanted = there | st.session_state.pop(_WRITTEN, {})
-    kept = {name: value for name, value in wanted.items() if value is not None}
-    st.session_state[_SHOWN] = kept
-    if kept != there:
-        st.query_params.from_dict(kept)
+    present = dict(st.query_params)
+    wanted = present | st.session_state.pop(_WRITTEN, {})
+    written = {name: value for name, value in wanted.items() if value is not None}
+    st.session_state[_SHOWN] = written
+    if written != present:
+        st.query_params.from_dict(written)
     if draw := st.session_state.pop(_LAST, None):
         draw()
 
@@ -186,15 +186,13 @@ def view_of(experiment: Experiment, *, scoped: bool = False, with_lists: bool = 
         return None
     baseline, baseline_missing = _baseline(experiment, runs)
     candidates, candidates_missing = _candidates(runs, baseline)
-    metrics, metric, metric_missing = _metric(
-        ordered_metrics(source.scores.metrics_of([run.id for run in runs]))
-    )
+    offered = ordered_metrics(source.scores.metrics_of([run.id for run in runs]))
+    metrics, metric, metric_missing = _metric(offered)
     depth = source.experiments.depth(experiment.id)
     k, k_missing = _k(depth)
     scope, scope_missing = _scope(experiment) if scoped else (WHOLE, [])
-    missing = (
-        *unreadable, *baseline_missing, *candidates_missing, *metric_missing, *k_missing, *scope_missing,
-    )  # fmt: skip
+    of_link = (*baseline_missing, *candidates_missing, *metric_missing, *k_missing, *scope_missing)
+    missing = (*unreadable, *of_link)
     return View(experiment, runs, baseline, candidates, metrics, metric, k, depth, missing, scope)
 
 
@@ -205,26 +203,27 @@ def _readable(
 
     Only shown ones are looked at: in the place of one that is left out comes the next.
     """
-    said: list[str] = []
+    sentences: list[str] = []
     while runs:
         baseline, _ = _baseline(experiment, runs)
-        shown = [run.id for run in (baseline, *_candidates(runs, baseline)[0]) if run is not None]
-        why = workspace().runs.unreadable(shown, with_lists=with_lists)
-        said += [_left_out(run, why[run.id]) for run in runs if run.id in why]
+        run_ids = [run.id for run in (baseline, *_candidates(runs, baseline)[0]) if run is not None]
+        why = workspace().runs.unreadable(run_ids, with_lists=with_lists)
+        sentences += [
+            f"{run.name} is damaged and left out: {why[run.id].rstrip('.')}. "
+            "Upload its file again, or restore it"
+            for run in runs
+            if run.id in why
+        ]
         if not why:
             break
         runs = tuple(run for run in runs if run.id not in why)
-    return runs, said
+    return runs, sentences
 
 
 def warn(sentences: Sequence[str]) -> None:
     """What a link or the store lacks, as a list; nothing where they lack nothing."""
     if sentences:
         st.warning("\n".join(f"- {markdown(sentence)}." for sentence in sentences))
-
-
-def _left_out(run: Run, why: str) -> str:
-    return f"{run.name} is damaged and left out: {why.rstrip('.')}. Upload its file again, or restore it"
 
 
 def view_without_runs(experiment: Experiment) -> View:
@@ -295,7 +294,11 @@ def _k(depth: int) -> tuple[int, list[str]]:
 def _scope(experiment: Experiment) -> tuple[Scope, list[str]]:
     """The part of the users or items, and the relevance from which a row counts."""
     missing = []
-    threshold = _number(params().get("th", ""))
+    threshold: float | None
+    try:
+        threshold = float(params().get("th", ""))
+    except ValueError:
+        threshold = None
     if "th" in params() and threshold not in workspace().scopes.thresholds(experiment.id):
         missing.append(f"The link's threshold, {params()['th']}, cannot be had here; the usual one holds")
         threshold = None
@@ -304,13 +307,6 @@ def _scope(experiment: Experiment) -> tuple[Scope, list[str]]:
         missing.append(f"The link's part, {part}, is empty or not known here; all users and items are shown")
         part = ""
     return Scope(part, threshold), missing
-
-
-def _number(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return None
 
 
 def option(name: str, default: str, allowed: Sequence[str]) -> str:

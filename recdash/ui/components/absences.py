@@ -15,7 +15,7 @@ def reasons(view: View, order: Sequence[str], absences: Mapping[str, Mapping[str
         for reason in dict.fromkeys(absent.values()):
             concerned = [run for run in order if absent.get(run) == reason]
             everyone = len(concerned) == len(order)
-            who = "all runs" if everyone else ", ".join(view.name(run) for run in concerned)
+            runs = "all runs" if everyone else ", ".join(view.name(run) for run in concerned)
             if concerned:
-                lines.setdefault((who, reason), []).append(metric_title(metric))
-    return [f"– {', '.join(metrics)} ({who}): {reason}" for (who, reason), metrics in lines.items()]
+                lines.setdefault((runs, reason), []).append(metric_title(metric))
+    return [f"– {', '.join(metrics)} ({runs}): {reason}" for (runs, reason), metrics in lines.items()]

@@ -13,10 +13,10 @@ from recdash.ui.components import widgets
 UNDO = "recdash.undo"
 
 
-def offer_undo(what: str, name: str, undo: Callable[[], object]) -> None:
+def offer_undo(kind: str, name: str, undo: Callable[[], object]) -> None:
     """Say in a toast that something was archived; the way back stays on the page until the next act."""
-    st.session_state[UNDO] = (what, name, undo)
-    st.session_state["recdash.toast"] = f"Archived the {what} {html.markdown(name)}. Undo is on top."
+    st.session_state[UNDO] = (kind, name, undo)
+    st.session_state["recdash.toast"] = f"Archived the {kind} {html.markdown(name)}. Undo is on top."
 
 
 def show_undo() -> None:
@@ -24,9 +24,9 @@ def show_undo() -> None:
         st.toast(toast, duration="long")
     if UNDO not in st.session_state:
         return
-    what, name, undo = st.session_state[UNDO]
+    kind, name, undo = st.session_state[UNDO]
     with st.container(horizontal=True, vertical_alignment="center", border=True, key="undo-bar"):
-        st.markdown(f"Archived the {what} **{html.markdown(name)}**.")
+        st.markdown(f"Archived the {kind} **{html.markdown(name)}**.")
         if st.button("Undo", key="undo"):
             del st.session_state[UNDO]
             undo()

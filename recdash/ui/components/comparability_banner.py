@@ -7,24 +7,21 @@ from collections.abc import Sequence
 import streamlit as st
 
 from recdash.errors import Problem
-from recdash.formatting.html import Html, html, join
+from recdash.formatting.html import Html, html
 from recdash.ui.app.state import workspace
+from recdash.ui.components import widgets
 
 
 def banner(run_ids: Sequence[str]) -> None:
     """Why these runs' numbers may not be compared as they are; nothing where they may."""
-    found = workspace().scores.comparability(list(dict.fromkeys(run_ids)))
-    if found:
-        st.html(banner_html(found))
+    problems = workspace().scores.comparability(list(dict.fromkeys(run_ids)))
+    if problems:
+        st.html(banner_html(problems))
 
 
-def banner_html(found: Sequence[Problem]) -> Html:
-    lines = join(
-        [html("<p><b>{what}.</b> {fix}</p>", what=_sentence(one.found), fix=one.fix) for one in found]
-    )
-    return html('<div class="rd-banner" role="note" aria-label="Comparability">'
-                '<b class="rd-worse">!</b><div>{lines}</div></div>', lines=lines)  # fmt: skip
-
-
-def _sentence(found: str) -> str:
-    return found[:1].upper() + found[1:].rstrip(".")
+def banner_html(problems: Sequence[Problem]) -> Html:
+    lines = []
+    for problem in problems:
+        sentence = problem.found[:1].upper() + problem.found[1:].rstrip(".")
+        lines.append(html("<b>{sentence}.</b> {fix}", sentence=sentence, fix=problem.fix))
+    return widgets.banner(widgets.paragraphs(lines), "Comparability")

@@ -25,23 +25,23 @@ PAGE = "reports"
 
 def show_last(view: View) -> None:
     """What was decided last and is not superseded, and how many candidates are under review."""
-    one = workspace().journal.last_decision(view.experiment.id)
+    decision = workspace().journal.last_decision(view.experiment.id)
     open_ = [review for review in workspace().journal.reviews(view.experiment.id) if review.is_open]
-    if one is None and not open_:
+    if decision is None and not open_:
         return
     widgets.section("Last decision")
-    if one is not None:
+    if decision is not None:
         st.html(
             html(
                 '<div class="rd-note rd-last"><p>{badge} {about}</p><p>{by}</p><p>“{text}”</p></div>',
-                badge=outcome_badge(one.outcome), by=f"{one.author}, {day(one.created)}",
-                about=links.link(view, one.about or "no single run", PAGE, {"dec": one.id}),
-                text=excerpt(one.text),
+                badge=outcome_badge(decision.outcome), by=f"{decision.author}, {day(decision.created)}",
+                about=links.link(view, decision.about or "no single run", PAGE, {"dec": decision.id}),
+                text=excerpt(decision.text),
             )
         )  # fmt: skip
     if open_:
-        told = f"{many(len(open_), 'candidate')} under review"
-        way = links.link(view, told, PAGE, {"rev": open_[0].id})
+        text = f"{many(len(open_), 'candidate')} under review"
+        way = links.link(view, text, PAGE, {"rev": open_[0].id})
         st.html(html('<div class="rd-note"><p>{way}</p></div>', way=way))
 
 
@@ -59,19 +59,19 @@ def offer_to_reviews(view: View, test: OnlineTest) -> None:
     """Open reviews of runs that a variant of the test served, and that do not rest on it yet."""
     if not workspace().person.may("editor"):
         return
-    for one in workspace().journal.reviews(view.experiment.id):
-        if _awaits(one, test):
-            with st.container(horizontal=True, vertical_alignment="center", key=f"awaits-{one.id}"):
-                st.markdown(f"The review of **{markdown(one.about)}** has no evidence of this test yet.")
-                if st.button("Use in the review", key=f"to-review-{one.id}"):
-                    state.choose(rev=one.id, t=test.id)
+    for review in workspace().journal.reviews(view.experiment.id):
+        if _awaits(review, test):
+            with st.container(horizontal=True, vertical_alignment="center", key=f"awaits-{review.id}"):
+                st.markdown(f"The review of **{markdown(review.about)}** has no evidence of this test yet.")
+                if st.button("Use in the review", key=f"to-review-{review.id}"):
+                    state.choose(rev=review.id, t=test.id)
                     links.go(PAGE)
 
 
-def _awaits(one: Review, test: OnlineTest) -> bool:
-    attached = {online.test.id for online in one.online}
-    run = one.subject.run
-    return one.is_open and run is not None and served_by(test, run.id) and test.id not in attached
+def _awaits(review: Review, test: OnlineTest) -> bool:
+    attached = {online.test.id for online in review.online}
+    run = review.subject.run
+    return review.is_open and run is not None and served_by(test, run.id) and test.id not in attached
 
 
 SIGNS: Mapping[Outcome, tuple[str, str]] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Literal
 
 import streamlit as st
 
@@ -36,6 +36,21 @@ def send(form: str, write: Callable[[Sent], object], done: str) -> None:
     st.rerun()
 
 
+def submit(
+    form: str,
+    label: str,
+    write: Callable[[Sent], object],
+    done: str,
+    *,
+    key: str,
+    kind: Literal["primary", "secondary"] = "primary",
+) -> None:
+    """The author and the button at the end of a form: see :func:`send`."""  # fmt: skip
+    author(form)
+    if st.form_submit_button(label, type=kind, key=key):
+        send(form, write, done)
+
+
 def words(form: str, label: str, *, name: str = "text", height: int = 110) -> str:
     return str(st.text_area(label, key=f"{form}-{name}-{key(form)}", max_chars=MOST_CHARS, height=height))
 
@@ -52,10 +67,10 @@ def pick(
 ) -> str:
     """One of ``options`` {value: label}; the wanted one at first."""
     values = list(options)
-    at = values.index(wanted) if wanted in values else 0
+    index = values.index(wanted) if wanted in values else 0
     return str(
         st.selectbox(
-            label, values, index=at, format_func=lambda one: options[one],
+            label, values, index=index, format_func=options.__getitem__,
             key=f"{form}-{name}-{key(form)}", width=420,
         )
     )  # fmt: skip
@@ -69,7 +84,7 @@ def show_toast() -> None:
 def outcome(form: str, options: Mapping[str, str]) -> str:
     return str(
         st.radio(
-            "Outcome", list(options), format_func=lambda one: options[one], horizontal=True,
+            "Outcome", list(options), format_func=options.__getitem__, horizontal=True,
             key=f"{form}-outcome-{key(form)}",
         )
     )  # fmt: skip

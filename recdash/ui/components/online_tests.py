@@ -12,6 +12,7 @@ from recdash.formatting import numbers
 from recdash.online.agreement.join import SPLIT_BROKEN
 from recdash.ui.app import state
 from recdash.ui.app.state import View
+from recdash.ui.components import widgets
 
 SHARE = "0..1"
 
@@ -32,13 +33,13 @@ def disagreements(view: View) -> list[Problem]:
 
 def notices_of_tests(view: View) -> tuple[list[Problem], list[Problem]]:
     """What was noticed in the online tests, named by test: broken splits, then everything else."""
-    found = [
+    notices = [
         replace(notice, place=f"{test.name}, {notice.place}")
         for test in tests(view)
         for notice in test.notices
     ]
-    broken = [notice for notice in found if notice.code == SPLIT_BROKEN]
-    return broken, [notice for notice in found if notice.code != SPLIT_BROKEN]
+    broken = [notice for notice in notices if notice.code == SPLIT_BROKEN]
+    return broken, [notice for notice in notices if notice.code != SPLIT_BROKEN]
 
 
 def choose_test(tests: list[OnlineTest]) -> OnlineTest:
@@ -48,13 +49,9 @@ def choose_test(tests: list[OnlineTest]) -> OnlineTest:
     wanted = state.params().get("t", newest)
     if wanted not in by_id:
         st.warning("That online test is not here: deleted, archived, or kept elsewhere. The newest is shown.")
-    st.session_state["online-test"] = wanted if wanted in by_id else newest
-    chosen: str = st.selectbox(
-        "Online test", list(by_id), format_func=lambda test: by_id[test].name, key="online-test",
-        on_change=lambda: state.choose(t=st.session_state["online-test"], v=None, seg=None),
-    )  # fmt: skip
-    state.write("t", chosen)
-    return by_id[chosen]
+    value = wanted if wanted in by_id else newest
+    names = {test.id: test.name for test in tests}
+    return by_id[widgets.select("Online test", "t", names, value, "online-test", reset=("v", "seg"))]
 
 
 def online_metrics(test_id: str) -> dict[str, str]:

@@ -18,11 +18,10 @@ USUAL = ("popular", "random", "oracle")
 
 def offer(workspace: Workspace, experiment: Experiment) -> None:
     """Check boxes and the button; nothing where all are in sight already, and for viewers."""
-    left = [
-        one for one in workspace.runs.reference_choices(experiment.id) if not one.is_there or one.is_archived
-    ]
-    possible = [one for one in left if not one.lacks and not one.is_archived]
-    archived = [one for one in left if one.is_archived]
+    choices = workspace.runs.reference_choices(experiment.id)
+    left = [choice for choice in choices if not choice.is_there or choice.is_archived]
+    possible = [choice for choice in left if not choice.lacks and not choice.is_archived]
+    archived = [choice for choice in left if choice.is_archived]
     if not workspace.person.may("editor") or not (possible or archived):
         return
     st.space("small")
@@ -31,7 +30,14 @@ def offer(workspace: Workspace, experiment: Experiment) -> None:
         "Computed from the experiment's own tables: a floor and a ceiling for every comparison.",
     )
     with st.container(horizontal=True, vertical_alignment="center"):
-        wanted = [one.name for one in possible if _box(experiment, one)]
+        wanted = [
+            choice.name
+            for choice in possible
+            if st.checkbox(
+                choice.label, value=choice.name in USUAL, key=f"reference-{choice.name}-{experiment.id}",
+                help=choice.meaning,
+            )
+        ]  # fmt: skip
     for line in reasons(left):
         st.caption(line)
     if possible and st.button(
@@ -40,18 +46,13 @@ def offer(workspace: Workspace, experiment: Experiment) -> None:
         _add(workspace, experiment, wanted)
 
 
-def _box(experiment: Experiment, one: ReferenceChoice) -> bool:
-    key = f"reference-{one.name}-{experiment.id}"
-    return st.checkbox(one.label, value=one.name in USUAL, key=key, help=one.meaning)
-
-
 def reasons(choices: Sequence[ReferenceChoice]) -> list[str]:
     """Why some cannot be added: ``Content-based needs the catalogue.``"""
     archived = "is archived; restore it on the Runs page, under Show archived"
     return [
-        f"{one.label} {archived if one.is_archived else f'needs {one.lacks}'}."
-        for one in choices
-        if one.is_archived or one.lacks
+        f"{choice.label} {archived if choice.is_archived else f'needs {choice.lacks}'}."
+        for choice in choices
+        if choice.is_archived or choice.lacks
     ]
 
 

@@ -19,7 +19,8 @@ from recdash.metrics.naming import is_percent, lower_is_better, metric_at
 from recdash.ui.app import cached, theme
 from recdash.ui.app.state import View
 from recdash.ui.components import widgets
-from recdash.ui.components.widgets import TableColumn, run_cell, table_html
+from recdash.ui.components.tiles import finding_cell
+from recdash.ui.components.widgets import number_columns, run_cell, table_html, text_columns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,17 +43,17 @@ class Spread:
 
 def section(view: View) -> None:
     """Drawn only when a shown run has folds or seeds that have the metric."""
-    found = gather(view)
-    if found is None:
+    spread = gather(view)
+    if spread is None:
         return
     st.space("small")
-    widgets.section(finding(view, found), note(view, found))
+    widgets.section(finding(view, spread), note(view, spread))
     scale = 100.0 if is_percent(view.metric) else 1.0
-    chart = replicate_spread(found.rows, found.values, view.marks, theme.palette(), scale)
-    widgets.chart(chart, "replicate-spread", alt(view, found))
-    if found.differences:
-        st.html(differences_table(view, found))
-    widgets.table_behind(found.rows.drop(columns="run_id"), "replicates")
+    chart = replicate_spread(spread.rows, spread.values, view.marks, theme.palette(), scale)
+    widgets.chart(chart, "replicate-spread", alt(view, spread))
+    if spread.differences:
+        st.html(differences_table(view, spread))
+    widgets.table_behind(spread.rows.drop(columns="run_id"), "replicates")
 
 
 def gather(view: View) -> Spread | None:
@@ -68,19 +69,16 @@ def gather(view: View) -> Spread | None:
     return Spread(rows, values, differences, noun_of(several))
 
 
-def told(view: View) -> list[Problem]:
+def notices(view: View) -> list[Problem]:
     """Whether the differences to the baseline hold across folds or seeds, as a notice for the Overview."""
-    found = gather(view)
-    if found is None:
+    spread = gather(view)
+    if spread is None:
         return []
-    by_outcome = {
-        outcome: [
-            view.name(run_id) for run_id, one in found.differences.items() if one.significant is outcome
-        ]
-        for outcome in (True, False)
-    }
-    words = {True: f"holds across {found.noun} for", False: f"is not significant across {found.noun} for"}
-    parts = [f"{words[outcome]} {listed(names)}" for outcome, names in by_outcome.items() if names]
+    words = {True: f"holds across {spread.noun} for", False: f"is not significant across {spread.noun} for"}
+    parts = []
+    for significant, text in words.items():
+        names = [view.name(run) for run, row in spread.differences.items() if row.significant is significant]
+        parts += [f"{text} {listed(names)}"] if names else []
     if not parts:
         return []
     place = f"difference to {view.shown[0].name} in {metric_at(view.metric, view.k)}"
@@ -92,95 +90,85 @@ def noun_of(runs: list[Run]) -> str:
     return listed(sorted({f"{run.replicated.noun}s" for run in runs if run.replicated}))
 
 
-def finding(view: View, found: Spread) -> str:
+def finding(view: View, spread: Spread) -> str:
     """What the spread means for the differences to the baseline."""
-    told = [one for one in found.differences.values() if one.significant is not None]
-    if not told:
-        return f"How far the {found.noun} lie apart"
-    lasting = sum(bool(one.significant) for one in told)
-    what = "difference" if len(told) == 1 else "differences"
-    if lasting == len(told):
-        return f"The {what} hold{'s' if len(told) == 1 else ''} across {found.noun}"
+    tested = [row for row in spread.differences.values() if row.significant is not None]
+    if not tested:
+        return f"How far the {spread.noun} lie apart"
+    lasting = sum(bool(row.significant) for row in tested)
+    noun = "difference" if len(tested) == 1 else "differences"
+    if lasting == len(tested):
+        return f"The {noun} hold{'s' if len(tested) == 1 else ''} across {spread.noun}"
     if lasting:
-        return f"{lasting} of {len(told)} differences to {view.shown[0].name} hold across {found.noun}"
-    if all(_wider(found, run_id) for run_id in found.differences):
-        return f"{found.noun.capitalize()} differ by more than the candidates do"
-    return f"The {what} {'is' if len(told) == 1 else 'are'} not significant across {found.noun}"
+        return f"{lasting} of {len(tested)} differences to {view.shown[0].name} hold across {spread.noun}"
+    if all(_wider(spread, run_id) for run_id in spread.differences):
+        return f"{spread.noun.capitalize()} differ by more than the candidates do"
+    return f"The {noun} {'is' if len(tested) == 1 else 'are'} not significant across {spread.noun}"
 
 
-def _wider(found: Spread, run_id: str) -> bool:
+def _wider(spread: Spread, run_id: str) -> bool:
     """Whether replicates, of this run or of those beside it, lie further apart than its difference."""
-    ranges = found.rows.groupby("run_id")["value"].agg(lambda values: values.max() - values.min())
+    ranges = spread.rows.groupby("run_id")["value"].agg(lambda values: values.max() - values.min())
     own = ranges.get(run_id, ranges.max())
-    return bool(own > abs(found.differences[run_id].mean))
+    return bool(own > abs(spread.differences[run_id].mean))
 
 
-def note(view: View, found: Spread) -> str:
+def note(view: View, spread: Spread) -> str:
     where = metric_at(view.metric, view.k) + (" in %" if is_percent(view.metric) else "")
-    most = int(found.rows.groupby("run_id").size().max())
+    most = int(spread.rows.groupby("run_id").size().max())
     boxes = "; boxes are quartiles, whiskers reach lowest and highest" if most >= LEAST_FOR_BOX else ""
-    points = f"{where}. One point for each of the {found.noun}, the line is their mean{boxes}."
-    tested = sum(one.significant is not None for one in found.differences.values())
+    points = f"{where}. One point for each of the {spread.noun}, the line is their mean{boxes}."
+    tested = sum(row.significant is not None for row in spread.differences.values())
     corrected = f" Intervals and p: Holm-corrected over {tested} differences." if tested > 1 else ""
-    return points + corrected + _left_out(view, found)
+    return points + corrected + _left_out(view, spread)
 
 
-def _left_out(view: View, found: Spread) -> str:
+def _left_out(view: View, spread: Spread) -> str:
     """Folds score their own users, so that their mean may be another number than the candidate's."""
-    folds = [run for run in view.shown if run.id in set(found.rows["run_id"]) and not run.is_mean]
+    folds = [run for run in view.shown if run.id in set(spread.rows["run_id"]) and not run.is_mean]
     without = sum((run.ledger.get("without_list") or 0) for run in folds)
     if not without or view.experiment.settings.get("users") in LISTED:
         return ""
     return " A fold counts only users whom it has lists for; the table above counts the others as 0."
 
 
-def differences_table(view: View, found: Spread) -> Html:
+def differences_table(view: View, spread: Spread) -> Html:
     """A row per candidate: its difference over replicates, with the test in words."""
-    base = view.shown[0].name
     columns = [
-        TableColumn("Run"),
-        TableColumn(f"Difference to {base}", number=True),
-        TableColumn("95 % CI", number=True),
-        TableColumn("p", number=True),
-        TableColumn(f"Over the {found.noun}"),
-        TableColumn("Tested by"),
+        *text_columns("Run"),
+        *number_columns(f"Difference to {view.shown[0].name}", "95 % CI", "p"),
+        *text_columns(f"Over the {spread.noun}", "Tested by"),
     ]
-    told = found.differences.values()
-    decimals = numbers.places([end for one in told for end in (one.mean, one.low, one.high)])
-    return table_html(
-        columns,
+    differences = spread.differences.values()
+    decimals = numbers.places([end for row in differences for end in (row.mean, row.low, row.high)])
+    rows = [
         [
-            [
-                run_cell(view.marks[run_id]),
-                numbers.signed(one.mean, decimals),
-                html(
-                    '<span class="rd-muted">{text}</span>', text=numbers.interval(one.low, one.high, decimals)
-                ),
-                numbers.p_value(one.p),
-                _word(view, one),
-                one.method,
-            ]
-            for run_id, one in found.differences.items()
-        ],
-    )
+            run_cell(view.marks[run_id]),
+            numbers.signed(row.mean, decimals),
+            widgets.muted(numbers.interval(row.low, row.high, decimals)),
+            numbers.p_value(row.p),
+            _word(view, row),
+            row.method,
+        ]
+        for run_id, row in spread.differences.items()
+    ]
+    return table_html(columns, rows)
 
 
-def _word(view: View, one: ReplicateDifference) -> Html:
-    if one.significant is None:
-        return html('<span class="rd-muted">cannot be told</span>')
-    if not one.significant:
+def _word(view: View, difference: ReplicateDifference) -> Html:
+    if difference.significant is None:
+        return widgets.muted("cannot be told")
+    if not difference.significant:
         return html('<span class="rd-same">= not significant</span>')
-    better = (one.mean > 0) != lower_is_better(view.metric)
-    kind, word = ("rd-better", "better") if better else ("rd-worse", "worse")
-    return html(
-        '<span class="{kind}">{glyph} {word}</span>', kind=kind, glyph="▲" if one.mean > 0 else "▼", word=word
-    )
+    is_gain = difference.mean > 0
+    word = "better" if is_gain != lower_is_better(view.metric) else "worse"
+    return finding_cell(word, "▲" if is_gain else "▼")
 
 
-def alt(view: View, found: Spread) -> str:
-    ends = found.rows.groupby("run_id", sort=False)["value"].agg(["min", "max"])
+def alt(view: View, spread: Spread) -> str:
+    ends = spread.rows.groupby("run_id", sort=False)["value"].agg(["min", "max"])
     parts = [
         f"{view.name(str(run_id))} {numbers.three(low)} to {numbers.three(high)}"
         for run_id, low, high in ends.itertuples()
     ]
-    return f"Spread of {metric_at(view.metric, view.k)} over {found.noun}: {listed(parts)}."
+    return f"Spread of {metric_at(view.metric, view.k)} over {spread.noun}: {listed(parts)}."

@@ -264,12 +264,7 @@ TEMPLATES: dict[str, TableTemplate] = {
 def template_button(kind: str, key: str) -> None:
     template = TEMPLATES[kind]
     st.download_button(
-        f"↓ Template: {template.title.lower()}",
-        template.text,
-        file_name=template.file_name,
-        mime="text/csv",
-        key=f"template_{key}_{kind}",
-        type="tertiary",
-        on_click="ignore",
+        f"↓ Template: {template.title.lower()}", template.text, file_name=template.file_name, mime="text/csv",
+        key=f"template_{key}_{kind}", type="tertiary", on_click="ignore",
         help="A small CSV with the columns and a few rows. Opens in any spreadsheet.",
-    )
+    )  # fmt: skip

@@ -12,7 +12,6 @@ from recdash.comparison.pairs import Pair
 from recdash.comparison.wording import bounds, rail_bounds, rail_value
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html, join
-from recdash.formatting.numbers import is_number
 from recdash.formatting.wording import tone
 from recdash.metrics.naming import is_percent
 
@@ -42,31 +41,23 @@ class Tile:
 
 def of_pair(title: str, metric: str, pair: Pair) -> Tile:
     """A metric with its corrected interval."""
-    share = pair.percent(pair.paired.mean)
+    low, share, high = (
+        pair.percent(end) for end in (pair.judged.corrected.low, pair.paired.mean, pair.judged.corrected.high)
+    )
     word = pair.judged.word
-    strip = Strip(
-        pair.percent(pair.judged.corrected.low), share, pair.percent(pair.judged.corrected.high),
-        hollow=word in ("tie", "not settled"),
-    )  # fmt: skip
-    known = all(map(isfinite, (strip.low, strip.middle, strip.high)))
-    note = f"95 % CI {bounds(pair)}"
-    value = value_text(metric, pair.value)
-    return Tile(title, value, pair.judged.sign, _change(share, pair), word, note, strip if known else None)
-
-
-def _change(share: float, pair: Pair) -> str:
-    """In % of the baseline's value; in units of the metric where that is 0."""
-    if isfinite(share):
-        return f"{numbers.signed(share, numbers.places([share]))} %"
-    return numbers.signed(pair.paired.mean, numbers.places([pair.paired.mean]))
+    strip = Strip(low, share, high, hollow=word in ("tie", "not settled"))
+    known = all(map(isfinite, (low, share, high)))
+    # In % of the baseline's value; in units of the metric where that is 0.
+    change = numbers.change(share, " %") if isfinite(share) else numbers.change(pair.paired.mean)
+    note, value = f"95 % CI {bounds(pair)}", value_text(metric, pair.value)
+    return Tile(title, value, pair.judged.sign, change, word, note, strip if known else None)
 
 
 def of_rail(title: str, rail: GuardrailResult) -> Tile:
     """A guardrail with the interval of its change, or why there is none; a gain may leave every scale, so
     that no strip is drawn.
     """
-    share = 100 * rail.change
-    change = f"{numbers.signed(share, numbers.places([share]))} %" if isfinite(share) else numbers.NONE
+    change = numbers.change(100 * rail.change, " %")
     sure = f"95 % CI {rail_bounds(rail)}" if rail.has_interval else f"no interval: {rail.why_no_interval}"
     note = f"from {rail_value(rail, rail.base_value)}; {sure}"
     return Tile(title, rail_value(rail, rail.value), rail.sign, change, rail.word, note)
@@ -82,15 +73,15 @@ def strip_range(tiles: Sequence[Tile]) -> tuple[float, float]:
 
 def tiles_html(tiles: Sequence[Tile], mark: Mark) -> Html:
     scale = strip_range(tiles)
-    return html('<div class="rd-tiles">{tiles}</div>', tiles=join([_tile(one, mark, scale) for one in tiles]))
+    cells = join([_tile(tile, mark, scale) for tile in tiles])
+    return html('<div class="rd-tiles">{cells}</div>', cells=cells)
 
 
 def _tile(tile: Tile, mark: Mark, scale: tuple[float, float]) -> Html:
     return html(
         '<div class="rd-tile"><h3>{title}</h3><div class="rd-value">{value}</div>'
         '<div><b class="rd-{tone}">{sign} {change}</b> {word}</div><small>{note}</small>{strip}</div>',
-        title=tile.title, value=tile.value, tone=tone(tile.word), sign=tile.sign, change=tile.change,
-        word=tile.word, note=tile.note, strip=_strip(tile.strip, mark, scale) if tile.strip else "",
+        **vars(tile) | {"strip": _strip(tile.strip, mark, scale) if tile.strip else ""}, tone=tone(tile.word),
     )  # fmt: skip
 
 
@@ -109,10 +100,11 @@ def _strip(strip: Strip, mark: Mark, scale: tuple[float, float]) -> Html:
     )  # fmt: skip
 
 
-def value_text(metric: str, value: float, decimals: int | None = None) -> str:
+def value_text(metric: str, value: float | None, decimals: int | None = None) -> str:
     """A metric's value; fractions of a catalogue are shown as %."""
-    shown = value * 100 if is_percent(metric) and is_number(value) else value
-    text = numbers.fixed(shown, numbers.places([shown]) if decimals is None else decimals)
+    if value is not None and is_percent(metric):
+        value *= 100
+    text = numbers.fixed(value, numbers.places([value]) if decimals is None else decimals)
     return f"{text} %" if is_percent(metric) and decimals is None and text != numbers.NONE else text
 
 

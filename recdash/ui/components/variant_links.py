@@ -20,24 +20,21 @@ def link_boxes(
     An archived run is offered only where it is linked already, so that saving keeps the link.
     """
     linked = set((links or {}).values())
-    offered = {run.id: _called(run) for run in runs if run.archived is None or run.id in linked}
-    names = {NOT_LINKED: "not linked", **offered}
-    by_name = {run.name.casefold(): run.id for run in runs if run.archived is None}
-    guess = {variant: by_name.get(variant.casefold(), NOT_LINKED) for variant in variants}
-    shown = guess if links is None else links
+    names = {NOT_LINKED: "not linked"}
+    for run in runs:
+        if run.archived is None:
+            names[run.id] = run.name
+        elif run.id in linked:
+            names[run.id] = f"{run.name} (archived)"
+    if links is None:
+        by_name = {run.name.casefold(): run.id for run in runs if run.archived is None}
+        links = {variant: by_name.get(variant.casefold(), NOT_LINKED) for variant in variants}
+    options, chosen = list(names), {}
     with st.container(horizontal=True):
-        chosen = {one: _link_box(f"{key}_{one}", one, names, shown.get(one, NOT_LINKED)) for one in variants}
-    return {variant: run for variant, run in chosen.items() if run != NOT_LINKED}
-
-
-def _called(run: Run) -> str:
-    return run.name if run.archived is None else f"{run.name} (archived)"
-
-
-def _link_box(key: str, variant: str, names: Mapping[str, str], shown: str) -> str:
-    options = list(names)
-    run: str = st.selectbox(
-        f"{html.markdown(variant)} served", options, format_func=names.__getitem__,
-        index=options.index(shown) if shown in names else 0, key=key, width=260,
-    )  # fmt: skip
-    return run
+        for variant in variants:
+            run_id = links.get(variant, NOT_LINKED)
+            chosen[variant] = st.selectbox(
+                f"{html.markdown(variant)} served", options, format_func=names.__getitem__,
+                index=options.index(run_id) if run_id in names else 0, key=f"{key}_{variant}", width=260,
+            )  # fmt: skip
+    return {variant: run_id for variant, run_id in chosen.items() if run_id != NOT_LINKED}

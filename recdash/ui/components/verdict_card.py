@@ -27,11 +27,13 @@ def card(view: View, verdict: Verdict, aside: str = "") -> Html:
     badge, leader = badge_of(verdict), verdict.evidence.leader
     first, *others = verdict.sentences
     lines = [_paragraph(view, [first], "rd-lead"), _paragraph(view, others, "rd-lead rd-muted")]
+    if aside:
+        lines.append(html('<p class="rd-lead rd-muted">{aside}</p>', aside=aside))
     text = html(
         '<div><div class="rd-badges"><span class="rd-badge rd-badge-{tone}">{sign} {name}</span>'
-        '<span class="rd-badge">{why}</span></div><h1>{headline}</h1>{lines}{aside}</div>',
+        '<span class="rd-badge">{why}</span></div><h1>{headline}</h1>{lines}</div>',
         tone=badge.tone, sign=badge.sign, name=badge.name, why=badge.why, headline=verdict.headline,
-        lines=join(lines), aside=_plain_paragraph(aside),
+        lines=join(lines),
     )  # fmt: skip
     comparable = leader is not None and verdict.state != "not comparable"
     split = user_split(leader, verdict.evidence.name, verdict.evidence.base) if comparable and leader else ""
@@ -41,15 +43,11 @@ def card(view: View, verdict: Verdict, aside: str = "") -> Html:
 def _paragraph(view: View, sentences: Sequence[RichText], kind: str) -> Html:
     if not sentences:
         return Html("")
-    told = [
-        join([links.link(view, one.text, one.page, one.params, one.hint) for one in words])
+    texts = [
+        join([links.link(view, part.text, part.page, part.params, part.hint) for part in words])
         for words in sentences
     ]
-    return html('<p class="{kind}">{told}</p>', kind=kind, told=join(told, " "))
-
-
-def _plain_paragraph(text: str) -> Html:
-    return html('<p class="rd-lead rd-muted">{text}</p>', text=text) if text else Html("")
+    return html('<p class="{kind}">{text}</p>', kind=kind, text=join(texts, " "))
 
 
 def user_split(pair: Pair, name: str, base: str) -> Html:
@@ -76,26 +74,22 @@ def user_split(pair: Pair, name: str, base: str) -> Html:
     )  # fmt: skip
 
 
-def changes(view: View, found: Sequence[WhatIf]) -> Html:
+def changes(view: View, what_ifs: Sequence[WhatIf]) -> Html:
     """The questions under the card and their answers, each leading to the view that shows it."""
-    if not found:
+    if not what_ifs:
         return Html("")
-    cells = [
-        html("<div><b>{question}</b>{answer}</div>", question=_question(view, one), answer=_answer(one))
-        for one in found
-    ]
+    cells = []
+    for change in what_ifs:
+        params = dict(change.params)
+        page = "segments" if "by" in params else "overview" if params else ""
+        if not params and change.question.startswith("k = "):
+            page = "metric-vs-k"
+        cells.append(
+            html(
+                '<div><b>{question}</b><span class="{kind}">{sign}{answer}</span></div>',
+                question=links.link(view, change.question, page, params), answer=change.answer,
+                kind="rd-matters" if change.matters else "",
+                sign=html('<span class="rd-worse">≠</span> ') if change.matters else "",
+            )
+        )  # fmt: skip
     return html('<div class="rd-cells"><h2>What would change this</h2>{cells}</div>', cells=join(cells))
-
-
-def _question(view: View, change: WhatIf) -> Html:
-    params = dict(change.params)
-    if not params and change.question.startswith("k = "):
-        return links.link(view, change.question, "metric-vs-k", params)
-    page = "segments" if "by" in params else "overview" if params else ""
-    return links.link(view, change.question, page, params)
-
-
-def _answer(change: WhatIf) -> Html:
-    sign = html('<span class="rd-worse">≠</span> ') if change.matters else Html("")
-    return html('<span class="{kind}">{sign}{answer}</span>', kind="rd-matters" if change.matters else "",
-                sign=sign, answer=change.answer)  # fmt: skip

@@ -31,19 +31,22 @@ NARROWEST_PLOT = 160
 class TableColumn:
     """One column of an HTML table; numbers are right-aligned."""
 
-    title: str  # escaped unless Html
+    title: object  # escaped unless Html
     number: bool = False
+
+
+def text_columns(*titles: object) -> list[TableColumn]:
+    return [TableColumn(title) for title in titles]
+
+
+def number_columns(*titles: object) -> list[TableColumn]:
+    return [TableColumn(title, number=True) for title in titles]
 
 
 def title(finding: str, subtitle: str = "") -> None:
     """The page's H1, stating the finding, and the line under it: what was measured, on whom, how."""
-    st.html(
-        html(
-            '<div class="rd-title"><h1>{finding}</h1><p>{subtitle}</p></div>',
-            finding=finding,
-            subtitle=subtitle,
-        )
-    )
+    template = '<div class="rd-title"><h1>{finding}</h1><p>{subtitle}</p></div>'
+    st.html(html(template, finding=finding, subtitle=subtitle))
 
 
 def section(heading: str, subtitle: str = "") -> None:
@@ -57,6 +60,28 @@ def run_cell(mark: Mark) -> Html:
                 glyph=theme.glyph(mark), name=mark.name)  # fmt: skip
 
 
+def muted(text: object) -> Html:
+    return html('<span class="rd-muted">{text}</span>', text=text)
+
+
+def paragraphs(lines: Iterable[object]) -> Html:
+    """A paragraph for each line; escaped unless it is :class:`Html`."""
+    return join([html("<p>{line}</p>", line=line) for line in lines])
+
+
+def note(lines: Iterable[object]) -> None:
+    """Small print below a chart or a table."""
+    st.html(html('<div class="rd-note">{lines}</div>', lines=paragraphs(lines)))
+
+
+def banner(lines: Html, label: str) -> Html:
+    """A warning above the numbers that it is about."""
+    return html(
+        '<div class="rd-banner" role="note" aria-label="{label}">'
+        '<b class="rd-worse">!</b><div>{lines}</div></div>', label=label, lines=lines,
+    )  # fmt: skip
+
+
 def table_html(
     columns: Sequence[TableColumn],
     rows: Iterable[Sequence[object]],
@@ -66,14 +91,11 @@ def table_html(
 ) -> Html:
     """An HTML table; cells are escaped unless they are :class:`Html`. ``bands``: rows in panel colour."""
     head = join([_cell("th", column, column.title) for column in columns])
-    body = [
-        html(
-            '<tr class="{band}">{cells}</tr>',
-            band="rd-band" if place in bands else "",
-            cells=_cells(columns, row),
-        )
-        for place, row in enumerate(rows)
-    ]
+    body = []
+    for index, row in enumerate(rows):
+        cells = join([_cell("td", column, value) for column, value in zip(columns, row, strict=True)])
+        band = "rd-band" if index in bands else ""
+        body.append(html('<tr class="{band}">{cells}</tr>', band=band, cells=cells))
     return html('<div class="rd-scroll"><table class="rd-table {kind}"><thead><tr>{head}</tr></thead>'
                 "<tbody>{body}</tbody></table></div>", kind=kind, head=head, body=join(body))  # fmt: skip
 
@@ -82,10 +104,6 @@ def table(
     columns: Sequence[TableColumn], rows: Iterable[Sequence[object]], *, bands: Sequence[int] = ()
 ) -> None:
     st.html(table_html(columns, rows, bands=bands))
-
-
-def _cells(columns: Sequence[TableColumn], row: Sequence[object]) -> Html:
-    return join([_cell("td", column, value) for column, value in zip(columns, row, strict=True)])
 
 
 def _cell(tag: Literal["td", "th"], column: TableColumn, value: object) -> Html:
@@ -110,10 +128,10 @@ def problems(error: RecdashError) -> None:
         st.error(markdown(str(error)))
 
 
-def damaged(found: Sequence[Problem]) -> None:
+def damaged(problems: Sequence[Problem]) -> None:
     """What is left out because it is damaged; nothing where nothing is."""
-    if found:
-        st.error("\n".join(f"- {problem_text(problem)}" for problem in found))
+    if problems:
+        st.error("\n".join(f"- {problem_text(problem)}" for problem in problems))
 
 
 P = ParamSpec("P")
@@ -123,25 +141,25 @@ def in_words(draw: Callable[P, None]) -> Callable[P, None]:
     """``draw``, which shows an error of recdash as its words: for ``st.fragment``, beside the page."""
 
     @functools.wraps(draw)
-    def told(*args: P.args, **options: P.kwargs) -> None:
+    def draw_or_tell(*args: P.args, **options: P.kwargs) -> None:
         try:
             draw(*args, **options)
         except RecdashError as error:
             problems(error)
 
-    return told
+    return draw_or_tell
 
 
-def notices(found: Sequence[Problem], *, nothing: str = "") -> None:
+def notices(problems: Sequence[Problem], *, nothing: str = "") -> None:
     """Notices as a ruled list; ``nothing`` is what to say when there are none."""
-    st.html(notices_html(found, nothing=nothing))
+    st.html(notices_html(problems, nothing=nothing))
 
 
-def notices_html(found: Sequence[Problem], *, nothing: str = "") -> Html:
+def notices_html(problems: Sequence[Problem], *, nothing: str = "") -> Html:
     rows = [
         html('<li><b class="rd-worse">!</b><span><b>{place}</b>: {found} {fix}</span></li>',
              place=problem.place, found=problem.found.rstrip(".") + ".", fix=problem.fix)
-        for problem in found
+        for problem in problems
     ]  # fmt: skip
     if not rows:
         rows = [html('<li><span class="rd-better">✓</span><span>{nothing}</span></li>', nothing=nothing)]
@@ -159,6 +177,29 @@ def choice(label: str, name: str, options: Mapping[str, str], default: str) -> s
     )  # fmt: skip
     state.write(name, value)
     return value
+
+
+def select(
+    label: str,
+    name: str,
+    options: Mapping[str, str],
+    value: str,
+    key: str,
+    width: int | Literal["stretch"] = "stretch",
+    *,
+    reset: Sequence[str] = (),
+) -> str:
+    """A select box whose value (a slug of ``options``) is the URL parameter ``name``.
+
+    A change of it returns the parameters of ``reset`` to their defaults.
+    """  # fmt: skip
+    st.session_state[key] = value
+    chosen: str = st.selectbox(
+        label, list(options), format_func=options.__getitem__, key=key, width=width,
+        on_change=lambda: state.choose(**{name: st.session_state[key]}, **dict.fromkeys(reset)),
+    )  # fmt: skip
+    state.write(name, chosen)
+    return chosen
 
 
 def several(label: str, name: str, options: Mapping[str, str], default: Sequence[str]) -> list[str]:
@@ -182,15 +223,10 @@ def chart(figure: go.Figure, key: str, alt: str, *, narrowest: int | None = None
     """
     from recdash.charts.layout import CONFIG
 
-    width = _room_it_needs(figure) if narrowest is None else narrowest
+    margin = figure.layout.margin  # where the names and values stand
+    width = int((margin.l or 0) + (margin.r or 0) + NARROWEST_PLOT) if narrowest is None else narrowest
     with st.container(key=f"chart-{math.ceil(width / 100)}-{key}"):
         st.plotly_chart(figure, width="stretch", theme=None, config=CONFIG, key=key, alt=alt)
-
-
-def _room_it_needs(figure: go.Figure) -> int:
-    """Width in px of a figure's margins, where its names and values stand, and of a plot between them."""
-    margin = figure.layout.margin
-    return int((margin.l or 0) + (margin.r or 0) + NARROWEST_PLOT)
 
 
 def table_behind(frame: pd.DataFrame, name: str) -> None:
@@ -198,8 +234,8 @@ def table_behind(frame: pd.DataFrame, name: str) -> None:
     with st.expander("Table"):
         st.dataframe(safe_cells(frame.head(MOST_TABLE_ROWS)), hide_index=True, key=f"table-{name}")
         if len(frame) > MOST_TABLE_ROWS:
-            shown, all_rows = numbers.count(MOST_TABLE_ROWS), numbers.count(len(frame))
-            st.caption(f"The first {shown} of {all_rows} rows; the CSV holds all.")
+            drawn, all_rows = numbers.count(MOST_TABLE_ROWS), numbers.count(len(frame))
+            st.caption(f"The first {drawn} of {all_rows} rows; the CSV holds all.")
         csv_button(frame, name)
 
 

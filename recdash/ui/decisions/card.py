@@ -22,49 +22,49 @@ from recdash.ui.decisions.wording import capital, headline, lines, moment, prose
 ITEM_SIGNS = {"holds": ("✓", "better"), "fails": ("!", "worse"), "not known yet": ("?", "muted")}
 
 
-def show(view: View, one: Decision, later: Decision | None = None) -> None:
+def show(view: View, decision: Decision, later: Decision | None = None) -> None:
     """``later``: the decision that has taken its place."""
     with st.container(border=True, key="decision", gap="small"):
-        st.html(_card(view, one, later))
-        tiles = decision_tiles.show(view, one.offline, one.online)
+        st.html(_card(view, decision, later))
+        tiles = decision_tiles.show(view, decision.offline, decision.online)
         if tiles:
-            st.html(html('<p class="rd-aside">{told}</p>{tiles}', told=_tiles_note(one), tiles=tiles))
-        _all_numbers(one)
-        show_comments(one.comments)
-        forms.comment(view, one.id)
-        if one.is_current:
-            forms.supersede(view, one)
+            st.html(html('<p class="rd-aside">{note}</p>{tiles}', note=_tiles_note(decision), tiles=tiles))
+        _all_numbers(decision)
+        show_comments(decision.comments)
+        forms.comment(view, decision.id)
+        if decision.is_current:
+            forms.supersede(view, decision)
 
 
-def _card(view: View, one: Decision, later: Decision | None) -> Html:
+def _card(view: View, decision: Decision, later: Decision | None) -> Html:
     text = html(
         '<div><div class="rd-badges">{badges}</div><h2>{headline}</h2>{prose}{although}'
         '<p class="rd-quiet">{by}</p>{later}</div>',
-        badges=join(_badges(view, one)), headline=headline(one), prose=prose(one.text),
-        although=_although(one), by=_by(one), later=_superseded_by(view, later),
+        badges=join(_badges(view, decision)), headline=headline(decision), prose=prose(decision.text),
+        although=_although(decision), by=_by(decision), later=_superseded_by(view, later),
     )  # fmt: skip
     return html('<div class="rd-card rd-decision">{text}{checks}</div>', text=text,
-                checks=checks(one.checklist, "When it was decided"))  # fmt: skip
+                checks=checks(decision.checklist, "When it was decided"))  # fmt: skip
 
 
-def _badges(view: View, one: Decision) -> list[Html]:
-    found = [outcome_badge(one.outcome)]
-    if one.subject.run:
-        found.append(theme.chip(decision_tiles.mark_of(view, one.subject.run)))
-    if one.review:
-        found.append(html('<span class="rd-badge">answers a review</span>'))
-    if not one.is_current:
-        found.append(html('<span class="rd-badge rd-badge-worse">superseded</span>'))
-    return found
+def _badges(view: View, decision: Decision) -> list[Html]:
+    badges = [outcome_badge(decision.outcome)]
+    if decision.subject.run:
+        badges.append(theme.chip(decision_tiles.mark_of(view, decision.subject.run)))
+    if decision.review:
+        badges.append(html('<span class="rd-badge">answers a review</span>'))
+    if not decision.is_current:
+        badges.append(html('<span class="rd-badge rd-badge-worse">superseded</span>'))
+    return badges
 
 
-def _although(one: Decision) -> Html:
+def _although(decision: Decision) -> Html:
     """What did not hold when it was approved, and why that was accepted."""
-    left = shortcomings(one.checklist)
-    if one.outcome != "ship" or not left:
+    left = shortcomings(decision.checklist)
+    if decision.outcome != "ship" or not left:
         return Html("")
-    does = "Approved" if one.review else "Decided"
-    reason = html(": {reason}", reason=lines(one.although)) if one.although else "."
+    does = "Approved" if decision.review else "Decided"
+    reason = html(": {reason}", reason=lines(decision.although)) if decision.although else "."
     return html('<p class="rd-although"><b>{does} although {left}</b>{reason}</p>',
                 does=does, left=left, reason=reason)  # fmt: skip
 
@@ -76,16 +76,16 @@ def _superseded_by(view: View, later: Decision | None) -> Html:
     return html('<p class="rd-quiet">Superseded by: {way} ({by})</p>', way=way, by=signature(later.entry))
 
 
-def _by(one: Decision) -> str:
-    asked = one.subject
-    base = f" against {asked.baseline.name}" if asked.baseline else ""
-    return f"{signature(one.entry)} · {asked.where}{base}"
+def _by(decision: Decision) -> str:
+    subject = decision.subject
+    base = f" against {subject.baseline.name}" if subject.baseline else ""
+    return f"{signature(decision.entry)} · {subject.where}{base}"
 
 
-def _tiles_note(one: Decision) -> str:
-    base = one.subject.baseline.name if one.subject.baseline else "the baseline"
-    online = "; online against the control" if one.online else ""
-    stood = f"Numbers as they stood on {day(one.created)}"
+def _tiles_note(decision: Decision) -> str:
+    base = decision.subject.baseline.name if decision.subject.baseline else "the baseline"
+    online = "; online against the control" if decision.online else ""
+    stood = f"Numbers as they stood on {day(decision.created)}"
     return f"{stood}: change against {base}{online}. One scale, the tick is zero."
 
 
@@ -95,9 +95,9 @@ def checks(items: Sequence[ChecklistItem], when: str) -> Html:
         return Html("")
     rows = [
         html('<li title="{why}"><span><span class="rd-{tone}">{sign}</span> {name}</span><b>{state}</b></li>',
-             why=one.reason, tone=tone, sign=sign, name=one.name, state=one.state)
-        for one in items
-        for sign, tone in (ITEM_SIGNS[one.state],)
+             why=item.reason, tone=tone, sign=sign, name=item.name, state=item.state)
+        for item in items
+        for sign, tone in (ITEM_SIGNS[item.state],)
     ]  # fmt: skip
     return html('<div class="rd-split"><h3>Checklist. {when}</h3><ul>{rows}</ul></div>',
                 when=when, rows=join(rows))  # fmt: skip
@@ -106,17 +106,17 @@ def checks(items: Sequence[ChecklistItem], when: str) -> Html:
 # ── the numbers ──────────────────────────────────────────────────────────────────────────────
 
 
-def _all_numbers(one: Decision) -> None:
-    with st.expander(f"All numbers as they stood on {moment(one.created)}"):
+def _all_numbers(decision: Decision) -> None:
+    with st.expander(f"All numbers as they stood on {moment(decision.created)}"):
         numbers, definitions, provenance = st.tabs(["Numbers", "Definitions", "Where they come from"])
         with numbers:
-            _since(one.id)
-            tables.show(one.offline, one.online)
-            tables.download(one.entry.facts, f"decision-{one.id}")
+            _since(decision.id)
+            tables.show(decision.offline, decision.online)
+            tables.download(decision.entry.facts, f"decision-{decision.id}")
         with definitions:
-            tables.show_definitions(one.offline, one.online)
+            tables.show_definitions(decision.offline, decision.online)
         with provenance:
-            tables.show_provenance(one.provenance)
+            tables.show_provenance(decision.provenance)
 
 
 @st.fragment(parallel=True)
@@ -129,8 +129,8 @@ def _since(entry_id: str) -> None:
 def show_evidence(entry: Entry) -> None:
     """The numbers of evidence that is attached to a review."""
     offline, online = offline_of(entry), online_of(entry)
-    what = capital(entry.kind) if offline else f"A/B test {online[0].test.name}"
-    with st.expander(f"{markdown(what)} · {markdown(signature(entry))}"):
+    title = capital(entry.kind) if offline else f"A/B test {online[0].test.name}"
+    with st.expander(f"{markdown(title)} · {markdown(signature(entry))}"):
         if entry.text:
             st.html(prose(entry.text, "rd-quiet"))
         _since(entry.id)
@@ -144,7 +144,7 @@ def show_comments(comments: Sequence[Entry]) -> None:
     if not comments:
         return
     rows = [
-        html('<li><b>{by}</b>{prose}</li>', by=signature(one), prose=prose(one.text, ""))
-        for one in comments
+        html('<li><b>{by}</b>{prose}</li>', by=signature(comment), prose=prose(comment.text, ""))
+        for comment in comments
     ]  # fmt: skip
     st.html(html('<ul class="rd-comments">{rows}</ul>', rows=join(rows)))

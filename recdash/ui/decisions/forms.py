@@ -38,19 +38,18 @@ def _instead(form: str, held: Sequence[Decision], run_id: str) -> str | None:
     if not held:
         return None
     labels = {SAME: "The one about the same run, if any", NOBODY: "No earlier decision"}
-    labels |= {one.id: wording.label(one) for one in held}
+    labels |= {decision.id: wording.label(decision) for decision in held}
     chosen = idempotent_form.pick(form, "Supersedes", labels, name="instead")
-    return _about(held, run_id) if chosen == SAME else chosen or None
-
-
-def _about(held: Sequence[Decision], run_id: str) -> str | None:
-    """The newest about this very run."""
-    same = (one.id for one in held if run_id and one.subject.run and one.subject.run.id == run_id)
-    return next(same, None)
+    if chosen != SAME:
+        return chosen or None
+    for decision in held:  # the newest first
+        if run_id and decision.subject.run and decision.subject.run.id == run_id:
+            return decision.id
+    return None
 
 
 def _held(view: View) -> list[Decision]:
-    return [one for one in workspace().journal.decisions(view.experiment.id) if one.is_current]
+    return [decision for decision in workspace().journal.decisions(view.experiment.id) if decision.is_current]
 
 
 # ── begin ────────────────────────────────────────────────────────────────────────────────────
@@ -62,19 +61,16 @@ def begin(view: View) -> None:
         return
     wanted = state.params().get("pr")
     state.write("pr", wanted)
+    against = f" against {view.baseline.name}" if view.baseline else ""
+    numbers = f"{metric_at(view.metric, view.k)}{against}"
     widgets.section(
-        "Propose or decide", f"Both keep the numbers as they stand now: {_where(view)}, as chosen above."
+        "Propose or decide", f"Both keep the numbers as they stand now: {numbers}, as chosen above."
     )
     review, right_away = st.tabs(["Propose for a review", "Decide without a review"])
     with review:
         _propose(view, wanted)
     with right_away:
         _decide(view, wanted)
-
-
-def _where(view: View) -> str:
-    base = f" against {view.baseline.name}" if view.baseline else ""
-    return f"{metric_at(view.metric, view.k)}{base}"
 
 
 def _propose(view: View, wanted: str | None) -> None:
@@ -86,17 +82,17 @@ def _propose(view: View, wanted: str | None) -> None:
     with st.form(form, border=False):
         run_id = idempotent_form.pick(form, "Candidate", names, wanted)
         text = idempotent_form.words(form, "Why this one? (optional)")
-        idempotent_form.author(form)
-        if st.form_submit_button("Propose", type="primary", key="propose-send"):
-            idempotent_form.send(form, lambda sent: _proposed(view, run_id, text, sent), "Proposed.")
+
+        def propose(sent: idempotent_form.Sent) -> None:
+            review = workspace().reviews.propose(
+                view.experiment.id, run_id, text=text, **_question(view), **sent
+            )
+            state.choose(rev=review.id, pr=None)
+
+        idempotent_form.submit(form, "Propose", propose, "Proposed.", key="propose-send")
 
 
-def _proposed(view: View, run_id: str, text: str, sent: idempotent_form.Sent) -> None:
-    found = workspace().reviews.propose(view.experiment.id, run_id, text=text, **_asked(view), **sent)
-    state.choose(rev=found.id, pr=None)
-
-
-def _asked(view: View) -> dict[str, Any]:
+def _question(view: View) -> dict[str, Any]:
     baseline = view.baseline.id if view.baseline else None
     return {"baseline": baseline, "metric": view.metric, "k": view.k, "runs": view.candidate_ids}
 
@@ -115,22 +111,17 @@ def _decide(view: View, wanted: str | None) -> None:
     with st.form(form, border=False):
         outcome = idempotent_form.outcome(form, OUTCOME_NAMES)
         run_id = idempotent_form.pick(form, "About", names, wanted or first)
-        instead = _instead(form, [one for one in _held(view) if one.review is None], run_id)
+        instead = _instead(form, [decision for decision in _held(view) if decision.review is None], run_id)
         text = idempotent_form.words(form, "Why?")
-        idempotent_form.author(form)
-        if st.form_submit_button("Decide", type="primary", key="decide-send"):
-            idempotent_form.send(
-                form,
-                lambda sent: _decided(view, outcome, run_id, text, sent | {"supersedes": instead}),
-                "Decided.",
-            )
 
+        def decide(sent: idempotent_form.Sent) -> None:
+            workspace().decisions.decide(
+                view.experiment.id, outcome, run_id=run_id or None, text=text, supersedes=instead,
+                **_question(view), **sent,
+            )  # fmt: skip
+            state.choose(dec=None, pr=None)
 
-def _decided(view: View, outcome: str, run_id: str, text: str, sent: idempotent_form.Sent) -> None:
-    workspace().decisions.decide(
-        view.experiment.id, outcome, run_id=run_id or None, text=text, **_asked(view), **sent
-    )
-    state.choose(dec=None, pr=None)
+        idempotent_form.submit(form, "Decide", decide, "Decided.", key="decide-send")
 
 
 # ── a review goes on ─────────────────────────────────────────────────────────────────────────
@@ -142,12 +133,10 @@ def next_step(view: View, review: Review) -> None:
         return
     tabs = {"Offline evidence": _offline, "A/B test": _online, "Approve or reject": _answer}
     first = {"proposed": 0, "offline evidence": 1}.get(review.state, 2)
-    names = list(tabs)
-    for tab, name in zip(
-        st.tabs(names, default=names[first], key=f"steps-{review.id}-{first}"), names, strict=True
-    ):
+    drawn = st.tabs(list(tabs), default=list(tabs)[first], key=f"steps-{review.id}-{first}")
+    for tab, draw in zip(drawn, tabs.values(), strict=True):
         with tab:
-            tabs[name](view, review)
+            draw(view, review)
 
 
 def _offline(_: View, review: Review) -> None:
@@ -157,54 +146,50 @@ def _offline(_: View, review: Review) -> None:
                f"now. {again}")  # fmt: skip
     with st.form(form, border=False):
         text = idempotent_form.words(form, "What do you see in them? (optional)", height=80)
-        idempotent_form.author(form)
-        if st.form_submit_button("Attach offline evidence", type="primary", key=f"{form}-send"):
-            idempotent_form.send(
-                form,
-                lambda sent: workspace().reviews.add_offline_evidence(review.id, text, **sent),
-                "Attached.",
-            )
+        idempotent_form.submit(
+            form, "Attach offline evidence",
+            lambda sent: workspace().reviews.add_offline_evidence(review.id, text, **sent),
+            "Attached.", key=f"{form}-send",
+        )  # fmt: skip
 
 
 def _online(view: View, review: Review) -> None:
     form = f"online-{review.id}"
-    tests = {one.id: one.name for one in workspace().reviews.tests_for(review.id)}
-    if not tests:
+    names = {test.id: test.name for test in workspace().reviews.tests_for(review.id)}
+    if not names:
         _no_test(view, review)
         return
     wanted = state.params().get("t")
     state.write("t", wanted)
     with st.form(form, border=False):
-        test = idempotent_form.pick(form, "A/B test", tests, wanted)
+        test_id = idempotent_form.pick(form, "A/B test", names, wanted)
         text = idempotent_form.words(form, "What do you see in it? (optional)", height=80)
-        idempotent_form.author(form)
-        if st.form_submit_button("Attach A/B test", type="primary", key=f"{form}-send"):
-            idempotent_form.send(
-                form,
-                lambda sent: workspace().reviews.add_online_evidence(review.id, test, text, **sent),
-                "Attached.",
-            )
+        idempotent_form.submit(
+            form, "Attach A/B test",
+            lambda sent: workspace().reviews.add_online_evidence(review.id, test_id, text, **sent),
+            "Attached.", key=f"{form}-send",
+        )  # fmt: skip
 
 
 def _no_test(view: View, review: Review) -> None:
     """Link one that is there, right here; or upload one."""
     st.caption(f"No A/B test in which a variant served {markdown(review.about)} is here yet.")
-    tests = [one for one in workspace().online_tests.all(view.experiment.id) if _free(one)]
+    tests = [test for test in workspace().online_tests.all(view.experiment.id) if _free(test)]
     if not tests or review.subject.run is None:
         if st.button("Upload an A/B test", key="go-upload"):
             links.go("upload")
         return
     form, run_id = f"link-{review.id}", review.subject.run.id
     choices = {
-        f"{at}~{variant}": f"{test.name}: {variant}"
-        for at, test in enumerate(tests)
+        f"{index}~{variant}": f"{test.name}: {variant}"
+        for index, test in enumerate(tests)
         for variant in _free(test)
     }
     with st.form(form, border=False):
         chosen = idempotent_form.pick(form, "Which variant served it?", choices)
         if st.form_submit_button("Link it", key=f"{form}-send"):
-            at, _, variant = chosen.partition("~")
-            test = tests[int(at)]
+            index, _, variant = chosen.partition("~")
+            test = tests[int(index)]
             idempotent_form.send(
                 form,
                 lambda _: workspace().online_tests.link_variants(test.id, {**test.links, variant: run_id}),
@@ -215,34 +200,25 @@ def _no_test(view: View, review: Review) -> None:
 def _free(test: OnlineTest) -> list[str]:
     """Variants beside the control that are linked to no run."""
     variants = dict.fromkeys(str(row["variant"]) for row in test.results)
-    return [one for one in variants if one != test.control and one not in test.links]
+    return [variant for variant in variants if variant != test.control and variant not in test.links]
 
 
 def _answer(view: View, review: Review) -> None:
     form = f"answer-{review.id}"
     with st.form(form, border=False):
-        outcome = idempotent_form.outcome(
-            form, {one: APPROVALS.get(one, name) for one, name in OUTCOME_NAMES.items()}
-        )
+        outcome = idempotent_form.outcome(form, OUTCOME_NAMES | APPROVALS)
         text = idempotent_form.words(form, "Why?")
         although = _although(form, review)
         run_id = review.subject.run.id if review.subject.run else NOBODY
         instead = _instead(form, _held(view), run_id)
-        idempotent_form.author(form)
-        if st.form_submit_button("Decide", type="primary", key=f"{form}-send"):
-            idempotent_form.send(
-                form,
-                lambda sent: workspace().decisions.decide(
-                    view.experiment.id,
-                    outcome,
-                    text=text,
-                    about=review.id,
-                    although=although,
-                    supersedes=instead,
-                    **sent,
-                ),
-                "Decided.",
-            )
+
+        def decide(sent: idempotent_form.Sent) -> None:
+            workspace().decisions.decide(
+                view.experiment.id, outcome, text=text, about=review.id, although=although,
+                supersedes=instead, **sent,
+            )  # fmt: skip
+
+        idempotent_form.submit(form, "Decide", decide, "Decided.", key=f"{form}-send")
 
 
 def _although(form: str, review: Review) -> str:
@@ -250,9 +226,8 @@ def _although(form: str, review: Review) -> str:
     left = not_holding(review.checklist)
     if not left:
         return ""
-    return idempotent_form.words(
-        form, f"To approve, say why although {shortcomings(left)}", name="although", height=80
-    )
+    label = f"To approve, say why although {shortcomings(left)}"
+    return idempotent_form.words(form, label, name="although", height=80)
 
 
 # ── a decision goes on ───────────────────────────────────────────────────────────────────────
@@ -268,20 +243,15 @@ def supersede(view: View, old: Decision) -> None:
         text = idempotent_form.words(form, "What changed?")
         review = workspace().journal.review(old.review) if old.review else None
         although = _although(form, review) if review else ""
-        idempotent_form.author(form)
-        if st.form_submit_button("Supersede", type="primary", key=f"{form}-send"):
-            idempotent_form.send(
-                form, lambda sent: _superseded(view, old, outcome, text, although, sent), "Superseded."
-            )
 
+        def decide(sent: idempotent_form.Sent) -> None:
+            workspace().decisions.decide(
+                view.experiment.id, outcome, text=text, supersedes=old.id, although=although,
+                **_question(view), **sent,
+            )  # fmt: skip
+            state.choose(dec=None)
 
-def _superseded(
-    view: View, old: Decision, outcome: str, text: str, although: str, sent: idempotent_form.Sent
-) -> None:
-    workspace().decisions.decide(
-        view.experiment.id, outcome, text=text, supersedes=old.id, although=although, **_asked(view), **sent
-    )
-    state.choose(dec=None)
+        idempotent_form.submit(form, "Supersede", decide, "Superseded.", key=f"{form}-send")
 
 
 def comment(view: View, about: str) -> None:
@@ -290,10 +260,8 @@ def comment(view: View, about: str) -> None:
     form = f"comment-{about}"
     with st.expander("Comment"), st.form(form, border=False):
         text = idempotent_form.words(form, "Comment", height=80)
-        idempotent_form.author(form)
-        if st.form_submit_button("Comment", key=f"{form}-send"):
-            idempotent_form.send(
-                form,
-                lambda sent: workspace().journal.comment(view.experiment.id, about, text, **sent),
-                "Said.",
-            )
+        idempotent_form.submit(
+            form, "Comment",
+            lambda sent: workspace().journal.comment(view.experiment.id, about, text, **sent),
+            "Said.", key=f"{form}-send", kind="secondary",
+        )  # fmt: skip

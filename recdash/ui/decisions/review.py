@@ -13,7 +13,7 @@ from recdash.formatting.wording import day
 from recdash.ui.app import theme
 from recdash.ui.app.state import View
 from recdash.ui.components import widgets
-from recdash.ui.components.widgets import TableColumn, table_html
+from recdash.ui.components.widgets import table_html, text_columns
 from recdash.ui.decisions import card, forms
 from recdash.ui.decisions import tiles as decision_tiles
 from recdash.ui.decisions.card import ITEM_SIGNS
@@ -24,78 +24,65 @@ STEPS = ("proposed", "offline evidence", "online evidence")
 
 def show_list(view: View, reviews: Sequence[Review]) -> None:
     """All reviews: whom, how far, who asked, what is next."""
-    columns = [
-        TableColumn("Candidate"),
-        TableColumn("State"),
-        TableColumn("Proposed by"),
-        TableColumn("Next"),
-    ]
-    rows = [
-        [_run_cell(view, one), state_badge(one.state), f"{one.entry.author}, {day(one.entry.created)}",
-         one.missing or _closed(one)]
-        for one in reviews
-    ]  # fmt: skip
+    columns = text_columns("Candidate", "State", "Proposed by", "Next")
+    rows = []
+    for review in reviews:
+        run, decision, proposal = review.subject.run, review.decision, review.entry
+        closed = f"by {decision.author}, {day(decision.created)}" if decision else ""
+        cell = widgets.run_cell(decision_tiles.mark_of(view, run)) if run else ""
+        by = f"{proposal.author}, {day(proposal.created)}"
+        rows.append([cell, state_badge(review.state), by, review.missing or closed])
     st.html(table_html(columns, rows, kind="rd-words rd-reviews"))
 
 
-def _run_cell(view: View, one: Review) -> Html:
-    run = one.subject.run
-    return widgets.run_cell(decision_tiles.mark_of(view, run)) if run else Html("")
-
-
-def _closed(one: Review) -> str:
-    held = one.decision
-    return f"by {held.author}, {day(held.created)}" if held else ""
-
-
-def show(view: View, one: Review) -> None:
+def show(view: View, review: Review) -> None:
     with st.container(border=True, key="review", gap="small"):
-        st.html(_head(view, one))
-        st.html(checklist_html(one.checklist))
-        tiles = decision_tiles.show(view, one.offline, one.online)
+        st.html(_head(view, review))
+        st.html(checklist_html(review.checklist))
+        tiles = decision_tiles.show(view, review.offline, review.online)
         if tiles:
             st.html(tiles)
-        for entry in one.evidence:
+        for entry in review.evidence:
             card.show_evidence(entry)
-        card.show_comments(one.comments)
-        forms.comment(view, one.id)
-        if one.is_open:
-            forms.next_step(view, one)
+        card.show_comments(review.comments)
+        forms.comment(view, review.id)
+        if review.is_open:
+            forms.next_step(view, review)
 
 
-def _head(view: View, one: Review) -> Html:
-    asked = one.subject
-    chip = theme.chip(decision_tiles.mark_of(view, asked.run)) if asked.run else Html("")
-    base = asked.baseline.name if asked.baseline else ""
+def _head(view: View, review: Review) -> Html:
+    subject = review.subject
+    chip = theme.chip(decision_tiles.mark_of(view, subject.run)) if subject.run else Html("")
+    base = subject.baseline.name if subject.baseline else ""
     return html(
         '<div class="rd-review"><h2>Review of {name}</h2><div class="rd-badges">{state}{chip}</div>'
         '{steps}{prose}<p class="rd-quiet">Proposed by {by} · {where} against {base}. {next}</p></div>',
-        name=one.about, state=state_badge(one.state), chip=chip, steps=stepper(one),
-        prose=prose(one.entry.text), by=signature(one.entry), where=asked.where, base=base,
-        next=f"Next: {one.missing}" if one.missing else "",
+        name=review.about, state=state_badge(review.state), chip=chip, steps=stepper(review),
+        prose=prose(review.entry.text), by=signature(review.entry), where=subject.where, base=base,
+        next=f"Next: {review.missing}" if review.missing else "",
     )  # fmt: skip
 
 
-def stepper(one: Review) -> Html:
+def stepper(review: Review) -> Html:
     """Four steps, those that are done with who did them and when."""
     done = {
-        "proposed": one.entry,
+        "proposed": review.entry,
         **{("offline evidence" if entry.facts.get("offline") else "online evidence"): entry
-           for entry in one.evidence},
+           for entry in review.evidence},
     }  # fmt: skip
-    held = one.decision.entry if one.decision and not one.is_open else None
-    last = one.state if held else "approved or rejected"
+    held = review.decision.entry if review.decision and not review.is_open else None
+    last = review.state if held else "approved or rejected"
     steps = [*((name, done.get(name)) for name in STEPS), (last, held)]
-    return html('<ol class="rd-steps">{rows}</ol>', rows=join([_step(one, *step) for step in steps]))
+    return html('<ol class="rd-steps">{rows}</ol>', rows=join([_step(review, *step) for step in steps]))
 
 
-def _step(one: Review, name: str, entry: Entry | None) -> Html:
-    by = "to come" if one.is_open else "left out"
+def _step(review: Review, name: str, entry: Entry | None) -> Html:
+    by = "to come" if review.is_open else "left out"
     return html(
         '<li class="{kind}"{current}><b><span aria-hidden="true">{sign}</span> {name}</b>'
         "<small>{by}</small></li>",
         kind="rd-done" if entry else "", sign="●" if entry else "○", name=capital(name),
-        current=Html(' aria-current="step"') if name == one.state else Html(""),
+        current=Html(' aria-current="step"') if name == review.state else Html(""),
         by=f"{entry.author}, {day(entry.created)}" if entry else by,
     )  # fmt: skip
 
@@ -103,16 +90,17 @@ def _step(one: Review, name: str, entry: Entry | None) -> Html:
 def checklist_html(items: Sequence[ChecklistItem]) -> Html:
     """One line per item, which opens to its numbers."""
     head = html('<div class="rd-why-head"><span>Checklist</span><span>State</span><span>Why</span></div>')
-    return html('<div class="rd-why">{head}{rows}</div>', head=head, rows=join([_line(one) for one in items]))
+    return html(
+        '<div class="rd-why">{head}{rows}</div>', head=head, rows=join([_line(item) for item in items])
+    )
 
 
-def _line(one: ChecklistItem) -> Html:
-    sign, tone = ITEM_SIGNS[one.state]
-    numbers = join([html("<p>{line}</p>", line=line) for line in one.numbers])
+def _line(item: ChecklistItem) -> Html:
+    sign, tone = ITEM_SIGNS[item.state]
     return html(
         '<details><summary><b>{name}</b><span><i class="rd-{tone}">{sign}</i> {state}</span>'
         '<span>{reason}</span></summary><div class="rd-why-body"><p class="rd-muted">{question}.</p>{numbers}'
         "</div></details>",
-        name=one.name, tone=tone, sign=sign, state=one.state, reason=one.reason, question=one.question,
-        numbers=numbers,
+        name=item.name, tone=tone, sign=sign, state=item.state, reason=item.reason, question=item.question,
+        numbers=widgets.paragraphs(item.numbers),
     )  # fmt: skip

@@ -28,22 +28,22 @@ def tiles(offline: Offline | None, online: Sequence[Online]) -> list[Tile]:
     """The primary metric, two online goals or else another metric, a guardrail and a slice."""
     if offline is None or offline.own is None:
         return []
-    goals = sorted((lift for one in online for lift in one.of_role("goal")), key=_online_rank)
-    found = [_of_difference(offline.own), *map(_of_lift, goals[:2])]
+    goals = sorted((lift for test in online for lift in test.of_role("goal")), key=_online_rank)
+    chosen = [_of_difference(offline.own), *map(_of_lift, goals[:2])]
     if offline.metrics and not goals:
-        found.append(_of_difference(_telling(offline.metrics)))
+        chosen.append(_of_difference(_telling(offline.metrics)))
     if offline.guardrails:
-        found.append(_of_rail(min(offline.guardrails, key=lambda one: gain_of(one) or 0.0)))
+        chosen.append(_of_rail(min(offline.guardrails, key=lambda rail: gain_of(rail) or 0.0)))
     if offline.slices:
-        found.append(_of_difference(_telling(offline.slices)))
-    return found[:TILES]
+        chosen.append(_of_difference(_telling(offline.slices)))
+    return chosen[:TILES]
 
 
 def show(view: View, offline: Offline | None, online: Sequence[Online]) -> Html:
     """Nothing where there was no difference to show."""
-    found = tiles(offline, online)
+    chosen = tiles(offline, online)
     run = offline.subject.run if offline else None
-    return cards.tiles_html(found, mark_of(view, run)) if found and run else Html("")
+    return cards.tiles_html(chosen, mark_of(view, run)) if chosen and run else Html("")
 
 
 def mark_of(view: View, run: Named) -> Mark:
@@ -54,82 +54,86 @@ def mark_of(view: View, run: Named) -> Mark:
     return Mark(run.id, run.name, known.colour, known.shape, known.role)
 
 
-def _telling(found: Sequence[Difference]) -> Difference:
-    return min(found, key=lambda one: (TELLING.index(one.word) if one.word in TELLING else 0, -one.n))
+def _telling(differences: Sequence[Difference]) -> Difference:
+    return min(differences, key=lambda row: (TELLING.index(row.word) if row.word in TELLING else 0, -row.n))
 
 
-def _online_rank(one: Lift) -> int:
-    return ONLINE_TELLING.index(one.word) if one.word in ONLINE_TELLING else len(ONLINE_TELLING)
+def _online_rank(lift: Lift) -> int:
+    return ONLINE_TELLING.index(lift.word) if lift.word in ONLINE_TELLING else len(ONLINE_TELLING)
 
 
 # ── one tile ─────────────────────────────────────────────────────────────────────────────────
 
 
-def _of_difference(one: Difference) -> Tile:
+def _of_difference(pair: Difference) -> Tile:
     """In % of the baseline's value; in units of the metric where that is 0."""
-    amounts = (one.difference, one.low, one.high)
-    shares = [_percent(one.share(amount)) for amount in amounts]
-    unit, shown = (" %", shares) if shares[0] is not None else ("", list(amounts))
-    title = f"{one.title}, {one.part.partition(' (')[0]}" if one.part else one.title
-    sign = next((sign for word, sign in SIGNS.items() if word == one.word), "=")
-    value = cards.value_text(one.metric, one.value) if one.value is not None else numbers.NONE
-    note = f"{_interval(shown, unit)}, n = {numbers.count(one.n)}"
-    strip = _strip(shares, hollow=one.word in ("tie", "not settled"))
-    return Tile(title, value, sign, _signed(shown[0], unit), one.word, note, strip)
-
-
-def _of_lift(one: Lift) -> Tile:
-    """In % of the control's value."""
-    shown = [_percent(amount) for amount in (one.lift, one.low, one.high)]
-    sign = next((sign for word, sign in ONLINE_SIGNS.items() if word == one.word), "=")
-    note = f"{_interval(shown, ' %')}, n = {numbers.count(one.n)}" if one.lift is not None else one.note
-    strip = _strip(shown, hollow=one.word not in ("better", "worse"))
+    amounts = (pair.difference, pair.low, pair.high)
+    shares = [percent(pair.share(amount)) for amount in amounts]
+    unit, amounts_shown = (" %", shares) if shares[0] is not None else ("", list(amounts))
+    title = f"{pair.title}, {pair.part.partition(' (')[0]}" if pair.part else pair.title
+    value = cards.value_text(pair.metric, pair.value)
+    note = f"{_interval(amounts_shown, unit)}, n = {numbers.count(pair.n)}"
+    strip = _strip(shares, hollow=pair.word in ("tie", "not settled"))
     return Tile(
-        f"Online: {one.title[:1].lower()}{one.title[1:]}", online_value(one, one.value), sign,
-        _signed(shown[0], " %"), one.word or "not judged", note, strip,
+        title, value, sign_of(pair.word), numbers.change(amounts_shown[0], unit), pair.word, note, strip
+    )
+
+
+def _of_lift(row: Lift) -> Tile:
+    """In % of the control's value."""
+    percents = [percent(amount) for amount in (row.lift, row.low, row.high)]
+    note = f"{_interval(percents, ' %')}, n = {numbers.count(row.n)}" if row.lift is not None else row.note
+    strip = _strip(percents, hollow=row.word not in ("better", "worse"))
+    return Tile(
+        f"Online: {row.title[:1].lower()}{row.title[1:]}", online_value(row, row.value),
+        ONLINE_SIGNS.get(row.word, "="), numbers.change(percents[0], " %"), row.word or "not judged", note,
+        strip,
     )  # fmt: skip
 
 
-def online_value(one: Lift, value: float | None) -> str:
+def online_value(lift: Lift, value: float | None) -> str:
     """A share in %, anything else with its own three digits."""
-    if one.unit == SHARE and value is not None:
+    if lift.unit == SHARE and value is not None:
         return f"{numbers.three(100 * value)} %"
     return numbers.three(value)
 
 
-def _of_rail(one: Guardrail) -> Tile:
-    percent = _percent(one.change)
-    gain = gain_of(one)
+def sign_of(word: str) -> str:
+    """▲, ▼ or = of an offline finding."""
+    return next((sign for finding, sign in SIGNS.items() if finding == word), "=")
+
+
+def _of_rail(rail: Guardrail) -> Tile:
+    change = percent(rail.change)
+    gain = gain_of(rail)
     sign = "=" if gain is None else numbers.glyph(gain, gain)
-    beyond = ABOVE if one.metric in LESS_IS_BETTER else BELOW
-    word = beyond if one.broken else "within its guardrail"
-    note = f"from {rail_value(one.metric, one.base_value)}; {rail_interval(one)}"
-    return Tile(one.title, rail_value(one.metric, one.value), sign, _signed(percent, " %"), word, note)
+    beyond = ABOVE if rail.metric in LESS_IS_BETTER else BELOW
+    word = beyond if rail.broken else "within its guardrail"
+    note = f"from {rail_value(rail.metric, rail.base_value)}; {rail_interval(rail)}"
+    return Tile(
+        rail.title, rail_value(rail.metric, rail.value), sign, numbers.change(change, " %"), word, note
+    )
 
 
-def gain_of(one: Guardrail) -> float | None:
+def gain_of(rail: Guardrail) -> float | None:
     """The change turned so that more is better."""
-    return -one.change if one.change is not None and one.metric in LESS_IS_BETTER else one.change
+    return -rail.change if rail.change is not None and rail.metric in LESS_IS_BETTER else rail.change
 
 
-def rail_interval(one: Guardrail) -> str:
+def rail_interval(rail: Guardrail) -> str:
     """``95 % CI −28.0 to −20.1 %``, or why there is none."""
-    if one.low is None or one.high is None:
-        return f"no interval: {one.why_no_interval}"
-    low, high = 100 * one.low, 100 * one.high
+    if rail.low is None or rail.high is None:
+        return f"no interval: {rail.why_no_interval}"
+    low, high = 100 * rail.low, 100 * rail.high
     return f"95 % CI {numbers.interval(low, high, numbers.places([low, high]), ' %')}"
 
 
-def _percent(share: float | None) -> float | None:
+def percent(share: float | None) -> float | None:
     return None if share is None else 100 * share
 
 
-def _signed(value: float | None, unit: str) -> str:
-    return numbers.NONE if value is None else f"{numbers.signed(value, numbers.places([value]))}{unit}"
-
-
-def _interval(found: Sequence[float | None], unit: str) -> str:
-    ends = numbers.interval(found[1], found[2], numbers.places(found[1:]), unit)
+def _interval(amounts: Sequence[float | None], unit: str) -> str:
+    ends = numbers.interval(amounts[1], amounts[2], numbers.places(amounts[1:]), unit)
     return "no interval" if ends == numbers.NONE else f"95 % CI {ends}"
 
 

@@ -19,19 +19,19 @@ def state_badge(state: State) -> Html:
     return html('<span class="rd-badge rd-badge-{tone}">{state}</span>', tone=tone, state=capital(state))
 
 
-def headline(one: Decision) -> str:
+def headline(decision: Decision) -> str:
     """``Ship ALS v3`` · ``Inconclusive on ALS v3`` · ``ALS v3 needs an A/B test``."""
-    name = one.about
-    if one.outcome == "needs A/B":
+    name = decision.about
+    if decision.outcome == "needs A/B":
         return f"{name or 'This'} needs an A/B test"
-    joint = " on " if one.outcome == "inconclusive" and name else " " if name else ""
-    return f"{one.label}{joint}{name}"
+    joint = " on " if decision.outcome == "inconclusive" and name else " " if name else ""
+    return f"{decision.label}{joint}{name}"
 
 
-def label(one: Decision) -> str:
+def label(decision: Decision) -> str:
     """``22 Nov 2026: Ship ALS v3 (superseded)``, for a list to choose from."""
-    gone = "" if one.is_current else " (superseded)"
-    return f"{day(one.created)}: {headline(one)}{gone}"
+    gone = "" if decision.is_current else " (superseded)"
+    return f"{day(decision.created)}: {headline(decision)}{gone}"
 
 
 def finding(decided: Decision | None, open_: Sequence[Review]) -> str:
@@ -51,10 +51,10 @@ def _under_review(open_: Sequence[Review]) -> str:
 
 def subtitle(entries: Sequence[Entry]) -> str:
     """``entries``: the newest first."""
-    made, asked = decisions(entries[::-1]), reviews(entries[::-1])
-    count = len([one for one in asked if one.is_open])
-    told = [many(len(made), "decision"), f"{many(len(asked), 'review')}, {count or 'none'} open"]
-    return f"{capital('; '.join(told))}. Nothing is edited here: what no longer holds is superseded."
+    made, proposed = decisions(entries[::-1]), reviews(entries[::-1])
+    count = len([review for review in proposed if review.is_open])
+    counts = [many(len(made), "decision"), f"{many(len(proposed), 'review')}, {count or 'none'} open"]
+    return f"{capital('; '.join(counts))}. Nothing is edited here: what no longer holds is superseded."
 
 
 def moment(when: datetime) -> str:

@@ -16,19 +16,16 @@ from recdash.service.catalog.history import Happening
 from recdash.service.catalog.overview import Card, CardVerdict
 from recdash.ui.app import cached, links
 from recdash.ui.components import widgets
-from recdash.ui.components.widgets import TableColumn
+from recdash.ui.components.widgets import number_columns, text_columns
 
 IN_A_ROW = 2
 AT_A_TIME = 5
 """After so many verdicts the table is drawn again."""
-COLUMNS = (
-    TableColumn("Experiment"),
-    TableColumn("Verdict"),
-    TableColumn("Users", number=True),
-    TableColumn("Runs", number=True),
-    TableColumn("Decision"),
-    TableColumn("Last change"),
-)
+COLUMNS = [
+    *text_columns("Experiment", "Verdict"),
+    *number_columns("Users", "Runs"),
+    *text_columns("Decision", "Last change"),
+]
 
 
 def draw(cards: Sequence[Card]) -> None:
@@ -53,14 +50,14 @@ def _verdict(experiment_id: str) -> None:
     st.html(verdict_html(cached.card_verdict(experiment_id)))
 
 
-def verdict_html(found: CardVerdict) -> Html:
+def verdict_html(card: CardVerdict) -> Html:
     """Badge, headline, and the sentence that gives the evidence."""
-    if found.verdict is None:
-        return html('<p class="rd-glance-none">{why}.</p>', why=found.why_not)
-    first = plain(found.verdict.sentences[0]) if found.verdict.sentences else ""
+    if card.verdict is None:
+        return html('<p class="rd-glance-none">{why}.</p>', why=card.why_not)
+    first = plain(card.verdict.sentences[0]) if card.verdict.sentences else ""
     return html(
         '<div class="rd-glance-verdict">{badge}<b>{headline}</b><p>{first}</p></div>',
-        badge=_badge(badge_of(found.verdict)), headline=found.verdict.headline, first=first,
+        badge=_badge(badge_of(card.verdict)), headline=card.verdict.headline, first=first,
     )  # fmt: skip
 
 
@@ -95,8 +92,8 @@ def foot(card: Card) -> Html:
     tests = f" · {many(len(card.tests), 'A/B test')}" if card.tests else ""
     last = f"{card.last_change}, {day(card.last_change.when)}"
     lines = (f"{many(len(card.own), 'run').capitalize()}{tests}", card.stands, last)
-    told = [html("<div>{line}</div>", line=line) for line in lines if line]
-    return html('<div class="rd-glance-foot">{told}</div>', told=join(told))
+    cells = join([html("<div>{line}</div>", line=line) for line in lines if line])
+    return html('<div class="rd-glance-foot">{cells}</div>', cells=cells)
 
 
 # ── the table ────────────────────────────────────────────────────────────────────────────────
@@ -108,8 +105,8 @@ def draw_table(cards: Sequence[Card]) -> None:
     """The table stands at once; verdicts come as they are worked out."""
     place = st.empty()
     known: dict[str, CardVerdict] = {}
-    for at, card in enumerate(cards):
-        if at % AT_A_TIME == 0:
+    for index, card in enumerate(cards):
+        if index % AT_A_TIME == 0:
             place.html(table_html(cards, known))
         known[card.experiment.id] = cached.card_verdict(card.experiment.id)
     place.html(table_html(cards, known))
@@ -134,11 +131,11 @@ def _when(last: Happening) -> Html:
     return html("{what}<br><small>{when}</small>", what=str(last), when=day(last.when))
 
 
-def _short(found: CardVerdict | None) -> Html:
-    if found is None:
-        return html('<span class="rd-muted">working it out …</span>')
-    if found.verdict is None:
-        return html('<span class="rd-muted">{why}</span>', why=found.why_not)
-    badge, words = badge_of(found.verdict), found.verdict.headline
+def _short(card: CardVerdict | None) -> Html:
+    if card is None:
+        return widgets.muted("working it out …")
+    if card.verdict is None:
+        return widgets.muted(card.why_not)
+    badge, words = badge_of(card.verdict), card.verdict.headline
     return html('<span class="rd-{tone}">{sign}</span> {headline}<br><small>{metric}</small>',
-                tone=badge.tone, sign=badge.sign, headline=words, metric=found.metric)  # fmt: skip
+                tone=badge.tone, sign=badge.sign, headline=words, metric=card.metric)  # fmt: skip

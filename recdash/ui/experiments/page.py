@@ -44,16 +44,16 @@ def show() -> None:
         order = widgets.choice("Order", "sort", ORDERS, "change")
         kind = widgets.choice("Show as", "as", KINDS, "cards")
         old = widgets.choice("Archived", "old", {"hide": "Hide", "show": "Show"}, "hide") == "show"
-    found = gather(words, archived=old)
+    cards = gather(words, archived=old)
     with title:
-        widgets.title(finding(found), subtitle(found))
-    shown = _page_of(sorted(found.cards, key=_BY[order]), AT_ONCE[kind])
-    if not shown:
-        _nothing(found)
+        widgets.title(finding(cards), subtitle(cards))
+    matching = _page_of(sorted(cards.cards, key=_BY[order]), AT_ONCE[kind])
+    if not matching:
+        _nothing(cards)
     elif kind == "cards":
-        experiment_cards.draw(shown)
+        experiment_cards.draw(matching)
     else:
-        experiment_cards.draw_table(shown)
+        experiment_cards.draw_table(matching)
 
 
 def gather(words: str, *, archived: bool) -> Listed:
@@ -67,19 +67,19 @@ def gather(words: str, *, archived: bool) -> Listed:
     return Listed(active, n, len(holding) - len(active), words)
 
 
-def finding(found: Listed) -> str:
-    shown = many(len(found.cards), "experiment").capitalize()
-    if not found.words:
-        return shown
-    verb = "holds" if len(found.cards) == 1 else "hold"
-    return f"{shown} of {numbers.count(found.n)} {verb} “{found.words}”"
+def finding(cards: Listed) -> str:
+    matching = many(len(cards.cards), "experiment").capitalize()
+    if not cards.words:
+        return matching
+    verb = "holds" if len(cards.cards) == 1 else "hold"
+    return f"{matching} of {numbers.count(cards.n)} {verb} “{cards.words}”"
 
 
-def subtitle(found: Listed) -> str:
+def subtitle(cards: Listed) -> str:
     """What happened last, and what is not shown."""
-    hidden = many(found.archived, "archived experiment").capitalize()
-    archived = f" {hidden} not shown." if found.archived else ""
-    newest = max(found.cards, key=lambda card: card.last_change.when, default=None)
+    hidden = many(cards.archived, "archived experiment").capitalize()
+    archived = f" {hidden} not shown." if cards.archived else ""
+    newest = max(cards.cards, key=lambda card: card.last_change.when, default=None)
     if newest is None:
         return archived.strip() or "Names, tags and notes of experiments and runs are searched."
     last = newest.last_change
@@ -88,19 +88,19 @@ def subtitle(found: Listed) -> str:
 
 def _search() -> str:
     st.session_state["experiments-search"] = state.params().get(SEARCH, "")
-    found = st.text_input(
+    text = st.text_input(
         "Search", type="search", key="experiments-search", width=300, placeholder="name, run, tag or note",
         on_change=lambda: state.choose(**{SEARCH: st.session_state["experiments-search"], PAGE: None}),
     )  # fmt: skip
-    words = (found or "").strip()
+    words = (text or "").strip()
     state.write(SEARCH, words or None)
     return words
 
 
-def _nothing(found: Listed) -> None:
-    if found.archived:
+def _nothing(cards: Listed) -> None:
+    if cards.archived:
         st.info("Only archived experiments hold this: show them above.")
-    elif found.words:
+    elif cards.words:
         st.info("Every word must occur in a name, a tag or a note. Try fewer of them.")
 
 
@@ -116,15 +116,11 @@ def _page_of(cards: Sequence[Card], at_once: int) -> Sequence[Card]:
     first = (number - 1) * at_once
     if pages > 1:
         last = min(len(cards), first + at_once)
-        _turn(number, pages, f"{first + 1} to {last} of {numbers.count(len(cards))}")
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            _turn_to("← Before", number - 1, disabled=number == 1)
+            _turn_to("Next →", number + 1, disabled=number == pages)
+            st.caption(f"{first + 1} to {last} of {numbers.count(len(cards))}")
     return cards[first : first + at_once]
-
-
-def _turn(number: int, pages: int, words: str) -> None:
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        _turn_to("← Before", number - 1, disabled=number == 1)
-        _turn_to("Next →", number + 1, disabled=number == pages)
-        st.caption(words)
 
 
 def _turn_to(label: str, number: int, *, disabled: bool) -> None:

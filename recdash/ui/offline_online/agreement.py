@@ -15,7 +15,7 @@ from recdash.online.agreement.agreement import LEAST_RUNS
 from recdash.ui.app import cached, state, theme
 from recdash.ui.app.state import View
 from recdash.ui.components import widgets
-from recdash.ui.components.widgets import TableColumn, table_html
+from recdash.ui.components.widgets import number_columns, table_html, text_columns
 from recdash.ui.offline_online.page import OfflineOnlinePage
 
 if TYPE_CHECKING:
@@ -35,28 +35,28 @@ Answer = TypeVar("Answer")
 
 def card(view: View, sides: OfflineOnlinePage) -> None:
     """How many pairs of runs point the same way, and what the order of all says."""
-    found: Agreement = cached.answer(
+    agreement: Agreement = cached.answer(
         state.workspace().agreement.agreement,
         (sides.test.id, view.metric, view.k, sides.online_metric),
-        version=_told(view),
+        version=_version(view),
     )
-    widgets.section("Agreement", f"{found.metric} and {sides.online_title.lower()}, by pairs of runs")
-    first, *others = found.sentences
+    widgets.section("Agreement", f"{agreement.metric} and {sides.online_title.lower()}, by pairs of runs")
+    first, *others = agreement.sentences
     rest = [html('<p class="rd-lead rd-muted">{text}</p>', text=text) for text in others]
     st.html(html('<p class="rd-lead">{first}</p>{rest}', first=first, rest=join(rest)))
-    if found.pairs:
-        st.html(html('<div class="rd-note"><p>{note}</p></div>', note=_who_counts(found)))
+    if agreement.pairs:
+        widgets.note([pairs_note(agreement)])
 
 
-def _who_counts(found: Agreement) -> str:
+def pairs_note(agreement: Agreement) -> str:
     """Which runs make the pairs."""
-    control = next((run.run for run in found.runs if run.is_control), None)
-    runs = f"{many(len(found.runs), 'run')}"
-    who = f"{runs}, the control's ({control}) among them" if control else runs
+    control = next((run.run for run in agreement.runs if run.is_control), None)
+    among = f", the control's ({control}) among them" if control else ""
     return (
-        f"Pairs of {who}; two variants make a pair as much as a variant and the control. A pair is undecided "
-        "where the interval of its difference holds 0 on either side. Against the control that is the one "
-        "of A/B results, corrected over all goals; the pairs of two variants are corrected together (Holm)."
+        f"Pairs of {many(len(agreement.runs), 'run')}{among}; two variants make a pair as much as a variant "
+        "and the control. A pair is undecided where the interval of its difference holds 0 on either side. "
+        "Against the control that is the one of A/B results, corrected over all goals; the pairs of two "
+        "variants are corrected together (Holm)."
     )
 
 
@@ -65,17 +65,19 @@ def _who_counts(found: Agreement) -> str:
 
 def sections(view: View, sides: OfflineOnlinePage) -> None:
     """Which metric had the order of this test, and how the frame's has called all tests."""
-    told = _told(view)
+    version = _version(view)
     best: BestMetric = cached.answer(
-        state.workspace().agreement.best_metric, (sides.test.id, sides.online_metric), version=told
+        state.workspace().agreement.best_metric, (sides.test.id, sides.online_metric), version=version
     )
     record: TrackRecord = cached.answer(
-        state.workspace().track_records.track_record, (view.metric, view.k, sides.online_metric), version=told
+        state.workspace().track_records.track_record,
+        (view.metric, view.k, sides.online_metric),
+        version=version,
     )
     left, right = st.columns([1, 1.5], gap="large")
     with left:
         widgets.section(best_heading(best), best_words(best))
-        if any(one.tau is not None for one in best.predictions):
+        if any(prediction.tau is not None for prediction in best.predictions):
             st.html(metric_table(best, metric_at(view.metric, view.k)))
     with right:
         widgets.section(record_heading(record), record_words(record))
@@ -86,44 +88,42 @@ def sections(view: View, sides: OfflineOnlinePage) -> None:
             )
             chart = track_record(record, sides.test.id, sides.marks, theme.palette(), titles)
             widgets.chart(chart, "track-record", record_alt(record))
-        st.html(_notes(record_notes(record)))
+        widgets.note(record_notes(record))
         widgets.table_behind(tidy(record), "track-record")
 
 
-def best_heading(found: BestMetric) -> str:
-    if found.winners:
-        had = "has" if len(found.winners) == 1 else "have"
-        more = f" and {len(found.winners) - 1} more" if len(found.winners) > 1 else ""
-        return f"{found.winners[0]}{more} {had} the order of these runs best"
-    if found.p is None:
+def best_heading(best: BestMetric) -> str:
+    if best.winners:
+        had = "has" if len(best.winners) == 1 else "have"
+        more = f" and {len(best.winners) - 1} more" if len(best.winners) > 1 else ""
+        return f"{best.winners[0]}{more} {had} the order of these runs best"
+    if best.p is None:
         return "No metric can be set against this test"
-    if found.n < LEAST_RUNS:
-        return f"{named_number(found.n)} runs are too few to name the best metric"
+    if best.n < LEAST_RUNS:
+        return f"{named_number(best.n)} runs are too few to name the best metric"
     return "No metric does better than chance"
 
 
-def best_words(found: BestMetric) -> str:
+def best_words(best: BestMetric) -> str:
     """The caution: what chance does with so many metrics."""
-    if found.p is None or found.n < LEAST_RUNS:
-        return f"{found.reason[:1].upper()}{found.reason[1:]}."
-    p = f"p = {numbers.p_value(found.p)}".replace("= <", "< ")
+    if best.p is None or best.n < LEAST_RUNS:
+        return f"{best.reason[:1].upper()}{best.reason[1:]}."
+    p = f"p = {numbers.p_value(best.p)}".replace("= <", "< ")
     return (
-        f"Looking for a pattern, no proof: the best of {len(found.predictions)} metrics does as well by "
+        f"Looking for a pattern, no proof: the best of {len(best.predictions)} metrics does as well by "
         f"chance with {p}."
     )
 
 
-def metric_table(found: BestMetric, shown: str) -> Html:
+def metric_table(best: BestMetric, own: str) -> Html:
     """The metrics nearest to the online order, and the frame's own; τ with a bar from the middle."""
-    ranked = [one for one in found.predictions if one.tau is not None]
-    listed = [one for place, one in enumerate(ranked) if place < SHOWN_METRICS or one.label == shown]
-    rows = [[one.label, numbers.fixed(one.tau, 2), _bar(one.tau or 0.0)] for one in listed]
-    bands = [place for place, one in enumerate(listed) if one.label == shown]
-    columns = [
-        TableColumn("Offline metric"),
-        TableColumn("τ", number=True),
-        TableColumn("opposite to same order"),
+    ranked = [
+        (prediction.label, prediction.tau) for prediction in best.predictions if prediction.tau is not None
     ]
+    listed = ranked[:SHOWN_METRICS] + [row for row in ranked[SHOWN_METRICS:] if row[0] == own]
+    rows = [[label, numbers.fixed(tau, 2), _bar(tau)] for label, tau in listed]
+    bands = [index for index, (label, _) in enumerate(listed) if label == own]
+    columns = [*text_columns("Offline metric"), *number_columns("τ"), *text_columns("opposite to same order")]
     return table_html(columns, rows, bands=bands, kind="rd-small")
 
 
@@ -172,43 +172,36 @@ def record_notes(record: TrackRecord) -> list[str]:
             "Variants of a test share a control: the interval counts tests, not points.",
             "The band holds the true lift of 95 in 100 new tests.",
         ]
-    told = [f"{test} has no point: {reason}." for test, reason in record.left_out[:MOST_LEFT_OUT]]
-    more = len(record.left_out) - len(told)
-    return [*lines, *told, *([f"{many(more, 'more test')} without a point."] if more else [])]
+    without_point = [f"{test} has no point: {reason}." for test, reason in record.left_out[:MOST_LEFT_OUT]]
+    more = len(record.left_out) - len(without_point)
+    return [*lines, *without_point, *([f"{many(more, 'more test')} without a point."] if more else [])]
 
 
 def record_alt(record: TrackRecord) -> str:
-    told = [
-        f"{one.run} in {one.test}: {numbers.three(one.offline)} % offline, "
-        f"{numbers.three(one.online)} % online"
-        for one in record.points[:8]
+    points = [
+        f"{point.run} in {point.test}: {numbers.three(point.offline)} % offline, "
+        f"{numbers.three(point.online)} % online"
+        for point in record.points[:8]
     ]
     variants = many(len(record.points), "variant")
-    return f"Offline difference against online lift of {variants}. {'; '.join(told)}."
+    return f"Offline difference against online lift of {variants}. {'; '.join(points)}."
 
 
 def tidy(record: TrackRecord) -> pd.DataFrame:
     import pandas as pd
 
-    columns = [
-        "experiment", "test", "run", "offline", "offline_error", "online", "online_error", "calls",
-    ]  # fmt: skip
-    return pd.DataFrame(
-        [{name: getattr(one, name) for name in columns} for one in record.points], columns=columns
-    )
-
-
-def _notes(lines: list[str]) -> Html:
-    return html('<div class="rd-note">{lines}</div>', lines=join([html("<p>{x}</p>", x=x) for x in lines]))
+    columns = ["experiment", "test", "run", "offline", "offline_error", "online", "online_error", "calls"]
+    rows = [[getattr(point, name) for name in columns] for point in record.points]
+    return pd.DataFrame(rows, columns=columns)
 
 
 # ── kept numbers ─────────────────────────────────────────────────────────────────────────────
 
 
-def _told(view: View) -> tuple[str, ...]:
-    """All that somebody may change and that the answers tell: tests with their links, baselines, names."""
+def _version(view: View) -> tuple[str, ...]:
+    """What the answers depend on and people may change: tests with their links, baselines, names."""
     source = state.workspace()
     experiments = source.experiments.all()
-    tests = [repr(test) for one in experiments for test in source.online_tests.all(one.id)]
+    tests = [repr(test) for experiment in experiments for test in source.online_tests.all(experiment.id)]
     names = [f"{run.id} {run.name}" for run in view.runs]
     return (*map(repr, experiments), *tests, *names)

@@ -9,7 +9,7 @@ import streamlit as st
 from recdash.charts.marks import Mark
 from recdash.charts.mini_chart import Drawing, Placed, drawing
 from recdash.diagnosis import CHECKS, Check, CheckAnswer
-from recdash.diagnosis.mini_chart import Picture, Side
+from recdash.diagnosis.mini_chart import Picture
 from recdash.errors import RecdashError
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html, join
@@ -33,18 +33,20 @@ FOOTNOTE = (
 )
 
 
-def show(view: View, found: OfflineOnlinePage) -> None:
+def show(view: View, sides: OfflineOnlinePage) -> None:
     """For one of the linked variants, which is kept in the URL; the page opens on one that disagrees."""
-    row = _choose(records(found.rows))
+    row = _choose(records(sides.rows))
     try:
-        explained = cached.explanation(view, found.test.id, row["variant"], found.online_metric)
+        explained = cached.explanation(view, sides.test.id, row["variant"], sides.online_metric)
     except RecdashError as error:
         widgets.section("Why?", f"{row['run']} cannot be explained here: {error}")
         return
-    widgets.section(explained.question, _how(explained))
+    metrics = f"{explained.where} offline and {lowered(explained.online)} online"
+    how = "Open a check for its reading, its picture, and what to do."
+    widgets.section(explained.question, f"{metrics}, both against {explained.base}. {how}")
     st.html(html('<p class="rd-lead rd-why-lead">{summary}</p>', summary=explained.summary))
-    st.html(table(explained, found.marks[row["run_id"]]))
-    st.html(html('<div class="rd-note"><p>{note}</p></div>', note=FOOTNOTE))
+    st.html(table(explained, sides.marks[row["run_id"]]))
+    widgets.note([FOOTNOTE])
 
 
 def _choose(rows: list[Row]) -> Row:
@@ -52,26 +54,14 @@ def _choose(rows: list[Row]) -> Row:
     telling = [row["variant"] for row in rows if row["quadrant"] in DISAGREE]
     links.tell_unknown("v", "variant", by_variant)
     chosen = state.option("v", (telling or list(by_variant))[0], list(by_variant))
-    st.session_state["why-variant"] = chosen
     if len(by_variant) > 1:
-        st.selectbox(
-            "Explain", list(by_variant), key="why-variant", width=520,
-            format_func=lambda variant: _named(by_variant[variant]),
-            on_change=lambda: state.choose(v=st.session_state["why-variant"]),
-        )  # fmt: skip
+        names = {
+            variant: " · ".join(dict.fromkeys((str(variant), str(row["run"]))))
+            for variant, row in by_variant.items()
+        }
+        return by_variant[widgets.select("Explain", "v", names, chosen, "why-variant", 520)]
     state.write("v", chosen)
     return by_variant[chosen]
-
-
-def _named(row: Row) -> str:
-    return " · ".join(dict.fromkeys((str(row["variant"]), str(row["run"]))))
-
-
-def _how(explained: Explanation) -> str:
-    return (
-        f"{explained.where} offline and {lowered(explained.online)} online, both against {explained.base}. "
-        "Open a check for its reading, its picture, and what to do."
-    )
 
 
 # ── the twelve ───────────────────────────────────────────────────────────────────────────────
@@ -103,8 +93,8 @@ def _line(check: Check, answer: CheckAnswer, mark: Mark) -> Html:
 def _statistic(answer: CheckAnswer) -> Html:
     """The numbers; where there are none, what is missing."""
     if answer.statistic != numbers.NONE:
-        return html("{told}", told=answer.statistic)
-    return html('<span class="rd-muted">– needs {needs}</span>', needs=answer.needs)
+        return html("{statistic}", statistic=answer.statistic)
+    return widgets.muted(f"– needs {answer.needs}")
 
 
 def _todo(check: Check, answer: CheckAnswer) -> Html:
@@ -121,19 +111,20 @@ def _todo(check: Check, answer: CheckAnswer) -> Html:
 def picture_html(picture: Picture, mark: Mark) -> Html:
     """Bars from zero, or dots with their intervals; the run's in its colour."""
     drawn = drawing(picture)
-    rows = [_row(row, drawn, mark) for row in drawn.rows]
-    title = html("<figcaption>{title}</figcaption>", title=picture.title)
-    return html('<figure class="rd-picture">{title}{rows}</figure>',
-                title=title, rows=join(rows))  # fmt: skip
+    rows = join([_row(row, drawn, mark) for row in drawn.rows])
+    template = '<figure class="rd-picture"><figcaption>{title}</figcaption>{rows}</figure>'
+    return html(template, title=picture.title, rows=rows)
 
 
 def _row(row: Placed, drawn: Drawing, mark: Mark) -> Html:
+    palette = theme.palette()
+    colours = {"run": mark.colour, "baseline": palette.baseline, "neither": palette.muted}
     return html(
         '<div><span class="rd-picture-label" title="{label}">{label}</span>'
         '<span class="rd-picture-track" style="--run:{colour}" aria-hidden="true">{marks}</span>'
         "<span><b>{text}</b> <small>{ends}</small></span></div>",
-        label=row.label, colour=_colour(row.side, mark), marks=_marks(row, drawn), text=row.text,
-        ends=" · ".join(part for part in (row.ends, row.note) if part),
+        label=row.label, colour=colours[row.side], marks=_marks(row, drawn), text=row.text,
+        ends=" · ".join(filter(None, (row.ends, row.note))),
     )  # fmt: skip
 
 
@@ -149,8 +140,3 @@ def _marks(row: Placed, drawn: Drawing) -> Html:
         parts.append(html('<i class="rd-picture-dot{hollow}" style="left:{at}%"></i>',
                           hollow=hollow, at=f"{row.dot:.2f}"))  # fmt: skip
     return join(parts)
-
-
-def _colour(side: Side, mark: Mark) -> str:
-    palette = theme.palette()
-    return {"run": mark.colour, "baseline": palette.baseline, "neither": palette.muted}[side]

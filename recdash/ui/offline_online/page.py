@@ -12,11 +12,11 @@ from recdash.charts.offline_online import Side
 from recdash.comparison import headlines
 from recdash.domain.records import OnlineTest
 from recdash.formatting import numbers
-from recdash.formatting.html import Html, html, join, markdown
+from recdash.formatting.html import html, markdown
 from recdash.formatting.numbers import glyph, is_number
 from recdash.formatting.records import Row, records
 from recdash.formatting.wording import finding as finding_of
-from recdash.formatting.wording import listed
+from recdash.formatting.wording import listed, span
 from recdash.metrics.naming import metric_at
 from recdash.online.agreement.agreement import DISAGREE
 from recdash.online.agreement.join import SPLIT_BROKEN, judged_by
@@ -25,7 +25,7 @@ from recdash.ui.app.state import View
 from recdash.ui.components import widgets
 from recdash.ui.components.online_tests import choose_test, online_metrics, value_and_unit
 from recdash.ui.components.tiles import finding_cell
-from recdash.ui.components.widgets import TableColumn, run_cell
+from recdash.ui.components.widgets import TableColumn, number_columns, run_cell, text_columns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,6 +38,8 @@ PERCENT = {
     "online_high": "lift_percent_high",
 }
 CONTROL = "control"
+NUMBERS = ("Value", "Lift", "95 % CI", "n")
+"""The right-aligned columns of a test's results."""
 WORDS = {"blocked": "not judged: the split of users is broken"}
 
 
@@ -81,10 +83,10 @@ def no_test() -> None:
     links.offer("Upload an online test", "upload")
 
 
-def no_link(found: OfflineOnlinePage) -> None:
+def no_link(sides: OfflineOnlinePage) -> None:
     """The test's own results still show."""
     st.info("No variant of this test is linked to a run. Link the variants on the Runs page to compare.")
-    results_table(found)
+    results_table(sides)
 
 
 def choose(view: View, tests: list[OnlineTest]) -> tuple[OnlineTest, str]:
@@ -101,13 +103,10 @@ def choose(view: View, tests: list[OnlineTest]) -> tuple[OnlineTest, str]:
 
 def _telling(view: View, test: OnlineTest, metrics: list[str]) -> str:
     """The first online metric by which a run won on one side and lost on the other; else the first."""
-    source = state.workspace()
+    tests = state.workspace().online_tests
     for metric in metrics:
-        if (
-            source.online_tests.offline_online(test.id, view.metric, view.k, metric)["quadrant"]
-            .isin(DISAGREE)
-            .any()
-        ):
+        rows = tests.offline_online(test.id, view.metric, view.k, metric)
+        if rows["quadrant"].isin(DISAGREE).any():
             return metric
     return metrics[0]
 
@@ -134,18 +133,14 @@ def gather(view: View, test: OnlineTest, online_metric: str) -> OfflineOnlinePag
     rows = source.online_tests.offline_online(test.id, view.metric, view.k, online_metric)
     known = {run.id: run for run in (*source.runs.all(view.experiment.id, archived=True), *view.runs)}
     rows = rows[rows["run_id"].isin(list(known)) & (rows["quadrant"] != CONTROL)]
-    place = {run: at for at, run in enumerate(dict.fromkeys([*view.candidate_ids, *known]))}
+    place = {run: index for index, run in enumerate(dict.fromkeys([*view.candidate_ids, *known]))}
     rows = rows.sort_values("run_id", key=lambda ids: ids.map(place), kind="stable", ignore_index=True)
     rows = rows.assign(**{new: 100 * rows[old].astype(float) for old, new in PERCENT.items()})
-    control = _control_run(test, results)
+    linked = results.loc[results["is_control"], "run_id"].dropna()
+    control = str(linked.iloc[0]) if len(linked) else test.links.get(test.control, "")
     looks = marks(list(known.values()), control or None, list(rows["run_id"]), theme.palette())
     base = known[control].name if control in known else _called_control(test.control)
     return OfflineOnlinePage(test, online_metric, rows, results, looks, base, metric_at(view.metric, view.k))
-
-
-def _control_run(test: OnlineTest, results: pd.DataFrame) -> str:
-    linked = results.loc[results["is_control"], "run_id"].dropna()
-    return str(linked.iloc[0]) if len(linked) else test.links.get(test.control, "")
 
 
 def _called_control(variant: str) -> str:
@@ -153,16 +148,16 @@ def _called_control(variant: str) -> str:
     return f"the {CONTROL}" if variant.casefold() == CONTROL else f"the {CONTROL} ({variant})"
 
 
-def compared(found: OfflineOnlinePage) -> list[str]:
+def compared(sides: OfflineOnlinePage) -> list[str]:
     """The runs whose offline values stand side by side: the control's first."""
-    control = found.test.links.get(found.test.control)
-    return [run_id for run_id in (control, *found.rows["run_id"]) if run_id]
+    control = sides.test.links.get(sides.test.control)
+    return [run_id for run_id in (control, *sides.rows["run_id"]) if run_id]
 
 
-def finding(found: OfflineOnlinePage) -> str:
-    if found.rows.empty:
-        return f"{found.test.name}: {found.online_title}"
-    return headlines.agreement(list(found.rows["quadrant"]))
+def finding(sides: OfflineOnlinePage) -> str:
+    if sides.rows.empty:
+        return f"{sides.test.name}: {sides.online_title}"
+    return headlines.agreement(list(sides.rows["quadrant"]))
 
 
 def subtitle(view: View, test: OnlineTest) -> str:
@@ -172,111 +167,97 @@ def subtitle(view: View, test: OnlineTest) -> str:
     )
 
 
-def in_percent(found: OfflineOnlinePage) -> pd.DataFrame:
+def in_percent(sides: OfflineOnlinePage) -> pd.DataFrame:
     """The rows with online lifts in %, as the scatter's axis says."""
-    return found.rows.assign(**{old: found.rows[new] for old, new in PERCENT.items()})
+    return sides.rows.assign(**{old: sides.rows[new] for old, new in PERCENT.items()})
 
 
-def offline_title(found: OfflineOnlinePage) -> tuple[str, str]:
-    if not found.has_differences:
-        return f"Offline: {found.where}", "Values"
-    return f"Offline: {found.where}", f"Difference to {found.base}, 95 % CI, paired over users"
+def offline_title(sides: OfflineOnlinePage) -> tuple[str, str]:
+    if not sides.has_differences:
+        return f"Offline: {sides.where}", "Values"
+    return f"Offline: {sides.where}", f"Difference to {sides.base}, 95 % CI, paired over users"
 
 
-def online_title(found: OfflineOnlinePage) -> tuple[str, str]:
-    return f"Online: {found.online_title}", f"Lift over {found.base}, %, 95 % CI, {_users(found)}"
+def online_title(sides: OfflineOnlinePage) -> tuple[str, str]:
+    return f"Online: {sides.online_title}", f"Lift over {sides.base}, %, 95 % CI, {_users(sides)}"
 
 
-def _users(found: OfflineOnlinePage) -> str:
-    rows = found.results[found.results["metric"] == found.online_metric]
-    low, high = rows["n_users"].min(), rows["n_users"].max()
-    if low == high:
-        return f"n = {numbers.count(low)} per variant"
-    return f"n = {numbers.count(low)} to {numbers.count(high)} per variant"
+def _users(sides: OfflineOnlinePage) -> str:
+    counts = sides.results.loc[sides.results["metric"] == sides.online_metric, "n_users"]
+    return f"n = {span(numbers.count(counts.min()), numbers.count(counts.max()))} per variant"
 
 
-def offline_values(found: OfflineOnlinePage) -> None:
+def offline_values(sides: OfflineOnlinePage) -> None:
     """In place of bars: the runs' offline values, where there are no paired differences."""
-    shown = numbers.places(row["offline_value"] for row in records(found.rows))
+    decimals = numbers.places(row["offline_value"] for row in records(sides.rows))
     rows = [
-        [run_cell(found.marks[row["run_id"]]), numbers.fixed(row["offline_value"], shown)]
-        for row in records(found.rows)
+        [run_cell(sides.marks[row["run_id"]]), numbers.fixed(row["offline_value"], decimals)]
+        for row in records(sides.rows)
     ]
-    widgets.table([TableColumn("Run"), TableColumn(found.where, number=True)], rows)
-    st.caption(_why_no_difference(found))
+    widgets.table([*text_columns("Run"), *number_columns(sides.where)], rows)
+    if sides.test.control in sides.test.links:
+        where, base = markdown(sides.where), markdown(sides.base)
+        st.caption(f"{where} has no paired difference to {base}, so nothing is settled offline.")
+    else:
+        st.caption(
+            "The control is linked to no run, so nothing is settled offline. Link it on the Runs page."
+        )
 
 
-def _why_no_difference(found: OfflineOnlinePage) -> str:
-    if found.test.control not in found.test.links:
-        return "The control is linked to no run, so nothing is settled offline. Link it on the Runs page."
-    where, base = markdown(found.where), markdown(found.base)
-    return f"{where} has no paired difference to {base}, so nothing is settled offline."
+def online_side(sides: OfflineOnlinePage) -> Side:
+    return replace(ONLINE, judged=not sides.broken_split)
 
 
-def online_side(found: OfflineOnlinePage) -> Side:
-    return replace(ONLINE, judged=not found.broken_split)
+def axis_titles(sides: OfflineOnlinePage) -> tuple[str, str]:
+    return f"Offline: difference in {sides.where} to {sides.base}", f"Online: lift in {sides.online_title}, %"
 
 
-def axis_titles(found: OfflineOnlinePage) -> tuple[str, str]:
-    return f"Offline: difference in {found.where} to {found.base}", f"Online: lift in {found.online_title}, %"
-
-
-def scatter_title(found: OfflineOnlinePage) -> tuple[str, str]:
+def scatter_title(sides: OfflineOnlinePage) -> tuple[str, str]:
     """The runs that disagree, by name."""
-    odd = found.rows[found.rows["quadrant"].isin(DISAGREE)]
+    odd = sides.rows[sides.rows["quadrant"].isin(DISAGREE)]
     pairs = [f"{run} {quadrant}" for run, quadrant in zip(odd["run"], odd["quadrant"], strict=True)]
-    none = "Nothing is judged" if found.broken_split else "No settled disagreement"
+    none = "Nothing is judged" if sides.broken_split else "No settled disagreement"
     heading = "; ".join(pairs[:2]) if pairs else none
     crosses = "Crosses: 95 % intervals; a hollow mark is not settled on a side"
     return heading, f"Offline difference against online lift. {crosses}"
 
 
-def reading(found: OfflineOnlinePage) -> None:
+def reading(sides: OfflineOnlinePage) -> None:
     """How the sides agree, run by run."""
     widgets.section("Reading")
-    sentences = join([html("<p>{text}</p>", text=text) for text in found.rows["sentence"]])
-    rows = [_reading_row(found, row) for row in records(found.rows)]
-    widgets.table([TableColumn("Run"), TableColumn("Off"), TableColumn("On"), TableColumn("Reading")], rows)
-    st.html(html('<div class="rd-note">{sentences}</div>', sentences=sentences))
-
-
-def _reading_row(found: OfflineOnlinePage, row: Row) -> list[object]:
-    online = glyph(row["online_low"], row["online_high"])
-    sides = (glyph(row["offline_low"], row["offline_high"]), numbers.NONE if found.broken_split else online)
     tones = {"▲": "better", "▼": "worse", "=": "same", numbers.NONE: "muted"}
-    signs = [html('<span class="rd-{tone}">{sign}</span>', tone=tones[sign], sign=sign) for sign in sides]
-    return [run_cell(found.marks[row["run_id"]]), *signs, in_words(row["quadrant"])]
+    rows = []
+    for row in records(sides.rows):
+        online = numbers.NONE if sides.broken_split else glyph(row["online_low"], row["online_high"])
+        signs = [
+            html('<span class="rd-{tone}">{sign}</span>', tone=tones[sign], sign=sign)
+            for sign in (glyph(row["offline_low"], row["offline_high"]), online)
+        ]
+        rows.append([run_cell(sides.marks[row["run_id"]]), *signs, in_words(row["quadrant"])])
+    widgets.table(text_columns("Run", "Off", "On", "Reading"), rows)
+    widgets.note(sides.rows["sentence"])
 
 
 def in_words(quadrant: str) -> str:
     return WORDS.get(quadrant, quadrant)
 
 
-def results_table(found: OfflineOnlinePage) -> None:
+def results_table(sides: OfflineOnlinePage) -> None:
     """Every metric and variant of the test: value, lift, interval, n."""
     widgets.section(
         "All online metrics of this test",
-        f"Lift over {_called_control(found.test.control)}, 95 % intervals, corrected together for the goals. "
+        f"Lift over {_called_control(sides.test.control)}, 95 % intervals, corrected together for the goals. "
         "More on A/B results.",
     )
-    columns = [
-        TableColumn("Metric"),
-        TableColumn("Variant"),
-        TableColumn("Run"),
-        TableColumn("Value", number=True),
-        TableColumn("Unit"),
-        TableColumn("Lift", number=True),
-        TableColumn("95 % CI", number=True),
-        TableColumn("Finding"),
-        TableColumn("n", number=True),
-    ]
-    rows = records(found.results)
-    bands = [place for place, row in enumerate(rows) if row["is_control"]]
-    widgets.table(columns, [_result_row(found, row) for row in rows], bands=bands)
+    titles = ("Metric", "Variant", "Run", "Value", "Unit", "Lift", "95 % CI", "Finding", "n")
+    columns = [TableColumn(title, number=title in NUMBERS) for title in titles]
+    rows = records(sides.results)
+    bands = [index for index, row in enumerate(rows) if row["is_control"]]
+    widgets.table(columns, [_result_row(sides, row) for row in rows], bands=bands)
 
 
-def _result_row(found: OfflineOnlinePage, row: Row) -> list[object]:
-    look = found.marks.get(row["run_id"]) if isinstance(row["run_id"], str) else None
+def _result_row(sides: OfflineOnlinePage, row: Row) -> list[object]:
+    look = sides.marks.get(row["run_id"]) if isinstance(row["run_id"], str) else None
     low, high = map(_percent, judged_by(row))
     decimals = numbers.places([low, high])
     return [
@@ -284,46 +265,38 @@ def _result_row(found: OfflineOnlinePage, row: Row) -> list[object]:
         row["variant"],
         run_cell(look) if look else html('<span class="rd-muted" title="not linked to a run">–</span>'),
         *value_and_unit(row["value"], row["unit"]),
-        *_lift_cells(row, low, high, decimals, judged=not found.broken_split),
+        *_lift_cells(row, low, high, decimals, judged=not sides.broken_split),
         numbers.count(row["n_users"]),
     ]
 
 
 def _lift_cells(row: Row, low: float, high: float, decimals: int, *, judged: bool) -> list[object]:
     if row["is_control"]:
-        return [html('<span class="rd-muted">control</span>'), numbers.NONE, ""]
+        return [widgets.muted("control"), numbers.NONE, ""]
     lift = numbers.signed(_percent(row["lift"]), decimals)
-    unit = " %" if lift != numbers.NONE else ""
-    return [f"{lift}{unit}", numbers.interval(low, high, decimals), _verdict(row, low, high, judged=judged)]
-
-
-def _verdict(row: Row, low: float, high: float, *, judged: bool) -> Html:
-    """As A/B results says it; tests of before it did are judged by their intervals."""
-    if judged and is_number(low):
-        return finding_cell(row["word"] or finding_of(low, high), glyph(low, high))
-    return html('<span class="rd-muted">{text}</span>', text=numbers.NONE if judged else "not judged")
+    verdict = widgets.muted(numbers.NONE if judged else "not judged")
+    if judged and is_number(low):  # tests stored before A/B results had words are judged by their intervals
+        verdict = finding_cell(row["word"] or finding_of(low, high), glyph(low, high))
+    return [lift if lift == numbers.NONE else f"{lift} %", numbers.interval(low, high, decimals), verdict]
 
 
 def _percent(fraction: float | None) -> float:
     return 100 * fraction if fraction is not None else float("nan")
 
 
-def alt(found: OfflineOnlinePage, side: str) -> str:
+def alt(sides: OfflineOnlinePage, side: str) -> str:
     """Alternative text of one of the three charts."""
-    rows = records(found.rows)
+    rows = records(sides.rows)
     if side == "quadrant":
         return listed([f"{row['run']} {in_words(row['quadrant'])}" for row in rows]) + "."
     value, unit = ("offline_delta", "") if side == "offline" else ("lift_percent", " %")
-    return (
-        f"{side.capitalize()}: "
-        + listed([f"{row['run']} {numbers.three(row[value])}{unit}" for row in rows])
-        + "."
-    )
+    values = listed([f"{row['run']} {numbers.three(row[value])}{unit}" for row in rows])
+    return f"{side.capitalize()}: {values}."
 
 
-def tidy(found: OfflineOnlinePage) -> pd.DataFrame:
+def tidy(sides: OfflineOnlinePage) -> pd.DataFrame:
     names = [
         "variant", "run", "offline_value", "offline_delta", "offline_low", "offline_high", "online_value",
         "online_lift", "online_low", "online_high", "quadrant",
     ]  # fmt: skip
-    return found.rows[names]
+    return sides.rows[names]

@@ -12,7 +12,7 @@ from recdash.comparison import headlines
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html, join
 from recdash.formatting.records import records
-from recdash.formatting.wording import listed, many, named_number
+from recdash.formatting.wording import listed, many, named_number, span
 from recdash.metrics.naming import metric_at
 from recdash.ui.app import cached, links, theme
 from recdash.ui.app.state import View, workspace
@@ -26,7 +26,7 @@ from recdash.ui.components import (
 )
 from recdash.ui.components import tiles as cards
 from recdash.ui.components.tiles import Tile, value_text
-from recdash.ui.components.widgets import TableColumn, empty, notices_html, run_cell
+from recdash.ui.components.widgets import empty, notices_html, number_columns, run_cell, text_columns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -83,7 +83,7 @@ def what_would_change(view: View) -> None:
     st.html(verdict_card.changes(view, cached.changes(view)))
     effect = cached.population_effect(view, view.contender_ids)
     if effect and effect.changes:
-        st.html(html('<p class="rd-aside">{told}</p>', told=effect.sentence))
+        st.html(html('<p class="rd-aside">{effect}</p>', effect=effect.sentence))
 
 
 def no_verdict(view: View) -> None:
@@ -104,23 +104,27 @@ def show_values(view: View) -> None:
     users = _range(int(n) for n in scores["n_users"])
     widgets.section(where, f"Values over each run's own users, n = {users}")
     rows = [[run_cell(view.marks[run_id]), value_text(view.metric, value)] for run_id, value in known.items()]
-    widgets.table([TableColumn("Run"), TableColumn(where, number=True)], rows)
+    widgets.table([*text_columns("Run"), *number_columns(where)], rows)
     reasons = cached.absences(view.contender_ids, view.metric, view.scope)
-    lines = [html("<p>{run}: {why}</p>", run=view.name(run), why=why) for run, why in reasons.items()]
-    st.html(html('<div class="rd-note">{lines}</div>', lines=join(lines)))
+    widgets.note(f"{view.name(run)}: {why}" for run, why in reasons.items())
 
 
 # ── four numbers ─────────────────────────────────────────────────────────────────────────────
 
 
 def show_numbers(view: View, verdict: Verdict) -> None:
-    evidence = verdict.evidence
-    found = tiles(verdict)
-    if evidence.leader is None or not found:
+    evidence, shown = verdict.evidence, tiles(verdict)
+    if evidence.leader is None or not shown:
         return
-    many = f"{named_number(len(found)).lower()} {'number' if len(found) == 1 else 'numbers'}"
-    widgets.section(f"{evidence.name} in {many}", _strip_note(found, evidence.base))
-    st.html(cards.tiles_html(found, view.marks[evidence.leader.candidate]))
+    many = f"{named_number(len(shown)).lower()} {'number' if len(shown) == 1 else 'numbers'}"
+    corrected = " Intervals of other metrics and of slices are corrected among themselves (Holm)."
+    strips = f" Strips: one scale, in % of {evidence.base}'s value; the tick is zero."
+    widgets.section(
+        f"{evidence.name} in {many}",
+        f"Change against {evidence.base}, over the users of both.{corrected if len(shown) > 1 else ''}"
+        f"{strips if any(tile.strip for tile in shown) else ''}",
+    )
+    st.html(cards.tiles_html(shown, view.marks[evidence.leader.candidate]))
 
 
 def tiles(verdict: Verdict) -> list[Tile]:
@@ -133,7 +137,10 @@ def tiles(verdict: Verdict) -> list[Tile]:
     rails = [cards.of_rail(metric_at(rail.metric, k), rail) for rail in by_weight[:1]]
     part = telling_part(evidence.slices)
     where = metric_at(primary, k)
-    parts = [cards.of_pair(f"{where}, {_small(part.title)}", primary, part.pair)] if part else []
+    parts = []
+    if part:  # by its title without what stands in brackets: ``users new to the service``
+        title = part.title.partition(" (")[0]
+        parts = [cards.of_pair(f"{where}, {title[:1].lower()}{title[1:]}", primary, part.pair)]
     others = [cards.of_pair(metric_at(metric, k), metric, pair) for metric, pair in evidence.metrics]
     room = TILES - 1 - len(rails) - len(parts)
     return [cards.of_pair(where, primary, evidence.leader), *others[:room], *rails, *parts]
@@ -143,20 +150,7 @@ def telling_part(parts: Sequence[SliceDifference]) -> SliceDifference | None:
     """The largest of the slices that say most against the leader."""
     if not parts:
         return None
-    return min(parts, key=lambda one: (TELLING.index(one.pair.judged.word), -one.pair.paired.n))
-
-
-def _small(title: str) -> str:
-    """``users new to the service``, without what stands in brackets."""
-    short = title.partition(" (")[0]
-    return f"{short[:1].lower()}{short[1:]}"
-
-
-def _strip_note(found: Sequence[Tile], base: str) -> str:
-    drawn = any(tile.strip for tile in found)
-    strips = f" Strips: one scale, in % of {base}'s value; the tick is zero." if drawn else ""
-    corrected = " Intervals of other metrics and of slices are corrected among themselves (Holm)."
-    return f"Change against {base}, over the users of both.{corrected if len(found) > 1 else ''}{strips}"
+    return min(parts, key=lambda part: (TELLING.index(part.pair.judged.word), -part.pair.paired.n))
 
 
 # ── the forest ───────────────────────────────────────────────────────────────────────────────
@@ -164,17 +158,20 @@ def _strip_note(found: Sequence[Tile], base: str) -> str:
 
 def show_forest(view: View, verdict: Verdict) -> None:
     """Every candidate's difference to the baseline."""
-    found, comparison = differences(view, verdict), verdict.evidence.comparison
-    if found.empty:
+    rows, comparison = differences(view, verdict), verdict.evidence.comparison
+    if rows.empty:
         show_values(view)
         return
-    widgets.section(title_of_forest(found, verdict.evidence.base), note_of_forest(view, verdict))
-    order = list(found["run_id"])
-    widgets.chart(forest(found, order, view.marks, theme.palette()), "overview-forest", _alt(view, found))
-    apart = [f"{reason}." for reason in comparison.apart.values()]
-    if apart:
-        st.html(html('<p class="rd-muted">{apart}</p>', apart=" ".join(apart)))
-    widgets.table_behind(found.drop(columns="run_id"), "paired-differences")
+    title = headlines.beats(dict(zip(rows["run"], rows["word"], strict=True)), verdict.evidence.base)
+    widgets.section(title, note_of_forest(view, verdict))
+    parts = [f"{row['run']} {numbers.change(row['mean_diff'])} ({row['word']})" for row in records(rows)]
+    alt = f"Paired difference in {metric_at(view.metric, view.k)}: {listed(parts)}."
+    chart = forest(rows, list(rows["run_id"]), view.marks, theme.palette())
+    widgets.chart(chart, "overview-forest", alt)
+    if comparison.apart:
+        reasons = " ".join(f"{reason}." for reason in comparison.apart.values())
+        st.html(html('<p class="rd-muted">{reasons}</p>', reasons=reasons))
+    widgets.table_behind(rows.drop(columns="run_id"), "paired-differences")
 
 
 def differences(view: View, verdict: Verdict) -> pd.DataFrame:
@@ -194,47 +191,28 @@ def differences(view: View, verdict: Verdict) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def title_of_forest(found: pd.DataFrame, base: str) -> str:
-    return headlines.beats(dict(zip(found["run"], found["word"], strict=True)), base)
-
-
 def note_of_forest(view: View, verdict: Verdict) -> str:
     comparison = verdict.evidence.comparison
     users = _range(pair.paired.n for pair in comparison.against)
-    sizes = [pair.judged.margin for pair in comparison.against if pair.judged.margin]
-    ends = " to ".join(_ends([numbers.three(size) for size in sizes]))
-    band = f"Grey band: too small to matter (±{ends}). " if ends else ""
+    margins = [pair.judged.margin for pair in comparison.against if pair.judged.margin]
+    band = ""
+    if margins:
+        ends = span(numbers.three(margins[0]), numbers.three(margins[-1]))
+        band = f"Grey band: too small to matter (±{ends}). "
     rule, family = CORRECTIONS.get(comparison.terms.correction), len(comparison.against)
     corrected = f", {rule}-corrected over {family}" if rule and family > 1 else ""
+    left = len(set(view.own_ids) - set(view.contender_ids))
+    others = f" {many(left, 'run')} of this experiment not compared here: see the Leaderboard."
     return (
         f"Paired difference in {metric_at(view.metric, view.k)} to {verdict.evidence.base}, "
-        f"95 % CI{corrected}, n = {users}. "
-        f"{band}Hollow: not settled, or a tie.{_others(view)}"
+        f"95 % CI{corrected}, n = {users}. {band}Hollow: not settled, or a tie.{others if left else ''}"
     )
-
-
-def _others(view: View) -> str:
-    """That the frame holds some of the runs only, so that nobody takes these for all."""
-    left = len(set(view.own_ids) - set(view.contender_ids))
-    return f" {many(left, 'run')} of this experiment not compared here: see the Leaderboard." if left else ""
-
-
-def _ends(found: list[str]) -> list[str]:
-    return list(dict.fromkeys((*found[:1], *found[-1:])))
 
 
 def _range(counts: Iterable[int]) -> str:
     """``6,040``; ``5,100 to 6,040`` where the candidates share different users with the baseline."""
-    known = sorted(set(counts))
-    return " to ".join(_ends([numbers.count(count) for count in known])) or numbers.NONE
-
-
-def _alt(view: View, found: pd.DataFrame) -> str:
-    parts = [
-        f"{row['run']} {numbers.signed(row['mean_diff'], numbers.places([row['mean_diff']]))} ({row['word']})"
-        for row in records(found)
-    ]
-    return f"Paired difference in {metric_at(view.metric, view.k)}: {listed(parts)}."
+    known = sorted(counts)
+    return span(numbers.count(known[0]), numbers.count(known[-1])) if known else numbers.NONE
 
 
 # ── what to know about the data ──────────────────────────────────────────────────────────────
@@ -253,14 +231,14 @@ def notes(view: View) -> Html:
     ids = set(view.contender_ids)
     of_runs = [notice for run in view.runs if run.id in ids for notice in run.notices]
     broken, others = online_tests.notices_of_tests(view)
-    found = [
+    notices = [
         *broken,
         *online_tests.disagreements(view),
         *others,
-        *replicate_spread.told(view),
+        *replicate_spread.notices(view),
         *headlines.merge_problems(of_runs),
     ]
-    list_html = notices_html(found[:MOST_NOTES], nothing=_nothing(view))
-    more = len(found) - MOST_NOTES
+    list_html = notices_html(notices[:MOST_NOTES], nothing=_nothing(view))
+    more = len(notices) - MOST_NOTES
     rest = html('<p class="rd-muted">and {more} more, listed on the Runs page</p>', more=more)
-    return html("{list_html}{rest}", list_html=list_html, rest=rest if more > 0 else "")
+    return join([list_html, rest]) if more > 0 else list_html

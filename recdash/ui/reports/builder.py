@@ -26,9 +26,11 @@ def show(view: View) -> None:
         st.caption("One file with the verdict first, for those who do not open this dashboard.")
         widgets.notices([], nothing=_about(view))
         with st.form("make-report", border=False):
-            given = _fields(view)
-            if st.form_submit_button("Make the report", type="primary", key="make-report-go"):
-                idempotent_form.send(FORM, lambda sent: _make(view, given, sent), "The report is made.")
+            fields = _fields(view)
+            idempotent_form.submit(
+                FORM, "Make the report", lambda sent: _make(view, fields | sent), "The report is made.",
+                key="make-report-go",
+            )  # fmt: skip
 
 
 def _about(view: View) -> str:
@@ -49,21 +51,17 @@ def _fields(view: View) -> dict[str, Any]:
         "What to show, in this order", list(BLOCKS), list(BLOCKS), key=f"report-blocks-{key}",
         format_func=lambda name: BLOCKS[name].title,
     )  # fmt: skip
-    kind = st.radio("Numbers", list(KINDS), format_func=lambda one: KINDS[one], key=f"report-kind-{key}")
-    idempotent_form.author(FORM)
+    kind = st.radio("Numbers", list(KINDS), format_func=KINDS.__getitem__, key=f"report-kind-{key}")
     return {"title": title, "narrative": narrative, "blocks": blocks, "live": kind == "live"}
 
 
-def _make(view: View, given: dict[str, Any], sent: idempotent_form.Sent) -> None:
-    source, asked = workspace(), state.params()
+def _make(view: View, fields: dict[str, Any]) -> None:
+    source, params = workspace(), state.params()
     tests = {test.id for test in source.online_tests.all(view.experiment.id)}
-    test = asked.get("t") if asked.get("t") in tests else None
+    test = params.get("t") if params.get("t") in tests else None
     question = Reports(source).question(
         view.experiment.id, view.candidate_ids, view.shown[0].id, view.metric, view.k, scope=view.scope,
         test=test,
     )  # fmt: skip
     with st.spinner("Gathering every number"):
-        Reports(source).make_report(
-            question, given["blocks"], title=given["title"], narrative=given["narrative"], live=given["live"],
-            **sent,
-        )  # fmt: skip
+        Reports(source).make_report(question, **fields)

@@ -17,36 +17,32 @@ from recdash.service.access.sharing import MOST_DAYS, USUAL_DAYS
 from recdash.ui.app import links
 from recdash.ui.app.state import View, workspace
 from recdash.ui.components import actions, widgets
-from recdash.ui.components.widgets import TableColumn
+from recdash.ui.components.widgets import text_columns
 
 LINK = "recdash.report-link"
 
 
 def show(view: View) -> None:
     """Everybody sees the list; what changes it is for editors."""
-    source = workspace()
-    may = source.person.may("editor")
-    reports = Reports(source).reports(view.experiment.id, archived=may)
-    active = [report for report in reports if report.archived is None]
-    widgets.section("Reports", _subtitle(active, may=may))
+    may_write = workspace().person.may("editor")
+    known = Reports(workspace()).reports(view.experiment.id, archived=may_write)
+    active = [report for report in known if report.archived is None]
     if active:
-        widgets.table(
-            [TableColumn("Report"), TableColumn("By"), TableColumn("Numbers"), TableColumn("Take it away")],
-            [[_title(report), report.author, _kind(report), _downloads(report)] for report in active],
-        )
+        subtitle = f"{many(len(active), 'report')}, the newest first. Each is one file that needs no network."
+    else:
+        subtitle = "None yet. Make one below." if may_write else "None yet: an editor can make one."
+    widgets.section("Reports", subtitle)
+    if active:
+        columns = text_columns("Report", "By", "Numbers", "Take it away")
+        rows = [[_named(report), report.author, _kind(report), _downloads(report)] for report in active]
+        widgets.table(columns, rows)
         if reason := why_no_pdf():
             st.caption(f"No PDF: {markdown(reason)}")
-    if may and reports:
-        _manage(view, reports)
+    if may_write and known:
+        _manage(view, known)
 
 
-def _subtitle(reports: Sequence[Report], *, may: bool) -> str:
-    if reports:
-        return f"{many(len(reports), 'report')}, the newest first. Each is one file that needs no network."
-    return "None yet. Make one below." if may else "None yet: an editor can make one."
-
-
-def _title(report: Report) -> Html:
+def _named(report: Report) -> Html:
     return html(
         '<span class="rd-lead"><a href="{to}" target="_blank" rel="noopener">{title}</a></span>',
         to=f"reports/{report.id}", title=report.title,
@@ -72,19 +68,17 @@ def _downloads(report: Report) -> Html:
 
 def _manage(view: View, reports: Sequence[Report]) -> None:
     with st.expander("Share, archive or delete a report"):
-        by_id = {report.id: report for report in reports}
+        names = {}
+        for report in reports:
+            archived = ", archived" if report.archived else ""
+            names[report.id] = f"{report.title} ({day(report.created)}{archived})"
         chosen = st.selectbox(
-            "Report", list(by_id), format_func=lambda key: _label(by_id[key]), key="report-chosen", width=560
+            "Report", list(names), format_func=names.__getitem__, key="report-chosen", width=560
         )
-        report = by_id[chosen]
+        report = next(report for report in reports if report.id == chosen)
         _share(view, report)
         _archive(report)
         _delete(report)
-
-
-def _label(report: Report) -> str:
-    archived = ", archived" if report.archived else ""
-    return f"{report.title} ({day(report.created)}{archived})"
 
 
 def _share(view: View, report: Report) -> None:
@@ -98,26 +92,22 @@ def _share(view: View, report: Report) -> None:
     with st.form(f"share-report-{report.id}", border=False):
         days = st.number_input("Days until the link expires", 1, MOST_DAYS, USUAL_DAYS, width=220)
         if st.form_submit_button("Make a share link", key=f"share-report-go-{report.id}"):
-            actions.attempt(
-                lambda: st.session_state.update({LINK: _link(view, report, int(days))}), "The link is made."
-            )
+            actions.attempt(lambda: _make_link(view, report, int(days)), "The link is made.")
 
 
-def _link(view: View, report: Report, days: int) -> SharedLink:
-    return workspace().sharing.share(
+def _make_link(view: View, report: Report, days: int) -> None:
+    st.session_state[LINK] = workspace().sharing.share(
         view.experiment.id, report_id=report.id, days=days, label=report.title[:60]
     )
 
 
 def _archive(report: Report) -> None:
-    source = workspace()
+    reports = Reports(workspace())
     if report.archived is not None:
         if st.button("Restore", key=f"report-restore-{report.id}"):
-            actions.attempt(lambda: Reports(source).restore_report(report.id), "Restored.")
+            actions.attempt(lambda: reports.restore_report(report.id), "Restored.")
     elif st.button("Archive", key=f"report-archive-{report.id}", help="Hides it; it can be restored."):
-        actions.attempt(
-            lambda: Reports(source).archive_report(report.id), "Archived. It can be restored here."
-        )
+        actions.attempt(lambda: reports.archive_report(report.id), "Archived. It can be restored here.")
 
 
 def _delete(report: Report) -> None:
@@ -127,7 +117,5 @@ def _delete(report: Report) -> None:
             key=f"report-delete-name-{report.id}",
         )  # fmt: skip
         if st.form_submit_button("Delete for good", key=f"report-delete-{report.id}"):
-            name = markdown(report.title)
-            actions.attempt(
-                lambda: Reports(workspace()).delete_report(report.id, typed), f"Deleted the report {name}."
-            )
+            done = f"Deleted the report {markdown(report.title)}."
+            actions.attempt(lambda: Reports(workspace()).delete_report(report.id, typed), done)

@@ -73,15 +73,15 @@ def _saved_views(view: View) -> None:
         st.caption(f"No view of this experiment is saved yet.{'' if may_write else ' Editors save them.'}")
         return
     with st.container(height=LIST_HEIGHT if len(known) > FEW else "content", border=False, gap="xsmall"):
-        for one in known:
-            _row(one, may_write=may_write)
+        for saved in known:
+            _row(saved, may_write=may_write)
 
 
 def _save(view: View) -> None:
     with st.form("save-view", border=False, enter_to_submit=True):
         name = st.text_input("Short name", key="view-name", max_chars=40, placeholder="weekly-check")
-        asked = st.form_submit_button("Save this view", key="save-view")
-    if not asked:
+        submitted = st.form_submit_button("Save this view", key="save-view")
+    if not submitted:
         return
     params = {name: value for name, value in state.shown().items() if name != VIEW}
     try:

@@ -1,4 +1,4 @@
-"""What stands in place of the pages for whom they are not, and who is told that they are here."""
+"""What stands in place of pages that a person may not see, and above pages, who reads them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import streamlit as st
 from recdash.domain.access import Person
 from recdash.domain.journal import ShareLink
 from recdash.errors import Forbidden, RecdashError
-from recdash.formatting.html import Html, html
+from recdash.formatting.html import html
 from recdash.settings import settings
 from recdash.ui.app import current_user
 from recdash.ui.components import widgets
@@ -19,7 +19,7 @@ LEAVE = html('<a class="rd-leave" href="s/leave" target="_self">Leave this link<
 
 
 def sign_in() -> None:
-    """In place of every page for whom nobody has vouched."""
+    """In place of every page, for people who are not signed in."""
     widgets.empty("Sign in to read this", "recdash shows its experiments to people who are known here.")
     if settings().auth != "oidc":
         return
@@ -31,7 +31,7 @@ def sign_in() -> None:
 
 
 def refused(why: RecdashError) -> Callable[[], None]:
-    """In place of every page for whom may read none, with the reason and the way out."""
+    """In place of every page, for people who may read none: the reason and the way out."""
     heading = "No role here yet" if isinstance(why, Forbidden) else "This link is closed"
 
     def show() -> None:
@@ -59,15 +59,12 @@ def not_for(title: str) -> Callable[[], None]:
 def show_guest(link: ShareLink) -> None:
     """Above each page for whoever came by a share link: whose it is, and until when."""
     experiment = current_user.whole().experiments.get(link.experiment).name
-    st.html(_banner(experiment, link))
-
-
-def _banner(experiment: str, link: ShareLink) -> Html:
-    return html(
+    template = (
         '<div class="rd-guest" role="note"><span>You read <b><bdi>{experiment}</bdi></b> by a link that '
-        "<bdi>{author}</bdi> shared until {until}.</span> {leave}</div>",
-        experiment=experiment, author=link.author, until=f"{link.expires:%-d %b %Y}", leave=LEAVE,
-    )  # fmt: skip
+        "<bdi>{author}</bdi> shared until {until}.</span> {leave}</div>"
+    )
+    until = f"{link.expires:%-d %b %Y}"
+    st.html(html(template, experiment=experiment, author=link.author, until=until, leave=LEAVE))
 
 
 def show_person(person: Person) -> None:
@@ -75,10 +72,8 @@ def show_person(person: Person) -> None:
     if not person.named or person.is_guest:
         return
     with st.sidebar, st.container(key="person", gap="xsmall"):
-        st.html(
-            html('<div class="rd-person"><b><bdi>{name}</bdi></b><small>{role}</small></div>',
-                 name=person.name, role=person.role)
-        )  # fmt: skip
+        template = '<div class="rd-person"><b><bdi>{name}</bdi></b><small>{role}</small></div>'
+        st.html(html(template, name=person.name, role=person.role))
         if settings().auth == "oidc":
             _sign_out()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from streamlit.proto.BackMsg_pb2 import BackendOperationRequest, BackMsg
+from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.runtime import get_instance
 
 NEEDED = frozenset({"rerun_script", "stop_script", "file_urls_request", "app_heartbeat"})
@@ -20,18 +20,15 @@ def is_needed(raw: bytes) -> bool:
         return False
     kind = message.WhichOneof("type")
     if kind == "backend_operation_request":
-        return _is_needed_operation(message.backend_operation_request)
+        request = message.backend_operation_request
+        payload = request.WhichOneof("payload")
+        if payload == "deferred_file":
+            return _was_offered(request.session_id, request.deferred_file.file_id)
+        return payload == "dataframe_chunk"
     return kind in NEEDED and len(message.file_urls_request.file_names) <= MOST_FILES
 
 
-def _is_needed_operation(request: BackendOperationRequest) -> bool:
-    kind = request.WhichOneof("payload")
-    if kind == "deferred_file":
-        return _began_it(request.session_id, request.deferred_file.file_id)
-    return kind == "dataframe_chunk"
-
-
-def _began_it(session: str, file: str) -> bool:
+def _was_offered(session: str, file: str) -> bool:
     """Was this download, which is made when it is asked for, offered on a page of this session?
 
     Streamlit makes it for every session that knows its id.

@@ -52,20 +52,14 @@ def show() -> None:
         widgets.empty("Nothing to compare yet", "An editor uploads what candidates recommended.")
         return
     widgets.empty("Nothing to compare yet", "Three steps show what recdash does. One click removes the demo.")
-    titles = ("Load the demo", "Read the verdict", "Upload your own")
-    for column, step in zip(st.columns(3, gap="medium"), _steps(), strict=True):
-        with column, st.container(border=True, height="stretch", key=f"step-{titles.index(step.title)}"):
-            st.html(step_html(titles.index(step.title) + 1, step))
+    for number, (column, step) in enumerate(zip(st.columns(3, gap="medium"), _steps(), strict=True), start=1):
+        with column, st.container(border=True, height="stretch", key=f"step-{number - 1}"):
+            st.html(step_html(number, step))
             _button(step.title)
-    _tell_archived()
+    if archived := len(workspace().experiments.all(archived=True)):
+        st.caption(f"{many(archived, 'experiment').capitalize()} archived: see Experiments or Runs.")
     _files()
     _lines()
-
-
-def _tell_archived() -> None:
-    archived = len(workspace().experiments.all(archived=True))
-    if archived:
-        st.caption(f"{many(archived, 'experiment').capitalize()} archived: see Experiments or Runs.")
 
 
 def _steps() -> tuple[Step, Step, Step]:
@@ -89,17 +83,13 @@ def step_html(number: int, step: Step) -> Html:
 def _button(title: str) -> None:
     if title == "Load the demo":
         if st.button("Load the demo", type="primary", key="load-demo"):
-            load_demo()
+            demo = workspace().demo.load_demo(progress=cached.progress("Making the demo"))
+            state.show_experiment(demo.id)
+            links.go("overview")
     elif title == "Read the verdict":
         st.button("Read the verdict", key="read-verdict", disabled=True, help="Load the demo first.")
     elif st.button("Upload", key="go-upload"):
         links.go("upload")
-
-
-def load_demo() -> None:
-    demo = workspace().demo.load_demo(progress=cached.progress("Making the demo"))
-    state.show_experiment(demo.id)
-    links.go("overview")
 
 
 def _files() -> None:
@@ -137,7 +127,9 @@ def show_strip(view: View) -> None:
     """How far one is, above the demo's pages; gone once there is something else, or when dismissed."""
     if state.page() == "overview" and view.experiment.demo:
         st.session_state[_READ] = True
-    if not _is_wanted(view):
+    if not view.experiment.demo or st.session_state.get(_DISMISSED) or not workspace().person.may("editor"):
+        return
+    if not all(experiment.demo for experiment in workspace().experiments.all(archived=True)):
         return
     steps = _steps()
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="first-steps"):
@@ -147,25 +139,16 @@ def show_strip(view: View) -> None:
             links.go("overview")
         if st.button("Upload your own", key="strip-upload", type="tertiary"):
             links.go("upload")
-        st.button("Dismiss", key="strip-dismiss", type="tertiary", on_click=_dismiss)
-
-
-def _is_wanted(view: View) -> bool:
-    if not view.experiment.demo or st.session_state.get(_DISMISSED) or not workspace().person.may("editor"):
-        return False
-    return all(one.demo for one in workspace().experiments.all(archived=True))
-
-
-def _dismiss() -> None:
-    st.session_state[_DISMISSED] = True
+        st.button("Dismiss", key="strip-dismiss", type="tertiary",
+                  on_click=lambda: st.session_state.update({_DISMISSED: True}))  # fmt: skip
 
 
 def strip_html(steps: Sequence[Step]) -> Html:
     """``You are looking at the demo: ✓ Load the demo → ✓ Read the verdict → 3 Upload your own``."""
-    told = [
+    parts = [
         html('<span class="{kind}">{mark} {title}</span>', kind="rd-step-now" if step.now else "",
              mark="✓" if step.done else number, title=step.title)
         for number, step in enumerate(steps, start=1)
     ]  # fmt: skip
-    return html('<div class="rd-tour"><b>You are looking at the demo</b>{told}</div>',
-                told=join(told, ' <span aria-hidden="true">→</span> '))  # fmt: skip
+    return html('<div class="rd-tour"><b>You are looking at the demo</b>{steps}</div>',
+                steps=join(parts, ' <span aria-hidden="true">→</span> '))  # fmt: skip

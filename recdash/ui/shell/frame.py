@@ -78,7 +78,9 @@ def _draw(experiments: list[Experiment], experiment: Experiment | None, view: Vi
             _choose_metric(view)
             _choose_k(view)
             st.space("stretch")
-            _share(view)
+            # Filled when the page is drawn: only then its whole view is known.
+            popover = st.popover("Share", width=124, key="frame-link")
+            state.at_end(lambda: sharing.show(popover, view))
     if view:
         with st.container(horizontal=True, vertical_alignment="center", wrap=False):
             st.html(_chips(view))
@@ -90,14 +92,14 @@ def _draw(experiments: list[Experiment], experiment: Experiment | None, view: Vi
 
 
 def _choose_experiment(experiments: list[Experiment], experiment: Experiment | None) -> None:
-    names = {each.id: each.name for each in experiments}
+    names = {known.id: known.name for known in experiments}
     if experiment and state.workspace().person.is_guest:  # there is nothing to choose from
         label = '<div class="rd-field"><small>Experiment</small><b><bdi>{name}</bdi></b></div>'
         st.html(html(label, name=experiment.name), width="content")
         return
     st.session_state["frame-experiment"] = experiment.id if experiment else None
     st.selectbox(
-        "Experiment", list(names), format_func=lambda each: names[each], key="frame-experiment", width=330,
+        "Experiment", list(names), format_func=names.__getitem__, key="frame-experiment", width=330,
         index=0 if experiment else None, placeholder="Choose an experiment",
         on_change=lambda: state.show_experiment(st.session_state["frame-experiment"]),
     )  # fmt: skip
@@ -125,12 +127,6 @@ def _choose_k(view: View) -> None:
     )  # fmt: skip
 
 
-def _share(view: View) -> None:
-    """Filled when the page is drawn: only then its whole view is known."""
-    popover = st.popover("Share", width=124, key="frame-link")
-    state.at_end(lambda: sharing.show(popover, view))
-
-
 def _chips(view: View) -> str:
     baseline = theme.chip(view.marks[view.baseline.id]) if view.baseline else html("<span>none</span>")
     candidates = join([theme.chip(view.marks[run.id]) for run in view.candidates])
@@ -145,13 +141,13 @@ def _choose_runs(view: View) -> None:
     names = {run.id: run.name for run in view.runs}
     st.session_state["frame-baseline"] = view.baseline.id if view.baseline else None
     st.selectbox(
-        "Baseline", list(names), format_func=lambda run: names[run], key="frame-baseline",
+        "Baseline", list(names), format_func=names.__getitem__, key="frame-baseline",
         on_change=_change_baseline, args=(view,),
     )  # fmt: skip
     st.session_state["frame-candidates"] = list(view.candidate_ids)
     others = [run for run in names if not view.baseline or run != view.baseline.id]
     st.multiselect(
-        f"Candidates (at most {MOST_CANDIDATES})", others, format_func=lambda run: names[run],
+        f"Candidates (at most {MOST_CANDIDATES})", others, format_func=names.__getitem__,
         key="frame-candidates", max_selections=MOST_CANDIDATES,
         on_change=lambda: state.choose(c=SEPARATOR.join(st.session_state["frame-candidates"])),
     )  # fmt: skip
@@ -187,7 +183,9 @@ def _no_runs(experiment: Experiment) -> None:
             st.session_state["runs-archived"] = True
             links.go("runs")
         return
-    who = "Upload" if may_write else "An editor uploads"
-    empty("This experiment has no runs yet", f"{who} the scored output of two recommenders to compare them.")
+    uploads = "Upload" if may_write else "An editor uploads"
+    empty(
+        "This experiment has no runs yet", f"{uploads} the scored output of two recommenders to compare them."
+    )
     if may_write and st.button("Upload", type="primary", key="go-upload"):
         links.go("upload")

@@ -25,20 +25,15 @@ def main() -> None:
     try:
         reader = current_user.person()
     except RecdashError as why:
-        _seat(None)
-        _nothing_but(access_pages.refused(why))
-        return
-    _seat(reader)
+        reader, instead = None, access_pages.refused(why)
+    else:
+        instead = access_pages.sign_in
+    if context := get_script_run_ctx():  # editors' sessions may take files
+        desk.seat(context.session_id, reader)
     if reader is None:
-        _nothing_but(access_pages.sign_in)
+        _nothing_but(instead)
     else:
         _pages(reader)
-
-
-def _seat(reader: Person | None) -> None:
-    """Editors' sessions may take files."""
-    if context := get_script_run_ctx():
-        desk.seat(context.session_id, reader)
 
 
 def _nothing_but(draw: Callable[[], None]) -> None:
@@ -57,18 +52,14 @@ def _pages(reader: Person) -> None:
     theme.show()
     state.begin(page.url_path)
     try:
-        _show_who(reader)
+        access_pages.show_person(reader)
+        if (link := current_user.link()) is not None and not iframe.is_on():
+            access_pages.show_guest(link)
         _open_saved_view()
         page.run()
     except RecdashError as error:
         problems(error)
     state.to_url()
-
-
-def _show_who(reader: Person) -> None:
-    access_pages.show_person(reader)
-    if (link := current_user.link()) is not None and not iframe.is_on():
-        access_pages.show_guest(link)
 
 
 def _open_saved_view() -> None:

@@ -33,9 +33,9 @@ def refuse_unready() -> None:
             validate_auth_credentials(name)
         refuse_weak(str(get_secrets_auth_section()["cookie_secret"]))
     except (StreamlitAuthError, ValueError) as why:
-        found = " ".join(str(why).split())
+        text = " ".join(str(why).split())
         raise InputError(
-            Problem("no-sign-in", PLACE, found, "docs/deployment.md shows what belongs there.")
+            Problem("no-sign-in", PLACE, text, "docs/deployment.md shows what belongs there.")
         ) from None
 
 
@@ -47,5 +47,5 @@ def claims(cookies: Mapping[str, str]) -> Mapping[str, Any]:
         return decode_signed_value(secret, name, cookies.get(name, ""))
 
     raw = get_cookie_with_chunks(signed, AUTH_COOKIE_NAME)
-    found = json.loads(raw) if raw else {}
-    return found if isinstance(found, dict) and found.get("is_logged_in") else {}
+    known = json.loads(raw) if raw else {}
+    return known if isinstance(known, dict) and known.get("is_logged_in") else {}
