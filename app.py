@@ -23,12 +23,12 @@ from recdash.web.middleware import AuthMiddleware
 from recdash.web.routes import broken, routes
 
 SHELL = Path(__file__).resolve().parent / "recdash" / "ui" / "shell" / "main.py"
-door = startup.door()
+auth = startup.auth_config()
 
 app = st.App(
     SHELL,
-    routes=routes(door, current_user.whole),
-    middleware=[Middleware(AuthMiddleware, door=door), Middleware(TellAddress)],
-    exception_handlers={500: broken(door)},
-    lifespan=session_cleanup.watched,
+    routes=routes(auth, current_user.full_workspace),
+    middleware=[Middleware(AuthMiddleware, door=auth), Middleware(TellAddress)],
+    exception_handlers={500: broken(auth)},
+    lifespan=session_cleanup.lifespan,
 )

@@ -22,7 +22,7 @@ from recdash.online.analysis.novelty_effect import NoveltyEffect
 from recdash.online.analysis.sample import SampleSummary
 from recdash.online.analysis.segments import Reversal
 from recdash.service import Workspace
-from recdash.ui.ab_results.over_time import fading_words
+from recdash.ui.ab_results.over_time import novelty_text
 from recdash.ui.ab_results.power import sentence
 from recdash.ui.ab_results.segments import reversal_words
 from recdash.ui.app import current_user
@@ -333,19 +333,19 @@ def test_without_words_of_users_no_segment_is_offered(workspace: Workspace, show
 
 def test_a_fading_is_told_of_the_same_users() -> None:
     seen = NoveltyEffect("als", 812, (0, 4), (5, 9), early_lift=0.051, late_lift=0.012, difference=-0.04)
-    assert fading_words(seen, 0.004) == (
+    assert novelty_text(seen, 0.004) == (
         "als: +5.10 % on days 0 to 4, +1.20 % on days 5 to 9, of the same 812 users, the control's "
         "included: the lift fades (p = 0.004, this metric alone)."
     )
-    assert "the lift may be fading (p = 0.040" in fading_words(seen, 0.04)
+    assert "the lift may be fading (p = 0.040" in novelty_text(seen, 0.04)
     worse = replace(seen, early_lift=-0.01, late_lift=-0.09, difference=-0.08)
-    assert "the lift falls (p = 0.004" in fading_words(worse, 0.004)
-    assert "the lift may be falling (p = 0.040" in fading_words(worse, 0.04)
+    assert "the lift falls (p = 0.004" in novelty_text(worse, 0.004)
+    assert "the lift may be falling (p = 0.040" in novelty_text(worse, 0.04)
     milder = replace(seen, early_lift=-0.09, late_lift=-0.01, difference=0.08)
-    assert "the lift fades (p = 0.004" in fading_words(milder, 0.004)
-    assert "no change is settled" in fading_words(seen, 0.4)
+    assert "the lift fades (p = 0.004" in novelty_text(milder, 0.004)
+    assert "no change is settled" in novelty_text(seen, 0.4)
     unknown = NoveltyEffect("als", 0, (0, 0), (0, 0), note="one day cannot be early and late")
-    assert fading_words(unknown, None).endswith("cannot be told: one day cannot be early and late.")
+    assert novelty_text(unknown, None).endswith("cannot be told: one day cannot be early and late.")
 
 
 def test_a_reversal_names_the_paradox_or_the_segments() -> None:

@@ -13,7 +13,7 @@ from streamlit.runtime.session_manager import SessionInfo
 from streamlit.runtime.state.session_state import SessionState
 
 from recdash.ui.shell import session_cleanup
-from recdash.ui.shell.session_cleanup import let_go
+from recdash.ui.shell.session_cleanup import end_expired
 
 
 class Session:
@@ -38,7 +38,7 @@ def test_a_session_that_expired_is_let_go_without_another_one_coming() -> None:
     held, files = weakref.ref(session), session.files
     del session
     assert held() is not None
-    assert let_go(storage) == 1
+    assert end_expired(storage) == 1
     assert held() is None
     assert not files
 
@@ -47,7 +47,7 @@ def test_what_a_session_held_goes_even_where_something_holds_the_session() -> No
     storage = MemorySessionStorage(ttl_seconds=0)
     held = Session("who left")
     storage.save(left(held))
-    assert let_go(storage) == 1
+    assert end_expired(storage) == 1
     assert held.session_state == {}
 
 
@@ -60,7 +60,7 @@ def test_sessions_of_streamlit_have_what_is_called() -> None:
 def test_a_session_that_may_come_back_is_kept() -> None:
     storage = MemorySessionStorage(ttl_seconds=120)
     storage.save(left(Session("who may come back")))
-    assert let_go(storage) == 0
+    assert end_expired(storage) == 0
     assert storage.get("who may come back") is not None
 
 
@@ -76,5 +76,5 @@ def test_a_session_that_cannot_be_ended_keeps_none_that_come_later(monkeypatch: 
     monkeypatch.setattr(session_cleanup, "LOOK_SECONDS", 0)
     monkeypatch.setattr(session_cleanup, "_look", look)
     with pytest.raises(asyncio.CancelledError):
-        asyncio.run(session_cleanup.look_again_and_again())
+        asyncio.run(session_cleanup.watch_sessions())
     assert len(looks) == 2

@@ -55,8 +55,8 @@ def films(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     with pytest.MonkeyPatch.context() as patch:
         for name, value in settings_of(tmp_path_factory.mktemp("films")).items():
             patch.setenv(name, value)
-        found = store(current_user.whole(), {"als": lists(1), "popular": lists(2)})
-        current_user.whole().experiments.create_experiment("books", TRUTH, depth=5)
+        found = store(current_user.full_workspace(), {"als": lists(1), "popular": lists(2)})
+        current_user.full_workspace().experiments.create_experiment("books", TRUTH, depth=5)
         yield found["films"]
     forget()
 
@@ -87,7 +87,7 @@ def visit(films: str, come_as: Callable[..., None]) -> Visit:
 
     Editors and admins look at an experiment without runs, which is quickly drawn.
     """
-    without_runs = next(one.id for one in current_user.whole().experiments.all() if one.id != films)
+    without_runs = next(one.id for one in current_user.full_workspace().experiments.all() if one.id != films)
 
     def open_at(visitor: str, page: str) -> AppTest:
         come_as(lambda: person_of(visitor, films))
@@ -198,7 +198,7 @@ def test_why_nobody_comes_in_is_all_that_is_shown(
 
 def test_a_saved_view_opens_by_its_short_link(films: str, come_as: Callable[..., None]) -> None:
     come_as(lambda: Person("ed", "editor"))
-    current_user.whole().sharing.save_view(films, "weekly", "leaderboard", {"e": films, "k": "3"})
+    current_user.full_workspace().sharing.save_view(films, "weekly", "leaderboard", {"e": films, "k": "3"})
     app = at("overview", view="weekly")
     assert "is first on nDCG@3" in said(app)
     assert link(app)["k"] == "3"

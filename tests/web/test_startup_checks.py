@@ -93,7 +93,7 @@ def test_a_setting_that_cannot_be_used_ends_the_start_in_words(
     monkeypatch.setenv(variable, value)
     settings.cache_clear()
     with pytest.raises(SystemExit) as ended:
-        startup.door()
+        startup.auth_config()
     assert ended.value.code == 2
     said = capsys.readouterr().err
     assert words in said
@@ -111,7 +111,7 @@ def test_the_start_ends_in_words_until_viewers_are_named(
     monkeypatch.setenv("RECDASH_PROXY_SECRET", "0123456789-abcdefghij-ABCDEFGHIJ")
     settings.cache_clear()
     with pytest.raises(SystemExit) as ended:
-        startup.door()
+        startup.auth_config()
     assert ended.value.code == 2
     assert "RECDASH_VIEWERS: not set" in capsys.readouterr().err
 
@@ -132,10 +132,10 @@ def test_a_key_is_printed_with_the_address(
     store_in(tmp_path)
     monkeypatch.setenv("RECDASH_AUTH", "key")
     settings.cache_clear()
-    door = startup.door()
+    door = startup.auth_config()
     assert f":8501/key/{door.key}\n" in capsys.readouterr().out
-    assert startup.door().key == door.key  # also after a restart
-    startup.current_user.whole.clear()
+    assert startup.auth_config().key == door.key  # also after a restart
+    startup.current_user.full_workspace.clear()
 
 
 GOOD = {

@@ -133,7 +133,7 @@ def _shares(counts: Mapping[str, int], totals: Mapping[str, int]) -> str:
 
 
 def _exposure(title: str, ab_test: AbTest, census: SampleSummary) -> HealthCheck:
-    """Nobody without a session is known where only sessions were uploaded."""
+    """Users without a session are known only where exposures were uploaded."""
     silent = sum(census.silent.values())
     if silent:
         return HealthCheck(title, "good", many(silent, "user"), f"count; {_shares(census.silent, census.n)}")

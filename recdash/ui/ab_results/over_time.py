@@ -64,7 +64,7 @@ def show(ab_test: AbTest, metric: str) -> None:
         return
     _draw(ab_test, metric, how, series)
     if how == "since":
-        _fading(ab_test, metric)
+        _novelty(ab_test, metric)
     widgets.table_behind(_tidy(rows, how), f"{metric}-{how}")
 
 
@@ -129,17 +129,17 @@ def _alt(
     return f"Lift in {lowered(ab_test.titles[metric])} {HOW[how].lower()}; on the last day {listed(lifts)}."
 
 
-# ── does it fade? ────────────────────────────────────────────────────────────────────────────
+# ── does it wear off?───────────────────────────────────────────────────────────────────────────
 
 
-def _fading(ab_test: AbTest, metric: str) -> None:
+def _novelty(ab_test: AbTest, metric: str) -> None:
     """The same users early and late, in a sentence per variant."""
     effects = cached.ask(state.workspace().online_analysis.online_fading, ab_test.test, metric)
     chances = [p for p, _ in family([effect.p for effect in effects], "holm")]
-    widgets.note(fading_words(effect, p) for effect, p in zip(effects, chances, strict=True))
+    widgets.note(novelty_text(effect, p) for effect, p in zip(effects, chances, strict=True))
 
 
-def fading_words(effect: NoveltyEffect, p: float | None) -> str:
+def novelty_text(effect: NoveltyEffect, p: float | None) -> str:
     """``als: +5.1 % on days 0 to 4, +1.2 % on days 5 to 9 of the same 812 users: the lift fades``."""
     if effect.early_lift is None or effect.late_lift is None or p is None:
         return f"{effect.variant}: whether the lift changes cannot be told: {effect.note}."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import cycle
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
@@ -134,14 +134,7 @@ def tidy(ab_test: AbTest) -> pd.DataFrame:
     """Every number of the results; lifts in %."""
     import pandas as pd
 
-    names = [field.name for field in fields(OnlineRow)]
-    frame = pd.DataFrame([_percents(row) for row in ab_test.results.rows], columns=names)
-    return frame.rename(columns={name: f"{name}_percent" for name in PERCENT_FIELDS}).convert_dtypes()
-
-
-def _percents(row: OnlineRow) -> dict[str, Any]:
-    values = {field.name: getattr(row, field.name) for field in fields(row)}
-    return {
-        name: 100 * value if name in PERCENT_FIELDS and value is not None else value
-        for name, value in values.items()
-    }
+    rows = pd.DataFrame(ab_test.results.rows, columns=[field.name for field in fields(OnlineRow)])
+    for name in PERCENT_FIELDS:
+        rows[name] = [None if share is None else 100 * share for share in rows[name]]
+    return rows.rename(columns={name: f"{name}_percent" for name in PERCENT_FIELDS}).convert_dtypes()

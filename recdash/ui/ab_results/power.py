@@ -39,24 +39,17 @@ def show(ab_test: AbTest, metric: str) -> None:
         for variant in ab_test.challengers
     }
     st.html(html('<p class="rd-lead">{text}</p>', text=sentence(ab_test.titles[metric], effect, missing)))
+    now, least = "Users now,\nwith the control", "Smallest lift that\nthis test could find"
     columns = [
-        *text_columns("Variant"),
-        *number_columns(
-            "Users now,\nwith the control",
-            "Smallest lift that\nthis test could find",
-            f"More users to find\n{_signed(effect)}",
-        ),
-    ]
+        *text_columns("Variant"), *number_columns(now, least, f"More users to find\n{_signed(effect)}"),
+    ]  # fmt: skip
     users = ab_test.results.users
-    rows = [
-        [
-            variant_cell(ab_test.marks[variant]),
-            numbers.count(users[variant] + users[ab_test.control]),
-            "–" if (lift := smallest.get(variant)) is None else f"±{numbers.three(percent(lift))} %",
-            _missing_text(missing[variant]),
-        ]
-        for variant in ab_test.challengers
-    ]
+    rows = []
+    for variant in ab_test.challengers:
+        lift, n_now = smallest.get(variant), users[variant] + users[ab_test.control]
+        lift_text = numbers.NONE if lift is None else f"±{numbers.three(percent(lift))} %"
+        more = _missing_text(missing[variant])
+        rows.append([variant_cell(ab_test.marks[variant]), numbers.count(n_now), lift_text, more])
     widgets.table(columns, rows)
 
 

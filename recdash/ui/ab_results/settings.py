@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import streamlit as st
 
 from recdash.errors import RecdashError
-from recdash.formatting.html import html, join
+from recdash.formatting.html import html
 from recdash.ui.ab_results import metric_form, rules_form
 from recdash.ui.ab_results.page import AbTest
 from recdash.ui.app import state
@@ -29,7 +29,7 @@ def show(ab_test: AbTest) -> None:
 
 
 def save(test_id: str, action: Callable[[], object], changed: Sequence[str]) -> None:
-    """Do it, and have the page say on top what is another now; a refusal is shown where the form stands."""
+    """Run ``action`` and name the changes on top of the page; an error is shown at the form."""
     try:
         with st.spinner("Counting again"):
             action()
@@ -45,13 +45,10 @@ def show_change(ab_test: AbTest) -> None:
     test_id, changed = st.session_state.get(CHANGED, ("", []))
     if test_id != ab_test.test.id:
         return
-    lines = join([html("<p>{line}</p>", line=line) for line in changed])
-    st.html(
-        html(
-            '<div class="rd-banner" role="status"><b class="rd-worse">!</b><div>'
-            "<p>Changed just now; all numbers below are counted anew. Results that made somebody change how "
-            "they are counted are no longer a test of what was planned.</p>{lines}</div></div>",
-            lines=lines,
-        )
+    template = (
+        '<div class="rd-banner" role="status"><b class="rd-worse">!</b><div>'
+        "<p>Changed just now; all numbers below are counted anew. Results that made somebody change how "
+        "they are counted are no longer a test of what was planned.</p>{lines}</div></div>"
     )
+    st.html(html(template, lines=widgets.paragraphs(changed)))
     st.button("Close", key="ab-changed-close", on_click=lambda: st.session_state.pop(CHANGED, None))

@@ -178,18 +178,14 @@ def _digits(ab_test: AbTest) -> int:
 def _lines(ab_test: AbTest, group: Sequence[OnlineRow], digits: int) -> list[list[object]]:
     control = next((row for row in group if row.is_control), None)
     decimals = numbers.places(_written(row, row.value) for row in group)
-    return [
-        [
-            _metric_cell(ab_test, row) if index == 0 else "",
-            _value_cell(control, decimals) if control and index == 0 else "",
-            variant_cell(ab_test.marks[row.variant]),
-            _value_cell(row, decimals),
-            _lift_cell(row, digits),
-            numbers.p_value(row.p_corrected) if row.role == "goal" else _uncorrected(row),
-            _finding_cell(row),
-        ]
-        for index, row in enumerate(row for row in group if not row.is_control)
-    ]
+    control_value = _value_cell(control, decimals) if control else ""
+    lines: list[list[object]] = []
+    for row in (row for row in group if not row.is_control):
+        first = ["", ""] if lines else [_metric_cell(ab_test, row), control_value]
+        p = numbers.p_value(row.p_corrected) if row.role == "goal" else _uncorrected(row)
+        cells = [_value_cell(row, decimals), _lift_cell(row, digits), p, _finding_cell(row)]
+        lines.append([*first, variant_cell(ab_test.marks[row.variant]), *cells])
+    return lines
 
 
 def _uncorrected(row: OnlineRow) -> Html:
@@ -259,14 +255,9 @@ def _rounded(users: int) -> str:
 
 def values_table(ab_test: AbTest) -> Html:
     """The values alone, where there is nothing to compare them with."""
+    body = []
+    for row in (row for rows in sections(ab_test).values() for row in rows):
+        value = _value_cell(row, numbers.places([_written(row, row.value)]))
+        body.append([_metric_cell(ab_test, row), variant_cell(ab_test.marks[row.variant]), value])
     columns = [*text_columns("Metric", "Variant"), *number_columns("Value")]
-    body = [
-        [
-            _metric_cell(ab_test, row),
-            variant_cell(ab_test.marks[row.variant]),
-            _value_cell(row, numbers.places([_written(row, row.value)])),
-        ]
-        for rows in sections(ab_test).values()
-        for row in rows
-    ]
     return table_html(columns, body, kind="rd-board")

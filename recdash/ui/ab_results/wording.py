@@ -141,7 +141,7 @@ def reading(ab_test: AbTest) -> list[str]:
 
 
 def _looked_at(ab_test: AbTest) -> str:
-    """How many of the goals that are settled now would be so for who looked every day."""
+    """How many of the settled goals would be settled for somebody who looked every day."""
     if ab_test.blocked:
         return ""
     settled = [row for row in ab_test.lifted("goal") if row.word in ("better", "worse")]

@@ -151,14 +151,14 @@ def leaders_by_k(view: View, run_ids: tuple[str, ...], metric: str) -> dict[int,
 
 
 def cutoffs(view: View) -> tuple[int, ...]:
-    """Those at which runs are compared."""
+    """The values of k at which runs are compared."""
     from recdash.service.offline.cutoffs import cutoffs_within
 
     return cutoffs_within(view.depth)
 
 
 def slices(experiment_id: str) -> list[str]:
-    """What users or items can be told apart by."""
+    """The attributes by which users or items can be sliced."""
     return answer(workspace().slices.of, (experiment_id,))
 
 
@@ -194,7 +194,7 @@ def decisive_users(view: View, run_id: str, baseline: str | None) -> pd.DataFram
 
 
 def user_lists(view: View, user_id: str) -> OneUser:
-    """Raises NotFound for a user whom the truth does not know."""
+    """The lists of one user. Raises NotFound for a user who is not in the truth."""
     baseline = view.baseline.id if view.baseline else None
     return _of_view(view, workspace().users.user_lists, view.shown_ids, user_id, view.k, baseline)
 

@@ -1,4 +1,4 @@
-"""Who reads this page, as the door of the server found out."""
+"""Who reads this page, as the middleware of the server found out."""
 
 from __future__ import annotations
 
@@ -15,37 +15,37 @@ from recdash.web.visitor import Visitor
 
 
 @st.cache_resource(show_spinner=False)
-def whole() -> Workspace:
+def full_workspace() -> Workspace:
     """The one workspace of this process, with everything in it and the upload limits of the settings."""
     return Workspace.open(limits=Limits(**settings().limits()))
 
 
 def guest(token: str) -> Person:
-    """Whom a share link lets in. Raises LinkDead, in words, for one that lets nobody in."""
-    return whole().sharing.guest_of(whole().sharing.shared(token))
+    """The guest of a share link. Raises LinkDead where it expired or was revoked."""
+    return full_workspace().sharing.guest_of(full_workspace().sharing.shared(token))
 
 
 def person() -> Person | None:
-    """Who asks; None where they have to sign in first. Asked anew each time: links die.
+    """Who reads the page; None where they have to sign in first. Not cached: links expire.
 
-    Raises LinkDead for a share link that died, Forbidden for a name that nobody gave a role.
+    Raises LinkDead for a share link that expired or was revoked, Forbidden for a name without a role.
     """
     return identity.person_of(st.context.headers, guest)
 
 
 def visitor() -> Visitor:
-    """What the door found out."""
+    """What the middleware found out."""
     return identity.opened(st.context.headers.get(identity.VISITOR))
 
 
 def link() -> ShareLink | None:
     """The share link that this page is read by. Raises LinkDead like :func:`person`."""
     token = visitor().share
-    return None if token is None else whole().sharing.shared(token)
+    return None if token is None else full_workspace().sharing.shared(token)
 
 
 def reader() -> Person:
-    """Who reads a page. Raises RecdashError where nobody may."""
+    """Who reads a page. Raises RecdashError where they have to sign in first."""
     known = person()
     if known is None:
         raise RecdashError("Sign in to read this.")

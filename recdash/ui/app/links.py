@@ -18,7 +18,7 @@ PART = ("s", "th")
 
 
 def of_view(view: View) -> dict[str, str]:
-    """The frame's parameters. What a link named in vain stays in it, and stays warned about."""
+    """The frame's parameters. What a link names and is not here stays in it, with its warning."""
     params = state.params()
     of_frame = {
         "e": view.experiment.id,
@@ -66,7 +66,7 @@ def to(view: View, page: str, params: Mapping[str, str]) -> str:
 
 
 def embedded() -> dict[str, str]:
-    """What keeps a link inside another site's page as small and as dark as the page that it is on."""
+    """The parameters that keep a link inside another site's page in its frame and theme."""
     if not st.context.is_embedded:
         return {}
     return {"embed": "true", "embed_options": f"{st.context.theme.type or 'light'}_theme"}
@@ -82,7 +82,7 @@ def title(page: str) -> str:
 
 
 def offer(label: str, page: str) -> None:
-    """A button that leads to another page; none for whom that page is not."""
+    """A button that leads to another page; none for people who do not have that page."""
     if is_there(page) and st.button(label, type="primary", key=f"go-{page}"):
         go(page)
 

@@ -32,13 +32,13 @@ SEPARATOR = "~"
 
 
 def person() -> Person:
-    """Who reads this page. Raises RecdashError, in words, where a share link died meanwhile."""
+    """Who reads this page. Raises RecdashError where the share link is no longer open."""
     return current_user.reader()
 
 
 def workspace() -> Workspace:
     """The workspace as this person may see it."""
-    return current_user.whole().seen_by(current_user.reader())
+    return current_user.full_workspace().seen_by(current_user.reader())
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ def choose(**values: str | None) -> None:
 
 
 def turn_to(view: Mapping[str, str]) -> None:
-    """Take these parameters in place of all there were."""
+    """Replace all parameters of the view."""
     st.session_state[_PARAMS] = dict(view)
 
 
@@ -151,12 +151,12 @@ def show_experiment(experiment_id: str) -> None:
 
 
 def write(name: str, value: str | None) -> None:
-    """Have the URL name a parameter of the view, or with None no more. What nobody chose stays a default."""
+    """Have the URL name a parameter of the view; None removes it. Parameters not chosen stay defaults."""
     st.session_state.setdefault(_WRITTEN, {})[name] = value
 
 
 def to_url() -> None:
-    """All that was written since the last time, as one step of the browser's history; none if it is there."""
+    """Put what was written into the URL, as one step of the browser's history; none where it is the same."""
     present = dict(st.query_params)
     wanted = present | st.session_state.pop(_WRITTEN, {})
     written = {name: value for name, value in wanted.items() if value is not None}
@@ -208,12 +208,11 @@ def _readable(
         baseline, _ = _baseline(experiment, runs)
         run_ids = [run.id for run in (baseline, *_candidates(runs, baseline)[0]) if run is not None]
         why = workspace().runs.unreadable(run_ids, with_lists=with_lists)
-        sentences += [
-            f"{run.name} is damaged and left out: {why[run.id].rstrip('.')}. "
-            "Upload its file again, or restore it"
-            for run in runs
-            if run.id in why
-        ]
+        for run in (run for run in runs if run.id in why):
+            reason = why[run.id].rstrip(".")
+            sentences.append(
+                f"{run.name} is damaged and left out: {reason}. Upload its file again, or restore it"
+            )
         if not why:
             break
         runs = tuple(run for run in runs if run.id not in why)
@@ -221,13 +220,13 @@ def _readable(
 
 
 def warn(sentences: Sequence[str]) -> None:
-    """What a link or the store lacks, as a list; nothing where they lack nothing."""
+    """Warn of what a link or the store lacks, as a list; nothing for an empty list."""
     if sentences:
         st.warning("\n".join(f"- {markdown(sentence)}." for sentence in sentences))
 
 
 def view_without_runs(experiment: Experiment) -> View:
-    """Of an experiment that has none: for a page that shows something else of it."""
+    """The view of an experiment without runs: for a page that shows something else of it."""
     depth = workspace().experiments.depth(experiment.id)
     metrics = ordered_metrics([usual_metric(())])
     return View(experiment, (), None, (), tuple(metrics), metrics[0], usual_k(depth), depth)
@@ -257,7 +256,7 @@ def _candidates(runs: Sequence[Run], baseline: Run | None) -> tuple[tuple[Run, .
 
 
 def _gone(experiment: Experiment | str, run_id: str) -> str:
-    """What became of a run that is not among the active ones."""
+    """What became of a run that is not among the active ones, for a sentence."""
     experiment_id = experiment if isinstance(experiment, str) else experiment.id
     archived = {run.id: run.name for run in workspace().runs.all(experiment_id, archived=True)}
     if run_id in archived:
@@ -310,6 +309,6 @@ def _scope(experiment: Experiment) -> tuple[Scope, list[str]]:
 
 
 def option(name: str, default: str, allowed: Sequence[str]) -> str:
-    """A page's own parameter, held to what is ``allowed``."""
+    """A page's own parameter; the default where its value is not ``allowed``."""
     wanted = params().get(name, default)
     return wanted if wanted in allowed else default

@@ -40,7 +40,7 @@ def chip(mark: Mark) -> Html:
 
 
 def show() -> None:
-    """The style sheet, and what has the page drawn anew when the browser turns light or dark."""
+    """Add the style sheet, and redraw the page when the browser turns light or dark."""
     st.html(style_sheet(palette()))
     with st.container(key="page-script"):
         _PAGE(key="page-script-state", data={"drawn": st.context.theme.type}, on_scheme_change=lambda: None)

@@ -14,7 +14,7 @@ UNDO = "recdash.undo"
 
 
 def offer_undo(kind: str, name: str, undo: Callable[[], object]) -> None:
-    """Say in a toast that something was archived; the way back stays on the page until the next act."""
+    """Say in a toast that something was archived; Undo stays on the page until the next action."""
     st.session_state[UNDO] = (kind, name, undo)
     st.session_state["recdash.toast"] = f"Archived the {kind} {html.markdown(name)}. Undo is on top."
 
@@ -34,7 +34,7 @@ def show_undo() -> None:
 
 
 def attempt(action: Callable[[], object], done: str = "Saved.") -> None:
-    """Do it, say so and draw the page anew; a refusal is shown where the form stands."""
+    """Run ``action``, say so and redraw the page; an error is shown where the form is."""
     try:
         action()
     except RecdashError as error:

@@ -31,18 +31,14 @@ def show_last(view: View) -> None:
         return
     widgets.section("Last decision")
     if decision is not None:
-        st.html(
-            html(
-                '<div class="rd-note rd-last"><p>{badge} {about}</p><p>{by}</p><p>“{text}”</p></div>',
-                badge=outcome_badge(decision.outcome), by=f"{decision.author}, {day(decision.created)}",
-                about=links.link(view, decision.about or "no single run", PAGE, {"dec": decision.id}),
-                text=excerpt(decision.text),
-            )
-        )  # fmt: skip
+        about = links.link(view, decision.about or "no single run", PAGE, {"dec": decision.id})
+        lines = html("{badge} {about}", badge=outcome_badge(decision.outcome), about=about)
+        by, text = f"{decision.author}, {day(decision.created)}", f"“{excerpt(decision.text)}”"
+        notes = widgets.paragraphs([lines, by, text])
+        st.html(html('<div class="rd-note rd-last">{notes}</div>', notes=notes))
     if open_:
         text = f"{many(len(open_), 'candidate')} under review"
-        way = links.link(view, text, PAGE, {"rev": open_[0].id})
-        st.html(html('<div class="rd-note"><p>{way}</p></div>', way=way))
+        widgets.note([links.link(view, text, PAGE, {"rev": open_[0].id})])
 
 
 def offer_to_decide(verdict: Verdict) -> None:

@@ -1,4 +1,4 @@
-"""Forms whose words are written down once, however often they are sent: key, author, text, choices."""
+"""Forms that are stored once, however often they are sent: key, author, text, choices."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def key(form: str) -> str:
 
 
 def send(form: str, write: Callable[[Sent], object], done: str) -> None:
-    """Write it down, then start with an empty form; a refusal is shown where the form stands."""
+    """Store the form, then start with an empty one; an error is shown at the form."""
     try:
         write({"key": key(form), "author": st.session_state.get(f"{form}-author", "")})
     except RecdashError as error:
@@ -51,12 +51,12 @@ def submit(
         send(form, write, done)
 
 
-def words(form: str, label: str, *, name: str = "text", height: int = 110) -> str:
+def text_area(form: str, label: str, *, name: str = "text", height: int = 110) -> str:
     return str(st.text_area(label, key=f"{form}-{name}-{key(form)}", max_chars=MOST_CHARS, height=height))
 
 
 def author(form: str) -> None:
-    """Asked where nobody checked the name."""
+    """A box for the name, where people do not sign in."""
     person = workspace().person
     if not person.named:
         st.text_input("Your name", person.name, key=f"{form}-author", max_chars=MOST_AUTHOR, width=300)
@@ -68,12 +68,8 @@ def pick(
     """One of ``options`` {value: label}; the wanted one at first."""
     values = list(options)
     index = values.index(wanted) if wanted in values else 0
-    return str(
-        st.selectbox(
-            label, values, index=index, format_func=options.__getitem__,
-            key=f"{form}-{name}-{key(form)}", width=420,
-        )
-    )  # fmt: skip
+    box = f"{form}-{name}-{key(form)}"
+    return str(st.selectbox(label, values, index, options.__getitem__, key=box, width=420))
 
 
 def show_toast() -> None:
@@ -82,9 +78,5 @@ def show_toast() -> None:
 
 
 def outcome(form: str, options: Mapping[str, str]) -> str:
-    return str(
-        st.radio(
-            "Outcome", list(options), format_func=options.__getitem__, horizontal=True,
-            key=f"{form}-outcome-{key(form)}",
-        )
-    )  # fmt: skip
+    radio = f"{form}-outcome-{key(form)}"
+    return str(st.radio("Outcome", list(options), 0, options.__getitem__, key=radio, horizontal=True))

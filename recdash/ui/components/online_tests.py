@@ -33,11 +33,9 @@ def disagreements(view: View) -> list[Problem]:
 
 def notices_of_tests(view: View) -> tuple[list[Problem], list[Problem]]:
     """What was noticed in the online tests, named by test: broken splits, then everything else."""
-    notices = [
-        replace(notice, place=f"{test.name}, {notice.place}")
-        for test in tests(view)
-        for notice in test.notices
-    ]
+    notices = []
+    for test in tests(view):
+        notices += [replace(notice, place=f"{test.name}, {notice.place}") for notice in test.notices]
     broken = [notice for notice in notices if notice.code == SPLIT_BROKEN]
     return broken, [notice for notice in notices if notice.code != SPLIT_BROKEN]
 

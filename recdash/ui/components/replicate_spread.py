@@ -141,17 +141,11 @@ def differences_table(view: View, spread: Spread) -> Html:
     ]
     differences = spread.differences.values()
     decimals = numbers.places([end for row in differences for end in (row.mean, row.low, row.high)])
-    rows = [
-        [
-            run_cell(view.marks[run_id]),
-            numbers.signed(row.mean, decimals),
-            widgets.muted(numbers.interval(row.low, row.high, decimals)),
-            numbers.p_value(row.p),
-            _word(view, row),
-            row.method,
-        ]
-        for run_id, row in spread.differences.items()
-    ]
+    rows = []
+    for run_id, row in spread.differences.items():
+        mean, interval = numbers.signed(row.mean, decimals), numbers.interval(row.low, row.high, decimals)
+        verdict = [numbers.p_value(row.p), _word(view, row), row.method]
+        rows.append([run_cell(view.marks[run_id]), mean, widgets.muted(interval), *verdict])
     return table_html(columns, rows)
 
 

@@ -44,7 +44,7 @@ def number_columns(*titles: object) -> list[TableColumn]:
 
 
 def title(finding: str, subtitle: str = "") -> None:
-    """The page's H1, stating the finding, and the line under it: what was measured, on whom, how."""
+    """The page's H1, stating the finding, and the line under it: what was measured, on which users, how."""
     template = '<div class="rd-title"><h1>{finding}</h1><p>{subtitle}</p></div>'
     st.html(html(template, finding=finding, subtitle=subtitle))
 
@@ -67,6 +67,11 @@ def muted(text: object) -> Html:
 def paragraphs(lines: Iterable[object]) -> Html:
     """A paragraph for each line; escaped unless it is :class:`Html`."""
     return join([html("<p>{line}</p>", line=line) for line in lines])
+
+
+def quiet(lines: Iterable[object]) -> Html:
+    """Small grey paragraphs."""
+    return join([html('<p class="rd-quiet">{line}</p>', line=line) for line in lines])
 
 
 def note(lines: Iterable[object]) -> None:
@@ -137,17 +142,17 @@ def damaged(problems: Sequence[Problem]) -> None:
 P = ParamSpec("P")
 
 
-def in_words(draw: Callable[P, None]) -> Callable[P, None]:
-    """``draw``, which shows an error of recdash as its words: for ``st.fragment``, beside the page."""
+def show_errors(draw: Callable[P, None]) -> Callable[P, None]:
+    """``draw``, with errors of recdash shown as text: for ``st.fragment``."""
 
     @functools.wraps(draw)
-    def draw_or_tell(*args: P.args, **options: P.kwargs) -> None:
+    def wrapped(*args: P.args, **options: P.kwargs) -> None:
         try:
             draw(*args, **options)
         except RecdashError as error:
             problems(error)
 
-    return draw_or_tell
+    return wrapped
 
 
 def notices(problems: Sequence[Problem], *, nothing: str = "") -> None:

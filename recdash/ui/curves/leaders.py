@@ -47,7 +47,7 @@ def _first_by_value(view: View, metric: str, ks: Sequence[int]) -> First:
 
 
 @st.fragment(parallel=True)
-@widgets.in_words
+@widgets.show_errors
 def title(view: View, subtitle: str) -> None:
     """The H1, once the comparison at all cutoffs is made: the curves need not wait for it."""
     widgets.title(finding(view), f"{subtitle}{without_value(view)}")
@@ -136,7 +136,7 @@ def _many_changes(view: View, found: Sequence[Stretch], name: str) -> str:
 
 
 @st.fragment(parallel=True)
-@widgets.in_words
+@widgets.show_errors
 def strip(view: View, metrics: tuple[str, ...]) -> None:
     """One row per metric; worked out beside the page."""
     if len(view.contender_ids) < 2:

@@ -1,4 +1,4 @@
-"""A decision as a card: what was decided about whom, by whom and why, with the numbers as they stood."""
+"""A decision as a card: outcome, run, author, reasons, and the numbers as they stood."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from recdash.formatting.wording import day
 from recdash.ui.app import links, theme
 from recdash.ui.app.state import View, workspace
 from recdash.ui.components.decision_links import outcome_badge
-from recdash.ui.components.widgets import in_words
+from recdash.ui.components.widgets import quiet, show_errors
 from recdash.ui.decisions import forms, tables
 from recdash.ui.decisions import tiles as decision_tiles
 from recdash.ui.decisions.wording import capital, headline, lines, moment, prose, signature
@@ -37,11 +37,16 @@ def show(view: View, decision: Decision, later: Decision | None = None) -> None:
 
 
 def _card(view: View, decision: Decision, later: Decision | None) -> Html:
+    subject = decision.subject
+    against = f" against {subject.baseline.name}" if subject.baseline else ""
+    notes = [html("{by}", by=f"{signature(decision.entry)} · {subject.where}{against}")]
+    if later is not None:
+        way, by = links.link(view, headline(later), "reports", {"dec": later.id}), signature(later.entry)
+        notes.append(html("Superseded by: {way} ({by})", way=way, by=by))
     text = html(
-        '<div><div class="rd-badges">{badges}</div><h2>{headline}</h2>{prose}{although}'
-        '<p class="rd-quiet">{by}</p>{later}</div>',
+        '<div><div class="rd-badges">{badges}</div><h2>{headline}</h2>{prose}{although}{notes}</div>',
         badges=join(_badges(view, decision)), headline=headline(decision), prose=prose(decision.text),
-        although=_although(decision), by=_by(decision), later=_superseded_by(view, later),
+        although=_although(decision), notes=quiet(notes),
     )  # fmt: skip
     return html('<div class="rd-card rd-decision">{text}{checks}</div>', text=text,
                 checks=checks(decision.checklist, "When it was decided"))  # fmt: skip
@@ -67,19 +72,6 @@ def _although(decision: Decision) -> Html:
     reason = html(": {reason}", reason=lines(decision.although)) if decision.although else "."
     return html('<p class="rd-although"><b>{does} although {left}</b>{reason}</p>',
                 does=does, left=left, reason=reason)  # fmt: skip
-
-
-def _superseded_by(view: View, later: Decision | None) -> Html:
-    if later is None:
-        return Html("")
-    way = links.link(view, headline(later), "reports", {"dec": later.id})
-    return html('<p class="rd-quiet">Superseded by: {way} ({by})</p>', way=way, by=signature(later.entry))
-
-
-def _by(decision: Decision) -> str:
-    subject = decision.subject
-    base = f" against {subject.baseline.name}" if subject.baseline else ""
-    return f"{signature(decision.entry)} · {subject.where}{base}"
 
 
 def _tiles_note(decision: Decision) -> str:
@@ -120,7 +112,7 @@ def _all_numbers(decision: Decision) -> None:
 
 
 @st.fragment(parallel=True)
-@in_words
+@show_errors
 def _since(entry_id: str) -> None:
     """Worked out beside the page, since the verdict is asked again."""
     tables.show_since(workspace().decisions.since(entry_id))

@@ -30,8 +30,8 @@ def may_write() -> bool:
     return workspace().person.may("editor")
 
 
-def _instead(form: str, held: Sequence[Decision], run_id: str) -> str | None:
-    """Which of the decisions that hold this one takes the place of; at first the one about the same run.
+def _superseded_id(form: str, held: Sequence[Decision], run_id: str) -> str | None:
+    """The id of the current decision that this one supersedes; at first the one about the same run.
 
     A form does not look again when another run is chosen in it, so that one is found when it is sent.
     """
@@ -81,7 +81,7 @@ def _propose(view: View, wanted: str | None) -> None:
     form = f"propose-{view.experiment.id}"
     with st.form(form, border=False):
         run_id = idempotent_form.pick(form, "Candidate", names, wanted)
-        text = idempotent_form.words(form, "Why this one? (optional)")
+        text = idempotent_form.text_area(form, "Why this one? (optional)")
 
         def propose(sent: idempotent_form.Sent) -> None:
             review = workspace().reviews.propose(
@@ -111,8 +111,10 @@ def _decide(view: View, wanted: str | None) -> None:
     with st.form(form, border=False):
         outcome = idempotent_form.outcome(form, OUTCOME_NAMES)
         run_id = idempotent_form.pick(form, "About", names, wanted or first)
-        instead = _instead(form, [decision for decision in _held(view) if decision.review is None], run_id)
-        text = idempotent_form.words(form, "Why?")
+        instead = _superseded_id(
+            form, [decision for decision in _held(view) if decision.review is None], run_id
+        )
+        text = idempotent_form.text_area(form, "Why?")
 
         def decide(sent: idempotent_form.Sent) -> None:
             workspace().decisions.decide(
@@ -145,7 +147,7 @@ def _offline(_: View, review: Review) -> None:
     st.caption(f"The verdict, every pair, guardrails and slices of {markdown(review.about)}, as they stand "
                f"now. {again}")  # fmt: skip
     with st.form(form, border=False):
-        text = idempotent_form.words(form, "What do you see in them? (optional)", height=80)
+        text = idempotent_form.text_area(form, "What do you see in them? (optional)", height=80)
         idempotent_form.submit(
             form, "Attach offline evidence",
             lambda sent: workspace().reviews.add_offline_evidence(review.id, text, **sent),
@@ -163,7 +165,7 @@ def _online(view: View, review: Review) -> None:
     state.write("t", wanted)
     with st.form(form, border=False):
         test_id = idempotent_form.pick(form, "A/B test", names, wanted)
-        text = idempotent_form.words(form, "What do you see in it? (optional)", height=80)
+        text = idempotent_form.text_area(form, "What do you see in it? (optional)", height=80)
         idempotent_form.submit(
             form, "Attach A/B test",
             lambda sent: workspace().reviews.add_online_evidence(review.id, test_id, text, **sent),
@@ -174,7 +176,7 @@ def _online(view: View, review: Review) -> None:
 def _no_test(view: View, review: Review) -> None:
     """Link one that is there, right here; or upload one."""
     st.caption(f"No A/B test in which a variant served {markdown(review.about)} is here yet.")
-    tests = [test for test in workspace().online_tests.all(view.experiment.id) if _free(test)]
+    tests = [test for test in workspace().online_tests.all(view.experiment.id) if _unlinked_variants(test)]
     if not tests or review.subject.run is None:
         if st.button("Upload an A/B test", key="go-upload"):
             links.go("upload")
@@ -183,21 +185,19 @@ def _no_test(view: View, review: Review) -> None:
     choices = {
         f"{index}~{variant}": f"{test.name}: {variant}"
         for index, test in enumerate(tests)
-        for variant in _free(test)
+        for variant in _unlinked_variants(test)
     }
     with st.form(form, border=False):
         chosen = idempotent_form.pick(form, "Which variant served it?", choices)
         if st.form_submit_button("Link it", key=f"{form}-send"):
             index, _, variant = chosen.partition("~")
             test = tests[int(index)]
-            idempotent_form.send(
-                form,
-                lambda _: workspace().online_tests.link_variants(test.id, {**test.links, variant: run_id}),
-                "Linked.",
-            )
+            linked = {**test.links, variant: run_id}
+            tests_of = workspace().online_tests
+            idempotent_form.send(form, lambda _: tests_of.link_variants(test.id, linked), "Linked.")
 
 
-def _free(test: OnlineTest) -> list[str]:
+def _unlinked_variants(test: OnlineTest) -> list[str]:
     """Variants beside the control that are linked to no run."""
     variants = dict.fromkeys(str(row["variant"]) for row in test.results)
     return [variant for variant in variants if variant != test.control and variant not in test.links]
@@ -207,10 +207,10 @@ def _answer(view: View, review: Review) -> None:
     form = f"answer-{review.id}"
     with st.form(form, border=False):
         outcome = idempotent_form.outcome(form, OUTCOME_NAMES | APPROVALS)
-        text = idempotent_form.words(form, "Why?")
+        text = idempotent_form.text_area(form, "Why?")
         although = _although(form, review)
         run_id = review.subject.run.id if review.subject.run else NOBODY
-        instead = _instead(form, _held(view), run_id)
+        instead = _superseded_id(form, _held(view), run_id)
 
         def decide(sent: idempotent_form.Sent) -> None:
             workspace().decisions.decide(
@@ -227,7 +227,7 @@ def _although(form: str, review: Review) -> str:
     if not left:
         return ""
     label = f"To approve, say why although {shortcomings(left)}"
-    return idempotent_form.words(form, label, name="although", height=80)
+    return idempotent_form.text_area(form, label, name="although", height=80)
 
 
 # ── a decision goes on ───────────────────────────────────────────────────────────────────────
@@ -240,7 +240,7 @@ def supersede(view: View, old: Decision) -> None:
     with st.expander("Supersede this decision"), st.form(form, border=False):
         st.caption("It stays where it is, marked; the new one takes its place.")
         outcome = idempotent_form.outcome(form, OUTCOME_NAMES)
-        text = idempotent_form.words(form, "What changed?")
+        text = idempotent_form.text_area(form, "What changed?")
         review = workspace().journal.review(old.review) if old.review else None
         although = _although(form, review) if review else ""
 
@@ -259,7 +259,7 @@ def comment(view: View, about: str) -> None:
         return
     form = f"comment-{about}"
     with st.expander("Comment"), st.form(form, border=False):
-        text = idempotent_form.words(form, "Comment", height=80)
+        text = idempotent_form.text_area(form, "Comment", height=80)
         idempotent_form.submit(
             form, "Comment",
             lambda sent: workspace().journal.comment(view.experiment.id, about, text, **sent),

@@ -92,11 +92,10 @@ def show_history(entries: Sequence[Entry]) -> None:
     widgets.section("History", "Who did what, the newest first. All days on this page are in UTC.")
     known = {entry.id: entry for entry in entries}
     columns = text_columns("When", "Who", "What", "Words")
-    rows = [
-        [wording.moment(entry.created), entry.author, wording.deed(entry, known),
-         excerpt(entry.text)]
-        for entry in entries
-    ]  # fmt: skip
+    rows = []
+    for entry in entries:
+        action, text = wording.action(entry, known), excerpt(entry.text)
+        rows.append([wording.moment(entry.created), entry.author, action, text])
     st.html(table_html(columns, rows[:FEW], kind="rd-words rd-history"))
     if rows[FEW:]:
         with st.expander(f"{len(rows) - FEW} earlier lines"):

@@ -23,7 +23,7 @@ STEPS = ("proposed", "offline evidence", "online evidence")
 
 
 def show_list(view: View, reviews: Sequence[Review]) -> None:
-    """All reviews: whom, how far, who asked, what is next."""
+    """All reviews: candidate, state, who proposed it, what is next."""
     columns = text_columns("Candidate", "State", "Proposed by", "Next")
     rows = []
     for review in reviews:

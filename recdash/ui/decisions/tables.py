@@ -14,7 +14,7 @@ from recdash.decisions.changes_since import Changed
 from recdash.decisions.checklist import rail_value
 from recdash.decisions.snapshot import Difference, Lift
 from recdash.formatting import numbers
-from recdash.formatting.html import Html, html, join, markdown
+from recdash.formatting.html import Html, html, markdown
 from recdash.formatting.wording import many, nested
 from recdash.online.analysis.judgement import SIGNS as ONLINE_SIGNS
 from recdash.ui.components import widgets
@@ -61,7 +61,7 @@ def _offline(offline: Offline) -> None:
 
 def _notes(lines: Sequence[str]) -> None:
     if lines:
-        st.html(join([html('<p class="rd-quiet">{line}</p>', line=line) for line in lines]))
+        st.html(widgets.quiet(lines))
 
 
 def _differences(first: str, rows: Sequence[tuple[str, Difference]]) -> None:

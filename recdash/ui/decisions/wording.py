@@ -87,7 +87,7 @@ def lines(text: str) -> Html:
     return join([html("{line}", line=line) for line in text.splitlines()], "<br>")
 
 
-def deed(entry: Entry, known: Mapping[str, Entry]) -> str:
+def action(entry: Entry, known: Mapping[str, Entry]) -> str:
     """What an entry did: ``proposed ALS v3`` · ``attached offline evidence to the review of ALS v3``."""
     home = known.get(entry.about or "")
     if entry.kind == "proposal":

@@ -7,12 +7,11 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from recdash.comparison.badges import Badge, badge_of
+from recdash.comparison.badges import badge_of
 from recdash.comparison.wording import plain
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html, join
 from recdash.formatting.wording import day, many
-from recdash.service.catalog.history import Happening
 from recdash.service.catalog.overview import Card, CardVerdict
 from recdash.ui.app import cached, links
 from recdash.ui.components import widgets
@@ -44,7 +43,7 @@ def _draw_card(card: Card) -> None:
 
 
 @st.fragment(parallel=True)
-@widgets.in_words
+@widgets.show_errors
 def _verdict(experiment_id: str) -> None:
     """Worked out beside the page, so that the list stands at once."""
     st.html(verdict_html(cached.card_verdict(experiment_id)))
@@ -54,16 +53,13 @@ def verdict_html(card: CardVerdict) -> Html:
     """Badge, headline, and the sentence that gives the evidence."""
     if card.verdict is None:
         return html('<p class="rd-glance-none">{why}.</p>', why=card.why_not)
+    badge = badge_of(card.verdict)
     first = plain(card.verdict.sentences[0]) if card.verdict.sentences else ""
     return html(
-        '<div class="rd-glance-verdict">{badge}<b>{headline}</b><p>{first}</p></div>',
-        badge=_badge(badge_of(card.verdict)), headline=card.verdict.headline, first=first,
+        '<div class="rd-glance-verdict"><span class="rd-badge rd-badge-{tone}">{sign} {name}</span>'
+        "<b>{headline}</b><p>{first}</p></div>",
+        tone=badge.tone, sign=badge.sign, name=badge.name, headline=card.verdict.headline, first=first,
     )  # fmt: skip
-
-
-def _badge(badge: Badge) -> Html:
-    return html('<span class="rd-badge rd-badge-{tone}">{sign} {name}</span>',
-                tone=badge.tone, sign=badge.sign, name=badge.name)  # fmt: skip
 
 
 def head(card: Card) -> Html:
@@ -100,7 +96,7 @@ def foot(card: Card) -> Html:
 
 
 @st.fragment(parallel=True)
-@widgets.in_words
+@widgets.show_errors
 def draw_table(cards: Sequence[Card]) -> None:
     """The table stands at once; verdicts come as they are worked out."""
     place = st.empty()
@@ -113,22 +109,16 @@ def draw_table(cards: Sequence[Card]) -> None:
 
 
 def table_html(cards: Sequence[Card], known: Mapping[str, CardVerdict]) -> Html:
-    rows = [
-        [
-            html("{name} {marks}", name=_name(card), marks=_marks(card)),
-            _short(known.get(card.experiment.id)),
-            numbers.count(card.experiment.settings.get("truth_users")),
-            numbers.count(len(card.own)),
+    rows = []
+    for card in cards:
+        experiment, last = card.experiment, card.last_change
+        rows.append([
+            html("{name} {marks}", name=_name(card), marks=_marks(card)), _short(known.get(experiment.id)),
+            numbers.count(experiment.settings.get("truth_users")), numbers.count(len(card.own)),
             card.stands or numbers.NONE,
-            _when(card.last_change),
-        ]
-        for card in cards
-    ]
+            html("{change}<br><small>{when}</small>", change=str(last), when=day(last.when)),
+        ])  # fmt: skip
     return widgets.table_html(COLUMNS, rows, kind="rd-words rd-experiments")
-
-
-def _when(last: Happening) -> Html:
-    return html("{what}<br><small>{when}</small>", what=str(last), when=day(last.when))
 
 
 def _short(card: CardVerdict | None) -> Html:

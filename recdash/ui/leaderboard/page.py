@@ -285,7 +285,7 @@ MOST_ASKED_TWICE = 30
 
 
 @st.fragment(parallel=True)
-@widgets.in_words
+@widgets.show_errors
 def population_note(view: View) -> None:
     """Whether users without a list decide who is first; worked out beside the page."""
     if len(view.own_ids) > MOST_ASKED_TWICE:

@@ -66,12 +66,7 @@ class OfflineOnlinePage:
 
     @property
     def online_title(self) -> str:
-        return self.online("title")
-
-    def online(self, column: str) -> str:
-        """Title or unit of the chosen online metric."""
-        rows = self.results[self.results["metric"] == self.online_metric]
-        return str(rows[column].iloc[0])
+        return str(self.results.loc[self.results["metric"] == self.online_metric, "title"].iloc[0])
 
 
 def no_test() -> None:

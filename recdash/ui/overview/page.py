@@ -77,7 +77,7 @@ def show_verdict(view: View, verdict: Verdict) -> None:
 
 
 @st.fragment(parallel=True)
-@widgets.in_words
+@widgets.show_errors
 def what_would_change(view: View) -> None:
     """The same verdict asked otherwise, and whether users without a list decide who is first."""
     st.html(verdict_card.changes(view, cached.changes(view)))

@@ -31,7 +31,7 @@ def show(place: DeltaGenerator, view: View) -> None:
 
 
 @st.fragment
-@widgets.in_words
+@widgets.show_errors
 def _panel(view: View) -> None:
     """Work in the popover does not draw the page behind it again."""
     parts = _parts()
@@ -116,7 +116,7 @@ def _row(saved: SavedView, *, may_write: bool) -> None:
 
 
 def _forget(view_id: str) -> None:
-    """A second click finds it gone."""
+    """Delete a saved view; a second click does nothing."""
     with suppress(NotFound):
         workspace().sharing.forget_view(view_id)
 

@@ -89,7 +89,7 @@ def _list(tab: ShareTab, known: Sequence[ShareLink]) -> None:
 
 
 def _revoke(tab: ShareTab, link: ShareLink) -> None:
-    """For good: whoever reads by it sees why it is dead."""
+    """The button that closes a link for good: its readers then see why."""
     person = workspace().person
     may_revoke = link.author == person.name or person.may("admin")
     if may_revoke and workspace().sharing.link_state(link) == "alive":

@@ -57,8 +57,8 @@ def not_for(title: str) -> Callable[[], None]:
 
 
 def show_guest(link: ShareLink) -> None:
-    """Above each page for whoever came by a share link: whose it is, and until when."""
-    experiment = current_user.whole().experiments.get(link.experiment).name
+    """Above each page for readers by a share link: who shared it, and until when."""
+    experiment = current_user.full_workspace().experiments.get(link.experiment).name
     template = (
         '<div class="rd-guest" role="note"><span>You read <b><bdi>{experiment}</bdi></b> by a link that '
         "<bdi>{author}</bdi> shared until {until}.</span> {leave}</div>"

@@ -171,7 +171,7 @@ def _write(view: View) -> None:
 
 
 def _no_runs(experiment: Experiment) -> None:
-    """What is to do next; whoever may not do it is told who may."""
+    """What to do next, or who may do it."""
     may_write = state.workspace().person.may("editor")
     archived = len(state.workspace().runs.all(experiment.id, archived=True))
     if archived:

@@ -19,7 +19,7 @@ def is_on() -> bool:
 
 
 def navigation() -> Literal["sidebar", "hidden"]:
-    """Inside another page there is no room for ours."""
+    """Hidden inside another page, where there is no room for it."""
     return "hidden" if is_on() else "sidebar"
 
 

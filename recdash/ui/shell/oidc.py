@@ -27,7 +27,7 @@ def providers() -> list[str]:
 
 
 def refuse_unready() -> None:
-    """Raises InputError unless people can sign in, and nobody can pretend to have done so."""
+    """Raises InputError unless people can sign in and the cookie secret is strong."""
     try:
         for name in providers():
             validate_auth_credentials(name)
@@ -40,7 +40,7 @@ def refuse_unready() -> None:
 
 
 def claims(cookies: Mapping[str, str]) -> Mapping[str, Any]:
-    """What the provider said of whoever has these cookies; empty unless this server signed them."""
+    """The provider's claims in these cookies; empty unless this server signed them."""
     secret = get_cookie_secret()
 
     def signed(name: str) -> bytes | None:

@@ -42,7 +42,7 @@ def _slices(view: View) -> Mapping[str, str]:
 
 
 def show(view: View, *, scoped: bool) -> None:
-    """What part is looked at, so that nobody forgets it, and one click back to everything."""
+    """The chosen part, with a button back to everything."""
     if scoped and view.scope != WHOLE:
         with st.container(horizontal=True, vertical_alignment="center", key="frame-scope"):
             show_words(view)
@@ -52,7 +52,7 @@ def show(view: View, *, scoped: bool) -> None:
 
 
 def show_words(view: View) -> None:
-    """The part as chips; nothing where everybody is looked at."""
+    """The part as chips; nothing for the whole experiment."""
     if view.scope != WHOLE:
         chip = '<span class="rd-chip rd-chip-part"><bdi>{words}</bdi></span>'
         chips = join([html(chip, words=words) for words in in_words(view)])

@@ -1,4 +1,4 @@
-"""The files of people who left are let go two minutes later, not when the next person comes.
+"""Free the files of people who left two minutes later, not when the next person comes.
 
 Streamlit keeps a session that lost its connection for two minutes, so that it may come back, and lets go of
 it when another session is stored or ends. On a quiet server that can take days.
@@ -23,16 +23,17 @@ logger = logging.getLogger(__name__)
 LOOK_SECONDS = 20.0
 
 
-def let_go(sessions: MemorySessionStorage) -> int:
-    """How many sessions of this storage expired; they are ended, and their files freed."""
-    n_expired = _end_expired(sessions)
+def end_expired(sessions: MemorySessionStorage) -> int:
+    """End the sessions of this storage that expired and free their files; returns how many."""
+    n_expired = _end(sessions)
     if n_expired:
-        gc.collect()  # a session stands in circles, and lets go of what it holds when it is collected
+        gc.collect()  # sessions are in reference cycles: what they hold is freed when they are collected
         release_freed_memory()
     return n_expired
 
 
-def _end_expired(sessions: MemorySessionStorage) -> int:
+def _end(sessions: MemorySessionStorage) -> int:
+    """Returns how many expired. Its local names, which hold the sessions, end with it."""
     cache: Any = sessions._cache  # noqa: SLF001 it has no public way to look for what expired
     expired = cache.expire()
     for _, info in expired:
@@ -41,7 +42,7 @@ def _end_expired(sessions: MemorySessionStorage) -> int:
     return len(expired)
 
 
-async def look_again_and_again() -> None:
+async def watch_sessions() -> None:
     while True:
         await asyncio.sleep(LOOK_SECONDS)
         try:
@@ -53,12 +54,12 @@ async def look_again_and_again() -> None:
 def _look() -> None:
     if runtime.exists():
         manager: Any = runtime.get_instance()._session_mgr  # noqa: SLF001
-        let_go(manager._session_storage)  # noqa: SLF001
+        end_expired(manager._session_storage)  # noqa: SLF001
 
 
 @contextlib.asynccontextmanager
-async def watched(_app: Any) -> AsyncIterator[None]:
+async def lifespan(_app: Any) -> AsyncIterator[None]:
     """For as long as the server runs."""
-    task = asyncio.create_task(look_again_and_again())
+    task = asyncio.create_task(watch_sessions())
     yield
     task.cancel()

@@ -23,16 +23,16 @@ from recdash.web.startup_checks import (
 BAD_INPUT = 2
 
 
-def door() -> AuthConfig:
-    """Ends the program in words, with 2, where the dashboard would be open to whom it should not be."""
+def auth_config() -> AuthConfig:
+    """Who may come in. Ends the program with a message and code 2 where too many could."""
     try:
-        return _door(settings())
+        return _auth_config(settings())
     except RecdashError as error:
         click.echo(f"recdash: {error}", err=True)
         sys.exit(BAD_INPUT)
 
 
-def _door(rules: Settings) -> AuthConfig:
+def _auth_config(rules: Settings) -> AuthConfig:
     address: str | None = config.get_option("server.address")
     refuse_open_house(address, rules)
     refuse_unnamed_viewers(rules)
@@ -41,13 +41,7 @@ def _door(rules: Settings) -> AuthConfig:
         oidc.refuse_unready()
     key = ""
     if rules.auth == "key":
-        key = key_of(current_user.whole().secret())
+        key = key_of(current_user.full_workspace().secret())
         click.echo(greeting(address, config.get_option("server.port"), key))
-    return AuthConfig(
-        rules,
-        key,
-        current_user.guest,
-        oidc.claims,
-        frozenset(navigation.ADDRESSES),
-        browser_messages.is_needed,
-    )
+    addresses = frozenset(navigation.ADDRESSES)
+    return AuthConfig(rules, key, current_user.guest, oidc.claims, addresses, browser_messages.is_needed)
