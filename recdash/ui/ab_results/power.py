@@ -41,8 +41,9 @@ def show(ab_test: AbTest, metric: str) -> None:
     st.html(html('<p class="rd-lead">{text}</p>', text=sentence(ab_test.titles[metric], effect, missing)))
     now, least = "Users now,\nwith the control", "Smallest lift that\nthis test could find"
     columns = [
-        *text_columns("Variant"), *number_columns(now, least, f"More users to find\n{_signed(effect)}"),
-    ]  # fmt: skip
+        *text_columns("Variant"),
+        *number_columns(now, least, f"More users to find\n{_signed(effect)}"),
+    ]
     users = ab_test.results.users
     rows = []
     for variant in ab_test.challengers:

@@ -56,8 +56,9 @@ def _show_lifts(ab_test: AbTest) -> None:
         with right, st.container(gap=None):
             st.html(html('<div class="rd-board-head">Lift over {control}, %</div>',
                          control=cut_inside(ab_test.control, LONGEST_HEAD)))  # fmt: skip
-            widgets.chart(lifts(drawn(ab_test), ab_test.marks, theme.palette()), "ab-lifts", alt(ab_test),
-                          narrowest=0)  # fmt: skip
+            widgets.chart(
+                lifts(drawn(ab_test), ab_test.marks, theme.palette()), "ab-lifts", alt(ab_test), narrowest=0
+            )
         st.html(
             '<p class="rd-if-narrow">In a narrow window some columns are left out: see the table below.</p>'
         )
@@ -154,8 +155,9 @@ def lifts_table(ab_test: AbTest) -> Html:
         bands.append(len(body))
         heading = html(  # it spills over the cells right of it
             '<span class="rd-spill"><b>{title}</b> <small class="rd-muted">{text}</small></span>',
-            title=ROLES[role], text=SUBTITLES[role],
-        )  # fmt: skip
+            title=ROLES[role],
+            text=SUBTITLES[role],
+        )
         body += [[heading, *[""] * (len(columns) - 1)]]
         for _, group in groupby(rows, lambda row: row.metric):
             body += _lines(ab_test, list(group), digits)
@@ -189,8 +191,9 @@ def _lines(ab_test: AbTest, group: Sequence[OnlineRow], digits: int) -> list[lis
 
 
 def _uncorrected(row: OnlineRow) -> Html:
-    return html('<span class="rd-muted" title="of no change, not corrected">{p}</span>',
-                p=numbers.p_value(row.p))  # fmt: skip
+    return html(
+        '<span class="rd-muted" title="of no change, not corrected">{p}</span>', p=numbers.p_value(row.p)
+    )
 
 
 def _written(row: OnlineRow, value: float | None) -> float | None:
@@ -231,9 +234,10 @@ def _lift_cell(row: OnlineRow, digits: int) -> Html:
     low, high = map(percent, interval_of(row))
     return html(
         '<b title="{plain}">{lift}</b><br><small class="rd-muted">{bounds}</small>',
-        plain=plain, lift=numbers.signed(percent(row.lift), digits),
+        plain=plain,
+        lift=numbers.signed(percent(row.lift), digits),
         bounds=numbers.interval(low, high, digits),
-    )  # fmt: skip
+    )
 
 
 def _finding_cell(row: OnlineRow) -> Html:

@@ -25,8 +25,9 @@ def glyph(mark: Mark) -> Html:
         return html('<span class="rd-dash" aria-hidden="true"></span>')
     return html(
         '<span class="rd-glyph rd-{shape}" style="background:{colour}" aria-hidden="true"></span>',
-        shape=mark.shape, colour=mark.colour,
-    )  # fmt: skip
+        shape=mark.shape,
+        colour=mark.colour,
+    )
 
 
 def chip(mark: Mark) -> Html:

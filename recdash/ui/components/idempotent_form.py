@@ -45,7 +45,7 @@ def submit(
     key: str,
     kind: Literal["primary", "secondary"] = "primary",
 ) -> None:
-    """The author and the button at the end of a form: see :func:`send`."""  # fmt: skip
+    """The author and the button at the end of a form: see :func:`send`."""
     author(form)
     if st.form_submit_button(label, type=kind, key=key):
         send(form, write, done)

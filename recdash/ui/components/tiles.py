@@ -81,8 +81,9 @@ def _tile(tile: Tile, mark: Mark, scale: tuple[float, float]) -> Html:
     return html(
         '<div class="rd-tile"><h3>{title}</h3><div class="rd-value">{value}</div>'
         '<div><b class="rd-{tone}">{sign} {change}</b> {word}</div><small>{note}</small>{strip}</div>',
-        **vars(tile) | {"strip": _strip(tile.strip, mark, scale) if tile.strip else ""}, tone=tone(tile.word),
-    )  # fmt: skip
+        **vars(tile) | {"strip": _strip(tile.strip, mark, scale) if tile.strip else ""},
+        tone=tone(tile.word),
+    )
 
 
 def _strip(strip: Strip, mark: Mark, scale: tuple[float, float]) -> Html:

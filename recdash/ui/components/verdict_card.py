@@ -87,9 +87,10 @@ def changes(view: View, what_ifs: Sequence[WhatIf]) -> Html:
         cells.append(
             html(
                 '<div><b>{question}</b><span class="{kind}">{sign}{answer}</span></div>',
-                question=links.link(view, change.question, page, params), answer=change.answer,
+                question=links.link(view, change.question, page, params),
+                answer=change.answer,
                 kind="rd-matters" if change.matters else "",
                 sign=html('<span class="rd-worse">≠</span> ') if change.matters else "",
             )
-        )  # fmt: skip
+        )
     return html('<div class="rd-cells"><h2>What would change this</h2>{cells}</div>', cells=join(cells))

@@ -197,7 +197,7 @@ def select(
     """A select box whose value (a slug of ``options``) is the URL parameter ``name``.
 
     A change of it returns the parameters of ``reset`` to their defaults.
-    """  # fmt: skip
+    """
     st.session_state[key] = value
     chosen: str = st.selectbox(
         label, list(options), format_func=options.__getitem__, key=key, width=width,

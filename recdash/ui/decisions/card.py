@@ -91,8 +91,9 @@ def checks(items: Sequence[ChecklistItem], when: str) -> Html:
         for item in items
         for sign, tone in (ITEM_SIGNS[item.state],)
     ]  # fmt: skip
-    return html('<div class="rd-split"><h3>Checklist. {when}</h3><ul>{rows}</ul></div>',
-                when=when, rows=join(rows))  # fmt: skip
+    return html(
+        '<div class="rd-split"><h3>Checklist. {when}</h3><ul>{rows}</ul></div>', when=when, rows=join(rows)
+    )
 
 
 # ── the numbers ──────────────────────────────────────────────────────────────────────────────
@@ -136,7 +137,7 @@ def show_comments(comments: Sequence[Entry]) -> None:
     if not comments:
         return
     rows = [
-        html('<li><b>{by}</b>{prose}</li>', by=signature(comment), prose=prose(comment.text, ""))
+        html("<li><b>{by}</b>{prose}</li>", by=signature(comment), prose=prose(comment.text, ""))
         for comment in comments
-    ]  # fmt: skip
+    ]
     st.html(html('<ul class="rd-comments">{rows}</ul>', rows=join(rows)))

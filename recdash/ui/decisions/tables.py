@@ -55,7 +55,7 @@ def _offline(offline: Offline) -> None:
                 title=f"Candidates against each other: {many(len(among), 'pair')}",
                 table=_table("Pair", rows),
             )
-        )  # fmt: skip
+        )
     _notes([*offline.warnings, *(f"{run}: {why}." for run, why in offline.apart.items())])
 
 

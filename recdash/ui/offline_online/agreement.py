@@ -132,8 +132,9 @@ def _bar(tau: float) -> Html:
     return html(
         '<div class="rd-tau" aria-hidden="true"><span class="rd-tau-zero"></span>'
         '<span class="rd-tau-bar" style="left:{left}%;width:{width}%"></span></div>',
-        left=f"{50 + 50 * min(tau, 0):.1f}", width=f"{50 * abs(tau):.1f}",
-    )  # fmt: skip
+        left=f"{50 + 50 * min(tau, 0):.1f}",
+        width=f"{50 * abs(tau):.1f}",
+    )
 
 
 # ── the track record ─────────────────────────────────────────────────────────────────────────

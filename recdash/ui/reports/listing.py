@@ -45,8 +45,9 @@ def show(view: View) -> None:
 def _named(report: Report) -> Html:
     return html(
         '<span class="rd-lead"><a href="{to}" target="_blank" rel="noopener">{title}</a></span>',
-        to=f"reports/{report.id}", title=report.title,
-    )  # fmt: skip
+        to=f"reports/{report.id}",
+        title=report.title,
+    )
 
 
 def _kind(report: Report) -> str:

@@ -32,9 +32,10 @@ def snippet(view: View, theme: str = "reader") -> str:
     options = "" if theme == "reader" else f"&embed_options={theme}"
     return html(
         '<iframe src="{address}" title="{title}" width="100%" height="{height}" style="border:0"></iframe>',
-        address=f"{links.here()}&embed=true{options}", height=HEIGHT,
+        address=f"{links.here()}&embed=true{options}",
+        height=HEIGHT,
         title=f"recdash: {view.experiment.name}, {metric_at(view.metric, view.k)}",
-    )  # fmt: skip
+    )
 
 
 def _what_must_be_set() -> str:

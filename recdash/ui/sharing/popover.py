@@ -111,8 +111,9 @@ def _row(saved: SavedView, *, may_write: bool) -> None:
             if page is not None:
                 links.go(page)
         if may_write:
-            st.button("Forget", key=f"forget-view-{saved.id}", type="tertiary", on_click=_forget,
-                      args=(saved.id,))  # fmt: skip
+            st.button(
+                "Forget", key=f"forget-view-{saved.id}", type="tertiary", on_click=_forget, args=(saved.id,)
+            )
 
 
 def _forget(view_id: str) -> None:

@@ -93,8 +93,9 @@ def _revoke(tab: ShareTab, link: ShareLink) -> None:
     person = workspace().person
     may_revoke = link.author == person.name or person.may("admin")
     if may_revoke and workspace().sharing.link_state(link) == "alive":
-        st.button("Revoke", key=f"revoke-{link.id}", type="tertiary", on_click=_take_back,
-                  args=(tab, link.id))  # fmt: skip
+        st.button(
+            "Revoke", key=f"revoke-{link.id}", type="tertiary", on_click=_take_back, args=(tab, link.id)
+        )
 
 
 def _take_back(tab: ShareTab, link_id: str) -> None:

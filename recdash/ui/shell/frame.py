@@ -133,8 +133,9 @@ def _chips(view: View) -> str:
     return html(
         '<div class="rd-frame-row"><span>Baseline</span>{baseline}'
         '<span class="rd-next">Candidates</span>{candidates}</div>',
-        baseline=baseline, candidates=candidates or html("<span>none chosen</span>"),
-    )  # fmt: skip
+        baseline=baseline,
+        candidates=candidates or html("<span>none chosen</span>"),
+    )
 
 
 def _choose_runs(view: View) -> None:
