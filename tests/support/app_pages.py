@@ -105,9 +105,14 @@ def press(app: AppTest, label: str) -> AppTest:
 # ── what it says ─────────────────────────────────────────────────────────────────────────────
 
 
+def markup(app: AppTest) -> str:
+    """All HTML of the page, as it is written."""
+    return " ".join(str(element.proto.body) for element in app.get("html"))
+
+
 def said(app: AppTest) -> str:
     """All HTML of the page, as a person reads it."""
-    bodies = [str(one.proto.body) for one in app.get("html") if "<style>" not in one.proto.body]
+    bodies = [str(element.proto.body) for element in app.get("html") if "<style>" not in element.proto.body]
     plain = [html.unescape(re.sub(r"<[^>]+>", " ", body)) for body in bodies]
     return re.sub(r"\s+", " ", " ".join(plain))
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from app_pages import Open, at_once, link, lists, passed, press, said, store, warned
+from app_pages import Open, at_once, link, lists, markup, passed, press, said, store, warned
 from streamlit.testing.v1 import AppTest
 
 from recdash.charts.marks import CONTEXT_GREY, RUN_COLOURS
@@ -285,7 +285,7 @@ def test_another_test_is_not_asked_for_the_segments_and_variants_of_the_last_one
 def test_long_names_that_differ_at_their_end_can_be_told_apart(workspace: Workspace, shown: Open) -> None:
     names = [f"a very long variant name that goes on {number}" for number in (1, 2)]
     added(workspace, sessions({"control": 80, names[0]: 81, names[1]: 82}))
-    bodies = " ".join(str(one.proto.body) for one in shown().get("html"))
+    bodies = markup(shown())
     for name, shown_as in zip(names, ("hat goes on 1", "hat goes on 2"), strict=True):
         assert f'<bdi title="{name}">a very long varia…' in bodies
         assert f"{shown_as}</bdi>" in bodies
@@ -296,7 +296,7 @@ def test_long_names_that_differ_at_their_end_can_be_told_apart(workspace: Worksp
 def test_every_kind_of_days_has_its_chart_and_its_table(shown: Open, how: str) -> None:
     app = shown(over=how)
     assert len(app.get("plotly_chart")) == 3  # lifts, days, segments
-    frames = [one.value for one in app.dataframe]
+    frames = [element.value for element in app.dataframe]
     over_time = next(frame for frame in frames if "day" in frame)
     assert list(over_time["variant"].unique()) == ["new"]
     assert len(over_time) == 7
@@ -305,7 +305,7 @@ def test_every_kind_of_days_has_its_chart_and_its_table(shown: Open, how: str) -
 def test_a_test_of_one_day_has_no_days_to_draw(workspace: Workspace, shown: Open) -> None:
     added(workspace, sessions({"control": 80, "new": 140}, days=1))
     app = shown()
-    assert any("There are no days to tell apart" in one.value for one in app.caption)
+    assert any("There are no days to tell apart" in element.value for element in app.caption)
     assert "Days ! 1 day only 2 Mar 2026 (UTC)" in said(app)
 
 
@@ -317,18 +317,18 @@ def test_segments_say_where_the_lifts_of_the_table_are_adjusted_and_theirs_are_n
         session_id="before", start_ts="2026-02-20T12:00:00Z", clicks=[n % 3 for n in range(len(table))]
     )
     added(workspace, pd.concat([table, earlier]), rules=OnlineRules(starts="2026-03-01"))
-    captions = [one.value for one in shown(om="engagement_rate").caption]
+    captions = [element.value for element in shown(om="engagement_rate").caption]
     assert any("plain lifts, without CUPED" in text for text in captions)
 
 
 @pytest.mark.usefixtures("won_and_lost")
 def test_segments_of_a_test_without_a_time_before_speak_of_no_adjustment(shown: Open) -> None:
-    assert not any("CUPED" in one.value for one in shown(om="engagement_rate").caption)
+    assert not any("CUPED" in element.value for element in shown(om="engagement_rate").caption)
 
 
 def test_without_words_of_users_no_segment_is_offered(workspace: Workspace, shown: Open) -> None:
     added(workspace, sessions({"control": 80, "new": 140}).drop(columns="country"))
-    assert any("No column tells users apart" in one.value for one in shown().caption)
+    assert any("No column tells users apart" in element.value for element in shown().caption)
 
 
 def test_a_fading_is_told_of_the_same_users() -> None:
@@ -420,7 +420,7 @@ def test_rules_are_changed_with_a_warning_and_the_page_says_so(won_and_lost: Onl
 @pytest.mark.usefixtures("won_and_lost")
 def test_rules_that_stay_change_nothing(shown: Open) -> None:
     app = press(shown(), "Count by these rules")
-    assert [one.value for one in app.info] == ["These are the rules in force."]
+    assert [element.value for element in app.info] == ["These are the rules in force."]
 
 
 @pytest.mark.usefixtures("won_and_lost")
@@ -446,7 +446,7 @@ def test_of_a_table_that_is_added_up_the_rest_is_absent_with_a_reason(
     assert "new wins ctr" in text
     assert "ctr 0.200 n = 5,000 new 0.250 n = 5,010 +25.0" in text
     assert "In several variants – not known added up before the upload" in text
-    assert any("They take users one by one" in one.value for one in app.caption)
+    assert any("They take users one by one" in element.value for element in app.caption)
     assert len(app.get("plotly_chart")) == 1
 
 
@@ -462,7 +462,7 @@ def test_a_linked_variant_wears_its_runs_colour_and_others_are_grey(
     workspace: Workspace, shown: Open
 ) -> None:
     added(workspace, sessions({"control": 80, "a": 140, "b": 80}), links={"a": "als"})
-    bodies = " ".join(str(one.proto.body) for one in shown().get("html"))
+    bodies = markup(shown())
     assert (
         f'rd-square" style="background:{RUN_COLOURS[1]}" aria-hidden="true"></span><bdi title="a">' in bodies
     )
@@ -475,7 +475,7 @@ def test_a_variants_name_full_of_markup_is_shown_as_text(workspace: Workspace, s
     app = shown()
     assert f"{hostile} wins engagement rate" not in said(app)  # 48 characters of a name are enough
     assert "<img src=x onerror=alert…x](http://evil.example) wins engagement rate" in said(app)
-    bodies = " ".join(str(one.proto.body) for one in app.get("html"))
+    bodies = markup(app)
     assert "<img" not in bodies
 
 
@@ -490,7 +490,7 @@ def test_the_test_is_the_one_of_the_link(workspace: Workspace, shown: Open) -> N
 
 def test_the_table_behind_has_every_number(won_and_lost: OnlineTest, shown: Open) -> None:
     app: AppTest = shown(t=won_and_lost.id)
-    frame = next(one.value for one in app.dataframe if "lift_percent" in one.value)
+    frame = next(element.value for element in app.dataframe if "lift_percent" in element.value)
     rate = frame[(frame["metric"] == "engagement_rate") & ~frame["is_control"]].iloc[0]
     assert rate["lift_percent"] == pytest.approx(75.0)
     assert (rate["numerator"], rate["denominator"], rate["word"]) == (140, 200, "better")

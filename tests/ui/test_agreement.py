@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 import pytest
-from app_pages import USERS, Open, at_once, lists, said, store
+from app_pages import USERS, Open, at_once, lists, markup, said, store
 from streamlit.testing.v1 import AppTest
 
 from recdash.charts.marks import CONTEXT_GREY, DARK, LIGHT
@@ -55,7 +55,7 @@ def all_runs(films: Mapping[str, str]) -> list[str]:
 
 
 def chart_of(app: AppTest, begins: str) -> Any:
-    return next(one for one in app.get("plotly_chart") if one.proto.alt.startswith(begins))
+    return next(element for element in app.get("plotly_chart") if element.proto.alt.startswith(begins))
 
 
 def test_the_card_counts_pairs_and_says_what_three_runs_are_worth(
@@ -149,8 +149,8 @@ def test_names_are_shown_as_text(workspace: Workspace, open_page: Open) -> None:
     workspace.experiments.set_baseline(made["films"], made[hostile])
     ab_test(workspace, made["films"], [10, 11], [made[hostile], made["first"]], name=f"{hostile}{hostile}")
     app = open_page("offline_online", k="5")
-    assert "<img" not in " ".join(str(one.proto.body) for one in app.get("html"))
-    assert all("<img" not in one.proto.spec for one in app.get("plotly_chart"))
+    assert "<img" not in markup(app)
+    assert all("<img" not in element.proto.spec for element in app.get("plotly_chart"))
 
 
 # ── the chart ────────────────────────────────────────────────────────────────────────────────
@@ -171,6 +171,6 @@ def test_plotly_accepts_points_with_and_without_a_line(palette: Any, n: int) -> 
 def test_only_points_settled_on_both_sides_are_filled_and_other_tests_are_grey() -> None:
     record = track_record("nDCG@10", "watch", [point(0, "t0"), point(1, "t1", settled=False)])
     figure = drawn(record, "t0", {}, LIGHT, ("offline", "online")).to_dict()
-    marks = {one["name"]: one["marker"] for one in figure["data"] if one["mode"] == "markers"}
+    marks = {trace["name"]: trace["marker"] for trace in figure["data"] if trace["mode"] == "markers"}
     assert marks["run 0"]["color"] == CONTEXT_GREY
     assert marks["run 1"]["color"] == LIGHT.background

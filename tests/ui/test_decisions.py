@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 
 import pytest
-from app_pages import Open, at_once, link, passed, press, said, warned
+from app_pages import Open, at_once, link, markup, passed, press, said, warned
 from decision_worlds import films, home_page
 from streamlit.testing.v1 import AppTest
 
@@ -46,12 +46,12 @@ def as_viewer(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
 
 def write(app: AppTest, label: str, text: str) -> AppTest:
     """Into the first box whose label begins so."""
-    next(one for one in app.text_area if one.label.startswith(label)).set_value(text)
+    next(element for element in app.text_area if element.label.startswith(label)).set_value(text)
     return app
 
 
 def pick(app: AppTest, label: str, value: str) -> AppTest:
-    next(one for one in app.selectbox if one.label == label).set_value(value)
+    next(element for element in app.selectbox if element.label == label).set_value(value)
     return app
 
 
@@ -62,7 +62,7 @@ def pick(app: AppTest, label: str, value: str) -> AppTest:
 def test_an_empty_page_says_what_to_do_next(shown: Open) -> None:
     app = shown()
     assert "Nothing is decided yet Propose a candidate for a review" in said(app)
-    assert {"Propose", "Decide"} <= {one.label for one in app.button}
+    assert {"Propose", "Decide"} <= {element.label for element in app.button}
 
 
 @pytest.mark.usefixtures("ids")
@@ -83,10 +83,10 @@ def test_the_whole_way_of_a_candidate_on_the_page(
     assert "Offline evidence" in said(app)
     app = press(app, "Attach A/B test")
     (review,) = workspace.journal.reviews(ids["films"])
-    assert [one.test.name for one in review.online] == [test.name]
+    assert [evidence.test.name for evidence in review.online] == [test.name]
     assert "Next: Approve or reject it." in said(app)
     app = write(app, "Why?", "Roll it out.")  # the first one is the review's
-    app = passed(next(one for one in app.button if one.label == "Decide").click().run())
+    app = passed(next(element for element in app.button if element.label == "Decide").click().run())
     assert workspace.journal.reviews(ids["films"])[0].state == "approved"
     text = said(app)
     assert "Ship als 1 decision; 1 review, none open." in text
@@ -100,11 +100,11 @@ def test_a_refusal_stands_where_the_form_is_and_keeps_the_words(
 ) -> None:
     workspace.reviews.propose(ids["films"], ids["als"])
     app = write(shown(), "Why?", "Roll it out.")
-    app = passed(next(one for one in app.button if one.label == "Decide").click().run())
+    app = passed(next(element for element in app.button if element.label == "Decide").click().run())
     assert "are not known yet" in app.error[0].value
-    assert next(one for one in app.text_area if one.label == "Why?").value == "Roll it out."
+    assert next(element for element in app.text_area if element.label == "Why?").value == "Roll it out."
     app = write(app, "To approve, say why although", "No time.")
-    passed(next(one for one in app.button if one.label == "Decide").click().run())
+    passed(next(element for element in app.button if element.label == "Decide").click().run())
     assert workspace.journal.last_decision(ids["films"]).although == "No time."  # type: ignore[union-attr]
 
 
@@ -116,7 +116,7 @@ def test_a_variant_is_linked_where_the_test_is_asked_for(
     workspace.reviews.add_offline_evidence(review.id)
     app = press(shown(), "Link it")
     assert workspace.store.online_test(test.id).links == {"control": ids["popular"], "new": ids["ease"]}
-    assert "Attach A/B test" in [one.label for one in app.button]
+    assert "Attach A/B test" in [element.label for element in app.button]
 
 
 # ── a decision ───────────────────────────────────────────────────────────────────────────────
@@ -140,7 +140,7 @@ def test_a_decision_shows_who_why_and_its_numbers_as_they_stood(
     assert "nDCG@3 against popular" in text
     assert "nDCG@3 0.875 ▲ +600 % better" in text
     assert "Asked again today, the numbers are the same." in text
-    assert any(one.label.startswith("All numbers as they stood on ") for one in app.expander)
+    assert any(element.label.startswith("All numbers as they stood on ") for element in app.expander)
     assert "als 0.875 0.125 +0.750" in text  # the table of all numbers
     assert "▲ Gain" not in text
 
@@ -182,13 +182,13 @@ def test_what_holds_is_shown_first_and_superseded_ones_by_their_link(
     old = shown(dec=first)
     assert "superseded Ship als Because." in said(old)
     assert "Superseded by: Don't ship als (" in said(old)
-    assert "Supersede" not in [one.label for one in old.button]
+    assert "Supersede" not in [element.label for element in old.button]
 
 
 def test_a_decision_is_superseded_on_its_card(shown: Open, workspace: Workspace, ids: Ids) -> None:
     first = decide(workspace, ids)
     app = write(shown(), "What changed?", "It breaks search.")
-    radio = next(one for one in app.radio if one.key.startswith(f"supersede-{first}"))
+    radio = next(element for element in app.radio if element.key.startswith(f"supersede-{first}"))
     radio.set_value("do not ship")
     app = press(app, "Supersede")
     found = workspace.journal.last_decision(ids["films"])
@@ -203,8 +203,8 @@ def test_a_decision_about_another_run_takes_the_place_of_none(
     first = decide(workspace, ids)
     app = press(write(pick(shown(pr=ids["als"]), "About", ids["ease"]), "Why?", "It is simpler."), "Decide")
     assert passed(app)
-    found = workspace.journal.decisions(ids["films"])
-    assert [(one.about, one.supersedes, one.is_current) for one in found] == [
+    decisions = workspace.journal.decisions(ids["films"])
+    assert [(decision.about, decision.supersedes, decision.is_current) for decision in decisions] == [
         ("ease", None, True), ("als", None, True),
     ]  # fmt: skip
     app = press(write(pick(shown(pr=ids["ease"]), "About", ids["als"]), "Why?", "Once more."), "Decide")
@@ -219,7 +219,7 @@ def test_the_page_says_whose_days_it_means(shown: Open, workspace: Workspace, id
 def test_comments_stand_below_what_they_are_about(shown: Open, workspace: Workspace, ids: Ids) -> None:
     decide(workspace, ids)
     app = press(write(shown(), "Comment", "Who\ntells search?"), "Comment")
-    bodies = " ".join(str(one.proto.body) for one in app.get("html"))
+    bodies = markup(app)
     assert "Who<br>tells search?" in bodies
     assert "commented on the decision Ship for als" in said(app)
 
@@ -244,7 +244,9 @@ def test_a_viewer_sees_everything_and_can_change_nothing(
     assert "Review of ease" in text
     assert "Asked again today" in text
     assert not app.text_area
-    assert not [one for one in app.button if one.label in {"Propose", "Decide", "Comment", "Supersede"}]
+    assert not [
+        element for element in app.button if element.label in {"Propose", "Decide", "Comment", "Supersede"}
+    ]
 
 
 @pytest.mark.usefixtures("ids")
@@ -262,7 +264,7 @@ def test_a_checked_name_is_not_asked_for(
 
     monkeypatch.setattr(current_user, "reader", lambda: Person("Mary", "editor"))
     app = press(write(shown(), "Why?", "No gain."), "Decide")
-    assert "Your name" not in [one.label for one in app.text_input]
+    assert "Your name" not in [element.label for element in app.text_input]
     assert workspace.journal.entries(ids["films"])[0].author == "Mary"
 
 
@@ -280,13 +282,13 @@ def test_the_overview_tells_the_last_decision_and_leads_to_a_proposal(
     assert "Last decision ⇄ Needs A/B als" in said(app)
     assert "“Four weeks on the home row.”" in said(app)
     assert "1 candidate under review" in said(app)
-    assert "to-decide" in [one.key for one in app.button]
+    assert "to-decide" in [element.key for element in app.button]
 
 
 def test_a_viewer_is_not_led_to_a_proposal(open_page: Open, ids: Ids, as_viewer: Callable[[], None]) -> None:
     assert ids
     as_viewer()
-    assert "to-decide" not in [one.key for one in open_page().button]
+    assert "to-decide" not in [element.key for element in open_page().button]
 
 
 def test_a_test_leads_to_the_review_that_waits_for_it(
@@ -294,9 +296,9 @@ def test_a_test_leads_to_the_review_that_waits_for_it(
 ) -> None:
     review = workspace.reviews.propose(ids["films"], ids["als"])
     waiting = f"to-review-{review.id}"
-    assert waiting in [one.key for one in open_page("ab_results").button]
+    assert waiting in [element.key for element in open_page("ab_results").button]
     workspace.reviews.add_online_evidence(review.id, test.id)
-    assert waiting not in [one.key for one in open_page("ab_results").button]
+    assert waiting not in [element.key for element in open_page("ab_results").button]
 
 
 def test_the_guide_explains_what_the_page_links_to(open_page: Open, workspace: Workspace, ids: Ids) -> None:
@@ -304,8 +306,8 @@ def test_the_guide_explains_what_the_page_links_to(open_page: Open, workspace: W
     assert "In the guide: the review of a candidate, its checklist, what a decision keeps." in re.sub(
         r" (?=[,.])", "", said(open_page("reports"))
     )
-    told = " ".join(str(one.value) for one in open_page("guide", metric="checklist").markdown)
-    assert "online a goal is won and none lost" in told
+    text = " ".join(str(element.value) for element in open_page("guide", metric="checklist").markdown)
+    assert "online a goal is won and none lost" in text
 
 
 # ── words ────────────────────────────────────────────────────────────────────────────────────

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from app_pages import TRUTH, Open, link, lists, passed, press, said, store
+from app_pages import TRUTH, Open, link, lists, markup, passed, press, said, store
 
 from recdash.domain.records import Experiment
 from recdash.service import Workspace
@@ -53,8 +53,8 @@ def test_each_experiment_says_what_it_asks_and_whom_to_ship(workspace: Workspace
     assert "▲ Ship Ship best nDCG@5 is 1.00 above poor" in text
     assert "3 runs Needs A/B – best" in text
     assert "<b>songs</b> What 20 users took after the split; lists to depth 3. No run yet." in text
-    assert f'href="./?e={ids["films"]}"' in " ".join(str(one.proto.body) for one in app.get("html"))
-    assert "<b>songs" not in " ".join(str(one.proto.body) for one in app.get("html"))
+    assert f'href="./?e={ids["films"]}"' in markup(app)
+    assert "<b>songs" not in markup(app)
 
 
 def test_the_table_holds_the_same(workspace: Workspace, open_page: Open) -> None:
@@ -95,7 +95,7 @@ def test_archived_experiments_are_shown_on_demand(workspace: Workspace, open_pag
     assert "books" not in said(app)
     shown = open_page("experiments", old="show")
     assert "books Archived" in said(shown)
-    assert gone.id not in " ".join(str(one.proto.body) for one in shown.get("html"))
+    assert gone.id not in markup(shown)
     assert "show them above" in open_page("experiments", find="books").info[0].value
 
 
@@ -112,11 +112,11 @@ def test_two_hundred_are_turned_over_page_by_page(open_page: Open, monkeypatch: 
     two_hundred(monkeypatch)
     app = open_page("experiments")
     assert "200 experiments" in said(app)
-    assert "1 to 12 of 200" in [one.value for one in app.caption]
+    assert "1 to 12 of 200" in [element.value for element in app.caption]
     assert "experiment 200" in said(app)
     assert "experiment 188" not in said(app)
     press(app, "Next →")
-    assert "13 to 24 of 200" in [one.value for one in app.caption]
+    assert "13 to 24 of 200" in [element.value for element in app.caption]
     assert link(app)["at"] == "2"
 
 
@@ -128,7 +128,9 @@ def test_a_page_beyond_the_last_is_the_last(
     open_page: Open, monkeypatch: pytest.MonkeyPatch, at: str, shown: str
 ) -> None:
     two_hundred(monkeypatch)
-    assert shown in [one.value for one in open_page("experiments", **{"as": "table", "at": at}).caption]
+    assert shown in [
+        element.value for element in open_page("experiments", **{"as": "table", "at": at}).caption
+    ]
 
 
 # ── in words ─────────────────────────────────────────────────────────────────────────────────

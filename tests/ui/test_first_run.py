@@ -49,7 +49,7 @@ def test_nothing_yet_shows_three_steps_with_a_button_each(open_page: Open) -> No
     app = open_page()
     text = said(app)
     assert re.search(r"1 Load the demo .* 2 Read the verdict .* 3 Upload your own", text)
-    assert [(one.label, one.disabled) for one in app.button] == [
+    assert [(element.label, element.disabled) for element in app.button] == [
         ("Load the demo", False), ("Read the verdict", True), ("Upload", False),
     ]  # fmt: skip
 
@@ -81,7 +81,7 @@ def test_the_strip_can_be_dismissed(open_page: Open) -> None:
 
 
 def test_the_strip_is_gone_once_own_data_is_there(demo: Workspace, open_page: Open) -> None:
-    first = next(one for one in demo.experiments.all() if one.demo)
+    first = next(experiment for experiment in demo.experiments.all() if experiment.demo)
     demo.experiments.create_experiment("songs", TRUTH, depth=3)
     assert "You are looking at the demo" not in said(open_page(e=first.id))
 

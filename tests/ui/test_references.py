@@ -33,7 +33,7 @@ def test_one_click_adds_the_references(workspace: Workspace, open_page: Open, pa
     app = open_page(page)
     boxes = {box.label: box.value for box in app.checkbox}
     assert boxes == {"Most popular": True, "Random": True, "Oracle": True}
-    assert [one.value for one in app.caption if " needs " in one.value] == [
+    assert [element.value for element in app.caption if " needs " in element.value] == [
         "Weighted rating needs ratings in the train table.",
         "Content-based needs the catalogue.",
     ]
@@ -51,7 +51,7 @@ def test_of_an_archived_reference_it_is_said_how_to_bring_it_back(
     app = open_page("runs")
     assert "Oracle" not in [box.label for box in app.checkbox]
     assert "Oracle is archived; restore it on the Runs page, under Show archived." in [
-        one.value for one in app.caption
+        element.value for element in app.caption
     ]
 
 

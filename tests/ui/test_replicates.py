@@ -107,7 +107,7 @@ def test_names_from_strangers_are_text(open_page: Open, seeds: dict[str, str]) -
     space = state.workspace()
     space.runs.rename_run(seeds["als"], "<img src=x onerror=alert(1)>" + "a" * 60)
     app = board(open_page, seeds, "als")
-    assert all("<img" not in one.proto.body for one in app.get("html"))
+    assert all("<img" not in element.proto.body for element in app.get("html"))
 
 
 def test_folds_say_whom_they_count(open_page: Open, workspace: Workspace, films: dict[str, str]) -> None:
@@ -152,15 +152,15 @@ def test_the_overview_says_that_a_run_is_a_mean(open_page: Open, seeds: dict[str
 
 def test_items_say_why_a_mean_of_lists_is_not_looked_into(open_page: Open, seeds: dict[str, str]) -> None:
     app = open_page("items", e=seeds["films"], b=seeds["poor"], c=seeds["als"])
-    assert "several lists for each user" in " ".join(one.value for one in app.caption)
+    assert "several lists for each user" in " ".join(element.value for element in app.caption)
 
 
 def test_a_mean_has_no_example_of_one_user_and_says_why(open_page: Open, seeds: dict[str, str]) -> None:
     app = open_page(
         "definitions", e=seeds["films"], b=seeds["poor"], c=seeds["als"], r=seeds["als"], ex="run"
     )
-    told = " ".join(one.value for one in app.info)
-    assert "the mean of 5 seeds, so that each user has several lists" in told
+    text = " ".join(element.value for element in app.info)
+    assert "the mean of 5 seeds, so that each user has several lists" in text
 
 
 # ── the figure ───────────────────────────────────────────────────────────────────────────────
@@ -207,21 +207,21 @@ def test_a_run_uploaded_once_is_one_mark() -> None:
 
 def upload(open_page: Open, films: dict[str, str], **files: pd.DataFrame) -> AppTest:
     app = open_page("upload", e=films["films"], add="candidates")
-    box = next(one for one in app.file_uploader if one.label.startswith("Recommendations"))
+    box = next(element for element in app.file_uploader if element.label.startswith("Recommendations"))
     named = [(f"{name}.csv", table.to_csv(index=False).encode(), "text/csv") for name, table in files.items()]
     return passed(box.set_value(named).run())
 
 
 def meaning(app: AppTest, what: str) -> AppTest:
-    control = next(one for one in app.segmented_control if one.label == "These files are")
+    control = next(element for element in app.segmented_control if element.label == "These files are")
     return passed(control.set_value(what).run())
 
 
 def test_several_files_may_be_the_seeds_of_one_candidate(open_page: Open, films: dict[str, str]) -> None:
     app = meaning(upload(open_page, films, als_seed7=some_hits(5), als_seed42=some_hits(9)), "seeds")
-    assert next(one for one in app.text_input if one.label == "Name").value == "als"
+    assert next(element for element in app.text_input if element.label == "Name").value == "als"
     press(app, "Score and store the candidate")
-    run = next(one for one in state.workspace().runs.all(films["films"]) if one.name == "als")
+    run = next(element for element in state.workspace().runs.all(films["films"]) if element.name == "als")
     assert run.replicated is not None
     assert (str(run.replicated), run.replicated.labels) == ("2 seeds", ("7", "42"))
 
@@ -239,18 +239,20 @@ def test_a_broken_file_among_the_seeds_keeps_the_button_closed(
 ) -> None:
     broken = some_hits(5).rename(columns={"item_id": "what"})
     app = meaning(upload(open_page, films, s1=some_hits(5), s2=broken), "seeds")
-    assert next(one for one in app.button if one.label == "Score and store the candidate").disabled
+    assert next(
+        element for element in app.button if element.label == "Score and store the candidate"
+    ).disabled
 
 
 def test_folds_that_share_users_are_refused_in_words(open_page: Open, films: dict[str, str]) -> None:
     app = meaning(upload(open_page, films, f1=some_hits(5), f2=some_hits(9)), "folds")
     press(app, "Score and store the candidate")
-    told = " ".join(one.value for one in app.error)
-    assert "have lists in several folds" in told
+    text = " ".join(element.value for element in app.error)
+    assert "have lists in several folds" in text
 
 
 def test_a_column_of_folds_needs_no_telling(open_page: Open, films: dict[str, str]) -> None:
     table = pd.concat([lists(1, USERS[:9]).assign(fold=1), lists(2, USERS[9:]).assign(fold=2)])
     press(upload(open_page, films, knn=table), "Score and store the candidate")
-    run = next(one for one in state.workspace().runs.all(films["films"]) if one.name == "knn")
+    run = next(element for element in state.workspace().runs.all(films["films"]) if element.name == "knn")
     assert str(run.replicated) == "2 folds"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from app_pages import Open, passed, press, said, shell, turn_to
+from app_pages import Open, markup, passed, press, said, shell, turn_to
 from report_tables import films
 from streamlit.testing.v1 import AppTest
 
@@ -26,10 +26,6 @@ def labels(app: AppTest) -> list[str]:
     return [button.label for button in app.button]
 
 
-def links(app: AppTest) -> str:
-    return " ".join(str(one.proto.body) for one in app.get("html"))
-
-
 def made(workspace: Workspace, question: Question) -> None:
     (report,) = Reports(workspace).reports(question.experiment)
     assert report.title == "Which one?"
@@ -42,11 +38,13 @@ def test_an_editor_makes_a_report_of_the_present_view(
     workspace: Workspace, question: Question, open_page: Open
 ) -> None:
     app = open_page("reports", e=question.experiment, k="3")
-    title = next(one for one in app.text_input if one.label == "Title")
+    title = next(element for element in app.text_input if element.label == "Title")
     assert title.value == "films"
     title.input("Which one?")
-    next(one for one in app.text_area if one.label == "In your own words").input("For the homepage.")
-    next(one for one in app.multiselect if one.label.startswith("What to show")).set_value(
+    next(element for element in app.text_area if element.label == "In your own words").input(
+        "For the homepage."
+    )
+    next(element for element in app.multiselect if element.label.startswith("What to show")).set_value(
         ["evidence", "caveats"]
     )
     app = press(app, "Make the report")
@@ -62,7 +60,7 @@ def test_a_live_report_is_made_where_that_is_chosen(
     workspace: Workspace, question: Question, open_page: Open
 ) -> None:
     app = open_page("reports", e=question.experiment)
-    next(one for one in app.radio if one.label == "Numbers").set_value("live")
+    next(element for element in app.radio if element.label == "Numbers").set_value("live")
     press(app, "Make the report")
     assert Reports(workspace).reports(question.experiment)[0].document is None
 
@@ -72,7 +70,7 @@ def test_each_report_opens_and_can_be_taken_away_in_every_form(
 ) -> None:
     report = Reports(workspace).make_report(question, ("evidence",), title="<b>Mine</b> https://x.example")
     app = open_page("reports", e=question.experiment)
-    body = links(app)
+    body = markup(app)
     assert f'<a href="reports/{report.id}" target="_blank" rel="noopener">&lt;b&gt;Mine&lt;/b&gt;' in body
     for form in ("html", "md", "csv", "json", "tex", *(["pdf"] if find_browser() else [])):
         assert f'href="reports/{report.id}.{form}" download' in body
@@ -84,8 +82,8 @@ def test_without_a_chromium_it_says_why_there_is_no_pdf(
     report = Reports(workspace).make_report(question, ("evidence",))
     monkeypatch.setenv("PATH", "/nowhere")
     app = open_page("reports", e=question.experiment)
-    assert f"reports/{report.id}.pdf" not in links(app)
-    assert any("No Chromium was found" in str(one.value) for one in app.caption)
+    assert f"reports/{report.id}.pdf" not in markup(app)
+    assert any("No Chromium was found" in str(element.value) for element in app.caption)
 
 
 def test_a_report_is_archived_restored_and_deleted_with_its_title_typed(
@@ -100,7 +98,7 @@ def test_a_report_is_archived_restored_and_deleted_with_its_title_typed(
     app.text_input(key=f"report-delete-name-{report.id}").input("old")
     app = passed(app.button(key=f"report-delete-{report.id}").click().run())
     assert len(Reports(workspace).reports(question.experiment)) == 1
-    assert any("exactly" in str(one.value) for one in app.error)
+    assert any("exactly" in str(element.value) for element in app.error)
     app.text_input(key=f"report-delete-name-{report.id}").input("Old")
     passed(app.button(key=f"report-delete-{report.id}").click().run())
     assert Reports(workspace).reports(question.experiment, archived=True) == []
@@ -114,7 +112,7 @@ def test_a_share_link_of_a_report_is_shown_once(
     app = passed(app.button(key=f"share-report-go-{report.id}").click().run())
     (link,) = workspace.sharing.share_links(question.experiment)
     assert link.report == report.id
-    assert [one for one in app.code if re.search(r"(^|/)s/\S{20,}$", str(one.value))]
+    assert [element for element in app.code if re.search(r"(^|/)s/\S{20,}$", str(element.value))]
     passed(app.run())
 
 

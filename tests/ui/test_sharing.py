@@ -16,6 +16,7 @@ from app_pages import (
     forget,
     link,
     lists,
+    markup,
     passed,
     press,
     said,
@@ -245,7 +246,7 @@ def test_a_view_of_another_experiment_is_not_in_the_list(workspace: Workspace, o
     other = workspace.experiments.create_experiment("songs", TRUTH, depth=3)
     workspace.runs.add_runs(other.id, lists(1), name="als")
     app = open_tab(open_page(e=other.id), "Saved views")
-    assert "No view of this experiment is saved yet." in [one.value for one in app.caption]
+    assert "No view of this experiment is saved yet." in [element.value for element in app.caption]
 
 
 @pytest.mark.usefixtures("films")
@@ -274,11 +275,11 @@ def test_a_share_link_is_shown_once_and_opens_this_experiment_only(
     workspace: Workspace, films: dict[str, str], open_page: Open
 ) -> None:
     app = open_tab(open_page(), "Share link")
-    next(one for one in app.text_input if one.label == "For whom").set_value("<b>steering</b>")
+    next(element for element in app.text_input if element.label == "For whom").set_value("<b>steering</b>")
     press(app, "Make link")
     opened = workspace.sharing.shared(token_in(app))
     assert (opened.experiment, opened.report, opened.label) == (films["films"], None, "<b>steering</b>")
-    assert "<b>steering" not in " ".join(str(one.proto.body) for one in app.get("html"))
+    assert "<b>steering" not in markup(app)
     press(app, "Done")
     assert not [code for code in app.code if "/s/" in f"/{code.value}"]
     assert len(workspace.sharing.share_links(films["films"])) == 1
@@ -345,12 +346,12 @@ def test_the_snippet_says_what_must_be_set(
     films: dict[str, str], open_page: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert films
-    told = " ".join(one.value for one in open_tab(open_page(), "Embed").caption)
-    assert "No site may show it yet: name the wiki in `RECDASH_EMBED_FROM`" in told
+    text = " ".join(element.value for element in open_tab(open_page(), "Embed").caption)
+    assert "No site may show it yet: name the wiki in `RECDASH_EMBED_FROM`" in text
     monkeypatch.setenv("RECDASH_EMBED_FROM", "https://wiki.example.org")
     settings.cache_clear()
-    told = " ".join(one.value for one in open_tab(open_page(), "Embed").caption)
-    assert "Pages of `https://wiki.example.org` may show it." in told
+    text = " ".join(element.value for element in open_tab(open_page(), "Embed").caption)
+    assert "Pages of `https://wiki.example.org` may show it." in text
 
 
 def test_inside_another_page_a_line_takes_the_frames_place(
