@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recdash.cli.options import workspace
+from recdash.cli.options import experiment_option, form_option, open_workspace
 from recdash.cli.output import aligned
 from recdash.cli.terminal import say_lines
 from recdash.formatting import numbers
@@ -21,74 +21,64 @@ SHOWN_METRICS = 5
 
 
 @click.command()
-@click.option("--experiment", required=True, help="Name of the experiment.")
+@experiment_option
 @click.option("--test", help="Name of the A/B test (default: the newest).")
 @click.option("--metric", default="ndcg@10", show_default=True, help="One offline metric with its cutoff.")
 @click.option("--online", default="session_watch_time", show_default=True, help="One online metric.")
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@form_option
 def agree(experiment: str, test: str | None, metric: str, online: str, form: str) -> None:
     """Whether offline metrics and an A/B test put the runs in the same order, and how often so far."""
     from recdash.comparison.result import cutoff_of
     from recdash.metrics import parse
 
-    space, spec = workspace(), parse(metric)
+    workspace, spec = open_workspace(), parse(metric)
     label, k = spec.label, cutoff_of(spec)
-    chosen = space.online_tests.online_test_named(space.experiments.named(experiment).id, test)
-    found = space.agreement.agreement(chosen.id, label, k, online)
-    best, record = (
-        space.agreement.best_metric(chosen.id, online),
-        space.track_records.track_record(label, k, online),
-    )
+    chosen = workspace.online_tests.online_test_named(workspace.experiments.named(experiment).id, test)
+    agreement = workspace.agreement.agreement(chosen.id, label, k, online)
+    best = workspace.agreement.best_metric(chosen.id, online)
+    record = workspace.track_records.track_record(label, k, online)
     if form == "json":
-        told = {"test": chosen.name, **found.as_dict()}
         further = {"best_metric": best.as_dict(), "track_record": record.as_dict()}
-        say_lines(json.dumps(told | further, indent=2, ensure_ascii=False))
+        facts = {"test": chosen.name, **agreement.as_dict(), **further}
+        say_lines(json.dumps(facts, indent=2, ensure_ascii=False))
     else:
-        parts = (chosen.name, _agreement_text(found), _best_text(best), _record_text(record))
+        parts = (chosen.name, _agreement_text(agreement), _best_text(best), "\n".join(_record_lines(record)))
         say_lines("\n\n".join(parts))
 
 
-def _agreement_text(found: Agreement) -> str:
-    if found.reason:
-        return "\n".join(found.sentences)
-    head = ["run", found.metric, f"lift in {found.online_metric}, %"]
-    offline = numbers.places(run.offline for run in found.runs)
-    lifts = [100 * (run.online or 0.0) for run in found.runs]
-    rows = [
-        [f"{run.run} (control)" if run.is_control else run.run, numbers.fixed(run.offline, offline),
-         numbers.signed(lift, numbers.places(lifts))]
-        for run, lift in zip(found.runs, lifts, strict=True)
-    ]  # fmt: skip
-    return "\n".join([*found.sentences, "", aligned([head, *rows])])
+def _agreement_text(agreement: Agreement) -> str:
+    if agreement.reason:
+        return "\n".join(agreement.sentences)
+    rows = [["run", agreement.metric, f"lift in {agreement.online_metric}, %"]]
+    offline = numbers.places(run.offline for run in agreement.runs)
+    lifts = [100 * (run.online or 0.0) for run in agreement.runs]
+    for run, lift in zip(agreement.runs, lifts, strict=True):
+        name = f"{run.run} (control)" if run.is_control else run.run
+        rows.append([name, numbers.fixed(run.offline, offline), numbers.signed(lift, numbers.places(lifts))])
+    return "\n".join([*agreement.sentences, "", aligned(rows)])
 
 
-def _best_text(found: BestMetric) -> str:
-    named = (
-        f"Best order: {', '.join(found.winners)}." if found.winners else f"No metric named: {found.reason}."
-    )
+def _best_text(best: BestMetric) -> str:
+    named = f"Best order: {', '.join(best.winners)}." if best.winners else f"No metric named: {best.reason}."
     rows = [
-        [one.label, numbers.fixed(one.tau, 2)]
-        for one in found.predictions[:SHOWN_METRICS]
-        if one.tau is not None
+        [prediction.label, numbers.fixed(prediction.tau, 2)]
+        for prediction in best.predictions[:SHOWN_METRICS]
+        if prediction.tau is not None
     ]
     return "\n".join([named, *([aligned([["metric", "τ"], *rows])] if rows else [])])
 
 
-def _record_text(found: TrackRecord) -> str:
-    return "\n".join(_record_lines(found))
-
-
-def _record_lines(found: TrackRecord) -> Iterable[str]:
-    right, n, low, high = found.called
+def _record_lines(record: TrackRecord) -> Iterable[str]:
+    right, n, low, high = record.called
     if low is not None and high is not None:
         ends = f"{numbers.fixed(100 * low, 0)} to {numbers.fixed(100 * high, 0)} of 100, 95 % CI"
-        yield f"{found.metric} called the winner {right} of {n} times ({ends})."
+        yield f"{record.metric} called the winner {right} of {n} times ({ends})."
     else:
-        yield f"No comparison of {found.metric} is settled on both sides."
-    if found.calibration is None:
-        yield f"No calibration: {found.reason}."
+        yield f"No comparison of {record.metric} is settled on both sides."
+    if record.calibration is None:
+        yield f"No calibration: {record.reason}."
     else:
-        line = found.calibration
+        line = record.calibration
         ends = numbers.interval(line.low, line.high, numbers.places([line.low, line.high]))
         yield f"1 % offline has meant {numbers.three(line.slope)} % online (95 % CI {ends})."
-    yield from (f"left out: {test}: {reason}" for test, reason in found.left_out)
+    yield from (f"left out: {test}: {reason}" for test, reason in record.left_out)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from recdash.cli.options import run_named, workspace
+from recdash.cli.options import experiment_option, form_option, open_workspace, run_named
 from recdash.cli.output import aligned
 from recdash.cli.terminal import say, say_lines
 from recdash.errors import NotFound, UnknownName
@@ -24,12 +24,8 @@ OUTCOMES: Mapping[str, Outcome] = {
     "inconclusive": "inconclusive",
     "needs-ab": "needs A/B",
 }
-experiment_option = click.option("--experiment", required=True, help="Name of the experiment.")
 author_option = click.option("--author", default="", help="Who says so (default: you).")
 review_option = click.option("--review", "wanted", help="Its id, or its candidate (default: the open one).")
-form_option = click.option(
-    "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True
-)
 baseline_option = click.option("--baseline", help="Name of the run to beat (default: the experiment's).")
 metric_option = click.option("--metric", help="A metric with its cutoff, such as ndcg@10.")
 
@@ -46,25 +42,34 @@ metric_option = click.option("--metric", help="A metric with its cutoff, such as
 @metric_option
 @author_option
 def decide(
-    *, experiment: str, outcome: str, text: str, run: str | None, wanted: str | None, although: str,
-    supersedes: str | None, baseline: str | None, metric: str | None, author: str,
-) -> None:  # fmt: skip
+    *,
+    experiment: str,
+    outcome: str,
+    text: str,
+    run: str | None,
+    wanted: str | None,
+    although: str,
+    supersedes: str | None,
+    baseline: str | None,
+    metric: str | None,
+    author: str,
+) -> None:
     """Write down an outcome, with the numbers as they stand. It is superseded later, never edited."""
-    space = workspace()
-    home = space.experiments.named(experiment).id
-    review = None if wanted is None else review_wanted(space, home, wanted)
-    found = space.decisions.decide(
+    workspace = open_workspace()
+    home = workspace.experiments.named(experiment).id
+    review = None if wanted is None else review_wanted(workspace, home, wanted)
+    decision = workspace.decisions.decide(
         home,
         OUTCOMES[outcome],
         text=text,
         about=review.id if review else None,
         although=although,
-        supersedes=_last(space, home) if supersedes == "last" else supersedes,
+        supersedes=_last(workspace, home) if supersedes == "last" else supersedes,
         author=author,
-        **named(space, home, run, baseline, metric),
+        **named(workspace, home, run, baseline, metric),
     )
-    say(f"{_headline(found)} ({found.id})")
-    for line in unmet(found.checklist):
+    say(f"{decision.label}{f': {decision.about}' if decision.about else ''} ({decision.id})")
+    for line in unmet(decision.checklist):
         say(f"note: {line}", err=True)
 
 
@@ -73,51 +78,52 @@ def decide(
 @form_option
 def decisions(experiment: str, form: str) -> None:
     """What was decided, the newest first, and what of it still holds; as JSON with every number then."""
-    space = workspace()
-    home = space.experiments.named(experiment)
-    found = space.journal.decisions(home.id)
+    workspace = open_workspace()
+    home = workspace.experiments.named(experiment)
+    entries = workspace.journal.decisions(home.id)
     if form == "json":
-        facts = {"experiment": home.name, "decisions": [decision_facts(one) for one in found]}
+        facts = {"experiment": home.name, "decisions": [decision_facts(decision) for decision in entries]}
         say_lines(json.dumps(facts, ensure_ascii=False, indent=2))
         return
     rows = [["id", "decided (UTC)", "outcome", "about", "by", "holds", "why"]]
-    rows += [
-        [one.id, f"{one.created:%Y-%m-%d %H:%M}", one.label, one.about or "–", one.author,
-         "yes" if one.is_current else f"no: {one.superseded_by}", _short(one.text)]
-        for one in found
-    ]  # fmt: skip
-    say_lines(aligned(rows, texts=7) if found else f"Nothing is decided on '{home.name}' yet.")
+    for decision in entries:
+        holds = "yes" if decision.is_current else f"no: {decision.superseded_by}"
+        line = " ".join(decision.text.split())
+        why = line if len(line) <= 60 else f"{line[:59]}…"
+        cells = [decision.id, f"{decision.created:%Y-%m-%d %H:%M}", decision.label, decision.about or "–"]
+        rows.append([*cells, decision.author, holds, why])
+    say_lines(aligned(rows, texts=7) if entries else f"Nothing is decided on '{home.name}' yet.")
 
 
-def decision_facts(one: Decision) -> dict[str, Any]:
+def decision_facts(decision: Decision) -> dict[str, Any]:
     """JSON-ready, with the numbers as they stood."""
-    facts = {name: value for name, value in one.entry.facts.items() if name not in {"mark", "subject"}}
+    facts = {name: value for name, value in decision.entry.facts.items() if name not in {"mark", "subject"}}
     return {
-        "id": one.id,
-        "decided": one.created.isoformat(),
-        "author": one.author,
-        "outcome": one.outcome,
-        "run": one.about or None,
-        "metric": one.subject.where,
-        "text": one.text,
-        "review": one.review,
-        "superseded_by": one.superseded_by,
-        "comments": [comment_facts(comment) for comment in one.comments],
+        "id": decision.id,
+        "decided": decision.created.isoformat(),
+        "author": decision.author,
+        "outcome": decision.outcome,
+        "run": decision.about or None,
+        "metric": decision.subject.where,
+        "text": decision.text,
+        "review": decision.review,
+        "superseded_by": decision.superseded_by,
+        "comments": [comment_facts(comment) for comment in decision.comments],
         **facts,
     }
 
 
-def comment_facts(one: Entry) -> dict[str, Any]:
-    return {"author": one.author, "written": one.created.isoformat(), "text": one.text}
+def comment_facts(comment: Entry) -> dict[str, Any]:
+    return {"author": comment.author, "written": comment.created.isoformat(), "text": comment.text}
 
 
 def named(
-    space: Workspace, experiment_id: str, run: str | None, baseline: str | None, metric: str | None
+    workspace: Workspace, experiment_id: str, run: str | None, baseline: str | None, metric: str | None
 ) -> dict[str, Any]:
     """Names as ids, a metric with its cutoff as both. Raises UnknownName."""
     from recdash.metrics import parse
 
-    known = {one.name: one.id for one in space.runs.all(experiment_id, archived=True)}
+    known = {known_run.name: known_run.id for known_run in workspace.runs.all(experiment_id, archived=True)}
     spec = parse(metric) if metric else None
     return {
         "run_id": None if run is None else run_named(known, run),
@@ -127,17 +133,19 @@ def named(
     }
 
 
-def review_wanted(space: Workspace, experiment_id: str, wanted: str | None) -> Review:
+def review_wanted(workspace: Workspace, experiment_id: str, wanted: str | None) -> Review:
     """By its id, or by its candidate's name the newest; without either the newest that is open."""
-    known = space.journal.reviews(experiment_id)
+    reviews = workspace.journal.reviews(experiment_id)
     if wanted is None:
-        found = next((one for one in known if one.is_open), None)
-        if found is None:
+        still_open = [review for review in reviews if review.is_open]
+        if not still_open:
             raise NotFound("No review is open. Begin one with recdash review propose.")
-        return found
-    by_name = {one.about: one for one in reversed(known)} | {one.id: one for one in known}
+        return still_open[0]
+    by_name = {review.about: review for review in reversed(reviews)} | {
+        review.id: review for review in reviews
+    }
     if wanted not in by_name:
-        raise UnknownName("review", wanted, list(dict.fromkeys(one.about for one in known)))
+        raise UnknownName("review", wanted, list(dict.fromkeys(review.about for review in reviews)))
     return by_name[wanted]
 
 
@@ -145,21 +153,12 @@ def unmet(items: tuple[ChecklistItem, ...]) -> Iterator[str]:
     """What of a checklist does not hold, with its reason."""
     from recdash.decisions import not_holding
 
-    for one in not_holding(items):
-        yield f"{one.name} – {one.state}: {one.reason}"
+    for item in not_holding(items):
+        yield f"{item.name} – {item.state}: {item.reason}"
 
 
-def _last(space: Workspace, experiment_id: str) -> str:
-    found = space.journal.last_decision(experiment_id)
-    if found is None:
+def _last(workspace: Workspace, experiment_id: str) -> str:
+    decision = workspace.journal.last_decision(experiment_id)
+    if decision is None:
         raise NotFound("There is no decision to supersede yet.")
-    return found.id
-
-
-def _headline(one: Decision) -> str:
-    return f"{one.label}: {one.about}" if one.about else one.label
-
-
-def _short(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= 60 else f"{line[:59]}…"
+    return decision.id

@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from recdash.cli.options import workspace
+from recdash.cli.options import open_workspace
 from recdash.cli.terminal import say
 from recdash.errors import InputError, Problem
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-    from recdash.demo.ab_tests import Simulated
 
 USERS, SEED = 20_000, 2610
 LOST, CROSSED, BOTS = 0.08, 0.02, 0.01
@@ -39,15 +37,19 @@ def demo(*, remove: bool, online: Path | None, **test: Any) -> None:
     if online is not None:
         _write_test(online, test)
     elif any(test.values()):
-        given = ", ".join(f"--{'lift' if name == 'lifts' else name}" for name, value in test.items() if value)
+        options = ", ".join(
+            f"--{'lift' if name == 'lifts' else name}" for name, value in test.items() if value
+        )
         raise InputError(
-            Problem("no-folder", given, "this is of an invented A/B test", "Add --online FOLDER.")
+            Problem("no-folder", options, "this is of an invented A/B test", "Add --online FOLDER.")
         )
     elif remove:
-        workspace().demo.remove_demo()
+        open_workspace().demo.remove_demo()
         say("The demo is removed.")
     else:
-        made = workspace().demo.load_demo(progress=lambda part, text: say(f"{part:4.0%} {text}", err=True))
+        made = open_workspace().demo.load_demo(
+            progress=lambda part, text: say(f"{part:4.0%} {text}", err=True)
+        )
         say(f"Loaded '{made.name}'. See it with: recdash serve")
 
 
@@ -56,37 +58,42 @@ def _write_test(folder: Path, test: Mapping[str, Any]) -> None:
 
     if folder.exists() and not folder.is_dir():
         raise InputError(Problem("no-folder", str(folder), "it is a file", "Name a folder, new or not."))
-    made = simulate(test["users"] or USERS, test["seed"] or SEED, events=True, **_plan(test))
-    ending = test["format"] or "csv"
+    ending, lifts = test["format"] or "csv", _lifts(test["lifts"])
+    arms = {"arms": {"control": {}, "new": lifts}} if lifts else {}
+    made = simulate(
+        test["users"] or USERS,
+        test["seed"] or SEED,
+        events=True,
+        novelty=test["novelty"] or 0.0,
+        srm=LOST * test["srm"],
+        crossover=CROSSED * test["crossover"],
+        bots=BOTS * test["bots"],
+        **arms,
+    )
     folder.mkdir(parents=True, exist_ok=True)
     for name, table in made.tables().items():
         _write(table, folder / f"{name}.{ending}")
         say(f"{folder / name}.{ending}: {table.num_rows:,} rows")
     (folder / "known.json").write_text(json.dumps(made.known.as_dict(), indent=2) + "\n")
-    _tell(folder, ending, made)
+    for variant, effects in made.known.lifts.items():
+        text = ", ".join(
+            f"{metric} {100 * lift:+.3g} %".replace("-", "−") for metric, lift in effects.items()
+        )
+        say(f"True lifts of '{variant}', also in {folder / 'known.json'}: {text}")
+    logs = " ".join(f"--{name} {folder / name}.{ending}" for name in ("exposures", "events", "served"))
+    say(f"What can be found of them: recdash online --sessions {folder / 'sessions'}.{ending}")
+    say(f"The same from its logs:    recdash online {logs}")
 
 
-def _plan(test: Mapping[str, Any]) -> dict[str, Any]:
-    """What is asked for as ``simulate`` takes it."""
-    plan: dict[str, Any] = {
-        "novelty": test["novelty"] or 0.0,
-        "srm": LOST * test["srm"],
-        "crossover": CROSSED * test["crossover"],
-        "bots": BOTS * test["bots"],
-    }
-    return plan | ({"arms": {"control": {}, "new": _lifts(test["lifts"])}} if test["lifts"] else {})
-
-
-def _lifts(given: Sequence[str]) -> dict[str, float]:
+def _lifts(texts: Sequence[str]) -> dict[str, float]:
     """Raises InputError where one is not METRIC=SHARE."""
-    parts = [one.partition("=") for one in given]
+    parts = [text.partition("=") for text in texts]
     try:
         return {metric.strip(): float(share) for metric, _, share in parts}
     except ValueError:
-        found = f"not METRIC=SHARE: {', '.join(given)}"
-        raise InputError(
-            Problem("bad-lift", "--lift", found, "Write it like engagement_rate=0.03.")
-        ) from None
+        problem = f"not METRIC=SHARE: {', '.join(texts)}"
+        fix = "Write it like engagement_rate=0.03."
+        raise InputError(Problem("bad-lift", "--lift", problem, fix)) from None
 
 
 def _write(table: pa.Table, file: Path) -> None:
@@ -97,12 +104,3 @@ def _write(table: pa.Table, file: Path) -> None:
         pyarrow.csv.write_csv(table, file)
     else:
         pyarrow.parquet.write_table(table, file)
-
-
-def _tell(folder: Path, ending: str, made: Simulated) -> None:
-    for variant, lifts in made.known.lifts.items():
-        told = ", ".join(f"{metric} {100 * lift:+.3g} %".replace("-", "−") for metric, lift in lifts.items())
-        say(f"True lifts of '{variant}', also in {folder / 'known.json'}: {told}")
-    logs = " ".join(f"--{name} {folder / name}.{ending}" for name in ("exposures", "events", "served"))
-    say(f"What can be found of them: recdash online --sessions {folder / 'sessions'}.{ending}")
-    say(f"The same from its logs:    recdash online {logs}")

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import click
 
 from recdash.cli.fast_start import start_light
-from recdash.cli.options import workspace
+from recdash.cli.options import open_workspace
 from recdash.cli.terminal import say, say_lines
 from recdash.errors import InputError, Problem
 
@@ -46,8 +46,8 @@ def digest(names: Sequence[str], since: str, form: str | None, output: Path | No
         "json": digest_texts.as_json,
     }
     wanted = form or _ENDINGS.get(output.suffix.lower() if output else "", "md")
-    found = Digests(workspace()).digest(names, since=period(since), link=checked(link))
-    text = forms[wanted](found)
+    overview = Digests(open_workspace()).digest(names, since=period(since), link=checked(link))
+    text = forms[wanted](overview)
     if output is None:
         say_lines(text)
     else:
@@ -57,8 +57,8 @@ def digest(names: Sequence[str], since: str, form: str | None, output: Path | No
 
 def period(text: str) -> timedelta:
     """``24h``, ``7d``, ``2w``. Raises InputError for anything else, and for more than ten years."""
-    found = re.fullmatch(r"(\d{1,6})([hdw])", text.strip())
-    hours = int(found[1]) * _UNITS[found[2]] if found else 0
+    match = re.fullmatch(r"(\d{1,6})([hdw])", text.strip())
+    hours = int(match[1]) * _UNITS[match[2]] if match else 0
     if not 0 < hours <= MOST_HOURS:
         fix = "Write 24h, 7d or 2w for hours, days or weeks; at most ten years."
         raise InputError(Problem("bad-period", "--since", f"'{text}'", fix))

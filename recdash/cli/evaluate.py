@@ -10,7 +10,6 @@ import click
 
 from recdash.cli.fast_start import start_light
 from recdash.cli.options import (
-    FORMATS,
     PREDICTIONS_HELP,
     REFERENCE_HELP,
     REPLICATES_HELP,
@@ -53,7 +52,9 @@ from recdash.errors import InputError, Problem
 @click.option("--tie-band", is_flag=True, help="Add what the order of equal scores can do to each metric.")
 @click.option("--shown-by", help="Add what is shown by a column of the catalogue: year, genre, author …")
 @click.option("--shown-by-k", type=click.IntRange(1), help="In so many places (default: 10, or the depth).")
-@click.option("--format", "form", type=FORMATS, default="table", show_default=True)
+@click.option(
+    "--format", "form", type=click.Choice(["table", "json", "csv"]), default="table", show_default=True
+)
 def evaluate(
     truth: Path,
     runs: Sequence[tuple[str, Path]],
@@ -76,9 +77,9 @@ def evaluate(
         fix = "Use --format table or json."
         raise InputError(Problem("no-room-in-csv", option, "with --format csv", fix))
     check_names("--predictions", predictions)
-    found = score(uploads(runs), truth, predictions=dict(predictions), **question)
-    tell(found.notices())
-    bands = list(found.tie_bands()) if tie_band else None
-    places = shown_by_k or min(10, found.rules.depth)
-    shown = list(found.shown_rows(shown_by, places)) if shown_by else None
-    print_scores(found, form, bands, shown)
+    evaluation = score(uploads(runs), truth, predictions=dict(predictions), **question)
+    tell(evaluation.notices())
+    bands = list(evaluation.tie_bands()) if tie_band else None
+    places = shown_by_k or min(10, evaluation.rules.depth)
+    shown = list(evaluation.shown_rows(shown_by, places)) if shown_by else None
+    print_scores(evaluation, form, bands, shown)

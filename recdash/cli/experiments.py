@@ -20,10 +20,12 @@ from recdash.cli.options import (
     NamedFile,
     check_names,
     columns_option,
+    experiment_option,
+    form_option,
+    open_workspace,
     run_named,
     tell,
     uploads,
-    workspace,
 )
 from recdash.cli.output import aligned, known_lines
 from recdash.cli.terminal import say, say_lines
@@ -31,7 +33,7 @@ from recdash.errors import InputError, Problem
 
 if TYPE_CHECKING:
     from recdash.domain.kinds import OnlineKind
-    from recdash.domain.records import Replicated
+    from recdash.domain.records import Experiment, Replicated
     from recdash.evaluation.column_choice import ColumnChoice
     from recdash.service import AddedRun, PreparedRun, Setup, Workspace
 
@@ -79,180 +81,147 @@ def add(
 
     All files are read and scored before anything of a candidate is stored.
     """
-    given = uploads(runs)
-    check_names("--predictions", predictions)
-    for name, _ in predictions if runs else ():
-        run_named(dict.fromkeys((run for run, _ in runs), ""), name)
-    given |= {name: None for name, _ in predictions if name not in given}
-    space = workspace()
-    choice = _choice(more, list(given))
-    where = _where(space, experiment, truth, more, choice)
-    prepared = _prepared(space, where, given, dict(predictions), more, choice)
-    _check_names_known(space, where, prepared, baseline, more["links"])
-    for kind in ONLINE:
-        if more[kind] is not None:
-            mappings = _mappings(choice, [kind])
-            space.online_tests.try_online_test(
-                {kind: more[kind][1]}, control=more["control"], mappings=mappings
-            )
-    choice.check_used()
-    chosen = where if isinstance(where, str) else _stored(space, where)
-    for one in space.runs.store_runs(chosen, prepared, {"tags": tuple(tags)}):
-        tell(one.run.notices)
-        _echo_added(one)
-    by_name = {run.name: run.id for run in space.runs.all(chosen)}
-    if baseline is not None:
-        space.experiments.set_baseline(chosen, run_named(by_name, baseline))
-    _add_online(space, chosen, by_name, more, choice)
-
-
-def _choice(more: Mapping[str, Any], runs: Sequence[str]) -> ColumnChoice:
-    """What ``--columns`` says of the tables that this command reads."""
-    from recdash.evaluation.column_choice import read_column_choice
+    from recdash.evaluation.column_choice import mappings_of, read_column_choice
     from recdash.evaluation.reading import TABLES
 
-    return read_column_choice(more["columns"], (*TABLES, *ONLINE), runs)
+    files: dict[str, Any] = uploads(runs)
+    check_names("--predictions", predictions)
+    for name, _ in predictions if runs else ():
+        run_named(dict.fromkeys(files, ""), name)
+    files |= {name: None for name, _ in predictions if name not in files}
+    workspace = open_workspace()
+    choice = read_column_choice(more["columns"], (*TABLES, *ONLINE), list(files))
+    target = _target(workspace, experiment, truth, more, choice)
+    prepared = _prepared(workspace, target, files, dict(predictions), more, choice)
+    _check_names_known(workspace, target, prepared, baseline, more["links"])
+    tests = {kind: more[kind] for kind in ONLINE if more[kind] is not None}
+    for kind, (_, file) in tests.items():
+        mappings = mappings_of(choice, [kind])
+        workspace.online_tests.try_online_test({kind: file}, control=more["control"], mappings=mappings)
+    choice.check_used()
+    experiment_id = target if isinstance(target, str) else _stored(workspace, target)
+    for added in workspace.runs.store_runs(experiment_id, prepared, {"tags": tuple(tags)}):
+        tell(added.run.notices)
+        _echo_added(added)
+    by_name = {run.name: run.id for run in workspace.runs.all(experiment_id)}
+    if baseline is not None:
+        workspace.experiments.set_baseline(experiment_id, run_named(by_name, baseline))
+    pairs = [link.partition("=") for link in more["links"]]
+    links = {variant: run_named(by_name, run) for variant, _, run in pairs}
+    for kind, (name, file) in tests.items():
+        how: dict[str, Any] = {"control": more["control"], "mappings": mappings_of(choice, [kind])}
+        test = workspace.online_tests.add_online_test(experiment_id, name, {kind: file}, links=links, **how)
+        tell(test.notices)
+        say(f"{test.name}: added, control '{test.control}'")
 
 
-def _mappings(choice: ColumnChoice, kinds: Sequence[str]) -> dict[str, Mapping[str, str]]:
-    from recdash.evaluation.column_choice import mappings_of
-
-    return mappings_of(choice, kinds)
-
-
-def _echo_added(one: AddedRun) -> None:
-    say(f"{one.run.name}: {_became(one)}")
-    for line in known_lines({one.run.name: one.run.overlap} if one.run.overlap else {}):
+def _echo_added(added: AddedRun) -> None:
+    state = "already there" if added.already_there else "added"
+    if added.already_there and added.is_archived:
+        how = "Show archived on the Runs page of recdash serve, then Restore"
+        state = f"already there, but archived. To bring it back: {how}."
+    say(f"{added.run.name}: {state}")
+    for line in known_lines({added.run.name: added.run.overlap} if added.run.overlap else {}):
         say(f"note: {line}", err=True)
-
-
-def _became(one: AddedRun) -> str:
-    if not one.already_there:
-        return "added"
-    how = "Show archived on the Runs page of recdash serve, then Restore"
-    return f"already there, but archived. To bring it back: {how}." if one.is_archived else "already there"
 
 
 ONLINE: tuple[OnlineKind, ...] = ("sessions", "aggregates")
 SETUP = (
-    "train", "catalogue", "user_attributes", "item_vectors", "item_similarity", "depth", "relevance",
-    "relevance_threshold", "users", "duplicates",
-)  # fmt: skip
+    "train",
+    "catalogue",
+    "user_attributes",
+    "item_vectors",
+    "item_similarity",
+    "depth",
+    "relevance",
+    "relevance_threshold",
+    "users",
+    "duplicates",
+)
 
 
-def _where(
-    space: Workspace, name: str, truth: Path | None, more: Mapping[str, Any], choice: ColumnChoice
+def _target(
+    workspace: Workspace, name: str, truth: Path | None, more: Mapping[str, Any], choice: ColumnChoice
 ) -> str | Setup:
     """The id of the experiment; with a truth the set-up as read, not stored yet."""
+    from recdash.evaluation.column_choice import mappings_of
+
     facts = {fact: more[fact] for fact in SETUP if more[fact] is not None}
     if truth is not None:
-        mappings = _mappings(choice, ["truth", "train", "catalogue", "users", "vectors", "similarity"])
-        return space.experiments.read_setup(name, truth, mappings=mappings, **facts)
+        mappings = mappings_of(choice, ["truth", "train", "catalogue", "users", "vectors", "similarity"])
+        return workspace.experiments.read_setup(name, truth, mappings=mappings, **facts)
     if facts:
         option = f"--{next(iter(facts)).replace('_', '-')}"
         fix = "The set-up of an experiment is fixed; give --truth for a new one."
         raise InputError(Problem("set-up-without-truth", option, "given without --truth", fix))
-    return space.experiments.named(name).id
+    return workspace.experiments.named(name).id
 
 
-def _stored(space: Workspace, setup: Setup) -> str:
+def _stored(workspace: Workspace, setup: Setup) -> str:
     """The id of the experiment made from the set-up, or of the one that is the same."""
-    made = space.experiments.store_setup(setup)
-    tell(Problem(**notice) for notice in made.settings["notices"])
-    for twin in space.experiments.same_truth(made.id):
+    experiment = workspace.experiments.store_setup(setup)
+    tell(Problem(**notice) for notice in experiment.settings["notices"])
+    for twin in workspace.experiments.same_truth(experiment.id):
         say(f"note: experiment '{twin.name}' has the same truth.", err=True)
-    return made.id
+    return experiment.id
 
 
 def _prepared(
-    space: Workspace,
-    where: str | Setup,
+    workspace: Workspace,
+    target: str | Setup,
     uploads: Mapping[str, Any],
     rated: Mapping[str, Path],
     more: Mapping[str, Any],
     choice: ColumnChoice,
 ) -> list[PreparedRun]:
-    references, how = more["references"], {name: more[name] for name in ("replicates", "accept_unknown_ids")}
-    found = [
-        one
-        for name, files in uploads.items()
-        for one in space.runs.prepare_runs(
-            where,
+    prepared: list[PreparedRun] = []
+    for name, files in uploads.items():
+        prepared += workspace.runs.prepare_runs(
+            target,
             files,
             name=name,
             mapping=choice.of("run", name),
             predictions=rated.get(name),
             predictions_mapping=choice.of("predictions", name),
-            **how,
+            replicates=more["replicates"],
+            accept_unknown_ids=more["accept_unknown_ids"],
         )
-    ]
-    found += space.runs.prepare_references(where, references) if references else []
-    check_names("--run", [(one.run.name, Path()) for one in found])
-    return found
+    if more["references"]:
+        prepared += workspace.runs.prepare_references(target, more["references"])
+    check_names("--run", [(candidate.run.name, Path()) for candidate in prepared])
+    return prepared
 
 
 def _check_names_known(
-    space: Workspace,
-    where: str | Setup,
+    workspace: Workspace,
+    target: str | Setup,
     prepared: Sequence[PreparedRun],
     baseline: str | None,
     links: Sequence[str],
 ) -> None:
-    known = next(
-        (
-            one.id
-            for one in space.experiments.all()
-            if where == one.id or getattr(where, "name", "") == one.name
-        ),
-        None,
-    )
-    names = [
-        *(run.name for run in (space.runs.all(known) if known else [])),
-        *(one.run.name for one in prepared),
-    ]
+    """Raises UnknownName for a baseline or a linked run that is neither stored nor about to be."""
+    names = [candidate.run.name for candidate in prepared]
+    for experiment in workspace.experiments.all():
+        if target == experiment.id or getattr(target, "name", "") == experiment.name:
+            names = [*(run.name for run in workspace.runs.all(experiment.id)), *names]
+            break
     for name in [*([baseline] if baseline is not None else []), *(link.partition("=")[2] for link in links)]:
         run_named(dict.fromkeys(names, ""), name)
 
 
-def _add_online(
-    space: Workspace,
-    experiment: str,
-    by_name: Mapping[str, str],
-    more: Mapping[str, Any],
-    choice: ColumnChoice,
-) -> None:
-    links = {
-        variant: run_named(by_name, run)
-        for variant, _, run in (link.partition("=") for link in more["links"])
-    }
-    for kind in ONLINE:
-        if more[kind] is not None:
-            name, file = more[kind]
-            test = space.online_tests.add_online_test(
-                experiment,
-                name,
-                {kind: file},
-                control=more["control"],
-                links=links,
-                mappings=_mappings(choice, [kind]),
-            )
-            tell(test.notices)
-            say(f"{test.name}: added, control '{test.control}'")
-
-
 @click.command("list")
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@form_option
 def list_experiments(form: str) -> None:
     """The experiments and their runs."""
-    space = workspace()
-    found = [_experiment_facts(space, one) for one in space.experiments.all()]
+    workspace = open_workspace()
+    experiments = [_facts(workspace, experiment) for experiment in workspace.experiments.all()]
     if form == "json":
-        say(json.dumps({"experiments": found}, ensure_ascii=False))
-    elif not found:
+        say(json.dumps({"experiments": experiments}, ensure_ascii=False))
+    elif not experiments:
         say("No experiment yet. Try: recdash demo")
-    for one in found if form == "text" else ():
-        say(f"{one['name']} ({one['truth_users']:,} users, depth {one['depth']})")
-        for run in one["runs"]:
+    for experiment in experiments if form == "text" else ():
+        say(f"{experiment['name']} ({experiment['truth_users']:,} users, depth {experiment['depth']})")
+        for run in experiment["runs"]:
             mark = ", baseline" if run["baseline"] else ""
             several = f"{run['replicates']['n']} {run['replicates']['noun']}s, " if run["replicates"] else ""
             missing = run["ledger"]["without_list"]
@@ -263,35 +232,35 @@ def _replicates_facts(replicated: Replicated | None) -> dict[str, Any] | None:
     return None if replicated is None else {"n": len(replicated.labels), **asdict(replicated)}
 
 
-def _experiment_facts(space: Workspace, one: Any) -> dict[str, Any]:
+def _facts(workspace: Workspace, experiment: Experiment) -> dict[str, Any]:
     return {
-        "id": one.id,
-        "name": one.name,
-        "created": one.created.isoformat(),
-        "depth": one.settings["depth"],
-        "truth_users": one.settings["truth_users"],
+        "id": experiment.id,
+        "name": experiment.name,
+        "created": experiment.created.isoformat(),
+        "depth": experiment.settings["depth"],
+        "truth_users": experiment.settings["truth_users"],
         "runs": [
             {
                 "id": run.id,
                 "name": run.name,
                 "created": run.created.isoformat(),
                 "tags": list(run.tags),
-                "baseline": run.id == one.baseline,
+                "baseline": run.id == experiment.baseline,
                 "ledger": dict(run.ledger),
                 "known_ids": run.overlap.as_dict() if run.overlap else None,
                 "replicates": _replicates_facts(run.replicated),
             }
-            for run in space.runs.all(one.id)
+            for run in workspace.runs.all(experiment.id)
         ],
-        "online_tests": [test.name for test in space.online_tests.all(one.id)],
+        "online_tests": [test.name for test in workspace.online_tests.all(experiment.id)],
     }
 
 
 @click.command()
-@click.option("--experiment", required=True, help="Name of the experiment.")
+@experiment_option
 @click.option("--run", "name", required=True, help="Name of the run.")
 @click.option("--metric", default="ndcg@10", show_default=True, help="A metric with its cutoff.")
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@form_option
 def definitions(experiment: str, name: str, metric: str, form: str) -> None:
     """Show one run as every preset counts it, and what sets each of them apart.
 
@@ -301,19 +270,19 @@ def definitions(experiment: str, name: str, metric: str, form: str) -> None:
     from recdash.definitions.text import as_dict, as_tables
     from recdash.metrics import parse
 
-    space, spec = workspace(), parse(metric)
-    home = space.experiments.named(experiment)
-    by_name = {run.name: run for run in space.runs.all(home.id)}
+    workspace, spec = open_workspace(), parse(metric)
+    home = workspace.experiments.named(experiment)
+    by_name = {run.name: run for run in workspace.runs.all(home.id)}
     run, depth = by_name[run_named(dict.fromkeys(by_name, name), name)], home.settings["depth"]
-    asked = (run.id, spec.label, spec.k or depth)
-    found = (
-        space.definitions.under_presets(*asked),
-        space.definitions.preset_causes(*asked),
+    question = (run.id, spec.label, spec.k or depth)
+    answers = (
+        workspace.definitions.under_presets(*question),
+        workspace.definitions.preset_causes(*question),
         ledger_lines(run.ledger, home.settings["users"], depth, home.settings.get("duplicates", "first")),
-        space.scores.tie_band(*asked),
+        workspace.scores.tie_band(*question),
     )
     if form == "json":
-        facts = {"experiment": home.name, "run": run.name, "metric": spec.label, "k": asked[-1]}
-        say(json.dumps({**facts, **as_dict(*found)}, ensure_ascii=False))
+        facts = {"experiment": home.name, "run": run.name, "metric": spec.label, "k": question[-1]}
+        say(json.dumps({**facts, **as_dict(*answers)}, ensure_ascii=False))
     else:
-        say_lines("\n\n".join(aligned(rows, len(rows[0])) for rows in as_tables(*found)))
+        say_lines("\n\n".join(aligned(rows, len(rows[0])) for rows in as_tables(*answers)))

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from recdash.cli.options import run_named, workspace
+from recdash.cli.options import experiment_option, form_option, open_workspace, run_named
 from recdash.cli.output import aligned
 from recdash.cli.terminal import say_lines
 from recdash.errors import InputError, NotFound, Problem
@@ -19,13 +18,13 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("--experiment", required=True, help="Name of the experiment.")
+@experiment_option
 @click.option("--test", help="Name of the A/B test (default: the newest).")
 @click.option("--variant", help="The variant to explain (default: the first that disagrees).")
 @click.option("--run", "run", help="Explain the variant that served this run.")
 @click.option("--metric", default="ndcg@10", show_default=True, help="An offline metric with its cutoff.")
 @click.option("--online", default="session_watch_time", show_default=True, help="An online metric.")
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@form_option
 def why(
     experiment: str,
     test: str | None,
@@ -40,61 +39,61 @@ def why(
     from recdash.comparison.result import cutoff_of
     from recdash.metrics import parse
 
-    space, spec = workspace(), parse(metric)
-    home = space.experiments.named(experiment)
-    chosen = space.online_tests.online_test_named(home.id, test)
-    asked = (spec.label, cutoff_of(spec), online)
-    runs = {one.name: one.id for one in space.runs.all(home.id, archived=True)}
-    wanted = _variant(space, chosen, variant, None if run is None else run_named(runs, run), asked)
-    found = space.diagnosis.explain(chosen.id, wanted, *asked)
-    say_lines(json.dumps(found.as_dict(), ensure_ascii=False, indent=2) if form == "json" else as_text(found))
+    workspace, spec = open_workspace(), parse(metric)
+    home = workspace.experiments.named(experiment)
+    chosen = workspace.online_tests.online_test_named(home.id, test)
+    question = (spec.label, cutoff_of(spec), online)
+    runs = {known_run.name: known_run.id for known_run in workspace.runs.all(home.id, archived=True)}
+    wanted = _variant(workspace, chosen, variant, None if run is None else run_named(runs, run), question)
+    explanation = workspace.diagnosis.explain(chosen.id, wanted, *question)
+    say_lines(
+        json.dumps(explanation.as_dict(), ensure_ascii=False, indent=2)
+        if form == "json"
+        else as_text(explanation)
+    )
 
 
 def _variant(
-    space: Workspace, test: OnlineTest, variant: str | None, run: str | None, asked: tuple[str, int, str]
+    workspace: Workspace,
+    test: OnlineTest,
+    variant: str | None,
+    run: str | None,
+    question: tuple[str, int, str],
 ) -> str:
-    """The one that is named, that served the run, or the first that disagrees."""
+    """The variant that is named, that served the run, or the first that disagrees."""
+    from recdash.online.agreement.agreement import DISAGREE
+
     if variant is not None and run is not None:
         fix = "Name the variant or the run."
         raise InputError(Problem("two-names", "recdash why", "both --variant and --run", fix))
     if variant is not None:
         return variant
-    served = {variant: of for variant, of in test.links.items() if variant != test.control}
+    linked = {name: run_id for name, run_id in test.links.items() if name != test.control}
     if run is not None:
-        found = [variant for variant, of in served.items() if of == run]
-        if not found:
+        variants = [name for name, run_id in linked.items() if run_id == run]
+        if not variants:
             raise NotFound(f"No variant of '{test.name}' is linked to that run.")
-        return found[0]
-    return _telling(space, test, served, asked)
-
-
-def _telling(
-    space: Workspace, test: OnlineTest, served: Mapping[str, str], asked: tuple[str, int, str]
-) -> str:
-    if not served:
+        return variants[0]
+    if not linked:
         raise NotFound(f"No variant of '{test.name}' is linked to a run. Link them on the Runs page.")
-    rows = space.online_tests.offline_online(test.id, *asked)
-    from recdash.online.agreement.agreement import DISAGREE
-
-    telling = rows[rows["quadrant"].isin(DISAGREE)]["variant"].tolist()
-    return str((telling or list(served))[0])
+    rows = workspace.online_tests.offline_online(test.id, *question)
+    disagreeing = rows[rows["quadrant"].isin(DISAGREE)]["variant"].tolist()
+    return str((disagreeing or list(linked))[0])
 
 
-def as_text(found: Explanation) -> str:
+def as_text(explanation: Explanation) -> str:
     """The question, the answer in a sentence, and a line for each check."""
     from recdash.diagnosis import CHECKS
 
     titles = {check.name: check.title for check in CHECKS}
-    lines: list[list[Any]] = [["check", "answer", "what was found"]]
-    lines += [[titles[one.check], one.verdict, _found(one)] for one in found.answers]
+    lines = [["check", "answer", "what was found"]]
+    for answer in explanation.answers:
+        finding = f"needs {answer.needs}" if answer.statistic == "–" else str(answer.statistic)
+        lines.append([titles[answer.check], answer.verdict, finding])
     advice = [
-        f"{titles[one.check]}: {one.sentence} {check.advice}"
-        for one, check in zip(found.answers, CHECKS, strict=True)
-        if one.verdict == "supports"
+        f"{check.title}: {answer.sentence} {check.advice}"
+        for answer, check in zip(explanation.answers, CHECKS, strict=True)
+        if answer.verdict == "supports"
     ]
-    apart = [""] if advice else []
-    return "\n".join([found.question, found.summary, "", aligned(lines, texts=3), *apart, *advice])
-
-
-def _found(answer: Any) -> str:
-    return f"needs {answer.needs}" if answer.statistic == "–" else str(answer.statistic)
+    notes = ["", *advice] if advice else []
+    return "\n".join([explanation.question, explanation.summary, "", aligned(lines, texts=3), *notes])

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from recdash.cli.fast_start import start_light
-from recdash.cli.options import columns_option, tell
+from recdash.cli.options import columns_option, form_option, tell
 from recdash.cli.output import aligned
 from recdash.cli.terminal import say_lines
 from recdash.formatting import numbers
@@ -41,7 +41,7 @@ TITLES = {
 @click.option(
     "--user-column", help="Column of the log that names the user (default: user_id and other usual names)."
 )
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@form_option
 def ope(
     log: Path,
     target: str,
@@ -56,44 +56,40 @@ def ope(
     start_light()
     from recdash.online.off_policy.ope import ope as estimate
 
-    found = estimate(log, target, n_items=items, clip=clip, columns=columns, user_column=user_column)
-    tell(found.notices)
-    say_lines(json.dumps(found.as_dict(), indent=2) if form == "json" else off_policy_text(found))
+    estimates = estimate(log, target, n_items=items, clip=clip, columns=columns, user_column=user_column)
+    tell(estimates.notices)
+    say_lines(json.dumps(estimates.as_dict(), indent=2) if form == "json" else off_policy_text(estimates))
 
 
-def off_policy_text(found: OffPolicy) -> str:
+def off_policy_text(result: OffPolicy) -> str:
     """The verdict, the estimates with their intervals, and what they rest on."""
-    each = {name: getattr(found, name) for name in TITLES}
-    digits = numbers.places(one.value for one in each.values())
+    estimates = {name: getattr(result, name) for name in TITLES}
+    digits = numbers.places(estimate.value for estimate in estimates.values())
     lines = [["per slot", "value", "95 % CI"]]
-    lines += [
-        [
-            TITLES[name].format(clip=found.clip),
-            numbers.fixed(one.value, digits),
-            f"{numbers.fixed(one.low, digits)} to {numbers.fixed(one.high, digits)}"
-            if one.low is not None
-            else numbers.NONE,
-        ]
-        for name, one in each.items()
-    ]
-    return "\n".join([found.sentence, "", aligned(lines), "", aligned(_rests_on(found))])
+    for name, estimate in estimates.items():
+        ends = numbers.NONE
+        if estimate.low is not None:
+            ends = f"{numbers.fixed(estimate.low, digits)} to {numbers.fixed(estimate.high, digits)}"
+        lines.append([TITLES[name].format(clip=result.clip), numbers.fixed(estimate.value, digits), ends])
+    return "\n".join([result.sentence, "", aligned(lines), "", aligned(_evidence_rows(result))])
 
 
-def _rests_on(found: OffPolicy) -> list[list[str]]:
+def _evidence_rows(result: OffPolicy) -> list[list[str]]:
     from recdash.online.off_policy.estimates import chance
 
-    users = [] if found.n_users is None else [
-        ["users", numbers.count(found.n_users)], ["effective users", numbers.count(found.effective_users)]
-    ]  # fmt: skip
+    users = []
+    if result.n_users is not None:
+        users = [["users", numbers.count(result.n_users)]]
+        users += [["effective users", numbers.count(result.effective_users)]]
     return [
-        ["rows", numbers.count(found.n)],
+        ["rows", numbers.count(result.n)],
         *users,
-        ["standard errors by", "rows (no column names the user)" if found.n_users is None else "users"],
-        ["rows with a click", numbers.count(found.clicks)],
-        ["of them shown by the target", numbers.count(found.clicks_that_count)],
-        ["effective rows (ESS)", numbers.count(found.ess)],
-        ["mean weight", numbers.three(found.mean_weight)],
-        ["its standard error", numbers.three(found.mean_weight_std_error)],
-        ["largest weight", numbers.three(found.max_weight)],
-        ["least propensity", chance(found.least_propensity)],
+        ["standard errors by", "rows (no column names the user)" if result.n_users is None else "users"],
+        ["rows with a click", numbers.count(result.clicks)],
+        ["of them shown by the target", numbers.count(result.clicks_that_count)],
+        ["effective rows (ESS)", numbers.count(result.ess)],
+        ["mean weight", numbers.three(result.mean_weight)],
+        ["its standard error", numbers.three(result.mean_weight_std_error)],
+        ["largest weight", numbers.three(result.max_weight)],
+        ["least propensity", chance(result.least_propensity)],
     ]

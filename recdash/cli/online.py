@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from recdash.cli.fast_start import start_light
-from recdash.cli.options import columns_option, run_named, tell, workspace
+from recdash.cli.options import columns_option, form_option, open_workspace, run_named, tell
 from recdash.cli.output import aligned
 from recdash.cli.terminal import say_lines
 from recdash.errors import InputError, Problem
@@ -33,29 +33,53 @@ HEADER = ("metric", "variant", "control", "value", "lift %", "95 % interval", "p
 @click.option("--aggregates", type=Path, help="One row per variant and metric, added up already.")
 @columns_option
 @click.option("--control", help="The variant that the others are compared with.")
-@click.option("--correction", type=click.Choice(["holm", "bh", "off"]), default="holm", show_default=True,
-              help="How all goals of all variants are judged together.")  # fmt: skip
-@click.option("--threshold", type=float, default=120, show_default=True,
-              help="Seconds that a video must be watched beyond to count.")  # fmt: skip
+@click.option(
+    "--correction",
+    type=click.Choice(["holm", "bh", "off"]),
+    default="holm",
+    show_default=True,
+    help="How all goals of all variants are judged together.",
+)
+@click.option(
+    "--threshold",
+    type=float,
+    default=120,
+    show_default=True,
+    help="Seconds that a video must be watched beyond to count.",
+)
 @click.option("--item-cap", type=float, help="At most so many seconds of one item in a session count.")
 @click.option("--zone", help="Where times without a zone were written, such as Europe/Berlin (default: UTC).")
 @click.option("--exposures-of", help="The experiment_id to read, where the exposures are of several.")
 @click.option("--starts", help="Day the test began; earlier sessions are the time before it.")
-@click.option("--bot-clicks", type=int, default=300, show_default=True,
-              help="More clicks in one day are a machine's; 0: nobody is one.")  # fmt: skip
-@click.option("--bot-sessions", type=int, default=100, show_default=True,
-              help="More sessions in one day are a machine's; 0: nobody is one.")  # fmt: skip
+@click.option(
+    "--bot-clicks",
+    type=int,
+    default=300,
+    show_default=True,
+    help="More clicks in one day are a machine's; 0: nobody is one.",
+)
+@click.option(
+    "--bot-sessions",
+    type=int,
+    default=100,
+    show_default=True,
+    help="More sessions in one day are a machine's; 0: nobody is one.",
+)
 @click.option("--winsorise", type=float, help="Share of users at which totals are cut: 0.99, say.")
 @click.option(
     "--planned-users", type=int, help="With how many users, control and variant, the test was to end."
 )
 @click.option("--split", help="Planned split, where it is not even: control=2,new=1.")
-@click.option("--metric", "own", multiple=True,
-              help="NAME=NUMERATOR[/DENOMINATOR][:down][:guardrail:MARGIN]; again for each.")  # fmt: skip
+@click.option(
+    "--metric",
+    "own",
+    multiple=True,
+    help="NAME=NUMERATOR[/DENOMINATOR][:down][:guardrail:MARGIN]; again for each.",
+)
 @click.option("--experiment", help="Keep the test in this experiment; without files: show one kept there.")
 @click.option("--test", "name", help="Name of the test that is kept, or of the one to show.")
 @click.option("--link", "links", multiple=True, help="VARIANT=RUN: which candidate a variant served.")
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@form_option
 def online(
     *,
     sessions: Path | None,
@@ -78,34 +102,40 @@ def online(
     Give --sessions; or --exposures and --events; or --aggregates; or --experiment for a test that is kept.
     """
     start_light()
-    given = {
-        "sessions": sessions, "exposures": exposures, "events": events, "served": served,
+    files = {
+        "sessions": sessions,
+        "exposures": exposures,
+        "events": events,
+        "served": served,
         "aggregates": aggregates,
-    }  # fmt: skip
-    tables: dict[str, Any] = {kind: file for kind, file in given.items() if file is not None}
-    how: dict[str, Any] = {"control": control, "rules": _rules(**counting), "columns": columns}
-    how["metrics"] = [_metric(one) for one in own]
-    _refuse_twice("--metric", [one.name for one in how["metrics"]])
+    }
+    tables: dict[str, Any] = {kind: file for kind, file in files.items() if file is not None}
+    metrics = [_metric(text) for text in own]
+    how: dict[str, Any] = {
+        "control": control,
+        "rules": _rules(**counting),
+        "columns": columns,
+        "metrics": metrics,
+    }
+    _refuse_twice("--metric", [metric.name for metric in metrics])
     _refuse_twice("--link", [link.partition("=")[0] for link in links])
-    if experiment is None:
-        _refuse_unkept(name, links)
+    if experiment is not None:
+        results = _stored_results(experiment, name, tables, links, how, correction)
+    elif name or links:
+        fix = "Say in which experiment the test is kept: --experiment NAME."
+        option = "--test" if name else "--link"
+        raise InputError(Problem("no-experiment", option, "given without --experiment", fix))
+    else:
         from recdash.online.ab_test import ab_test
 
-        found = ab_test(**tables, **how, correction=correction)
-    else:
-        found = _kept(experiment, name, tables, links, how, correction)
-    tell(found.notices)
-    say_lines(json.dumps(as_dict(found), ensure_ascii=False) if form == "json" else "\n".join(_text(found)))
+        results = ab_test(**tables, **how, correction=correction)
+    tell(results.notices)
+    say_lines(
+        json.dumps(as_dict(results), ensure_ascii=False) if form == "json" else "\n".join(_lines(results))
+    )
 
 
-def _refuse_unkept(name: str | None, links: Sequence[str]) -> None:
-    if name or links:
-        option = "--test" if name else "--link"
-        fix = "Say in which experiment the test is kept: --experiment NAME."
-        raise InputError(Problem("no-experiment", option, "given without --experiment", fix))
-
-
-def _kept(
+def _stored_results(
     experiment: str,
     name: str | None,
     tables: Mapping[str, Path],
@@ -113,35 +143,33 @@ def _kept(
     how: Mapping[str, Any],
     correction: Correction,
 ) -> OnlineResults:
-    """A test that is kept in an experiment, after keeping it where files are given."""
-    space = workspace()
-    home = space.experiments.named(experiment)
+    """Results of a test of an experiment, stored first where files are given."""
+    workspace = open_workspace()
+    home = workspace.experiments.named(experiment)
     if tables:
-        runs = {run.name: run.id for run in space.runs.all(home.id)}
-        called = name or next(iter(tables.values())).name.split(".")[0]
-        linked = {one: run_named(runs, run) for one, _, run in (link.partition("=") for link in links)}
-        return space.online_tests.ab_results(
-            space.online_tests.add_online_test(home.id, called, tables, links=linked, **how).id, correction
-        )
-    _refuse_counting()
-    return space.online_tests.ab_results(space.online_tests.online_test_named(home.id, name).id, correction)
+        runs = {run.name: run.id for run in workspace.runs.all(home.id)}
+        pairs = [link.partition("=") for link in links]
+        linked = {variant: run_named(runs, run) for variant, _, run in pairs}
+        title = name or next(iter(tables.values())).name.split(".")[0]
+        test = workspace.online_tests.add_online_test(home.id, title, tables, links=linked, **how)
+    else:
+        _refuse_counting()
+        test = workspace.online_tests.online_test_named(home.id, name)
+    return workspace.online_tests.ab_results(test.id, correction)
 
 
 def _refuse_counting() -> None:
-    """A test that is kept was counted already: what is said of that here would be ignored."""
-    asked = click.get_current_context()
-    free = {"experiment", "name", "correction", "form"}
-    given = [
-        name
-        for name in asked.params
-        if name not in free and asked.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
-    ]
-    if given:
-        options = [one.opts[0] for one in asked.command.params if one.name in given]
-        fix = "It was counted when it was kept. Give its files too, or change its rules on A/B results."
-        raise InputError(
-            [Problem("kept-already", option, "given for a kept test", fix) for option in options]
-        )
+    """Raises InputError for options that say how to count: a stored test was counted already."""
+    context = click.get_current_context()
+    problems = []
+    for parameter in context.command.params:
+        source = context.get_parameter_source(parameter.name or "")
+        is_free = parameter.name in {"experiment", "name", "correction", "form"}
+        if source is click.core.ParameterSource.COMMANDLINE and not is_free:
+            fix = "It was counted when it was kept. Give its files too, or change its rules on A/B results."
+            problems.append(Problem("kept-already", parameter.opts[0], "given for a kept test", fix))
+    if problems:
+        raise InputError(problems)
 
 
 def _rules(
@@ -156,13 +184,17 @@ def _rules(
     from recdash.online.rules import OnlineRules
 
     return OnlineRules(
-        threshold_s=threshold, item_cap_s=item_cap, bot_clicks=bot_clicks or None,
-        bot_sessions=bot_sessions or None, split=_shares(split) if split else {}, **same,
-    )  # fmt: skip
+        threshold_s=threshold,
+        item_cap_s=item_cap,
+        bot_clicks=bot_clicks or None,
+        bot_sessions=bot_sessions or None,
+        split=_shares(split) if split else {},
+        **same,
+    )
 
 
 def _shares(text: str) -> dict[str, float]:
-    pairs = [one.rpartition("=") for one in text.split(",")]
+    pairs = [pair.rpartition("=") for pair in text.split(",")]
     fix = "Write a share for each variant: control=2,new=1."
     if any(not name.strip() or not equals for name, equals, _ in pairs):
         raise InputError(Problem("bad-split", "--split", f"'{text}'", fix))
@@ -176,22 +208,20 @@ def _refuse_twice(option: str, names: Sequence[str]) -> None:
         raise InputError(Problem("name-twice", option, f"'{twice[0]}' is there twice", "Keep one of them."))
 
 
-SAID = ("up", "down", "goal", "guardrail")
-
-
 def _metric(text: str) -> OnlineMetric:
     """``plays_per_session=plays/sessions:down:guardrail:0.02``."""
     from recdash.online import OnlineMetric
 
     name, equals, rest = text.partition("=")
-    formula, *said = rest.split(":")
+    formula, *words = rest.split(":")
     numerator, _, denominator = formula.partition("/")
     if not (equals and name.strip() and numerator.strip()):
         fix = "Write NAME=NUMERATOR/DENOMINATOR, such as plays_per_session=plays/sessions."
         raise InputError(Problem("bad-metric", "--metric", f"'{text}'", fix))
     fix = "After the formula come up or down, goal or guardrail, and a margin such as 0.02."
-    margins = [_number(one, "--metric", fix) for one in said if one not in SAID]
-    if len(margins) > 1 or {"up", "down"} <= set(said) or {"goal", "guardrail"} <= set(said):
+    known = ("up", "down", "goal", "guardrail")
+    margins = [_number(word, "--metric", fix) for word in words if word not in known]
+    if len(margins) > 1 or {"up", "down"} <= set(words) or {"goal", "guardrail"} <= set(words):
         raise InputError(Problem("bad-metric", "--metric", f"'{text}' says two things at once", fix))
     return OnlineMetric(
         name=name.strip(),
@@ -201,8 +231,8 @@ def _metric(text: str) -> OnlineMetric:
         numerator=numerator.strip(),
         denominator=denominator.strip() or None,
         low=None,
-        direction="down" if "down" in said else "up",
-        role="guardrail" if "guardrail" in said else "goal",
+        direction="down" if "down" in words else "up",
+        role="guardrail" if "guardrail" in words else "goal",
         margin=margins[0] if margins else None,
     )
 
@@ -217,24 +247,24 @@ def _number(text: str, option: str, fix: str) -> float:
 # ── what is printed ──────────────────────────────────────────────────────────────────────────
 
 
-def as_dict(found: OnlineResults) -> dict[str, Any]:
+def as_dict(results: OnlineResults) -> dict[str, Any]:
     """Plain values of the results; ``results`` has one row per metric and variant beside the control."""
-    health = found.health
-    control = {row.metric: row for row in found.rows if row.is_control}
+    health = results.health
+    control = {row.metric: row for row in results.rows if row.is_control}
     return {
-        "control": found.control,
-        "users": dict(found.users),
+        "control": results.control,
+        "users": dict(results.users),
         "health": {
             "srm_p": health.srm_p,
             "crossover": health.crossover,
             "blocked": health.blocked,
-            "warnings": [f"{one.code}: {one}" for one in health.warnings],
+            "warnings": [f"{warning.code}: {warning}" for warning in health.warnings],
         },
         "removed": [
-            {"rule": one.rule, "what": one.what, "unit": one.unit, "by_variant": dict(one.by_variant)}
-            for one in found.removed
+            {"rule": part.rule, "what": part.what, "unit": part.unit, "by_variant": dict(part.by_variant)}
+            for part in results.removed
         ],
-        "results": [_result(row, control.get(row.metric)) for row in found.rows if not row.is_control],
+        "results": [_result(row, control.get(row.metric)) for row in results.rows if not row.is_control],
     }
 
 
@@ -268,45 +298,39 @@ def _result(row: OnlineRow, control: OnlineRow | None) -> dict[str, Any]:
     }
 
 
-def _text(found: OnlineResults) -> Iterator[str]:
-    users = ", ".join(f"{name} {count:,}" for name, count in found.users.items())
-    yield f"Users: {users or 'not known'}. Control: {found.control}."
-    crossed = f"{found.health.crossover:,}"
-    yield f"Split of users: {_split(found)}. Seen in several variants and left out: {crossed}."
-    for one in found.removed:
-        counts = ", ".join(f"{name} {count:,}" for name, count in one.by_variant.items())
-        yield f"Left out, {one.unit} that {one.what}: {one.count:,} ({counts})."
-    if found.health.blocked:
+def _lines(results: OnlineResults) -> Iterator[str]:
+    """Health, one line per metric and variant, and notes."""
+    from recdash.online.analysis.results import validity_notes
+
+    health = results.health
+    users = ", ".join(f"{name} {count:,}" for name, count in results.users.items())
+    yield f"Users: {users or 'not known'}. Control: {results.control}."
+    split = f"cannot be checked: {health.unchecked}"
+    if health.srm_p is not None:
+        p = numbers.p_value(health.srm_p)
+        split = f"p {p}" if "<" in p else f"p = {p}"
+    yield f"Split of users: {split}. Seen in several variants and left out: {health.crossover:,}."
+    for part in results.removed:
+        counts = ", ".join(f"{name} {count:,}" for name, count in part.by_variant.items())
+        yield f"Left out, {part.unit} that {part.what}: {part.count:,} ({counts})."
+    if health.blocked:
         yield "The split of users is broken: nothing is judged."
-    control = {row.metric: row for row in found.rows if row.is_control}
-    alone = len(found.variants) == 1
-    rows = [_line(row, control.get(row.metric)) for row in found.rows if alone or not row.is_control]
-    if any(row.plain_lift is not None for row in found.rows):
+    control = {row.metric: row for row in results.rows if row.is_control}
+    alone = len(results.variants) == 1
+    rows = [_cells(row, control.get(row.metric)) for row in results.rows if alone or not row.is_control]
+    if any(row.plain_lift is not None for row in results.rows):
         yield "Lifts are adjusted by what users did before the test (CUPED); values are not."
     yield ""
     yield aligned([HEADER, *rows], 2)
-    if notes := _notes(found):
+    # Where there is no p, the table has the reason.
+    judged = [replace(row, title=row.metric) for row in results.rows if row.p is not None]
+    if notes := [visible(note) for note in validity_notes(judged)]:
         yield from ("", *notes)
     if not alone:
         yield "\nIntervals and p of goals are corrected together; --format json has the plain ones too."
 
 
-def _notes(found: OnlineResults) -> list[str]:
-    """What stands below the table; where there is no p, the reason is in the table."""
-    from recdash.online.analysis.results import validity_notes
-
-    named_as_in_table = (replace(row, title=row.metric) for row in found.rows if row.p is not None)
-    return [visible(note) for note in validity_notes(named_as_in_table)]
-
-
-def _split(found: OnlineResults) -> str:
-    if found.health.srm_p is None:
-        return f"cannot be checked: {found.health.unchecked}"
-    p = numbers.p_value(found.health.srm_p)
-    return f"p {p}" if "<" in p else f"p = {p}"
-
-
-def _line(row: OnlineRow, control: OnlineRow | None) -> tuple[str, ...]:
+def _cells(row: OnlineRow, control: OnlineRow | None) -> tuple[str, ...]:
     low, high = _percent(row.corrected_low), _percent(row.corrected_high)
     return (
         row.metric,

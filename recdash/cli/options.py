@@ -1,4 +1,4 @@
-"""What several commands take, and how they speak."""
+"""Options that several commands share, checks of their values, and the workspace they open."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Stem(str):
-    """A name that nobody gave: the file's."""
+    """A name taken from the file, where none was given."""
 
     __slots__ = ()
 
@@ -29,7 +29,7 @@ class NamedFile(click.ParamType[tuple[str, Path]]):
 
     def convert(self, value: str, *_: object) -> tuple[str, Path]:
         name, equals, file = value.partition("=")
-        if not equals or _is_there(Path(value)):
+        if not equals or _exists(Path(value)):
             return Stem(Path(value).name.split(".")[0]), Path(value)
         if not name.strip() or not file:
             raise InputError(
@@ -38,32 +38,32 @@ class NamedFile(click.ParamType[tuple[str, Path]]):
         return name.strip(), Path(file)
 
 
-def _is_there(file: Path) -> bool:
-    """Whether there is such a file; there is none where the name is longer than any file's."""
+def _exists(file: Path) -> bool:
+    """Whether there is such a file; False where the name is longer than any file's."""
     try:
         return file.exists()
     except (OSError, ValueError):
         return False
 
 
-FORMATS = click.Choice(["table", "json", "csv"])
-
-
+experiment_option = click.option("--experiment", required=True, help="Name of the experiment.")
+form_option = click.option(
+    "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True
+)
+correction_option = click.option(
+    "--correction",
+    default="holm",
+    show_default=True,
+    type=click.Choice(["holm", "bh", "off"]),
+    help="How several differences are judged together.",
+)
 RUN_HELP = "A candidate's lists; again for each, and under the same NAME for each of its folds or seeds."
-
-
 REPLICATES_HELP = "What several uploads of a candidate are: seeds serve the same users, folds divide them."
-
-
 PREDICTIONS_HELP = "A candidate's predicted ratings, for RMSE and MAE."
-
-
 REFERENCE_HELP = (
     "Candidates computed from truth, train and catalogue, with commas between: "
     "popular, weighted_rating, random, content, oracle."
 )
-
-
 COLUMNS_HELP = (
     "Which column means what, as ROLE=COLUMN with commas between: user_id=uid,item_id=sku holds for every "
     "file that has the column; truth:item_id=isbn for one table, NAME:score=-distance for one candidate "
@@ -81,22 +81,22 @@ def columns_option(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _columns(_context: click.Context, _option: click.Parameter, values: Sequence[str]) -> dict[str, Any]:
-    """{role: column} for all tables, {table: {role: column}} for one; None where nothing was said."""
-    given: dict[str, Any] = {}
+    """{role: column} for all tables, {table: {role: column}} for one; empty where none is given."""
+    columns: dict[str, Any] = {}
     for value in values:
         table = ""
         for pair in re.split(r",(?=[^,=]*=)", value):
-            named, equals, column = pair.partition("=")
-            prefix, colon, role = (part.strip() for part in named.rpartition(":"))
+            key, equals, column = pair.partition("=")
+            prefix, colon, role = (part.strip() for part in key.rpartition(":"))
             table = prefix if colon else table
             if not (equals and role) or (colon and not prefix):
                 fix = "Write ROLE=COLUMN, such as user_id=uid,item_id=sku or truth:item_id=isbn."
                 raise InputError(Problem("bad-columns", "--columns", f"'{pair.strip()}'", fix))
-            chosen = given.setdefault(table, {}) if table else given
+            chosen = columns.setdefault(table, {}) if table else columns
             if chosen.setdefault(role, column.strip()) != column.strip():
-                found = f"two columns for {role}: '{chosen[role]}' and '{column.strip()}'"
-                raise InputError(Problem("bad-columns", "--columns", found, "Name one of them."))
-    return given
+                both = f"two columns for {role}: '{chosen[role]}' and '{column.strip()}'"
+                raise InputError(Problem("bad-columns", "--columns", both, "Name one of them."))
+    return columns
 
 
 USERS_HELP = (
@@ -104,8 +104,6 @@ USERS_HELP = (
     "users with a list; judged, judged_both: the same of users with any row in the truth; run: users with a "
     "list. In the last three a user without a relevant item is 0.  [truth|both|judged|judged_both|run]"
 )
-
-
 DUPLICATES_HELP = (
     "An item that a list repeats. first: it counts once, at the better place; keep: at each.  [first|keep]"
 )
@@ -114,12 +112,14 @@ DUPLICATES_HELP = (
 def uploads(named: Sequence[tuple[str, Path]]) -> dict[str, Any]:
     """Each candidate's file, or its files where several are given under one name: its folds or seeds.
 
-    Raises InputError where nobody gave that name: two files may be called alike by chance.
+    Raises InputError where two files without a name of their own are called alike, which may be by chance.
     """
     files: dict[str, list[Path]] = {}
     for name, file in named:
         files.setdefault(name, []).append(file)
-    check_names("--run", [one for one in named if len(files[one[0]]) > 1 and isinstance(one[0], Stem)])
+    check_names(
+        "--run", [(name, file) for name, file in named if len(files[name]) > 1 and isinstance(name, Stem)]
+    )
     return {name: several if len(several) > 1 else several[0] for name, several in files.items()}
 
 
@@ -139,18 +139,18 @@ def tell(notices: Iterable[Problem]) -> None:
         say(f"note: {notice}", err=True)
 
 
-def workspace() -> Workspace:
+def open_workspace() -> Workspace:
     """The workspace of the settings; the command names damaged evidence when it ends."""
     from recdash.service import Workspace
 
-    space = Workspace.open()
-    click.get_current_context().call_on_close(lambda: _tell_damage(space))
-    return space
+    workspace = Workspace.open()
 
+    def report_damage() -> None:
+        for problem in workspace.damaged():
+            say(f"damaged: {problem}", err=True)
 
-def _tell_damage(space: Workspace) -> None:
-    for problem in space.damaged():
-        say(f"damaged: {problem}", err=True)
+    click.get_current_context().call_on_close(report_damage)
+    return workspace
 
 
 def run_named(by_name: Mapping[str, str], name: str) -> str:

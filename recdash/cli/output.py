@@ -1,4 +1,4 @@
-"""Scores as columns under each other."""
+"""Scores as tables, JSON or CSV."""
 
 from __future__ import annotations
 
@@ -13,52 +13,43 @@ from recdash.formatting.sanitize import visible
 from recdash.formatting.spreadsheet import safe_cell
 
 if TYPE_CHECKING:
-    from recdash.domain.hits import IdOverlap, PopulationCounts
+    from recdash.domain.hits import IdOverlap
     from recdash.evaluation import Evaluation
 
 
 SHOWN_CUTOFFS = (1, 5, 10, 20, 50, 100)
-
-
 SHOWN_VALUES = 25
 
 
 def print_scores(
-    found: Evaluation,
+    evaluation: Evaluation,
     form: str,
     bands: Sequence[Mapping[str, Any]] | None,
     shown: Sequence[Mapping[str, Any]] | None,
 ) -> None:
+    """Print the scores as table, json or csv; ``bands`` and ``shown``: rows to add, None for none."""
     if form == "json":
-        asked = {"tie_bands": bands, "shown_by": shown}
-        added = {name: rows for name, rows in asked.items() if rows is not None}
-        say(json.dumps({**found.as_dict(), **added}, ensure_ascii=False))
+        added = {name: rows for name, rows in (("tie_bands", bands), ("shown_by", shown)) if rows is not None}
+        say(json.dumps({**evaluation.as_dict(), **added}, ensure_ascii=False))
     elif form == "csv":
         columns = ["run", "metric", "k", "value", "std_error", "n_users"]
-        sliced = ["slice_by", "slice"] if any(run.sliced for run in found.runs) else []
+        sliced = ["slice_by", "slice"] if any(run.sliced for run in evaluation.runs) else []
         text = io.StringIO()
         writer = csv.DictWriter(text, [*columns, *sliced], lineterminator="\n")
         writer.writeheader()
-        for row in found.rows():
-            named = {name: safe_cell(visible(row[name] or "")) for name in ["run", *sliced]}
-            writer.writerow({**row, **named})
+        for row in evaluation.rows():
+            safe = {name: safe_cell(visible(row[name] or "")) for name in ["run", *sliced]}
+            writer.writerow({**row, **safe})
         say_lines(text.getvalue().rstrip("\n"))
     else:
-        say_lines("\n\n".join(_score_tables(found, bands, shown)))
-
-
-def _score_tables(
-    found: Evaluation,
-    bands: Sequence[Mapping[str, Any]] | None,
-    shown: Sequence[Mapping[str, Any]] | None,
-) -> Iterable[str]:
-    yield _score_table(found)
-    if spread := list(_spread_lines(found)):
-        yield aligned([["run", "metric", "spread over", "lowest", "highest"], *spread], 3)
-    if bands is not None:
-        yield _band_table(bands)
-    if shown is not None:
-        yield _shown_table(shown)
+        tables = [_score_table(evaluation)]
+        if spread := _spread_rows(evaluation):
+            tables.append(aligned([["run", "metric", "spread over", "lowest", "highest"], *spread], 3))
+        if bands is not None:
+            tables.append(_band_table(bands))
+        if shown is not None:
+            tables.append(_shown_table(shown))
+        say_lines("\n\n".join(tables))
 
 
 def _shown_table(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -69,86 +60,80 @@ def _shown_table(rows: Sequence[Mapping[str, Any]]) -> str:
     for row in rows:
         runs.setdefault(row["run"], []).append(row)
     by_value = [
-        of for of in zip(*runs.values(), strict=True) if any(one["places"] or one["items"] for one in of)
+        cells
+        for cells in zip(*runs.values(), strict=True)
+        if any(cell["places"] or cell["items"] for cell in cells)
     ]
-    most_items = sorted(by_value, key=lambda of: -of[0]["items"])[:SHOWN_VALUES]
-    kept = {of[0]["value"] for of in most_items}
-    lines = [
-        [of[0]["value"], *map(_percent, [of[0]["catalogue_share"], *(one["share"] for one in of)])]
-        for of in by_value
-        if of[0]["value"] in kept
-    ]
-    n_values = sum(of[0]["values"] for of in by_value)
-    shown = [sum(row["values_shown"] for row in of_run) for of_run in runs.values()]
-    lines.append(["values shown", *(f"{count:,}" for count in (n_values, *shown))])
+    most_items = sorted(by_value, key=lambda cells: -cells[0]["items"])[:SHOWN_VALUES]
+    values = {cells[0]["value"] for cells in most_items}
+    lines = []
+    for cells in by_value:
+        if cells[0]["value"] in values:
+            shares = [cells[0]["catalogue_share"], *(cell["share"] for cell in cells)]
+            lines.append([cells[0]["value"], *(f"{100 * share:.1f}" for share in shares)])
+    n_values = sum(cells[0]["values"] for cells in by_value)
+    n_shown = [sum(row["values_shown"] for row in run_rows) for run_rows in runs.values()]
+    lines.append(["values shown", *(f"{count:,}" for count in (n_values, *n_shown))])
     head = [f"{rows[0]['attribute']} (% of places within {rows[0]['k']})", "catalogue", *runs]
-    left = len(by_value) - len(kept)
+    left = len(by_value) - len(values)
     return aligned([head, *lines]) + (f"\n{left:,} more values with --format json" if left else "")
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f}"
-
-
-def _with_error(expected: float, error: float) -> str:
-    """With its standard error where it was drawn."""
-    return f"{three_digits(expected)} ± {error:.1g}" if error else three_digits(expected)
 
 
 def _band_table(bands: Sequence[Mapping[str, Any]]) -> str:
     if not bands:
         return "No order of equal scores changes any of these."
-    lines = [
-        [
-            band["run"],
-            band["metric"] if band["k"] is None else f"{band['metric']}@{band['k']}",
-            three_digits(band["worst"]),
-            _with_error(band["expected"], band["expected_error"]),
-            three_digits(band["best"]),
-            f"{band['n_users']:,}",
-        ]
-        for band in bands
-    ]
-    return aligned([["run", "metric", "worst", "expected", "best", "users with ties"], *lines], 2)
+    lines = [["run", "metric", "worst", "expected", "best", "users with ties"]]
+    for band in bands:
+        expected = three_digits(band["expected"])
+        if band["expected_error"]:  # it was estimated from random orders
+            expected += f" ± {band['expected_error']:.1g}"
+        values = [three_digits(band["worst"]), expected, three_digits(band["best"])]
+        lines.append([band["run"], _metric_name(band), *values, f"{band['n_users']:,}"])
+    return aligned(lines, 2)
 
 
-def _score_table(found: Evaluation) -> str:
+def _metric_name(row: Mapping[str, Any]) -> str:
+    return str(row["metric"]) if row["k"] is None else f"{row['metric']}@{row['k']}"
+
+
+def _requested_labels(evaluation: Evaluation) -> set[str]:
+    """Labels of the metrics that were requested at a cutoff, not as a whole curve."""
+    return {request.spec.label for request in evaluation.requests if request.spec.k is not None}
+
+
+def _score_table(evaluation: Evaluation) -> str:
     """One row per metric and cutoff, one column per candidate; a whole curve shows at a few cutoffs."""
-    asked = {one.spec.label for one in found.requests if one.spec.k is not None}
-    names = [run.name for run in found.runs]
+    requested = _requested_labels(evaluation)
+    names = [run.name for run in evaluation.runs]
     cells: dict[tuple[str, str], dict[str, str]] = {}
-    for row in found.rows():
-        if row["k"] in (None, *SHOWN_CUTOFFS) or row["metric"] in asked:
-            metric = row["metric"] if row["k"] is None else f"{row['metric']}@{row['k']}"
-            cells.setdefault((_slice_named(row), metric), {})[row["run"]] = three_digits(row["value"])
-    parts = any(part for part, _ in cells)
+    for row in evaluation.rows():
+        if row["k"] in (None, *SHOWN_CUTOFFS) or row["metric"] in requested:
+            part = ""
+            if row.get("slice_by") is not None:
+                part = f"{row['slice_by']}={row['slice']} ({row['n_users']:,})"
+            cells.setdefault((part, _metric_name(row)), {})[row["run"]] = three_digits(row["value"])
+    sliced = any(part for part, _ in cells)
     lines = [
-        [*([part or "all"] if parts else []), metric, *(values.get(name, "–") for name in names)]
+        [*([part or "all"] if sliced else []), metric, *(values.get(name, "–") for name in names)]
         for (part, metric), values in sorted(cells.items(), key=lambda cell: cell[0][0])
     ]
-    head = [*(["slice"] if parts else []), "metric", *names]
-    return aligned([head, *lines], 2 if parts else 1) + "\n" + "\n".join(_populations(found))
+    head = [*(["slice"] if sliced else []), "metric", *names]
+    return aligned([head, *lines], 2 if sliced else 1) + "\n" + "\n".join(_population_lines(evaluation))
 
 
-def _spread_lines(found: Evaluation) -> Iterable[list[str]]:
+def _spread_rows(evaluation: Evaluation) -> list[list[str]]:
     """How far apart the folds or seeds of each candidate lie; of a whole curve at 10, or at the depth."""
-    k = min(10, found.rules.depth)
-    asked = {one.spec.label for one in found.requests if one.spec.k is not None}
+    k = min(10, evaluation.rules.depth)
+    requested = _requested_labels(evaluation)
     values: dict[tuple[str, str], list[float]] = {}
-    for row in found.replicate_rows():
-        if row["value"] is not None and (row["k"] in (None, k) or row["metric"] in asked):
-            metric = row["metric"] if row["k"] is None else f"{row['metric']}@{row['k']}"
-            values.setdefault((row["run"], metric), []).append(row["value"])
-    counted = {run.name: str(run.replicated) for run in found.runs}
-    for (run, metric), spread in values.items():
-        yield [run, metric, counted[run], three_digits(min(spread)), three_digits(max(spread))]
-
-
-def _slice_named(row: Mapping[str, Any]) -> str:
-    """``user_warmth=cold (2,376)`` with how many count in it; nothing for the whole."""
-    if row.get("slice_by") is None:
-        return ""
-    return f"{row['slice_by']}={row['slice']} ({row['n_users']:,})"
+    for row in evaluation.replicate_rows():
+        if row["value"] is not None and (row["k"] in (None, k) or row["metric"] in requested):
+            values.setdefault((row["run"], _metric_name(row)), []).append(row["value"])
+    replicated = {run.name: str(run.replicated) for run in evaluation.runs}
+    return [
+        [run, metric, replicated[run], three_digits(min(spread)), three_digits(max(spread))]
+        for (run, metric), spread in values.items()
+    ]
 
 
 def known_lines(known: Mapping[str, IdOverlap]) -> Iterable[str]:
@@ -156,9 +141,9 @@ def known_lines(known: Mapping[str, IdOverlap]) -> Iterable[str]:
     from recdash.definitions.population_counts import known_truth_words, known_words
 
     for name, overlap in known.items():
-        yield from (
-            f"{name}: {words}" for words in (known_words(overlap), known_truth_words(overlap)) if words
-        )
+        for words in (known_words(overlap), known_truth_words(overlap)):
+            if words:
+                yield f"{name}: {words}"
 
 
 def three_digits(value: float | None) -> str:
@@ -182,27 +167,23 @@ def aligned(rows: Sequence[Sequence[str]], texts: int = 1) -> str:
     )
 
 
-def _counted_words(ledger: PopulationCounts, users: str) -> str:
-    """Users without a list are among those who count, or beside them."""
+def _population_lines(evaluation: Evaluation) -> Iterable[str]:
+    """Which users count, which ids are known, and which metrics are missing and why."""
     from recdash.evaluation.comparability import LISTED
 
-    counted, without = f"{ledger.counted:,} users counted", f"{ledger.without_list:,}"
-    if users in LISTED:
-        return (
-            f"{counted}, all with a list; {without} more with a relevant item have no list and are left out"
-        )
-    return f"{counted}, {without} of them without a list"
-
-
-def _populations(found: Evaluation) -> Iterable[str]:
     yield ""
-    for run in found.runs:
-        if run.ledger is not None:
-            one = run.ledger
-            yield f"{run.name}: {_counted_words(one, found.rules.users)}"
-    yield from known_lines(found.known_ids())
+    for run in evaluation.runs:
+        if (counts := run.ledger) is None:
+            continue
+        if evaluation.rules.users in LISTED:
+            without = f"{counts.without_list:,} more with a relevant item have no list and are left out"
+            yield f"{run.name}: {counts.counted:,} users counted, all with a list; {without}"
+        else:
+            without = f"{counts.without_list:,} of them without a list"
+            yield f"{run.name}: {counts.counted:,} users counted, {without}"
+    yield from known_lines(evaluation.known_ids())
     missing: dict[tuple[str, str, str], dict[str, None]] = {}
-    for row in found.absences():
+    for row in evaluation.absences():
         where = f" by {row['slice_by']}" if row.get("slice_by") else ""
         missing.setdefault((row["run"], where, row["reason"]), {})[row["metric"]] = None
     for (name, where, reason), metrics in missing.items():

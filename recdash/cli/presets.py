@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from recdash.cli.options import form_option
 from recdash.cli.output import aligned
 from recdash.cli.terminal import say_lines
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("name", required=False)
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@form_option
 def presets(name: str | None, form: str) -> None:
     """Whether each preset gives the numbers of the library it is named after.
 
@@ -26,26 +27,24 @@ def presets(name: str | None, form: str) -> None:
     from recdash.metrics import preset
     from recdash.metrics.agreement import agreement_table
 
-    found = [one for one in agreement_table() if name is None or one.preset == preset(name).name]
+    agreements = [row for row in agreement_table() if name is None or row.preset == preset(name).name]
     if form == "json":
-        say_lines(json.dumps([asdict(one) for one in found], indent=2, ensure_ascii=False))
+        say_lines(json.dumps([asdict(row) for row in agreements], indent=2, ensure_ascii=False))
+    elif name is None:
+        overview = _overview(agreements)
+        say_lines(aligned(overview, len(overview[0])))
     else:
-        rows = _overview(found) if name is None else _metric_by_metric(found)
-        say_lines(aligned(rows, len(rows[0])))
+        say_lines(aligned([["metric", "library"], *([row.spec, row.sentence()] for row in agreements)], 2))
 
 
-def _overview(found: list[PresetAgreement]) -> list[list[str]]:
+def _overview(agreements: list[PresetAgreement]) -> list[list[str]]:
     """A row for each preset: how many of the metrics are in each state."""
     from recdash.metrics.agreement import WORDS
 
-    names = dict.fromkeys(one.preset for one in found)
+    names = dict.fromkeys(agreement.preset for agreement in agreements)
     rows = []
     for name in names:
-        of_preset = [one for one in found if one.preset == name]
-        counts = [str(sum(one.state == state for one in of_preset)) for state in WORDS]
+        of_preset = [agreement for agreement in agreements if agreement.preset == name]
+        counts = [str(sum(agreement.state == state for agreement in of_preset)) for state in WORDS]
         rows.append([name, f"{of_preset[0].library} {of_preset[0].version}".strip(), *counts])
     return [["preset", "library", *WORDS.values()], *rows]
-
-
-def _metric_by_metric(found: list[PresetAgreement]) -> list[list[str]]:
-    return [["metric", "library"], *([one.spec, one.sentence()] for one in found)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,14 +12,12 @@ from recdash.cli.decide import (
     baseline_option,
     comment_facts,
     decision_facts,
-    experiment_option,
-    form_option,
     metric_option,
     named,
     review_option,
     review_wanted,
 )
-from recdash.cli.options import workspace
+from recdash.cli.options import experiment_option, form_option, open_workspace
 from recdash.cli.output import aligned
 from recdash.cli.terminal import say, say_lines
 from recdash.formatting.sanitize import visible
@@ -47,10 +44,10 @@ def propose(
     experiment: str, run: str, baseline: str | None, metric: str | None, text: str, author: str
 ) -> None:
     """Ask for a candidate to be approved."""
-    space = workspace()
-    home = space.experiments.named(experiment).id
-    asked = named(space, home, run, baseline, metric)
-    _tell(space.reviews.propose(home, asked.pop("run_id"), text=text, author=author, **asked))
+    workspace = open_workspace()
+    home = workspace.experiments.named(experiment).id
+    question = named(workspace, home, run, baseline, metric)
+    _tell(workspace.reviews.propose(home, question.pop("run_id"), text=text, author=author, **question))
 
 
 @review.command()
@@ -60,9 +57,9 @@ def propose(
 @author_option
 def offline(experiment: str, wanted: str | None, text: str, author: str) -> None:
     """Attach the verdict and its numbers as they stand now."""
-    space = workspace()
-    found = review_wanted(space, space.experiments.named(experiment).id, wanted)
-    _tell(space.reviews.add_offline_evidence(found.id, text, author=author))
+    workspace = open_workspace()
+    review_ = review_wanted(workspace, workspace.experiments.named(experiment).id, wanted)
+    _tell(workspace.reviews.add_offline_evidence(review_.id, text, author=author))
 
 
 @review.command()
@@ -73,11 +70,11 @@ def offline(experiment: str, wanted: str | None, text: str, author: str) -> None
 @author_option
 def online(experiment: str, wanted: str | None, test: str | None, text: str, author: str) -> None:
     """Attach what an A/B test says of the candidate now."""
-    space = workspace()
-    home = space.experiments.named(experiment).id
-    found = review_wanted(space, home, wanted)
-    chosen = space.online_tests.online_test_named(home, test)
-    _tell(space.reviews.add_online_evidence(found.id, chosen.id, text, author=author))
+    workspace = open_workspace()
+    home = workspace.experiments.named(experiment).id
+    review_ = review_wanted(workspace, home, wanted)
+    chosen = workspace.online_tests.online_test_named(home, test)
+    _tell(workspace.reviews.add_online_evidence(review_.id, chosen.id, text, author=author))
 
 
 @review.command()
@@ -88,10 +85,10 @@ def online(experiment: str, wanted: str | None, test: str | None, text: str, aut
 @author_option
 def comment(experiment: str, wanted: str | None, on: str | None, text: str, author: str) -> None:
     """Say something about a review, an entry or a report."""
-    space = workspace()
-    home = space.experiments.named(experiment).id
-    about = on or review_wanted(space, home, wanted).id
-    say(space.journal.comment(home, about, text, author=author).id)
+    workspace = open_workspace()
+    home = workspace.experiments.named(experiment).id
+    about = on or review_wanted(workspace, home, wanted).id
+    say(workspace.journal.comment(home, about, text, author=author).id)
 
 
 @review.command()
@@ -100,53 +97,54 @@ def comment(experiment: str, wanted: str | None, on: str | None, text: str, auth
 @form_option
 def show(experiment: str, wanted: str | None, form: str) -> None:
     """The reviews of an experiment: how far each is, and its checklist."""
-    space = workspace()
-    home = space.experiments.named(experiment)
-    found = [review_wanted(space, home.id, wanted)] if wanted else space.journal.reviews(home.id)
+    workspace = open_workspace()
+    home = workspace.experiments.named(experiment)
+    reviews = [review_wanted(workspace, home.id, wanted)] if wanted else workspace.journal.reviews(home.id)
     if form == "json":
-        facts = {"experiment": home.name, "reviews": [_facts(one) for one in found]}
+        facts = {"experiment": home.name, "reviews": [_facts(review_) for review_ in reviews]}
         say_lines(json.dumps(facts, ensure_ascii=False, indent=2))
     else:
-        told = "\n\n".join("\n".join(_lines(one)) for one in found)
-        say_lines(told or f"No candidate of '{home.name}' was proposed yet.")
+        text = "\n\n".join(map(_text, reviews))
+        say_lines(text or f"No candidate of '{home.name}' was proposed yet.")
 
 
-def _tell(one: Review) -> None:
-    say(f"{one.about}: {one.state} ({one.id})")
-    if one.missing:
-        say(f"next: {one.missing}", err=True)
+def _tell(review_: Review) -> None:
+    say(f"{review_.about}: {review_.state} ({review_.id})")
+    if review_.missing:
+        say(f"next: {review_.missing}", err=True)
 
 
-def _lines(one: Review) -> Iterator[str]:
-    yield from map(visible, _told(one))
-    yield aligned([[item.name, item.state, item.reason] for item in one.checklist], 3)
+def _text(review_: Review) -> str:
+    """Where it stands, and its checklist."""
+    entry, baseline = review_.entry, review_.subject.baseline
+    against = f" against {baseline.name}" if baseline else ""
+    proposed = f"Proposed by {entry.author}, {entry.created:%Y-%m-%d %H:%M} UTC"
+    lines = [
+        f"{review_.about}: {review_.state} ({review_.id})",
+        f"{proposed}, by {review_.subject.where}{against}.",
+    ]
+    if review_.decision:
+        lines.append(f"{review_.decision.label}, {review_.decision.author}: {review_.decision.text}")
+    if review_.missing:
+        lines.append(f"Next: {review_.missing}")
+    checklist = aligned([[item.name, item.state, item.reason] for item in review_.checklist], 3)
+    return "\n".join([*map(visible, lines), checklist])
 
 
-def _told(one: Review) -> Iterator[str]:
-    base = f" against {one.subject.baseline.name}" if one.subject.baseline else ""
-    yield f"{one.about}: {one.state} ({one.id})"
-    when = f"{one.entry.created:%Y-%m-%d %H:%M} UTC"
-    yield f"Proposed by {one.entry.author}, {when}, by {one.subject.where}{base}."
-    if one.decision:
-        yield f"{one.decision.label}, {one.decision.author}: {one.decision.text}"
-    if one.missing:
-        yield f"Next: {one.missing}"
-
-
-def _facts(one: Review) -> dict[str, Any]:
+def _facts(review_: Review) -> dict[str, Any]:
     """JSON-ready."""
     return {
-        "id": one.id,
-        "run": one.about,
-        "state": one.state,
-        "next": one.missing or None,
-        "proposed": one.entry.created.isoformat(),
-        "author": one.entry.author,
-        "text": one.entry.text,
-        "metric": one.subject.where,
-        "checklist": [item.as_dict() for item in one.checklist],
-        "offline": one.offline.as_dict() if one.offline else None,
-        "online": [test.as_dict() for test in one.online],
-        "decisions": [decision_facts(made) for made in one.decisions],
-        "comments": [comment_facts(said) for said in one.comments],
+        "id": review_.id,
+        "run": review_.about,
+        "state": review_.state,
+        "next": review_.missing or None,
+        "proposed": review_.entry.created.isoformat(),
+        "author": review_.entry.author,
+        "text": review_.entry.text,
+        "metric": review_.subject.where,
+        "checklist": [item.as_dict() for item in review_.checklist],
+        "offline": review_.offline.as_dict() if review_.offline else None,
+        "online": [test.as_dict() for test in review_.online],
+        "decisions": [decision_facts(made) for made in review_.decisions],
+        "comments": [comment_facts(comment) for comment in review_.comments],
     }

@@ -29,13 +29,13 @@ def usage_errors_visible() -> Iterator[None]:
     try:
         yield
     except click.ClickException as error:
-        said = error.format_message()
-        shown = visible_lines(said)
-        if shown == said:
+        message = error.format_message()
+        safe = visible_lines(message)
+        if safe == message:
             raise
         if isinstance(error, click.UsageError):
-            raise click.UsageError(shown, error.ctx) from None
-        raise click.ClickException(shown) from None
+            raise click.UsageError(safe, error.ctx) from None
+        raise click.ClickException(safe) from None
 
 
 def show_defects_visibly() -> None:

@@ -18,7 +18,7 @@ HOSTILE = '<a href="http://evil.example">x</a>%{x}'
 
 
 def looks(*variants: str) -> Marks:
-    return {one: Mark(one, one, "#0072B2", "square", "candidate") for one in variants}
+    return {variant: Mark(variant, variant, "#0072B2", "square", "candidate") for variant in variants}
 
 
 def named(figure: go.Figure, name: str) -> list[go.Scatter]:
@@ -72,7 +72,7 @@ def test_a_guardrail_has_a_dashed_margin_and_its_name_once_for_all_variants() ->
         LiftRow("ease", -0.5, -1.4, 0.4, margin=-2.0, starts=False),
     ]
     figure = checked(lifts(rows, looks("als", "ease"), LIGHT))
-    assert [(list(one.x), list(one.y)) for one in named(figure, "margin")] == [
+    assert [(list(trace.x), list(trace.y)) for trace in named(figure, "margin")] == [
         ([-2.0, -2.0], [-0.5, 0.5]),
         ([-2.0, -2.0], [0.5, 1.5]),
     ]
@@ -94,8 +94,8 @@ def test_one_interval_far_wider_than_the_others_is_cut_off_and_says_so() -> None
     assert -FAR < low < 0
     assert 1.5 < high < FAR
     figure = checked(lifts(rows, looks("a", "b", "c"), LIGHT))
-    assert [one.text[0] for one in named(figure, "goes on")] == ["‹", "›"]
-    assert [list(one.x) for one in named(figure, "interval")][-1] == [low, high]
+    assert [trace.text[0] for trace in named(figure, "goes on")] == ["‹", "›"]
+    assert [list(trace.x) for trace in named(figure, "interval")][-1] == [low, high]
 
 
 def test_a_lift_without_an_interval_has_a_mark_and_one_that_is_not_known_has_none() -> None:
@@ -141,7 +141,7 @@ def test_a_panels_title_is_as_long_as_its_width_allows_and_whole_on_hover(beside
 
 
 def days(*lifts_of_days: float, half: float = 1.0) -> list[LiftPoint]:
-    return [LiftPoint(day, one, one - half, one + half) for day, one in enumerate(lifts_of_days)]
+    return [LiftPoint(day, lift, lift - half, lift + half) for day, lift in enumerate(lifts_of_days)]
 
 
 def drawn(series: dict[str, list[LiftPoint]], how: Drawn = "line") -> go.Figure:
@@ -168,7 +168,7 @@ def test_the_band_is_for_one_look_and_the_dotted_lines_for_every_look() -> None:
     (band,) = named(figure, "95 % interval")
     assert (list(band.y), band.fill) == ([3.0, 1.0], "toself")
     dotted = named(figure, "every day")
-    assert [(list(one.y), one.line.dash) for one in dotted] == [([-1.0], "dot"), ([5.0], "dot")]
+    assert [(list(trace.y), trace.line.dash) for trace in dotted] == [([-1.0], "dot"), ([5.0], "dot")]
 
 
 def test_on_days_of_their_own_only_intervals_without_zero_are_filled() -> None:

@@ -43,8 +43,8 @@ def difference(
 
 
 def marker_of(figure: go.Figure, name: str) -> go.scatter.Marker:
-    (found,) = [trace.marker for trace in figure.data if trace.name == name and trace.mode == "markers"]
-    return found
+    (result,) = [trace.marker for trace in figure.data if trace.name == name and trace.mode == "markers"]
+    return result
 
 
 # ── marks ────────────────────────────────────────────────────────────────────────────────────
@@ -63,10 +63,10 @@ def test_past_six_slots_runs_are_grey_and_told_apart_by_shape() -> None:
 
 
 def test_the_baseline_is_grey_and_dashed_and_runs_left_aside_are_grey() -> None:
-    found = marks([run("a", 0), run("b", 1), run("c", 2)], "a", ["b"], DARK)
-    assert (found["a"].colour, found["a"].dash) == (DARK.baseline, "dash")
-    assert (found["b"].colour, found["b"].dash) == ("#D55E00", "solid")
-    assert found["c"].colour == CONTEXT_GREY
+    result = marks([run("a", 0), run("b", 1), run("c", 2)], "a", ["b"], DARK)
+    assert (result["a"].colour, result["a"].dash) == (DARK.baseline, "dash")
+    assert (result["b"].colour, result["b"].dash) == ("#D55E00", "solid")
+    assert result["c"].colour == CONTEXT_GREY
 
 
 # ── numbers ──────────────────────────────────────────────────────────────────────────────────
@@ -154,8 +154,8 @@ def test_labels_with_room_stay_where_they_belong() -> None:
 
 
 def test_two_points_at_one_place_get_different_label_places() -> None:
-    one, other = place_labels([(50, 50), (50, 51)], ["ALS", "EASE"], [], (200, 100))
-    assert one != other
+    first, other = place_labels([(50, 50), (50, 51)], ["ALS", "EASE"], [], (200, 100))
+    assert first != other
 
 
 # ── forest ───────────────────────────────────────────────────────────────────────────────────
@@ -188,7 +188,7 @@ def test_what_is_too_small_to_matter_is_a_band_over_its_rows() -> None:
     wide = difference("c", 0.1, 0.05, 0.15, margin=0.02)
     rows = pd.DataFrame([*TWO.to_dict("records"), wide])
     figure = forest(rows, ["a", "b", "c"], looks("a", "b", "c"), LIGHT)
-    bands = [(one.x0, one.x1, one.y0, one.y1) for one in figure.layout.shapes]
+    bands = [(band.x0, band.x1, band.y0, band.y1) for band in figure.layout.shapes]
     assert bands == [(-0.004, 0.004, -0.5, 1.5), (-0.02, 0.02, 1.5, 2.5)]
 
 
@@ -262,10 +262,10 @@ def test_figures_put_together_unchecked_hold_what_plotly_checks(palette: Palette
         forest(TWO.head(0), [], looks("a"), palette, rows),
         leader_strip({"nDCG@k": stretches({1: ("a", "base"), 2: ("a",)})}, [1, 2], looks("a"), palette),
     ]
-    for one in figures:
-        checked = go.Figure(one.to_dict())  # raises for what plotly does not know
-        assert [trace.name for trace in checked.data] == [trace.name for trace in one.data]
-        assert len(checked.layout.annotations) == len(one.layout.annotations)
+    for figure in figures:
+        checked = go.Figure(figure.to_dict())  # raises for what plotly does not know
+        assert [trace.name for trace in checked.data] == [trace.name for trace in figure.data]
+        assert len(checked.layout.annotations) == len(figure.layout.annotations)
 
 
 # ── who leads ────────────────────────────────────────────────────────────────────────────────
@@ -301,15 +301,15 @@ RECALL = pd.DataFrame({"run_id": "a", "k": [1.0, 2.0, 4.0], "value": [0.25, 0.25
 
 
 def test_the_path_joins_precision_and_recall_by_k_with_their_f1() -> None:
-    found = path(PRECISION, RECALL)
-    assert list(found["k"]) == [1, 2, 4]
-    assert list(found["f1"]) == pytest.approx([2 * 1 * 0.25 / 1.25, 2 * 0.5 * 0.25 / 0.75, 0.5])
+    result = path(PRECISION, RECALL)
+    assert list(result["k"]) == [1, 2, 4]
+    assert list(result["f1"]) == pytest.approx([2 * 1 * 0.25 / 1.25, 2 * 0.5 * 0.25 / 0.75, 0.5])
 
 
 def test_interpolation_takes_the_best_precision_at_this_recall_or_higher() -> None:
-    found = interpolated(path(PRECISION, RECALL))
-    assert list(found["recall"]) == pytest.approx([0, 0.1, 0.2, 0.3, 0.4, 0.5])  # 0.6 is not reached
-    assert list(found["precision"]) == [1, 1, 1, 0.5, 0.5, 0.5]
+    result = interpolated(path(PRECISION, RECALL))
+    assert list(result["recall"]) == pytest.approx([0, 0.1, 0.2, 0.3, 0.4, 0.5])  # 0.6 is not reached
+    assert list(result["precision"]) == [1, 1, 1, 0.5, 0.5, 0.5]
 
 
 def test_the_present_k_has_the_large_mark() -> None:
@@ -353,7 +353,7 @@ def test_where_nothing_is_judged_marks_are_hollow_and_lifts_have_no_sign() -> No
     crosses = [
         quadrants(frame, looks("a"), LIGHT, "offline", "online", judged=judged) for judged in (True, False)
     ]
-    marks = [next(trace for trace in one.data if trace.mode == "markers").marker for one in crosses]
+    marks = [next(trace for trace in chart.data if trace.mode == "markers").marker for chart in crosses]
     assert [mark.color for mark in marks] == [looks("a")["a"].colour, LIGHT.background]
 
 

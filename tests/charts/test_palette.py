@@ -44,13 +44,13 @@ PALETTES = pytest.mark.parametrize("palette", [LIGHT, DARK], ids=["light", "dark
 
 def linear(colour: str) -> np.ndarray:
     """``#0072B2`` → linear red, green, blue in 0..1."""
-    shares = np.array([int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)])
+    shares = np.array([int(colour[start : start + 2], 16) / 255 for start in (1, 3, 5)])
     return np.where(shares <= 0.04045, shares / 12.92, ((shares + 0.055) / 1.055) ** 2.4)
 
 
-def contrast(one: str, other: str) -> float:
+def contrast(first: str, other: str) -> float:
     """WCAG's contrast ratio, 1..21."""
-    darker, lighter = sorted(float(linear(colour) @ [0.2126, 0.7152, 0.0722]) for colour in (one, other))
+    darker, lighter = sorted(float(linear(colour) @ [0.2126, 0.7152, 0.0722]) for colour in (first, other))
     return (lighter + 0.05) / (darker + 0.05)
 
 
@@ -73,8 +73,8 @@ def test_deuteranopes_see_less_between_red_and_green() -> None:
 
 @pytest.mark.parametrize("eyes", EYES)
 def test_each_pair_of_run_colours_stays_apart(eyes: str) -> None:
-    for one, other in combinations(RUN_COLOURS, 2):
-        assert distance(one, other, eyes) > APART, (one, other)
+    for first, other in combinations(RUN_COLOURS, 2):
+        assert distance(first, other, eyes) > APART, (first, other)
 
 
 @pytest.mark.parametrize("eyes", EYES)
@@ -121,8 +121,8 @@ def test_badges_write_in_the_page_colour_on_better_and_worse(palette: Palette) -
 @PALETTES
 def test_a_chips_name_is_read_on_the_runs_tint(palette: Palette) -> None:
     share = 0.26 if palette.dark else 0.14
-    paper = np.array([int(palette.background[at : at + 2], 16) for at in (1, 3, 5)])
+    paper = np.array([int(palette.background[start : start + 2], 16) for start in (1, 3, 5)])
     for colour in RUN_COLOURS:
-        run = np.array([int(colour[at : at + 2], 16) for at in (1, 3, 5)])
+        run = np.array([int(colour[start : start + 2], 16) for start in (1, 3, 5)])
         tint = "#" + "".join(f"{round(part):02X}" for part in share * run + (1 - share) * paper)
         assert contrast(palette.ink, tint) >= 4.5

@@ -88,13 +88,13 @@ def test_of_two_hundred_runs_the_chosen_and_a_few_of_the_front_are_named_without
     chart = trade_off([*dots, *front], [dot.run_id for dot in front], UP, marks, LIGHT)
     labels = chart.layout.annotations
     assert len(labels) == 1 + 8 + MOST_GREY_LABELS
-    assert all(apart(chart, one, other) for one, other in combinations(labels, 2))
+    assert all(apart(chart, first, other) for first, other in combinations(labels, 2))
 
 
-def apart(chart: go.Figure, one: go.layout.Annotation, other: go.layout.Annotation) -> bool:
+def apart(chart: go.Figure, first: go.layout.Annotation, other: go.layout.Annotation) -> bool:
     """Do the boxes of two labels (7 px a letter, 17 px high) keep clear of each other?"""
     boxes = []
-    for label in (one, other):
+    for label in (first, other):
         (left, right), (low, high) = chart.layout.xaxis.range, chart.layout.yaxis.range
         height = chart.layout.height - chart.layout.margin.t - chart.layout.margin.b
         x = (label.x - left) / (right - left) * USUAL_WIDTH + label.ax
@@ -185,5 +185,5 @@ def test_panels_beside_each_other_share_their_axis_and_never_overlap() -> None:
     layout = segment_panels(LINES, dots, 4, marked("a", list("bcde")), LIGHT, ends).layout
     axes = [layout[name] for name in ("xaxis", "xaxis2", "xaxis3", "xaxis4")]
     assert {tuple(axis.range) for axis in axes} == {ends}
-    assert all(one.domain[1] < other.domain[0] for one, other in pairwise(axes))
+    assert all(first.domain[1] < other.domain[0] for first, other in pairwise(axes))
     assert axes[-1].domain[1] < 1

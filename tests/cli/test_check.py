@@ -116,7 +116,7 @@ def test_a_store_that_cannot_be_opened_is_said_too(run: Recdash, stored: Path) -
 
 def test_a_damaged_run_can_be_deleted(run: Recdash, stored: Path) -> None:
     (home,) = Workspace.open().experiments.all()
-    good = next(one for one in Workspace.open().runs.all(home.id) if one.name == "good")
+    good = next(run_ for run_ in Workspace.open().runs.all(home.id) if run_.name == "good")
     damage_run(stored)
     space = Workspace.open()
     with pytest.raises(EvidenceDamaged):
@@ -125,4 +125,4 @@ def test_a_damaged_run_can_be_deleted(run: Recdash, stored: Path) -> None:
         space.runs.delete_run(good.id, "poor")
     space.runs.delete_run(good.id, "good")
     assert run("check").output == "Everything that is stored is what was written.\n"
-    assert [one.name for one in space.runs.all(home.id)] == ["poor"]
+    assert [run_.name for run_ in space.runs.all(home.id)] == ["poor"]

@@ -54,18 +54,18 @@ EVALUATE = ("evaluate", "--truth", "truth.csv", "--run", "als=als.csv")
 
 
 def test_scores_come_as_json_of_the_promised_shape(run: Recdash) -> None:
-    found = as_json(run, *EVALUATE, "--metrics", "ndcg(gain=binary)@2,recall@2,r_precision")
-    assert set(found) >= {"scores", "ledger", "warnings"}
-    ndcg, recall, r_precision = found["scores"]
+    result = as_json(run, *EVALUATE, "--metrics", "ndcg(gain=binary)@2,recall@2,r_precision")
+    assert set(result) >= {"scores", "ledger", "warnings"}
+    ndcg, recall, r_precision = result["scores"]
     assert set(ndcg) == {"run", "metric", "k", "value", "std_error", "n_users"}
     assert (ndcg["run"], ndcg["metric"], ndcg["k"]) == ("als", "ndcg(gain=binary)", 2)
     assert (recall["value"], recall["n_users"]) == (pytest.approx((1 / 2 + 1 + 0) / 3), 3)
     assert (r_precision["metric"], r_precision["k"]) == ("r_precision", None)
-    assert found["ledger"]["als"]["without_list"] == 1
+    assert result["ledger"]["als"]["without_list"] == 1
 
 
 def test_the_terminal_and_python_say_the_same(run: Recdash, folder: Path) -> None:
-    found = as_json(
+    result = as_json(
         run, *EVALUATE, "--run", "ease=ease.csv", "--train", "train.csv", "--catalogue", "catalogue.csv",
         "--predictions", "als=ratings.csv", "--depth", "3",
     )  # fmt: skip
@@ -77,8 +77,8 @@ def test_the_terminal_and_python_say_the_same(run: Recdash, folder: Path) -> Non
         predictions={"als": folder / "ratings.csv"},
         depth=3,
     )
-    assert found == same.as_dict()
-    assert {row["metric"] for row in found["scores"]} >= {"novelty", "coverage", "rmse"}
+    assert result == same.as_dict()
+    assert {row["metric"] for row in result["scores"]} >= {"novelty", "coverage", "rmse"}
 
 
 def recall_at_2(run: Recdash, *options: str) -> float:
@@ -166,8 +166,8 @@ def test_csv_can_be_read_back_and_opened_in_a_spreadsheet_without_danger(run: Re
 
 
 def test_a_file_without_a_name_is_called_by_its_stem(run: Recdash) -> None:
-    found = as_json(run, "evaluate", "--truth", "truth.csv", "--run", "als.csv", "--metrics", "recall@1")
-    assert [row["run"] for row in found["scores"]] == ["als"]
+    result = as_json(run, "evaluate", "--truth", "truth.csv", "--run", "als.csv", "--metrics", "recall@1")
+    assert [row["run"] for row in result["scores"]] == ["als"]
 
 
 def test_notices_go_to_standard_error_and_into_the_json(run: Recdash) -> None:
@@ -210,12 +210,12 @@ def test_notices_go_to_standard_error_and_into_the_json(run: Recdash) -> None:
     ],
 )
 def test_bad_input_exits_with_2_and_says_what_to_do(
-    run: Recdash, arguments: tuple[str, ...], said: str
+    run: Recdash, arguments: tuple[str, ...], message: str
 ) -> None:
     result = run("evaluate", *arguments)
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr.startswith("recdash: ")
-    assert said in result.stderr
+    assert message in result.stderr
     assert "Traceback" not in result.stderr
 
 
@@ -239,8 +239,8 @@ ADD = ("add", "--experiment", "Films", "--truth", "truth.csv", "--depth", "5")
 
 
 def listed(run: Recdash) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = as_json(run, "list")["experiments"]
-    return found
+    result: list[dict[str, Any]] = as_json(run, "list")["experiments"]
+    return result
 
 
 def test_what_was_added_is_listed(run: Recdash) -> None:
@@ -250,7 +250,7 @@ def test_what_was_added_is_listed(run: Recdash) -> None:
     assert (result.exit_code, result.stdout.split("\n")[:2]) == (0, ["als: added", "ease: added"])
     (films,) = listed(run)
     assert (films["name"], films["depth"]) == ("Films", 5)
-    assert [(one["name"], one["tags"], one["baseline"]) for one in films["runs"]] == [
+    assert [(run_["name"], run_["tags"], run_["baseline"]) for run_ in films["runs"]] == [
         ("als", ["autumn"], True),
         ("ease", ["autumn"], False),
     ]
@@ -311,11 +311,11 @@ def test_with_a_bad_candidate_nothing_is_stored(run: Recdash, file: str) -> None
 def test_a_bad_candidate_takes_nothing_away(run: Recdash) -> None:
     run(*ADD)
     assert run("add", "--experiment", "Films", "--run", "als=strangers.csv").exit_code == 2
-    assert [one["name"] for one in listed(run)] == ["Films"]
+    assert [row["name"] for row in listed(run)] == ["Films"]
     assert run(*ADD, "--run", "als.csv", "--run", "bad=strangers.csv").exit_code == 2
     assert listed(run)[0]["runs"] == []
     run(*ADD, "--run", "als.csv")
-    assert [one["name"] for one in listed(run)[0]["runs"]] == ["als"]
+    assert [row["name"] for row in listed(run)[0]["runs"]] == ["als"]
 
 
 @pytest.mark.parametrize("typo", [("--baseline", "alz"), ("--link", "new=alz")])
@@ -340,7 +340,7 @@ def test_the_set_up_of_an_experiment_cannot_be_changed_in_passing(run: Recdash) 
     result = run("add", "--experiment", "Films", "--run", "ease.csv", "--depth", "7")
     assert result.exit_code == 2
     assert "--depth: given without --truth" in result.stderr
-    assert [one["name"] for one in listed(run)[0]["runs"]] == ["als"]
+    assert [row["name"] for row in listed(run)[0]["runs"]] == ["als"]
 
 
 def test_predictions_must_name_a_candidate(run: Recdash) -> None:
@@ -406,9 +406,9 @@ def command(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_module_is_the_command(folder: Path) -> None:
-    found = command(*EVALUATE, "--metrics", "recall@2", "--format", "json", folder=folder)
-    assert (found.returncode, found.stderr.count("Traceback")) == (0, 0)
-    assert json.loads(found.stdout)["scores"][0]["value"] == pytest.approx(0.5)
+    result = command(*EVALUATE, "--metrics", "recall@2", "--format", "json", folder=folder)
+    assert (result.returncode, result.stderr.count("Traceback")) == (0, 0)
+    assert json.loads(result.stdout)["scores"][0]["value"] == pytest.approx(0.5)
     refused = command("evaluate", "--truth", "empty.csv", "--run", "als.csv", folder=folder)
     assert (refused.returncode, refused.stdout) == (2, "")
     assert refused.stderr.startswith("recdash: ")
@@ -454,10 +454,10 @@ def test_evaluate_starts_without_the_heavy_rooms(folder: Path) -> None:
     )
     path = {**os.environ, "PYTHONPATH": str(ROOT)}
     start = [sys.executable, "-c", script]
-    found = subprocess.run(
+    result = subprocess.run(
         [*start, *EVALUATE], cwd=folder, env=path, capture_output=True, text=True, check=True
     )
-    assert found.stderr.splitlines()[-1] == "[]"
+    assert result.stderr.splitlines()[-1] == "[]"
 
 
 def test_the_version_is_the_packages(run: Recdash) -> None:
@@ -467,13 +467,13 @@ def test_the_version_is_the_packages(run: Recdash) -> None:
 def test_every_command_and_option_explains_itself(run: Recdash) -> None:
     context = click.Context(main)
     for name in main.list_commands(context):
-        found = main.get_command(context, name)
-        assert found is not None
-        assert found.help, name
+        result = main.get_command(context, name)
+        assert result is not None
+        assert result.help, name
         unexplained = [
-            one.name
-            for one in found.params
-            if isinstance(one, click.Option) and not one.help and one.name != "form"
+            option.name
+            for option in result.params
+            if isinstance(option, click.Option) and not option.help and option.name != "form"
         ]
         assert unexplained == [], name
         assert run(name, "--help").exit_code == 0
@@ -526,22 +526,22 @@ DEFINITIONS = ("definitions", "--experiment", "films", "--run")
 
 def test_one_run_is_shown_under_every_preset(run: Recdash) -> None:
     assert run(*STORED).exit_code == 0
-    found = as_json(run, *DEFINITIONS, "als", "--metric", "recall@2")
-    assert [row["preset"] for row in found["presets"]] == list(PRESETS)
-    by_preset = {row["preset"]: row for row in found["presets"]}
+    result = as_json(run, *DEFINITIONS, "als", "--metric", "recall@2")
+    assert [row["preset"] for row in result["presets"]] == list(PRESETS)
+    by_preset = {row["preset"]: row for row in result["presets"]}
     # u finds a of a and b at 1, v finds a at 2, w has no list: (1/2 + 1 + 0) / 3, with lists only / 2
     assert by_preset["default"]["value"] == pytest.approx(1 / 2)
     assert by_preset["recommenders"]["value"] == pytest.approx(3 / 4)
-    causes = {(row["preset"], row["cause"]): row["difference"] for row in found["causes"]}
+    causes = {(row["preset"], row["cause"]): row["difference"] for row in result["causes"]}
     assert causes["recommenders", "population"] == pytest.approx(1 / 4)
-    assert (found["k"], found["metric"], found["ledger"]["without_list"]) == (2, "recall", 1)
-    assert found["tie_band"] is None
+    assert (result["k"], result["metric"], result["ledger"]["without_list"]) == (2, "recall", 1)
+    assert result["tie_band"] is None
 
 
 def test_what_cannot_be_counted_is_null_with_its_reason(run: Recdash) -> None:
     run(*STORED)
-    found = as_json(run, *DEFINITIONS, "ease", "--metric", "ndcg@2")
-    (row,) = [row for row in found["presets"] if row["preset"] == "trec_eval"]
+    result = as_json(run, *DEFINITIONS, "ease", "--metric", "ndcg@2")
+    (row,) = [row for row in result["presets"] if row["preset"] == "trec_eval"]
     assert (row["value"], row["reason"]) == (None, "no score column to order the lists by")
 
 

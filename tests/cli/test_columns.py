@@ -41,8 +41,8 @@ def test_the_prefix_of_a_table_holds_for_the_rest_of_the_option(run: Recdash) ->
 @pytest.mark.usefixtures("folder")
 def test_python_takes_the_same_columns() -> None:
     columns = {"user_id": "uid", "item_id": "sku", "als": {"score": "s"}, "truth": {"item_id": "isbn"}}
-    found = recdash.evaluate({"als": "als.csv"}, "truth.csv", metrics="mrr@2", columns=columns)
-    assert [row["value"] for row in found.rows()] == [pytest.approx(BY_HAND)]
+    result = recdash.evaluate({"als": "als.csv"}, "truth.csv", metrics="mrr@2", columns=columns)
+    assert [row["value"] for row in result.rows()] == [pytest.approx(BY_HAND)]
 
 
 @pytest.mark.usefixtures("folder")
@@ -51,14 +51,16 @@ def test_a_minus_says_that_the_least_is_the_best() -> None:
     values = {}
     for score in ("cost", "-cost"):
         far = {"far": {"item_id": "sku", "score": score}}
-        found = recdash.evaluate({"far": "far.csv"}, "truth.csv", metrics="mrr@2", columns={**columns, **far})
-        values[score] = next(found.rows())["value"]
+        result = recdash.evaluate(
+            {"far": "far.csv"}, "truth.csv", metrics="mrr@2", columns={**columns, **far}
+        )
+        values[score] = next(result.rows())["value"]
     # by -cost: a at place 1, b at place 2; by cost: a at place 2, b at place 1
     assert values == {"cost": pytest.approx((1 / 2 + 1) / 3), "-cost": pytest.approx((1 + 1 / 2) / 3)}
-    found = recdash.evaluate({"far": "far.csv"}, "truth.csv", metrics="hit_rate@1",
+    result = recdash.evaluate({"far": "far.csv"}, "truth.csv", metrics="hit_rate@1",
                              columns={**columns, "far": {"item_id": "sku", "score": "-cost"}})  # fmt: skip
-    assert [row["value"] for row in found.rows()] == [pytest.approx(1 / 3)]
-    per_user = found.per_user("hit_rate@1").set_index("user_id")["value"].to_dict()
+    assert [row["value"] for row in result.rows()] == [pytest.approx(1 / 3)]
+    per_user = result.per_user("hit_rate@1").set_index("user_id")["value"].to_dict()
     assert per_user["1"] == 1.0
 
 
@@ -83,10 +85,10 @@ def test_a_minus_says_that_the_least_is_the_best() -> None:
         ("user_id=uid,user_id=sku", ["two columns for user_id: 'uid' and 'sku'"]),
     ],
 )
-def test_a_slip_is_told_with_what_there_is(run: Recdash, columns: str, said: list[str]) -> None:
-    found = run(*EVALUATE, "--columns", columns)
-    assert found.exit_code == 2
-    assert [words for words in said if words not in found.stderr] == []
+def test_a_slip_is_told_with_what_there_is(run: Recdash, columns: str, message: list[str]) -> None:
+    result = run(*EVALUATE, "--columns", columns)
+    assert result.exit_code == 2
+    assert [words for words in message if words not in result.stderr] == []
 
 
 @pytest.mark.usefixtures("folder")
@@ -129,7 +131,7 @@ def test_files_are_compared_and_stored_with_their_columns(run: Recdash) -> None:
     compared = as_json(run, "compare", *files, "--baseline", "als", "--metric", "mrr@2", *chosen)
     added = run("add", "--experiment", "books", *files, *chosen)
     assert added.exit_code == 0, added.stderr
-    assert {one["name"] for one in as_json(run, "list")["experiments"][0]["runs"]} == {"als", "far"}
+    assert {row["name"] for row in as_json(run, "list")["experiments"][0]["runs"]} == {"als", "far"}
     stored = as_json(run, "compare", "--experiment", "books", "--baseline", "als", "--metric", "mrr@2")
     assert stored["pairs"] == compared["pairs"]
 
@@ -150,9 +152,9 @@ def test_a_workspace_takes_the_same_columns() -> None:
 
 
 def test_columns_are_not_passed_over_where_runs_are_stored(run: Recdash) -> None:
-    found = run("compare", "--experiment", "books", "--baseline", "als", "--columns", "user_id=uid")
-    assert found.exit_code == 2
-    assert "--columns" in found.stderr
+    result = run("compare", "--experiment", "books", "--baseline", "als", "--columns", "user_id=uid")
+    assert result.exit_code == 2
+    assert "--columns" in result.stderr
 
 
 def test_an_ab_test_and_a_bandit_log_are_read_with_their_columns(run: Recdash) -> None:
@@ -160,9 +162,9 @@ def test_an_ab_test_and_a_bandit_log_are_read_with_their_columns(run: Recdash) -
     test = as_json(run, "online", "--sessions", "sessions.csv", "--control", "old", "--columns", sessions)
     assert {row["n_variant"] for row in test["results"]} == {20}
     log = "item_id=arm,log:click=reward,propensity_score=chance,target:probability=p_new"
-    found = as_json(run, "ope", "--log", "log.csv", "--target", "target.csv", "--columns", log)
+    result = as_json(run, "ope", "--log", "log.csv", "--target", "target.csv", "--columns", log)
     # a is shown half of the time and always clicked; the target shows it 0.7 of the time
-    assert found["ips"] == pytest.approx(0.5 * 1 * 0.7 / 0.5)
+    assert result["ips"] == pytest.approx(0.5 * 1 * 0.7 / 0.5)
 
 
 @pytest.mark.parametrize("command", ["evaluate", "compare", "add", "online", "ope"])

@@ -52,11 +52,11 @@ FROM_FILES = ("--truth", "truth.csv", *RUNS, "--baseline", "old", "--metric", "n
 
 
 def test_every_pair_is_answered_the_baseline_first(call: Recdash) -> None:
-    found = answer(call(*FROM_FILES, "--format", "json"))
-    pairs = [(pair["baseline"], pair["candidate"]) for pair in found["pairs"]]
+    result = answer(call(*FROM_FILES, "--format", "json"))
+    pairs = [(pair["baseline"], pair["candidate"]) for pair in result["pairs"]]
     assert pairs == [("old", "new"), ("old", "other"), ("new", "other")]
-    assert all(pair.keys() >= PAIR_KEYS for pair in found["pairs"])
-    assert found["verdict"].keys() == {"state", "run", "text"}
+    assert all(pair.keys() >= PAIR_KEYS for pair in result["pairs"])
+    assert result["verdict"].keys() == {"state", "run", "text"}
 
 
 def test_the_mean_difference_is_that_of_the_lists(call: Recdash) -> None:
@@ -85,16 +85,16 @@ def test_the_text_is_the_verdict_and_one_line_per_pair(call: Recdash) -> None:
     assert not blank
     assert head.split() == ["candidate", "baseline", "difference", "CI", "p", "finding", "users"]
     assert [line.split()[:2] for line in lines[:3]] == [["new", "old"], ["other", "old"], ["other", "new"]]
-    said = "CI and p are corrected after Holm over 2 differences to the baseline."
-    assert lines[-1] == said
+    message = "CI and p are corrected after Holm over 2 differences to the baseline."
+    assert lines[-1] == message
     assert [line.split(":")[0] for line in lines if "known to truth" in line] == ["old", "new", "other"]
 
 
 def test_a_wide_margin_makes_a_tie(call: Recdash) -> None:
     """No user can differ by more than 0.5, so a margin of 0.6 holds everything."""
-    found = answer(call(*FROM_FILES, "--margin", "0.6", "--format", "json"))
-    assert found["verdict"]["state"] == "tie"
-    assert {pair["finding"] for pair in found["pairs"]} == {"tie"}
+    result = answer(call(*FROM_FILES, "--margin", "0.6", "--format", "json"))
+    assert result["verdict"]["state"] == "tie"
+    assert {pair["finding"] for pair in result["pairs"]} == {"tie"}
 
 
 def test_without_correction_the_interval_is_the_plain_one(call: Recdash) -> None:
@@ -124,17 +124,17 @@ def test_some_of_the_stored_runs_can_be_named(call: Recdash, folder: Path) -> No
     made = space.experiments.create_experiment("Films", folder / "truth.csv")
     for name in ("old", "new", "other"):
         space.runs.add_runs(made.id, folder / f"{name}.csv")
-    asked = ("--experiment", "Films", "--baseline", "old", "--run", "new", "--metric", "ndcg@3")
-    found = answer(call(*asked, "--format", "json"))
-    assert [(pair["baseline"], pair["candidate"]) for pair in found["pairs"]] == [("old", "new")]
+    options = ("--experiment", "Films", "--baseline", "old", "--run", "new", "--metric", "ndcg@3")
+    result = answer(call(*options, "--format", "json"))
+    assert [(pair["baseline"], pair["candidate"]) for pair in result["pairs"]] == [("old", "new")]
 
 
 def test_a_slice_of_the_stored_users_is_compared_alone(call: Recdash, folder: Path) -> None:
     space = Workspace.open()
     made = space.experiments.create_experiment("Films", folder / "truth.csv", train=folder / "train.csv")
     ids = [space.runs.add_runs(made.id, folder / f"{name}.csv")[0].run.id for name in ("old", "new")]
-    asked = ("--experiment", "Films", "--baseline", "old", "--metric", "ndcg@3", "--format", "json")
-    (pair,) = answer(call(*asked, "--slice", "user_warmth=cold"))["pairs"]
+    options = ("--experiment", "Films", "--baseline", "old", "--metric", "ndcg@3", "--format", "json")
+    (pair,) = answer(call(*options, "--slice", "user_warmth=cold"))["pairs"]
     assert pair["n_users"] == USERS / 2
     scope = Scope(slice="user_warmth=cold")
     in_python = space.comparisons.pairs(ids[1:], ids[0], "ndcg", 3, scope=scope)
@@ -174,14 +174,14 @@ def test_nothing_beside_the_baseline_is_refused(call: Recdash) -> None:
 
 
 def test_what_a_finding_rests_on_is_in_the_json(call: Recdash) -> None:
-    found = answer(call(*FROM_FILES, "--format", "json"))
-    assert (found["correction"], found["families"]) == ("holm", {"to the baseline": 2, "other pairs": 1})
-    to_baseline = sorted(found["pairs"][:2], key=lambda pair: pair["p"])
+    result = answer(call(*FROM_FILES, "--format", "json"))
+    assert (result["correction"], result["families"]) == ("holm", {"to the baseline": 2, "other pairs": 1})
+    to_baseline = sorted(result["pairs"][:2], key=lambda pair: pair["p"])
     assert to_baseline[0]["p_corrected"] == pytest.approx(2 * to_baseline[0]["p"])
     assert to_baseline[0]["p_corrected"] <= 0.05  # so that Holm holds the second against the whole 5 %
     assert [pair["ci_corrected_level"] for pair in to_baseline] == pytest.approx([0.975, 0.95])
-    (other,) = found["pairs"][2:]
-    assert other["ci_corrected_level"] == found["level"] == 0.95
+    (other,) = result["pairs"][2:]
+    assert other["ci_corrected_level"] == result["level"] == 0.95
     assert other["p_corrected"] == other["p"]
     assert (other["ci_corrected_low"], other["ci_corrected_high"]) == (other["ci_low"], other["ci_high"])
 
@@ -189,6 +189,6 @@ def test_what_a_finding_rests_on_is_in_the_json(call: Recdash) -> None:
 def test_terms_are_told_from_python_too(folder: Path) -> None:
     runs = {name: folder / f"{name}.csv" for name in ("old", "new")}
     scored = recdash.evaluate(runs, folder / "truth.csv", metrics="ndcg@3")
-    found = scored.compare("ndcg@3", "old", Terms(margin=Margin(0.6, relative=False), correction="off"))
-    assert found.verdict.state == "tie"
-    assert found.table()["margin"].tolist() == [0.6]
+    result = scored.compare("ndcg@3", "old", Terms(margin=Margin(0.6, relative=False), correction="off"))
+    assert result.verdict.state == "tie"
+    assert result.table()["margin"].tolist() == [0.6]

@@ -166,21 +166,21 @@ def test_every_command_of_the_parser_is_called() -> None:
 
 
 def check_clean(result: Result, *words: str) -> None:
-    said = result.stdout + result.stderr
+    message = result.stdout + result.stderr
     assert not isinstance(result.exception, Exception), (words, result.exception)
-    assert not (strange := BAD.search(said)), (words, said[max(strange.start() - 60, 0) :][:120])
+    assert not (strange := BAD.search(message)), (words, message[max(strange.start() - 60, 0) :][:120])
 
 
 @pytest.mark.parametrize("words", [words for words in COMMANDS if words not in SERVES], ids=" ".join)
 def test_a_command_that_works_writes_no_control_character(
     world: Callable[..., Result], words: tuple[str, ...]
 ) -> None:
-    said = ""
+    message = ""
     for call in CALLS[words]:
         result = world(*words, *prepared(call, world))
         check_clean(result, *words)
         assert result.exit_code in ({0, 1} if words == ("reproduce",) else {0}), (call, result.output)
-        said += result.output
+        message += result.output
     names_nothing = {
         ("presets",),
         ("views",),
@@ -191,7 +191,7 @@ def test_a_command_that_works_writes_no_control_character(
         ("check",),
         ("review", "comment"),
     }
-    assert r"\u" in said or words in names_nothing
+    assert r"\u" in message or words in names_nothing
 
 
 def prepared(call: tuple[str, ...], world: Callable[..., Result]) -> tuple[str, ...]:
@@ -218,20 +218,22 @@ def test_what_is_wrong_with_an_argument_is_said_without_control_characters(
 ) -> None:
     small = ("--users", "50") if words == ("demo",) else ()
     for _, param in (pair for pair in ARGUMENTS if pair[0] == words):
-        given = [HOSTILE] if isinstance(param, click.Argument) else [param.opts[0], HOSTILE]
-        check_clean(world(*words, *small, *required(words, param), *given), *words, *given)
+        options = [HOSTILE] if isinstance(param, click.Argument) else [param.opts[0], HOSTILE]
+        check_clean(world(*words, *small, *required(words, param), *options), *words, *options)
     check_clean(world(*words, f"--{HOSTILE}"), *words)
     check_clean(world(*words, HOSTILE, HOSTILE), *words)
 
 
 def required(words: tuple[str, ...], but: click.Parameter) -> list[str]:
-    others = [one for one in command_of(words).params if one.required and one is not but]
+    others = [
+        parameter for parameter in command_of(words).params if parameter.required and parameter is not but
+    ]
     values = {"outcome": "ship", "output": "out.json", "experiment": f"{HOSTILE}films"}
     return [
         text
-        for one in others
-        if isinstance(one, click.Option)
-        for text in (one.opts[0], values.get(str(one.name), "truth.csv"))
+        for parameter in others
+        if isinstance(parameter, click.Option)
+        for text in (parameter.opts[0], values.get(str(parameter.name), "truth.csv"))
     ]
 
 
@@ -278,7 +280,7 @@ def test_a_traceback_is_written_out() -> None:
 def test_one_module_alone_writes_to_the_terminal() -> None:
     """Whatever else wrote there would have to remember what ``say`` does."""
     folder = Path(inspect.getfile(recdash.cli)).parent
-    found = [
+    result = [
         f"{file.name}:{node.lineno}"
         for file in folder.glob("*.py")
         if file.name != "terminal.py"
@@ -289,7 +291,7 @@ def test_one_module_alone_writes_to_the_terminal() -> None:
         )
         or (isinstance(node, ast.Name) and node.id == "print")
     ]
-    assert found == []
+    assert result == []
 
 
 # ── at the door ──────────────────────────────────────────────────────────────────────────────

@@ -33,85 +33,87 @@ def told(run: Recdash, folder: Path) -> Any:
     return call
 
 
-def test_a_candidate_goes_its_way(told: Any, run: Recdash) -> None:
+def test_a_candidate_goes_its_way(output: Any, run: Recdash) -> None:
     space = Workspace.open()
     home = space.experiments.named("films").id
-    home_page(space, {"films": home, **{one.name: one.id for one in space.runs.all(home)}})
+    home_page(space, {"films": home, **{row.name: row.id for row in space.runs.all(home)}})
     space.store.close()
     steps = [
-        told("review", "propose", "--run", "als", "--text", "Trains in minutes."),
-        told("review", "offline"),
-        told("review", "online", "--test", "home page", "--author", "Mary"),
+        output("review", "propose", "--run", "als", "--text", "Trains in minutes."),
+        output("review", "offline"),
+        output("review", "online", "--test", "home page", "--author", "Mary"),
     ]
     assert [re.sub(r" \(\w{10}\)\n", "", step) for step in steps] == [
         "als: proposed", "als: offline evidence", "als: online evidence",
     ]  # fmt: skip
-    said = told("decide", "--outcome", "ship", "--review", "als", "--text", "Ship it.", "--author", "Mary")
-    assert said.startswith("Ship: als (")
+    message = output(
+        "decide", "--outcome", "ship", "--review", "als", "--text", "Ship it.", "--author", "Mary"
+    )
+    assert message.startswith("Ship: als (")
     (review,) = as_json(run, "review", "show", *FILMS)["reviews"]
     assert (review["state"], review["run"], review["next"]) == ("approved", "als", None)
-    assert {one["name"]: one["state"] for one in review["checklist"]} == dict.fromkeys(
+    assert {row["name"]: row["state"] for row in review["checklist"]} == dict.fromkeys(
         ("Gain", "Guardrails", "Split of users", "Slices", "Agreement"), "holds"
     )
     (decision,) = as_json(run, "decisions", *FILMS)["decisions"]
     assert (decision["outcome"], decision["author"], decision["review"]) == ("ship", "Mary", review["id"])
 
 
-def test_a_decision_comes_with_its_numbers_as_json(told: Any, run: Recdash) -> None:
-    told("decide", "--outcome", "needs-ab", "--run", "ease", "--metric", "recall@2", "--text", "Not yet.")
-    (found,) = as_json(run, "decisions", *FILMS)["decisions"]
-    assert (found["outcome"], found["run"], found["metric"]) == ("needs A/B", "ease", "Recall@2")
-    ease = found["offline"]["subject"]["run"]["id"]
-    (pair,) = [one for one in found["offline"]["pairs"] if one["candidate"] == ease and one["wins"] == 20]
+def test_a_decision_comes_with_its_numbers_as_json(output: Any, run: Recdash) -> None:
+    output("decide", "--outcome", "needs-ab", "--run", "ease", "--metric", "recall@2", "--text", "Not yet.")
+    (result,) = as_json(run, "decisions", *FILMS)["decisions"]
+    assert (result["outcome"], result["run"], result["metric"]) == ("needs A/B", "ease", "Recall@2")
+    ease = result["offline"]["subject"]["run"]["id"]
+    (pair,) = [row for row in result["offline"]["pairs"] if row["candidate"] == ease and row["wins"] == 20]
     assert (pair["value"], pair["base_value"], pair["n"], pair["word"]) == (3 / 8, 1 / 8, 80, "better")
-    assert found["provenance"]["versions"]["recdash"]
+    assert result["provenance"]["versions"]["recdash"]
 
 
-def test_approving_without_a_test_says_what_is_not_known_and_needs_a_reason(told: Any) -> None:
-    told("review", "propose", "--run", "als")
+def test_approving_without_a_test_says_what_is_not_known_and_needs_a_reason(output: Any) -> None:
+    output("review", "propose", "--run", "als")
     words = ("decide", "--outcome", "ship", "--review", "als", "--text", "Ship it.")
-    assert "no A/B test" not in told(*words, fails=True)
-    assert "gain, guardrails, split of users, slices and agreement are not known yet" in told(
+    assert "no A/B test" not in output(*words, fails=True)
+    assert "gain, guardrails, split of users, slices and agreement are not known yet" in output(
         *words, fails=True
     )
-    assert told(*words, "--although", "No time.").startswith("Ship: als")
+    assert output(*words, "--although", "No time.").startswith("Ship: als")
 
 
-def test_the_last_decision_is_superseded_and_stays_listed(told: Any) -> None:
-    told("decide", "--outcome", "ship", "--run", "als", "--text", "Yes.")
-    told("decide", "--outcome", "do-not-ship", "--supersedes", "last", "--text", "It breaks\nsearch.")
-    first, second = told("decisions").splitlines()[1:]
+def test_the_last_decision_is_superseded_and_stays_listed(output: Any) -> None:
+    output("decide", "--outcome", "ship", "--run", "als", "--text", "Yes.")
+    output("decide", "--outcome", "do-not-ship", "--supersedes", "last", "--text", "It breaks\nsearch.")
+    first, second = output("decisions").splitlines()[1:]
     assert re.search(r"Don't ship +als +\w.* yes +It breaks search\.$", first)
     assert re.search(r"Ship +als +.* no: \w{10} +Yes\.$", second)
     assert first.split()[0] in second
 
 
-def test_comments_stand_in_the_review(told: Any, run: Recdash) -> None:
-    told("review", "propose", "--run", "als")
-    told("review", "comment", "--text", "Good.", "--author", "Bob")
+def test_comments_stand_in_the_review(output: Any, run: Recdash) -> None:
+    output("review", "propose", "--run", "als")
+    output("review", "comment", "--text", "Good.", "--author", "Bob")
     (review,) = as_json(run, "review", "show", *FILMS, "--review", "als")["reviews"]
-    assert [(one["author"], one["text"]) for one in review["comments"]] == [("Bob", "Good.")]
-    assert "als: proposed" in told("review", "show")
-    assert "Next: Attach the offline evidence" in told("review", "show")
+    assert [(comment["author"], comment["text"]) for comment in review["comments"]] == [("Bob", "Good.")]
+    assert "als: proposed" in output("review", "show")
+    assert "Next: Attach the offline evidence" in output("review", "show")
 
 
-def test_a_name_or_a_reason_from_elsewhere_moves_no_terminal(told: Any) -> None:
+def test_a_name_or_a_reason_from_elsewhere_moves_no_terminal(output: Any) -> None:
     """Such a name is refused today; an older store may hold one."""
     space = Workspace.open()
     home = space.experiments.named("films").id
-    (als,) = (one.id for one in space.runs.all(home) if one.name == "als")
+    (als,) = (stored_run.id for stored_run in space.runs.all(home) if stored_run.name == "als")
     space.store.update_run(als, name="als\x1b[2J\x9b31m")
     review = space.reviews.propose(home, als)
     space.decisions.decide(home, "do not ship", about=review.id, text="No.\n\x1b]0;x\x07Never.")
     space.store.close()
-    for said in (told("review", "show"), told("decisions")):
-        assert "[2J" in said
-        assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", said)
+    for message in (output("review", "show"), output("decisions")):
+        assert "[2J" in message
+        assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", message)
 
 
-def test_an_experiment_without_decisions_says_so(told: Any) -> None:
-    assert told("decisions") == "Nothing is decided on 'films' yet.\n"
-    assert told("review", "show") == "No candidate of 'films' was proposed yet.\n"
+def test_an_experiment_without_decisions_says_so(output: Any) -> None:
+    assert output("decisions") == "Nothing is decided on 'films' yet.\n"
+    assert output("review", "show") == "No candidate of 'films' was proposed yet.\n"
 
 
 @pytest.mark.parametrize(
@@ -126,5 +128,5 @@ def test_an_experiment_without_decisions_says_so(told: Any) -> None:
         (("review", "propose", "--run", "popular"), "it is the baseline itself"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_is_refused_in_words(told: Any, words: tuple[str, ...], reason: str) -> None:
-    assert reason in told(*words, fails=True)
+def test_what_cannot_be_is_refused_in_words(output: Any, words: tuple[str, ...], reason: str) -> None:
+    assert reason in output(*words, fails=True)

@@ -52,23 +52,23 @@ def test_a_digest_says_whom_to_ship_what_was_decided_and_what_changed(
     space.decisions.decide(
         films["films"], "needs A/B", run_id=films["best"], text="Four weeks on the home row."
     )
-    told = run("digest", "--format", "text").stdout
-    assert "1 experiment: 1 Ship. 1 changed since" in told
-    assert "films: ▲ Ship best" in told
-    assert "What 20 users took after the split; lists to depth 5" in told
-    assert "best is 1.00 above poor in how well wanted items are ranked (nDCG@5)" in told
-    assert "Better for 100 of 100 users, worse for 0, of 20 users measured." in told
-    assert "Decided: Needs A/B – best" in told
-    assert "“Four weeks on the home row.”" in told
-    assert "added three runs: poor, good and best" in told
+    output = run("digest", "--format", "text").stdout
+    assert "1 experiment: 1 Ship. 1 changed since" in output
+    assert "films: ▲ Ship best" in output
+    assert "What 20 users took after the split; lists to depth 5" in output
+    assert "best is 1.00 above poor in how well wanted items are ranked (nDCG@5)" in output
+    assert "Better for 100 of 100 users, worse for 0, of 20 users measured." in output
+    assert "Decided: Needs A/B – best" in output
+    assert "“Four weeks on the home row.”" in output
+    assert "added three runs: poor, good and best" in output
 
 
 def test_the_same_facts_are_there_for_programs(films: dict[str, str], run: Recdash) -> None:
     link = "https://recdash.example.org/"
-    (found,) = answer(run("digest", "--format", "json", "--link", link))["experiments"]
-    assert found["link"] == f"{link}?e={films['films']}"
-    assert (found["name"], found["verdict"], found["headline"]) == ("films", "Ship", "Ship best")
-    assert found["changes"][-1]["what"] == "made the experiment"
+    (result,) = answer(run("digest", "--format", "json", "--link", link))["experiments"]
+    assert result["link"] == f"{link}?e={films['films']}"
+    assert (result["name"], result["verdict"], result["headline"]) == ("films", "Ship", "Ship best")
+    assert result["changes"][-1]["what"] == "made the experiment"
 
 
 def test_the_experiments_named_are_told_in_that_order(
@@ -77,10 +77,10 @@ def test_the_experiments_named_are_told_in_that_order(
     assert films
     space.experiments.create_experiment("songs", TRUTH, depth=3)
     space.experiments.create_experiment("books", TRUTH, depth=2)
-    asked = ("--experiment", "songs", "--experiment", "films")
-    found = answer(run("digest", "--format", "json", *asked))
-    assert [one["name"] for one in found["experiments"]] == ["songs", "films"]
-    assert found["experiments"][0]["headline"] == "No run yet"
+    options = ("--experiment", "songs", "--experiment", "films")
+    result = answer(run("digest", "--format", "json", *options))
+    assert [row["name"] for row in result["experiments"]] == ["songs", "films"]
+    assert result["experiments"][0]["headline"] == "No run yet"
 
 
 def test_an_unknown_name_is_refused_with_the_names_there_are(films: dict[str, str], run: Recdash) -> None:
@@ -179,7 +179,9 @@ def test_a_mail_holds_no_tag_but_ours_and_asks_nobody_for_anything(name: str) ->
     plain = Tags()
     plain.feed(as_html(a_digest(told())))
     assert [tag for tag, _ in tags.found] == [tag for tag, _ in plain.found]
-    addresses = [value for _, given in tags.found for key, value in given.items() if key in ("href", "src")]
+    addresses = [
+        value for _, options in tags.found for key, value in options.items() if key in ("href", "src")
+    ]
     assert addresses == ["https://recdash.example.org/?e=1"]
     assert "url(" not in page
     assert "@import" not in page
@@ -187,8 +189,8 @@ def test_a_mail_holds_no_tag_but_ours_and_asks_nobody_for_anything(name: str) ->
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_chat_makes_nothing_of_what_somebody_wrote(name: str) -> None:
-    found = as_markdown(a_digest(told(name)))
-    rest = found.replace("](https://recdash.example.org/?e=1)", "")
+    result = as_markdown(a_digest(told(name)))
+    rest = result.replace("](https://recdash.example.org/?e=1)", "")
     for mark in ("<", "http://", "https://", "www.", "evil.example"):
         assert mark not in rest
     assert "@" not in rest.replace("\u2060@", "")
@@ -207,9 +209,9 @@ def test_text_is_on_lines_of_its_own_whatever_a_name_holds() -> None:
 
 
 def test_a_digest_says_once_whose_days_it_means() -> None:
-    found = a_digest(told())
-    assert as_text(found).startswith(f"Recommender experiments, {NOON.day} {NOON:%b %Y} (days in UTC)\n")
-    assert [form(found).count("UTC") for form in (as_text, as_markdown)] == [1, 1]
+    result = a_digest(told())
+    assert as_text(result).startswith(f"Recommender experiments, {NOON.day} {NOON:%b %Y} (days in UTC)\n")
+    assert [form(result).count("UTC") for form in (as_text, as_markdown)] == [1, 1]
 
 
 def test_a_mail_of_200_experiments_is_not_cut_off() -> None:
@@ -225,6 +227,6 @@ def test_a_mail_of_200_experiments_is_not_cut_off() -> None:
 
 def test_quotes_are_cut_and_json_stays_json(space: Workspace, films: dict[str, str], run: Recdash) -> None:
     space.decisions.decide(films["films"], "ship", run_id=films["best"], text="because " * 100)
-    (found,) = json.loads(run("digest", "--format", "json").stdout)["experiments"]
-    assert found["decided"][0].endswith("…”")
-    assert len(found["decided"][0]) < 400
+    (result,) = json.loads(run("digest", "--format", "json").stdout)["experiments"]
+    assert result["decided"][0].endswith("…”")
+    assert len(result["decided"][0]) < 400

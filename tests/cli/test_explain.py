@@ -32,8 +32,8 @@ def added(run: Recdash) -> Recdash:
 
 
 def test_the_sentence_is_followed_by_a_line_for_each_check(added: Recdash) -> None:
-    told = added(*WHY, "--metric", "ndcg@5").stdout
-    lines = told.splitlines()
+    output = added(*WHY, "--metric", "ndcg@5").stdout
+    lines = output.splitlines()
     assert lines[0] == "Why did new win offline and lose online?"
     assert lines[1].startswith("None of the twelve checks finds a cause. Ruled out: noise, split of users")
     assert sum("can't tell" in line and "needs" in line for line in lines[3:]) >= 8
@@ -41,9 +41,9 @@ def test_the_sentence_is_followed_by_a_line_for_each_check(added: Recdash) -> No
 
 
 def test_json_names_the_variant_by_its_run(added: Recdash) -> None:
-    found = as_json(added, *WHY, "--run", "new", "--test", "spring", "--online", "engagement_rate")
-    assert (found["variant"], found["run"], found["online"]) == ("b", "new", "Engagement rate")
-    assert [one["check"] for one in found["answers"]][:3] == ["noise", "split", "popularity"]
+    result = as_json(added, *WHY, "--run", "new", "--test", "spring", "--online", "engagement_rate")
+    assert (result["variant"], result["run"], result["online"]) == ("b", "new", "Engagement rate")
+    assert [answer["check"] for answer in result["answers"]][:3] == ["noise", "split", "popularity"]
 
 
 @pytest.mark.parametrize(
@@ -57,10 +57,10 @@ def test_json_names_the_variant_by_its_run(added: Recdash) -> None:
         (("--metric", "ndcg"), "no cutoff to compare at"),
     ],
 )
-def test_what_does_not_exist_is_said(added: Recdash, asked: tuple[str, ...], told: str) -> None:
-    result = added(*WHY, *asked)
+def test_what_does_not_exist_is_said(added: Recdash, options: tuple[str, ...], output: str) -> None:
+    result = added(*WHY, *options)
     assert result.exit_code == 2
-    assert told in result.stderr
+    assert output in result.stderr
 
 
 def test_an_experiment_without_a_test_is_said(run: Recdash) -> None:

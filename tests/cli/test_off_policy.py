@@ -24,16 +24,16 @@ FILES = {
 
 def test_the_answer_has_the_promised_names(run: Recdash) -> None:
     """Weights under uniform over three items: a (1/3) / 0.5 = 2/3, b and c (1/3) / 0.25 = 4/3."""
-    told = as_json(run, "ope", "--log", "log.csv", "--target", "uniform")
-    assert told["ips"] == pytest.approx((2 / 3 + 4 / 3) / 4)
-    assert told["snips"] == pytest.approx((2 / 3 + 4 / 3) / 4)
-    assert told["mean_weight"] == pytest.approx(1)
-    assert told["max_weight"] == pytest.approx(4 / 3)
-    assert told["ess"] == pytest.approx(4**2 / (2 * 4 / 9 + 2 * 16 / 9))
-    assert isinstance(told["dr"], float)
-    assert (told["clicks"], told["n"], told["observed"]) == (2, 4, 0.5)
-    assert told["verdict"] == "refused"
-    assert told["reasons"] == [
+    output = as_json(run, "ope", "--log", "log.csv", "--target", "uniform")
+    assert output["ips"] == pytest.approx((2 / 3 + 4 / 3) / 4)
+    assert output["snips"] == pytest.approx((2 / 3 + 4 / 3) / 4)
+    assert output["mean_weight"] == pytest.approx(1)
+    assert output["max_weight"] == pytest.approx(4 / 3)
+    assert output["ess"] == pytest.approx(4**2 / (2 * 4 / 9 + 2 * 16 / 9))
+    assert isinstance(output["dr"], float)
+    assert (output["clicks"], output["n"], output["observed"]) == (2, 4, 0.5)
+    assert output["verdict"] == "refused"
+    assert output["reasons"] == [
         "4 rows are worth only 4 after weighting, and below 200 a few rows decide",
         "the target would have shown 2 of the rows with a click, and below 20 an interval means nothing",
     ]
@@ -56,9 +56,9 @@ def test_a_target_in_a_file_may_depend_on_columns_of_the_log(run: Recdash) -> No
 
 
 def test_weights_are_clipped_where_asked(run: Recdash) -> None:
-    told = as_json(run, "ope", "--log", "log.csv", "--clip", "1")
-    assert told["clipped"] == pytest.approx((2 / 3 + 1) / 4)
-    assert told["clip"] == 1
+    output = as_json(run, "ope", "--log", "log.csv", "--clip", "1")
+    assert output["clipped"] == pytest.approx((2 / 3 + 1) / 4)
+    assert output["clip"] == 1
 
 
 def test_uniform_may_choose_from_more_items_than_the_log_shows(run: Recdash) -> None:
@@ -87,9 +87,9 @@ def test_bad_input_is_said_in_words_and_exits_with_2(run: Recdash, options: list
 
 def test_from_python_tables_in_memory_will_do(folder: Path) -> None:
     log = pd.read_csv(folder / "log.csv")
-    found = recdash.ope(log, pd.DataFrame({"item_id": ["a", "b", "c"], "probability": [0.25, 0.25, 0.5]}))
-    assert found.ips.value == pytest.approx((0.25 / 0.5 + 0.5 / 0.25) / 4)
-    assert found.target == "the target policy"
+    result = recdash.ope(log, pd.DataFrame({"item_id": ["a", "b", "c"], "probability": [0.25, 0.25, 0.5]}))
+    assert result.ips.value == pytest.approx((0.25 / 0.5 + 0.5 / 0.25) / 4)
+    assert result.target == "the target policy"
     assert recdash.ope(folder / "log.csv").target == "uniform over 3 items"
 
 
@@ -99,10 +99,10 @@ def test_from_python_a_table_that_is_no_log_is_refused() -> None:
 
 
 def test_the_open_bandit_logs_from_the_terminal(run: Recdash, shared_data: Path) -> None:
-    told = as_json(run, "ope", "--log", str(shared_data / "openbandit/bts_men.csv.gz"))
-    assert told["ips"] == pytest.approx(0.003009, abs=1e-6)
-    assert told["snips"] == pytest.approx(0.003189, abs=1e-6)
-    assert (round(told["ess"]), told["clicks"], told["verdict"]) == (656, 69, "usable")
+    output = as_json(run, "ope", "--log", str(shared_data / "openbandit/bts_men.csv.gz"))
+    assert output["ips"] == pytest.approx(0.003009, abs=1e-6)
+    assert output["snips"] == pytest.approx(0.003189, abs=1e-6)
+    assert (round(output["ess"]), output["clicks"], output["verdict"]) == (656, 69, "usable")
     women = as_json(run, "ope", "--log", str(shared_data / "openbandit/bts_women.csv.gz"))
     assert women["verdict"] == "refused"
     assert "10,000 rows are worth only 2 after weighting" in women["sentence"]

@@ -50,8 +50,8 @@ FILES = {
 def test_a_long_watch_beats_many_clicks_only_in_session_watch_time(
     run: Recdash, logs: tuple[str, ...]
 ) -> None:
-    given = [part for name in logs for part in (f"--{name}", f"{name}.csv")]
-    rows = as_json(run, "online", *given)["results"]
+    options = [part for name in logs for part in (f"--{name}", f"{name}.csv")]
+    rows = as_json(run, "online", *options)["results"]
     assert {row["metric"]: (row["control_value"], row["variant_value"]) for row in rows} == GOLDEN
     assert all(row.keys() >= KEYS for row in rows)
     (watch,) = [row for row in rows if row["metric"] == "session_watch_time"]
@@ -79,11 +79,11 @@ def test_sessions_and_the_logs_they_came_from_say_the_same(run: Recdash, tmp_pat
 
 def test_python_says_what_the_terminal_says(run: Recdash, tmp_path: Path) -> None:
     made = simulated(run, tmp_path / "logs")
-    found = recdash.ab_test(sessions=made / "sessions.csv")
-    rows = [row for row in found.rows if not row.is_control]
-    told = as_json(run, "online", "--sessions", f"{made}/sessions.csv")["results"]
+    result = recdash.ab_test(sessions=made / "sessions.csv")
+    rows = [row for row in result.rows if not row.is_control]
+    output = as_json(run, "online", "--sessions", f"{made}/sessions.csv")["results"]
     assert [(row.metric, row.lift, row.p, row.word) for row in rows] == [
-        (row["metric"], row["lift"], row["p"], row["finding"]) for row in told
+        (row["metric"], row["lift"], row["p"], row["finding"]) for row in output
     ]
 
 
@@ -99,9 +99,9 @@ def test_health_names_what_is_wrong(run: Recdash, tmp_path: Path) -> None:
 
 
 def test_aggregates_are_compared_with_the_control_that_is_named(run: Recdash) -> None:
-    found = as_json(run, "online", "--aggregates", "aggregates.csv", "--control", "new")
-    assert found["control"] == "new"
-    rate = next(row for row in found["results"] if row["metric"] == "click_rate")
+    result = as_json(run, "online", "--aggregates", "aggregates.csv", "--control", "new")
+    assert result["control"] == "new"
+    rate = next(row for row in result["results"] if row["metric"] == "click_rate")
     assert rate["control_value"] == pytest.approx(2235 / 20815)
     assert rate["lift"] == pytest.approx((2146 / 20940) / (2235 / 20815) - 1)
 
@@ -119,8 +119,8 @@ def test_a_metric_of_ones_own_is_written_as_a_formula(run: Recdash) -> None:
 
 
 def test_a_guardrail_of_ones_own_has_its_margin(run: Recdash) -> None:
-    asked = "sessions_per_user=sessions:guardrail:0.1"
-    rows = as_json(run, "online", "--sessions", "sessions.csv", "--metric", asked)["results"]
+    options = "sessions_per_user=sessions:guardrail:0.1"
+    rows = as_json(run, "online", "--sessions", "sessions.csv", "--metric", options)["results"]
     (own,) = [row for row in rows if row["metric"] == "sessions_per_user"]
     assert (own["role"], own["margin"]) == ("guardrail", 0.1)
 
@@ -155,11 +155,11 @@ def test_a_guardrail_of_ones_own_has_its_margin(run: Recdash) -> None:
         (["--sessions", "events.csv"], "column"),
     ],
 )
-def test_what_cannot_be_asked_is_refused_in_words(run: Recdash, arguments: list[str], said: str) -> None:
-    found = run("online", *arguments)
-    assert found.exit_code == 2
-    assert said in found.stderr
-    assert found.stdout == ""
+def test_what_cannot_be_asked_is_refused_in_words(run: Recdash, arguments: list[str], message: str) -> None:
+    result = run("online", *arguments)
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert result.stdout == ""
 
 
 def test_lifts_that_are_adjusted_say_so_and_show_the_plain_ones(run: Recdash) -> None:
@@ -169,12 +169,12 @@ def test_lifts_that_are_adjusted_say_so_and_show_the_plain_ones(run: Recdash) ->
         rows.append(f"u{unit},p{unit},{arm},2026-10-20T09:00:00Z,1,{taste}")
         rows.append(f"u{unit},s{unit},{arm},2026-11-02T09:00:00Z,{unit % 3},{taste + 30 * (unit % 5)}")
     Path("long.csv").write_text("\n".join(rows))
-    asked = ("online", "--sessions", "long.csv", "--starts", "2026-11-01")
-    (watch,) = [row for row in as_json(run, *asked)["results"] if row["metric"] == "session_watch_time"]
+    options = ("online", "--sessions", "long.csv", "--starts", "2026-11-01")
+    (watch,) = [row for row in as_json(run, *options)["results"] if row["metric"] == "session_watch_time"]
     assert watch["adjusted"]
     assert watch["plain_lift"] == pytest.approx(watch["variant_value"] / watch["control_value"] - 1)
     assert watch["lift"] != watch["plain_lift"]
-    assert "adjusted by what users did before the test" in run(*asked).stdout
+    assert "adjusted by what users did before the test" in run(*options).stdout
     (plain,) = [row for row in as_json(run, "online", "--sessions", "sessions.csv")["results"]
                 if row["metric"] == "session_watch_time"]  # fmt: skip
     assert not plain["adjusted"]
@@ -182,29 +182,29 @@ def test_lifts_that_are_adjusted_say_so_and_show_the_plain_ones(run: Recdash) ->
 
 def test_exposures_of_no_experiment_cannot_be_chosen_from(run: Recdash) -> None:
     Path("bare.csv").write_text(EXPOSURES.replace("experiment_id,", "").replace("row,", ""))
-    given = ("--exposures", "bare.csv", "--events", "events.csv")
-    assert run("online", *given).exit_code == 0
-    found = run("online", *given, "--exposures-of", "row")
-    assert found.exit_code == 2
-    assert "there is no column experiment_id" in found.stderr
+    options = ("--exposures", "bare.csv", "--events", "events.csv")
+    assert run("online", *options).exit_code == 0
+    result = run("online", *options, "--exposures-of", "row")
+    assert result.exit_code == 2
+    assert "there is no column experiment_id" in result.stderr
 
 
 def test_of_several_experiments_the_one_that_is_meant_is_read(run: Recdash) -> None:
     more = "rail,A,new,2026-11-02T09:00:05Z\nrail,B,control,2026-11-02T09:00:05Z\n"
     Path("both.csv").write_text(EXPOSURES + more)
-    given = ("--exposures", "both.csv", "--events", "events.csv")
-    assert "2 experiments: rail, row" in run("online", *given).stderr
-    rows = as_json(run, "online", *given, "--exposures-of", "rail")["results"]
-    found = {row["metric"]: (row["control_value"], row["variant_value"]) for row in rows}
-    assert found["session_watch_time"] == (95, 30)
+    options = ("--exposures", "both.csv", "--events", "events.csv")
+    assert "2 experiments: rail, row" in run("online", *options).stderr
+    rows = as_json(run, "online", *options, "--exposures-of", "rail")["results"]
+    result = {row["metric"]: (row["control_value"], row["variant_value"]) for row in rows}
+    assert result["session_watch_time"] == (95, 30)
 
 
 def test_uneven_splits_that_were_planned_are_no_mismatch(run: Recdash, tmp_path: Path) -> None:
     made = simulated(run, tmp_path / "logs", "--srm", "--users", "4000")
     counts = answer(run("online", "--sessions", f"{made}/sessions.csv", "--format", "json"))["users"]
     split = ",".join(f"{name}={count}" for name, count in counts.items())
-    found = as_json(run, "online", "--sessions", f"{made}/sessions.csv", "--split", split)
-    assert found["health"]["srm_p"] > 0.9
+    result = as_json(run, "online", "--sessions", f"{made}/sessions.csv", "--split", split)
+    assert result["health"]["srm_p"] > 0.9
 
 
 # ── kept in an experiment ────────────────────────────────────────────────────────────────────
@@ -242,18 +242,18 @@ def test_a_test_that_is_kept_says_again_what_it_said(run: Recdash) -> None:
         (["--sessions", "sessions.csv", "--test", "Row"], "given without --experiment"),
     ],
 )
-def test_where_a_test_is_kept_must_be_there(run: Recdash, arguments: list[str], said: str) -> None:
-    found = run("online", *arguments)
-    assert found.exit_code == 2
-    assert said in found.stderr
+def test_where_a_test_is_kept_must_be_there(run: Recdash, arguments: list[str], message: str) -> None:
+    result = run("online", *arguments)
+    assert result.exit_code == 2
+    assert message in result.stderr
 
 
 @pytest.mark.usefixtures("kept")
 def test_how_a_kept_test_is_counted_cannot_be_said_again(run: Recdash) -> None:
     for option in (("--control", "new"), ("--threshold", "60"), ("--link", "new=als")):
-        found = run("online", "--experiment", "Films", *option)
-        assert found.exit_code == 2
-        assert f"{option[0]}: given for a kept test" in found.stderr
+        result = run("online", "--experiment", "Films", *option)
+        assert result.exit_code == 2
+        assert f"{option[0]}: given for a kept test" in result.stderr
     assert run("online", "--experiment", "Films", "--correction", "bh").exit_code == 0
 
 
@@ -266,9 +266,9 @@ def test_an_experiment_without_a_test_says_what_to_do(run: Recdash) -> None:
 
 def test_a_test_of_one_variant_shows_its_values(run: Recdash) -> None:
     Path("one.csv").write_text("\n".join(SESSIONS.splitlines()[:2]))
-    found = run("online", "--sessions", "one.csv")
-    assert "session_watch_time  control" in found.stdout
-    assert "30.0" in found.stdout
+    result = run("online", "--sessions", "one.csv")
+    assert "session_watch_time  control" in result.stdout
+    assert "30.0" in result.stdout
 
 
 @pytest.mark.parametrize(
@@ -309,6 +309,6 @@ def test_the_text_says_from_when_on_a_lift_may_be_looked_at_every_day(run: Recda
     (folder / "few.csv").write_text(f"{head}a,bought,150,60,150\nb,bought,150,75,150\n")
     (folder / "many.csv").write_text(f"{head}a,bought,2000,800,2000\nb,bought,2000,900,2000\n")
     few, many = (run("online", "--aggregates", f"{name}.csv").stdout for name in ("few", "many"))
-    said = "No interval yet that may be looked at every day: bought, b: 150 users"
-    assert said in few
+    message = "No interval yet that may be looked at every day: bought, b: 150 users"
+    assert message in few
     assert "looked at every day" not in many

@@ -18,10 +18,10 @@ SEEDS = ("--run", "als=seed_7.csv", "--run", "als=seed_42.csv")
 
 
 def test_files_under_one_name_are_the_seeds_of_one_candidate(run: Recdash) -> None:
-    found = as_json(run, *EVALUATE, *SEEDS)
-    assert [(row["run"], row["value"]) for row in found["scores"]] == [("als", (2 / 4 + 3 / 4) / 2)]
+    result = as_json(run, *EVALUATE, *SEEDS)
+    assert [(row["run"], row["value"]) for row in result["scores"]] == [("als", (2 / 4 + 3 / 4) / 2)]
     keys = ("run", "replicate", "kind", "value", "n_users")
-    assert [tuple(row[key] for key in keys) for row in found["replicates"]] == [
+    assert [tuple(row[key] for key in keys) for row in result["replicates"]] == [
         ("als", "7", "seeds", 2 / 4, 4),
         ("als", "42", "seeds", 3 / 4, 4),
     ]
@@ -41,9 +41,9 @@ def test_of_a_whole_curve_the_spread_is_told_at_one_cutoff(run: Recdash) -> None
 
 
 def test_a_column_of_folds_is_read_as_folds(run: Recdash) -> None:
-    found = as_json(run, *EVALUATE, "--run", "knn=folds.csv")
-    assert [row["value"] for row in found["scores"]] == [2 / 4]
-    assert [(row["replicate"], row["value"], row["n_users"]) for row in found["replicates"]] == [
+    result = as_json(run, *EVALUATE, "--run", "knn=folds.csv")
+    assert [row["value"] for row in result["scores"]] == [2 / 4]
+    assert [(row["replicate"], row["value"], row["n_users"]) for row in result["replicates"]] == [
         ("1", 1 / 2, 2), ("2", 1.0, 1),
     ]  # fmt: skip
 
@@ -81,7 +81,7 @@ def test_seeds_are_added_as_one_run_and_listed_with_their_number(run: Recdash) -
         "pop (0 users without a list)",
     ]
     (films,) = as_json(run, "list")["experiments"]
-    assert [one["replicates"] for one in films["runs"]] == [
+    assert [row["replicates"] for row in films["runs"]] == [
         {"n": 2, "kind": "seeds", "noun": "seed", "labels": ["7", "42"]},
         {"n": 2, "kind": "folds", "noun": "fold", "labels": ["1", "2"]},
         None,
@@ -89,11 +89,11 @@ def test_seeds_are_added_as_one_run_and_listed_with_their_number(run: Recdash) -
 
 
 def test_seeds_are_compared_by_the_users_means(run: Recdash) -> None:
-    found = as_json(
+    result = as_json(
         run, "compare", "--truth", "truth.csv", *SEEDS, "--run", "pop=pop.csv", "--baseline", "pop",
         "--metric", "recall@1",
     )  # fmt: skip
-    (pair,) = found["pairs"]
+    (pair,) = result["pairs"]
     # users' means 1, 1/2, 1, 0 against 1, 0, 0, 0
     assert (pair["candidate"], pair["mean_diff"], pair["wins"]) == ("als", 1.5 / 4, 2)
 

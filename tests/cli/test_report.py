@@ -47,10 +47,10 @@ def report(run: Recdash, stored: Workspace) -> Callable[..., str]:
 def test_a_file_s_suffix_says_its_form(
     report: Callable[..., str], folder: Path, form: str, begins: bytes
 ) -> None:
-    told = report("--metric", "ndcg@3", "-o", f"r.{form}")
+    output = report("--metric", "ndcg@3", "-o", f"r.{form}")
     content = (folder / f"r.{form}").read_bytes()
     assert content.startswith(begins)
-    assert f"Ship als. Written: r.{form} ({len(content):,} bytes)" in told
+    assert f"Ship als. Written: r.{form} ({len(content):,} bytes)" in output
 
 
 def test_the_question_can_be_asked_in_full(report: Callable[..., str], folder: Path) -> None:
@@ -60,14 +60,14 @@ def test_the_question_can_be_asked_in_full(report: Callable[..., str], folder: P
         "--online-metric", "engagement_rate", "--title", "Which?", "--narrative", "My words.",
         "--block", "evidence", "--block", "slices", "-o", "r.json",
     )  # fmt: skip
-    found = json.loads((folder / "r.json").read_text())
-    question = found["question"]
+    result = json.loads((folder / "r.json").read_text())
+    question = result["question"]
     assert (question["metric"], question["k"], question["by"]) == ("recall", 2, "history")
     assert question["terms"]["margin"] == {"size": 0.002, "relative": False}
     assert question["terms"]["correction"] == "bh"
-    assert [one["name"] for one in found["sections"]] == ["evidence", "slices"]
-    assert (found["title"], found["narrative"]) == ("Which?", "My words.")
-    assert [one["name"] for one in found["runs"]] == ["als", "ease", "popular"]
+    assert [row["name"] for row in result["sections"]] == ["evidence", "slices"]
+    assert (result["title"], result["narrative"]) == ("Which?", "My words.")
+    assert [row["name"] for row in result["runs"]] == ["als", "ease", "popular"]
 
 
 def test_the_command_in_a_report_makes_it_again(
@@ -76,14 +76,16 @@ def test_the_command_in_a_report_makes_it_again(
     import shlex
 
     report("--metric", "ndcg@3", "--block", "evidence", "--block", "reproducing", "-o", "r.json")
-    found = json.loads((folder / "r.json").read_text())
-    commands = [part["line"] for one in found["sections"] for part in one["parts"] if part["is"] == "Command"]
-    (line,) = [one for one in commands if one.startswith("recdash report")]
+    result = json.loads((folder / "r.json").read_text())
+    commands = [
+        part["line"] for row in result["sections"] for part in row["parts"] if part["is"] == "Command"
+    ]
+    (line,) = [row for row in commands if row.startswith("recdash report")]
     arguments = shlex.split(line)[1:]
     arguments[-1] = "again.json"
     assert run(*arguments).exit_code == 0
     again = json.loads((folder / "again.json").read_text())
-    assert again["sections"] == found["sections"]
+    assert again["sections"] == result["sections"]
 
 
 def test_a_narrative_can_come_from_a_file(report: Callable[..., str], folder: Path) -> None:

@@ -114,9 +114,9 @@ def as_role(role: Role, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def deeds(folder: Path) -> int:
     store = open_store(f"sqlite:///{folder}/store/recdash.db", folder / "store" / "artifacts")
-    found = len(store.deeds())
+    result = len(store.deeds())
     store.close()
-    return found
+    return result
 
 
 CASES = [(name, role) for name, (least, _) in LEAST.items() for role in ROLES[: ROLES.index(least) + 1]]
@@ -126,17 +126,17 @@ CASES = [(name, role) for name, (least, _) in LEAST.items() for role in ROLES[: 
 def test_a_command_is_for_its_role_and_for_none_below(
     here: Recdash, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, role: Role
 ) -> None:
-    least, given = LEAST[name]
+    least, options = LEAST[name]
     may = role == least
     if may and name in ("demo", "revoke"):
         return  # tests/cli/test_cli.py loads the demo; a link of another person is taken back by admins
     link = (tmp_path / "link").read_text()
     before = deeds(tmp_path)
     as_role(role, monkeypatch)
-    found = here(*name.split(), *[link if one == "LINK" else one for one in given])
+    result = here(*name.split(), *[link if option == "LINK" else option for option in options])
     if may:
-        assert found.exit_code == 0, found.output
+        assert result.exit_code == 0, result.output
     else:
         words = "Only admins may do this" if least == "admin" else "ask an editor"
-        assert (found.exit_code, words in found.stderr) == (2, True), found.output
+        assert (result.exit_code, words in result.stderr) == (2, True), result.output
         assert deeds(tmp_path) == before

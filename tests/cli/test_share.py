@@ -64,10 +64,10 @@ def test_a_view_is_saved_listed_and_forgotten(films: Recdash) -> None:
 
 
 def test_the_log_tells_who_did_what_and_whether_it_was_changed(films: Recdash, folder: Path) -> None:
-    told = films("audit", "--format", "json")
-    facts = json.loads(told.stdout)
+    output = films("audit", "--format", "json")
+    facts = json.loads(output.stdout)
     assert [line["action"] for line in facts["lines"]] == ["add run", "add experiment"]
-    assert (told.exit_code, facts["broken"]) == (0, [])
+    assert (output.exit_code, facts["broken"]) == (0, [])
     with sqlite3.connect(folder / "store" / "recdash.db") as other:
         other.execute("UPDATE deed SET who = 'eve' WHERE number = 1")
     other.close()
