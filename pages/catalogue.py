@@ -11,16 +11,16 @@ from recdash.ui.shell import frame
 view = frame.show()
 title = st.container()
 attribute = page.choose_attribute(view)
-found = page.gather(view, attribute) if attribute else None
+distribution = page.gather(view, attribute) if attribute else None
 with title:
     comparability_banner.banner(view.shown_ids)
-    if found:
-        widgets.title(page.finding(view, found), page.subtitle(view, found))
+    if distribution:
+        widgets.title(page.finding(view, distribution), page.subtitle(view, distribution))
     else:
         page.show_nothing(view)
 
-st.html(page.measures_table(view, found))
+st.html(page.measures_table(view, distribution))
 st.html(page.footnote(view))
-if found:
-    page.show_distribution(view, found)
-    widgets.table_behind(page.tidy(found), "catalogue")
+if distribution:
+    page.show_distribution(view, distribution)
+    widgets.table_behind(page.tidy(distribution), "catalogue")

@@ -11,32 +11,32 @@ from recdash.ui.shell import frame
 view = frame.show(with_lists=True)
 title = st.container()
 run = page.choose_run(view)
-found = page.gather(view, run)
+by_preset = page.gather(view, run)
 with title:
-    widgets.title(page.finding(found), page.subtitle(found))
+    widgets.title(page.finding(by_preset), page.subtitle(by_preset))
 
-st.html(page.preset_table(found))
-st.html(page.footnote(view, found))
-widgets.csv_button(page.export(found), "definitions")
-
-st.space("small")
-widgets.section(*page.why_title(found))
-st.html(page.cause_table(found))
-st.html(page.entries(found))
+st.html(page.preset_table(by_preset))
+st.html(page.footnote(view, by_preset))
+widgets.csv_button(page.export(by_preset), "definitions")
 
 st.space("small")
-widgets.section(*page.agreement_title(found))
-st.html(page.agreement_list(found))
+widgets.section(*page.why_title(by_preset))
+st.html(page.cause_table(by_preset))
+st.html(page.entries(by_preset))
 
 st.space("small")
-preset = widgets.choice("Preset", "p", page.titles(found), page.furthest(found))
+widgets.section(*page.agreement_title(by_preset))
+st.html(page.agreement_list(by_preset))
+
+st.space("small")
+preset = widgets.choice("Preset", "p", page.titles(by_preset), page.furthest(by_preset))
 formula, example = st.columns([1, 1.25], gap="large")
 with formula:
-    worked_example.print_formula(found, preset)
+    worked_example.print_formula(by_preset, preset)
 with example:
-    worked_example.work_out(found, preset)
+    worked_example.work_out(by_preset, preset)
 
 st.space("small")
-widgets.section(*page.ledger_title(view, found))
-st.html(page.ledger_table(view, found))
-page.show_ties(view, found)
+widgets.section(*page.ledger_title(view, by_preset))
+st.html(page.ledger_table(view, by_preset))
+page.show_ties(view, by_preset)

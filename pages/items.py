@@ -12,13 +12,13 @@ from recdash.ui.shell import frame
 
 view = frame.show()
 comparability_banner.banner(view.shown_ids)
-found = page.gather(view)
-if found is None:
+items = page.gather(view)
+if items is None:
     widgets.empty("These runs have no lists", "Choose a run with recommendations under Change runs.")
     state.stop()
-widgets.title(page.finding(view, found), page.subtitle(view, found))
-st.html(page.summary(view, found))
+widgets.title(page.finding(view, items), page.subtitle(view, items))
+st.html(page.summary(view, items))
 if page.left_out(view):
     st.caption(markdown(page.left_out(view)))
 st.space("small")
-page.table(view, found, page.choose(view, found))
+page.table(view, items, page.choose(view, items))

@@ -16,21 +16,21 @@ with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         wanted = page.search()
     chosen, relative, correction = page.choices()
 
-found = page.gather(view, wanted, chosen, relative=relative, correction=correction)
+board = page.gather(view, wanted, chosen, relative=relative, correction=correction)
 with title:
     comparability_banner.banner(page.compared(view))
-    widgets.title(page.finding(view, found), page.subtitle(view, found))
-if not found.order:
+    widgets.title(page.finding(view, board), page.subtitle(view, board))
+if not board.order:
     st.info("No run's name or tag contains this text. Clear the search to see all runs.")
     state.stop()
 
-shown = page.one_page(view, found)
+board_page = page.one_page(view, board)
 with st.container(key="leaderboard-body"):
-    page.show_table(view, shown)
-st.html(page.footnote(view, shown))
+    page.show_table(view, board_page)
+st.html(page.footnote(view, board_page))
 page.population_note(view)
-selection.select(view, found)
+selection.select(view, board)
 with st.container(horizontal=True, gap="small"):
-    selection.compare_button(view, found)
-    widgets.csv_button(table.export(view, found), "leaderboard")
+    selection.compare_button(view, board)
+    widgets.csv_button(table.export(view, board), "leaderboard")
 replicate_spread.section(view)

@@ -25,10 +25,10 @@ if not chosen:
     st.info("Choose at least one metric to draw.")
     state.stop()
 
-found = page.deltas(view, chosen) if delta else page.values(view, chosen)
+curves = page.deltas(view, chosen) if delta else page.values(view, chosen)
 for row in page.pairs(chosen):
     for place, metric in zip(st.columns(2, gap="small"), row, strict=False):
         with place:
-            page.draw(view, found, metric, ribbon=ribbon, delta=delta)
+            page.draw(view, curves, metric, ribbon=ribbon, delta=delta)
 leaders.strip(view, chosen)
-widgets.table_behind(page.tidy(found), "metric-vs-k")
+widgets.table_behind(page.tidy(curves), "metric-vs-k")

@@ -19,18 +19,18 @@ with left:
 with right:
     average = widgets.choice("Average", "avg", {"macro": "Macro", "micro": "Micro"}, "macro")
 
-found = precision_recall.gather(view, average)
+paths = precision_recall.gather(view, average)
 with title:
     comparability_banner.banner(view.shown_ids)
-    widgets.title(precision_recall.finding(view, found), precision_recall.subtitle(view, curve, average))
-if found.empty:
+    widgets.title(precision_recall.finding(view, paths), precision_recall.subtitle(view, curve, average))
+if paths.empty:
     st.info(precision_recall.why_empty(view, average))
     state.stop()
 
 plot, beside = st.columns([2.5, 1], gap="large")
 with plot:
-    precision_recall.draw(view, found, curve)
+    precision_recall.draw(view, paths, curve)
 with beside:
-    precision_recall.table_at_k(view, found)
+    precision_recall.table_at_k(view, paths)
     precision_recall.print_definition(view, curve, average)
-widgets.table_behind(precision_recall.tidy(view, found), "precision-recall")
+widgets.table_behind(precision_recall.tidy(view, paths), "precision-recall")

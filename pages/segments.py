@@ -17,10 +17,10 @@ chosen = page.choose(view)
 if chosen is None:
     state.stop()
 with st.spinner("Comparing segment by segment"):
-    found = page.gather(view, *chosen)
+    comparison = page.gather(view, *chosen)
 with title:
-    widgets.title(segment_wording.finding(found), segment_wording.subtitle(found))
-page.banner(found)
-page.draw(view, found)
-page.show_values(view, found)
-widgets.table_behind(page.tidy(view, found), "segments")
+    widgets.title(segment_wording.finding(comparison), segment_wording.subtitle(comparison))
+page.banner(comparison)
+page.draw(view, comparison)
+page.show_values(view, comparison)
+widgets.table_behind(page.tidy(view, comparison), "segments")

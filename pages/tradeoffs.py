@@ -16,14 +16,14 @@ title = st.container()
 chosen = page.choose(view)
 if chosen is None:
     state.stop()
-found = page.gather(view, chosen)
+tradeoff = page.gather(view, chosen)
 with title:
-    widgets.title(wording.finding(view, found), wording.subtitle(found))
-if found.places:
-    page.draw(view, found)
-page.say(view, found)
-if found.places:
-    widgets.table_behind(page.tidy(view, found), "trade-off")
+    widgets.title(wording.finding(view, tradeoff), wording.subtitle(tradeoff))
+if tradeoff.places:
+    page.draw(view, tradeoff)
+page.say(view, tradeoff)
+if tradeoff.places:
+    widgets.table_behind(page.tidy(view, tradeoff), "trade-off")
 
 st.html('<hr class="rd-rule">')
 parallel.show(view, parallel.choose(view), chosen.runs)

@@ -1,4 +1,4 @@
-"""Users: who gains and who loses against the baseline, and the lists of one of them side by side."""
+"""Users: heading gains and heading loses against the baseline, and the lists of one of them side by side."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ run_id = gains.run_id if gains else page.show_alone(view)
 st.html('<hr class="rd-rule">')
 picked = picker.pick(view, run_id)
 if picked:
-    who, choice = st.columns([1, 1.75], vertical_alignment="bottom")
-    with who:
+    heading, choice = st.columns([1, 1.75], vertical_alignment="bottom")
+    with heading:
         lists.heading(picked.user)
     with choice:
         picker.choose(view, run_id, picked)

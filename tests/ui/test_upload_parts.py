@@ -86,12 +86,12 @@ def test_nested_provenance_reads_as_one_line() -> None:
 
 
 def test_a_preview_is_read_once_per_file_and_mapping() -> None:
-    desk, reads = UploadState(), []
+    upload, reads = UploadState(), []
     for _ in range(3):
-        desk.remembered(("truth", "id", None), lambda: reads.append("read") or "preview")
+        upload.remembered(("truth", "id", None), lambda: reads.append("read") or "preview")
     assert reads == ["read"]
-    desk.next_turn()
-    assert desk.previews == {}
+    upload.next_turn()
+    assert upload.previews == {}
 
 
 def _boxes_of_a_score_under_a_longer_name() -> None:

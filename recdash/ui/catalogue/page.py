@@ -12,7 +12,7 @@ import streamlit as st
 from recdash.charts.attribute_shares import LONGEST_VALUE, panels, percent_decimals, shown_by
 from recdash.comparison.headlines import values
 from recdash.formatting import numbers
-from recdash.formatting.html import Html, html, join, markdown
+from recdash.formatting.html import Html, html, markdown
 from recdash.formatting.records import Row, by_run, records
 from recdash.formatting.wording import cut, listed
 from recdash.metrics.naming import base, is_percent, metric_at
@@ -56,8 +56,8 @@ class AttributeRows:
     def chosen(self) -> pd.DataFrame:
         """The rows that are drawn: of many values those with the largest shares, in their order."""
         largest = self.frame[["share", "catalogue_share"]].max(axis=1).groupby(self.frame["value"]).max()
-        kept = largest[largest > 0].nlargest(MOST_ROWS).index
-        return self.frame[self.frame["value"].isin(kept)]
+        drawn = largest[largest > 0].nlargest(MOST_ROWS).index
+        return self.frame[self.frame["value"].isin(drawn)]
 
     @cached_property
     def largest(self) -> float:
@@ -74,14 +74,12 @@ def choose_attribute(view: View) -> str | None:
         return None
     wanted = state.params().get("by", names[0]).removeprefix("item:")  # as segments of items are called
     if wanted not in names and wanted not in cached.slices(view.experiment.id):
-        st.warning(f"The link's attribute, {markdown(wanted)}, is not in this catalogue; "
-                   f"{markdown(names[0])} stands in.")  # fmt: skip
+        st.warning(
+            f"The link's attribute, {markdown(wanted)}, is not in this catalogue; "
+            f"{markdown(names[0])} stands in."
+        )
     chosen = wanted if wanted in names else names[0]
-    st.session_state["catalogue-attribute"] = chosen
-    st.selectbox(
-        "Attribute", names, key="catalogue-attribute", width=330,
-        on_change=lambda: state.choose(by=st.session_state["catalogue-attribute"]),
-    )  # fmt: skip
+    widgets.choice_box("Attribute", "by", "catalogue-attribute", names, chosen)
     state.write("by", wanted)
     return chosen
 
@@ -115,12 +113,14 @@ def show_nothing(view: View) -> None:
 # ── what the lists show ──────────────────────────────────────────────────────────────────────
 
 
-def finding(view: View, found: AttributeRows) -> str:
+def finding(view: View, distribution: AttributeRows) -> str:
     """Who shows the most values of the attribute, and who the fewest."""
-    counts = {run: count for run, count in found.shown.items() if run in view.contender_ids} or found.shown
+    counts = {
+        run: count for run, count in distribution.shown.items() if run in view.contender_ids
+    } or distribution.shown
     most, fewest = max(counts.values()), min(counts.values())
-    total = f"{numbers.count(found.n_values)} values of {found.attribute}"
-    of = f"all {total}" if most == found.n_values else f"{numbers.count(most)} of {total}"
+    total = f"{numbers.count(distribution.n_values)} values of {distribution.attribute}"
+    of = f"all {total}" if most == distribution.n_values else f"{numbers.count(most)} of {total}"
     if most == fewest and len(counts) > 1:
         return f"Every run shows {of}"
     first = _named(view, counts, most)
@@ -133,29 +133,30 @@ def _named(view: View, counts: dict[str, int], count: int) -> str:
     return f"{listed(names)} {'shows' if len(names) == 1 else 'show'}"
 
 
-def subtitle(view: View, found: AttributeRows) -> str:
+def subtitle(view: View, distribution: AttributeRows) -> str:
     return (
         f"Values of which at least one list has an item in its first {view.k} places. The catalogue's "
-        f"{numbers.count(found.n_items)} items have {numbers.count(found.n_values)}."
+        f"{numbers.count(distribution.n_items)} items have {numbers.count(distribution.n_values)}."
     )
 
 
-def measures_table(view: View, found: AttributeRows | None) -> Html:
+def measures_table(view: View, distribution: AttributeRows | None) -> Html:
     """One row per run: how much of the catalogue it shows, how evenly, how rare and how unlike."""
-    known = _measures(view)
+    scores = cached.scoreboard(view, view.shown_ids, MEASURES, view.k)
+    known = {metric: values(scores, metric) for metric in MEASURES}
     decimals = {
         metric: numbers.places(value * (100 if is_percent(metric) else 1) for value in by.values())
         for metric, by in known.items()
     }
     columns = [TableColumn("Run"), *(TableColumn(_head(view, metric), number=True) for metric in MEASURES)]
-    if found:
+    if distribution:
         columns.insert(
-            1, TableColumn(_link(view, "coverage_by", f"Values of {found.attribute}"), number=True)
+            1, TableColumn(_link(view, "coverage_by", f"Values of {distribution.attribute}"), number=True)
         )
     rows = [
         [
             run_cell(view.marks[run_id]),
-            *([_shown_of(found, run_id)] if found else []),
+            *([_shown_of(distribution, run_id)] if distribution else []),
             *(
                 value_text(metric, known[metric].get(run_id, float("nan")), decimals[metric])
                 for metric in MEASURES
@@ -164,11 +165,6 @@ def measures_table(view: View, found: AttributeRows | None) -> Html:
         for run_id in view.shown_ids
     ]
     return table_html(columns, rows, kind="rd-small")
-
-
-def _measures(view: View) -> dict[str, dict[str, float]]:
-    scores = cached.scoreboard(view, view.shown_ids, MEASURES, view.k)
-    return {metric: dict(values(scores, metric)) for metric in MEASURES}
 
 
 def _head(view: View, metric: str) -> Html:
@@ -182,10 +178,10 @@ def _link(view: View, metric: str, text: str) -> Html:
     return html('<a href="guide?{query}">{text}</a>', query=query, text=text)
 
 
-def _shown_of(found: AttributeRows, run_id: str) -> str:
-    if run_id not in found.shown:
+def _shown_of(distribution: AttributeRows, run_id: str) -> str:
+    if run_id not in distribution.shown:
         return numbers.NONE
-    return f"{numbers.count(found.shown[run_id])} of {numbers.count(found.n_values)}"
+    return f"{numbers.count(distribution.shown[run_id])} of {numbers.count(distribution.n_values)}"
 
 
 def footnote(view: View) -> Html:
@@ -195,29 +191,31 @@ def footnote(view: View) -> Html:
         "Names lead to definitions in the guide. More is not better by itself: random lists show most.",
         *reasons(view, view.shown_ids, absences),
     ]
-    return html('<div class="rd-note">{lines}</div>', lines=join([html("<p>{x}</p>", x=x) for x in lines]))
+    return widgets.note(lines)
 
 
 # ── how the places fall on the values ────────────────────────────────────────────────────────
 
 
-def show_distribution(view: View, found: AttributeRows) -> None:
+def show_distribution(view: View, distribution: AttributeRows) -> None:
     """A panel per run, then the same numbers as a table."""
     st.space("small")
-    widgets.section(furthest(view, found), distribution_words(view, found))
-    runs = [run for run in view.shown_ids if run in found.shown]
+    widgets.section(furthest(view, distribution), distribution_words(view, distribution))
+    runs = [run for run in view.shown_ids if run in distribution.shown]
     lines = panels(runs)
     with st.container(key=f"panels-{len(lines[0])}"):
         for place, line in enumerate(lines):
-            chart = shown_by(found.chosen, line, len(lines[0]), view.marks, theme.palette(), found.largest)
-            widgets.chart(chart, f"catalogue-{place}", alt(view, found, line))
-    st.html(value_table(view, found, runs))
+            chart = shown_by(
+                distribution.chosen, line, len(lines[0]), view.marks, theme.palette(), distribution.largest
+            )
+            widgets.chart(chart, f"catalogue-{place}", alt(view, distribution, line))
+    st.html(value_table(view, distribution, runs))
 
 
-def furthest(view: View, found: AttributeRows) -> str:
+def furthest(view: View, distribution: AttributeRows) -> str:
     """The value on which a run is furthest from the catalogue."""
-    rows = [row for row in records(found.frame) if row["run_id"] in view.contender_ids] or records(
-        found.frame
+    rows = [row for row in records(distribution.frame) if row["run_id"] in view.contender_ids] or records(
+        distribution.frame
     )
     row = max(rows, key=lambda row: abs(row["share"] - row["catalogue_share"]))
     share, catalogue = (numbers.three(100 * row[name]) for name in ("share", "catalogue_share"))
@@ -226,25 +224,25 @@ def furthest(view: View, found: AttributeRows) -> str:
     return f"{value} {verb} {share} % of {whose}, and is {catalogue} % of the catalogue"
 
 
-def distribution_words(view: View, found: AttributeRows) -> str:
-    filled = found.frame[(found.frame["share"] > 0) | (found.frame["items"] > 0)]
-    n_rows, drawn = filled["value"].nunique(), found.chosen["value"].nunique()
+def distribution_words(view: View, distribution: AttributeRows) -> str:
+    filled = distribution.frame[(distribution.frame["share"] > 0) | (distribution.frame["items"] > 0)]
+    n_rows, drawn = filled["value"].nunique(), distribution.chosen["value"].nunique()
     some = (
         f" The {drawn} largest of {numbers.count(n_rows)}; all of them under Table." if drawn < n_rows else ""
     )
     return (
-        f"Share of each run's places within k = {view.k} by {found.attribute}. Grey tick: the share of the "
-        f"catalogue's items. What has several values counts in each.{some}"
+        f"Share of each run's places within k = {view.k} by {distribution.attribute}. Grey tick: the share "
+        f"of the catalogue's items. What has several values counts in each.{some}"
     )
 
 
-def alt(view: View, found: AttributeRows, run_ids: list[str]) -> str:
+def alt(view: View, distribution: AttributeRows, run_ids: list[str]) -> str:
     """The three largest shares of each run, with the catalogue's."""
     parts = []
     for run_id in run_ids:
-        rows = records(found.chosen[found.chosen["run_id"] == run_id].nlargest(3, "share"))
+        rows = records(distribution.chosen[distribution.chosen["run_id"] == run_id].nlargest(3, "share"))
         parts.append(f"{view.name(run_id)}: {listed([_both_shares(row) for row in rows])}")
-    return f"Share of places by {found.attribute}, with the catalogue's share. {'; '.join(parts)}."
+    return f"Share of places by {distribution.attribute}, with the catalogue's share. {'; '.join(parts)}."
 
 
 def _both_shares(row: Row) -> str:
@@ -252,13 +250,13 @@ def _both_shares(row: Row) -> str:
     return f"{cut(row['value'], LONGEST_VALUE)} {share} % ({catalogue} %)"
 
 
-def value_table(view: View, found: AttributeRows, run_ids: list[str]) -> Html:
+def value_table(view: View, distribution: AttributeRows, run_ids: list[str]) -> Html:
     """One row per value that is drawn: items and share of the catalogue, then the runs' shares, in %."""
-    decimals = percent_decimals(found.largest)
-    shares = {run_id: part.set_index("value")["share"] for run_id, part in by_run(found.chosen)}
+    decimals = percent_decimals(distribution.largest)
+    shares = {run_id: part.set_index("value")["share"] for run_id, part in by_run(distribution.chosen)}
     names = [TableColumn(run_cell(view.marks[run_id]), number=True) for run_id in run_ids]
     columns = [
-        TableColumn(found.attribute),
+        TableColumn(distribution.attribute),
         TableColumn("Items", number=True),
         TableColumn("Catalogue, %", number=True),
         *names,
@@ -270,7 +268,7 @@ def value_table(view: View, found: AttributeRows, run_ids: list[str]) -> Html:
             numbers.fixed(100 * row["catalogue_share"], decimals),
             *(numbers.fixed(100 * float(shares[run_id][row["value"]]), decimals) for run_id in run_ids),
         ]
-        for row in records(found.chosen.drop_duplicates("value"))
+        for row in records(distribution.chosen.drop_duplicates("value"))
     ]
     return table_html(columns, rows, kind="rd-small")
 
@@ -280,5 +278,5 @@ def _value_cell(value: str) -> Html:
     return html('<span title="{value}">{short}</span>', value=value, short=cut(value, LONGEST_VALUE))
 
 
-def tidy(found: AttributeRows) -> pd.DataFrame:
-    return found.frame.drop(columns="run_id").assign(attribute=found.attribute)
+def tidy(distribution: AttributeRows) -> pd.DataFrame:
+    return distribution.frame.drop(columns="run_id").assign(attribute=distribution.attribute)

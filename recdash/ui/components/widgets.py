@@ -118,6 +118,34 @@ def _cell(tag: Literal["td", "th"], column: TableColumn, value: object) -> Html:
     return html('<td class="{kind}">{value}</td>', kind=kind, value=value)
 
 
+def note(lines: Iterable[object]) -> Html:
+    """Small print: a paragraph per line, nothing for an empty one."""
+    paragraphs = [html("<p>{line}</p>", line=line) for line in lines if line]
+    return html('<div class="rd-note">{paragraphs}</div>', paragraphs=join(paragraphs))
+
+
+def choice_box(
+    label: str,
+    name: str,
+    key: str,
+    options: Sequence[str],
+    chosen: str,
+    *,
+    format_func: Callable[[str], str] = str,
+    width: int = 330,
+) -> None:
+    """A select box at ``chosen``; another choice is written to the parameter ``name`` of the URL."""
+    st.session_state[key] = chosen
+    st.selectbox(
+        label,
+        options,
+        format_func=format_func,
+        key=key,
+        width=width,
+        on_change=lambda: state.choose(**{name: st.session_state[key]}),
+    )
+
+
 def problem_text(problem: Problem) -> str:
     """A problem as one Markdown-safe sentence: place, found, fix."""
     return markdown(str(problem))

@@ -24,17 +24,13 @@ def first_at(view: View, metric: str) -> First:
     """k → the runs in front, of baseline and candidates; a metric without a value per user has no test."""
     if define(metric).has_user_values:
         return cached.leaders_by_k(view, view.contender_ids, metric)
-    return _first_by_value(view, metric, cutoffs(view))
-
-
-def cutoffs(view: View) -> tuple[int, ...]:
-    return cached.cutoffs(view)
+    return _first_by_value(view, metric, cached.cutoffs(view))
 
 
 def _first_by_value(view: View, metric: str, ks: Sequence[int]) -> First:
     rows = records(page.gather(view, (metric,)).dropna(subset=["k", "value"]))
     sign = -1 if lower_is_better(metric) else 1
-    found: dict[int, tuple[str, ...]] = {}
+    first: dict[int, tuple[str, ...]] = {}
     for k in ks:
         here = {
             row["run_id"]: sign * row["value"]
@@ -42,8 +38,8 @@ def _first_by_value(view: View, metric: str, ks: Sequence[int]) -> First:
             if row["k"] == k and row["run_id"] in view.contender_ids
         }
         best = max(here.values(), default=0.0)
-        found[k] = tuple(run for run, value in here.items() if value >= best - EQUAL)
-    return found
+        first[k] = tuple(run for run, value in here.items() if value >= best - EQUAL)
+    return first
 
 
 @st.fragment(parallel=True)
@@ -58,44 +54,39 @@ def finding(view: View) -> str:
     name = metric_title(view.metric)
     if not has_k(view.metric):
         return f"{name} does not depend on k"
-    found = _joined(stretches(first_at(view, view.metric)))
-    if len(found) == 1 and found[0].runs:
-        return _everywhere(view, found[0], name)
-    if not any(one.runs for one in found):
-        return f"Nobody leads on {name} at any k" if found else f"No run has {name}"
-    told = [_told(view, one, last=one is found[-1]) for one in found]
-    return f"{name}: {'; '.join(told)}" if len(told) <= MOST_CHANGES else _many_changes(view, found, name)
-
-
-def _known(view: View) -> list[str]:
-    """Those of the contenders that have the primary metric."""
-    having = set(page.gather(view, (view.metric,)).dropna(subset=["value"])["run_id"])
-    return [run for run in view.contender_ids if run in having]
+    joined = _joined(stretches(first_at(view, view.metric)))
+    if len(joined) == 1 and joined[0].runs:
+        return _everywhere(view, joined[0], name)
+    if not any(stretch.runs for stretch in joined):
+        return f"Nobody leads on {name} at any k" if joined else f"No run has {name}"
+    parts = [_stretch_words(view, stretch, last=stretch is joined[-1]) for stretch in joined]
+    return f"{name}: {'; '.join(parts)}" if len(parts) <= MOST_CHANGES else _many_changes(view, joined, name)
 
 
 def without_value(view: View) -> str:
     """Who cannot be in front, and why."""
     reasons = cached.absences(view.contender_ids, view.metric, view.scope)
-    told = (f" {view.name(run)} has no {metric_title(view.metric)}: {why}." for run, why in reasons.items())
-    return "".join(told)
+    parts = (f" {view.name(run)} has no {metric_title(view.metric)}: {why}." for run, why in reasons.items())
+    return "".join(parts)
 
 
-def _joined(found: Sequence[Stretch]) -> list[Stretch]:
+def _joined(neighbours: Sequence[Stretch]) -> list[Stretch]:
     """Neighbours that several runs share are one stretch in which nobody leads."""
     joined: list[Stretch] = []
-    for one in found:
-        if joined and len(one.runs) != 1 and len(joined[-1].runs) != 1:
-            joined[-1] = Stretch(joined[-1].first, one.last, ())
+    for stretch in neighbours:
+        if joined and len(stretch.runs) != 1 and len(joined[-1].runs) != 1:
+            joined[-1] = Stretch(joined[-1].first, stretch.last, ())
         else:
-            joined.append(one)
+            joined.append(stretch)
     return joined
 
 
-def _everywhere(view: View, one: Stretch, name: str) -> str:
-    names = [view.name(run) for run in one.runs]
+def _everywhere(view: View, stretch: Stretch, name: str) -> str:
+    names = [view.name(run) for run in stretch.runs]
     if len(view.contender_ids) == 1:
         return f"{name} of {names[0]} from k = 1 to {view.depth}"
-    known = _known(view)
+    having = set(page.gather(view, (view.metric,)).dropna(subset=["value"])["run_id"])
+    known = [run for run in view.contender_ids if run in having]
     if len(known) == 1:
         return f"{names[0]} is the only run with {name}"
     if len(names) == 1:
@@ -105,30 +96,30 @@ def _everywhere(view: View, one: Stretch, name: str) -> str:
     return f"{some(names)} are in front on {name} at every k, not separable"
 
 
-def _told(view: View, one: Stretch, *, last: bool) -> str:
+def _stretch_words(view: View, stretch: Stretch, *, last: bool) -> str:
     """``ALS leads up to k = 7`` · ``ALS and EASE are not separable from k = 10`` …"""
-    names = some([view.name(run) for run in one.runs]) if one.runs else "nobody"
-    verb = "leads" if len(one.runs) < 2 else "are not separable"
-    return f"{names} {verb} {_where(cutoffs(view), one, last=last)}"
+    names = some([view.name(run) for run in stretch.runs]) if stretch.runs else "nobody"
+    verb = "leads" if len(stretch.runs) < 2 else "are not separable"
+    return f"{names} {verb} {_where(cached.cutoffs(view), stretch, last=last)}"
 
 
-def _where(ks: Sequence[int], one: Stretch, *, last: bool) -> str:
-    if one.first == 0 and one.last:
-        return f"up to k = {ks[one.last]}"
+def _where(ks: Sequence[int], stretch: Stretch, *, last: bool) -> str:
+    if stretch.first == 0 and stretch.last:
+        return f"up to k = {ks[stretch.last]}"
     if last:
-        return f"from k = {ks[one.first]}"
-    return f"at k = {ks[one.first]}" + (f" to {ks[one.last]}" if one.cells > 1 else "")
+        return f"from k = {ks[stretch.first]}"
+    return f"at k = {ks[stretch.first]}" + (f" to {ks[stretch.last]}" if stretch.cells > 1 else "")
 
 
-def _many_changes(view: View, found: Sequence[Stretch], name: str) -> str:
+def _many_changes(view: View, parts: Sequence[Stretch], name: str) -> str:
     """Where it changes often: who leads at some cutoffs, and at how many."""
     led: dict[str, int] = {}
-    for one in found:
-        for run in one.runs if len(one.runs) == 1 else ():
-            led[run] = led.get(run, 0) + one.cells
+    for stretch in parts:
+        for run in stretch.runs if len(stretch.runs) == 1 else ():
+            led[run] = led.get(run, 0) + stretch.cells
     if len(led) > 1:
         return f"Who leads on {name} depends on k: {some([view.name(run) for run in led])} each lead at some"
-    total = sum(one.cells for one in found)
+    total = sum(stretch.cells for stretch in parts)
     return "; ".join(
         f"{view.name(run)} leads on {name} at {cells} of {total} cutoffs, nobody at the others"
         for run, cells in led.items()
@@ -141,7 +132,7 @@ def strip(view: View, metrics: tuple[str, ...]) -> None:
     """One row per metric; worked out beside the page."""
     if len(view.contender_ids) < 2:
         return
-    ks = cutoffs(view)
+    ks = cached.cutoffs(view)
     rows = {
         metric_at(metric, "k"): stretches(first_at(view, metric), equal=not define(metric).has_user_values)
         for metric in metrics
@@ -156,9 +147,12 @@ def strip(view: View, metrics: tuple[str, ...]) -> None:
 
 
 def _alt(view: View, rows: Mapping[str, Sequence[Stretch]], ks: Sequence[int]) -> str:
-    told = [
+    parts = [
         f"{title}: "
-        + "; ".join(f"k = {ks[one.first]} to {ks[one.last]} {in_words(one, view.marks)}" for one in found)
-        for title, found in rows.items()
+        + "; ".join(
+            f"k = {ks[stretch.first]} to {ks[stretch.last]} {in_words(stretch, view.marks)}"
+            for stretch in row
+        )
+        for title, row in rows.items()
     ]
-    return f"Who leads at each k. {'. '.join(told)}."
+    return f"Who leads at each k. {'. '.join(parts)}."

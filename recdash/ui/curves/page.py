@@ -40,11 +40,11 @@ def usual(view: View) -> list[str]:
 
 def warn_of_unknown(view: View) -> None:
     """Of metrics in the link that cannot be drawn against k here."""
-    asked = state.params().get("ms", "").split(state.SEPARATOR)
-    unknown = [metric for metric in dict.fromkeys(asked) if metric and metric not in names(view)]
+    wanted = state.params().get("ms", "").split(state.SEPARATOR)
+    unknown = [metric for metric in dict.fromkeys(wanted) if metric and metric not in names(view)]
     if unknown:
-        what = "metric" if len(unknown) == 1 else "metrics"
-        st.warning(f"Not drawn: the link's {what} {markdown(listed(unknown))}, which no run has at a k.")
+        noun = "metric" if len(unknown) == 1 else "metrics"
+        st.warning(f"Not drawn: the link's {noun} {markdown(listed(unknown))}, which no run has at a k.")
 
 
 def gather(view: View, metrics: tuple[str, ...]) -> pd.DataFrame:
@@ -54,8 +54,8 @@ def gather(view: View, metrics: tuple[str, ...]) -> pd.DataFrame:
 
 def values(view: View, metrics: tuple[str, ...]) -> pd.DataFrame:
     """Every value with the interval of its mean: ``SHOWN``."""
-    found = gather(view, metrics)
-    return with_interval(found.dropna(subset=["k"]))[SHOWN]
+    rows = gather(view, metrics)
+    return with_interval(rows.dropna(subset=["k"]))[SHOWN]
 
 
 def deltas(view: View, metrics: tuple[str, ...]) -> pd.DataFrame:
@@ -70,18 +70,18 @@ def _delta(view: View, metric: str) -> pd.DataFrame:
     import pandas as pd
 
     baseline = view.shown[0].id
-    found = _paired(view, metric) if define(metric).has_user_values else _plain(view, metric)
-    if found.empty:
+    rows = _paired(view, metric) if define(metric).has_user_values else _plain(view, metric)
+    if rows.empty:
         return pd.DataFrame(columns=SHOWN)
-    ks = sorted(set(found["k"]))
+    ks = sorted(set(rows["k"]))
     zero = {"run_id": baseline, "run": view.name(baseline), "value": 0.0, "low": 0.0, "high": 0.0}
-    itself = pd.DataFrame([{**zero, "k": k, "n_users": found["n_users"].max()} for k in ks])
-    return pd.concat([itself, found], ignore_index=True).assign(metric=metric)[SHOWN]
+    itself = pd.DataFrame([{**zero, "k": k, "n_users": rows["n_users"].max()} for k in ks])
+    return pd.concat([itself, rows], ignore_index=True).assign(metric=metric)[SHOWN]
 
 
 def _paired(view: View, metric: str) -> pd.DataFrame:
-    found = cached.delta_curves(view, view.shown_ids, view.shown[0].id, metric)
-    return found.rename(columns={"mean_diff": "value", "ci_low": "low", "ci_high": "high"})
+    rows = cached.delta_curves(view, view.shown_ids, view.shown[0].id, metric)
+    return rows.rename(columns={"mean_diff": "value", "ci_low": "low", "ci_high": "high"})
 
 
 def _plain(view: View, metric: str) -> pd.DataFrame:
@@ -101,34 +101,40 @@ def last_k(view: View) -> dict[str, int | None]:
 
 
 def pairs(metrics: Sequence[str]) -> list[list[str]]:
-    return [list(metrics[at : at + 2]) for at in range(0, len(metrics), 2)]
+    return [list(metrics[start : start + 2]) for start in range(0, len(metrics), 2)]
 
 
-def draw(view: View, found: pd.DataFrame, metric: str, *, ribbon: bool, delta: bool) -> None:
+def draw(view: View, curves: pd.DataFrame, metric: str, *, ribbon: bool, delta: bool) -> None:
     """One metric's title and chart; or why no run has it."""
     unit = ", %" if is_percent(metric) else ""
     change = "Difference in " if delta else ""
     title = f"{change}{metric_at(metric, 'k')}{unit}"
     st.html(html('<div class="rd-title"><h2>{title}</h2></div>', title=title))
-    rows = found[found["metric"] == metric]
+    rows = curves[curves["metric"] == metric]
     if rows.empty:
         reasons = sorted(set(cached.absences(view.shown_ids, metric, view.scope).values()))
         st.caption(f"– {'; '.join(reasons) or 'not scored'}")
         return
     chart = metric_curve(
-        rows, view.marks, theme.palette(), view.k, last_k(view), ribbon=ribbon,
-        percent=is_percent(metric), delta=delta,
-    )  # fmt: skip
+        rows,
+        view.marks,
+        theme.palette(),
+        view.k,
+        last_k(view),
+        ribbon=ribbon,
+        percent=is_percent(metric),
+        delta=delta,
+    )
     widgets.chart(chart, f"curve-{metric}", alt(view, rows, metric, delta=delta))
 
 
 def alt(view: View, rows: pd.DataFrame, metric: str, *, delta: bool = False) -> str:
     """Values at the frame's k; of differences, which stand at few cutoffs, at the nearest one."""
-    k = min(set(rows["k"]), key=lambda one: abs(one - view.k))
+    k = min(set(rows["k"]), key=lambda known: abs(known - view.k))
     here = rows[rows["k"] == k].sort_values("value", ascending=False)
     parts = [f"{run} {numbers.three(value)}" for run, value in zip(here["run"], here["value"], strict=True)]
-    what = f"Difference in {metric_title(metric)}" if delta else metric_title(metric)
-    return f"{what} against k. At k = {k:.0f}: {listed(parts)}."
+    title = f"Difference in {metric_title(metric)}" if delta else metric_title(metric)
+    return f"{title} against k. At k = {k:.0f}: {listed(parts)}."
 
 
 def subtitle(view: View, *, delta: bool) -> str:
@@ -148,8 +154,8 @@ def subtitle(view: View, *, delta: bool) -> str:
     )
 
 
-def tidy(found: pd.DataFrame) -> pd.DataFrame:
-    return found.drop(columns="run_id")
+def tidy(curves: pd.DataFrame) -> pd.DataFrame:
+    return curves.drop(columns="run_id")
 
 
 MICRO = (

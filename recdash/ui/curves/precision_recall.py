@@ -9,7 +9,6 @@ import streamlit as st
 from recdash.charts.precision_recall import eleven_points, path, precision_recall
 from recdash.comparison.headlines import EQUAL
 from recdash.formatting import numbers
-from recdash.formatting.html import html, join
 from recdash.formatting.records import records
 from recdash.formatting.wording import listed
 from recdash.ui.app import cached, theme
@@ -30,8 +29,8 @@ METRICS = {
 def gather(view: View, average: str) -> pd.DataFrame:
     """run_id, k, precision, recall, f1 of the runs in the frame; empty when a metric was not scored."""
     precision, recall = METRICS[average]
-    found = page.gather(view, (precision, recall))
-    return path(found[found["metric"] == precision], found[found["metric"] == recall])
+    curves = page.gather(view, (precision, recall))
+    return path(curves[curves["metric"] == precision], curves[curves["metric"] == recall])
 
 
 def why_empty(view: View, average: str) -> str:
@@ -40,9 +39,9 @@ def why_empty(view: View, average: str) -> str:
     return f"No {average} precision and recall: {'; '.join(sorted(reasons)) or 'they were not scored here'}."
 
 
-def finding(view: View, found: pd.DataFrame) -> str:
+def finding(view: View, paths: pd.DataFrame) -> str:
     """Who is highest in both at the frame's k, or that none is."""
-    here = found[(found["k"] == view.k) & found["run_id"].isin(view.contender_ids)]
+    here = paths[(paths["k"] == view.k) & paths["run_id"].isin(view.contender_ids)]
     if here.empty:
         return f"No precision and recall at k = {view.k}"
     rows = records(here)
@@ -68,17 +67,17 @@ def subtitle(view: View, curve: str, average: str) -> str:
     return f"Each line is the path (recall@k, precision@k) for {depth}. Large mark: k = {view.k}."
 
 
-def draw(view: View, found: pd.DataFrame, curve: str) -> None:
+def draw(view: View, paths: pd.DataFrame, curve: str) -> None:
     colours = theme.palette()
     if curve == "points":
-        chart = eleven_points(found, view.marks, colours)
+        chart = eleven_points(paths, view.marks, colours)
     else:
-        chart = precision_recall(found, view.marks, colours, view.k, page.last_k(view))
-    widgets.chart(chart, f"precision-recall-{curve}", alt(view, found), narrowest=500)
+        chart = precision_recall(paths, view.marks, colours, view.k, page.last_k(view))
+    widgets.chart(chart, f"precision-recall-{curve}", alt(view, paths), narrowest=500)
 
 
-def alt(view: View, found: pd.DataFrame) -> str:
-    here = records(found[found["k"] == view.k])
+def alt(view: View, paths: pd.DataFrame) -> str:
+    here = records(paths[paths["k"] == view.k])
     parts = [
         f"{view.name(row['run_id'])} P {numbers.three(row['precision'])} R {numbers.three(row['recall'])}"
         for row in here
@@ -90,9 +89,9 @@ def alt(view: View, found: pd.DataFrame) -> str:
     )
 
 
-def table_at_k(view: View, found: pd.DataFrame) -> None:
+def table_at_k(view: View, paths: pd.DataFrame) -> None:
     """Precision, recall and F1 of the averages at the frame's k, best F1 first."""
-    here = records(found[found["k"] == view.k].sort_values("f1", ascending=False))
+    here = records(paths[paths["k"] == view.k].sort_values("f1", ascending=False))
     names = ("precision", "recall", "f1")
     decimals = {name: numbers.places(row[name] for row in here) for name in names}
     rows = [
@@ -115,10 +114,9 @@ def print_definition(view: View, curve: str, average: str) -> None:
     if ended and curve == "path":
         lines.append(f"Most lists end: {listed(ended)}; the path stops there.")
     widgets.section("Definition")
-    paragraphs = join([html("<p>{line}</p>", line=line) for line in lines])
-    st.html(html('<div class="rd-note">{lines}</div>', lines=paragraphs))
+    st.html(widgets.note(lines))
 
 
-def tidy(view: View, found: pd.DataFrame) -> pd.DataFrame:
-    named = found.assign(run=[view.name(run_id) for run_id in found["run_id"]])
+def tidy(view: View, paths: pd.DataFrame) -> pd.DataFrame:
+    named = paths.assign(run=[view.name(run_id) for run_id in paths["run_id"]])
     return named[["run", "k", "precision", "recall", "f1"]]

@@ -93,14 +93,14 @@ def choose_run(view: View) -> Run:
     usual = (view.candidates or view.shown)[0]
     wanted = state.params().get("r", usual.id)
     if wanted not in known:
-        st.warning(f"The link's run, {markdown(wanted)}, is not among the runs shown; "
-                   f"{markdown(usual.name)} stands in.")  # fmt: skip
+        st.warning(
+            f"The link's run, {markdown(wanted)}, is not among the runs shown; "
+            f"{markdown(usual.name)} stands in."
+        )
     chosen = known.get(wanted, usual)
-    st.session_state["definitions-run"] = chosen.id
-    st.selectbox(
-        "Run", list(known), format_func=lambda run: known[run].name, key="definitions-run", width=330,
-        on_change=lambda: state.choose(r=st.session_state["definitions-run"]),
-    )  # fmt: skip
+    widgets.choice_box(
+        "Run", "r", "definitions-run", list(known), chosen.id, format_func=lambda run: known[run].name
+    )
     state.write("r", wanted)
     return chosen
 
@@ -114,20 +114,23 @@ def gather(view: View, run: Run) -> PresetsOfRun:
     return PresetsOfRun(run, metric, view.k, presets, causes)
 
 
-def finding(found: PresetsOfRun) -> str:
+def finding(by_preset: PresetsOfRun) -> str:
     """How far the habits move one run's value."""
-    values = [row["value"] for row in found.rows if is_number(row["value"])]
+    values = [row["value"] for row in by_preset.rows if is_number(row["value"])]
     if not values:
-        return f"{found.run.name} has no {found.where} under any preset"
-    low, high = (f"{end}{found.unit}" for end in _told_apart(min(values), max(values), found.decimals))
+        return f"{by_preset.run.name} has no {by_preset.where} under any preset"
+    low, high = (
+        f"{end}{by_preset.unit}" for end in _distinct_ends(min(values), max(values), by_preset.decimals)
+    )
+    value = f"{by_preset.where} of {by_preset.run.name}"
     if max(values) - min(values) <= EQUAL:
-        return f"{found.where} of {found.run.name} is {low} under every preset"
+        return f"{value} is {low} under every preset"
     if low == high:
-        return f"{found.where} of {found.run.name} is {low} under every preset, as far as digits are shown"
-    return f"{found.where} of {found.run.name} is anything from {low} to {high}, depending on the definition"
+        return f"{value} is {low} under every preset, as far as digits are shown"
+    return f"{value} is anything from {low} to {high}, depending on the definition"
 
 
-def _told_apart(low: float, high: float, decimals: int) -> tuple[str, str]:
+def _distinct_ends(low: float, high: float, decimals: int) -> tuple[str, str]:
     """Both ends with so many decimals, or with the fewest more that set them apart."""
     for places in range(decimals, numbers.MOST_DECIMALS + 1):
         if numbers.fixed(low, places) != numbers.fixed(high, places):
@@ -135,31 +138,29 @@ def _told_apart(low: float, high: float, decimals: int) -> tuple[str, str]:
     return numbers.fixed(low, decimals), numbers.fixed(high, decimals)
 
 
-def subtitle(found: PresetsOfRun) -> str:
-    presets = named_number(len(found.rows)).lower()
+def subtitle(by_preset: PresetsOfRun) -> str:
+    presets = named_number(len(by_preset.rows)).lower()
     return (
         f"The same lists and the same truth under {presets} presets: definition, who counts, order and ties, "
         "and what is relevant as each library has them."
     )
 
 
-def footnote(view: View, found: PresetsOfRun) -> Html:
+def footnote(view: View, by_preset: PresetsOfRun) -> Html:
     """What the other pages show where that is not the default, and how long a difference is."""
     legend = (
         "Difference: the value minus recdash's default, each over its own users. Every user: all with a "
         "relevant item, one without a list counting as 0."
     )
-    lines = [line for line in (legend, shown_elsewhere(view, found)) if line]
-    paragraphs = join([html("<p>{line}</p>", line=line) for line in lines])
-    return html('<div class="rd-note">{lines}</div>', lines=paragraphs)
+    return widgets.note([legend, shown_elsewhere(view, by_preset)])
 
 
-def shown_elsewhere(view: View, found: PresetsOfRun) -> str:
+def shown_elsewhere(view: View, by_preset: PresetsOfRun) -> str:
     """A line for a frame whose own number is not the default's; empty where it is."""
     users = view.experiment.settings.get("users", "truth")
-    if view.metric == found.metric and users == found.default["users"]:
+    if view.metric == by_preset.metric and users == by_preset.default["users"]:
         return ""
-    score = cached.scoreboard(view, (found.run.id,), (view.metric,), view.k)
+    score = cached.scoreboard(view, (by_preset.run.id,), (view.metric,), view.k)
     value = numbers.three(float(score["value"].iloc[0])) if len(score) else numbers.NONE
     return f"The other pages show {metric_at(view.metric, view.k)} {value}: {users_words(users)}."
 
@@ -167,8 +168,8 @@ def shown_elsewhere(view: View, found: PresetsOfRun) -> str:
 # ── the presets side by side ─────────────────────────────────────────────────────────────────
 
 
-def preset_table(found: PresetsOfRun) -> Html:
-    value = f"{found.where}, %" if found.unit else found.where
+def preset_table(by_preset: PresetsOfRun) -> Html:
+    value = f"{by_preset.where}, %" if by_preset.unit else by_preset.where
     columns = [
         TableColumn("Preset"),
         TableColumn("Definition"),
@@ -179,39 +180,39 @@ def preset_table(found: PresetsOfRun) -> Html:
         TableColumn("Relevant is"),
         TableColumn("Beside the\nlibrary"),
     ]
-    rows = [_preset_row(found, row) for row in found.rows]
+    rows = [_preset_row(by_preset, row) for row in by_preset.rows]
     return table_html(columns, rows, bands=[0])
 
 
-def _preset_row(found: PresetsOfRun, row: Row) -> list[object]:
+def _preset_row(by_preset: PresetsOfRun, row: Row) -> list[object]:
     return [
-        html('<b>{title}</b>', title=row["title"]),
+        html("<b>{title}</b>", title=row["title"]),
         code(row["spec"]),
-        numbers.fixed(row["value"], found.decimals),
-        _difference(row, found.default["value"], found.decimals),
+        numbers.fixed(row["value"], by_preset.decimals),
+        _difference(row, by_preset.default["value"], by_preset.decimals),
         _who_counts(row),
         order_words(row["order"], row["ties"]),
         html('<span class="rd-nowrap">{relevant}</span>', relevant=row["relevant"]),
         html('<span title="{words}">{state}</span>', words=row["agreement"], state=STATES[row["state"]]),
-    ]  # fmt: skip
+    ]
 
 
 STATES = {**WORDS, "documented": "not run"}
 """Short, for a column; the whole sentence is the title of the cell, and stands under *Is it the same?*"""
 
 
-def agreement_title(found: PresetsOfRun) -> tuple[str, str]:
+def agreement_title(by_preset: PresetsOfRun) -> tuple[str, str]:
     return (
-        f"Is {found.where} the number that each library prints?",
+        f"Is {by_preset.where} the number that each library prints?",
         "Equal: its numbers were compared with recdash's under the preset. docs/presets.md has every metric.",
     )
 
 
-def agreement_list(found: PresetsOfRun) -> Html:
+def agreement_list(by_preset: PresetsOfRun) -> Html:
     """One sentence per preset: whether this metric is the library's own number."""
     rows = [
         html("<li><b>{title}</b><span>{words}</span></li>", title=row["title"], words=f"{row['agreement']}.")
-        for row in found.others
+        for row in by_preset.others
     ]
     return html('<ul class="rd-list rd-entries">{rows}</ul>', rows=join(rows))
 
@@ -243,36 +244,36 @@ def code(spec: str) -> Html:
     return html("<code>{spec}</code>", spec=join(parts, ",<wbr>"))
 
 
-def export(found: PresetsOfRun) -> pd.DataFrame:
-    return found.presets.assign(run=found.run.name, k=found.k)
+def export(by_preset: PresetsOfRun) -> pd.DataFrame:
+    return by_preset.presets.assign(run=by_preset.run.name, k=by_preset.k)
 
 
 # ── why they differ ──────────────────────────────────────────────────────────────────────────
 
 
-def why_title(found: PresetsOfRun) -> tuple[str, str]:
+def why_title(by_preset: PresetsOfRun) -> tuple[str, str]:
     subtitle = (
-        f"What each cause does to {found.where} by itself, when it alone is changed from recdash's default. "
-        "Together: what remains, since causes change each other's effect."
+        f"What each cause does to {by_preset.where} by itself, when it alone is changed from recdash's "
+        "default. Together: what remains, since causes change each other's effect."
     )
     return "Why do the libraries differ?", subtitle
 
 
-def cause_table(found: PresetsOfRun) -> Html:
+def cause_table(by_preset: PresetsOfRun) -> Html:
     """Rows: presets; columns: what each cause does alone, from the default; the whole difference."""
-    present = [cause for cause in TITLES if cause in set(found.causes["cause"])]
+    present = [cause for cause in TITLES if cause in set(by_preset.causes["cause"])]
     columns = [
         TableColumn("Preset"),
         *(TableColumn(TITLES[cause], number=True) for cause in present),
         TableColumn("Difference", number=True),
     ]
-    decimals = numbers.places(row["difference"] for row in found.rows)
-    rows = [_cause_row(found, row, present, decimals) for row in found.others]
+    decimals = numbers.places(row["difference"] for row in by_preset.rows)
+    rows = [_cause_row(by_preset, row, present, decimals) for row in by_preset.others]
     return table_html(columns, rows, kind="rd-small")
 
 
-def _cause_row(found: PresetsOfRun, row: Row, present: list[str], decimals: int) -> list[object]:
-    of = {cause["cause"]: cause for cause in found.causes_of(row["preset"])}
+def _cause_row(by_preset: PresetsOfRun, row: Row, present: list[str], decimals: int) -> list[object]:
+    of = {cause["cause"]: cause for cause in by_preset.causes_of(row["preset"])}
     return [
         html("<b>{title}</b>", title=row["title"]),
         *(_effect(cause, of.get(cause), decimals) for cause in present),
@@ -280,11 +281,11 @@ def _cause_row(found: PresetsOfRun, row: Row, present: list[str], decimals: int)
     ]
 
 
-def _effect(name: str, found: Row | None, decimals: int) -> Html:
-    if found is None:
+def _effect(name: str, by_preset: Row | None, decimals: int) -> Html:
+    if by_preset is None:
         return Html("") if name == TOGETHER else html('<span class="rd-muted">as recdash</span>')
-    words = found["reason"] or found["words"]
-    number = _signed(found["difference"], decimals)
+    words = by_preset["reason"] or by_preset["words"]
+    number = _signed(by_preset["difference"], decimals)
     return html('<span title="{words}">{number}</span>', words=words, number=number)
 
 
@@ -297,28 +298,28 @@ def _signed(difference: float, decimals: int) -> str:
     return text if text.strip("0.,") else "≈ 0"
 
 
-def entries(found: PresetsOfRun) -> Html:
+def entries(by_preset: PresetsOfRun) -> Html:
     """One sentence per preset: its causes by the size of their effect."""
     rows = [
-        html("<li><b>{title}</b><span>{words}</span></li>", title=row["title"], words=why(found, row))
-        for row in found.others
+        html("<li><b>{title}</b><span>{words}</span></li>", title=row["title"], words=why(by_preset, row))
+        for row in by_preset.others
     ]
     return html('<ul class="rd-list rd-entries">{rows}</ul>', rows=join(rows))
 
 
-def why(found: PresetsOfRun, row: Row) -> str:
+def why(by_preset: PresetsOfRun, row: Row) -> str:
     """``63 % higher. Who counts +0.0166: only users with a list count. No effect here: …``."""
-    causes = [cause for cause in found.causes_of(row["preset"]) if cause["cause"] != TOGETHER]
+    causes = [cause for cause in by_preset.causes_of(row["preset"]) if cause["cause"] != TOGETHER]
     if not causes:
-        return f"Counts {found.where} as recdash does."
+        return f"Counts {by_preset.where} as recdash does."
     unknown = [cause for cause in causes if cause["reason"]]
     idle = [cause for cause in causes if not cause["reason"] and abs(cause["difference"]) <= EQUAL]
     moving = [cause for cause in causes if cause not in unknown and cause not in idle]
-    words = difference_words(row["value"], found.default["value"]).capitalize()
+    words = difference_words(row["value"], by_preset.default["value"]).capitalize()
     parts = [
         f"{words}." if words else "",
         *(
-            f"{TITLES[cause['cause']]} {_exact(cause['difference'])}{found.unit}: {cause['words']}."
+            f"{TITLES[cause['cause']]} {_exact(cause['difference'])}{by_preset.unit}: {cause['words']}."
             for cause in sorted(moving, key=lambda cause: -abs(cause["difference"]))
         ),
         *(f"{TITLES[cause['cause']]} not known: {cause['reason']}." for cause in unknown),
@@ -327,9 +328,9 @@ def why(found: PresetsOfRun, row: Row) -> str:
     return " ".join(part for part in parts if part)
 
 
-def titles(found: PresetsOfRun) -> dict[str, str]:
+def titles(by_preset: PresetsOfRun) -> dict[str, str]:
     """Preset → title, for choosing one."""
-    return {row["preset"]: row["title"] for row in found.rows}
+    return {row["preset"]: row["title"] for row in by_preset.rows}
 
 
 def _exact(difference: float) -> str:
@@ -337,29 +338,29 @@ def _exact(difference: float) -> str:
     return numbers.signed(difference, numbers.places([difference]))
 
 
-def furthest(found: PresetsOfRun) -> str:
+def furthest(by_preset: PresetsOfRun) -> str:
     """The preset whose value is furthest from the default's."""
-    known = [row for row in found.rows if is_number(row["difference"])]
+    known = [row for row in by_preset.rows if is_number(row["difference"])]
     return str(max(known, key=lambda row: abs(row["difference"]))["preset"]) if known else DEFAULT
 
 
 # ── who was counted ──────────────────────────────────────────────────────────────────────────
 
 
-def ledger_title(view: View, found: PresetsOfRun) -> tuple[str, str]:
-    users = numbers.count(found.run.ledger.get("truth_users"))
+def ledger_title(view: View, by_preset: PresetsOfRun) -> tuple[str, str]:
+    users = numbers.count(by_preset.run.ledger.get("truth_users"))
     return (
-        f"Who was counted in {found.run.name}",
+        f"Who was counted in {by_preset.run.name}",
         f"The truth has {users} users. {POPULATION[view.experiment.settings.get('users', 'truth')]}",
     )
 
 
-def ledger_table(view: View, found: PresetsOfRun) -> Html:
+def ledger_table(view: View, by_preset: PresetsOfRun) -> Html:
     settings = view.experiment.settings
     lines = ledger_lines(
-        found.run.ledger, settings.get("users", "truth"), view.depth, settings.get("duplicates", "first")
+        by_preset.run.ledger, settings.get("users", "truth"), view.depth, settings.get("duplicates", "first")
     )
-    rows = [[line.title, _count(line.count), line.words] for line in lines]
+    rows = [[line.title, numbers.count(line.count), line.words] for line in lines]
     return table_html(
         [TableColumn("Ledger"), TableColumn("Count", number=True), TableColumn("What it means")],
         rows,
@@ -367,20 +368,16 @@ def ledger_table(view: View, found: PresetsOfRun) -> Html:
     )
 
 
-def _count(count: int | None) -> str:
-    return numbers.NONE if count is None else numbers.count(count)
-
-
-def show_ties(view: View, found: PresetsOfRun) -> None:
+def show_ties(view: View, by_preset: PresetsOfRun) -> None:
     """How far the order of equal scores can move the value that the pages show; nothing where it cannot."""
-    band = cached.tie_band(found.run.id, view.metric, view.k)
+    band = cached.tie_band(by_preset.run.id, view.metric, view.k)
     if band is None:
         return
-    score = cached.scoreboard(view, (found.run.id,), (view.metric,), view.k)
-    shown = float(score["value"].iloc[0])
+    score = cached.scoreboard(view, (by_preset.run.id,), (view.metric,), view.k)
+    ties = float(score["value"].iloc[0])
     where = metric_at(view.metric, view.k)
     decimals = numbers.places([band.best - band.worst])
-    numbers_of = (band.worst, band.expected, band.best, shown)
+    numbers_of = (band.worst, band.expected, band.best, ties)
     drawn = f" ± {band.expected_error:.1g}" if band.expected_error else ""
     titles = ("Worst order", "Expected", "Best order", "As in the file")
     columns = [*(TableColumn(title, number=True) for title in titles), TableColumn("Users", number=True)]

@@ -8,7 +8,7 @@ from recdash.definitions.latex import formula, is_exact
 from recdash.definitions.worked_example import N_POPULAR, ExamplePlace, Worked, example, why_no_example
 from recdash.domain.records import Run
 from recdash.formatting import numbers
-from recdash.formatting.html import Html, html, join
+from recdash.formatting.html import Html, html
 from recdash.metrics import METRICS, define
 from recdash.metrics.naming import base
 from recdash.ui.app import cached
@@ -27,12 +27,12 @@ LETTERS = (
 MISS = html('<span class="rd-muted" aria-label="no hit">○</span>')
 
 
-def print_formula(found: PresetsOfRun, preset: str) -> None:
+def print_formula(by_preset: PresetsOfRun, preset: str) -> None:
     """The definition as typed, its formula, what its letters mean, and the metric's own example."""
-    row = found.row(preset)
+    row = by_preset.row(preset)
     definition = define(row["spec"])
-    metric = METRICS[found.metric]
-    widgets.section(f"{row['title']}: {found.where}", metric.title)
+    metric = METRICS[by_preset.metric]
+    widgets.section(f"{row['title']}: {by_preset.where}", metric.title)
     st.markdown(f"$$\n{formula(definition)}\n$$")
     st.caption(LETTERS)
     hidden = f"The formula is the default's; here it is {row['spec']}." if not is_exact(definition) else ""
@@ -41,8 +41,7 @@ def print_formula(found: PresetsOfRun, preset: str) -> None:
         *(f"{name}={value}: {meaning}." for name, value, meaning in _chosen(row["spec"])),
         f"Example of the default. {metric.example}" if metric.example else "",
     ]
-    paragraphs = join([html("<p>{line}</p>", line=line) for line in lines if line])
-    st.html(html('<div class="rd-note">{lines}</div>', lines=paragraphs))
+    st.html(widgets.note(lines))
 
 
 def _chosen(spec: str) -> list[tuple[str, str, str]]:
@@ -55,27 +54,27 @@ def _chosen(spec: str) -> list[tuple[str, str, str]]:
     ]
 
 
-def work_out(found: PresetsOfRun, preset: str) -> None:
+def work_out(by_preset: PresetsOfRun, preset: str) -> None:
     """The arithmetic of the built-in list or of one of the run's users, as the reader chooses."""
     chosen = widgets.choice("Example", "ex", EXAMPLES, "small")
-    row = found.row(preset)
-    if chosen == "run" and (reason := _why_no_user(found.run, row["reason"])):
+    row = by_preset.row(preset)
+    if chosen == "run" and (reason := _why_no_user(by_preset.run, row["reason"])):
         st.info(f"No example of this run: {reason}.")
         return
     if chosen == "small":
-        shown = example(define(row["spec"]))
+        worked = example(define(row["spec"]))
     else:
-        shown = cached.worked_example(found.run.id, found.metric, found.k, preset)
-    if shown is None:
+        worked = cached.worked_example(by_preset.run.id, by_preset.metric, by_preset.k, preset)
+    if worked is None:
         why = why_no_example(define(row["spec"])) or "no user counts"
         st.info(f"There is no list to work out: {why}.")
         return
-    st.html(heading(shown, chosen))
-    for part in shown.parts or (shown,):
+    st.html(heading(worked, chosen))
+    for part in worked.parts or (worked,):
         st.html(places_table(part))
         st.html(html('<p class="rd-sum">{line}</p>', line=arithmetic(part)))
-    if shown.parts:
-        st.html(html('<p class="rd-sum">{line}</p>', line=combined(shown)))
+    if worked.parts:
+        st.html(html('<p class="rd-sum">{line}</p>', line=combined(worked)))
 
 
 def _why_no_user(run: Run, reason: str) -> str:
@@ -85,24 +84,24 @@ def _why_no_user(run: Run, reason: str) -> str:
     return f"it is the mean of {run.replicated}, so that each user has several lists"
 
 
-def heading(shown: Worked, chosen: str) -> Html:
+def heading(worked: Worked, chosen: str) -> Html:
     """Whose list it is."""
     if chosen == "small":
         text = (
             "The list x, a, y, b for k = 5. Relevant are a (grade 3), b (grade 1) and c (grade 2), which the "
-            f"list misses: m\u00a0=\u00a0{shown.m}. y was judged and is not relevant; nobody judged x."
+            f"list misses: m\u00a0=\u00a0{worked.m}. y was judged and is not relevant; nobody judged x."
         )
-        if base(shown.spec) in OF_POPULARITY:
+        if base(worked.spec) in OF_POPULARITY:
             text += f" Of {N_POPULAR} items in train b is the most popular, then come x, c, y and a."
     else:
         text = (
-            f"User {shown.user}: m = {shown.m} relevant items, a list of {numbers.count(shown.length)}, "
-            f"k = {shown.k}. Items that are no hit are not kept."
+            f"User {worked.user}: m = {worked.m} relevant items, a list of {numbers.count(worked.length)}, "
+            f"k = {worked.k}. Items that are no hit are not kept."
         )
-    return html('<div class="rd-note"><p>{text}</p></div>', text=text)
+    return widgets.note([text])
 
 
-def places_table(shown: Worked) -> Html:
+def places_table(worked: Worked) -> Html:
     columns = [
         TableColumn("Place", number=True),
         TableColumn("Item"),
@@ -111,26 +110,26 @@ def places_table(shown: Worked) -> Html:
         TableColumn("Credit", number=True),
         TableColumn("Sum so far", number=True),
     ]
-    return table_html(columns, rows(shown), kind="rd-small")
+    return table_html(columns, rows(worked), kind="rd-small")
 
 
-def rows(shown: Worked) -> list[list[object]]:
+def rows(worked: Worked) -> list[list[object]]:
     """A line per place; in a long list places without any credit are one line together."""
-    lines = [_row(place) for place in shown.places]
-    empty = range(max(shown.length, len(shown.places)) + 1, shown.k + 1)
-    if len(shown.places) > MOST_LINES:
-        lines = _hits_only(shown)
+    lines = [_row(place) for place in worked.places]
+    empty = range(max(worked.length, len(worked.places)) + 1, worked.k + 1)
+    if len(worked.places) > MOST_LINES:
+        lines = _hits_only(worked)
     if empty:
         span = str(empty[0]) if len(empty) == 1 else f"{empty[0]} to {empty[-1]}"
         lines.append([span, html('<i class="rd-muted">no item</i>'), "", "", "", ""])
     return lines
 
 
-def _hits_only(shown: Worked) -> list[list[object]]:
+def _hits_only(worked: Worked) -> list[list[object]]:
     lines: list[list[object]] = []
     begin = 1
-    for place in [*(one for one in shown.places if one.gain is not None or one.negative), None]:
-        end = place.rank - 1 if place else shown.places[-1].rank
+    for place in [*(place_ for place_ in worked.places if place_.gain is not None or place_.negative), None]:
+        end = place.rank - 1 if place else worked.places[-1].rank
         if end >= begin:
             span = str(begin) if begin == end else f"{begin} to {end}"
             lines.append([span, html('<span class="rd-muted">not relevant</span>'), MISS, "", "", ""])
@@ -149,7 +148,7 @@ def _row(place: ExamplePlace) -> list[object]:
         f"{place.gain:g}" if place.gain is not None else "",
         _amount(place.credit),
         _amount(place.total),
-    ]  # fmt: skip
+    ]
 
 
 def _no_hit(place: ExamplePlace) -> str:
@@ -160,17 +159,17 @@ def _amount(number: float | None) -> str:
     return "" if number is None else numbers.fixed(number, DECIMALS) if number else "0"
 
 
-def arithmetic(shown: Worked) -> str:
+def arithmetic(worked: Worked) -> str:
     """``0.6309 + 0.4307 = 1.0616, divided by the norm 2.1309: 0.4982``."""
-    value = numbers.fixed(shown.value, DECIMALS)
-    if shown.total is None or shown.norm is None:
-        return f"{shown.spec} = {value}"
-    parts = [place.credit for place in shown.places if place.credit]
-    total = numbers.fixed(shown.total, DECIMALS)
+    value = numbers.fixed(worked.value, DECIMALS)
+    if worked.total is None or worked.norm is None:
+        return f"{worked.spec} = {value}"
+    parts = [place.credit for place in worked.places if place.credit]
+    total = numbers.fixed(worked.total, DECIMALS)
     added = " + ".join(numbers.fixed(credit, DECIMALS) for credit in parts)
     summed = f"{added} = {total}" if len(parts) > 1 else total
-    norm = numbers.fixed(shown.norm, DECIMALS)
-    if shown.pooled:
+    norm = numbers.fixed(worked.norm, DECIMALS)
+    if worked.pooled:
         return (
             f"{summed} is what this user adds above the line, {norm} below it; over all users the two sums "
             f"are divided. By itself: {total} ÷ {norm} = {value}"
@@ -178,7 +177,7 @@ def arithmetic(shown: Worked) -> str:
     return f"{summed}; divided by the norm {norm}: {value}"
 
 
-def combined(shown: Worked) -> str:
+def combined(worked: Worked) -> str:
     """2ab / (a + b) of the two parts."""
-    a, b = (numbers.fixed(part.value, DECIMALS) for part in shown.parts)
-    return f"2 × {a} × {b} ÷ ({a} + {b}) = {numbers.fixed(shown.value, DECIMALS)}"
+    a, b = (numbers.fixed(part.value, DECIMALS) for part in worked.parts)
+    return f"2 × {a} × {b} ÷ ({a} + {b}) = {numbers.fixed(worked.value, DECIMALS)}"

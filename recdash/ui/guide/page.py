@@ -91,13 +91,13 @@ def preset_article(preset: PresetGuide) -> Article:
     )
 
 
-def linked_first(found: Mapping[str, Chapter]) -> None:
-    """The article that the link names stands on top, open; a name in vain is said."""
+def linked_first(by_slug: Mapping[str, Chapter]) -> None:
+    """The article that the link names stands on top, open; an unknown name is reported."""
     slug = state.params().get("metric")
     if slug is None:
         return
     state.write("metric", slug)
-    articles = {article.slug: article for chapter in found.values() for article in chapter.articles}
+    articles = {article.slug: article for chapter in by_slug.values() for article in chapter.articles}
     if slug not in articles:
         st.warning(f"The link names {markdown(slug)}, which the guide does not have.")
         return
@@ -111,12 +111,12 @@ def _close() -> None:
     st.query_params.pop("metric", None)
 
 
-def show(found: Mapping[str, Chapter], words: str) -> None:
+def show(by_slug: Mapping[str, Chapter], words: str) -> None:
     """The chosen chapter; with search words, the articles of all chapters that hold every one."""
-    titles = {slug: chapter.title for slug, chapter in found.items()}
+    titles = {slug: chapter.title for slug, chapter in by_slug.items()}
     chosen = widgets.choice("Chapter", "chapter", titles, "metrics")
-    wanted = found.values() if words.strip() else [found[chosen]]
-    hits = [(chapter, [one for one in chapter.articles if one.mentions(words)]) for chapter in wanted]
+    wanted = by_slug.values() if words.strip() else [by_slug[chosen]]
+    hits = [(chapter, [entry for entry in chapter.articles if entry.mentions(words)]) for chapter in wanted]
     if not any(articles for _, articles in hits):
         st.info("Nothing in the guide holds all of these words. Try fewer, or a metric's name.")
     for chapter, articles in hits:

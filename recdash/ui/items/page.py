@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from recdash.formatting import numbers
-from recdash.formatting.html import Html, html, join
+from recdash.formatting.html import Html, html
 from recdash.formatting.records import Row, records
 from recdash.formatting.wording import cut, listed
 from recdash.ui.app import cached, state
@@ -93,10 +93,13 @@ def summary(view: View, items: Items) -> Html:
     """One row per run: how many of the held-out items it finds, alone and at all, and shows."""
     total = len(items.frame)
     columns = [
-        TableColumn("Run"), TableColumn("Items found", number=True), TableColumn("of all, %", number=True),
-        TableColumn("Only this run finds", number=True), TableColumn("Items shown", number=True),
+        TableColumn("Run"),
+        TableColumn("Items found", number=True),
+        TableColumn("of all, %", number=True),
+        TableColumn("Only this run finds", number=True),
+        TableColumn("Items shown", number=True),
         TableColumn("Shown, never found", number=True),
-    ]  # fmt: skip
+    ]
     rows = [
         [
             run_cell(view.marks[run_id]),
@@ -145,12 +148,15 @@ def _orders(view: View, items: Items) -> dict[str, str]:
 
 def _select(label: str, name: str, options: Mapping[str, str], default: str, width: int) -> str:
     value = state.option(name, default, list(options))
-    key = f"items-{name}"
-    st.session_state[key] = value
-    st.selectbox(
-        label, list(options), format_func=lambda one: options[one], key=key, width=width,
-        on_change=lambda: state.choose(**{name: st.session_state[key]}),
-    )  # fmt: skip
+    widgets.choice_box(
+        label,
+        name,
+        f"items-{name}",
+        list(options),
+        value,
+        format_func=options.__getitem__,
+        width=width,
+    )
     state.write(name, value)
     return value
 
@@ -158,9 +164,12 @@ def _select(label: str, name: str, options: Mapping[str, str], default: str, wid
 def _search() -> str:
     st.session_state["items-search"] = state.params().get(SEARCH, "")
     text = st.text_input(
-        "Search titles and ids", key="items-search", placeholder="title or id", width=220,
+        "Search titles and ids",
+        key="items-search",
+        placeholder="title or id",
+        width=220,
         on_change=lambda: state.choose(**{SEARCH: st.session_state["items-search"]}),
-    )  # fmt: skip
+    )
     if text or SEARCH in state.params():
         state.write(SEARCH, text)
     return text
@@ -207,19 +216,23 @@ def table(view: View, items: Items, rows: pd.DataFrame) -> None:
 
 def _cells(row: Row, run_ids: Sequence[str]) -> list[object]:
     title, item_id = row["title"], row["item_id"]
-    name = html('<span title="{whole}">{short}</span>', short=cut(title, LONGEST_TITLE),
-                whole=title if title == item_id else f"{title} (id {item_id})")  # fmt: skip
+    name = html(
+        '<span title="{whole}">{short}</span>',
+        short=cut(title, LONGEST_TITLE),
+        whole=title if title == item_id else f"{title} (id {item_id})",
+    )
     return [name, numbers.count(row["users"]), *(_counts(row, run_id) for run_id in run_ids)]
 
 
 def _counts(row: Row, run_id: str) -> Html:
     """Found for so many users, in so many lists; a dash where it is never shown."""
-    found, shown = row[f"found {run_id}"], row[f"shown {run_id}"]
-    if not shown:
+    finders, lists = row[f"found {run_id}"], row[f"shown {run_id}"]
+    if not lists:
         return html('<span class="rd-muted" title="never shown">{none}</span>', none=numbers.NONE)
-    number = html("<b>{n}</b>" if found else "{n}", n=numbers.count(found))
-    return html('{number} <small class="rd-muted">of {shown}</small>', number=number,
-                shown=numbers.count(shown))  # fmt: skip
+    number = html("<b>{n}</b>" if finders else "{n}", n=numbers.count(finders))
+    return html(
+        '{number} <small class="rd-muted">of {shown}</small>', number=number, shown=numbers.count(lists)
+    )
 
 
 def _note(n_rows: int) -> Html:
@@ -229,16 +242,18 @@ def _note(n_rows: int) -> Html:
     )
     some = f"The first {MOST_ROWS} of {numbers.count(n_rows)} items; all of them under Table."
     lines = [counts, some] if n_rows > MOST_ROWS else [counts]
-    return html('<div class="rd-note">{lines}</div>', lines=join([html("<p>{x}</p>", x=x) for x in lines]))
+    return widgets.note(lines)
 
 
 def tidy(view: View, items: Items, rows: pd.DataFrame) -> pd.DataFrame:
     """With the names of the runs in the head; a name that two runs share is told apart by the id."""
     names = [view.name(run_id) for run_id in items.run_ids]
     heads = {
-        f"{what} {run_id}": f"{what} by {name}" if names.count(name) == 1 else f"{what} by {name} ({run_id})"
+        f"{count} {run_id}": f"{count} by {name}"
+        if names.count(name) == 1
+        else f"{count} by {name} ({run_id})"
         for run_id, name in zip(items.run_ids, names, strict=True)
-        for what in ("found", "shown")
+        for count in ("found", "shown")
     }
     return rows.rename(columns={**heads, "finders": "found by runs", "showers": "shown by runs"})
 
@@ -247,8 +262,8 @@ def left_out(view: View) -> str:
     """Who has no lists to look into, or several for each user."""
     means = [run.name for run in view.shown if run.is_mean]
     names = [run.name for run in view.shown if not run.has_lists and not run.is_mean]
-    told = (
+    parts = (
         [f"{listed(means)}: several lists for each user, which cannot be looked at as one."] if means else []
     )
-    told += [f"{listed(names)}: no lists, so nothing is found or shown."] if names else []
-    return " ".join(told)
+    parts += [f"{listed(names)}: no lists, so nothing is found or shown."] if names else []
+    return " ".join(parts)

@@ -10,7 +10,7 @@ import streamlit as st
 from recdash.charts.forest import BESIDE_TABLE, forest
 from recdash.comparison import headlines
 from recdash.formatting import numbers
-from recdash.formatting.html import Html, html, join
+from recdash.formatting.html import Html, html
 from recdash.formatting.records import records
 from recdash.formatting.wording import listed, users
 from recdash.metrics import define
@@ -21,12 +21,13 @@ from recdash.ui.app.state import View
 from recdash.ui.components import corrections, widgets
 from recdash.ui.components.absences import reasons
 from recdash.ui.components.metric_sets import metrics_of_set
-from recdash.ui.leaderboard import table as board
+from recdash.ui.leaderboard import table as cells
 from recdash.ui.leaderboard.table import PAGE, SETS, Board
 
 if TYPE_CHECKING:
     import pandas as pd
 
+RULES = {"holm": "Holm", "bh": "Benjamini and Hochberg"}
 WITHOUT_STANDING, WITH_STANDING = 3, 1
 """How many more metrics fit beside the forest."""
 
@@ -34,13 +35,15 @@ WITHOUT_STANDING, WITH_STANDING = 3, 1
 def search() -> str:
     """The text to look for in names and tags, kept in the URL."""
     st.session_state["leaderboard-search"] = state.params().get("q", "")
-    found = st.text_input(
-        "Search runs and tags", key="leaderboard-search", placeholder="name or tag",
+    text = st.text_input(
+        "Search runs and tags",
+        key="leaderboard-search",
+        placeholder="name or tag",
         on_change=lambda: state.choose(q=st.session_state["leaderboard-search"], p=None),
-    )  # fmt: skip
-    if found or "q" in state.params():
-        state.write("q", found)
-    return found
+    )
+    if text or "q" in state.params():
+        state.write("q", text)
+    return text
 
 
 def choices() -> tuple[str, bool, Correction]:
@@ -64,14 +67,20 @@ def gather(view: View, wanted: str, chosen: str, *, relative: bool, correction: 
     known = headlines.values(scores, view.metric)
     places = _places(view, known, correction)
     primary = scores[scores["metric"] == view.metric]
-    shown = board.in_percent(pairs) if relative and len(pairs) else pairs
+    differences = cells.in_percent(pairs) if relative and len(pairs) else pairs
     return Board(
-        order=_order(view, known, places, wanted), metrics=metrics, scores=scores,
-        pairs={row["run_id"]: row for row in records(shown)}, places=places,
+        order=_order(view, known, places, wanted),
+        metrics=metrics,
+        scores=scores,
+        pairs={row["run_id"]: row for row in records(differences)},
+        places=places,
         absences=_absences(view, metrics, chosen),
         n_users=dict(zip(primary["run_id"], primary["n_users"], strict=True)),
-        correction=correction, relative=relative, apart=_apart(view, known, pairs), standing=standing,
-    )  # fmt: skip
+        correction=correction,
+        relative=relative,
+        apart=_apart(view, known, pairs),
+        standing=standing,
+    )
 
 
 def _metrics(view: View, chosen: str, correction: Correction, few: int) -> tuple[str, ...]:
@@ -93,30 +102,30 @@ def differing(view: View, correction: Correction) -> list[str]:
 def _differs(view: View, metric: str, correction: Correction) -> bool:
     runs = compared(view)
     if define(metric).is_paired:
-        found = cached.pairs(view, runs, view.shown[0].id, metric, correction)
-        return bool(found["word"].isin(["better", "worse"]).any())
+        pairs = cached.pairs(view, runs, view.shown[0].id, metric, correction)
+        return bool(pairs["word"].isin(["better", "worse"]).any())
     known = headlines.values(cached.scoreboard(view, runs, (metric,), view.k), metric)
     return len({f"{value:.3g}" for value in known.values()}) > 1
 
 
-def _places(view: View, known: dict[str, float], correction: Correction) -> dict[str, board.RankRange]:
+def _places(view: View, known: dict[str, float], correction: Correction) -> dict[str, cells.RankRange]:
     """Honest ranks; by the value alone for one run, and for a metric without a value per user."""
     everyone = frozenset(compared(view))
     ranked = {run: value for run, value in known.items() if run in everyone}
     if len(ranked) > 1 and define(view.metric).is_paired:
-        return board.places_of(cached.ranks(view, compared(view), correction))
-    return board.places_by_value(ranked)
+        return cells.places_of(cached.ranks(view, compared(view), correction))
+    return cells.places_by_value(ranked)
 
 
 def _order(
-    view: View, known: dict[str, float], places: dict[str, board.RankRange], wanted: str
+    view: View, known: dict[str, float], places: dict[str, cells.RankRange], wanted: str
 ) -> tuple[str, ...]:
     """By rank, then by value; below them who has no rank, and the references."""
     everyone = [*known, *(run for run in view.run_ids if run not in known)]
     last = len(everyone) + 1
     everyone.sort(key=lambda run: (view.is_reference(run), places[run].rank if run in places else last))
-    kept = set(board.matching(view, wanted))
-    return board.baseline_first([run for run in everyone if run in kept], view.shown[0].id)
+    matching = set(cells.matching(view, wanted))
+    return cells.baseline_first([run for run in everyone if run in matching], view.shown[0].id)
 
 
 def _apart(view: View, known: dict[str, float], pairs: pd.DataFrame) -> frozenset[str]:
@@ -128,199 +137,181 @@ def _apart(view: View, known: dict[str, float], pairs: pd.DataFrame) -> frozense
 
 
 def _absences(view: View, metrics: tuple[str, ...], chosen: str) -> dict[str, dict[str, str]]:
-    explained = _explained(view, metrics, chosen)
+    """Of the columns, and of what the set would hold but no run has: its absence has reasons."""
+    absent = sorted({metric for run in view.runs for metric in run.absent}.difference(metrics))
+    wanted = {"core": (), "differ": (), "beyond": BEYOND}.get(chosen)
+    explained = [*metrics, *(metric for metric in absent if wanted is None or base(metric) in wanted)]
     return {metric: cached.absences(view.run_ids, metric, view.scope) for metric in explained}
 
 
-def _explained(view: View, metrics: tuple[str, ...], chosen: str) -> list[str]:
-    """The columns, and what the set would hold but no run has: its absence has reasons."""
-    absent = sorted({metric for run in view.runs for metric in run.absent}.difference(metrics))
-    wanted = {"core": (), "differ": (), "beyond": BEYOND}.get(chosen)
-    return [*metrics, *(metric for metric in absent if wanted is None or base(metric) in wanted)]
-
-
-def one_page(view: View, shown: Board) -> Board:
+def one_page(view: View, board: Board) -> Board:
     """The rows of the page in the URL; the baseline's band stands on each."""
-    baseline = [run for run in shown.order if run == view.shown[0].id]
-    others = [run for run in shown.order if run not in baseline]
+    baseline = [run for run in board.order if run == view.shown[0].id]
+    others = [run for run in board.order if run not in baseline]
     if len(others) <= PAGE:
-        return shown
+        return board
     starts = range(0, len(others), PAGE)
-    ends = {str(1 + at // PAGE): f"{at + 1}–{min(at + PAGE, len(others))}" for at in starts}
+    ends = {str(1 + start // PAGE): f"{start + 1}–{min(start + PAGE, len(others))}" for start in starts}
     page = int(widgets.choice(f"Rows of {len(others)}", "p", ends, "1")) - 1
-    return replace(shown, order=(*baseline, *others[page * PAGE : (page + 1) * PAGE]))
+    return replace(board, order=(*baseline, *others[page * PAGE : (page + 1) * PAGE]))
 
 
 # ── in words ─────────────────────────────────────────────────────────────────────────────────
 
 
-def finding(view: View, shown: Board) -> str:
+def finding(view: View, board: Board) -> str:
     """The H1: who is first, or who shares first place."""
     where = metric_at(view.metric, view.k)
-    known = headlines.values(shown.scores, view.metric)
+    known = headlines.values(board.scores, view.metric)
     if not define(view.metric).is_paired:
         return headlines.best_value(
             {view.name(run): value for run, value in known.items() if run in compared(view)}, where
         )
-    first = [run for run in known if run in shown.places and shown.places[run].rank == 1]
+    first = [run for run in known if run in board.places and board.places[run].rank == 1]
     baseline = view.shown[0]
-    if first == [baseline.id] and baseline.reference and len(shown.places) > 1:
+    if first == [baseline.id] and baseline.reference and len(board.places) > 1:
         return f"No candidate is ahead of {baseline.name} on {where}"
-    if known and not shown.places:
+    if known and not board.places:
         return f"No two runs share two users with {where}: nobody is ranked"
-    names, unranked = [view.name(run) for run in first], bool(_unranked(view, shown))
-    return headlines.first_place(names, len(shown.places), where, unranked=unranked)
+    names, unranked = [view.name(run) for run in first], bool(_unranked(view, board))
+    return headlines.first_place(names, len(board.places), where, unranked=unranked)
 
 
-def subtitle(view: View, shown: Board) -> str:
+def subtitle(view: View, board: Board) -> str:
     where = metric_at(view.metric, view.k)
-    counts = [shown.n_users[run] for run in shown.n_users if run in (shown.places or compared(view))]
+    counts = [board.n_users[run] for run in board.n_users if run in (board.places or compared(view))]
     if not define(view.metric).is_paired:
         return f"{where} has no value per user: ranks follow the value alone, and there are no intervals."
-    several = shown.correction != "off" and len(shown.places) > 2
-    rule = f" after {_rule(shown)}'s correction over all pairs" if several else ""
+    several = board.correction != "off" and len(board.places) > 2
+    rule = f" after {RULES[board.correction]}'s correction over all pairs" if several else ""
     return (
         f"{where} over {users(counts)}. Runs share a rank when the paired difference between them is not "
         f"significant{rule}."
     )
 
 
-def table(view: View, shown: Board) -> Html:
-    bands = [place for place, run_id in enumerate(shown.order) if view.marks[run_id].role == "baseline"]
+def table(view: View, board: Board) -> Html:
+    bands = [place for place, run_id in enumerate(board.order) if view.marks[run_id].role == "baseline"]
     return widgets.table_html(
-        board.columns(view, shown), board.rows(view, shown), bands=bands, kind="rd-board"
+        cells.columns(view, board), cells.rows(view, board), bands=bands, kind="rd-board"
     )
 
 
-def plot_head(view: View, shown: Board) -> Html:
-    what = metric_at(view.metric, view.k)
-    return html('<div class="rd-board-head">Paired difference, {what}</div>',
-                what=f"{what}{', %' if shown.relative else ''}")  # fmt: skip
+def plot_head(view: View, board: Board) -> Html:
+    metric = metric_at(view.metric, view.k)
+    return html(
+        '<div class="rd-board-head">Paired difference, {what}</div>',
+        what=f"{metric}{', %' if board.relative else ''}",
+    )
 
 
-def footnote(view: View, shown: Board) -> Html:
+def footnote(view: View, board: Board) -> Html:
     """How to read the marks, and why cells are empty."""
-    lines = [
-        *_how_to_read(view, shown),
-        *_alone(view, shown),
-        *_set_apart(view, shown),
-        *_references(view, shown),
-        *reasons(view, shown.order, shown.absences),
-        _standing(view, shown),
-    ]
-    paragraphs = [html("<p>{line}</p>", line=line) for line in lines if line]
-    return html('<div class="rd-note">{lines}</div>', lines=join(paragraphs))
+    own = [run for run in headlines.values(board.scores, view.metric) if not view.is_reference(run)]
+    alone = [view.name(run_id) for run_id in board.order if run_id in board.apart]
+    return widgets.note(
+        [
+            *_how_to_read(view, board),
+            headlines.no_shared_user(alone, view.name(view.shown[0].id)) if alone else "",
+            _set_apart(view, board),
+            _references(view, board),
+            *reasons(view, board.order, board.absences),
+            headlines.standing_sentence(board.standing, own),
+        ]
+    )
 
 
-def _standing(view: View, shown: Board) -> str:
-    own = [run for run in headlines.values(shown.scores, view.metric) if not view.is_reference(run)]
-    return headlines.standing_sentence(shown.standing, own)
-
-
-def _how_to_read(view: View, shown: Board) -> list[str]:
-    if not shown.pairs:
+def _how_to_read(view: View, board: Board) -> list[str]:
+    if not board.pairs:
         return ["= means a shared rank: equal values."]
     grey = set(view.own_ids) - set(view.shown_ids)
     others = " Grey marks: runs that are not among the chosen candidates." if grey else ""
+    margins = sorted({numbers.three(row["margin"]) for row in board.pairs.values() if row["margin"]})
+    band = f"Grey band: too small to matter (±{' or '.join(margins[:2])}{board.unit})." if margins else ""
     ranks = "=1 means shared first; the range is where the rank fell in 95 % of 1,000 draws of the users."
-    marks = f"Filled mark: better or worse. Hollow mark: not settled, or a tie. {_margin(shown)}{others}"
-    return [f"{ranks} {marks}", _family(shown)]
+    marks = f"Filled mark: better or worse. Hollow mark: not settled, or a tie. {band}{others}"
+    return [f"{ranks} {marks}", _family(board)]
 
 
-def _margin(shown: Board) -> str:
-    margins = {numbers.three(row["margin"]) for row in shown.pairs.values() if row["margin"]}
-    if not margins:
-        return ""
-    return f"Grey band: too small to matter (±{' or '.join(sorted(margins)[:2])}{shown.unit})."
-
-
-def _family(shown: Board) -> str:
-    many = len(shown.pairs)
+def _family(board: Board) -> str:
+    """How the differences are corrected together."""
+    many = len(board.pairs)
     if many < 2:
         return ""
-    if shown.correction == "off":
+    if board.correction == "off":
         return f"Intervals are not corrected for the {many} differences: one in twenty is found by chance."
     return (
-        f"After {_rule(shown)}, ranks are corrected over all pairs, differences over those to the baseline "
-        f"({many}): a row can be better and still share its rank."
+        f"After {RULES[board.correction]}, ranks are corrected over all pairs, differences over those to the "
+        f"baseline ({many}): a row can be better and still share its rank."
     )
 
 
-def _rule(shown: Board) -> str:
-    return {"holm": "Holm", "bh": "Benjamini and Hochberg"}[shown.correction]
-
-
-def _references(view: View, shown: Board) -> list[str]:
+def _references(view: View, board: Board) -> str:
     """How to read the rows and columns of the reference candidates."""
     if len(view.own_ids) == len(view.runs):
-        return []
+        return ""
     line = "Reference candidates are not ranked; choose one as baseline to see differences to it."
-    if shown.standing and shown.standing.share:
+    if board.standing and board.standing.share:
         line += " Of the way: where the value lies between Random (0 %) and Oracle (100 %)."
-    return [line]
+    return line
 
 
-def _alone(view: View, shown: Board) -> list[str]:
-    alone = [view.name(run_id) for run_id in shown.order if run_id in shown.apart]
-    return [headlines.no_shared_user(alone, view.name(view.shown[0].id))] if alone else []
-
-
-def _unranked(view: View, shown: Board) -> list[str]:
+def _unranked(view: View, board: Board) -> list[str]:
     """Runs with the metric that take no rank, of those that could."""
-    known = headlines.values(shown.scores, view.metric)
-    return [run for run in known if run in compared(view) and run not in shown.places]
+    known = headlines.values(board.scores, view.metric)
+    return [run for run in known if run in compared(view) and run not in board.places]
 
 
-def _set_apart(view: View, shown: Board) -> list[str]:
-    apart = _unranked(view, shown)
-    if not (apart and shown.places):
-        return []
+def _set_apart(view: View, board: Board) -> str:
+    apart = _unranked(view, board)
+    if not (apart and board.places):
+        return ""
     names = headlines.some([view.name(run) for run in apart])
     verb = "shares" if len(apart) == 1 else "share"
-    return [f"Not ranked: {names} {verb} fewer than two users with all the ranked runs."]
+    return f"Not ranked: {names} {verb} fewer than two users with all the ranked runs."
 
 
-MOST_ASKED_TWICE = 30
-"""Of more runs nobody waits for the means over two populations; the banner names the difference."""
+MOST_BY_POPULATION = 30
+"""Of more runs the means over two populations would take too long; the banner names the difference."""
 
 
 @st.fragment(parallel=True)
 @widgets.show_errors
 def population_note(view: View) -> None:
     """Whether users without a list decide who is first; worked out beside the page."""
-    if len(view.own_ids) > MOST_ASKED_TWICE:
+    if len(view.own_ids) > MOST_BY_POPULATION:
         return
     effect = cached.population_effect(view, view.own_ids)
     if effect and effect.changes:
-        st.html(html('<div class="rd-note"><p>{told}</p></div>', told=effect.sentence))
+        st.html(widgets.note([effect.sentence]))
 
 
-def alt(view: View, shown: Board) -> str:
+def alt(view: View, board: Board) -> str:
     parts = [
-        f"{view.name(run)} {numbers.three(shown.pairs[run]['mean_diff'])}{shown.unit} "
-        f"({shown.pairs[run]['word']})"
-        for run in shown.order
-        if run in shown.pairs
+        f"{view.name(run)} {numbers.three(board.pairs[run]['mean_diff'])}{board.unit} "
+        f"({board.pairs[run]['word']})"
+        for run in board.order
+        if run in board.pairs
     ]
     where = metric_at(view.metric, view.k)
     return f"Paired differences in {where}: {listed(parts)}." if parts else "No differences."
 
 
-def show_table(view: View, shown: Board) -> None:
+def show_table(view: View, board: Board) -> None:
     """The table, and beside its rows the forest where there are differences to draw."""
-    if not shown.pairs:
-        st.html(table(view, shown))
+    if not board.pairs:
+        st.html(table(view, board))
         return
     left, right = st.columns([4, 1], gap=None, wrap=False)
     with left:
-        st.html(table(view, shown))
+        st.html(table(view, board))
     with right, st.container(gap=None):
-        st.html(plot_head(view, shown))
-        chart = forest(_forest_rows(shown), shown.order, view.marks, theme.palette(), BESIDE_TABLE)
-        widgets.chart(chart, "leaderboard-forest", alt(view, shown), narrowest=0)
+        st.html(plot_head(view, board))
+        chart = forest(_forest_rows(board), board.order, view.marks, theme.palette(), BESIDE_TABLE)
+        widgets.chart(chart, "leaderboard-forest", alt(view, board), narrowest=0)
 
 
-def _forest_rows(shown: Board) -> pd.DataFrame:
+def _forest_rows(board: Board) -> pd.DataFrame:
     import pandas as pd
 
-    return pd.DataFrame(list(shown.pairs.values()), columns=["run_id", *board.DIFFERENCE, "word"])
+    return pd.DataFrame(list(board.pairs.values()), columns=["run_id", *cells.DIFFERENCE, "word"])

@@ -12,27 +12,30 @@ from recdash.ui.app.state import SEPARATOR, View
 from recdash.ui.leaderboard.table import Board
 
 
-def select(view: View, shown: Board) -> None:
+def select(view: View, board: Board) -> None:
     """The frame's candidates, chosen from the ranked runs, and the way on to their curves."""
     baseline = view.shown[0].id
-    ranked = [run for run in shown.order if run != baseline]
+    ranked = [run for run in board.order if run != baseline]
     options = list(dict.fromkeys([*view.candidate_ids, *ranked]))
     st.session_state["leaderboard-selected"] = list(view.candidate_ids)
     st.multiselect(
-        f"Runs to compare (at most {MOST_CANDIDATES})", options, key="leaderboard-selected",
-        format_func=lambda run: _ranked_name(view, shown, run), max_selections=MOST_CANDIDATES,
+        f"Runs to compare (at most {MOST_CANDIDATES})",
+        options,
+        key="leaderboard-selected",
+        format_func=lambda run: _ranked_name(view, board, run),
+        max_selections=MOST_CANDIDATES,
         on_change=lambda: state.choose(c=SEPARATOR.join(st.session_state["leaderboard-selected"])),
-    )  # fmt: skip
+    )
 
 
-def _ranked_name(view: View, shown: Board, run_id: str) -> str:
-    place = shown.places.get(run_id)
+def _ranked_name(view: View, board: Board, run_id: str) -> str:
+    place = board.places.get(run_id)
     return f"{place.text} · {view.name(run_id)}" if place else view.name(run_id)
 
 
-def compare_button(view: View, shown: Board) -> None:
+def compare_button(view: View, board: Board) -> None:
     """One click to those who share first place; else to the chosen ones."""
-    first = shared_first(view, shown)
+    first = shared_first(view, board)
     wanted = first or list(view.candidate_ids)
     names = headlines.some([view.name(run) for run in wanted])
     label = (
@@ -45,9 +48,9 @@ def compare_button(view: View, shown: Board) -> None:
         links.go("metric-vs-k")
 
 
-def shared_first(view: View, shown: Board) -> list[str]:
+def shared_first(view: View, board: Board) -> list[str]:
     """The runs of rank 1 where several share it and all can be shown at once; else none."""
     baseline = view.shown[0].id
-    first = [run for run, place in shown.places.items() if place.rank == 1 and place.shared]
+    first = [run for run, place in board.places.items() if place.rank == 1 and place.shared]
     few = len([run for run in first if run != baseline]) <= MOST_CANDIDATES
-    return sorted(first, key=list(shown.order).index) if few and set(first) <= set(shown.order) else []
+    return sorted(first, key=list(board.order).index) if few and set(first) <= set(board.order) else []

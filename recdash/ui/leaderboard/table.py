@@ -79,13 +79,13 @@ class Board:
 
 def places_by_value(scores: Mapping[str, float]) -> dict[str, RankRange]:
     """By the value alone, equal ones sharing, where users have none of their own. ``scores``: best first."""
-    found: dict[str, RankRange] = {}
+    places: dict[str, RankRange] = {}
     for place, (run_id, value) in enumerate(scores.items(), start=1):
-        above = [other for other in found if abs(scores[other] - value) <= EQUAL]
-        rank = found[above[0]].rank if above else place
-        found |= {one: RankRange(rank, rank, rank, shared=True) for one in above}
-        found[run_id] = RankRange(rank, rank, rank, shared=bool(above))
-    return found
+        above = [other for other in places if abs(scores[other] - value) <= EQUAL]
+        rank = places[above[0]].rank if above else place
+        places |= {run: RankRange(rank, rank, rank, shared=True) for run in above}
+        places[run_id] = RankRange(rank, rank, rank, shared=bool(above))
+    return places
 
 
 def places_of(ranks: pd.DataFrame) -> dict[str, RankRange]:
@@ -132,9 +132,12 @@ def columns(view: View, board: Board) -> list[TableColumn]:
 
 def _standing_columns(standing: Standing | None) -> list[TableColumn]:
     """Of the way from floor to ceiling, and how many times the usual: where there are references for it."""
-    way = [TableColumn(two_lines("Of the", "way, %"), number=True)] if standing and standing.share else []
-    times = [TableColumn(two_lines("× Most", "popular"), number=True)] if standing and standing.times else []
-    return [*way, *times]
+    titles = []
+    if standing and standing.share:
+        titles.append(two_lines("Of the", "way, %"))
+    if standing and standing.times:
+        titles.append(two_lines("× Most", "popular"))
+    return [TableColumn(title, number=True) for title in titles]
 
 
 def _standing_cells(view: View, standing: Standing | None, run_id: str) -> list[str]:
@@ -142,9 +145,9 @@ def _standing_cells(view: View, standing: Standing | None, run_id: str) -> list[
         return []
     shares = {run: 100 * share for run, share in standing.share.items()}
     return [
-        numbers.fixed(found.get(run_id), numbers.places(without_references(view, found).values()))
-        for found in (shares, standing.times)
-        if found
+        numbers.fixed(known.get(run_id), numbers.places(without_references(view, known).values()))
+        for known in (shares, standing.times)
+        if known
     ]
 
 
@@ -194,18 +197,21 @@ def rows(view: View, board: Board) -> list[list[object]]:
 def _place_cell(place: RankRange | None) -> Html:
     if place is None:
         return html('<b title="not ranked">{none}</b>', none=numbers.NONE)
-    return html('<b class="rd-rank">{rank}</b> <small class="rd-muted">{range}</small>',
-                rank=place.text, range=place.range)  # fmt: skip
+    return html(
+        '<b class="rd-rank">{rank}</b> <small class="rd-muted">{range}</small>',
+        rank=place.text,
+        range=place.range,
+    )
 
 
-def without_references(view: View, found: Mapping[str, float]) -> dict[str, float]:
+def without_references(view: View, scores: Mapping[str, float]) -> dict[str, float]:
     """An oracle's 1 must take neither a rank nor the candidates' digits."""
-    return {run_id: value for run_id, value in found.items() if not view.is_reference(run_id)}
+    return {run_id: value for run_id, value in scores.items() if not view.is_reference(run_id)}
 
 
-def _decimals(metric: str, found: Mapping[str, float]) -> int:
+def _decimals(metric: str, scores: Mapping[str, float]) -> int:
     scale = 100 if is_percent(metric) else 1
-    return numbers.places(value * scale for value in found.values())
+    return numbers.places(value * scale for value in scores.values())
 
 
 def _difference(view: View, board: Board, run_id: str, decimals: int) -> list[object]:

@@ -65,7 +65,17 @@ def ask() -> OffPolicyRequest | None:
     with right:
         chosen = widgets.choice("The target policy", "target", TARGETS, UNIFORM)
         if chosen == UNIFORM:
-            n_items, target = _n_items(), None
+            target = None
+            n_items = st.number_input(
+                "Items to choose from",
+                min_value=1,
+                value=None,
+                step=1,
+                key="off-policy-items",
+                width=260,
+                placeholder="those in the log",
+                help="Where some items can be shown and never are in the log, say how many there are.",
+            )
         else:
             n_items, target = None, _file("policy", "The target: item_id and probability")
     clip, user_column = _details()
@@ -82,27 +92,24 @@ def _file(kind: str, label: str) -> UploadedFile | None:
     return file
 
 
-def _n_items() -> int | None:
-    chosen: int | None = st.number_input(
-        "Items to choose from", min_value=1, value=None, step=1, key="off-policy-items", width=260,
-        placeholder="those in the log",
-        help="Where some items can be shown and never are in the log, say how many there are.",
-    )  # fmt: skip
-    return chosen
-
-
 def _details() -> tuple[float | None, str | None]:
     with st.expander("Clipping, and the column of users"):
         user_column = st.text_input(
-            "Column of the log that names the user", key="off-policy-users", width=300,
+            "Column of the log that names the user",
+            key="off-policy-users",
+            width=300,
             placeholder="user_id and other usual names",
             help="Rows of one user are not independent: standard errors are then by user.",
-        )  # fmt: skip
+        )
         chosen: float | None = st.number_input(
-            "Largest weight in the clipped estimate", min_value=0.1, value=None, key="off-policy-clip",
-            placeholder="the root of the number of rows", width=300,
+            "Largest weight in the clipped estimate",
+            min_value=0.1,
+            value=None,
+            key="off-policy-clip",
+            placeholder="the root of the number of rows",
+            width=300,
             help="Less lets heavy rows sway the estimate less, and draws it further down.",
-        )  # fmt: skip
+        )
     return chosen, user_column.strip() or None
 
 
@@ -117,11 +124,13 @@ def explain() -> None:
     )
 
 
-def estimate(asked: OffPolicyRequest) -> OffPolicy:
+def estimate(request: OffPolicyRequest) -> OffPolicy:
     """The estimates, computed once for these files; stops the page with the reasons where they are none."""
-    target_id = asked.target.file_id if asked.target else UNIFORM
+    target_id = request.target.file_id if request.target else UNIFORM
     try:
-        return _estimated(asked.log.file_id, target_id, asked.n_items, asked.clip, asked.user_column, asked)
+        return _estimated(
+            request.log.file_id, target_id, request.n_items, request.clip, request.user_column, request
+        )
     except RecdashError as error:
         widgets.problems(error)
         state.stop()
@@ -134,45 +143,44 @@ def _estimated(
     n_items: int | None,
     clip: float | None,
     user_column: str | None,
-    _asked: OffPolicyRequest,
+    _request: OffPolicyRequest,
 ) -> OffPolicy:
-    for file in filter(None, (_asked.log, _asked.target)):
+    for file in filter(None, (_request.log, _request.target)):
         file.seek(0)
-    limits = state.workspace().limits
     return ope(
-        _asked.log,
-        _asked.target or UNIFORM,
+        _request.log,
+        _request.target or UNIFORM,
         n_items=n_items,
         clip=clip,
         user_column=user_column,
-        limits=limits,
+        limits=state.workspace().limits,
     )
 
 
 # ── what is found ────────────────────────────────────────────────────────────────────────────
 
 
-def scale(found: OffPolicy) -> tuple[float, str]:
+def scale(result: OffPolicy) -> tuple[float, str]:
     """Clicks are read in % of slots; any other reward as it is."""
-    return (100.0, " %") if found.of_clicks else (1.0, "")
+    return (100.0, " %") if result.of_clicks else (1.0, "")
 
 
-def finding(found: OffPolicy) -> str:
+def finding(result: OffPolicy) -> str:
     """The verdict as a headline."""
-    name = found.target[:1].upper() + found.target[1:]
-    if found.verdict == "refused":
-        return f"No verdict: this log cannot tell what {found.target} would get"
-    factor, unit = scale(found)
-    values = [factor * (one.value or 0.0) for one in (found.dr, found.observed)]
+    name = result.target[:1].upper() + result.target[1:]
+    if result.verdict == "refused":
+        return f"No verdict: this log cannot tell what {result.target} would get"
+    factor, unit = scale(result)
+    values = [factor * (estimate.value or 0.0) for estimate in (result.dr, result.observed)]
     decimals = numbers.places(values)
-    told, was = (f"{numbers.fixed(value, decimals)}{unit}" for value in values)
+    expected, was = (f"{numbers.fixed(value, decimals)}{unit}" for value in values)
     word = {"better": "would get more", "worse": "would get less", "not settled": "is not settled"}
-    return f"{name} {word[found.against_log]}: {told} expected, {was} observed"
+    return f"{name} {word[result.against_log]}: {expected} expected, {was} observed"
 
 
-def verdict_badges(found: OffPolicy) -> Html:
+def verdict_badges(result: OffPolicy) -> Html:
     """Whether the estimates may be used, and what they say of the target."""
-    if found.verdict == "refused":
+    if result.verdict == "refused":
         badges = [("worse", "≠ Refused"), ("", "The estimates below are not to be used")]
     else:
         tones = {
@@ -180,65 +188,72 @@ def verdict_badges(found: OffPolicy) -> Html:
             "worse": ("worse", "▼ Worse"),
             "not settled": ("same", "= Not settled"),
         }
-        badges = [tones[found.against_log], ("", "Usable: every check below holds")]
-    cells = [html('<span class="rd-badge rd-badge-{tone}">{text}</span>', tone=tone, text=text)
-             for tone, text in badges]  # fmt: skip
+        badges = [tones[result.against_log], ("", "Usable: every check below holds")]
+    cells = [
+        html('<span class="rd-badge rd-badge-{tone}">{text}</span>', tone=tone, text=text)
+        for tone, text in badges
+    ]
     return html('<div class="rd-badges">{cells}</div>', cells=join(cells))
 
 
-def subtitle(found: OffPolicy) -> str:
-    what = "slots with a click" if scale(found)[1] else "mean reward per slot"
+def subtitle(result: OffPolicy) -> str:
+    reward = "slots with a click" if scale(result)[1] else "mean reward per slot"
     return (
-        f"Expected {what} if {found.target} had chosen, against what the log's own policy got. Doubly robust "
-        f"estimate from {numbers.count(found.n)} rows, {numbers.count(found.clicks)} of them with a click."
+        f"Expected {reward} if {result.target} had chosen, against what the log's own policy got. Doubly "
+        f"robust estimate from {numbers.count(result.n)} rows, {numbers.count(result.clicks)} of them with a "
+        "click."
     )
 
 
-def show_reasons(found: OffPolicy) -> None:
+def show_reasons(result: OffPolicy) -> None:
     """Why there is no verdict."""
-    if found.reasons:
-        reasons = [Problem("refused", "Why", f"{one[:1].upper()}{one[1:]}", "") for one in found.reasons]
+    if result.reasons:
+        reasons = [
+            Problem("refused", "Why", f"{reason[:1].upper()}{reason[1:]}", "") for reason in result.reasons
+        ]
         widgets.notices(reasons)
 
 
-def show_estimates(found: OffPolicy) -> None:
-    unit = scale(found)[1]
-    used = "" if found.verdict == "usable" else " Hollow: not to be used."
+def show_estimates(result: OffPolicy) -> None:
+    unit = scale(result)[1]
+    used = "" if result.verdict == "usable" else " Hollow: not to be used."
     where = "% of slots with a click" if unit else "reward per slot"
     widgets.section(
         "Four estimates beside what was observed",
         f"{where[:1].upper()}{where[1:]}, 95 % CI. Dashed: observed.{used}",
     )
-    chart = estimates(lines(found), theme.palette(), unit, hollow=found.verdict == "refused")
-    widgets.chart(chart, "off-policy-estimates", alt(found))
-    st.html(
-        html('<div class="rd-note">{lines}</div>', lines=join([html("<p>{x}</p>", x=x) for x in _how(found)]))
-    )
+    chart = estimates(lines(result), theme.palette(), unit, hollow=result.verdict == "refused")
+    widgets.chart(chart, "off-policy-estimates", alt(result))
+    st.html(widgets.note(_method_notes(result)))
 
 
-def lines(found: OffPolicy) -> list[EstimateLine]:
-    factor, _ = scale(found)
+def lines(result: OffPolicy) -> list[EstimateLine]:
+    factor, _ = scale(result)
 
     def scaled(value: float | None) -> float | None:
         return None if value is None else factor * value
 
-    each = {name: getattr(found, name) for name in NAMES}
+    estimates_by_name = {name: getattr(result, name) for name in NAMES}
     return [
         EstimateLine(
-            NAMES[name], scaled(one.value), scaled(one.low), scaled(one.high), observed=name == "observed"
+            NAMES[name],
+            scaled(estimate.value),
+            scaled(estimate.low),
+            scaled(estimate.high),
+            observed=name == "observed",
         )
-        for name, one in each.items()
+        for name, estimate in estimates_by_name.items()
     ]
 
 
-def alt(found: OffPolicy) -> str:
-    unit = scale(found)[1]
-    told = [f"{line.name} {numbers.three(line.value)}{unit}" for line in lines(found)]
-    return f"Estimates per slot: {', '.join(told)}."
+def alt(result: OffPolicy) -> str:
+    unit = scale(result)[1]
+    parts = [f"{line.name} {numbers.three(line.value)}{unit}" for line in lines(result)]
+    return f"Estimates per slot: {', '.join(parts)}."
 
 
-def _how(found: OffPolicy) -> list[str]:
-    clipped = f"no weight counts more than {found.clip:,.4g}"
+def _method_notes(result: OffPolicy) -> list[str]:
+    clipped = f"no weight counts more than {result.clip:,.4g}"
     model = (
         f"the mean reward of an item in a position, drawn to the overall mean as by {SHRINK_ROWS} rows of it"
     )
@@ -247,7 +262,7 @@ def _how(found: OffPolicy) -> list[str]:
         "SNIPS: the same divided by the sum of the weights; steadier where they do not average 1.",
         f"Clipped: {clipped}; steadier, and drawn down.",
         "Doubly robust: what a model expects, plus its weighted errors.",
-        f"Standard errors count {found.errors_by}.",
+        f"Standard errors count {result.errors_by}.",
         f"The model is {model}; each fifth of the rows is scored by what the other {FOLDS - 1} teach.",
     ]
 
@@ -255,7 +270,7 @@ def _how(found: OffPolicy) -> list[str]:
 # ── what it rests on ─────────────────────────────────────────────────────────────────────────
 
 
-def show_checks(found: OffPolicy) -> None:
+def show_checks(result: OffPolicy) -> None:
     st.space("small")
     widgets.section("What the estimates rest on", "Where a rule does not hold there is no verdict.")
     columns = [
@@ -264,42 +279,34 @@ def show_checks(found: OffPolicy) -> None:
         TableColumn("Rule"),
         TableColumn("What it means"),
     ]
-    st.html(table_html(columns, _checks(found), kind="rd-small"))
+    st.html(table_html(columns, _checks(result), kind="rd-small"))
 
 
-def _checks(found: OffPolicy) -> list[list[object]]:
-    fails, error = found.failed, numbers.three(found.mean_weight_std_error)
-    rules = (
-        _rule(f"at least {LEAST_ESS}", fails.ess),
-        _rule(f"1, within {MOST_ERRORS:g} standard errors", fails.mean_weight),
-        _rule(f"at least {chance(LEAST_PROPENSITY)}", fails.least_propensity),
-        _rule(f"at least {LEAST_CLICKS}", fails.clicks),
-    )
-    rows = numbers.count(found.n)
-    return [
-        *_of_users(found),
-        ["Effective rows (ESS)", numbers.count(found.ess), rules[0],
-         f"(Σw)² / Σw²: what {rows} rows are worth once they count unequally."],
-        ["Mean weight", f"{numbers.three(found.mean_weight)} ± {error}", rules[1],
-         "Off 1, the probabilities are not the log's, or it lacks what the target shows."],
-        ["Least propensity", chance(found.least_propensity), rules[2],
-         "The smallest chance of anything shown. One such row can outweigh all others."],
-        ["Largest weight", numbers.three(found.max_weight), "", "How many rows the heaviest one counts for."],
-        ["Clicks that count", numbers.count(found.clicks_that_count), rules[3],
-         f"Of {numbers.count(found.clicks)} rows with a click, those that the target might have shown."],
-    ]  # fmt: skip
-
-
-def _of_users(found: OffPolicy) -> list[list[object]]:
-    """The check of the users, where the log says them."""
-    if found.n_users is None:
-        return []
-    rule = _rule(f"at least {LEAST_USERS}", found.failed.users)
-    users = f"{numbers.users(found.n_users)} {'is' if found.n_users == 1 else 'are'}"
-    return [
-        ["Effective users", numbers.count(found.effective_users), rule,
-         f"What {users} worth once they count unequally; standard errors are by user."]
-    ]  # fmt: skip
+def _checks(result: OffPolicy) -> list[tuple[object, ...]]:
+    fails = result.failed
+    rows: list[tuple[object, ...]] = []
+    if result.n_users is not None:
+        value, rule = numbers.count(result.effective_users), _rule(f"at least {LEAST_USERS}", fails.users)
+        users = f"{numbers.users(result.n_users)} {'is' if result.n_users == 1 else 'are'}"
+        meaning = f"What {users} worth once they count unequally; standard errors are by user."
+        rows.append(("Effective users", value, rule, meaning))
+    rule = _rule(f"at least {LEAST_ESS}", fails.ess)
+    meaning = f"(Σw)² / Σw²: what {numbers.count(result.n)} rows are worth once they count unequally."
+    rows.append(("Effective rows (ESS)", numbers.count(result.ess), rule, meaning))
+    mean = f"{numbers.three(result.mean_weight)} ± {numbers.three(result.mean_weight_std_error)}"
+    rule = _rule(f"1, within {MOST_ERRORS:g} standard errors", fails.mean_weight)
+    meaning = "Off 1, the probabilities are not the log's, or it lacks what the target shows."
+    rows.append(("Mean weight", mean, rule, meaning))
+    rule = _rule(f"at least {chance(LEAST_PROPENSITY)}", fails.least_propensity)
+    meaning = "The smallest chance of anything shown. One such row can outweigh all others."
+    rows.append(("Least propensity", chance(result.least_propensity), rule, meaning))
+    meaning = "How many rows the heaviest one counts for."
+    rows.append(("Largest weight", numbers.three(result.max_weight), "", meaning))
+    rule = _rule(f"at least {LEAST_CLICKS}", fails.clicks)
+    clicks = numbers.count(result.clicks)
+    meaning = f"Of {clicks} rows with a click, those that the target might have shown."
+    rows.append(("Clicks that count", numbers.count(result.clicks_that_count), rule, meaning))
+    return rows
 
 
 def _rule(text: str, fails: bool) -> Html:
@@ -307,39 +314,39 @@ def _rule(text: str, fails: bool) -> Html:
     return html('<span class="rd-{tone}">{sign}</span> {text}', tone=tone, sign=sign, text=text)
 
 
-def show_weights(found: OffPolicy) -> None:
-    spread = found.weights
+def show_weights(result: OffPolicy) -> None:
+    spread = result.weights
     st.space("small")
-    widgets.section(_heaviest(found), _weights_words(found))
+    widgets.section(_heaviest(result), _weights_words(result))
     if spread.counts:
         widgets.chart(
-            weights(spread.edges, spread.counts, theme.palette()), "off-policy-weights", _heaviest(found)
+            weights(spread.edges, spread.counts, theme.palette()), "off-policy-weights", _heaviest(result)
         )
 
 
-def _heaviest(found: OffPolicy) -> str:
-    shares = found.weights.carried
+def _heaviest(result: OffPolicy) -> str:
+    shares = result.weights.carried
     if not shares:
         return "No row with a click has a weight"
-    one, ten = (numbers.three(100 * shares[count]) for count in (1, 10))
-    return f"The heaviest row carries {one} % of the IPS estimate, the ten heaviest {ten} %"
+    first, ten = (numbers.three(100 * shares[count]) for count in (1, 10))
+    return f"The heaviest row carries {first} % of the IPS estimate, the ten heaviest {ten} %"
 
 
-def _weights_words(found: OffPolicy) -> str:
-    zero = found.weights.zero
+def _weights_words(result: OffPolicy) -> str:
+    zero = result.weights.zero
     never = f" {numbers.count(zero)} rows weigh nothing: the target never shows their items." if zero else ""
     return f"Rows by weight; the heavy line is 1, where both policies are equally likely.{never}"
 
 
-def show_notices(found: OffPolicy) -> None:
-    if found.notices:
+def show_notices(result: OffPolicy) -> None:
+    if result.notices:
         st.space("small")
         widgets.section("To know about this log")
-        widgets.notices(found.notices)
+        widgets.notices(result.notices)
 
 
-def tidy(found: OffPolicy) -> pd.DataFrame:
+def tidy(result: OffPolicy) -> pd.DataFrame:
     import pandas as pd
 
-    rows = [{"estimate": NAMES[name], **getattr(found, name)._asdict()} for name in NAMES]
+    rows = [{"estimate": NAMES[name], **getattr(result, name)._asdict()} for name in NAMES]
     return pd.DataFrame(rows)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 
 import streamlit as st
 
@@ -43,7 +42,7 @@ def _replicates(workspace: Workspace, run: Run) -> None:
         widgets.section(str(run.replicated).capitalize(), "Each scored by itself, too.")
         names = ledger_names(below)
         columns = [TableColumn("Label"), *(TableColumn(ledger_title(name), number=True) for name in names)]
-        widgets.table(columns, [[one.name, *ledger_row(one, names)] for one in below])
+        widgets.table(columns, [[replicate.name, *ledger_row(replicate, names)] for replicate in below])
 
 
 def _edit_run(workspace: Workspace, experiment: Experiment, run: Run, known_tags: Sequence[str]) -> None:
@@ -51,14 +50,20 @@ def _edit_run(workspace: Workspace, experiment: Experiment, run: Run, known_tags
         left, right = st.columns(2)
         name = left.text_input("Name", run.name, key=f"run-name-{run.id}", max_chars=200)
         tags = left.multiselect(
-            "Tags", sorted({*known_tags, *run.tags}), list(run.tags), accept_new_options=True,
+            "Tags",
+            sorted({*known_tags, *run.tags}),
+            list(run.tags),
+            accept_new_options=True,
             key=f"run-tags-{run.id}",
-        )  # fmt: skip
+        )
         note = left.text_area("Note", run.note, key=f"run-note-{run.id}", height=90)
         params = right.text_area(
-            "Parameters", params_as_text(run.params), key=f"run-params-{run.id}", height=212,
+            "Parameters",
+            params_as_text(run.params),
+            key=f"run-params-{run.id}",
+            height=212,
             help="One per line: name = value.",
-        )  # fmt: skip
+        )
         if st.form_submit_button("Save", type="primary", key=f"run-save-{run.id}"):
             attempt(lambda: _save_run(workspace, run, name.strip(), tags, note.strip(), params))
     if experiment.baseline == run.id:
@@ -95,14 +100,16 @@ def _archive_run(workspace: Workspace, run: Run) -> None:
         st.rerun()
 
 
-def _delete(what: str, name: str, key: str, delete: Callable[[str], object]) -> None:
+def _delete(noun: str, name: str, key: str, delete: Callable[[str], object]) -> None:
     with st.form(f"delete-{key}", border=False):
         typed = st.text_input(
-            f"To delete this {what} for good, type its name", key=f"delete-name-{key}",
-            placeholder=name, width=420,
-        )  # fmt: skip
-        if st.form_submit_button("Delete for good", key=f"delete-{what}-{key}"):
-            attempt(lambda: delete(typed), f"Deleted the {what} {html.markdown(name)}.")
+            f"To delete this {noun} for good, type its name",
+            key=f"delete-name-{key}",
+            placeholder=name,
+            width=420,
+        )
+        if st.form_submit_button("Delete for good", key=f"delete-{noun}-{key}"):
+            attempt(lambda: delete(typed), f"Deleted the {noun} {html.markdown(name)}.")
 
 
 # ── an experiment ────────────────────────────────────────────────────────────────────────────
@@ -116,7 +123,11 @@ def experiment_panel(workspace: Workspace, experiment: Experiment) -> None:
             if st.form_submit_button("Rename", key=f"experiment-rename-{experiment.id}"):
                 attempt(lambda: workspace.experiments.rename_experiment(experiment.id, name.strip()))
         _archive_experiment(workspace, experiment)
-        delete = partial(_gone, workspace, experiment)
+
+        def delete(typed: str) -> None:
+            workspace.experiments.delete_experiment(experiment.id, typed)
+            state.choose(e=None, b=None, c=None, t=None)
+
         _delete("experiment", experiment.name, experiment.id, delete)
 
 
@@ -131,11 +142,6 @@ def _archive_experiment(workspace: Workspace, experiment: Experiment) -> None:
             "experiment", experiment.name, lambda: workspace.experiments.restore_experiment(experiment.id)
         )
         st.rerun()
-
-
-def _gone(workspace: Workspace, experiment: Experiment, typed: str) -> None:
-    workspace.experiments.delete_experiment(experiment.id, typed)
-    state.choose(e=None, b=None, c=None, t=None)
 
 
 # ── online tests ─────────────────────────────────────────────────────────────────────────────

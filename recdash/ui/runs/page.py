@@ -31,23 +31,28 @@ def choose_experiment(workspace: Workspace) -> tuple[Experiment | None, bool]:
     """The experiment of the view, and whether archived things are shown too."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         archived = st.session_state.get("runs-archived", False)
-        found = {one.id: one for one in workspace.experiments.all(archived=archived)}
-        chosen = _experiment_box(found) if found else None
+        experiments = {
+            experiment.id: experiment for experiment in workspace.experiments.all(archived=archived)
+        }
+        chosen = _experiment_box(experiments) if experiments else None
         archived = st.toggle("Show archived", key="runs-archived")
     return chosen, archived
 
 
-def _experiment_box(found: dict[str, Experiment]) -> Experiment | None:
-    newest = max(found.values(), key=lambda one: one.created).id
+def _experiment_box(experiments: dict[str, Experiment]) -> Experiment | None:
+    newest = max(experiments.values(), key=lambda experiment: experiment.created).id
     wanted = state.params().get("e", newest)
-    st.session_state["runs-experiment"] = wanted if wanted in found else newest
+    st.session_state["runs-experiment"] = wanted if wanted in experiments else newest
     chosen: str = st.selectbox(
-        "Experiment", list(found), key="runs-experiment", width=420,
-        format_func=lambda one: found[one].name + (" (archived)" if found[one].archived else ""),
+        "Experiment",
+        list(experiments),
+        key="runs-experiment",
+        width=420,
+        format_func=lambda key: experiments[key].name + (" (archived)" if experiments[key].archived else ""),
         on_change=lambda: state.show_experiment(st.session_state["runs-experiment"]),
-    )  # fmt: skip
+    )
     state.write("e", chosen)
-    return found[chosen]
+    return experiments[chosen]
 
 
 def show_table(experiment: Experiment, runs: Sequence[Run]) -> None:
@@ -63,10 +68,15 @@ def show_table(experiment: Experiment, runs: Sequence[Run]) -> None:
     ]
     marks = {run.id: _mark(experiment, run) for run in runs}
     rows = [
-        [_name_cell(run, marks[run.id]), f"{run.created:%Y-%m-%d %H:%M}", _tags(run), run.note,
-         *parameter_row(run, names)]
+        [
+            _name_cell(run, marks[run.id]),
+            f"{run.created:%Y-%m-%d %H:%M}",
+            _tags(run),
+            run.note,
+            *parameter_row(run, names),
+        ]
         for run in runs
-    ]  # fmt: skip
+    ]
     baseline = [place for place, run in enumerate(runs) if run.id == experiment.baseline]
     widgets.table(columns, rows, bands=baseline)
 
@@ -107,8 +117,11 @@ def work_on_one(workspace: Workspace, experiment: Experiment, runs: Sequence[Run
     """Choose one run and edit it."""
     names = {run.id: run for run in runs}
     chosen = st.selectbox(
-        "Work on", list(names), format_func=lambda one: names[one].name,
-        key=f"runs-one-{experiment.id}", width=420,
-    )  # fmt: skip
+        "Work on",
+        list(names),
+        format_func=lambda run_id: names[run_id].name,
+        key=f"runs-one-{experiment.id}",
+        width=420,
+    )
     tags = sorted({tag for run in runs for tag in run.tags})
     forms.run_panel(workspace, experiment, names[chosen], tags)

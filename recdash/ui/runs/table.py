@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from recdash.domain.hits import KnownIds
 from recdash.domain.records import Experiment, Run
 from recdash.formatting import numbers
 from recdash.formatting.numbers import share
@@ -48,16 +47,11 @@ def ledger_names(runs: Sequence[Run]) -> list[str]:
 
 
 def ledger_row(run: Run, names: Sequence[str]) -> list[str]:
-    return [whole(run.ledger.get(name)) for name in names]
+    return [numbers.count(run.ledger.get(name)) for name in names]
 
 
 def ledger_title(name: str) -> str:
     return LEDGER.get(name, name.replace("_", " "))
-
-
-def whole(count: int | None) -> str:
-    """A count with thousands separated; a dash where it was not counted."""
-    return numbers.NONE if count is None else f"{count:,}"
 
 
 def provenance_rows(run: Run) -> list[tuple[str, str]]:
@@ -71,20 +65,18 @@ def _known(run: Run) -> list[tuple[str, str]]:
     """What truth, catalogue and train know of the run's ids, table by table."""
     if run.overlap is None:
         return []
-    overlap = run.overlap
-    sides = {
-        "items": overlap.items, "users": overlap.users, "truth's items": overlap.truth_items,
-        "truth's users": overlap.truth_users,
-    }  # fmt: skip
-    return [
-        (f"{name} known", " · ".join(f"{where}: {share(known, side.rows)}" for where, known in _places(side)))
-        for name, side in sides.items()
-        if side is not None
-    ]
-
-
-def _places(side: KnownIds) -> list[tuple[str, int]]:
-    return [("any table", side.known), *side.by_table.items()]
+    overlap, rows = run.overlap, []
+    for name, side in (
+        ("items", overlap.items),
+        ("users", overlap.users),
+        ("truth's items", overlap.truth_items),
+        ("truth's users", overlap.truth_users),
+    ):
+        if side is not None:
+            counts = {"any table": side.known, **side.by_table}
+            shares = [f"{table}: {share(known, side.rows)}" for table, known in counts.items()]
+            rows.append((f"{name} known", " · ".join(shares)))
+    return rows
 
 
 def experiment_rows(experiment: Experiment) -> list[tuple[str, str]]:

@@ -29,9 +29,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 DERIVED = {
-    "user_warmth": "Known and new users", "item_warmth": "Known and new items",
-    "history": "Length of the user's history", "popularity": "Popularity of the item",
-}  # fmt: skip
+    "user_warmth": "Known and new users",
+    "item_warmth": "Known and new items",
+    "history": "Length of the user's history",
+    "popularity": "Popularity of the item",
+}
 COLUMNS = {"user:": "Users by", "item:": "Items by"}
 MOST_LEAST = 1_000_000
 FEW_RUNS = 5
@@ -65,23 +67,21 @@ def _ask_for_tables() -> None:
 def _choose_by(known: Sequence[str]) -> str:
     """One of the slices there are. An attribute of the catalogue, as other pages name it, is one of items."""
     wanted = state.params().get("by", known[0])
-    found = next((one for one in (wanted, f"item:{wanted}") if one in known), None)
-    if found is None:
-        st.warning(f"The link's segments, {markdown(wanted)}, are not here; "
-                   f"{markdown(by_title(known[0]))} stands in.")  # fmt: skip
-    chosen = found or known[0]
-    st.session_state["segments-by"] = chosen
-    st.selectbox(
-        "Segments", known, format_func=by_title, key="segments-by", width=330,
-        on_change=lambda: state.choose(by=st.session_state["segments-by"]),
-    )  # fmt: skip
-    state.write("by", chosen if found else wanted)
+    match = next((by for by in (wanted, f"item:{wanted}") if by in known), None)
+    if match is None:
+        st.warning(
+            f"The link's segments, {markdown(wanted)}, are not here; "
+            f"{markdown(by_title(known[0]))} stands in."
+        )
+    chosen = match or known[0]
+    widgets.choice_box("Segments", "by", "segments-by", known, chosen, format_func=by_title)
+    state.write("by", chosen if match else wanted)
     return chosen
 
 
 def by_title(by: str) -> str:
     """``item:genre`` → Items by genre."""
-    prefix = next((one for one in COLUMNS if by.startswith(one)), "")
+    prefix = next((start for start in COLUMNS if by.startswith(start)), "")
     return DERIVED.get(by) or f"{COLUMNS.get(prefix, '')} {by.removeprefix(prefix)}".strip()
 
 
@@ -90,9 +90,13 @@ def _choose_least() -> int:
     valid = wanted.isdecimal() and 2 <= int(wanted[:9]) <= MOST_LEAST
     st.session_state["segments-least"] = int(wanted[:9]) if valid else LEAST
     st.number_input(
-        "Judge from n users", 2, MOST_LEAST, key="segments-least", width=140,
+        "Judge from n users",
+        2,
+        MOST_LEAST,
+        key="segments-least",
+        width=140,
         on_change=lambda: state.choose(least=str(st.session_state["segments-least"])),
-    )  # fmt: skip
+    )
     state.write("least", str(st.session_state["segments-least"]))
     return int(st.session_state["segments-least"])
 
@@ -108,9 +112,9 @@ def gather(view: View, by: str, least: int, correction: Correction) -> SegmentCo
 # ── what is drawn ────────────────────────────────────────────────────────────────────────────
 
 
-def banner(found: SegmentComparison) -> None:
+def banner(comparison: SegmentComparison) -> None:
     """Where the whole and its parts do not say the same."""
-    lines = [html("<p>{text}</p>", text=flag_sentence(found, flag)) for flag in flags(found)]
+    lines = [html("<p>{text}</p>", text=flag_sentence(comparison, flag)) for flag in flags(comparison)]
     if lines:
         st.html(
             html(
@@ -121,62 +125,75 @@ def banner(found: SegmentComparison) -> None:
         )
 
 
-def draw(view: View, found: SegmentComparison) -> None:
+def draw(view: View, comparison: SegmentComparison) -> None:
     """Panels of the candidates' differences; of a metric without a value per user, of all runs' values."""
-    runs = found.candidates or found.runs if found.by_value else found.candidates
+    runs = comparison.candidates or comparison.runs if comparison.by_value else comparison.candidates
     lines = panels(runs) if runs else []
-    dots = {run: [_dot(found, one, run, len(lines[0])) for one in found.titles] for run in runs}
-    ends = ends_of(dots, zero=not found.by_value)
+    dots = {
+        run: [_dot(comparison, segment, run, len(lines[0])) for segment in comparison.titles] for run in runs
+    }
+    ends = ends_of(dots, zero=not comparison.by_value)
     with st.container(key=f"panels-{len(lines[0])}" if lines else "panels-0"):
         for place, line in enumerate(lines):
             chart = segment_panels(
-                _lines(found),
+                _lines(comparison),
                 {run: dots[run] for run in line},
                 len(lines[0]),
                 view.marks,
                 theme.palette(),
                 ends,
             )
-            widgets.chart(chart, f"segments-{place}", alt(view, found, line))
+            widgets.chart(chart, f"segments-{place}", alt(view, comparison, line))
 
 
-def _lines(found: SegmentComparison) -> list[SegmentRow]:
-    return [SegmentRow(title, f"n = {_users(found, one)}") for one, title in found.titles.items()]
+def _lines(comparison: SegmentComparison) -> list[SegmentRow]:
+    return [
+        SegmentRow(title, f"n = {_users(comparison, segment)}")
+        for segment, title in comparison.titles.items()
+    ]
 
 
-def _users(found: SegmentComparison, segment: str) -> str:
+def _users(comparison: SegmentComparison, segment: str) -> str:
     """``312``, or ``300 to 312`` where the runs count different users."""
-    counts = sorted({cell.n for run in found.runs if (cell := _cell(found, segment, run)).n}) or [0]
+    counts = sorted({cell.n for run in comparison.runs if (cell := _cell(comparison, segment, run)).n}) or [0]
     return " to ".join(numbers.count(n) for n in dict.fromkeys((counts[0], counts[-1])))
 
 
-def _cell(found: SegmentComparison, segment: str, run: str) -> Cell:
-    return found.cells.get((segment, run), Cell(nan, 0, why="not scored"))
+def _cell(comparison: SegmentComparison, segment: str, run: str) -> Cell:
+    return comparison.cells.get((segment, run), Cell(nan, 0, why="not scored"))
 
 
-def _dot(found: SegmentComparison, segment: str, run: str, beside: int) -> SegmentPoint:
-    cell = _cell(found, segment, run)
-    if found.by_value:
-        return _value_dot(found, segment, run)
-    name = plotly(f"{found.names[run]}, {found.titles[segment]}")
+def _dot(comparison: SegmentComparison, segment: str, run: str, beside: int) -> SegmentPoint:
+    cell = _cell(comparison, segment, run)
+    if comparison.by_value:
+        return _value_dot(comparison, segment, run)
+    name = plotly(f"{comparison.names[run]}, {comparison.titles[segment]}")
     if cell.pair is None:
         words = "–" if beside > 3 else f"– {cell.why or 'not scored'}"
         return SegmentPoint(
             cell.difference, words, f"{name}<br>{cell.why}, n = {cell.n_shared}", look="faint"
         )
     low, high = cell.pair.judged.corrected.low, cell.pair.judged.corrected.high
-    digits = _digits(found)
+    digits = _digits(comparison)
     amount = numbers.signed(cell.difference, digits)
     hover = f"{name}<br>{amount} ({numbers.interval(low, high, digits)})<br>{cell.word}, n = {cell.n_shared}"
     settled = cell.word in ("better", "worse")
-    return SegmentPoint(cell.difference, _words(cell, amount, beside), hover, low, high,
-               look="filled" if settled else "hollow")  # fmt: skip
+    return SegmentPoint(
+        cell.difference,
+        _words(cell, amount, beside),
+        hover,
+        low,
+        high,
+        look="filled" if settled else "hollow",
+    )
 
 
-def _digits(found: SegmentComparison) -> int:
+def _digits(comparison: SegmentComparison) -> int:
     """Decimals of all differences, so that they stand alike."""
     return numbers.places(
-        cell.difference for (one, run), cell in found.cells.items() if one != EVERYBODY and cell.pair
+        cell.difference
+        for (segment, run), cell in comparison.cells.items()
+        if segment != EVERYBODY and cell.pair
     )
 
 
@@ -187,62 +204,71 @@ def _words(cell: Cell, amount: str, beside: int) -> str:
     return f"{cell.sign} {cell.word}" if beside == 3 else f"{cell.sign} {amount} {cell.word}"
 
 
-def _value_dot(found: SegmentComparison, segment: str, run: str) -> SegmentPoint:
-    scale = 100 if is_percent(found.metric) else 1
-    cell, base = _cell(found, segment, run), _cell(found, segment, found.baseline)
-    text = value_text(found.metric, cell.value)
+def _value_dot(comparison: SegmentComparison, segment: str, run: str) -> SegmentPoint:
+    scale = 100 if is_percent(comparison.metric) else 1
+    cell, base = _cell(comparison, segment, run), _cell(comparison, segment, comparison.baseline)
+    text = value_text(comparison.metric, cell.value)
     words = text.removesuffix(" %") if isfinite(cell.value) else numbers.NONE
-    name = plotly(f"{found.names[run]}, {found.titles[segment]}")
+    name = plotly(f"{comparison.names[run]}, {comparison.titles[segment]}")
     return SegmentPoint(cell.value * scale, words, f"{name}<br>{text}, n = {cell.n}", tick=base.value * scale)
 
 
-def alt(view: View, found: SegmentComparison, run_ids: Sequence[str]) -> str:
-    told = []
+def alt(view: View, comparison: SegmentComparison, run_ids: Sequence[str]) -> str:
+    parts = []
     for run in run_ids:
-        cells = [(title, _cell(found, one, run)) for one, title in found.titles.items()]
-        told.append(
-            f"{view.name(run)}: " + ", ".join(f"{title} {_said(found, cell)}" for title, cell in cells)
+        cells = [(title, _cell(comparison, segment, run)) for segment, title in comparison.titles.items()]
+        parts.append(
+            f"{view.name(run)}: "
+            + ", ".join(f"{title} {_cell_words(comparison, cell)}" for title, cell in cells)
         )
-    return f"{metric_at(found.metric, found.k)} by segment. {'; '.join(told)}."
+    return f"{metric_at(comparison.metric, comparison.k)} by segment. {'; '.join(parts)}."
 
 
-def _said(found: SegmentComparison, cell: Cell) -> str:
+def _cell_words(comparison: SegmentComparison, cell: Cell) -> str:
     if cell.pair is None:
-        return value_text(found.metric, cell.value) if found.by_value else cell.why or "not scored"
+        return value_text(comparison.metric, cell.value) if comparison.by_value else cell.why or "not scored"
     return f"{numbers.signed(cell.difference, numbers.places([cell.difference]))} {cell.word}"
 
 
 # ── the values ───────────────────────────────────────────────────────────────────────────────
 
 
-def show_values(view: View, found: SegmentComparison) -> None:
+def show_values(view: View, comparison: SegmentComparison) -> None:
     """One row per segment and one for all users: every run's value, n, and the word of its difference."""
-    unit = ", %" if is_percent(found.metric) else ""
-    widgets.section(f"{metric_at(found.metric, found.k)} of every run{unit}", _values_words(found))
-    st.html(values_table(view, found))
-    why = {(run, cell.why) for (_, run), cell in found.cells.items() if cell.why and not cell.n}
-    lines = join([html("<p>– {name}: {x}.</p>", name=view.name(run), x=text) for run, text in sorted(why)])
-    st.html(html('<div class="rd-note">{lines}</div>', lines=lines))
+    unit = ", %" if is_percent(comparison.metric) else ""
+    widgets.section(
+        f"{metric_at(comparison.metric, comparison.k)} of every run{unit}", _values_words(comparison)
+    )
+    st.html(values_table(view, comparison))
+    why = {(run, cell.why) for (_, run), cell in comparison.cells.items() if cell.why and not cell.n}
+    st.html(widgets.note(f"– {view.name(run)}: {reason}." for run, reason in sorted(why)))
 
 
-def _values_words(found: SegmentComparison) -> str:
-    if found.by_value:
+def _values_words(comparison: SegmentComparison) -> str:
+    if comparison.by_value:
         return "Of what the lists show to the users of each segment."
-    items = " In a segment of items only these count, and only users who have one." if found.of_items else ""
+    items = (
+        " In a segment of items only these count, and only users who have one." if comparison.of_items else ""
+    )
     return f"The mean over each run's own users. Under it, how the run stands against the baseline.{items}"
 
 
-def values_table(view: View, found: SegmentComparison) -> Html:
-    scale = 100 if is_percent(found.metric) else 1
-    decimals = numbers.places(cell.value * scale for cell in found.cells.values())
-    titles: Mapping[str, str] = {EVERYBODY: "All users", **found.titles}
+def values_table(view: View, comparison: SegmentComparison) -> Html:
+    scale = 100 if is_percent(comparison.metric) else 1
+    decimals = numbers.places(cell.value * scale for cell in comparison.cells.values())
+    titles: Mapping[str, str] = {EVERYBODY: "All users", **comparison.titles}
     columns = [
-        TableColumn("Segment"), TableColumn("n", number=True),
-        *(TableColumn(_head(view, run, len(found.runs)), number=True) for run in found.runs),
-    ]  # fmt: skip
+        TableColumn("Segment"),
+        TableColumn("n", number=True),
+        *(TableColumn(_head(view, run, len(comparison.runs)), number=True) for run in comparison.runs),
+    ]
     rows = [
-        [_wide(title), _users(found, one), *(_value(found, one, run, decimals) for run in found.runs)]
-        for one, title in titles.items()
+        [
+            _wide(title),
+            _users(comparison, segment),
+            *(_value(comparison, segment, run, decimals) for run in comparison.runs),
+        ]
+        for segment, title in titles.items()
     ]
     return table_html(columns, rows, bands=(0,))
 
@@ -252,18 +278,20 @@ def _head(view: View, run: str, n_runs: int) -> Html:
     mark = view.marks[run]
     return html(
         '<span class="rd-run" title="{name}">{glyph}<bdi>{short}</bdi></span>',
-        name=mark.name, glyph=theme.glyph(mark), short=cut(mark.name, 12 if n_runs > FEW_RUNS else 26),
-    )  # fmt: skip
+        name=mark.name,
+        glyph=theme.glyph(mark),
+        short=cut(mark.name, 12 if n_runs > FEW_RUNS else 26),
+    )
 
 
 def _wide(title: str) -> Html:
     return html('<div style="min-width:150px">{title}</div>', title=title)
 
 
-def _value(found: SegmentComparison, segment: str, run: str, decimals: int) -> Html:
-    cell = _cell(found, segment, run)
-    value = value_text(found.metric, cell.value, decimals)
-    if run == found.baseline or not cell.n_shared:
+def _value(comparison: SegmentComparison, segment: str, run: str, decimals: int) -> Html:
+    cell = _cell(comparison, segment, run)
+    value = value_text(comparison.metric, cell.value, decimals)
+    if run == comparison.baseline or not cell.n_shared:
         return html("{value}", value=value)
     word = f"{cell.sign} {cell.word}" if cell.word else cell.why
     return html(
@@ -274,9 +302,15 @@ def _value(found: SegmentComparison, segment: str, run: str, decimals: int) -> H
     )
 
 
-def tidy(view: View, found: SegmentComparison) -> pd.DataFrame:
+def tidy(view: View, comparison: SegmentComparison) -> pd.DataFrame:
     """One row per segment and run, as ``Segments.of`` gives them."""
     frame_of = state.workspace().segments.of(
-        view.shown_ids, found.baseline, found.metric, found.k, found.by, found.terms, least=found.least
+        view.shown_ids,
+        comparison.baseline,
+        comparison.metric,
+        comparison.k,
+        comparison.by,
+        comparison.terms,
+        least=comparison.least,
     )
     return frame_of.drop(columns=["run_id", "segment"]).rename(columns={"title": "segment"})

@@ -51,7 +51,9 @@ def choose(view: View) -> Chosen | None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         y = _axis("Upright", "y", view.metrics, view.metric)
         others = [metric for metric in view.metrics if metric != y]
-        x = _axis("Across", "x", others, next((one for one in USUAL_COSTS if one in others), others[0]))
+        x = _axis(
+            "Across", "x", others, next((metric for metric in USUAL_COSTS if metric in others), others[0])
+        )
         which = widgets.choice("Runs", "runs", {"all": "All", "chosen": "Chosen"}, "all")
     chosen = view.contender_ids
     aside = [run for run in view.own_ids if run not in chosen] if which == "all" else []
@@ -62,12 +64,7 @@ def _axis(label: str, name: str, options: Sequence[str], default: str) -> str:
     """A metric by its name in the URL; what is taken by the other axis gives way to the default."""
     wanted = state.params().get(name, default)
     chosen = wanted if wanted in options else default
-    key = f"tradeoff-{name}"
-    st.session_state[key] = chosen
-    st.selectbox(
-        label, options, format_func=metric_title, key=key, width=220,
-        on_change=lambda: state.choose(**{name: st.session_state[key]}),
-    )  # fmt: skip
+    widgets.choice_box(label, name, f"tradeoff-{name}", options, chosen, format_func=metric_title, width=220)
     state.write(name, chosen)
     return chosen
 
@@ -87,18 +84,18 @@ def gather(view: View, chosen: Chosen) -> TradeOff:
 # ── two metrics ──────────────────────────────────────────────────────────────────────────────
 
 
-def draw(view: View, found: TradeOff) -> None:
+def draw(view: View, tradeoff: TradeOff) -> None:
     """The runs and, of those that were chosen, references too; these have no part in the front."""
     aside = tuple(run for run in view.shown_ids if run not in view.contender_ids)
-    beside = cached.trade_off(view, aside, _metrics(found), ()) if aside else None
-    dots = [*_dots(found), *(_dots(beside) if beside else ())]
-    x, y = (Direction(_title(one.metric, found.k), one.less_is_better) for one in found.goals)
-    chart = trade_off(dots, found.front, (x, y), view.marks, theme.palette())
-    widgets.chart(chart, "trade-off", alt(view, found), narrowest=500)
+    beside = cached.trade_off(view, aside, _metrics(tradeoff), ()) if aside else None
+    dots = [*_dots(tradeoff), *(_dots(beside) if beside else ())]
+    x, y = (Direction(_title(goal.metric, tradeoff.k), goal.less_is_better) for goal in tradeoff.goals)
+    chart = trade_off(dots, tradeoff.front, (x, y), view.marks, theme.palette())
+    widgets.chart(chart, "trade-off", alt(view, tradeoff), narrowest=500)
 
 
-def _metrics(found: TradeOff) -> tuple[str, str]:
-    return found.goals[0].metric, found.goals[1].metric
+def _metrics(tradeoff: TradeOff) -> tuple[str, str]:
+    return tradeoff.goals[0].metric, tradeoff.goals[1].metric
 
 
 def _title(metric: str, k: int) -> str:
@@ -106,46 +103,55 @@ def _title(metric: str, k: int) -> str:
     return f"{metric_at(metric, k)}{', %' if is_percent(metric) else ''}{less}"
 
 
-def _dots(found: TradeOff) -> list[TradeOffPoint]:
-    x_scale, y_scale = (100 if is_percent(metric) else 1 for metric in _metrics(found))
-    return [
-        TradeOffPoint(run, x * x_scale, y * y_scale, *_halves(found, run, (x_scale, y_scale)))
-        for run, (x, y) in found.places.items()
-    ]
+def _dots(tradeoff: TradeOff) -> list[TradeOffPoint]:
+    x_scale, y_scale = (100 if is_percent(metric) else 1 for metric in _metrics(tradeoff))
+    dots = []
+    for run, (x, y) in tradeoff.places.items():
+        x_half, y_half = (
+            NORMAL_95 * error * scale if isfinite(error) else 0.0
+            for error, scale in zip(tradeoff.errors.get(run, (nan, nan)), (x_scale, y_scale), strict=True)
+        )
+        dots.append(TradeOffPoint(run, x * x_scale, y * y_scale, x_half, y_half))
+    return dots
 
 
-def _halves(found: TradeOff, run: str, scales: tuple[int, int]) -> tuple[float, float]:
-    x, y = (
-        NORMAL_95 * error * scale if isfinite(error) else 0.0
-        for error, scale in zip(found.errors.get(run, (nan, nan)), scales, strict=True)
-    )
-    return x, y
-
-
-def alt(view: View, found: TradeOff) -> str:
+def alt(view: View, tradeoff: TradeOff) -> str:
     parts = [
-        f"{view.name(run)} {_values(found, run)}"
-        for run in found.places
-        if run in view.contender_ids or run in found.front[:MOST_TOLD]
+        f"{view.name(run)} {_values(tradeoff, run)}"
+        for run in tradeoff.places
+        if run in view.contender_ids or run in tradeoff.front[:MOST_TOLD]
     ]
-    x, y = (metric_at(metric, found.k) for metric in _metrics(found))
-    return f"{y} against {x}: {'; '.join(parts)}. {members(view, found)}" if parts else f"{y} against {x}."
+    x, y = (metric_at(metric, tradeoff.k) for metric in _metrics(tradeoff))
+    return f"{y} against {x}: {'; '.join(parts)}. {members(view, tradeoff)}" if parts else f"{y} against {x}."
 
 
-def _values(found: TradeOff, run: str) -> str:
-    shown = [value_text(metric, at) for metric, at in zip(_metrics(found), found.places[run], strict=True)]
-    return f"{shown[1]} ({shown[0]})"
+def _values(tradeoff: TradeOff, run: str) -> str:
+    texts = [
+        value_text(metric, value)
+        for metric, value in zip(_metrics(tradeoff), tradeoff.places[run], strict=True)
+    ]
+    return f"{texts[1]} ({texts[0]})"
 
 
-def say(view: View, found: TradeOff) -> None:
+def say(view: View, tradeoff: TradeOff) -> None:
     """Who is on the front, who is beaten by whom, and why somebody has no place."""
     rows = []
-    if len(found.places) > 1:
-        rows.append(_line("✓", "better", members(view, found)))
-        rows += [_line("▼", "worse", sentence(view, found, one)) for one in found.beaten if one.settled]
-        rows += [_line("=", "same", sentence(view, found, one)) for one in found.beaten if not one.settled]
+    if len(tradeoff.places) > 1:
+        rows.append(_line("✓", "better", members(view, tradeoff)))
+        rows += [
+            _line("▼", "worse", sentence(view, tradeoff, beaten))
+            for beaten in tradeoff.beaten
+            if beaten.settled
+        ]
+        rows += [
+            _line("=", "same", sentence(view, tradeoff, beaten))
+            for beaten in tradeoff.beaten
+            if not beaten.settled
+        ]
     st.html(
-        html('<ul class="rd-list">{rows}</ul>{why}', rows=join(rows), why=why_absent(view, _metrics(found)))
+        html(
+            '<ul class="rd-list">{rows}</ul>{why}', rows=join(rows), why=why_absent(view, _metrics(tradeoff))
+        )
     )
 
 
@@ -158,21 +164,22 @@ def _line(sign: str, tone: str, text: str) -> Html:
 def why_absent(view: View, metrics: Sequence[str]) -> Html:
     """A line per reason and the runs that it concerns."""
     absences = {metric: cached.absences(view.shown_ids, metric, view.scope) for metric in metrics}
-    lines = [html("<p>{x}</p>", x=line) for line in reasons(view, view.shown_ids, absences)]
-    return html('<div class="rd-note">{lines}</div>', lines=join(lines))
+    return widgets.note(reasons(view, view.shown_ids, absences))
 
 
-def tidy(view: View, found: TradeOff) -> pd.DataFrame:
+def tidy(view: View, tradeoff: TradeOff) -> pd.DataFrame:
     """One row per run: both values with their standard errors, whether on the front, and who beats it."""
     import pandas as pd
 
-    x, y = (metric_at(metric, found.k) for metric in _metrics(found))
-    behind = {one.run: one for one in found.beaten}
+    x, y = (metric_at(metric, tradeoff.k) for metric in _metrics(tradeoff))
+    behind = {beaten.run: beaten for beaten in tradeoff.beaten}
     rows = []
-    for run, (at_x, at_y) in found.places.items():
-        errors, one = found.errors.get(run, (nan, nan)), behind.get(run)
+    for run, (at_x, at_y) in tradeoff.places.items():
+        errors, beaten = tradeoff.errors.get(run, (nan, nan)), behind.get(run)
         of_y = {y: at_y, f"{y} std error": errors[1]}
         of_x = {x: at_x, f"{x} std error": errors[0]}
-        said = {"front": run in found.front, "behind": view.name(one.by) if one else ""}
-        rows.append({"run": view.name(run), **of_y, **of_x, **said, "beaten": bool(one and one.settled)})
+        standing = {"front": run in tradeoff.front, "behind": view.name(beaten.by) if beaten else ""}
+        rows.append(
+            {"run": view.name(run), **of_y, **of_x, **standing, "beaten": bool(beaten and beaten.settled)}
+        )
     return pd.DataFrame(rows)

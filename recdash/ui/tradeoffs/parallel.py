@@ -82,9 +82,9 @@ def finding(view: View, known: Known) -> str:
     names = [view.name(run) for run in dict.fromkeys(first) if first.count(run) == most]
     if len(names) > 3:
         return f"No run is best on more than {most} of {len(known)} metrics"
-    who = listed([cut(name, LONGEST_NAME) for name in names])
+    best = listed([cut(name, LONGEST_NAME) for name in names])
     verb = "is" if len(names) == 1 else "are each"
-    return f"{who} {verb} best on {most} of {len(known)} metrics"
+    return f"{best} {verb} best on {most} of {len(known)} metrics"
 
 
 def _best(view: View, metric: str, of: Mapping[str, float]) -> list[str]:

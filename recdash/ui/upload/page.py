@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
@@ -26,14 +26,19 @@ from recdash.ui.upload.steps import (
     check_file,
     describe_rated,
     last_step,
-    one_file,
     refused,
     store_candidates,
 )
 
 REPEATED_ITEMS: Mapping[Duplicates, str] = {
-    "first": "first: it counts once, at its better place", "keep": "keep: it counts at each place",
-}  # fmt: skip
+    "first": "first: it counts once, at its better place",
+    "keep": "keep: it counts at each place",
+}
+MAIN: Mapping[TableKind, str] = {
+    "truth": "Truth",
+    "train": "Train (optional)",
+    "catalogue": "Catalogue (optional)",
+}
 FURTHER: tuple[TableKind, ...] = ("users", "vectors", "similarity")
 
 
@@ -53,11 +58,11 @@ class ExperimentForm:
 # ── what came of it ──────────────────────────────────────────────────────────────────────────
 
 
-def show_outcomes(desk: UploadState, workspace: Workspace) -> None:
+def show_outcomes(upload: UploadState, workspace: Workspace) -> None:
     """One message per file of the last step, and the way to the numbers."""
-    for outcome in desk.outcomes:
+    for outcome in upload.outcomes:
         _show(outcome)
-    stored = [outcome for outcome in desk.outcomes if outcome.state != "refused"]
+    stored = [outcome for outcome in upload.outcomes if outcome.state != "refused"]
     if stored:
         _see_it(workspace, stored[-1], [run for outcome in stored for run in outcome.runs])
 
@@ -77,187 +82,198 @@ def _show(outcome: Outcome) -> None:
 
 
 def _see_it(workspace: Workspace, last: Outcome, runs: Sequence[str]) -> None:
-    if last.what == "online test":
-        _see_test(last)
-    elif last.what == "experiment":
+    experiment = str(last.experiment)
+    if last.what == "experiment":
         st.caption("Next: add its candidates below.")
+    elif last.what == "online test":
+        with st.container(horizontal=True):
+            page = "ab-results" if st.button("See A/B results", type="primary", key="see-ab-results") else ""
+            if last.runs and st.button("See Offline vs online", key="see-offline-online"):
+                page = "offline-online"
+        if page:
+            state.show_experiment(experiment)
+            state.choose(t=last.test)
+            links.go(page)
     elif st.button("See it", type="primary", key="see-it"):
-        state.show_experiment(str(last.experiment))
-        if len(workspace.runs.all(str(last.experiment))) > MOST_CANDIDATES + 1:
+        state.show_experiment(experiment)
+        if len(workspace.runs.all(experiment)) > MOST_CANDIDATES + 1:
             state.choose(c=state.SEPARATOR.join(runs[:MOST_CANDIDATES]) or None)
         links.go("leaderboard")
-
-
-def _see_test(stored: Outcome) -> None:
-    """Its own results; both sides where a variant is linked to a run."""
-    with st.container(horizontal=True):
-        page = "ab-results" if st.button("See A/B results", type="primary", key="see-ab-results") else ""
-        if stored.runs and st.button("See Offline vs online", key="see-offline-online"):
-            page = "offline-online"
-    if page:
-        state.show_experiment(str(stored.experiment))
-        state.choose(t=stored.test)
-        links.go(page)
 
 
 # ── a new experiment ─────────────────────────────────────────────────────────────────────────
 
 
-def new_experiment(desk: UploadState, workspace: Workspace) -> None:
+def new_experiment(upload: UploadState, workspace: Workspace) -> None:
     st.subheader("1 · Files")
-    files = _experiment_files(desk)
+    files = files_in_columns(upload, MAIN)
+    with st.expander("Further tables (optional): user attributes, item vectors, item similarities"):
+        files |= files_in_columns(upload, {kind: TEMPLATES[kind].title for kind in FURTHER})
     if "truth" not in files:
         st.caption("Start with the truth: the rows that were held out.")
         return
     st.subheader("2 · Columns and checks")
-    checked = {kind: check_file(desk, workspace, kind, file) for kind, file in files.items()}
+    checked = {kind: check_file(upload, workspace, kind, file) for kind, file in files.items()}
     st.subheader("3 · Name and definitions")
-    form = _experiment_form(desk, checked["truth"])
+    form = _experiment_form(upload, checked["truth"])
     st.subheader("4 · Store")
-    if last_step("Create the experiment", desk, checked.values(), bool(form.name)):
-        _create(desk, workspace, checked, form)
+    if last_step("Create the experiment", upload, checked.values(), bool(form.name)):
+        _create(upload, workspace, checked, form)
 
 
-def _experiment_files(desk: UploadState) -> dict[TableKind, UploadedFile]:
-    main: dict[TableKind, str] = {
-        "truth": "Truth", "train": "Train (optional)", "catalogue": "Catalogue (optional)",
-    }  # fmt: skip
-    further: dict[TableKind, str] = {kind: TEMPLATES[kind].title for kind in FURTHER}
-    found = files_in_columns(desk, main)
-    with st.expander("Further tables (optional): user attributes, item vectors, item similarities"):
-        return {**found, **files_in_columns(desk, further)}
-
-
-def files_in_columns(desk: UploadState, labels: Mapping[TableKind, str]) -> dict[TableKind, UploadedFile]:
+def files_in_columns(upload: UploadState, labels: Mapping[TableKind, str]) -> dict[TableKind, UploadedFile]:
     """One place for a file per kind, up to three side by side."""
-    found: dict[TableKind, UploadedFile] = {}
+    files: dict[TableKind, UploadedFile] = {}
     for column, (kind, label) in zip(st.columns(3), labels.items(), strict=False):
-        with column:
-            file = one_file(desk, kind, label)
+        with column, st.container(gap="xsmall"):
+            file = st.file_uploader(label, key=upload.key(kind), help=TEMPLATES[kind].purpose)
+            template_button(kind, "one")
         if file is not None:
-            found[kind] = file
-    return found
+            files[kind] = file
+    return files
 
 
-def _experiment_form(desk: UploadState, truth: CheckedFile) -> ExperimentForm:
+def _experiment_form(upload: UploadState, truth: CheckedFile) -> ExperimentForm:
     left, middle, right = st.columns(3)
-    name = left.text_input("Name of the experiment", value=stem(truth.name), key=desk.key("experiment_name"))
-    note = left.text_input("Note", key=desk.key("experiment_note"))
+    name = left.text_input(
+        "Name of the experiment", value=stem(truth.name), key=upload.key("experiment_name")
+    )
+    note = left.text_input("Note", key=upload.key("experiment_note"))
     with middle:
-        relevance, threshold = _relevance(desk, truth)
+        relevance, threshold = _relevance(upload, truth)
     depth = right.number_input(
-        "Depth", min_value=1, max_value=10_000, value=DEFAULT_DEPTH, step=10, key=desk.key("depth"),
+        "Depth",
+        min_value=1,
+        max_value=10_000,
+        value=DEFAULT_DEPTH,
+        step=10,
+        key=upload.key("depth"),
         help="The longest cutoff k that is kept.",
-    )  # fmt: skip
+    )
     with st.expander("Advanced settings: who counts, repeated items"):
-        users, duplicates = _counting_rules(desk)
+        users = st.selectbox(
+            "Users who count",
+            list(POPULATION),
+            format_func=lambda rule: f"{rule}: {POPULATION[rule]}",
+            key=upload.key("users_rule"),
+            help="For accuracy. The rule of an experiment is fixed.",
+        )
+        duplicates = st.selectbox(
+            "An item that a list repeats",
+            list(REPEATED_ITEMS),
+            format_func=REPEATED_ITEMS.__getitem__,
+            key=upload.key("duplicates_rule"),
+        )
     return ExperimentForm(name.strip(), note.strip(), int(depth), relevance, threshold, users, duplicates)
 
 
-def _counting_rules(desk: UploadState) -> tuple[Users, Duplicates]:
-    """Who counts for accuracy, and how often an item that a list repeats; the defaults come first."""
-    users = st.selectbox(
-        "Users who count", list(POPULATION), format_func=lambda rule: f"{rule}: {POPULATION[rule]}",
-        key=desk.key("users_rule"), help="For accuracy. The rule of an experiment is fixed.",
-    )  # fmt: skip
-    duplicates = st.selectbox(
-        "An item that a list repeats", list(REPEATED_ITEMS), format_func=REPEATED_ITEMS.__getitem__,
-        key=desk.key("duplicates_rule"),
-    )  # fmt: skip
-    return users, duplicates
-
-
-def _relevance(desk: UploadState, truth: CheckedFile) -> tuple[str | None, float | None]:
+def _relevance(upload: UploadState, truth: CheckedFile) -> tuple[str | None, float | None]:
     """How rows of the truth count: (None for the mapped column, or "none"; the least relevance)."""
     column = (truth.preview.mapping or {}).get("relevance")
     titles = {"column": f"by {html.markdown(column)}"} if column else {}
     titles |= {"none": "every row is relevant"}
     chosen = st.segmented_control(
-        "Relevance", list(titles), format_func=titles.__getitem__, default=next(iter(titles)), required=True,
-        key=f"{desk.key('relevance')}_{column}",
+        "Relevance",
+        list(titles),
+        format_func=titles.__getitem__,
+        default=next(iter(titles)),
+        required=True,
+        key=f"{upload.key('relevance')}_{column}",
         help="By a column: its values are the gains of nDCG, and rows above 0 are relevant.",
-    )  # fmt: skip
+    )
     threshold = st.number_input(
-        "Relevant from (optional)", value=None, key=desk.key("threshold"), disabled=chosen == "none",
-        placeholder="above 0", help="Rows with at least this relevance count as relevant.",
-    )  # fmt: skip
+        "Relevant from (optional)",
+        value=None,
+        key=upload.key("threshold"),
+        disabled=chosen == "none",
+        placeholder="above 0",
+        help="Rows with at least this relevance count as relevant.",
+    )
     return ("none", None) if chosen == "none" else (None, threshold)
 
 
 def _create(
-    desk: UploadState, workspace: Workspace, checked: Mapping[TableKind, CheckedFile], fields: ExperimentForm
+    upload: UploadState,
+    workspace: Workspace,
+    checked: Mapping[TableKind, CheckedFile],
+    fields: ExperimentForm,
 ) -> None:
     data = {kind: file.data for kind, file in checked.items()}
-    known = {one.id for one in workspace.experiments.all(archived=True)}
+    known = {experiment.id for experiment in workspace.experiments.all(archived=True)}
     with st.status("Reading and storing the tables", expanded=True):
         try:
-            made = workspace.experiments.create_experiment(
-                fields.name, data["truth"], train=data.get("train"), catalogue=data.get("catalogue"),
-                user_attributes=data.get("users"), item_vectors=data.get("vectors"),
+            experiment = workspace.experiments.create_experiment(
+                fields.name,
+                data["truth"],
+                train=data.get("train"),
+                catalogue=data.get("catalogue"),
+                user_attributes=data.get("users"),
+                item_vectors=data.get("vectors"),
                 item_similarity=data.get("similarity"),
-                relevance=fields.relevance, relevance_threshold=fields.threshold, depth=fields.depth,
-                users=fields.users, duplicates=fields.duplicates, note=fields.note,
-                mappings=_mappings(checked),
-            )  # fmt: skip
+                relevance=fields.relevance,
+                relevance_threshold=fields.threshold,
+                depth=fields.depth,
+                users=fields.users,
+                duplicates=fields.duplicates,
+                note=fields.note,
+                mappings={kind: file.mapping for kind, file in checked.items() if file.mapping is not None},
+            )
         except RecdashError as error:
-            desk.outcomes.append(refused("experiment", fields.name, error))
+            upload.outcomes.append(refused("experiment", fields.name, error))
         else:
-            desk.outcomes.append(_created(made, known))
-            desk.next_turn()
-            state.show_experiment(made.id)
+            upload.outcomes.append(_created(experiment, already=experiment.id in known))
+            upload.next_turn()
+            state.show_experiment(experiment.id)
             state.choose(add="candidates")
     st.rerun()
 
 
-def _created(made: Experiment, known: Collection[str]) -> Outcome:
+def _created(experiment: Experiment, *, already: bool) -> Outcome:
     """An experiment is recognised by name and content; its notices speak of all its tables together."""
-    if made.id in known:
-        is_archived = made.archived is not None
-        return Outcome("already", "experiment", made.name, experiment=made.id, is_archived=is_archived)
-    notices = tuple(Problem(**notice) for notice in made.settings.get("notices", ()))
-    return Outcome("stored", "experiment", made.name, notices, made.id)
-
-
-def _mappings(checked: Mapping[TableKind, CheckedFile]) -> dict[str, Mapping[str, str]]:
-    return {kind: file.mapping for kind, file in checked.items() if file.mapping is not None}
+    outcome = Outcome("stored", "experiment", experiment.name, experiment=experiment.id)
+    if already:
+        return replace(outcome, state="already", is_archived=experiment.archived is not None)
+    return replace(
+        outcome, problems=tuple(Problem(**notice) for notice in experiment.settings.get("notices", ()))
+    )
 
 
 # ── candidates ───────────────────────────────────────────────────────────────────────────────
 
 
-def candidates(desk: UploadState, workspace: Workspace) -> None:
-    experiment = choose_experiment(desk, workspace)
+def candidates(upload: UploadState, workspace: Workspace) -> None:
+    experiment = choose_experiment(upload, workspace)
     if experiment is None:
         return
     st.subheader("1 · Files")
     files = st.file_uploader(
         "Recommendations, one file per candidate, fold or seed",
         accept_multiple_files=True,
-        key=desk.key("run"),
+        key=upload.key("run"),
     )
     template_button("run", "many")
     with st.expander("Candidates that predict ratings and have no lists"):
         rated = st.file_uploader(
-            "Rating predictions, one file per candidate", accept_multiple_files=True, key=desk.key("rated"),
+            "Rating predictions, one file per candidate",
+            accept_multiple_files=True,
+            key=upload.key("rated"),
             help=TEMPLATES["predictions"].purpose,
-        )  # fmt: skip
+        )
         template_button("predictions", "many")
     if not files and not rated:
         return
     st.subheader("2 · Columns, checks, names")
     tags = sorted({tag for run in workspace.runs.all(experiment.id, archived=True) for tag in run.tags})
-    described = describe_all(desk, workspace, files, tags, experiment.id) if files else []
-    described += [describe_rated(desk, workspace, file, tags) for file in rated]
+    described = describe_all(upload, workspace, files, tags, experiment.id) if files else []
+    described += [describe_rated(upload, workspace, file, tags) for file in rated]
     st.subheader("3 · Score")
-    if last_step(_score_label(len(described)), desk, described, all(one.name for one in described)):
-        store_candidates(desk, workspace, experiment, described)
+    n = len(described)
+    label = "Score and store the candidate" if n == 1 else f"Score and store {n} candidates"
+    if last_step(label, upload, described, all(candidate.name for candidate in described)):
+        store_candidates(upload, workspace, experiment, described)
 
 
-def _score_label(n: int) -> str:
-    return "Score and store the candidate" if n == 1 else f"Score and store {n} candidates"
-
-
-def choose_experiment(desk: UploadState, workspace: Workspace) -> Experiment | None:
+def choose_experiment(upload: UploadState, workspace: Workspace) -> Experiment | None:
     experiments = {experiment.id: experiment for experiment in workspace.experiments.all()}
     if not experiments:
         st.info("There is no experiment yet. Add one first: the truth to score candidates against.")
@@ -265,9 +281,13 @@ def choose_experiment(desk: UploadState, workspace: Workspace) -> Experiment | N
     wanted = state.params().get("e")
     ids = list(experiments)
     chosen = st.selectbox(
-        "Experiment", ids, index=ids.index(wanted) if wanted in experiments else 0,
-        format_func=lambda one: experiments[one].name, key=desk.key("for_experiment"), width=420,
-    )  # fmt: skip
+        "Experiment",
+        ids,
+        index=ids.index(wanted) if wanted in experiments else 0,
+        format_func=lambda chosen: experiments[chosen].name,
+        key=upload.key("for_experiment"),
+        width=420,
+    )
     return experiments[chosen]
 
 
@@ -279,24 +299,24 @@ def demo(workspace: Workspace) -> None:
     widgets.section("Demo", "A small film service: five candidates, two of them tied, and an online test.")
     with st.container(horizontal=True):
         if workspace.demo.has_demo():
-            _remove_demo(workspace)
+            if st.button("Remove the demo", key="upload-remove-demo"):
+                workspace.demo.remove_demo()
+                state.choose(e=None, b=None, c=None, t=None)
+                st.toast("The demo is removed.")
+                st.rerun()
         elif st.button("Load the demo", key="upload-load-demo"):
-            made = workspace.demo.load_demo(progress=data.progress("Making the demo"))
-            state.show_experiment(made.id)
+            experiment = workspace.demo.load_demo(progress=data.progress("Making the demo"))
+            state.show_experiment(experiment.id)
             links.go("overview")
         st.download_button(
-            "A broken file", _broken_file, file_name="recdash-broken-run.csv", mime="text/csv",
-            key="broken-file", on_click="ignore",
+            "A broken file",
+            _broken_file,
+            file_name="recdash-broken-run.csv",
+            mime="text/csv",
+            key="broken-file",
+            on_click="ignore",
             help="Recommendations with common mistakes. Add it as a candidate to see the checks.",
-        )  # fmt: skip
-
-
-def _remove_demo(workspace: Workspace) -> None:
-    if st.button("Remove the demo", key="upload-remove-demo"):
-        workspace.demo.remove_demo()
-        state.choose(e=None, b=None, c=None, t=None)
-        st.toast("The demo is removed.")
-        st.rerun()
+        )
 
 
 def _broken_file() -> bytes:

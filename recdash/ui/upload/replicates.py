@@ -18,44 +18,52 @@ from recdash.ui.upload.steps import Candidate, describe, other_file, show_checks
 
 Meaning = Literal["each", "seeds", "folds"]
 MEANINGS: dict[Meaning, str] = {
-    "each": "one candidate each", "seeds": "seeds of one candidate", "folds": "folds of one candidate",
-}  # fmt: skip
+    "each": "one candidate each",
+    "seeds": "seeds of one candidate",
+    "folds": "folds of one candidate",
+}
 HELP = (
     "Seeds serve the same users again: the candidate is their mean, user by user. Folds divide the users: "
     "each file has lists for users of its own. Either way the spread over the files is shown."
 )
 
 
-def meaning(desk: UploadState, n_files: int) -> Meaning:
+def meaning(upload: UploadState, n_files: int) -> Meaning:
     """What several files are to each other; asked only where there are several."""
     if n_files < 2:
         return "each"
     chosen: Meaning = st.segmented_control(
-        "These files are", list(MEANINGS), format_func=MEANINGS.__getitem__, default="each", required=True,
-        key=desk.key("meaning"), help=HELP,
-    )  # fmt: skip
+        "These files are",
+        list(MEANINGS),
+        format_func=MEANINGS.__getitem__,
+        default="each",
+        required=True,
+        key=upload.key("meaning"),
+        help=HELP,
+    )
     return chosen
 
 
 def describe_all(
-    desk: UploadState,
+    upload: UploadState,
     workspace: Workspace,
     files: Sequence[UploadedFile],
     known_tags: Sequence[str],
     experiment: str | None = None,
 ) -> list[Candidate]:
     """A card per candidate: one for each file, or one for all of them."""
-    what = meaning(desk, len(files))
-    if what == "each":
+    kind = meaning(upload, len(files))
+    if kind == "each":
         only = len(files) == 1
         return [
-            describe(desk, workspace, file, known_tags, is_only=only, experiment=experiment) for file in files
+            describe(upload, workspace, file, known_tags, is_only=only, experiment=experiment)
+            for file in files
         ]
-    return [_together(desk, workspace, files, known_tags, what, experiment)]
+    return [_together(upload, workspace, files, known_tags, kind, experiment)]
 
 
 def _together(
-    desk: UploadState,
+    upload: UploadState,
     workspace: Workspace,
     files: Sequence[UploadedFile],
     known_tags: Sequence[str],
@@ -66,13 +74,13 @@ def _together(
     names = [stem(file.name) for file in files]
     shared = shared_name(names) or names[0]
     candidate = describe(
-        desk, workspace, files[0], known_tags, is_only=True, name=shared, experiment=experiment
+        upload, workspace, files[0], known_tags, is_only=True, name=shared, experiment=experiment
     )
     labels, others = labels_of([file.name for file in files]), []
     with st.container(border=True, key=f"others_{files[0].file_id}"):
         st.caption(f"The other {kind}, read with the columns of the first:")
         for label, file in zip(labels[1:], files[1:], strict=True):
-            checked = other_file(desk, workspace, file, candidate.checked.mapping)
+            checked = other_file(upload, workspace, file, candidate.checked.mapping)
             where, title = html.markdown(file.name), html.markdown(label)
             st.markdown(f"**{kind[:-1]} {title}**: {where}")
             show_checks(checked.preview.problems, checked.preview.notices)

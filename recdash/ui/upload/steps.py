@@ -30,8 +30,11 @@ NOT_USED = ""
 FILE_ORDER = "\n"
 """Chosen in place of a score column where one is asked about; no column is called so."""
 FURTHER: Mapping[TableKind, str] = {
-    "exposures": "segment", "sessions": "segment or sum", "users": "attribute", "catalogue": "attribute",
-}  # fmt: skip
+    "exposures": "segment",
+    "sessions": "segment or sum",
+    "users": "attribute",
+    "catalogue": "attribute",
+}
 """What columns without a role are kept as."""
 
 
@@ -101,26 +104,19 @@ def expect_files() -> None:
     get_ready()
 
 
-def one_file(desk: UploadState, kind: TableKind, label: str) -> UploadedFile | None:
-    with st.container(gap="xsmall"):
-        file = st.file_uploader(label, key=desk.key(kind), help=TEMPLATES[kind].purpose)
-        template_button(kind, "one")
-    return file
-
-
 # ── columns and checks ───────────────────────────────────────────────────────────────────────
 
 
 def check_file(
-    desk: UploadState, workspace: Workspace, kind: TableKind, file: UploadedFile, *, zone: str | None = None
+    upload: UploadState, workspace: Workspace, kind: TableKind, file: UploadedFile, *, zone: str | None = None
 ) -> CheckedFile:
     """A card of its own for ``file``: see :func:`show_file`."""
     with st.container(border=True, key=f"file_{kind}_{file.file_id}"):
-        return show_file(desk, workspace, kind, file, zone=zone)
+        return show_file(upload, workspace, kind, file, zone=zone)
 
 
 def show_file(
-    desk: UploadState,
+    upload: UploadState,
     workspace: Workspace,
     kind: TableKind,
     file: UploadedFile,
@@ -129,10 +125,10 @@ def show_file(
     zone: str | None = None,
 ) -> CheckedFile:
     """What was read from ``file``: format, columns (changeable), first rows, problems, notices."""
-    guess = _preview(desk, workspace, kind, file, None, zone)
+    guess = _preview(upload, workspace, kind, file, None, zone)
     widgets.section(f"{TEMPLATES[kind].title}: {file.name}", guess.format)
     mapping = _columns(guess, kind, file.file_id)
-    preview = guess if mapping is None else _preview(desk, workspace, kind, file, mapping, zone)
+    preview = guess if mapping is None else _preview(upload, workspace, kind, file, mapping, zone)
     if preview.rows:
         with st.expander("First rows as read", expanded=is_open or bool(preview.problems)):
             st.html(rows_as_html(preview.columns, _read_as(preview), preview.rows))
@@ -141,10 +137,10 @@ def show_file(
 
 
 def other_file(
-    desk: UploadState, workspace: Workspace, file: UploadedFile, mapping: Mapping[str, str] | None
+    upload: UploadState, workspace: Workspace, file: UploadedFile, mapping: Mapping[str, str] | None
 ) -> CheckedFile:
     """A further file of a candidate, read with the columns of the first."""
-    return CheckedFile(file.name, file, mapping, _preview(desk, workspace, "run", file, mapping))
+    return CheckedFile(file.name, file, mapping, _preview(upload, workspace, "run", file, mapping))
 
 
 def show_checks(problems: Sequence[Problem], notices: Sequence[Problem]) -> None:
@@ -156,7 +152,7 @@ def show_checks(problems: Sequence[Problem], notices: Sequence[Problem]) -> None
 
 
 def _preview(
-    desk: UploadState,
+    upload: UploadState,
     workspace: Workspace,
     kind: TableKind,
     file: UploadedFile,
@@ -169,8 +165,8 @@ def _preview(
         with st.spinner("Reading the file"):
             return workspace.experiments.preview(kind, file.getvalue(), file.name, mapping=mapping, zone=zone)
 
-    found: Preview = desk.remembered(key, read)
-    return found
+    preview: Preview = upload.remembered(key, read)
+    return preview
 
 
 def _columns(preview: Preview, kind: TableKind, file_id: str) -> dict[str, str] | None:
@@ -195,10 +191,14 @@ def _column_for(role: str, preview: Preview, guess: str, key: str) -> str:
     options = [NOT_USED, *by_file, *(column for column in preview.columns if column), *reversible]
     nothing = "choose a column" if required else "not used"
     choice: str | None = st.selectbox(
-        f"{role} (required)" if required else role, options, index=options.index(guess), key=key, width=190,
+        f"{role} (required)" if required else role,
+        options,
+        index=options.index(guess),
+        key=key,
+        width=190,
         format_func=lambda column: _called(column, reversible) or nothing,
         help=TEMPLATES[preview.kind].meaning(role),
-    )  # fmt: skip
+    )
     return choice or NOT_USED
 
 
@@ -216,38 +216,33 @@ def _called(column: str, reversible: Sequence[str]) -> str:
 
 def _read_as(preview: Preview) -> dict[str, str]:
     """Column → what it is read as; those that are left out are not there."""
-    left_out = {one.place for one in preview.notices if one.code == "column-left-out"}
-    kept = FURTHER.get(preview.kind)
-    further = {one: kept for one in preview.columns if kept and f"column '{one}'" not in left_out}
-    read = {role: _plain_name(column, preview) for role, column in (preview.mapping or {}).items()}
-    return further | {column: role for role, column in read.items()}
-
-
-def _plain_name(column: str, preview: Preview) -> str:
-    """``-distance`` as the file calls it."""
-    return column[1:] if column in preview.reversible else column
+    left_out = {notice.place for notice in preview.notices if notice.code == "column-left-out"}
+    further = FURTHER.get(preview.kind)
+    read = {column: further for column in preview.columns if further and f"column '{column}'" not in left_out}
+    for role, column in (preview.mapping or {}).items():
+        read[column[1:] if column in preview.reversible else column] = (
+            role  # -distance is the file's distance
+        )
+    return read
 
 
 def rows_as_html(columns: Sequence[str], roles: Mapping[str, str], rows: Sequence[Mapping[str, str]]) -> Html:
     """The first rows as a table; under each column's own name, what it is read as."""
-    head = join([_head(column, roles.get(column)) for column in columns])
-    body = join([_row([row.get(column, "") for column in columns]) for row in rows])
+    head, body = [], []
+    for column in columns:
+        role = roles.get(column)
+        read_as = html('<span class="rd-same">→ {role}</span>', role=role) if role else html("not used")
+        head.append(html("<th>{column}<br>{read_as}</th>", column=column, read_as=read_as))
+    for row in rows:
+        cells = [html("<td><bdi>{value}</bdi></td>", value=row.get(column, "")) for column in columns]
+        body.append(html("<tr>{cells}</tr>", cells=join(cells)))
     return html(
         '<div class="rd-scroll" tabindex="0" role="region" aria-label="First rows as read">'
         '<table class="rd-table rd-preview"><thead><tr>{head}</tr></thead>'
         "<tbody>{body}</tbody></table></div>",
-        head=head, body=body,
-    )  # fmt: skip
-
-
-def _head(column: str, role: str | None) -> Html:
-    read_as = html('<span class="rd-same">→ {role}</span>', role=role) if role else html("not used")
-    return html("<th>{column}<br>{read_as}</th>", column=column, read_as=read_as)
-
-
-def _row(values: Sequence[object]) -> Html:
-    cells = join([html("<td><bdi>{value}</bdi></td>", value=value) for value in values])
-    return html("<tr>{cells}</tr>", cells=cells)
+        head=join(head),
+        body=join(body),
+    )
 
 
 # ── ids ──────────────────────────────────────────────────────────────────────────────────────
@@ -256,18 +251,18 @@ def _row(values: Sequence[object]) -> Html:
 def known_sentence(overlap: IdOverlap) -> str:
     """What the tables know of a run's ids, and the run of the truth's."""
     words = [known_words(overlap), known_truth_words(overlap)]
-    return " ".join(f"{one[0].upper()}{one[1:]}." for one in words if one)
+    return " ".join(f"{text[0].upper()}{text[1:]}." for text in words if text)
 
 
 def accepts_ids(
-    desk: UploadState, workspace: Workspace, experiment: str, checked: CheckedFile, name: str
+    upload: UploadState, workspace: Workspace, experiment: str, checked: CheckedFile, name: str
 ) -> bool:
     """Show how far the first rows' ids are those of the experiment; is it to be scored all the same?
 
     Asked only where it would be refused, by what the first rows show or by what was found when it was scored.
     """
     key = ("ids", checked.file.file_id, experiment, tuple(sorted((checked.mapping or {}).items())))
-    first: FirstIds = desk.remembered(
+    first: FirstIds = upload.remembered(
         key,
         lambda: workspace.runs.first_ids(
             experiment, checked.data, name=checked.name, mapping=checked.mapping
@@ -276,12 +271,12 @@ def accepts_ids(
     if first.overlap is not None:
         st.caption(f"In the first {first.rows:,} rows: {known_sentence(first.overlap)}")
     show_checks(first.problems, ())
-    return _accepts(desk, name, checked.file.file_id, first.problems)
+    return _accepts(upload, name, checked.file.file_id, first.problems)
 
 
-def _accepts(desk: UploadState, name: str, file_id: str, problems: Sequence[Problem] = ()) -> bool:
+def _accepts(upload: UploadState, name: str, file_id: str, problems: Sequence[Problem] = ()) -> bool:
     """Asked where the problems, or those of the last try to store it, are about its ids."""
-    before = [problem for outcome in desk.outcomes if outcome.name == name for problem in outcome.problems]
+    before = [problem for outcome in upload.outcomes if outcome.name == name for problem in outcome.problems]
     if not stopping([*problems, *before]):
         return False
     label = "These ids are right: score it although they hardly meet truth, catalogue and train"
@@ -292,7 +287,7 @@ def _accepts(desk: UploadState, name: str, file_id: str, problems: Sequence[Prob
 
 
 def describe(
-    desk: UploadState,
+    upload: UploadState,
     workspace: Workspace,
     file: UploadedFile,
     known_tags: Sequence[str],
@@ -305,7 +300,7 @@ def describe(
     suggested, own = name or stem(file.name), "name" if name is None else "name_all"
     file_id = file.file_id
     with st.container(border=True, key=f"candidate_{file_id}"):
-        checked = show_file(desk, workspace, "run", file, is_open=is_only)
+        checked = show_file(upload, workspace, "run", file, is_open=is_only)
         left, right = st.columns(2)
         name = left.text_input("Name", value=suggested, key=f"{own}_{file_id}", max_chars=200)
         tags = right.multiselect(
@@ -314,36 +309,40 @@ def describe(
         with st.expander("Note, parameters, rating predictions"):
             note = st.text_area("Note", key=f"note_{file_id}", height=68)
             params, problems = _params(file_id)
-            predictions = _predictions(desk, workspace, file_id)
+            predictions = _predictions(upload, workspace, file_id)
         name = name.strip()
-        asked = experiment is not None and checked.is_usable
-        accepts = asked and accepts_ids(desk, workspace, str(experiment), checked, name)
+        accepts = False
+        if experiment is not None and checked.is_usable:
+            accepts = accepts_ids(upload, workspace, experiment, checked, name)
     return Candidate(
         checked, name, tuple(tags), note.strip(), params, predictions, problems, accept_unknown_ids=accepts
     )
 
 
 def describe_rated(
-    desk: UploadState, workspace: Workspace, file: UploadedFile, known_tags: Sequence[str]
+    upload: UploadState, workspace: Workspace, file: UploadedFile, known_tags: Sequence[str]
 ) -> Candidate:
     """The card of a candidate that predicts ratings and has no lists: its file, name and tags."""
     file_id = file.file_id
     with st.container(border=True, key=f"rated_{file_id}"):
-        checked = show_file(desk, workspace, "predictions", file)
+        checked = show_file(upload, workspace, "predictions", file)
         left, right = st.columns(2)
         name = left.text_input("Name", value=stem(file.name), key=f"name_{file_id}", max_chars=200).strip()
         tags = right.multiselect(
             "Tags", known_tags, accept_new_options=True, key=f"tags_{file_id}", placeholder="add tags"
         )
-        accepts = _accepts(desk, name, file_id)
+        accepts = _accepts(upload, name, file_id)
     return Candidate(checked, name, tuple(tags), "", {}, None, accept_unknown_ids=accepts, is_rated=True)
 
 
 def _params(file_id: str) -> tuple[dict[str, str], tuple[Problem, ...]]:
     text = st.text_area(
-        "Parameters", key=f"params_{file_id}", height=90, placeholder="factors = 64\nregularisation = 0.01",
+        "Parameters",
+        key=f"params_{file_id}",
+        height=90,
+        placeholder="factors = 64\nregularisation = 0.01",
         help="One per line: name = value.",
-    )  # fmt: skip
+    )
     try:
         return params_from(text), ()
     except InputError as error:
@@ -351,52 +350,48 @@ def _params(file_id: str) -> tuple[dict[str, str], tuple[Problem, ...]]:
         return {}, error.problems
 
 
-def _predictions(desk: UploadState, workspace: Workspace, file_id: str) -> CheckedFile | None:
+def _predictions(upload: UploadState, workspace: Workspace, file_id: str) -> CheckedFile | None:
     file = st.file_uploader(
         "Rating predictions (optional)",
-        key=f"predictions_{file_id}_{desk.turn}",
+        key=f"predictions_{file_id}_{upload.turn}",
         help=TEMPLATES["predictions"].purpose,
     )
     template_button("predictions", file_id)
-    return show_file(desk, workspace, "predictions", file) if file else None
+    return show_file(upload, workspace, "predictions", file) if file else None
 
 
 # ── the last step ────────────────────────────────────────────────────────────────────────────
 
 
 def last_step(
-    label: str, desk: UploadState, parts: Iterable[CheckedFile | Candidate], is_named: bool
+    label: str, upload: UploadState, parts: Iterable[CheckedFile | Candidate], is_named: bool
 ) -> bool:
     """The button that stores; it stays closed, and says why, until everything above is in order."""
-    broken = sum(not part.is_usable for part in parts)
-    reason = _why_closed(broken, is_named)
+    reason = "" if is_named else "Give it a name first."
+    if any(not part.is_usable for part in parts):
+        reason = "Nothing is stored yet: solve the problems above, or remove the files that have them."
     if reason:
         st.caption(reason)
-    pressed = st.button(label, type="primary", key=desk.key("store"), disabled=bool(reason))
+    pressed = st.button(label, type="primary", key=upload.key("store"), disabled=bool(reason))
     if pressed:
-        desk.outcomes.clear()
+        upload.outcomes.clear()
     return pressed
 
 
-def _why_closed(broken: int, is_named: bool) -> str:
-    if broken:
-        return "Nothing is stored yet: solve the problems above, or remove the files that have them."
-    return "" if is_named else "Give it a name first."
-
-
 def store_candidates(
-    desk: UploadState, workspace: Workspace, experiment: Experiment, candidates: Sequence[Candidate]
+    upload: UploadState, workspace: Workspace, experiment: Experiment, candidates: Sequence[Candidate]
 ) -> None:
     """Score and store one after the other; each file stands or falls alone."""
-    before = len(desk.outcomes)
+    before = len(upload.outcomes)
     with st.status(f"Scoring {len(candidates)} candidates", expanded=True) as status:
         bar = st.progress(0.0)
         for number, candidate in enumerate(candidates):
-            _store_candidate(desk, workspace, experiment, candidate, _share_of(bar, number, len(candidates)))
+            share = _share_of(bar, number, len(candidates))
+            _store_candidate(upload, workspace, experiment, candidate, share)
             bar.progress((number + 1) / len(candidates))
         status.update(label="Done", state="complete")
-    if any(outcome.state != "refused" for outcome in desk.outcomes[before:]):
-        desk.next_turn()
+    if any(outcome.state != "refused" for outcome in upload.outcomes[before:]):
+        upload.next_turn()
     st.rerun()
 
 
@@ -406,7 +401,7 @@ def _share_of(bar: Any, number: int, n: int) -> Progress:
 
 
 def _store_candidate(
-    desk: UploadState, workspace: Workspace, experiment: Experiment, candidate: Candidate, bar: Progress
+    upload: UploadState, workspace: Workspace, experiment: Experiment, candidate: Candidate, bar: Progress
 ) -> None:
     shown = markdown(candidate.name)
     predictions = candidate.checked if candidate.is_rated else candidate.predictions
@@ -430,9 +425,9 @@ def _store_candidate(
             progress=progress,
         )
     except RecdashError as error:
-        desk.outcomes.append(refused("candidate", candidate.name, error, experiment.id))
+        upload.outcomes.append(refused("candidate", candidate.name, error, experiment.id))
     else:
-        desk.outcomes.extend(_added(one, experiment.id) for one in added)
+        upload.outcomes.extend(_added(run, experiment.id) for run in added)
 
 
 def _added(added: AddedRun, experiment: str) -> Outcome:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -16,12 +16,12 @@ from recdash.ui.app.state import View
 from recdash.ui.components import widgets
 
 if TYPE_CHECKING:
-    from recdash.evaluation.user_detail import CatalogueItem, HeldOut, ListPlace, OneUser, UserList
+    from recdash.evaluation.user_detail import CatalogueItem, ListPlace, OneUser, UserList
 
 
 def heading(user: OneUser) -> None:
     """Who it is, and of how much we know."""
-    held_out = sum(one.relevant for one in user.held_out)
+    held_out = sum(item.relevant for item in user.held_out)
     had = f"{_items(user.n_history)} in train. " if user.n_history else ""
     counts = "" if user.counts else " No held-out item is relevant, so this user is not counted."
     widgets.section(f"User {user.user_id}", f"{had}{_items(held_out)} held out.{counts}")
@@ -34,17 +34,15 @@ def _items(count: int) -> str:
 def show(view: View, user: OneUser, first: str) -> None:
     """The grid, and under it what its signs mean. ``first``: the run that stands beside the baseline."""
     values = cached.user_values(view, user.user_id) if user.counts else {}
-    lists = {one.run_id: one for one in user.lists}
+    lists = {list_.run_id: list_ for list_ in user.lists}
     order = sorted(view.shown, key=lambda run: (run != view.baseline, run.id != first))
     base = lists.get(view.baseline.id) if view.baseline else None
     against = view.name(base.run_id) if base and base.length else ""
     columns = [_column(view, run.id, lists.get(run.id), values, against) for run in order]
-    side = join([_held_out(user), _history(user)])
-    st.html(
-        html('<div class="rd-user"><div class="rd-side">{side}</div><div class="rd-lists" tabindex="0" '
-             'role="region" aria-label="Lists side by side">{columns}</div></div>',
-             side=side, columns=join(columns))
-    )  # fmt: skip
+    side = html('<div class="rd-side">{parts}</div>', parts=join([_held_out(user), _history(user)]))
+    region = '<div class="rd-lists" tabindex="0" role="region" aria-label="Lists side by side">'
+    lists_side = html(f"{region}{{columns}}</div>", columns=join(columns))
+    st.html(html('<div class="rd-user">{side}{lists}</div>', side=side, lists=lists_side))
     st.html(_legend(view, user, first, against))
 
 
@@ -52,67 +50,71 @@ def show(view: View, user: OneUser, first: str) -> None:
 
 
 def _held_out(user: OneUser) -> Html:
-    rows = [_own_row(one.item, _grade(one, user), f"relevance {one.gain:g}") for one in user.held_out]
+    rows = []
+    for item in user.held_out:
+        grade = f"{item.gain:g}" if user.graded else ""
+        note = grade if item.relevant else f"{item.gain:g}, not relevant"
+        rows.append(_own_row(item.item, note, f"relevance {item.gain:g}"))
     return _side("Held out", numbers.count(len(user.held_out)), rows)
-
-
-def _grade(one: HeldOut, user: OneUser) -> str:
-    if not one.relevant:
-        return f"{one.gain:g}, not relevant"
-    return f"{one.gain:g}" if user.graded else ""
 
 
 def _history(user: OneUser) -> Html:
     if not user.n_history:
         return Html("")
-    order = "newest first" if user.dated else "as in the file"
+    title, order = ("Recent history", "newest first") if user.dated else ("History", "as in the file")
     count = numbers.count(user.n_history)
     some = f"{len(user.history)} of {count}" if len(user.history) < user.n_history else count
-    return _side("Recent history" if user.dated else "History", f"{some}, {order}",
-                 [_own_row(item) for item in user.history])  # fmt: skip
+    return _side(title, f"{some}, {order}", [_own_row(item) for item in user.history])
 
 
-def _side(title: str, count: str, rows: Sequence[Html]) -> Html:
-    return html('<div class="rd-column"><h3><b>{title}</b><span>{count}</span></h3><ul>{rows}</ul></div>',
-                title=title, count=count, rows=join(list(rows)))  # fmt: skip
+def _side(title: str, count: str, rows: list[Html]) -> Html:
+    head = html("<h3><b>{title}</b><span>{count}</span></h3>", title=title, count=count)
+    return html('<div class="rd-column">{head}<ul>{rows}</ul></div>', head=head, rows=join(rows))
 
 
-def _own_row(item: CatalogueItem, note: str = "", said: str = "") -> Html:
-    return html('<li class="rd-own">{what}<span class="rd-move" title="{said}">{note}</span></li>',
-                what=_what(item), said=said, note=note)  # fmt: skip
+def _own_row(item: CatalogueItem, note: str = "", meaning: str = "") -> Html:
+    aside = html('<span class="rd-move" title="{meaning}">{note}</span>', meaning=meaning, note=note)
+    return html('<li class="rd-own">{item}{aside}</li>', item=_item(item), aside=aside)
 
 
-def _what(item: CatalogueItem) -> Html:
+def _item(item: CatalogueItem) -> Html:
     """The title, and a few attributes under it; all of both on hover."""
     attributes = " · ".join(item.attributes)
     under = html("<small>{text}</small>", text=attributes) if attributes else Html("")
     known = item.title if item.title == item.id else f"{item.title} (id {item.id})"
     whole = f"{known} · {attributes}" if attributes else known
-    return html('<span class="rd-what" title="{whole}"><bdi>{title}</bdi>{under}</span>',
-                whole=whole, title=item.title, under=under)  # fmt: skip
+    text = html("<bdi>{title}</bdi>{under}", title=item.title, under=under)
+    return html('<span class="rd-what" title="{whole}">{text}</span>', whole=whole, text=text)
 
 
 # ── lists ────────────────────────────────────────────────────────────────────────────────────
 
 
 def _column(
-    view: View, run_id: str, found: UserList | None, values: Mapping[str, float], against: str
+    view: View, run_id: str, list_: UserList | None, values: Mapping[str, float], against: str
 ) -> Html:
     """``against``: the baseline whose list ranks are compared with; empty where it has none."""
     mark, k = view.marks[run_id], min(view.k, MOST_PLACES)
-    head = html('<h3><span class="rd-run">{glyph}<bdi title="{name}">{name}</bdi></span>'
-                "<span>{result}</span></h3>", glyph=theme.glyph(mark), name=mark.name,
-                result=_result(view, found, values.get(run_id)))  # fmt: skip
+    head = html(
+        '<h3><span class="rd-run">{glyph}<bdi title="{name}">{name}</bdi></span><span>{result}</span></h3>',
+        glyph=theme.glyph(mark),
+        name=mark.name,
+        result=_result(view, list_, values.get(run_id)),
+    )
     is_base = mark.role == "baseline"
-    if found is None or not found.length:
-        why = "no list for this user" if found else _why_no_lists(view, run_id)
+    if list_ is None or not list_.length:
+        why = "no list for this user" if list_ else _why_no_lists(view, run_id)
         rows = [html('<li class="rd-none">{why}</li>', why=why)]
     else:
-        places = {place.rank: place for place in found.places}
+        places = {place.rank: place for place in list_.places}
         against = "" if is_base else against
         rows = [_row(places.get(rank), rank, against) for rank in range(1, k + 1)]
-    return html('<div class="rd-column {base}">{head}<ol>{rows}</ol></div>', head=head,
-                base="rd-base" if is_base else "", rows=join(rows))  # fmt: skip
+    return html(
+        '<div class="rd-column {base}">{head}<ol>{rows}</ol></div>',
+        head=head,
+        base="rd-base" if is_base else "",
+        rows=join(rows),
+    )
 
 
 def _why_no_lists(view: View, run_id: str) -> str:
@@ -120,47 +122,55 @@ def _why_no_lists(view: View, run_id: str) -> str:
     return "the mean of several lists for each user" if is_mean else "no lists were kept of this run"
 
 
-def _result(view: View, found: UserList | None, value: float | None) -> str:
+def _result(view: View, list_: UserList | None, value: float | None) -> str:
     """``4 hits, nDCG 0.812``."""
-    if found is None:
+    if list_ is None:
         return ""
-    hits = f"{numbers.count(found.hits)} {'hit' if found.hits == 1 else 'hits'}"
+    hits = f"{numbers.count(list_.hits)} {'hit' if list_.hits == 1 else 'hits'}"
     return hits if value is None else f"{hits}, {metric_at(view.metric, view.k)} {numbers.three(value)}"
 
 
 def _row(place: ListPlace | None, rank: int, against: str) -> Html:
     if place is None:
         return html('<li><span class="rd-at">{rank}</span><i>no item at rank {rank}</i></li>', rank=rank)
-    sign, said = ("●", "hit") if place.hit else ("○", "not held out")
+    sign, meaning = ("●", "hit") if place.hit else ("○", "not held out")
     move = _move(place, against) if against else Html("")
-    return html('<li class="{kind}"><span class="rd-at">{rank}</span>'
-                '<span class="rd-sign" role="img" aria-label="{said}">{sign}</span>{what}{move}</li>',
-                kind="rd-hit" if place.hit else "", rank=rank, said=said, sign=sign, what=_what(place.item),
-                move=move)  # fmt: skip
+    return html(
+        '<li class="{kind}"><span class="rd-at">{rank}</span>'
+        '<span class="rd-sign" role="img" aria-label="{said}">{sign}</span>{what}{move}</li>',
+        kind="rd-hit" if place.hit else "",
+        rank=rank,
+        said=meaning,
+        sign=sign,
+        what=_item(place.item),
+        move=move,
+    )
 
 
 def _move(place: ListPlace, base: str) -> Html:
     if place.before is None:
-        text, said = "new", f"not in the list of {base}"
+        text, meaning = "new", f"not in the list of {base}"
     elif place.before == place.rank:
-        text, said = "=", f"as in {base}"
+        text, meaning = "=", f"as in {base}"
     else:
         arrow = "↑" if place.rank < place.before else "↓"
-        text, said = f"{arrow} {abs(place.rank - place.before)}", f"rank {place.before} in {base}"
-    return html('<span class="rd-move" title="{said}">{text}</span>', said=said, text=text)
+        text, meaning = f"{arrow} {abs(place.rank - place.before)}", f"rank {place.before} in {base}"
+    return html('<span class="rd-move" title="{said}">{text}</span>', said=meaning, text=text)
 
 
 def _legend(view: View, user: OneUser, first: str, against: str) -> Html:
     parts = ["● held-out item found", "○ not held out"]
     if view.candidates and against:
         parts += [f"↑ ↓ places moved against {against}", "= same place", f"new: not in {against}'s list"]
-        parts += [_shared(view, one, against) for one in user.lists if one.run_id == first and one.length]
+        parts += [
+            _shared(view, list_, against) for list_ in user.lists if list_.run_id == first and list_.length
+        ]
     if view.k > MOST_PLACES:
         parts.append(f"The first {MOST_PLACES} places are shown; hits are counted to {view.k}")
-    shown = [html("<span>{part}</span>", part=part) for part in parts]
-    return html('<div class="rd-legend">{shown}</div>', shown=join(shown))
+    spans = [html("<span>{part}</span>", part=part) for part in parts]
+    return html('<div class="rd-legend">{shown}</div>', shown=join(spans))
 
 
-def _shared(view: View, one: UserList, base: str) -> str:
-    longest = min(view.k, one.length)
-    return f"{view.name(one.run_id)} and {base} share {one.shared} of {_items(longest)}"
+def _shared(view: View, list_: UserList, base: str) -> str:
+    longest = min(view.k, list_.length)
+    return f"{view.name(list_.run_id)} and {base} share {list_.shared} of {_items(longest)}"

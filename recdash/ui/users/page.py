@@ -55,8 +55,8 @@ def gather(view: View) -> Gains | None:
     """None where there is no candidate with a user in common with the baseline."""
     if view.baseline is None or not view.candidates:
         return None
-    found = cached.user_changes(view, view.candidate_ids, view.baseline.id)
-    return None if found.empty else Gains(found, _chosen(view, list(found["run_id"])))
+    changes = cached.user_changes(view, view.candidate_ids, view.baseline.id)
+    return None if changes.empty else Gains(changes, _chosen(view, list(changes["run_id"])))
 
 
 def _chosen(view: View, run_ids: list[str]) -> str:
@@ -72,11 +72,14 @@ def _choose_candidate(view: View, gains: Gains) -> None:
     state.write(PARAMETER, gains.run_id)
     if len(run_ids) < 2:
         return
-    st.session_state["users-candidate"] = gains.run_id
-    st.selectbox(
-        "Candidate to look at", run_ids, format_func=view.name, key="users-candidate", width=330,
-        on_change=lambda: state.choose(**{PARAMETER: st.session_state["users-candidate"]}),
-    )  # fmt: skip
+    widgets.choice_box(
+        "Candidate to look at",
+        PARAMETER,
+        "users-candidate",
+        run_ids,
+        gains.run_id,
+        format_func=view.name,
+    )
 
 
 # ── in words ─────────────────────────────────────────────────────────────────────────────────
@@ -89,19 +92,17 @@ def finding(view: View, gains: Gains) -> str:
     if row["same"] == n:
         return f"{name} changes nothing for any user"
     if n < 100:
-        return f"{name} is better for {row['better']} of {_users(n)}, worse for {row['worse']}"
+        return f"{name} is better for {row['better']} of {numbers.users(n)}, worse for {row['worse']}"
     better, worse = (numbers.of_100(row[word], n) for word in ("better", "worse"))
     return f"{name} is better for {better} of 100 users, worse for {worse}"
 
 
-def _users(count: int) -> str:
-    return f"{numbers.count(count)} {'user' if count == 1 else 'users'}"
-
-
 def subtitle(view: View, gains: Gains) -> str:
     base = view.name(view.baseline.id) if view.baseline else ""
-    what = f"Per-user {metric_at(view.metric, view.k)} against {base}, {_users(gains.row['n_users'])}."
-    return f"{what} {concentration(gains)}{_pooled(view)}"
+    change = (
+        f"Per-user {metric_at(view.metric, view.k)} against {base}, {numbers.users(gains.row['n_users'])}."
+    )
+    return f"{change} {concentration(gains)}{_pooled(view)}"
 
 
 def concentration(gains: Gains) -> str:
@@ -135,8 +136,10 @@ def show_charts(view: View, gains: Gains) -> None:
     absent = [view.name(run) for run in view.candidate_ids if run not in set(gains.changes["run_id"])]
     if absent:
         base = view.name(view.baseline.id) if view.baseline else ""
-        st.caption(f"Not drawn: {markdown(listed(absent))}, without this metric or without a user in "
-                   f"common with {markdown(base)}.")  # fmt: skip
+        st.caption(
+            f"Not drawn: {markdown(listed(absent))}, without this metric or without a user in "
+            f"common with {markdown(base)}."
+        )
 
 
 def _show_split(view: View, gains: Gains) -> None:
@@ -147,7 +150,7 @@ def _show_split(view: View, gains: Gains) -> None:
     rows = records(gains.changes)
     alt = "; ".join(
         f"{row['run']}: better for {numbers.count(row['better'])}, same for {numbers.count(row['same'])}, "
-        f"worse for {numbers.count(row['worse'])} of {_users(row['n_users'])}"
+        f"worse for {numbers.count(row['worse'])} of {numbers.users(row['n_users'])}"
         for row in rows
     )
     figure = better_same_worse(gains.changes, view.marks, theme.palette())
@@ -164,7 +167,7 @@ def _show_distribution(view: View, gains: Gains) -> None:
     widgets.section(
         heading,
         f"{view.name(gains.run_id)} minus {base}, per user; "
-        f"{_users(row['same'])} without a change not drawn.",
+        f"{numbers.users(row['same'])} without a change not drawn.",
     )
     title = f"Change in {metric_at(view.metric, view.k)} (height: users)"
     alt = f"Distribution of the changes. {finding(view, gains)}. {heading}."
@@ -184,12 +187,14 @@ def show_alone(view: View) -> str:
         widgets.title(f"{name} has no {title} of single users", hint)
         return run_id
     widgets.title(f"{name} has {title} above zero for {_share(n - without, n)}", hint)
-    widgets.section("Users by their value", f"{title} of {_users(n)}; {_users(without)} at zero not drawn.")
-    alt = f"Distribution of {title}: {_users(without)} of {numbers.count(n)} have zero."
+    widgets.section(
+        "Users by their value", f"{title} of {numbers.users(n)}; {numbers.users(without)} at zero not drawn."
+    )
+    alt = f"Distribution of {title}: {numbers.users(without)} of {numbers.count(n)} have zero."
     figure = distribution(bars, theme.palette(), f"{title} (height: users)", signed=False)
     widgets.chart(figure, "users-values", alt)
     return run_id
 
 
 def _share(count: int, n: int) -> str:
-    return f"{count} of {_users(n)}" if n < 100 else f"{numbers.of_100(count, n)} of 100 users"
+    return f"{count} of {numbers.users(n)}" if n < 100 else f"{numbers.of_100(count, n)} of 100 users"

@@ -55,9 +55,9 @@ def _find(view: View, wanted: str, decisive: Sequence[str]) -> OneUser | None:
         return cached.user_lists(view, decisive[0]) if decisive else None
 
 
-def words(found: pd.DataFrame) -> dict[str, str]:
+def words(decisive: pd.DataFrame) -> dict[str, str]:
     """User id → ``4217: +0.642``; a value where there is no baseline to differ from."""
-    rows = records(found)
+    rows = records(decisive)
     alone = all(not numbers.is_number(row["baseline_value"]) for row in rows)
     decimals = numbers.places(row["value" if alone else "difference"] for row in rows)
     if alone:
@@ -77,15 +77,21 @@ def choose(view: View, run_id: str, picked: Picked) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="user-pick"):
         st.session_state["users-user"] = user_id
         st.selectbox(
-            _label(view, run_id), options, key="users-user", width=250,
-            format_func=lambda one: f"{one}: {picked.decisive[one]}" if one in picked.decisive else one,
+            _label(view, run_id),
+            options,
+            key="users-user",
+            width=250,
+            format_func=lambda user: f"{user}: {picked.decisive[user]}" if user in picked.decisive else user,
             on_change=lambda: go_to(st.session_state["users-user"]),
-        )  # fmt: skip
+        )
         st.session_state["users-id"] = ""
         st.text_input(
-            "Or any user id", key="users-id", placeholder="user id", width=130,
+            "Or any user id",
+            key="users-id",
+            placeholder="user id",
+            width=130,
             on_change=lambda: go_to(st.session_state["users-id"].strip() or user_id),
-        )  # fmt: skip
+        )
         _step("Previous", ids, place - 1)
         _step("Next user", ids, place + 1)
 
@@ -96,11 +102,14 @@ def _label(view: View, run_id: str) -> str:
 
 
 def _step(label: str, ids: Sequence[str], place: int) -> None:
-    there = 0 <= place < len(ids)
+    exists = 0 <= place < len(ids)
     st.button(
-        label, key=f"users-{label.split(maxsplit=1)[0].lower()}", disabled=not there, on_click=go_to,
-        args=(ids[place] if there else "",),
-    )  # fmt: skip
+        label,
+        key=f"users-{label.split(maxsplit=1)[0].lower()}",
+        disabled=not exists,
+        on_click=go_to,
+        args=(ids[place] if exists else "",),
+    )
 
 
 def go_to(user_id: str) -> None:
