@@ -1,4 +1,4 @@
-"""Experiments: what each asks, whom to ship, what was decided and what changed last."""
+"""Experiments: what each asks, which candidate to ship, what was decided and what changed last."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Segments: for whom a candidate is better and for whom it is not, and what the whole does not show."""
+"""Segments: where a candidate is better and where it is not, and what the whole does not show."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ BAD_INPUT = 2
 
 
 class Commands(click.Group):
-    """Shows an error of ours as its words and exits with 2; anything else is a bug and shows itself."""
+    """Prints an expected error as its message and exits with 2; any other error is a bug and is raised."""
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
         show_defects_visibly()

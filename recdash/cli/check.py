@@ -1,4 +1,4 @@
-"""``recdash check``: is all that is stored what was written?"""
+"""``recdash check``: whether everything that is stored is what was written."""
 
 from __future__ import annotations
 

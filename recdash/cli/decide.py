@@ -1,4 +1,4 @@
-"""``recdash decide`` and ``recdash decisions``: what is done, by whom and why, with the numbers then."""
+"""``recdash decide`` and ``recdash decisions``: record a decision with its numbers, and list them."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def named(
 
 
 def review_wanted(workspace: Workspace, experiment_id: str, wanted: str | None) -> Review:
-    """By its id, or by its candidate's name the newest; without either the newest that is open."""
+    """The review with this id, or the newest of this candidate; None: the newest that is open."""
     reviews = workspace.journal.reviews(experiment_id)
     if wanted is None:
         still_open = [review for review in reviews if review.is_open]
@@ -150,7 +150,7 @@ def review_wanted(workspace: Workspace, experiment_id: str, wanted: str | None) 
 
 
 def unmet(items: tuple[ChecklistItem, ...]) -> Iterator[str]:
-    """What of a checklist does not hold, with its reason."""
+    """Items of a checklist that do not hold, each with its reason."""
     from recdash.decisions import not_holding
 
     for item in not_holding(items):

@@ -1,4 +1,4 @@
-"""Start with little: what makes a short command short."""
+"""A fast start for short commands."""
 
 from __future__ import annotations
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from recdash.online import OnlineMetric, OnlineResults, OnlineRow, OnlineRules
     from recdash.stats import Correction
 
+TABLES = ("sessions", "exposures", "events", "served", "aggregates")
 HEADER = ("metric", "variant", "control", "value", "lift %", "95 % interval", "p", "finding")
 
 
@@ -82,11 +83,6 @@ HEADER = ("metric", "variant", "control", "value", "lift %", "95 % interval", "p
 @form_option
 def online(
     *,
-    sessions: Path | None,
-    exposures: Path | None,
-    events: Path | None,
-    served: Path | None,
-    aggregates: Path | None,
     control: str | None,
     correction: Correction,
     own: Sequence[str],
@@ -95,25 +91,19 @@ def online(
     links: Sequence[str],
     form: str,
     columns: Mapping[str, Any],
-    **counting: Any,
+    **options: Any,
 ) -> None:
     """What an A/B test says: its health, then each metric with lift, interval and finding.
 
     Give --sessions; or --exposures and --events; or --aggregates; or --experiment for a test that is kept.
     """
     start_light()
-    files = {
-        "sessions": sessions,
-        "exposures": exposures,
-        "events": events,
-        "served": served,
-        "aggregates": aggregates,
-    }
+    files = {kind: options.pop(kind) for kind in TABLES}
     tables: dict[str, Any] = {kind: file for kind, file in files.items() if file is not None}
     metrics = [_metric(text) for text in own]
     how: dict[str, Any] = {
         "control": control,
-        "rules": _rules(**counting),
+        "rules": _rules(**options),
         "columns": columns,
         "metrics": metrics,
     }

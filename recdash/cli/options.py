@@ -74,7 +74,7 @@ COLUMNS_HELP = (
 
 
 def columns_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The option ``--columns``, for every command that reads files; Python's ``columns`` takes its value."""
+    """Add the option ``--columns``, for every command that reads files."""
     return click.option(
         "--columns", multiple=True, metavar="ROLE=COLUMN,…", callback=_columns, help=COLUMNS_HELP
     )(command)
@@ -165,7 +165,7 @@ ACCEPT_HELP = "Score runs whose items or users hardly meet truth, catalogue and 
 
 
 def how_to_count(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options that say what the scores of files mean, for every command that takes files."""
+    """Add the options that say how scores are counted, for every command that takes files."""
     for option in reversed(_HOW_TO_COUNT):
         command = option(command)
     return command

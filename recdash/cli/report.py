@@ -73,7 +73,7 @@ def _prose(text: str) -> str:
 def _question(
     workspace: Workspace, experiment: str, *, baseline: str | None, runs: Sequence[str], **options: Any
 ) -> Question:
-    """Names as ids, and texts as what they mean."""
+    """The question of the report: names as ids, texts parsed."""
     from recdash.comparison import Terms, read_margin
     from recdash.domain.results import Scope
     from recdash.report.reports import Reports

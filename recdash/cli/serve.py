@@ -38,7 +38,7 @@ def serve(host: str | None, port: int | None) -> None:
 
 
 def _folder_of_config(app: Path) -> Path:
-    """Streamlit reads .streamlit/config.toml from here; where the data lies is made absolute before."""
+    """The folder with .streamlit/config.toml, to start in; paths of the data are made absolute before."""
     from recdash.settings import settings
     from recdash.store import absolute_url
 

@@ -48,7 +48,7 @@ def share(experiment: str, report: str | None, days: float, label: str, address:
 
 
 def _report(workspace: Workspace, experiment_id: str, wanted: str) -> str:
-    """Of several with one title the newest."""
+    """The id of the report with this id or title; of several with one title the newest."""
     from recdash.report.reports import Reports
 
     known = Reports(workspace).reports(experiment_id)

@@ -1,4 +1,4 @@
-"""The one way to the terminal: nothing that people or files wrote moves its cursor or hides in a line."""
+"""Printing with control characters written out, so that no text moves the cursor or hides in a line."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def say_lines(text: str, *, err: bool = False) -> None:
 
 @contextmanager
 def usage_errors_visible() -> Iterator[None]:
-    """What is wrong with an option repeats what was typed: such an error is raised anew, written out."""
+    """Raise usage errors anew with control characters written out: they repeat what was typed."""
     try:
         yield
     except click.ClickException as error:
@@ -39,7 +39,7 @@ def usage_errors_visible() -> Iterator[None]:
 
 
 def show_defects_visibly() -> None:
-    """An error that is none of ours may repeat what stands in a file: its traceback is written out, too."""
+    """Print tracebacks with control characters written out: an unexpected error may repeat text of a file."""
 
     def show(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         if issubclass(kind, KeyboardInterrupt):

@@ -181,7 +181,7 @@ def test_notices_go_to_standard_error_and_into_the_json(run: Recdash) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (("--truth", "truth.csv"), "no candidate. Add --run NAME=FILE."),
         (("--truth", "nowhere.csv", "--run", "als.csv"), "nowhere.csv: cannot be opened"),

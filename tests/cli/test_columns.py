@@ -65,7 +65,7 @@ def test_a_minus_says_that_the_least_is_the_best() -> None:
 
 
 @pytest.mark.parametrize(
-    ("columns", "said"),
+    ("columns", "message"),
     [
         (
             "truth:item_id=isb,user_id=uid",

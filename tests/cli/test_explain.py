@@ -47,7 +47,7 @@ def test_json_names_the_variant_by_its_run(added: Recdash) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "told"),
+    ("options", "output"),
     [
         (("--test", "summer"), "No A/B test is called 'summer'"),
         (("--variant", "c"), "No variant is called 'c'. Known: b."),

@@ -126,7 +126,7 @@ def test_a_guardrail_of_ones_own_has_its_margin(run: Recdash) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         ([], "given: nothing"),
         (["--events", "events.csv"], "given: events"),
@@ -233,7 +233,7 @@ def test_a_test_that_is_kept_says_again_what_it_said(run: Recdash) -> None:
 
 @pytest.mark.usefixtures("kept")
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["--experiment", "Film"], "No experiment is called 'Film'"),
         (["--experiment", "Films", "--test", "Rows"], "Did you mean 'Row'?"),

@@ -1,4 +1,4 @@
-"""Who leads at which k: the headline of the curves, and the strip under them."""
+"""The leading runs at each k: the headline of the curves, and the strip under them."""
 
 from __future__ import annotations
 
@@ -64,14 +64,14 @@ def finding(view: View) -> str:
 
 
 def without_value(view: View) -> str:
-    """Who cannot be in front, and why."""
+    """Runs that cannot lead, and why."""
     reasons = cached.absences(view.contender_ids, view.metric, view.scope)
     parts = (f" {view.name(run)} has no {metric_title(view.metric)}: {why}." for run, why in reasons.items())
     return "".join(parts)
 
 
 def _joined(neighbours: Sequence[Stretch]) -> list[Stretch]:
-    """Neighbours that several runs share are one stretch in which nobody leads."""
+    """Neighbours that several runs share are one stretch without a leader."""
     joined: list[Stretch] = []
     for stretch in neighbours:
         if joined and len(stretch.runs) != 1 and len(joined[-1].runs) != 1:

@@ -39,7 +39,7 @@ def usual(view: View) -> list[str]:
 
 
 def warn_of_unknown(view: View) -> None:
-    """Of metrics in the link that cannot be drawn against k here."""
+    """Warn of metrics in the link that cannot be drawn against k here."""
     wanted = state.params().get("ms", "").split(state.SEPARATOR)
     unknown = [metric for metric in dict.fromkeys(wanted) if metric and metric not in names(view)]
     if unknown:

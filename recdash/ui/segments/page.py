@@ -1,10 +1,10 @@
-"""What the Segments page shows: for whom a candidate is better, and for whom it is not."""
+"""What the Segments page shows: where a candidate is better than the baseline, and where it is not."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import isfinite, nan
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import streamlit as st
 
@@ -46,22 +46,18 @@ def choose(view: View) -> tuple[str, int, Correction] | None:
     """By what, from how many users on, and the correction; kept in the URL. None where nothing is there."""
     known = cached.slices(view.experiment.id)
     if not known:
-        _ask_for_tables()
+        widgets.empty(
+            "Nothing here tells users or items apart",
+            "A train table tells known users from new ones and popular items from rare ones; a table of "
+            "users or a catalogue with attributes adds its columns. They belong to the set-up of an experiment.",
+        )
+        links.offer("Upload", "upload")
         return None
     with st.container(horizontal=True, vertical_alignment="bottom"):
         by = _choose_by(known)
         least = _choose_least()
         correction = corrections.choose()
     return by, least, correction
-
-
-def _ask_for_tables() -> None:
-    widgets.empty(
-        "Nothing here tells users or items apart",
-        "A train table tells known users from new ones and popular items from rare ones; a table of users or "
-        "a catalogue with attributes adds its columns. They belong to the set-up of an experiment.",
-    )
-    links.offer("Upload", "upload")
 
 
 def _choose_by(known: Sequence[str]) -> str:
@@ -165,52 +161,30 @@ def _cell(comparison: SegmentComparison, segment: str, run: str) -> Cell:
 
 def _dot(comparison: SegmentComparison, segment: str, run: str, beside: int) -> SegmentPoint:
     cell = _cell(comparison, segment, run)
-    if comparison.by_value:
-        return _value_dot(comparison, segment, run)
     name = plotly(f"{comparison.names[run]}, {comparison.titles[segment]}")
+    if comparison.by_value:
+        scale = 100 if is_percent(comparison.metric) else 1
+        text = value_text(comparison.metric, cell.value)
+        words = text.removesuffix(" %") if isfinite(cell.value) else numbers.NONE
+        tick = _cell(comparison, segment, comparison.baseline).value * scale
+        return SegmentPoint(cell.value * scale, words, f"{name}<br>{text}, n = {cell.n}", tick=tick)
     if cell.pair is None:
         words = "–" if beside > 3 else f"– {cell.why or 'not scored'}"
         return SegmentPoint(
             cell.difference, words, f"{name}<br>{cell.why}, n = {cell.n_shared}", look="faint"
         )
     low, high = cell.pair.judged.corrected.low, cell.pair.judged.corrected.high
-    digits = _digits(comparison)
+    differences = (
+        cell.difference for (key, _), cell in comparison.cells.items() if key != EVERYBODY and cell.pair
+    )
+    digits = numbers.places(differences)  # of all, so that they align
     amount = numbers.signed(cell.difference, digits)
     hover = f"{name}<br>{amount} ({numbers.interval(low, high, digits)})<br>{cell.word}, n = {cell.n_shared}"
-    settled = cell.word in ("better", "worse")
-    return SegmentPoint(
-        cell.difference,
-        _words(cell, amount, beside),
-        hover,
-        low,
-        high,
-        look="filled" if settled else "hollow",
-    )
-
-
-def _digits(comparison: SegmentComparison) -> int:
-    """Decimals of all differences, so that they stand alike."""
-    return numbers.places(
-        cell.difference
-        for (segment, run), cell in comparison.cells.items()
-        if segment != EVERYBODY and cell.pair
-    )
-
-
-def _words(cell: Cell, amount: str, beside: int) -> str:
-    """As many as there is room for; the table below has all of them."""
-    if beside > 3:
-        return cell.sign
-    return f"{cell.sign} {cell.word}" if beside == 3 else f"{cell.sign} {amount} {cell.word}"
-
-
-def _value_dot(comparison: SegmentComparison, segment: str, run: str) -> SegmentPoint:
-    scale = 100 if is_percent(comparison.metric) else 1
-    cell, base = _cell(comparison, segment, run), _cell(comparison, segment, comparison.baseline)
-    text = value_text(comparison.metric, cell.value)
-    words = text.removesuffix(" %") if isfinite(cell.value) else numbers.NONE
-    name = plotly(f"{comparison.names[run]}, {comparison.titles[segment]}")
-    return SegmentPoint(cell.value * scale, words, f"{name}<br>{text}, n = {cell.n}", tick=base.value * scale)
+    look: Literal["filled", "hollow"] = "filled" if cell.word in ("better", "worse") else "hollow"
+    words = f"{cell.sign} {amount} {cell.word}"
+    if beside >= 3:  # as many as there is room for; the table below has all of them
+        words = f"{cell.sign} {cell.word}" if beside == 3 else cell.sign
+    return SegmentPoint(cell.difference, words, hover, low, high, look=look)
 
 
 def alt(view: View, comparison: SegmentComparison, run_ids: Sequence[str]) -> str:
@@ -236,21 +210,15 @@ def _cell_words(comparison: SegmentComparison, cell: Cell) -> str:
 def show_values(view: View, comparison: SegmentComparison) -> None:
     """One row per segment and one for all users: every run's value, n, and the word of its difference."""
     unit = ", %" if is_percent(comparison.metric) else ""
-    widgets.section(
-        f"{metric_at(comparison.metric, comparison.k)} of every run{unit}", _values_words(comparison)
-    )
+    words = "The mean over each run's own users. Under it, how the run stands against the baseline."
+    if comparison.by_value:
+        words = "Of what the lists show to the users of each segment."
+    elif comparison.of_items:
+        words += " In a segment of items only these count, and only users who have one."
+    widgets.section(f"{metric_at(comparison.metric, comparison.k)} of every run{unit}", words)
     st.html(values_table(view, comparison))
     why = {(run, cell.why) for (_, run), cell in comparison.cells.items() if cell.why and not cell.n}
     st.html(widgets.note(f"– {view.name(run)}: {reason}." for run, reason in sorted(why)))
-
-
-def _values_words(comparison: SegmentComparison) -> str:
-    if comparison.by_value:
-        return "Of what the lists show to the users of each segment."
-    items = (
-        " In a segment of items only these count, and only users who have one." if comparison.of_items else ""
-    )
-    return f"The mean over each run's own users. Under it, how the run stands against the baseline.{items}"
 
 
 def values_table(view: View, comparison: SegmentComparison) -> Html:
@@ -264,7 +232,7 @@ def values_table(view: View, comparison: SegmentComparison) -> Html:
     ]
     rows = [
         [
-            _wide(title),
+            html('<div style="min-width:150px">{title}</div>', title=title),
             _users(comparison, segment),
             *(_value(comparison, segment, run, decimals) for run in comparison.runs),
         ]
@@ -284,22 +252,14 @@ def _head(view: View, run: str, n_runs: int) -> Html:
     )
 
 
-def _wide(title: str) -> Html:
-    return html('<div style="min-width:150px">{title}</div>', title=title)
-
-
 def _value(comparison: SegmentComparison, segment: str, run: str, decimals: int) -> Html:
     cell = _cell(comparison, segment, run)
     value = value_text(comparison.metric, cell.value, decimals)
     if run == comparison.baseline or not cell.n_shared:
         return html("{value}", value=value)
     word = f"{cell.sign} {cell.word}" if cell.word else cell.why
-    return html(
-        '{value}<br><small class="rd-{tone}">{word}</small>',
-        value=value,
-        tone=tone(cell.word or ""),
-        word=word,
-    )
+    under = html('<small class="rd-{tone}">{word}</small>', tone=tone(cell.word or ""), word=word)
+    return html("{value}<br>{under}", value=value, under=under)
 
 
 def tidy(view: View, comparison: SegmentComparison) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""What the Trade-offs page shows of two metrics: the runs, their front, and who is beaten by whom."""
+"""What the Trade-offs page shows of two metrics: the runs, their front, and which run beats which."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _axis(label: str, name: str, options: Sequence[str], default: str) -> str:
 
 
 def warn_of_unknown(view: View) -> None:
-    """Of metrics in the link that nobody has."""
+    """Warn of metrics in the link that no run has."""
     for name in ("x", "y"):
         wanted = state.params().get(name)
         if wanted is not None and wanted not in view.metrics:
@@ -134,7 +134,7 @@ def _values(tradeoff: TradeOff, run: str) -> str:
 
 
 def say(view: View, tradeoff: TradeOff) -> None:
-    """Who is on the front, who is beaten by whom, and why somebody has no place."""
+    """The runs on the front, the pairs in which one beats the other, and why a run has no place."""
     rows = []
     if len(tradeoff.places) > 1:
         rows.append(_line("✓", "better", members(view, tradeoff)))

@@ -30,7 +30,7 @@ def zones() -> tuple[str, ...]:
 
 
 def zone_box(upload: UploadState) -> str | None:
-    """Where times that say none were written; None for UTC."""
+    """The time zone of times without one; None for UTC."""
     return st.selectbox(
         RULE_TITLES["zone"],
         zones(),

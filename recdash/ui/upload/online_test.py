@@ -83,7 +83,7 @@ def online_test(upload: UploadState, workspace: Workspace) -> None:
 def _form(
     upload: UploadState, workspace: Workspace, experiment: Experiment, tables: Tables, rules: OnlineRules
 ) -> OnlineForm | None:
-    """What the results as they would be leave to say; None after showing what is wrong."""
+    """The rest of the form, after a trial run; None after showing what is wrong."""
     trial = _trial(upload, workspace, tables, rules)
     if trial is None:
         return None

@@ -1,4 +1,4 @@
-"""The three things one can add, each from its files to the last step, and what came of it."""
+"""The three flows of an upload, each from its files to the last step, and their outcomes."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def new_experiment(upload: UploadState, workspace: Workspace) -> None:
 
 
 def files_in_columns(upload: UploadState, labels: Mapping[TableKind, str]) -> dict[TableKind, UploadedFile]:
-    """One place for a file per kind, up to three side by side."""
+    """One uploader per kind, up to three side by side."""
     files: dict[TableKind, UploadedFile] = {}
     for column, (kind, label) in zip(st.columns(3), labels.items(), strict=False):
         with column, st.container(gap="xsmall"):

@@ -12,7 +12,7 @@ from recdash.ingest.reader import without_suffixes
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of one file or form. ``name`` is the user's own text: escape it where it is shown."""
+    """The outcome of one file or form. ``name`` is the user's own text: escape it where it is shown."""
 
     state: Literal["stored", "already", "refused"]
     what: str

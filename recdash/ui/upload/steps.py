@@ -100,7 +100,7 @@ class Candidate:
 
 
 def expect_files() -> None:
-    """Have the process that reads files begin, while the visitor still looks for theirs."""
+    """Start the process that reads files, while the visitor still looks for theirs."""
     get_ready()
 
 
@@ -203,12 +203,12 @@ def _column_for(role: str, preview: Preview, guess: str, key: str) -> str:
 
 
 def _asks_for_scores(preview: Preview) -> bool:
-    """Whether a column that is called like a score is asked about, and the file may order the lists."""
+    """Whether a column named like a score is unclear, so that the file may order the lists."""
     return any(problem.code == "unread-scores" for problem in preview.problems)
 
 
 def _called(column: str, reversible: Sequence[str]) -> str:
-    """``-distance`` as the page calls it."""
+    """The name of a column on the page: ``-distance`` reads as distance (least is best)."""
     if column == FILE_ORDER:
         return "none: the file orders the lists"
     return f"{column[1:]} (least is best)" if column in reversible else column
@@ -257,7 +257,7 @@ def known_sentence(overlap: IdOverlap) -> str:
 def accepts_ids(
     upload: UploadState, workspace: Workspace, experiment: str, checked: CheckedFile, name: str
 ) -> bool:
-    """Show how far the first rows' ids are those of the experiment; is it to be scored all the same?
+    """Show how far the first rows' ids are those of the experiment; whether to score it all the same.
 
     Asked only where it would be refused, by what the first rows show or by what was found when it was scored.
     """

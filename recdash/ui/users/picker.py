@@ -34,7 +34,7 @@ class Picked:
 
 
 def pick(view: View, run_id: str) -> Picked | None:
-    """The user in the link, else the most decisive one; None where there is nobody to show."""
+    """The user in the link, else the most decisive one; None where there is no user to show."""
     baseline = view.baseline.id if view.baseline and view.baseline.id != run_id else None
     decisive = words(cached.decisive_users(view, run_id, baseline))
     wanted = state.params().get(PARAMETER, "").strip()
