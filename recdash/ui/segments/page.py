@@ -49,7 +49,8 @@ def choose(view: View) -> tuple[str, int, Correction] | None:
         widgets.empty(
             "Nothing here tells users or items apart",
             "A train table tells known users from new ones and popular items from rare ones; a table of "
-            "users or a catalogue with attributes adds its columns. They belong to the set-up of an experiment.",
+            "users or a catalogue with attributes adds its columns. They belong to the set-up of "
+            "an experiment.",
         )
         links.offer("Upload", "upload")
         return None
