@@ -191,7 +191,7 @@ def footnote(view: View) -> Html:
         "Names lead to definitions in the guide. More is not better by itself: random lists show most.",
         *reasons(view, view.shown_ids, absences),
     ]
-    return widgets.note(lines)
+    return widgets.note_html(lines)
 
 
 # ── how the places fall on the values ────────────────────────────────────────────────────────

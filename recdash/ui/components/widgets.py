@@ -76,7 +76,12 @@ def quiet(lines: Iterable[object]) -> Html:
 
 def note(lines: Iterable[object]) -> None:
     """Small print below a chart or a table."""
-    st.html(html('<div class="rd-note">{lines}</div>', lines=paragraphs(lines)))
+    st.html(note_html(lines))
+
+
+def note_html(lines: Iterable[object]) -> Html:
+    """Small print: a paragraph for each line that is not empty."""
+    return html('<div class="rd-note">{lines}</div>', lines=paragraphs(line for line in lines if line))
 
 
 def banner(lines: Html, label: str) -> Html:
@@ -116,12 +121,6 @@ def _cell(tag: Literal["td", "th"], column: TableColumn, value: object) -> Html:
     if tag == "th":
         return html('<th scope="col" class="{kind}">{value}</th>', kind=kind, value=value)
     return html('<td class="{kind}">{value}</td>', kind=kind, value=value)
-
-
-def note(lines: Iterable[object]) -> Html:
-    """Small print: a paragraph per line, nothing for an empty one."""
-    paragraphs = [html("<p>{line}</p>", line=line) for line in lines if line]
-    return html('<div class="rd-note">{paragraphs}</div>', paragraphs=join(paragraphs))
 
 
 def choice_box(

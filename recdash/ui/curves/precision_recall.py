@@ -114,7 +114,7 @@ def print_definition(view: View, curve: str, average: str) -> None:
     if ended and curve == "path":
         lines.append(f"Most lists end: {listed(ended)}; the path stops there.")
     widgets.section("Definition")
-    st.html(widgets.note(lines))
+    widgets.note(lines)
 
 
 def tidy(view: View, paths: pd.DataFrame) -> pd.DataFrame:

@@ -152,7 +152,7 @@ def footnote(view: View, by_preset: PresetsOfRun) -> Html:
         "Difference: the value minus recdash's default, each over its own users. Every user: all with a "
         "relevant item, one without a list counting as 0."
     )
-    return widgets.note([legend, shown_elsewhere(view, by_preset)])
+    return widgets.note_html([legend, shown_elsewhere(view, by_preset)])
 
 
 def shown_elsewhere(view: View, by_preset: PresetsOfRun) -> str:

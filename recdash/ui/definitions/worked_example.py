@@ -41,7 +41,7 @@ def print_formula(by_preset: PresetsOfRun, preset: str) -> None:
         *(f"{name}={value}: {meaning}." for name, value, meaning in _chosen(row["spec"])),
         f"Example of the default. {metric.example}" if metric.example else "",
     ]
-    st.html(widgets.note(lines))
+    widgets.note(lines)
 
 
 def _chosen(spec: str) -> list[tuple[str, str, str]]:
@@ -98,7 +98,7 @@ def heading(worked: Worked, chosen: str) -> Html:
             f"User {worked.user}: m = {worked.m} relevant items, a list of {numbers.count(worked.length)}, "
             f"k = {worked.k}. Items that are no hit are not kept."
         )
-    return widgets.note([text])
+    return widgets.note_html([text])
 
 
 def places_table(worked: Worked) -> Html:

@@ -242,7 +242,7 @@ def _note(n_rows: int) -> Html:
     )
     some = f"The first {MOST_ROWS} of {numbers.count(n_rows)} items; all of them under Table."
     lines = [counts, some] if n_rows > MOST_ROWS else [counts]
-    return widgets.note(lines)
+    return widgets.note_html(lines)
 
 
 def tidy(view: View, items: Items, rows: pd.DataFrame) -> pd.DataFrame:

@@ -209,7 +209,7 @@ def footnote(view: View, board: Board) -> Html:
     """How to read the marks, and why cells are empty."""
     own = [run for run in headlines.values(board.scores, view.metric) if not view.is_reference(run)]
     alone = [view.name(run_id) for run_id in board.order if run_id in board.apart]
-    return widgets.note(
+    return widgets.note_html(
         [
             *_how_to_read(view, board),
             headlines.no_shared_user(alone, view.name(view.shown[0].id)) if alone else "",
@@ -283,7 +283,7 @@ def population_note(view: View) -> None:
         return
     effect = cached.population_effect(view, view.own_ids)
     if effect and effect.changes:
-        st.html(widgets.note([effect.sentence]))
+        widgets.note([effect.sentence])
 
 
 def alt(view: View, board: Board) -> str:

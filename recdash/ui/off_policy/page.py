@@ -224,7 +224,7 @@ def show_estimates(result: OffPolicy) -> None:
     )
     chart = estimates(lines(result), theme.palette(), unit, hollow=result.verdict == "refused")
     widgets.chart(chart, "off-policy-estimates", alt(result))
-    st.html(widgets.note(_method_notes(result)))
+    widgets.note(_method_notes(result))
 
 
 def lines(result: OffPolicy) -> list[EstimateLine]:

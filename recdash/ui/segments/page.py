@@ -219,7 +219,7 @@ def show_values(view: View, comparison: SegmentComparison) -> None:
     widgets.section(f"{metric_at(comparison.metric, comparison.k)} of every run{unit}", words)
     st.html(values_table(view, comparison))
     why = {(run, cell.why) for (_, run), cell in comparison.cells.items() if cell.why and not cell.n}
-    st.html(widgets.note(f"– {view.name(run)}: {reason}." for run, reason in sorted(why)))
+    widgets.note(f"– {view.name(run)}: {reason}." for run, reason in sorted(why))
 
 
 def values_table(view: View, comparison: SegmentComparison) -> Html:

@@ -164,7 +164,7 @@ def _line(sign: str, tone: str, text: str) -> Html:
 def why_absent(view: View, metrics: Sequence[str]) -> Html:
     """A line per reason and the runs that it concerns."""
     absences = {metric: cached.absences(view.shown_ids, metric, view.scope) for metric in metrics}
-    return widgets.note(reasons(view, view.shown_ids, absences))
+    return widgets.note_html(reasons(view, view.shown_ids, absences))
 
 
 def tidy(view: View, tradeoff: TradeOff) -> pd.DataFrame:
