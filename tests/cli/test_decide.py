@@ -17,8 +17,8 @@ FILMS = ("--experiment", "films")
 
 
 @pytest.fixture
-def told(run: Recdash, folder: Path) -> Any:
-    """``told("decide", "--run", …)``: what a call about the films says, which are stored."""
+def output(run: Recdash, folder: Path) -> Any:
+    """``output("decide", "--run", …)``: what a call about the films says, which are stored."""
     assert folder.is_dir()
     space = Workspace.open()
     films(space)
