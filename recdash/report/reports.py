@@ -161,8 +161,8 @@ class Reports:
         from recdash.service.provenance import versions_here
 
         store = self._workspace.store
-        tests = _not_deleted(store.online_test, [question.test] if question.test else [])
-        runs = _not_deleted(store.run, question.shown)
+        tests = _not_deleted(store.online_tests.get, [question.test] if question.test else [])
+        runs = _not_deleted(store.runs.get, question.shown)
         self._workspace.runs.refuse_damage(runs, tests[0] if tests else None)
         moment, versions = moment or self._workspace.now(), versions or versions_here()
         context = ReportContext(self._workspace, question, moment, check_blocks(blocks), versions)
@@ -207,21 +207,23 @@ class Reports:
         document = self.report_content(
             question, blocks, title=title, narrative=narrative, author=author, live=live, moment=now
         )
-        file = None if live else self._workspace.store.put_file(to_json(document).encode())
+        file = None if live else self._workspace.store.artifacts.put_file(to_json(document).encode())
         words = (experiment.id, title, narrative, author, live, document.blocks, facts)
         report_id = _id_of(key, *words) if key else new_id()
         report = Report(report_id, experiment.id, now, author, title, narrative, document.blocks, facts, file)
-        return self._workspace.store.add_report(report)
+        return self._workspace.store.reports.add(report)
 
     # ── stored reports ───────────────────────────────────────────────────────────────────────
 
     def reports(self, experiment_id: str, archived: bool = False) -> list[Report]:
         """The reports on an experiment, the newest first."""
-        return self._workspace.store.reports(self._workspace.experiments.get(experiment_id).id, archived)
+        return self._workspace.store.reports.of_experiment(
+            self._workspace.experiments.get(experiment_id).id, archived
+        )
 
     def report(self, report_id: str) -> Report:
         """Raises NotFound, for viewers also where the report is archived."""
-        report = self._workspace.store.report(report_id)
+        report = self._workspace.store.reports.get(report_id)
         if report.archived is not None and not self._workspace.person.may("editor"):
             raise NotFound("This report was put away.")
         return report
@@ -230,7 +232,9 @@ class Reports:
         """A snapshot as it was stored, a live report as it stands now."""
         report = self.report(report_id)
         if report.document is not None:
-            return from_json(self._workspace.store.path(report.document).read_text(encoding="utf-8"))
+            return from_json(
+                self._workspace.store.artifacts.path(report.document).read_text(encoding="utf-8")
+            )
         question, title = Question.of(report.question), report.title
         return self.report_content(
             question, report.blocks, title=title, narrative=report.narrative, author=report.author
@@ -257,18 +261,18 @@ class Reports:
 
     def archive_report(self, report_id: str) -> Report:
         self._workspace.person.must_be("editor")
-        return self._workspace.store.update_report(report_id, archived=self._workspace.now())
+        return self._workspace.store.reports.update(report_id, archived=self._workspace.now())
 
     def restore_report(self, report_id: str) -> Report:
         self._workspace.person.must_be("editor")
-        return self._workspace.store.update_report(report_id, archived=None)
+        return self._workspace.store.reports.update(report_id, archived=None)
 
     def delete_report(self, report_id: str, typed_name: str) -> None:
         """Raises InputError unless the title was typed exactly."""
         self._workspace.person.must_be("editor")
-        check_typed(typed_name, self._workspace.store.report(report_id).title)
-        self._workspace.store.delete_report(report_id)
-        self._workspace.store.collect()
+        check_typed(typed_name, self._workspace.store.reports.get(report_id).title)
+        self._workspace.store.reports.delete(report_id)
+        self._workspace.store.artifacts.collect()
 
 
 def _id_of(key: str, *words: Any) -> str:

@@ -85,15 +85,15 @@ class ServiceContext:
         return self._caches[key]
 
     def _read_settings(self, experiment_id: str) -> Mapping[str, Any]:
-        return self.store.experiment(experiment_id).settings
+        return self.store.experiments.get(experiment_id).settings
 
     def runs_of(self, run_ids: Sequence[str]) -> list[Run]:
         """The runs in the order asked for; two queries, however many they are."""
         if not run_ids:
             return []
-        experiment = self.store.run(run_ids[0]).experiment
-        known = {run.id: run for run in self.store.runs(experiment, archived=True)}
-        return [known.get(run_id) or self.store.run(run_id) for run_id in run_ids]
+        experiment = self.store.runs.get(run_ids[0]).experiment
+        known = {run.id: run for run in self.store.runs.of_experiment(experiment, archived=True)}
+        return [known.get(run_id) or self.store.runs.get(run_id) for run_id in run_ids]
 
     def secret(self) -> bytes:
         """What links and cookies are signed with: that of the settings, else that of the store."""

@@ -46,7 +46,7 @@ class MetricValues:
         metric = definition.metric
         if isinstance(metric, RatingMetric):
             return MetricInputs(predictions=self._data.predictions(run_id))
-        run = self._context.store.run(run_id)
+        run = self._context.store.runs.get(run_id)
         if not run.has_lists:
             return MetricInputs()
         material = self.material(run_id, None, scope)
@@ -65,12 +65,12 @@ class MetricValues:
 
     def _look_at_all_lists(self, run_id: str) -> CatalogueInputs | None:
         """What the stored upload shows to everybody, for a run that was scored before that was counted."""
-        reference = self._data.reference(self._context.store.run(run_id).experiment)
+        reference = self._data.reference(self._context.store.runs.get(run_id).experiment)
         return scoring.catalogue_inputs_of(self._data.match_again(run_id), reference)
 
     def _ask_whether_possible(self, run_id: str, metric: str) -> bool:
         """Are the tables there that the metric needs? Asks without computing it."""
-        definition, run = define(metric), self._context.store.run(run_id)
+        definition, run = define(metric), self._context.store.runs.get(run_id)
         if run.is_mean:
             return all(self.is_possible(replicate, metric) for replicate in self._data.replicate_ids(run_id))
         if isinstance(definition.metric, RatingMetric):
@@ -92,7 +92,7 @@ class MetricValues:
         if isinstance(definition.metric, RatingMetric):
             if scope.slice or "predictions" not in run.hits:
                 return None
-            table = self._context.store.table(run.hits["predictions"])
+            table = self._context.store.artifacts.table(run.hits["predictions"])
             return rated_values(definition, self._data.rated_pairs(run.experiment).rows(table))
         definition.formula()  # refuses a metric without a value per user
         users = definition.own_rule or users

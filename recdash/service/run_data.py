@@ -44,7 +44,7 @@ class RunData:
         self.replicates_of = context.cached(self._read_replicates, most=4096)
 
     def _read_run(self, run_id: str) -> Run:
-        return self._context.store.run(run_id)
+        return self._context.store.runs.get(run_id)
 
     def _read_rated_pairs(self, experiment_id: str) -> reading.RatedPairs:
         return reading.RatedPairs(self.reference(experiment_id))
@@ -59,35 +59,37 @@ class RunData:
         store = self._context.store
         runs = [part for run in self._context.runs_of(run_ids) for part in (run, *self.replicates_of(run.id))]
         names = {run.id: run.name for run in runs}
-        for run_id, curves in store.curves(list(names)).items():
+        for run_id, curves in store.curves.of_runs(list(names)).items():
             for curve in curves.values():
                 if isinstance(curve, Unavailable):
                     place = f"{curve.metric} of run '{names[run_id]}'"
                     raise EvidenceDamaged(Problem("damaged", place, curve.reason, ""))
         files: list[str | None] = []
-        for experiment in map(store.experiment, {run.experiment for run in runs}):
+        for experiment in map(store.experiments.get, {run.experiment for run in runs}):
             files += [experiment.truth, experiment.train, experiment.catalogue, *experiment.tables.values()]
         for run in runs:
             files += [run.upload, *run.hits.values()]
         if test_id:
-            test = store.online_test(test_id)
+            test = store.online_tests.get(test_id)
             files += [test.upload, *test.tables.values()]
         for sha256 in filter(None, files):
             with suppress(NotFound):
-                store.path(sha256)
+                store.artifacts.path(sha256)
 
     def _read_replicates(self, run_id: str) -> tuple[Run, ...]:
         """The folds or seeds of a run; empty for one that was uploaded once."""
-        return tuple(self._context.store.replicates([run_id])[run_id])
+        return tuple(self._context.store.runs.replicates([run_id])[run_id])
 
     def replicate_ids(self, run_id: str) -> list[str]:
         return [replicate.id for replicate in self.replicates_of(run_id)]
 
     def predictions(self, run_id: str) -> Predictions | None:
-        sha = self._context.store.run(run_id).hits.get("predictions")
+        sha = self._context.store.runs.get(run_id).hits.get("predictions")
         if sha is None:
             return None
-        return reading.predictions_of(Upload("predictions", run_id, self._context.store.table(sha), {}))
+        return reading.predictions_of(
+            Upload("predictions", run_id, self._context.store.artifacts.table(sha), {})
+        )
 
     def slice(self, experiment_id: str, scope: Scope) -> Slice:
         """Raises UnknownName for a slice in which no user counts."""
@@ -122,7 +124,9 @@ class RunData:
         if run.is_mean:
             raise InputError(_several_lists(run))
         tables = {
-            name: self._context.store.table(sha) for name, sha in run.hits.items() if name != "predictions"
+            name: self._context.store.artifacts.table(sha)
+            for name, sha in run.hits.items()
+            if name != "predictions"
         }
         return hits_from_tables(tables, self.reference(run.experiment).truth)
 
@@ -133,7 +137,7 @@ class RunData:
         """
         from recdash import ingest
 
-        home = run if run.replicate_of is None else self._context.store.run(run.replicate_of)
+        home = run if run.replicate_of is None else self._context.store.runs.get(run.replicate_of)
         if home.upload is None:
             raise InputError(Problem("no-upload", f"run '{run.name}'", "its upload was not kept", ""))
         if run.is_mean:
@@ -141,7 +145,7 @@ class RunData:
         column = {"replicate": replicate_merge.LABEL if run is not home else ""}
         mapping = column if home.replicated else None
         uploads = ingest.read_recommendations(
-            self._context.store.path(home.upload), name=run.name, mapping=mapping, checked=True
+            self._context.store.artifacts.path(home.upload), name=run.name, mapping=mapping, checked=True
         )
         return next(upload for upload in uploads if upload.replicate is None or upload.replicate == run.name)
 
@@ -150,7 +154,7 @@ class RunData:
 
         Unless told otherwise, in the same order and against the experiment's own reference.
         """
-        run, stored = self._context.store.run(run_id), self.hits(run_id)
+        run, stored = self._context.store.runs.get(run_id), self.hits(run_id)
         how = {"depth": stored.depth, "order": stored.order, "duplicates": stored.duplicates} | how
         return match(self.lists_of(run), reference or self.reference(run.experiment), **how)[0]
 
@@ -160,12 +164,12 @@ class RunData:
 
     def tables(self, experiment_id: str) -> dict[TableKind, Upload]:
         """The tables of the experiment's set-up, as they were stored."""
-        experiment = self._context.store.experiment(experiment_id)
+        experiment = self._context.store.experiments.get(experiment_id)
         main = {"truth": experiment.truth, "train": experiment.train, "catalogue": experiment.catalogue}
         stored = {**main, **experiment.tables}
         kinds: tuple[TableKind, ...] = ("truth", "train", "catalogue", *reading.OTHER_TABLES)
         return {
-            kind: Upload(kind, experiment.name, self._context.store.table(sha), {})
+            kind: Upload(kind, experiment.name, self._context.store.artifacts.table(sha), {})
             for kind in kinds
             if (sha := stored.get(kind)) is not None
         }

@@ -52,4 +52,4 @@ def open_store(
     if database_url is None:
         database_url, artifacts = settings().database_url, artifacts or settings().artifacts
     url, found = parse_url(database_url), found_artifacts or settings().found_artifacts
-    return SqlStore(url, Path(artifacts or url.artifacts), read_only=read_only, found_artifacts=found)
+    return SqlStore.open(url, Path(artifacts or url.artifacts), read_only=read_only, found_artifacts=found)

@@ -106,7 +106,7 @@ def _short(value: Any) -> Any:
     return "…"
 
 
-def all_deeds(session: Session, limit: int | None) -> list[AuditEvent]:
+def events(session: Session, limit: int | None) -> list[AuditEvent]:
     """The newest ``limit`` lines, oldest first; all of them without a limit."""
     newest = session.scalars(select(DeedRow).order_by(DeedRow.number.desc()).limit(limit))
     return [deed_of(row) for row in newest][::-1]

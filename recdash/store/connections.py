@@ -10,6 +10,7 @@ import importlib
 import logging
 import os
 import sqlite3
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -49,7 +50,10 @@ ADVISORY_LOCK = 7_238_112_041
 
 @dataclass(frozen=True)
 class Database:
-    """An opened database. ``check`` raises ``StoreError`` when the file is no longer the one opened."""
+    """An opened database; its connections are closed when nothing uses it any more.
+
+    ``check`` raises ``StoreError`` when the file is no longer the one opened.
+    """
 
     place: str
     reader: Engine
@@ -58,10 +62,17 @@ class Database:
     check: Callable[[], None]
     notices: tuple[Problem, ...] = ()
 
-    def dispose(self) -> None:
-        self.reader.dispose()
-        if self.writer is not None:
-            self.writer.dispose()
+    def __post_init__(self) -> None:
+        weakref.finalize(self, _dispose, self.reader, self.writer)
+
+    def close(self) -> None:
+        _dispose(self.reader, self.writer)
+
+
+def _dispose(*engines: Engine | None) -> None:
+    for engine in engines:
+        if engine is not None:
+            engine.dispose()
 
 
 @dataclass(frozen=True)

@@ -116,7 +116,7 @@ def _curves(session: Session) -> Iterator[Problem]:
 
 
 def _log(session: Session) -> Iterator[Problem]:
-    for number in audit.breaks(audit.all_deeds(session, None)):
+    for number in audit.breaks(audit.events(session, None)):
         yield Problem("changed-log", f"audit log, line {number}", "it was changed", RESTORE)
     for what in audit.altered(session):
         yield Problem("altered", what, "it is not as it was written", RESTORE)

@@ -19,80 +19,50 @@ UNUSED_FOR = timedelta(hours=24)
 REFERENCE_SLOTS = 1_000_000
 
 
-class Store(Protocol):
-    """Domain values in, domain values out; safe from several threads and processes.
+class ExperimentStore(Protocol):
+    """The experiments of a store."""
 
-    A write happens whole or not at all and is on disk when the call returns. Adding is idempotent
-    by ``id``: adding again returns what is stored. Listings leave archived things out unless
-    ``archived=True``, which lists them too. Raises ``NotFound`` for an id (or an artifact) that is
-    not there, ``NameTaken`` for a name in use, ``StoreBusy`` after the deadline, ``Forbidden``
-    for a write to a read-only store.
-
-    Whatever is read is compared with the checksum it was written with. Listings leave out what does not
-    match and ``damaged`` tells of it; asked for by its id it raises ``EvidenceDamaged``.
-    """
-
-    @property
-    def read_only(self) -> bool:
-        """True when every write is refused."""
-
-    @property
-    def notices(self) -> tuple[Problem, ...]:
-        """What the person who runs this store should know, such as an SQLite without safe WAL."""
-
-    def damaged(self, experiment: str | None = None) -> list[Problem]:
-        """What was found damaged in reading so far, of all experiments or of one, and how it is repaired."""
-
-    def close(self) -> None:
-        """Give all connections back; the store is not usable afterwards."""
-
-    def secret(self) -> bytes:
-        """Random bytes, made at first use, the same for all who open this store."""
-
-    def by(self, who: str, role: str, read_only: bool = False) -> Self:
-        """The same store, whose writes stand in the audit log under this name; maybe for reading only."""
-
-    # experiments ───────────────────────────────────────────────────────────────────────────────
-
-    def experiments(self, archived: bool = False) -> list[Experiment]:
+    def all(self, archived: bool = False) -> list[Experiment]:
         """All experiments, the newest first."""
 
-    def experiment(self, experiment_id: str) -> Experiment:
+    def get(self, experiment_id: str) -> Experiment:
         """The experiment with this id."""
 
-    def experiment_named(self, name: str) -> Experiment | None:
+    def named(self, name: str) -> Experiment | None:
         """The experiment with exactly this name, archived or not."""
 
-    def add_experiment(self, experiment: Experiment) -> Experiment:
+    def add(self, experiment: Experiment) -> Experiment:
         """Store an experiment; its artifacts must have been put before."""
 
-    def update_experiment(self, experiment_id: str, **fields: Any) -> Experiment:
+    def update(self, experiment_id: str, **fields: Any) -> Experiment:
         """Change fields other than id and created; ``baseline`` must be a run of the experiment."""
 
-    def delete_experiment(self, experiment_id: str) -> None:
+    def delete(self, experiment_id: str) -> None:
         """Delete an experiment with its runs, curves and online tests, for good."""
 
-    # runs ──────────────────────────────────────────────────────────────────────────────────────
 
-    def runs(self, experiment: str, archived: bool = False) -> list[Run]:
+class RunStore(Protocol):
+    """The runs of a store and their replicates."""
+
+    def of_experiment(self, experiment: str, archived: bool = False) -> list[Run]:
         """The runs of an experiment by slot, that is in the order in which they were added.
 
         Replicates are no candidates of their own: ``replicates`` lists them.
         """
 
     def replicates(self, run_ids: Sequence[str]) -> dict[str, list[Run]]:
-        """The replicates of each run asked for, in their order; empty lists for runs uploaded once."""
+        """The replicates of each of these runs, in their order; empty lists for runs uploaded once."""
 
-    def run(self, run_id: str) -> Run:
+    def get(self, run_id: str) -> Run:
         """The run with this id."""
 
-    def run_name(self, run_id: str) -> str:
-        """The name under which a run is stored, be it damaged or not."""
+    def name_of(self, run_id: str) -> str:
+        """The name under which a run is stored, even if its row is damaged."""
 
-    def find_run(self, experiment: str, upload_sha: str) -> Run | None:
+    def find(self, experiment: str, upload_sha: str) -> Run | None:
         """The run of this experiment made from this upload, one that is not archived if possible."""
 
-    def add_run(
+    def add(
         self,
         run: Run,
         curves: Sequence[Curve],
@@ -101,112 +71,136 @@ class Store(Protocol):
         """Store a run with its curves; ``slot`` is given by the store and never used again.
 
         Reference candidates get slots from ``REFERENCE_SLOTS`` on: they stand last and use up no colour.
-        ``replicates`` are stored below the run, with slots below 0; their names, the labels, are each there
-        once.
+        ``replicates`` are stored below the run, with slots below 0; their names, the labels, are distinct.
         """
 
-    def update_run(self, run_id: str, **fields: Any) -> Run:
+    def update(self, run_id: str, **fields: Any) -> Run:
         """Change fields other than id, experiment, created, slot and replicate_of."""
 
-    def delete_run(self, run_id: str) -> None:
+    def delete(self, run_id: str) -> None:
         """Delete a run, its curves and replicates, its place as baseline, its links.
 
-        Files stay for ``collect``.
+        Files stay for ``ArtifactStore.collect``.
         """
 
-    def curves(
+
+class CurveStore(Protocol):
+    """The curves of stored runs: each metric at every cutoff."""
+
+    def of_runs(
         self, run_ids: Sequence[str], metrics: Sequence[str] | None = None
     ) -> dict[str, dict[str, Curve | Unavailable]]:
-        """Curves by run id and canonical metric; every run asked for has an entry, maybe an empty one.
+        """Curves by run id and canonical metric; every run has an entry, which may be empty.
 
-        A curve that is not what was written is absent, with that as its reason.
+        A damaged curve is ``Unavailable``, with that as its reason.
         """
 
     def metrics(self, run_ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
         """Canonical metrics stored for each run, sorted; without reading any curve."""
 
-    # online tests ──────────────────────────────────────────────────────────────────────────────
 
-    def online_tests(self, experiment: str, archived: bool = False) -> list[OnlineTest]:
+class OnlineTestStore(Protocol):
+    """The online tests of a store."""
+
+    def of_experiment(self, experiment: str, archived: bool = False) -> list[OnlineTest]:
         """The online tests of an experiment, the newest first."""
 
-    def online_test(self, test_id: str) -> OnlineTest:
+    def get(self, test_id: str) -> OnlineTest:
         """The online test with this id."""
 
-    def online_test_name(self, test_id: str) -> str:
-        """The name under which an online test is stored, be it damaged or not."""
+    def name_of(self, test_id: str) -> str:
+        """The name under which an online test is stored, even if its row is damaged."""
 
-    def add_online_test(self, test: OnlineTest) -> OnlineTest:
+    def add(self, test: OnlineTest) -> OnlineTest:
         """Store an online test; its upload must have been put before."""
 
-    def update_online_test(self, test_id: str, **fields: Any) -> OnlineTest:
+    def update(self, test_id: str, **fields: Any) -> OnlineTest:
         """Change fields other than id, experiment and created."""
 
-    def delete_online_test(self, test_id: str) -> None:
+    def delete(self, test_id: str) -> None:
         """Delete an online test, for good."""
 
-    # what people write and share ───────────────────────────────────────────────────────────────
 
-    def entries(self, experiment: str) -> list[Entry]:
-        """The journal of an experiment, the oldest entry first. Nothing changes or deletes a single entry."""
+class JournalStore(Protocol):
+    """The journals of the experiments. Nothing changes or deletes a single entry."""
 
-    def entry(self, entry_id: str) -> Entry:
+    def of_experiment(self, experiment: str) -> list[Entry]:
+        """The journal of an experiment, the oldest entry first."""
+
+    def get(self, entry_id: str) -> Entry:
         """The entry with this id."""
 
-    def add_entry(self, entry: Entry, check: Callable[[Sequence[Entry]], None] | None = None) -> Entry:
-        """Add to the journal. ``check`` is shown the journal as it is when nobody else can write to it any
-        more, the oldest entry first; what it raises is passed on, and nothing is added.
+    def add(self, entry: Entry, check: Callable[[Sequence[Entry]], None] | None = None) -> Entry:
+        """Add to the journal, if ``check`` allows it.
+
+        ``check`` is called with the journal, the oldest entry first, while all other writers wait; what it
+        raises is passed on, and nothing is added.
         """
 
-    def reports(self, experiment: str, archived: bool = False) -> list[Report]:
+
+class ReportStore(Protocol):
+    """The reports of a store."""
+
+    def of_experiment(self, experiment: str, archived: bool = False) -> list[Report]:
         """The reports on an experiment, the newest first."""
 
-    def report(self, report_id: str) -> Report:
+    def get(self, report_id: str) -> Report:
         """The report with this id."""
 
-    def add_report(self, report: Report) -> Report:
+    def add(self, report: Report) -> Report:
         """Store a report; its document must have been put before."""
 
-    def update_report(self, report_id: str, **fields: Any) -> Report:
+    def update(self, report_id: str, **fields: Any) -> Report:
         """Change fields other than id, experiment, created and author."""
 
-    def delete_report(self, report_id: str) -> None:
+    def delete(self, report_id: str) -> None:
         """Delete a report and the links that share it, for good."""
 
-    def share_links(self, experiment: str) -> list[ShareLink]:
+
+class ShareLinkStore(Protocol):
+    """The share links of a store."""
+
+    def of_experiment(self, experiment: str) -> list[ShareLink]:
         """The share links of an experiment and of its reports, the newest first, dead ones included."""
 
-    def share_link(self, link_id: str) -> ShareLink:
+    def get(self, link_id: str) -> ShareLink:
         """The share link with this id."""
 
-    def add_share_link(self, link: ShareLink) -> ShareLink:
+    def add(self, link: ShareLink) -> ShareLink:
         """Store a share link."""
 
-    def update_share_link(self, link_id: str, **fields: Any) -> ShareLink:
+    def update(self, link_id: str, **fields: Any) -> ShareLink:
         """Change fields other than id, experiment, created and author."""
 
-    def saved_views(self, experiment: str) -> list[SavedView]:
+
+class SavedViewStore(Protocol):
+    """The saved views of a store."""
+
+    def of_experiment(self, experiment: str) -> list[SavedView]:
         """The saved views of an experiment by name."""
 
-    def saved_view_named(self, name: str) -> SavedView | None:
+    def named(self, name: str) -> SavedView | None:
         """The saved view with exactly this name, of any experiment."""
 
-    def add_saved_view(self, view: SavedView) -> SavedView:
-        """Store a view; its name is there once over all experiments."""
+    def add(self, view: SavedView) -> SavedView:
+        """Store a view; its name must be unique over all experiments."""
 
-    def delete_saved_view(self, view_id: str) -> None:
-        """Forget a saved view."""
+    def delete(self, view_id: str) -> None:
+        """Delete a saved view."""
 
-    def deeds(self, limit: int | None = None) -> list[AuditEvent]:
-        """The newest lines of the audit log, the oldest of them first; each write above added one."""
+
+class AuditStore(Protocol):
+    """The audit log of a store: each write adds one event to it."""
+
+    def events(self, limit: int | None = None) -> list[AuditEvent]:
+        """The newest events of the log, the oldest of them first; all events without a limit."""
 
     def altered(self) -> list[str]:
         """Entries, reports, links and views that are not what the log says was written; by kind and id."""
 
-    def check(self) -> list[Problem]:
-        """Read everything, rows and files: what is damaged or lost, and how it is repaired."""
 
-    # artifacts ─────────────────────────────────────────────────────────────────────────────────
+class ArtifactStore(Protocol):
+    """The uploaded tables and other files of a store, named by their sha256."""
 
     def put(self, table: pa.Table | Iterable[pa.RecordBatch]) -> str:
         """Store a table, or a stream of batches of one schema, as Parquet; returns its sha256."""
@@ -222,3 +216,70 @@ class Store(Protocol):
 
     def collect(self, older_than: timedelta = UNUSED_FOR) -> int:
         """Remove files that nothing refers to and that are older than this; returns how many."""
+
+
+class Store(Protocol):
+    """Domain values in, domain values out; safe from several threads and processes.
+
+    A store has a part for each kind of thing that it holds. A write happens whole or not at all and is on
+    disk when the call returns. Adding is idempotent by ``id``: adding again returns what is stored. Listings
+    leave archived things out unless ``archived=True``, which lists them too. Raises ``NotFound`` for an id
+    (or an artifact) that does not exist, ``NameTaken`` for a name in use, ``StoreBusy`` after the deadline,
+    ``Forbidden`` for a write to a read-only store.
+
+    Whatever is read is compared with the checksum it was written with. Listings leave damaged rows out, and
+    ``damaged`` lists them; reading one by its id raises ``EvidenceDamaged``.
+    """
+
+    @property
+    def experiments(self) -> ExperimentStore: ...
+
+    @property
+    def runs(self) -> RunStore: ...
+
+    @property
+    def curves(self) -> CurveStore: ...
+
+    @property
+    def online_tests(self) -> OnlineTestStore: ...
+
+    @property
+    def journal(self) -> JournalStore: ...
+
+    @property
+    def reports(self) -> ReportStore: ...
+
+    @property
+    def share_links(self) -> ShareLinkStore: ...
+
+    @property
+    def saved_views(self) -> SavedViewStore: ...
+
+    @property
+    def audit(self) -> AuditStore: ...
+
+    @property
+    def artifacts(self) -> ArtifactStore: ...
+
+    @property
+    def read_only(self) -> bool:
+        """True when every write is refused."""
+
+    @property
+    def notices(self) -> tuple[Problem, ...]:
+        """What the administrator should know, such as an SQLite without safe WAL."""
+
+    def damaged(self, experiment: str | None = None) -> list[Problem]:
+        """Damage found by reading so far, of all experiments or of one, and how it is repaired."""
+
+    def check(self) -> list[Problem]:
+        """Read everything, rows and files: what is damaged or lost, and how it is repaired."""
+
+    def secret(self) -> bytes:
+        """Random bytes, made at first use, the same for all who open this store."""
+
+    def by(self, who: str, role: str, read_only: bool = False) -> Self:
+        """The same store for another person, named in the audit log; optionally for reading only."""
+
+    def close(self) -> None:
+        """Close all connections; the store is not usable afterwards."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from recdash.domain.journal import Entry, Report, SavedView
 from recdash.domain.records import Experiment, OnlineTest, Run
@@ -17,13 +17,11 @@ if TYPE_CHECKING:
     from recdash.store.protocol import Store
 
 
-class OneExperiment:
-    """The reading half of a :class:`Store`. Other experiments are not there, everything else is forbidden.
+class Narrowed:
+    """A store, or a part of one, that shows one experiment.
 
-    What is not written here does not exist for a guest: nothing is passed on by default.
+    What a subclass does not define is forbidden to a guest: nothing is passed on by default.
     """
-
-    read_only = True
 
     def __init__(self, store: Store, experiment_id: str) -> None:
         self._store, self._experiment_id = store, experiment_id
@@ -33,110 +31,144 @@ class OneExperiment:
             raise AttributeError(name)
         raise Forbidden("A share link is for reading.")
 
+    def _own(self, experiment_id: str, word: str = "experiment", key: str | None = None) -> str:
+        """The id; raises ``NotFound`` for that of another experiment, as for one that does not exist."""
+        if experiment_id != self._experiment_id:
+            raise NotFound(f"There is no {word} with the id '{experiment_id if key is None else key}'.")
+        return experiment_id
+
+    def _own_runs(self, run_ids: Sequence[str]) -> Sequence[str]:
+        for run_id in run_ids:
+            self._own(self._store.runs.get(run_id).experiment, "run", run_id)
+        return run_ids
+
+
+class OneExperiment(Narrowed):
+    """The reading half of a :class:`Store`. Other experiments do not exist, everything else is forbidden."""
+
+    read_only = True
+
+    def __init__(self, store: Store, experiment_id: str) -> None:
+        super().__init__(store, experiment_id)
+        self.experiments = NarrowedExperiments(store, experiment_id)
+        self.runs = NarrowedRuns(store, experiment_id)
+        self.curves = NarrowedCurves(store, experiment_id)
+        self.online_tests = NarrowedOnlineTests(store, experiment_id)
+        self.journal = NarrowedJournal(store, experiment_id)
+        self.reports = NarrowedReports(store, experiment_id)
+        self.saved_views = NarrowedSavedViews(store, experiment_id)
+        self.artifacts = NarrowedArtifacts(store, experiment_id)
+
     @property
     def notices(self) -> tuple[Problem, ...]:
         return ()
 
     def damaged(self, experiment: str | None = None) -> list[Problem]:
-        mine = self._mine(experiment or self._experiment_id, "experiment", experiment or "")
-        return self._store.damaged(mine)
+        return self._store.damaged(self._own(experiment or self._experiment_id))
 
     def by(self, who: str, role: str, read_only: bool = False) -> OneExperiment:  # noqa: ARG002
         return self
 
-    def experiments(self, archived: bool = False) -> list[Experiment]:
-        return [one for one in self._store.experiments(archived) if one.id == self._experiment_id]
 
-    def experiment(self, experiment_id: str) -> Experiment:
-        return self._store.experiment(self._mine(experiment_id, "experiment", experiment_id))
+class NarrowedExperiments(Narrowed):
+    def all(self, archived: bool = False) -> list[Experiment]:
+        return [
+            experiment
+            for experiment in self._store.experiments.all(archived)
+            if experiment.id == self._experiment_id
+        ]
 
-    def experiment_named(self, name: str) -> Experiment | None:
-        return next((one for one in self.experiments(archived=True) if one.name == name), None)
+    def get(self, experiment_id: str) -> Experiment:
+        return self._store.experiments.get(self._own(experiment_id))
 
-    def runs(self, experiment: str, archived: bool = False) -> list[Run]:
-        return self._store.runs(self._mine(experiment, "experiment", experiment), archived)
+    def named(self, name: str) -> Experiment | None:
+        return next((experiment for experiment in self.all(archived=True) if experiment.name == name), None)
+
+
+class NarrowedRuns(Narrowed):
+    def of_experiment(self, experiment: str, archived: bool = False) -> list[Run]:
+        return self._store.runs.of_experiment(self._own(experiment), archived)
 
     def replicates(self, run_ids: Sequence[str]) -> dict[str, list[Run]]:
-        return self._store.replicates(self._known(run_ids))
+        return self._store.runs.replicates(self._own_runs(run_ids))
 
-    def run(self, run_id: str) -> Run:
-        run = self._store.run(run_id)
-        self._mine(run.experiment, "run", run_id)
+    def get(self, run_id: str) -> Run:
+        run = self._store.runs.get(run_id)
+        self._own(run.experiment, "run", run_id)
         return run
 
-    def find_run(self, experiment: str, upload_sha: str) -> Run | None:
-        return self._store.find_run(self._mine(experiment, "experiment", experiment), upload_sha)
+    def find(self, experiment: str, upload_sha: str) -> Run | None:
+        return self._store.runs.find(self._own(experiment), upload_sha)
 
-    def curves(
+
+class NarrowedCurves(Narrowed):
+    def of_runs(
         self, run_ids: Sequence[str], metrics: Sequence[str] | None = None
     ) -> dict[str, dict[str, Curve | Unavailable]]:
-        return self._store.curves(self._known(run_ids), metrics)
+        return self._store.curves.of_runs(self._own_runs(run_ids), metrics)
 
     def metrics(self, run_ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
-        return self._store.metrics(self._known(run_ids))
+        return self._store.curves.metrics(self._own_runs(run_ids))
 
-    def online_tests(self, experiment: str, archived: bool = False) -> list[OnlineTest]:
-        return self._store.online_tests(self._mine(experiment, "experiment", experiment), archived)
 
-    def online_test(self, test_id: str) -> OnlineTest:
-        test = self._store.online_test(test_id)
-        self._mine(test.experiment, "online test", test_id)
+class NarrowedOnlineTests(Narrowed):
+    def of_experiment(self, experiment: str, archived: bool = False) -> list[OnlineTest]:
+        return self._store.online_tests.of_experiment(self._own(experiment), archived)
+
+    def get(self, test_id: str) -> OnlineTest:
+        test = self._store.online_tests.get(test_id)
+        self._own(test.experiment, "online test", test_id)
         return test
 
-    def entries(self, experiment: str) -> list[Entry]:
-        return self._store.entries(self._mine(experiment, "experiment", experiment))
 
-    def entry(self, entry_id: str) -> Entry:
-        entry = self._store.entry(entry_id)
-        self._mine(entry.experiment, "entry", entry_id)
+class NarrowedJournal(Narrowed):
+    def of_experiment(self, experiment: str) -> list[Entry]:
+        return self._store.journal.of_experiment(self._own(experiment))
+
+    def get(self, entry_id: str) -> Entry:
+        entry = self._store.journal.get(entry_id)
+        self._own(entry.experiment, "entry", entry_id)
         return entry
 
-    def reports(self, experiment: str, archived: bool = False) -> list[Report]:
-        return self._store.reports(self._mine(experiment, "experiment", experiment), archived)
 
-    def report(self, report_id: str) -> Report:
-        report = self._store.report(report_id)
-        self._mine(report.experiment, "report", report_id)
+class NarrowedReports(Narrowed):
+    def of_experiment(self, experiment: str, archived: bool = False) -> list[Report]:
+        return self._store.reports.of_experiment(self._own(experiment), archived)
+
+    def get(self, report_id: str) -> Report:
+        report = self._store.reports.get(report_id)
+        self._own(report.experiment, "report", report_id)
         return report
 
-    def saved_views(self, experiment: str) -> list[SavedView]:
-        return self._store.saved_views(self._mine(experiment, "experiment", experiment))
 
-    def saved_view_named(self, name: str) -> SavedView | None:
-        found = self._store.saved_view_named(name)
-        return found if found is not None and found.experiment == self._experiment_id else None
+class NarrowedSavedViews(Narrowed):
+    def of_experiment(self, experiment: str) -> list[SavedView]:
+        return self._store.saved_views.of_experiment(self._own(experiment))
 
+    def named(self, name: str) -> SavedView | None:
+        view = self._store.saved_views.named(name)
+        return view if view is not None and view.experiment == self._experiment_id else None
+
+
+class NarrowedArtifacts(Narrowed):
     def path(self, sha256: str) -> Path:
-        return self._store.path(self._of_mine(sha256))
+        return self._store.artifacts.path(self._own_file(sha256))
 
     def table(self, sha256: str) -> pa.Table:
-        return self._store.table(self._of_mine(sha256))
+        return self._store.artifacts.table(self._own_file(sha256))
 
-    def _mine(self, experiment_id: str, word: str, key: str) -> str:
-        """The id, unless it is that of another experiment: then the same words as for what is not there."""
-        if experiment_id != self._experiment_id:
-            raise NotFound(f"There is no {word} with the id '{key}'.")
-        return experiment_id
-
-    def _known(self, run_ids: Sequence[str]) -> Sequence[str]:
-        for run_id in run_ids:
-            self.run(run_id)
-        return run_ids
-
-    def _of_mine(self, sha256: str) -> str:
-        """A file's name, if something of this experiment needs the file."""
-        if sha256 not in self._files():
+    def _own_file(self, sha256: str) -> str:
+        """The hash, if something of this experiment needs the file; else raises ``NotFound``."""
+        store, experiment = self._store, self._store.experiments.get(self._experiment_id)
+        runs = store.runs.of_experiment(experiment.id, archived=True)
+        replicates = store.runs.replicates([run.id for run in runs])
+        files = {experiment.truth, experiment.train, experiment.catalogue, *experiment.tables.values()}
+        for run in [*runs, *(replicate for below in replicates.values() for replicate in below)]:
+            files.update((run.upload, *run.hits.values()))
+        for test in store.online_tests.of_experiment(experiment.id, archived=True):
+            files.update((test.upload, *test.tables.values()))
+        for report in store.reports.of_experiment(experiment.id, archived=True):
+            files.add(report.document)
+        if sha256 not in files:
             raise NotFound(f"There is no file {sha256}.")
         return sha256
-
-    def _files(self) -> frozenset[Any]:
-        experiment = self.experiment(self._experiment_id)
-        runs = self.runs(experiment.id, archived=True)
-        below = [one for some in self._store.replicates([run.id for run in runs]).values() for one in some]
-        found: list[Iterable[str | None]] = [
-            (experiment.truth, experiment.train, experiment.catalogue, *experiment.tables.values()),
-            *((run.upload, *run.hits.values()) for run in (*runs, *below)),
-            *((one.upload, *one.tables.values()) for one in self.online_tests(experiment.id, archived=True)),
-            [report.document for report in self.reports(experiment.id, archived=True)],
-        ]
-        return frozenset(sha256 for some in found for sha256 in some if sha256 is not None)

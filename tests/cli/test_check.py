@@ -120,7 +120,7 @@ def test_a_damaged_run_can_be_deleted(run: Recdash, stored: Path) -> None:
     damage_run(stored)
     space = Workspace.open()
     with pytest.raises(EvidenceDamaged):
-        space.store.run(good.id)
+        space.store.runs.get(good.id)
     with pytest.raises(InputError, match="Type 'good' exactly"):
         space.runs.delete_run(good.id, "poor")
     space.runs.delete_run(good.id, "good")

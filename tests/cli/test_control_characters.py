@@ -106,10 +106,10 @@ def _fill_store(space: Workspace) -> None:
     test = space.online_tests.add_online_test(
         made["films"], "t", {"sessions": sessions(variants)}, control=f"{HIDDEN}old", links=links
     )
-    space.store.update_online_test(test.id, name=f"{HOSTILE}t")
+    space.store.online_tests.update(test.id, name=f"{HOSTILE}t")
     for name in ("popular", "als", "ease"):
-        space.store.update_run(made[name], name=f"{HOSTILE}{name}", tags=(HOSTILE,), note=HOSTILE)
-    space.store.update_experiment(made["films"], name=f"{HOSTILE}films", note=HOSTILE)
+        space.store.runs.update(made[name], name=f"{HOSTILE}{name}", tags=(HOSTILE,), note=HOSTILE)
+    space.store.experiments.update(made["films"], name=f"{HOSTILE}films", note=HOSTILE)
     space.reviews.propose(made["films"], made["als"], text=HOSTILE)
     space.sharing.save_view(made["films"], "mine", "leaderboard", {"q": HOSTILE})
     space.sharing.share(made["films"], label=HOSTILE)

@@ -102,7 +102,7 @@ def test_a_name_or_a_reason_from_elsewhere_moves_no_terminal(output: Any) -> Non
     space = Workspace.open()
     home = space.experiments.named("films").id
     (als,) = (stored_run.id for stored_run in space.runs.all(home) if stored_run.name == "als")
-    space.store.update_run(als, name="als\x1b[2J\x9b31m")
+    space.store.runs.update(als, name="als\x1b[2J\x9b31m")
     review = space.reviews.propose(home, als)
     space.decisions.decide(home, "do not ship", about=review.id, text="No.\n\x1b]0;x\x07Never.")
     space.store.close()

@@ -114,7 +114,7 @@ def as_role(role: Role, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def deeds(folder: Path) -> int:
     store = open_store(f"sqlite:///{folder}/store/recdash.db", folder / "store" / "artifacts")
-    result = len(store.deeds())
+    result = len(store.audit.events())
     store.close()
     return result
 

@@ -99,17 +99,17 @@ def test_nothing_that_was_computed_before_is_used(
     """A report of falsified curves and results is found out, though it says what the store says."""
     file = written("json")
     run = question.runs[0]
-    curves = space.store.curves([run])[run]
+    curves = space.store.curves.of_runs([run])[run]
     truthful = reproduction(space, file)
-    falsified = space.store.run(run)
+    falsified = space.store.runs.get(run)
     space.runs.delete_run(run, falsified.name)
     curves["recall"].value[:] += 0.01
-    space.store.add_run(falsified, list(curves.values()))
+    space.store.runs.add(falsified, list(curves.values()))
     space.online_tests.link_variants(
         space.online_tests.all(question.experiment)[0].id,
         {"A": question.baseline, "B": run, "C": question.runs[1]},
     )
-    fresh = opened(space.store.path(falsified.upload or "").parents[3])
+    fresh = opened(space.store.artifacts.path(falsified.upload or "").parents[3])
     file.write_bytes(FORMS["json"].write(Reports(fresh).report_content(question)))
     found = reproduction(fresh, file)
     assert truthful.holds
@@ -332,7 +332,7 @@ def test_a_damaged_upload_confirms_nothing(
     space: Workspace, question: Question, written: Callable[[str], Path], tmp_path: Path
 ) -> None:
     file = written("json")
-    upload = space.store.path(space.store.run(question.runs[0]).upload or "")
+    upload = space.store.artifacts.path(space.store.runs.get(question.runs[0]).upload or "")
     upload.write_bytes(upload.read_bytes()[:-1] + b"x")
     os.utime(upload, (0, 0))
     with pytest.raises(EvidenceDamaged):

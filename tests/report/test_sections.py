@@ -140,7 +140,7 @@ def test_the_notes_on_intervals_are_those_of_the_page_of_the_test(
     space: Workspace, question: Question, report: Document
 ) -> None:
     told = [one.text for one in section(report, "online").parts if isinstance(one, Paragraph)]
-    rows = [OnlineRow(**row) for row in space.store.online_test(str(question.test)).results]
+    rows = [OnlineRow(**row) for row in space.store.online_tests.get(str(question.test)).results]
     few = [note for note in validity_notes(rows) if "users" in note and "takes about" in note]
     assert few
     assert set(few) <= set(told)

@@ -77,7 +77,7 @@ def ids(stored: tuple[Path, dict[str, str], str]) -> dict[str, str]:
 
 @pytest.fixture
 def test(stored: tuple[Path, dict[str, str], str], space: Workspace) -> OnlineTest:
-    return space.store.online_test(stored[2])
+    return space.store.online_tests.get(stored[2])
 
 
 def ship(space: Workspace, ids: dict[str, str], **options: Any) -> Decision:
@@ -256,7 +256,7 @@ def test_where_the_numbers_come_from_is_kept(space: Workspace, ids: dict[str, st
 
     told = str(ship(space, ids).provenance)
     experiment = space.experiments.get(ids["films"])
-    uploads = [space.store.run(ids[name]).upload for name in RUNS]
+    uploads = [space.store.runs.get(ids[name]).upload for name in RUNS]
     for one in (experiment.truth, experiment.train, *uploads, test.upload, __version__):
         assert one in told
     assert "2026-10-09T12:00:00+00:00" in told
@@ -519,7 +519,7 @@ def test_what_is_said_stands_beside_what_it_is_said_of(space: Workspace, ids: di
     home, decision = ids["films"], ship(space, ids)
     review = space.reviews.propose(home, ids["als"])
     report = Report("report1", home, BEGIN, "Mary", "October")
-    space.store.add_report(report)
+    space.store.reports.add(report)
     for about in (decision.id, review.id, report.id):
         space.journal.comment(home, about, f"about {about}")
     assert [one.text for one in space.journal.decision(decision.id).comments] == [f"about {decision.id}"]

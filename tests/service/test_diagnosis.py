@@ -385,7 +385,7 @@ def test_a_lift_is_judged_by_the_interval_that_the_page_judges_it_by(tmp_path: P
     alone = {"lift": -0.04, "lift_low": -0.076, "lift_high": -0.004}
     changed = {**alone, "corrected_low": -0.09, "corrected_high": 0.01}
     rows = [{**row, **({} if row["is_control"] else changed)} for row in test.results]
-    space.store.update_online_test(test.id, results=rows)
+    space.store.online_tests.update(test.id, results=rows)
     found = explain(space, test)
     assert found.quadrant == "undecided"
     assert answer(found, "noise").statistic.startswith("online −9.00 to +1.00 %")

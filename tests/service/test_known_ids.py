@@ -47,15 +47,15 @@ def add(space: Workspace, films: str, name: str, table: Any, **how: Any) -> Run:
 def scored_before(space: Workspace, run: Run) -> None:
     """As a release that did not count ids left it: no shares, no notices of them."""
     old = {name: value for name, value in run.provenance.items() if name != "known_ids"}
-    kept = space.store.run
+    kept = space.store.runs.get
 
     def older(run_id: str) -> Run:
         found = kept(run_id)
         return replace(found, provenance=old, notices=()) if run_id == run.id else found
 
-    listed = space.store.runs
-    space.store.run = older  # type: ignore[method-assign]
-    space.store.runs = lambda *which, **how: [older(one.id) for one in listed(*which, **how)]  # type: ignore[method-assign]
+    listed = space.store.runs.of_experiment
+    space.store.runs.get = older  # type: ignore[method-assign]
+    space.store.runs.of_experiment = lambda *which, **how: [older(one.id) for one in listed(*which, **how)]  # type: ignore[method-assign]
 
 
 def test_a_run_with_other_ids_is_refused_and_nothing_is_stored(space: Workspace, films: str) -> None:

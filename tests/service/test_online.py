@@ -108,7 +108,7 @@ def test_a_test_that_is_stored_again_comes_back_from_the_archive(
 def test_of_two_who_store_the_same_test_at_once_both_get_it(
     space: Workspace, home: str, simulated: Simulated, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    other, add = open_at(tmp_path), space.store.add_online_test
+    other, add = open_at(tmp_path), space.store.online_tests.add
 
     def later(test: OnlineTest) -> OnlineTest:
         monkeypatch.undo()  # the other one stores it between the look and the write
@@ -163,7 +163,7 @@ def test_rules_that_cannot_be_followed_change_nothing(
 ) -> None:
     with pytest.raises(InputError):
         space.online_tests.set_online_rules(test.id, rules)
-    assert space.store.online_test(test.id) == test
+    assert space.store.online_tests.get(test.id) == test
 
 
 def test_rules_by_which_logs_were_read_stay(space: Workspace, home: str, simulated: Simulated) -> None:
@@ -172,7 +172,7 @@ def test_rules_by_which_logs_were_read_stay(space: Workspace, home: str, simulat
     for rules in (OnlineRules(threshold_s=10), OnlineRules(item_cap_s=60), OnlineRules(zone="Europe/Berlin")):
         with pytest.raises(InputError, match="were read by another one"):
             space.online_tests.set_online_rules(test.id, rules)
-    assert space.store.online_test(test.id) == test
+    assert space.store.online_tests.get(test.id) == test
 
 
 def test_a_metric_of_ones_own_is_kept_and_one_of_a_known_name_replaces_it(
@@ -286,7 +286,7 @@ def test_a_viewer_reads_and_changes_nothing(space: Workspace, test: OnlineTest, 
         viewer.online_tests.set_online_rules(test.id, OnlineRules(winsorise=0.9))
     with pytest.raises(Forbidden):
         viewer.online_analysis.set_online_metrics(test.id, [CLICKS])
-    assert space.store.online_test(test.id) == test
+    assert space.store.online_tests.get(test.id) == test
 
 
 def test_the_tables_beside_a_test_live_as_long_as_it(
@@ -294,8 +294,8 @@ def test_the_tables_beside_a_test_live_as_long_as_it(
 ) -> None:
     tables = {kind: table for kind, table in simulated.tables().items() if kind != "sessions"}
     test = space.online_tests.add_online_test(home, "Logs", tables)
-    space.store.collect()
-    served = space.store.table(test.tables["served"])
+    space.store.artifacts.collect()
+    served = space.store.artifacts.table(test.tables["served"])
     assert len(served) == len(tables["served"])
     assert np.isin(["rank", "item_id", "click"], served.column_names).all()
 

@@ -103,7 +103,7 @@ def test_a_deleted_candidate_takes_its_replicates_along(
     below = [one.id for one in space.replicates.of(seeds)]
     space.runs.delete_run(seeds, "als")
     assert space.runs.all(films.id, archived=True) == []
-    assert space.store.metrics(below) == dict.fromkeys(below, ())
+    assert space.store.curves.metrics(below) == dict.fromkeys(below, ())
 
 
 def test_an_archived_candidate_keeps_its_replicates(space: Workspace, films: Experiment, seeds: str) -> None:

@@ -212,11 +212,11 @@ def test_who_may_too_little_is_refused_and_nothing_is_written(house: House, name
     least = ROLES.index(LEAST[name])
     if role != "guest" and ROLES.index(role) >= least:  # type: ignore[arg-type]
         return
-    before = house.admin.store.deeds()
+    before = house.admin.store.audit.events()
     method = method_of(house.seen_by(role), name)
     with pytest.raises(Forbidden):
         method(**arguments(method, house.mine))
-    assert house.admin.store.deeds() == before
+    assert house.admin.store.audit.events() == before
 
 
 @pytest.mark.parametrize("name", READS)
@@ -240,7 +240,7 @@ def looked_at(found: Any, run_id: str) -> None:
 
 @pytest.mark.parametrize("role", ["guest", "viewer"])
 def test_what_services_ask_of_each_other_writes_nothing_for_a_reader(house: House, role: str) -> None:
-    reader, before = house.seen_by(role), house.admin.store.deeds()
+    reader, before = house.seen_by(role), house.admin.store.audit.events()
     scored = house.admin.runs.prepare_runs(house.mine["experiment_id"], LISTS, name="once more")[0]
     for write in (
         reader._context.must_be_editor,
@@ -251,7 +251,7 @@ def test_what_services_ask_of_each_other_writes_nothing_for_a_reader(house: Hous
     ):
         with pytest.raises(Forbidden):
             write()
-    assert house.admin.store.deeds() == before
+    assert house.admin.store.audit.events() == before
 
 
 def test_a_guest_reads_nothing_of_what_an_admin_has_read_before(house: House) -> None:
@@ -292,13 +292,13 @@ def test_what_a_guest_may_list_is_of_one_experiment(house: House) -> None:
 
 
 def test_nobody_reads_a_file_of_another_experiment_by_its_hash(house: House) -> None:
-    guest, other = house.seen_by("guest"), house.admin.store.run(house.other["run_id"])
-    mine = house.admin.store.run(house.mine["run_id"])
+    guest, other = house.seen_by("guest"), house.admin.store.runs.get(house.other["run_id"])
+    mine = house.admin.store.runs.get(house.mine["run_id"])
     shared = set(mine.hits.values()) & set(other.hits.values())
     foreign = next(sha for sha in other.hits.values() if sha not in shared)
-    assert guest.store.path(next(iter(mine.hits.values()))).is_file()
+    assert guest.store.artifacts.path(next(iter(mine.hits.values()))).is_file()
     with pytest.raises(NotFound):
-        guest.store.path(foreign)
+        guest.store.artifacts.path(foreign)
 
 
 def test_a_viewer_reads_everything_that_a_guest_and_an_editor_read(house: House) -> None:
@@ -312,10 +312,10 @@ def test_writing_past_the_workspace_is_refused_too(house: House) -> None:
     for role in ("guest", "viewer"):
         store = house.seen_by(role).store
         with pytest.raises(Forbidden):
-            store.update_run(house.mine["run_id"], name="mine")
+            store.runs.update(house.mine["run_id"], name="mine")
         with pytest.raises(Forbidden):
-            store.put(pd.DataFrame({"a": [1]}))
-    assert house.admin.store.run(house.mine["run_id"]).name == "films-als"
+            store.artifacts.put(pd.DataFrame({"a": [1]}))
+    assert house.admin.store.runs.get(house.mine["run_id"]).name == "films-als"
 
 
 def test_a_link_is_taken_back_by_who_made_it_or_by_an_admin(house: House) -> None:
@@ -324,7 +324,7 @@ def test_a_link_is_taken_back_by_who_made_it_or_by_an_admin(house: House) -> Non
     with pytest.raises(Forbidden, match="admins"):
         carol.sharing.revoke(link.id)
     assert house.seen_by("editor").sharing.revoke(link.id).revoked is not None
-    assert house.admin.sharing.revoke(link.id) == house.admin.store.share_link(link.id)
+    assert house.admin.sharing.revoke(link.id) == house.admin.store.share_links.get(link.id)
 
 
 def test_the_log_names_who_did_it(house: House) -> None:

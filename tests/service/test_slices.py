@@ -61,7 +61,7 @@ def test_the_further_tables_are_kept_for_the_next_process(films: Experiment, tmp
     assert set(films.tables) == {"users", "vectors", "similarity"}
     later = open_at(tmp_path, "viewer")
     assert later.experiments.all() == [films]
-    assert later.store.table(films.tables["vectors"]).to_pylist() == [
+    assert later.store.artifacts.table(films.tables["vectors"]).to_pylist() == [
         {"item_id": "a", "vector": [1.0, 0.0]},
         {"item_id": "b", "vector": [0.0, 1.0]},
     ]

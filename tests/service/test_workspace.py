@@ -806,12 +806,17 @@ def test_a_stored_run_shows_what_all_its_lists_show(space: Workspace) -> None:
 
 def test_a_run_stored_before_is_read_again_for_the_lists_that_were_not_counted(space: Workspace) -> None:
     run_id = foreign_run(space)
-    as_it_was = {kind: sha for kind, sha in space.store.run(run_id).hits.items() if kind not in LATER_TABLES}
-    assert len(as_it_was) + len(LATER_TABLES) == len(space.store.run(run_id).hits)
-    before = space.store.add_run(
-        replace(space.store.run(run_id), id="before", name="before", slot=-1, hits=as_it_was, upload=None), []
+    as_it_was = {
+        kind: sha for kind, sha in space.store.runs.get(run_id).hits.items() if kind not in LATER_TABLES
+    }
+    assert len(as_it_was) + len(LATER_TABLES) == len(space.store.runs.get(run_id).hits)
+    before = space.store.runs.add(
+        replace(
+            space.store.runs.get(run_id), id="before", name="before", slot=-1, hits=as_it_was, upload=None
+        ),
+        [],
     )
-    kept = space.store.update_run(run_id, hits=as_it_was)
+    kept = space.store.runs.update(run_id, hits=as_it_was)
     again = Workspace(space.store, person=space.person)
     assert values_at_2(again, kept.id) == pytest.approx(SHOWN_AT_2)
     of_truth = {metric: value for metric, value in SHOWN_AT_2.items() if "users=truth" in metric}

@@ -107,7 +107,7 @@ def test_the_artifacts_of_the_settings_are_not_used_for_another_database(
 def folder_of_a_table(database_url: str | None = None) -> Path:
     store = open_store(database_url)
     try:
-        own = store.path(store.put(pa.table({"a": [1]}))).parents[1]
+        own = store.artifacts.path(store.artifacts.put(pa.table({"a": [1]}))).parents[1]
         assert own.name.startswith("store-")
         return own.parent
     finally:

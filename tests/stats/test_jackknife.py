@@ -289,7 +289,7 @@ def test_a_lost_upload_takes_the_interval_and_not_the_verdict(tmp_path: Path) ->
     ids = [space.runs.add_runs(films.id, of, name=name)[0].run.id for name, of in runs]
     kept = space.comparisons.verdict(ids, ids[1], "ndcg", K).evidence.guardrails
     assert {rail.metric for rail in kept if rail.has_interval} == set(METRICS)
-    space.store.path(space.store.run(ids[0]).upload or "").unlink()
+    space.store.artifacts.path(space.store.runs.get(ids[0]).upload or "").unlink()
     lost = Workspace(space.store).comparisons.verdict(ids, ids[1], "ndcg", K).evidence.guardrails
     assert [(rail.metric, rail.change) for rail in lost] == [(rail.metric, rail.change) for rail in kept]
     assert all(not rail.has_interval and rail.why_no_interval for rail in lost)

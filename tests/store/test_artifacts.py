@@ -210,13 +210,13 @@ def age(path: Path, hours: float) -> None:
 
 def test_collecting_removes_only_what_nothing_needs_and_is_older_than_a_day(store: Store) -> None:
     needed = add_experiment(store).truth
-    old, young = store.put(pa.table({"a": [1]})), store.put(pa.table({"a": [2]}))
+    old, young = store.artifacts.put(pa.table({"a": [1]})), store.artifacts.put(pa.table({"a": [2]}))
     for sha256, hours in ((needed, 30), (old, 25), (young, 23)):
-        age(store.path(sha256), hours)
-    assert store.collect() == 1
-    assert (store.path(needed).exists(), store.path(young).exists()) == (True, True)
+        age(store.artifacts.path(sha256), hours)
+    assert store.artifacts.collect() == 1
+    assert (store.artifacts.path(needed).exists(), store.artifacts.path(young).exists()) == (True, True)
     with pytest.raises(NotFound):
-        store.path(old)
+        store.artifacts.path(old)
 
 
 def test_leftovers_of_a_writer_that_died_are_removed_and_strangers_are_left_alone(
@@ -229,25 +229,25 @@ def test_leftovers_of_a_writer_that_died_are_removed_and_strangers_are_left_alon
         path.parent.mkdir(exist_ok=True)
         path.write_text("x")
         age(path, 25)
-    assert store.collect() == 0
+    assert store.artifacts.collect() == 0
     assert (leftover.exists(), stranger.exists()) == (False, True)
 
 
 def test_putting_an_old_file_again_makes_it_young(store: Store) -> None:
     add_experiment(store)
-    sha256 = store.put(TABLE)
-    age(store.path(sha256), 25)
-    store.put(TABLE)
-    assert store.collect() == 0
-    assert store.table(sha256) == TABLE
+    sha256 = store.artifacts.put(TABLE)
+    age(store.artifacts.path(sha256), 25)
+    store.artifacts.put(TABLE)
+    assert store.artifacts.collect() == 0
+    assert store.artifacts.table(sha256) == TABLE
 
 
 def test_a_file_that_was_collected_can_be_stored_and_needed_again(store: Store) -> None:
     experiment = add_experiment(store)
-    sha256 = store.put(TABLE)
-    assert store.collect(older_than=NOW) == 1
+    sha256 = store.artifacts.put(TABLE)
+    assert store.artifacts.collect(older_than=NOW) == 1
     with pytest.raises(NotFound, match=sha256):
-        store.add_run(a_run(experiment, upload=sha256), [])
-    assert store.put(TABLE) == sha256
-    store.add_run(a_run(experiment, upload=sha256), [])
-    assert store.collect(older_than=NOW) == 0
+        store.runs.add(a_run(experiment, upload=sha256), [])
+    assert store.artifacts.put(TABLE) == sha256
+    store.runs.add(a_run(experiment, upload=sha256), [])
+    assert store.artifacts.collect(older_than=NOW) == 0

@@ -53,12 +53,12 @@ def test_a_line_changed_in_the_database_is_found(tmp_path: Path) -> None:
     store = open_store(f"sqlite:///{file}")
     home = add_experiment(store).id
     for number in range(3):
-        store.add_entry(Entry(f"e{number}", home, NOON, "ann", "comment", text="x"))
-    assert breaks(store.deeds()) == []
+        store.journal.add(Entry(f"e{number}", home, NOON, "ann", "comment", text="x"))
+    assert breaks(store.audit.events()) == []
     with sqlite3.connect(file) as other:
         other.execute("UPDATE deed SET who = 'eve' WHERE number = 2")
     other.close()
-    assert breaks(store.deeds()) == [2]
+    assert breaks(store.audit.events()) == [2]
     store.close()
 
 
@@ -67,15 +67,15 @@ def test_what_was_rewritten_in_the_database_is_named(tmp_path: Path) -> None:
     store = open_store(f"sqlite:///{file}")
     home = add_experiment(store).id
     for name in ("e1", "e2"):
-        store.add_entry(Entry(name, home, NOON, "ann", "decision", facts={"outcome": "ship", "n": 3}))
-    assert store.altered() == []
+        store.journal.add(Entry(name, home, NOON, "ann", "decision", facts={"outcome": "ship", "n": 3}))
+    assert store.audit.altered() == []
     with sqlite3.connect(file) as other:
         other.execute("UPDATE entry SET facts = replace(facts, 'ship', 'do not ship') WHERE id = 'e2'")
         other.execute("INSERT INTO entry SELECT 'e3', experiment, created, author, kind, about, text, facts, "
                       "checksum FROM entry WHERE id = 'e1'")  # fmt: skip
     other.close()
-    assert breaks(store.deeds()) == []
-    assert sorted(store.altered()) == ["decision e2", "decision e3"]
+    assert breaks(store.audit.events()) == []
+    assert sorted(store.audit.altered()) == ["decision e2", "decision e3"]
     store.close()
 
 

@@ -45,7 +45,7 @@ def runs(store: Store) -> list[Run]:
     """als and ease of one experiment, each with the curves ndcg and recall."""
     home = add_experiment(store)
     made = [dataclasses.replace(a_run(home, name), ledger={"counted": 7}) for name in ("als", "ease")]
-    return [store.add_run(run, [a_curve("ndcg"), a_curve("recall")]) for run in made]
+    return [store.runs.add(run, [a_curve("ndcg"), a_curve("recall")]) for run in made]
 
 
 # ── rows ─────────────────────────────────────────────────────────────────────────────────────
@@ -69,21 +69,21 @@ def test_a_damaged_run_is_named_and_the_others_are_listed(
     store: Store, runs: list[Run], file: Path, damage: str
 ) -> None:
     change(file, f"UPDATE run SET {damage} WHERE id = :id", id=runs[0].id)  # noqa: S608
-    assert [run.name for run in store.runs(runs[0].experiment, archived=True)] == ["ease"]
+    assert [run.name for run in store.runs.of_experiment(runs[0].experiment, archived=True)] == ["ease"]
     (problem,) = store.damaged(runs[0].experiment)
     assert (problem.place.split()[0], problem.code) == ("run", "damaged")
     assert "Upload it again" in problem.fix
     assert store.damaged("another experiment") == []
     with pytest.raises(EvidenceDamaged, match="it is damaged"):
-        store.run(runs[0].id)
+        store.runs.get(runs[0].id)
 
 
 def test_what_is_whole_again_is_no_longer_told(store: Store, runs: list[Run], file: Path) -> None:
     change(file, "UPDATE run SET note = 'x' WHERE id = :id", id=runs[0].id)
-    store.runs(runs[0].experiment)
+    store.runs.of_experiment(runs[0].experiment)
     assert len(store.damaged()) == 1
     change(file, "UPDATE run SET note = '' WHERE id = :id", id=runs[0].id)
-    assert store.runs(runs[0].experiment) == runs
+    assert store.runs.of_experiment(runs[0].experiment) == runs
     assert store.damaged() == []
 
 
@@ -91,35 +91,35 @@ def test_what_is_replaced_or_deleted_is_no_longer_told(store: Store, runs: list[
     als, ease = runs
     for run in runs:
         change(file, "UPDATE run SET note = 'x' WHERE id = :id", id=run.id)
-    assert (store.runs(als.experiment), len(store.damaged())) == ([], 2)
-    again = store.add_run(a_run(store.experiment(als.experiment), "als"), [a_curve("ndcg")])
+    assert (store.runs.of_experiment(als.experiment), len(store.damaged())) == ([], 2)
+    again = store.runs.add(a_run(store.experiments.get(als.experiment), "als"), [a_curve("ndcg")])
     (problem,) = store.damaged()
     assert problem.place == "run 'ease'"
-    store.delete_run(ease.id)
-    assert (store.damaged(), store.runs(als.experiment)) == ([], [again])
+    store.runs.delete(ease.id)
+    assert (store.damaged(), store.runs.of_experiment(als.experiment)) == ([], [again])
 
 
 def test_a_curve_that_went_with_its_run_is_no_longer_told(store: Store, runs: list[Run], file: Path) -> None:
     change(file, "UPDATE curve SET metric = 'mdcg' WHERE metric = 'ndcg' AND run = :id", id=runs[0].id)
-    store.metrics([run.id for run in runs])
+    store.curves.metrics([run.id for run in runs])
     assert len(store.damaged(runs[0].experiment)) == 1
-    store.delete_run(runs[0].id)
+    store.runs.delete(runs[0].id)
     assert store.damaged(runs[0].experiment) == []
 
 
 def test_a_damaged_online_test_is_replaced_by_the_one_of_its_name(
     store: Store, runs: list[Run], file: Path
 ) -> None:
-    home = store.experiment(runs[0].experiment)
-    first, other = (store.add_online_test(a_test(store, home, name)) for name in ("March", "April"))
+    home = store.experiments.get(runs[0].experiment)
+    first, other = (store.online_tests.add(a_test(store, home, name)) for name in ("March", "April"))
     with pytest.raises(NameTaken):
-        store.add_online_test(a_test(store, home, "March"))
+        store.online_tests.add(a_test(store, home, "March"))
     change(file, "UPDATE online_test SET results = '[{}]' WHERE id = :id", id=first.id)
-    assert (store.online_tests(home.id), len(store.damaged(home.id))) == ([other], 1)
-    again = store.add_online_test(a_test(store, home, "March"))
-    assert {test.id for test in store.online_tests(home.id)} == {again.id, other.id}
+    assert (store.online_tests.of_experiment(home.id), len(store.damaged(home.id))) == ([other], 1)
+    again = store.online_tests.add(a_test(store, home, "March"))
+    assert {test.id for test in store.online_tests.of_experiment(home.id)} == {again.id, other.id}
     assert (store.damaged(home.id), store.check()) == ([], [])
-    assert [deed.target for deed in store.deeds() if deed.action == "replace damaged online test"] == [
+    assert [deed.target for deed in store.audit.events() if deed.action == "replace damaged online test"] == [
         first.id
     ]
 
@@ -128,28 +128,28 @@ def test_no_file_is_collected_while_a_row_does_not_say_what_it_needs(
     store: Store, runs: list[Run], file: Path
 ) -> None:
     change(file, "UPDATE run SET hits = '{' WHERE id = :id", id=runs[0].id)
-    upload = store.put(pa.table({"item_id": [7]}))
+    upload = store.artifacts.put(pa.table({"item_id": [7]}))
     ever = timedelta(seconds=-60)
-    assert store.collect(older_than=ever) == 0
-    store.delete_run(runs[0].id)
-    assert store.collect(older_than=ever) == 1
+    assert store.artifacts.collect(older_than=ever) == 0
+    store.runs.delete(runs[0].id)
+    assert store.artifacts.collect(older_than=ever) == 1
     with pytest.raises(NotFound):
-        store.path(upload)
+        store.artifacts.path(upload)
 
 
 def test_no_write_gives_damage_a_checksum_that_holds(store: Store, runs: list[Run], file: Path) -> None:
     change(file, "UPDATE run SET ledger = '{}' WHERE id = :id", id=runs[0].id)
     with pytest.raises(EvidenceDamaged):
-        store.update_run(runs[0].id, note="n")
+        store.runs.update(runs[0].id, note="n")
     change(file, "UPDATE experiment SET note = 'x'")
     for write in (
-        lambda: store.update_experiment(runs[0].experiment, note="n"),
-        lambda: store.add_run(a_run(dataclasses.replace(store_home(runs)), "svd"), []),
-        lambda: store.delete_run(runs[1].id),
+        lambda: store.experiments.update(runs[0].experiment, note="n"),
+        lambda: store.runs.add(a_run(dataclasses.replace(store_home(runs)), "svd"), []),
+        lambda: store.runs.delete(runs[1].id),
     ):
         with pytest.raises(EvidenceDamaged):
             write()
-    assert store.experiments() == []
+    assert store.experiments.all() == []
 
 
 def store_home(runs: list[Run]) -> Run:
@@ -158,14 +158,17 @@ def store_home(runs: list[Run]) -> Run:
 
 
 def test_every_change_through_the_store_leaves_rows_whole(store: Store, runs: list[Run]) -> None:
-    home = store.update_experiment(runs[0].experiment, baseline=runs[0].id, note="n", settings={"k": 1})
-    test = store.add_online_test(a_test(store, home, links={"B": runs[0].id}))
-    store.update_run(runs[1].id, tags=("new",), name="EASE")
-    store.update_online_test(test.id, results=({"lift": 1.5},))
-    store.add_entry(Entry("e1", home.id, home.created, "ann", "comment", text="x"))
-    store.delete_run(runs[0].id)
-    assert [run.name for run in store.runs(home.id)] == ["EASE"]
-    assert (store.online_tests(home.id)[0].links, store.experiment(home.id).baseline) == ({}, None)
+    home = store.experiments.update(runs[0].experiment, baseline=runs[0].id, note="n", settings={"k": 1})
+    test = store.online_tests.add(a_test(store, home, links={"B": runs[0].id}))
+    store.runs.update(runs[1].id, tags=("new",), name="EASE")
+    store.online_tests.update(test.id, results=({"lift": 1.5},))
+    store.journal.add(Entry("e1", home.id, home.created, "ann", "comment", text="x"))
+    store.runs.delete(runs[0].id)
+    assert [run.name for run in store.runs.of_experiment(home.id)] == ["EASE"]
+    assert (store.online_tests.of_experiment(home.id)[0].links, store.experiments.get(home.id).baseline) == (
+        {},
+        None,
+    )
     assert store.damaged() == []
 
 
@@ -173,11 +176,11 @@ def test_every_change_through_the_store_leaves_rows_whole(store: Store, runs: li
 def test_what_else_is_damaged_is_left_out_and_told(
     store: Store, runs: list[Run], file: Path, table: str
 ) -> None:
-    home = store.experiment(runs[0].experiment)
-    store.add_online_test(a_test(store, home))
-    store.add_entry(Entry("e1", home.id, home.created, "ann", "comment", text="x"))
+    home = store.experiments.get(runs[0].experiment)
+    store.online_tests.add(a_test(store, home))
+    store.journal.add(Entry("e1", home.id, home.created, "ann", "comment", text="x"))
     change(file, f"UPDATE {table} SET created = '2020-01-01 00:00:00.000000'")  # noqa: S608
-    assert (len(store.online_tests(home.id)), len(store.entries(home.id))) == (
+    assert (len(store.online_tests.of_experiment(home.id)), len(store.journal.of_experiment(home.id))) == (
         (0, 1) if table == "online_test" else (1, 0)
     )
     assert len(store.damaged(home.id)) == 1
@@ -190,13 +193,13 @@ def test_a_candidate_without_one_of_its_replicates_is_damaged(
     store: Store, runs: list[Run], file: Path, damage: str
 ) -> None:
     facts = {"replicates": {"kind": "seeds", "noun": "seed", "labels": ["1", "2"]}}
-    home = store.experiment(runs[0].experiment)
+    home = store.experiments.get(runs[0].experiment)
     svd = dataclasses.replace(a_run(home, "svd"), provenance=facts)
     below = [dataclasses.replace(a_run(home, label), ledger={"rows": 1}) for label in ("1", "2")]
-    store.add_run(svd, [], [(one, []) for one in below])
-    assert len(store.runs(home.id)) == 3
+    store.runs.add(svd, [], [(one, []) for one in below])
+    assert len(store.runs.of_experiment(home.id)) == 3
     change(file, f"UPDATE run SET {damage} WHERE id = :id", id=below[1].id)  # noqa: S608
-    assert [run.name for run in store.runs(home.id)] == ["als", "ease"]
+    assert [run.name for run in store.runs.of_experiment(home.id)] == ["als", "ease"]
     assert any("'svd'" in problem.place for problem in store.damaged(home.id))
 
 
@@ -218,7 +221,7 @@ def test_a_damaged_curve_is_absent_and_says_so(
     store: Store, runs: list[Run], file: Path, damage: str
 ) -> None:
     change(file, f"UPDATE curve SET {damage} WHERE run = :id AND metric = 'ndcg'", id=runs[0].id)  # noqa: S608
-    found = store.curves([run.id for run in runs])
+    found = store.curves.of_runs([run.id for run in runs])
     damaged = found[runs[0].id].pop("ndcg")
     assert isinstance(damaged, Unavailable)
     assert "damaged" in damaged.reason
@@ -228,10 +231,10 @@ def test_a_damaged_curve_is_absent_and_says_so(
 
 def test_a_curve_of_another_name_is_no_curve(store: Store, runs: list[Run], file: Path) -> None:
     change(file, "UPDATE curve SET metric = 'mdcg' WHERE run = :id AND metric = 'ndcg'", id=runs[0].id)
-    assert store.metrics([runs[0].id]) == {runs[0].id: ("recall",)}
+    assert store.curves.metrics([runs[0].id]) == {runs[0].id: ("recall",)}
     (problem,) = store.damaged(runs[0].experiment)
     assert problem.place == "mdcg of run 'als'"
-    assert isinstance(store.curves([runs[0].id])[runs[0].id]["mdcg"], Unavailable)
+    assert isinstance(store.curves.of_runs([runs[0].id])[runs[0].id]["mdcg"], Unavailable)
 
 
 # ── the log ──────────────────────────────────────────────────────────────────────────────────
@@ -241,17 +244,17 @@ def test_a_line_of_the_log_that_cannot_be_read_breaks_the_chain_there(
     store: Store, runs: list[Run], file: Path
 ) -> None:
     assert len(runs) == 2
-    assert breaks(store.deeds()) == []
+    assert breaks(store.audit.events()) == []
     change(file, "UPDATE deed SET details = '{' WHERE number = 2")
-    assert breaks(store.deeds()) == [2]
+    assert breaks(store.audit.events()) == [2]
     change(file, "UPDATE deed SET at = 'x' WHERE number = 3")
-    assert breaks(store.deeds()) == [2, 3]
+    assert breaks(store.audit.events()) == [2, 3]
 
 
 def test_a_damaged_candidate_of_seeds_stays_when_another_is_added(store: Store, file: Path) -> None:
     """Neither has an upload of its own to be known by."""
     home = add_experiment(store)
-    damaged = store.add_run(of_seeds(a_run(home), "1"), [], [(a_run(home, "1"), [])])
+    damaged = store.runs.add(of_seeds(a_run(home), "1"), [], [(a_run(home, "1"), [])])
     change(file, "UPDATE run SET ledger = '{\"counted\": 9}' WHERE replicate_of = :id", id=damaged.id)
-    store.add_run(of_seeds(a_run(home, "ease"), "1"), [], [(a_run(home, "1"), [])])
-    assert store.run(damaged.id) == damaged
+    store.runs.add(of_seeds(a_run(home, "ease"), "1"), [], [(a_run(home, "1"), [])])
+    assert store.runs.get(damaged.id) == damaged

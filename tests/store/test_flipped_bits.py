@@ -32,19 +32,22 @@ def whole(demo_folder: Path, tmp_path: Path) -> Path:
 
 def shown(store: Store) -> Iterator[tuple[tuple[str, ...], Any]]:
     """Everything that pages read of a store, by what it is called: what is absent has no entry."""
-    for home in store.experiments(archived=True):
+    for home in store.experiments.all(archived=True):
         yield ("experiment", home.id), repr(home)
-        runs = store.runs(home.id, archived=True)
+        runs = store.runs.of_experiment(home.id, archived=True)
         yield from ((("run", run.id), repr(run)) for run in runs)
-        for run_id, curves in store.curves([run.id for run in runs]).items():
+        for run_id, curves in store.curves.of_runs([run.id for run in runs]).items():
             for metric, curve in curves.items():
                 if isinstance(curve, Curve):  # as bytes: some standard errors are NaN
                     numbers = [column.tobytes() for column in (curve.k, curve.value, curve.std_error)]
                     yield ("curve", run_id, metric), (*numbers, curve.n_users)
-        for run_id, metrics in store.metrics([run.id for run in runs]).items():
+        for run_id, metrics in store.curves.metrics([run.id for run in runs]).items():
             yield from ((("metric", run_id, metric), True) for metric in metrics)
-        yield from ((("test", test.id), repr(test)) for test in store.online_tests(home.id, archived=True))
-        yield from ((("entry", entry.id), repr(entry)) for entry in store.entries(home.id))
+        yield from (
+            (("test", test.id), repr(test))
+            for test in store.online_tests.of_experiment(home.id, archived=True)
+        )
+        yield from ((("entry", entry.id), repr(entry)) for entry in store.journal.of_experiment(home.id))
 
 
 def flip(file: Path, choose: random.Random) -> int:

@@ -107,9 +107,9 @@ def test_a_database_of_the_first_schema_is_upgraded_and_keeps_its_experiments(
         command.downgrade(alembic_config(connection), "0001")
     assert "tables" not in [column for _, column, *_ in execute(filled, "PRAGMA table_info(experiment)")]
     store = open_store(f"sqlite:///{filled}")
-    (experiment,) = store.experiments()
+    (experiment,) = store.experiments.all()
     assert (experiment.name, experiment.tables) == ("Films", {})
-    assert [run.name for run in store.runs(experiment.id)] == ["als", "ease"]
+    assert [run.name for run in store.runs.of_experiment(experiment.id)] == ["als", "ease"]
     store.close()
 
 
@@ -120,21 +120,21 @@ def test_a_database_without_replicates_is_upgraded_and_keeps_its_runs_names_and_
         command.downgrade(alembic_config(connection), "0002")
     assert "replicate_of" not in [column for _, column, *_ in execute(filled, "PRAGMA table_info(run)")]
     store = open_store(f"sqlite:///{filled}")
-    (experiment,) = store.experiments()
-    runs = store.runs(experiment.id)
+    (experiment,) = store.experiments.all()
+    runs = store.runs.of_experiment(experiment.id)
     assert [(run.name, run.replicate_of) for run in runs] == [("als", None), ("ease", None)]
-    assert set(store.metrics([run.id for run in runs]).values()) == {("ndcg", "recall")}
+    assert set(store.curves.metrics([run.id for run in runs]).values()) == {("ndcg", "recall")}
     with pytest.raises(NameTaken):
-        store.add_run(a_run(experiment, "als"), [])
-    store.delete_run(runs[0].id)
+        store.runs.add(a_run(experiment, "als"), [])
+    store.runs.delete(runs[0].id)
     assert execute(filled, "SELECT count(*) FROM curve") == [(2,)]
     store.close()
 
 
 def test_a_database_that_is_taken_back_forgets_its_replicates_only(filled: Path, engine: Engine) -> None:
     store = open_store(f"sqlite:///{filled}")
-    (experiment,) = store.experiments()
-    store.add_run(a_run(experiment, "svd"), [], [(a_run(experiment, "1"), []), (a_run(experiment, "2"), [])])
+    (experiment,) = store.experiments.all()
+    store.runs.add(a_run(experiment, "svd"), [], [(a_run(experiment, "1"), []), (a_run(experiment, "2"), [])])
     store.close()
     with engine.begin() as connection:
         command.downgrade(alembic_config(connection), "0002")
@@ -187,7 +187,7 @@ def filled(database: Path) -> Path:
     store = open_store(f"sqlite:///{database}")
     experiment = add_experiment(store)
     for name in ("als", "ease"):
-        store.add_run(a_run(experiment, name), [a_curve("ndcg"), a_curve("recall")])
+        store.runs.add(a_run(experiment, name), [a_curve("ndcg"), a_curve("recall")])
     store.close()
     return database
 

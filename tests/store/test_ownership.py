@@ -34,18 +34,18 @@ def files(folder: Path) -> dict[Path, bytes]:
 def fill(store: Store, *values: int) -> list[str]:
     """An experiment with a run of each value's upload; the uploads' names."""
     home = add_experiment(store)
-    uploads = [store.put(pa.table({"item_id": [value]})) for value in values]
+    uploads = [store.artifacts.put(pa.table({"item_id": [value]})) for value in values]
     for value, upload in zip(values, uploads, strict=True):
-        store.add_run(a_run(home, f"run {value}", upload), [])
+        store.runs.add(a_run(home, f"run {value}", upload), [])
     return uploads
 
 
 def empty(store: Store) -> None:
     """Have everything of a store unused, and collect it."""
-    for experiment in store.experiments(archived=True):
-        store.delete_experiment(experiment.id)
+    for experiment in store.experiments.all(archived=True):
+        store.experiments.delete(experiment.id)
     add_experiment(store, "other")
-    store.collect(older_than=NOW)
+    store.artifacts.collect(older_than=NOW)
 
 
 def test_nothing_of_the_other_is_ever_removed(tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ def test_a_database_that_is_lost_is_not_made_anew_beside_its_files(tmp_path: Pat
     assert database.exists() == (make is Path.touch), "it is not even made"
     shutil.move(backup, database)
     again = opened(tmp_path, "recdash")
-    assert len(again.runs(again.experiments()[0].id)) == 2
+    assert len(again.runs.of_experiment(again.experiments.all()[0].id)) == 2
     again.close()
 
 
@@ -91,7 +91,7 @@ def test_a_new_store_that_leaves_files_alone_is_not_asked_again(tmp_path: Path) 
     opened(tmp_path, "second", found_artifacts="leave").close()
     second = opened(tmp_path, "second")
     with pytest.raises(StoreError):
-        second.table(upload)
+        second.artifacts.table(upload)
     first.close()
     second.close()
 
@@ -100,11 +100,11 @@ def test_a_new_store_may_have_the_files_too(tmp_path: Path) -> None:
     first = opened(tmp_path, "first")
     (upload,) = fill(first, 1)
     second = opened(tmp_path, "second", found_artifacts="adopt")
-    assert second.table(upload) == first.table(upload)
+    assert second.artifacts.table(upload) == first.artifacts.table(upload)
     empty(second)
     with pytest.raises(StoreError):
-        second.table(upload)
-    assert first.table(upload).num_rows == 1
+        second.artifacts.table(upload)
+    assert first.artifacts.table(upload).num_rows == 1
     first.close()
     second.close()
 
@@ -139,7 +139,7 @@ def test_an_older_store_has_its_own_files_and_leaves_those_of_others(tmp_path: P
     ).items()
     reader.close()
     second = opened(tmp_path, "second")
-    assert [second.table(upload)["item_id"].to_pylist() for upload in old["second"]] == [[3], [4]]
+    assert [second.artifacts.table(upload)["item_id"].to_pylist() for upload in old["second"]] == [[3], [4]]
     (own,) = [
         path for path in (tmp_path / "artifacts").glob("store-*") if any(path.glob(f"*/{old['second'][1]}*"))
     ]
@@ -161,7 +161,7 @@ def test_an_older_store_whose_files_cannot_be_linked_reads_them_where_they_are(
 
     monkeypatch.setattr("os.link", refused)
     again = opened(tmp_path, "first")
-    assert again.table(upload)["item_id"].to_pylist() == [1]
+    assert again.artifacts.table(upload)["item_id"].to_pylist() == [1]
     assert again.check() == []
     again.close()
 
@@ -172,7 +172,7 @@ import pyarrow as pa
 from recdash.store import open_store
 folder, value = sys.argv[1], int(sys.argv[2])
 store = open_store(f"sqlite:///{folder}/recdash.db", f"{folder}/artifacts")
-store.put(pa.table({"item_id": [value]}))
+store.artifacts.put(pa.table({"item_id": [value]}))
 store.close()
 """
 

@@ -126,7 +126,7 @@ def test_a_reader_of_postgresql_cannot_write(open_again: Open, database: str) ->
         opened.reader.connect() as reader,
     ):
         reader.execute(text("DELETE FROM run"))
-    opened.dispose()
+    opened.close()
 
 
 def test_a_writer_elsewhere_that_never_ends_makes_the_store_busy(
@@ -139,9 +139,9 @@ def test_a_writer_elsewhere_that_never_ends_makes_the_store_busy(
     with engine.connect() as elsewhere:
         elsewhere.execute(text(f"SELECT pg_advisory_xact_lock({connections.ADVISORY_LOCK})"))
         with pytest.raises(StoreBusy):
-            store.update_experiment(experiment.id, note="x")
+            store.experiments.update(experiment.id, note="x")
     engine.dispose()
-    assert store.update_experiment(experiment.id, note="x").note == "x"
+    assert store.experiments.update(experiment.id, note="x").note == "x"
     assert write_lock.DEADLINE_SECONDS == 30
 
 
@@ -160,14 +160,14 @@ def test_a_database_of_postgresql_and_one_of_sqlite_share_a_folder_and_lose_noth
         open_again()
     store = open_store(database, tmp_path / "artifacts", found_artifacts="leave")
     add_experiment(store, "Songs")
-    store.delete_experiment(store.experiments()[0].id)
+    store.experiments.delete(store.experiments.all()[0].id)
     add_experiment(store, "Books")
-    assert store.collect(older_than=timedelta(seconds=-60)) == 0, "the same truth is needed again"
-    assert first.table(mine.truth).num_rows == 2
-    first.delete_experiment(mine.id)
-    first.add_experiment(replace(mine, truth=first.put(pa.table({"item_id": [7]}))))
-    assert first.collect(older_than=timedelta(seconds=-60)) == 1
-    assert store.table(mine.truth).num_rows == 2
+    assert store.artifacts.collect(older_than=timedelta(seconds=-60)) == 0, "the same truth is needed again"
+    assert first.artifacts.table(mine.truth).num_rows == 2
+    first.experiments.delete(mine.id)
+    first.experiments.add(replace(mine, truth=first.artifacts.put(pa.table({"item_id": [7]}))))
+    assert first.artifacts.collect(older_than=timedelta(seconds=-60)) == 1
+    assert store.artifacts.table(mine.truth).num_rows == 2
     for opened in (first, store):
         opened.close()
 
@@ -177,15 +177,15 @@ def test_a_database_of_postgresql_without_checksums_is_upgraded_and_whole(
 ) -> None:
     store = open_again()
     home = add_experiment(store)
-    store.add_run(a_run(home), [a_curve()])
-    before = store.runs(home.id)
+    store.runs.add(a_run(home), [a_curve()])
+    before = store.runs.of_experiment(home.id)
     store.close()
     engine = create_engine(connections.parse_url(database).url)
     with engine.begin() as connection:
         command.downgrade(alembic_config(connection), "0006")
     engine.dispose()
     again = open_again()
-    assert (again.runs(home.id), again.check()) == (before, [])
+    assert (again.runs.of_experiment(home.id), again.check()) == (before, [])
 
 
 def test_a_server_that_is_not_there_is_named_without_the_password(server: Server) -> None:
@@ -216,15 +216,15 @@ def test_a_server_that_restarts_in_mid_write_loses_nothing_and_doubles_nothing(
         server.start()
     stop.set()
     writer.join()
-    runs = store.runs(experiment.id)
+    runs = store.runs.of_experiment(experiment.id)
     assert [run.name for run in runs] == acknowledged
-    assert all(list(curves) == ["ndcg"] for curves in store.curves([run.id for run in runs]).values())
+    assert all(list(curves) == ["ndcg"] for curves in store.curves.of_runs([run.id for run in runs]).values())
 
 
 def add_until_acknowledged(store: Store, run: Run) -> str:
     """Try again, as a person would, until the store says that it has the run."""
     while True:
         try:
-            return store.add_run(run, [a_curve()]).name
+            return store.runs.add(run, [a_curve()]).name
         except StoreError:
             time.sleep(0.01)

@@ -43,4 +43,4 @@ def test_a_lock_file_of_another_user_is_named(tmp_path: Path, monkeypatch: pytes
         with pytest.raises(StoreError, match=r"recdash\.db\.lock cannot be opened: Permission denied"):
             add_experiment(store)
         monkeypatch.undo()
-        assert store.experiments() == []
+        assert store.experiments.all() == []

@@ -142,7 +142,7 @@ def test_every_connection_has_the_pragmas_and_readers_cannot_write(database: Pat
                 assert values == [2, 1, 0, 1, 0]
                 assert connection.exec_driver_sql("PRAGMA query_only").scalar() == query_only
     finally:
-        opened.dispose()
+        opened.close()
     assert "synchronous=FULL" in PRAGMAS
 
 
@@ -175,7 +175,7 @@ def test_a_database_that_is_moved_away_is_noticed_and_not_created_anew(
     store = open_again()
     experiment = add_experiment(store)
     database.rename(database.with_name("moved.db"))
-    for use in (store.experiments, lambda: store.update_experiment(experiment.id, note="x")):
+    for use in (store.experiments.all, lambda: store.experiments.update(experiment.id, note="x")):
         with pytest.raises(StoreError, match="is gone"):
             use()
     assert not database.exists()
@@ -186,9 +186,9 @@ def test_a_database_that_comes_back_is_used_again(open_again: Open, database: Pa
     experiment = add_experiment(store)
     moved = database.rename(database.with_name("moved.db"))
     with pytest.raises(StoreError):
-        store.experiments()
+        store.experiments.all()
     moved.rename(database)
-    assert store.experiments() == [experiment]
+    assert store.experiments.all() == [experiment]
 
 
 def test_a_database_that_is_replaced_is_noticed(open_again: Open, database: Path) -> None:
@@ -198,7 +198,7 @@ def test_a_database_that_is_replaced_is_noticed(open_again: Open, database: Path
     copy.write_bytes(database.read_bytes())
     copy.replace(database)
     with pytest.raises(StoreError, match="was replaced"):
-        store.experiments()
+        store.experiments.all()
 
 
 def test_a_file_that_is_not_a_database_is_refused_and_left_alone(open_again: Open, database: Path) -> None:
@@ -222,7 +222,7 @@ def test_a_database_cut_short_gives_an_error_and_no_numbers(open_again: Open, da
     with database.open("r+b") as file:
         file.truncate(4096 * 3)
     with pytest.raises(StoreError, match="malformed"):
-        open_again().experiments()
+        open_again().experiments.all()
 
 
 def test_text_that_is_not_unicode_is_refused(open_again: Open) -> None:
@@ -274,9 +274,9 @@ def test_stores_on_one_file_share_one_gate() -> None:
 def test_a_write_that_fails_leaves_the_gate_open(open_again: Open) -> None:
     store = open_again()
     experiment = add_experiment(store)
-    with pytest.raises(KeyboardInterrupt), store._write():
+    with pytest.raises(KeyboardInterrupt), store._transactions.write():
         raise KeyboardInterrupt
-    assert store.update_experiment(experiment.id, note="after").note == "after"
+    assert store.experiments.update(experiment.id, note="after").note == "after"
 
 
 # ── several processes ────────────────────────────────────────────────────────────────────────
@@ -294,9 +294,9 @@ k = np.arange(1, 4)
 def curves():
     return [Curve(metric, k, k / 10, k / 100, 7) for metric in ("map", "ndcg", "recall")]
 def add(number):
-    upload = store.put(pa.table({"item_id": [number]}))
+    upload = store.artifacts.put(pa.table({"item_id": [number]}))
     run = Run(new_id(), experiment, f"{name}-{number}", datetime.now(UTC), 0, upload, {"hits": upload}, {})
-    store.add_run(run, curves())
+    store.runs.add(run, curves())
     print(run.name, flush=True)
 """
 ADD_ALL = CHILD + "\nfor number in range(int(count)):\n    add(number)\nstore.close()\n"
@@ -313,12 +313,12 @@ def test_writers_in_two_processes_and_this_one_lose_nothing(open_again: Open, da
     experiment = add_experiment(store)
     children = [child(ADD_ALL, database, experiment.id, name, "15") for name in ("a", "b")]
     while any(process.poll() is None for process in children):
-        store.add_run(a_run(experiment, new_id()), [a_curve()])
-        store.runs(experiment.id)
+        store.runs.add(a_run(experiment, new_id()), [a_curve()])
+        store.runs.of_experiment(experiment.id)
     for process in children:
         process.communicate()
     assert [process.returncode for process in children] == [0, 0]
-    runs = store.runs(experiment.id)
+    runs = store.runs.of_experiment(experiment.id)
     assert {run.name for run in runs} >= {f"{name}-{number}" for name in "ab" for number in range(15)}
     assert [run.slot for run in runs] == list(range(len(runs)))
 
@@ -329,7 +329,7 @@ def test_two_processes_may_create_the_store_at_once(open_again: Open, database: 
     for process in children:
         process.communicate()
     assert [process.returncode for process in children] == [0, 0]
-    assert open_again().experiments() == []
+    assert open_again().experiments.all() == []
 
 
 DIE = """
@@ -372,18 +372,18 @@ def test_a_process_killed_in_mid_write_leaves_all_of_a_run_or_nothing(
     acknowledged = dying.communicate()[0].split()
     assert (dying.returncode, acknowledged) == (-signal.SIGKILL, ["x-0"])
     assert_whole(store, experiment.id, {"x-0", "x-1"} if point == "after the commit" else {"x-0"})
-    assert store.add_run(a_run(experiment), []).slot == len(store.runs(experiment.id)) - 1
+    assert store.runs.add(a_run(experiment), []).slot == len(store.runs.of_experiment(experiment.id)) - 1
 
 
 def assert_whole(store: Store, experiment: str, names: set[str]) -> None:
     """Exactly these runs are there, each with every curve and a file that matches its hash."""
-    runs = store.runs(experiment)
-    curves = store.curves([run.id for run in runs])
+    runs = store.runs.of_experiment(experiment)
+    curves = store.curves.of_runs([run.id for run in runs])
     assert {run.name for run in runs} == names
     for run in runs:
         assert list(curves[run.id]) == ["map", "ndcg", "recall"]
         assert_same_curve(curves[run.id]["ndcg"], a_curve())
-        assert store.table(run.hits["hits"]).num_rows == 1
+        assert store.artifacts.table(run.hits["hits"]).num_rows == 1
 
 
 @pytest.mark.long
@@ -400,9 +400,9 @@ def test_a_writer_killed_at_any_moment_loses_nothing_it_acknowledged(
             writer.stdout.readline()
         time.sleep(number / 1000)
         acknowledged |= set(kill(writer).split())
-        names = {run.name for run in store.runs(experiment.id)}
+        names = {run.name for run in store.runs.of_experiment(experiment.id)}
         assert acknowledged <= names
-    assert_whole(store, experiment.id, {run.name for run in store.runs(experiment.id)})
+    assert_whole(store, experiment.id, {run.name for run in store.runs.of_experiment(experiment.id)})
 
 
 def kill(writer: subprocess.Popen[str]) -> str:

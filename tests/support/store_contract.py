@@ -33,11 +33,11 @@ Open = Callable[..., Store]
 
 
 def put_table(store: Store, *values: int) -> str:
-    return store.put(pa.table({"item_id": list(values)}))
+    return store.artifacts.put(pa.table({"item_id": list(values)}))
 
 
 def add_experiment(store: Store, name: str = "Films", created: datetime = NOON) -> Experiment:
-    return store.add_experiment(Experiment(new_id(), name, created, truth=put_table(store, 1, 2)))
+    return store.experiments.add(Experiment(new_id(), name, created, truth=put_table(store, 1, 2)))
 
 
 def a_run(experiment: Experiment, name: str = "als", upload: str | None = None) -> Run:
@@ -116,8 +116,8 @@ class StoreContract:
             new_id(), "Films", NOON, truth, train, catalogue, tables={"users": users},
             settings={"depth": 100, "threshold": 3.5, "users": ["truth"]}, note="n", archived=NOON, demo=True,
         )  # fmt: skip
-        assert store.add_experiment(experiment) == experiment
-        assert open_again().experiment(experiment.id) == experiment
+        assert store.experiments.add(experiment) == experiment
+        assert open_again().experiments.get(experiment.id) == experiment
 
     def test_a_run_comes_back_as_it_was_after_reopening(self, store: Store, open_again: Open) -> None:
         upload = put_table(store, 1)
@@ -127,8 +127,8 @@ class StoreContract:
             params={"factors": "64"}, absent={"rmse": "No predictions."}, provenance={"rows": 12},
             archived=NOON,
         )  # fmt: skip
-        assert store.add_run(run, []) == run
-        assert open_again().run(run.id) == run
+        assert store.runs.add(run, []) == run
+        assert open_again().runs.get(run.id) == run
 
     def test_an_online_test_comes_back_as_it_was_after_reopening(
         self, store: Store, open_again: Open
@@ -138,16 +138,16 @@ class StoreContract:
         test = a_test(
             store, experiment, links={"B": "run1"}, results=results, notices=(NOTICE,), archived=NOON
         )
-        assert store.add_online_test(test) == test
-        assert open_again().online_test(test.id) == test
+        assert store.online_tests.add(test) == test
+        assert open_again().online_tests.get(test.id) == test
 
     def test_a_result_that_is_not_a_number_stays_not_a_number(self, store: Store) -> None:
-        test = store.add_online_test(a_test(store, add_experiment(store), results=({"p": float("nan")},)))
-        assert np.isnan(store.online_test(test.id).results[0]["p"])
+        test = store.online_tests.add(a_test(store, add_experiment(store), results=({"p": float("nan")},)))
+        assert np.isnan(store.online_tests.get(test.id).results[0]["p"])
 
     def test_a_numpy_number_in_the_settings_comes_back_as_a_number(self, store: Store) -> None:
         experiment = add_experiment(store)
-        assert store.update_experiment(experiment.id, settings={"depth": np.int64(20)}).settings == {
+        assert store.experiments.update(experiment.id, settings={"depth": np.int64(20)}).settings == {
             "depth": 20
         }
 
@@ -162,17 +162,17 @@ class StoreContract:
         ids=["every k", "some k", "no k", "one k and a parameter"],
     )
     def test_a_curve_comes_back_to_the_last_bit(self, store: Store, curve: Curve) -> None:
-        run = store.add_run(a_run(add_experiment(store)), [curve])
-        assert_same_curve(store.curves([run.id])[run.id][curve.metric], curve)
+        run = store.runs.add(a_run(add_experiment(store)), [curve])
+        assert_same_curve(store.curves.of_runs([run.id])[run.id][curve.metric], curve)
 
     @pytest.mark.parametrize("name", NAMES)
     def test_any_name_is_kept_as_it_was_typed(self, store: Store, name: str) -> None:
         experiment = add_experiment(store, name)
-        run = store.add_run(
+        run = store.runs.add(
             dataclasses.replace(a_run(experiment, name), tags=(name,), params={name: name}), []
         )
-        assert store.experiment_named(name) == experiment
-        assert store.runs(experiment.id) == [run]
+        assert store.experiments.named(name) == experiment
+        assert store.runs.of_experiment(experiment.id) == [run]
         assert (run.name, run.tags, run.params) == (name, (name,), {name: name})
 
     def test_a_time_of_another_zone_comes_back_as_the_same_moment_in_utc(self, store: Store) -> None:
@@ -184,11 +184,11 @@ class StoreContract:
 
     def test_adding_a_run_again_changes_nothing_and_returns_the_stored_one(self, store: Store) -> None:
         experiment = add_experiment(store)
-        run = store.add_run(a_run(experiment), [a_curve()])
-        again = store.add_run(dataclasses.replace(run, note="second try"), [a_curve("recall")])
+        run = store.runs.add(a_run(experiment), [a_curve()])
+        again = store.runs.add(dataclasses.replace(run, note="second try"), [a_curve("recall")])
         assert again == run
-        assert store.runs(experiment.id) == [run]
-        assert store.metrics([run.id]) == {run.id: ("ndcg",)}
+        assert store.runs.of_experiment(experiment.id) == [run]
+        assert store.curves.metrics([run.id]) == {run.id: ("ndcg",)}
 
     def test_two_experiments_cannot_have_one_name(self, store: Store) -> None:
         add_experiment(store, "Films")
@@ -197,30 +197,31 @@ class StoreContract:
 
     def test_two_runs_of_an_experiment_cannot_have_one_name(self, store: Store) -> None:
         films, books = add_experiment(store, "Films"), add_experiment(store, "Books")
-        run = store.add_run(a_run(films, "als"), [])
-        store.add_run(a_run(books, "als"), [])
+        run = store.runs.add(a_run(films, "als"), [])
+        store.runs.add(a_run(books, "als"), [])
         with pytest.raises(NameTaken, match="already called 'als'"):
-            store.add_run(a_run(films, "als"), [])
-        assert store.runs(films.id) == [run]
+            store.runs.add(a_run(films, "als"), [])
+        assert store.runs.of_experiment(films.id) == [run]
 
     def test_a_run_cannot_be_renamed_to_a_name_in_use_but_keeps_its_own(self, store: Store) -> None:
         experiment = add_experiment(store)
-        store.add_run(a_run(experiment, "als"), [])
-        run = store.add_run(a_run(experiment, "ease"), [])
+        store.runs.add(a_run(experiment, "als"), [])
+        run = store.runs.add(a_run(experiment, "ease"), [])
         with pytest.raises(NameTaken):
-            store.update_run(run.id, name="als")
-        assert store.update_run(run.id, name="ease", note="same name").name == "ease"
+            store.runs.update(run.id, name="als")
+        assert store.runs.update(run.id, name="ease", note="same name").name == "ease"
 
     def test_the_name_of_an_archived_run_stays_taken(self, store: Store) -> None:
         experiment = add_experiment(store)
-        store.update_run(store.add_run(a_run(experiment), []).id, archived=NOON)
+        store.runs.update(store.runs.add(a_run(experiment), []).id, archived=NOON)
         with pytest.raises(NameTaken):
-            store.add_run(a_run(experiment), [])
+            store.runs.add(a_run(experiment), [])
 
     def test_an_id_that_does_not_exist_is_named(self, store: Store) -> None:
         calls: list[Callable[[str], object]] = [
-            store.experiment, store.run, store.online_test, store.delete_experiment, store.delete_run,
-            store.delete_online_test, store.update_experiment, store.update_run, store.update_online_test,
+            store.experiments.get, store.experiments.update, store.experiments.delete,
+            store.runs.get, store.runs.update, store.runs.delete,
+            store.online_tests.get, store.online_tests.update, store.online_tests.delete,
         ]  # fmt: skip
         for call in calls:
             with pytest.raises(NotFound, match="the id 'nobody'"):
@@ -228,43 +229,43 @@ class StoreContract:
 
     def test_a_run_of_an_unknown_experiment_is_refused(self, store: Store) -> None:
         with pytest.raises(NotFound, match="no experiment"):
-            store.add_run(Run(new_id(), "nobody", "als", NOON, 0, None, {}, {}), [])
+            store.runs.add(Run(new_id(), "nobody", "als", NOON, 0, None, {}, {}), [])
 
     def test_a_run_whose_file_was_never_put_is_refused(self, store: Store) -> None:
         experiment = add_experiment(store)
         with pytest.raises(NotFound, match="f" * 64):
-            store.add_run(a_run(experiment, upload="f" * 64), [a_curve()])
-        assert store.runs(experiment.id) == []
+            store.runs.add(a_run(experiment, upload="f" * 64), [a_curve()])
+        assert store.runs.of_experiment(experiment.id) == []
 
     # slots ─────────────────────────────────────────────────────────────────────────────────────
 
     def test_slots_count_from_zero_in_each_experiment(self, store: Store) -> None:
         films, books = add_experiment(store, "Films"), add_experiment(store, "Books")
-        slots = [store.add_run(a_run(films, name), []).slot for name in "abc"]
-        assert (slots, store.add_run(a_run(books), []).slot) == ([0, 1, 2], 0)
+        slots = [store.runs.add(a_run(films, name), []).slot for name in "abc"]
+        assert (slots, store.runs.add(a_run(books), []).slot) == ([0, 1, 2], 0)
 
     def test_the_slot_of_a_deleted_run_is_never_used_again(self, store: Store) -> None:
         experiment = add_experiment(store)
-        runs = [store.add_run(a_run(experiment, name), []) for name in "ab"]
+        runs = [store.runs.add(a_run(experiment, name), []) for name in "ab"]
         for run in runs:
-            store.delete_run(run.id)
-        assert store.add_run(a_run(experiment, "c"), []).slot == 2
+            store.runs.delete(run.id)
+        assert store.runs.add(a_run(experiment, "c"), []).slot == 2
 
     def test_a_refused_run_uses_no_slot(self, store: Store) -> None:
         experiment = add_experiment(store)
-        store.add_run(a_run(experiment, "a"), [])
+        store.runs.add(a_run(experiment, "a"), [])
         with pytest.raises(NameTaken):
-            store.add_run(a_run(experiment, "a"), [])
-        assert store.add_run(a_run(experiment, "b"), []).slot == 1
+            store.runs.add(a_run(experiment, "a"), [])
+        assert store.runs.add(a_run(experiment, "b"), []).slot == 1
 
     def test_a_reference_candidate_stands_last_and_uses_up_no_slot(self, store: Store) -> None:
         experiment = add_experiment(store)
-        store.add_run(a_run(experiment, "a"), [])
+        store.runs.add(a_run(experiment, "a"), [])
         for name in ("Oracle", "Random"):
             made = {"reference": name.lower()}
-            store.add_run(dataclasses.replace(a_run(experiment, name), provenance=made), [])
-        assert store.add_run(a_run(experiment, "b"), []).slot == 1
-        assert [run.name for run in store.runs(experiment.id)] == ["a", "b", "Oracle", "Random"]
+            store.runs.add(dataclasses.replace(a_run(experiment, name), provenance=made), [])
+        assert store.runs.add(a_run(experiment, "b"), []).slot == 1
+        assert [run.name for run in store.runs.of_experiment(experiment.id)] == ["a", "b", "Oracle", "Random"]
 
     # replicates ────────────────────────────────────────────────────────────────────────────────
 
@@ -274,197 +275,203 @@ class StoreContract:
         experiment = add_experiment(store)
         labels = ("7", "42", "1")
         seeds = [a_run(experiment, label) for label in labels]
-        run = store.add_run(of_seeds(a_run(experiment), *labels), [], [(seed, [a_curve()]) for seed in seeds])
-        plain = store.add_run(a_run(experiment, "ease"), [])
-        found = open_again().replicates([run.id, plain.id])
+        run = store.runs.add(
+            of_seeds(a_run(experiment), *labels), [], [(seed, [a_curve()]) for seed in seeds]
+        )
+        plain = store.runs.add(a_run(experiment, "ease"), [])
+        found = open_again().runs.replicates([run.id, plain.id])
         assert [one.name for one in found[run.id]] == ["7", "42", "1"]
         assert {one.replicate_of for one in found[run.id]} == {run.id}
         assert found[plain.id] == []
-        assert store.metrics([seeds[1].id]) == {seeds[1].id: ("ndcg",)}
-        assert store.run(seeds[0].id) == found[run.id][0]
+        assert store.curves.metrics([seeds[1].id]) == {seeds[1].id: ("ndcg",)}
+        assert store.runs.get(seeds[0].id) == found[run.id][0]
 
     def test_a_replicate_is_not_listed_and_uses_up_no_slot(self, store: Store) -> None:
         experiment = add_experiment(store)
         upload = put_table(store, 5)
         seeds = [a_run(experiment, label, upload) for label in "12"]
-        run = store.add_run(of_seeds(a_run(experiment), "1", "2"), [], [(seed, []) for seed in seeds])
-        other = store.add_run(a_run(experiment, "ease"), [])
-        assert store.runs(experiment.id, archived=True) == [run, other]
+        run = store.runs.add(of_seeds(a_run(experiment), "1", "2"), [], [(seed, []) for seed in seeds])
+        other = store.runs.add(a_run(experiment, "ease"), [])
+        assert store.runs.of_experiment(experiment.id, archived=True) == [run, other]
         assert [run.slot, other.slot] == [0, 1]
-        assert all(one.slot < 0 for one in store.replicates([run.id])[run.id])
-        assert store.find_run(experiment.id, upload) is None
+        assert all(one.slot < 0 for one in store.runs.replicates([run.id])[run.id])
+        assert store.runs.find(experiment.id, upload) is None
         with pytest.raises(NotFound):
-            store.update_experiment(experiment.id, baseline=seeds[0].id)
+            store.experiments.update(experiment.id, baseline=seeds[0].id)
 
     def test_labels_are_names_within_one_candidate_only(self, store: Store) -> None:
         experiment = add_experiment(store)
         for name in ("als", "1"):
-            store.add_run(of_seeds(a_run(experiment, name), "1"), [], [(a_run(experiment, "1"), [])])
-        assert [run.name for run in store.runs(experiment.id)] == ["als", "1"]
+            store.runs.add(of_seeds(a_run(experiment, name), "1"), [], [(a_run(experiment, "1"), [])])
+        assert [run.name for run in store.runs.of_experiment(experiment.id)] == ["als", "1"]
 
     def test_a_label_that_is_there_twice_stores_nothing(self, store: Store) -> None:
         experiment = add_experiment(store)
         twice = [(a_run(experiment, "1"), []), (a_run(experiment, "1"), [])]
         with pytest.raises(NameTaken):
-            store.add_run(a_run(experiment), [a_curve()], twice)
-        assert store.runs(experiment.id) == []
+            store.runs.add(a_run(experiment), [a_curve()], twice)
+        assert store.runs.of_experiment(experiment.id) == []
 
     def test_a_deleted_candidate_takes_its_replicates_and_their_curves_along(self, store: Store) -> None:
         experiment = add_experiment(store)
         seeds = [a_run(experiment, label) for label in "12"]
-        run = store.add_run(
+        run = store.runs.add(
             of_seeds(a_run(experiment), "1", "2"), [], [(seed, [a_curve()]) for seed in seeds]
         )
-        store.delete_run(run.id)
-        assert store.metrics([seed.id for seed in seeds]) == {seed.id: () for seed in seeds}
+        store.runs.delete(run.id)
+        assert store.curves.metrics([seed.id for seed in seeds]) == {seed.id: () for seed in seeds}
         for seed in seeds:
             with pytest.raises(NotFound):
-                store.run(seed.id)
+                store.runs.get(seed.id)
 
     # listing ───────────────────────────────────────────────────────────────────────────────────
 
     def test_experiments_are_listed_newest_first_and_runs_by_slot(self, store: Store) -> None:
         old, new = add_experiment(store, "old"), add_experiment(store, "new", NOON + timedelta(seconds=1))
-        runs = [store.add_run(a_run(old, name), []) for name in "cab"]
-        assert store.experiments() == [new, old]
-        assert store.runs(old.id) == runs
-        assert store.runs(new.id) == []
+        runs = [store.runs.add(a_run(old, name), []) for name in "cab"]
+        assert store.experiments.all() == [new, old]
+        assert store.runs.of_experiment(old.id) == runs
+        assert store.runs.of_experiment(new.id) == []
 
     def test_archived_things_are_listed_only_on_request(self, store: Store) -> None:
         experiment = add_experiment(store)
-        run = store.add_run(a_run(experiment), [])
-        test = store.add_online_test(a_test(store, experiment))
-        run = store.update_run(run.id, archived=NOON)
-        test = store.update_online_test(test.id, archived=NOON)
-        experiment = store.update_experiment(experiment.id, archived=NOON)
-        assert (store.experiments(), store.runs(experiment.id), store.online_tests(experiment.id)) == (
+        run = store.runs.add(a_run(experiment), [])
+        test = store.online_tests.add(a_test(store, experiment))
+        run = store.runs.update(run.id, archived=NOON)
+        test = store.online_tests.update(test.id, archived=NOON)
+        experiment = store.experiments.update(experiment.id, archived=NOON)
+        assert (
+            store.experiments.all(),
+            store.runs.of_experiment(experiment.id),
+            store.online_tests.of_experiment(experiment.id),
+        ) == (
             [],
             [],
             [],
         )
-        assert store.experiments(archived=True) == [experiment]
-        assert store.runs(experiment.id, archived=True) == [run]
-        assert store.online_tests(experiment.id, archived=True) == [test]
+        assert store.experiments.all(archived=True) == [experiment]
+        assert store.runs.of_experiment(experiment.id, archived=True) == [run]
+        assert store.online_tests.of_experiment(experiment.id, archived=True) == [test]
 
     def test_a_restored_run_is_listed_again(self, store: Store) -> None:
         experiment = add_experiment(store)
-        run = store.add_run(dataclasses.replace(a_run(experiment), archived=NOON), [])
-        restored = store.update_run(run.id, archived=None)
-        assert store.runs(experiment.id) == [restored]
+        run = store.runs.add(dataclasses.replace(a_run(experiment), archived=NOON), [])
+        restored = store.runs.update(run.id, archived=None)
+        assert store.runs.of_experiment(experiment.id) == [restored]
 
     def test_listing_200_runs_with_their_curves_takes_two_queries(self, store: Store) -> None:
         experiment = add_experiment(store)
         for number in range(200):
-            store.add_run(a_run(experiment, f"run {number}"), [a_curve("ndcg"), a_curve("recall")])
+            store.runs.add(a_run(experiment, f"run {number}"), [a_curve("ndcg"), a_curve("recall")])
         with counted_queries() as queries:
-            runs = store.runs(experiment.id)
-            curves = store.curves([run.id for run in runs], ["ndcg"])
+            runs = store.runs.of_experiment(experiment.id)
+            curves = store.curves.of_runs([run.id for run in runs], ["ndcg"])
         assert (len(runs), len(curves), len(queries)) == (200, 200, 2)
         assert all(list(found) == ["ndcg"] for found in curves.values())
 
     def test_every_run_asked_for_has_an_entry_in_the_order_asked(self, store: Store) -> None:
         experiment = add_experiment(store)
-        bare = store.add_run(a_run(experiment, "bare"), [])
-        full = store.add_run(a_run(experiment, "full"), [a_curve("recall"), a_curve("ndcg")])
+        bare = store.runs.add(a_run(experiment, "bare"), [])
+        full = store.runs.add(a_run(experiment, "full"), [a_curve("recall"), a_curve("ndcg")])
         asked = [full.id, "nobody", bare.id]
-        assert {run: list(found) for run, found in store.curves(asked).items()} == {
+        assert {run: list(found) for run, found in store.curves.of_runs(asked).items()} == {
             full.id: ["ndcg", "recall"], "nobody": [], bare.id: [],
         }  # fmt: skip
-        assert list(store.curves(asked)) == asked
-        assert store.metrics(asked) == {full.id: ("ndcg", "recall"), "nobody": (), bare.id: ()}
-        assert store.curves([]) == {}
+        assert list(store.curves.of_runs(asked)) == asked
+        assert store.curves.metrics(asked) == {full.id: ("ndcg", "recall"), "nobody": (), bare.id: ()}
+        assert store.curves.of_runs([]) == {}
 
     def test_an_upload_finds_its_run_in_its_experiment_only(self, store: Store) -> None:
         films, books = add_experiment(store, "Films"), add_experiment(store, "Books")
         upload = put_table(store, 5)
-        archived = store.add_run(dataclasses.replace(a_run(films, "old", upload), archived=NOON), [])
-        assert store.find_run(films.id, upload) == archived
-        run = store.add_run(a_run(films, "new", upload), [])
-        assert store.find_run(films.id, upload) == run
-        assert store.find_run(books.id, upload) is None
+        archived = store.runs.add(dataclasses.replace(a_run(films, "old", upload), archived=NOON), [])
+        assert store.runs.find(films.id, upload) == archived
+        run = store.runs.add(a_run(films, "new", upload), [])
+        assert store.runs.find(films.id, upload) == run
+        assert store.runs.find(books.id, upload) is None
 
     # changing and deleting ─────────────────────────────────────────────────────────────────────
 
     def test_only_the_fields_given_change(self, store: Store) -> None:
-        run = store.add_run(a_run(add_experiment(store)), [a_curve()])
-        changed = store.update_run(run.id, name="ials", tags=["a"], note="n", params={"k": "5"})
+        run = store.runs.add(a_run(add_experiment(store)), [a_curve()])
+        changed = store.runs.update(run.id, name="ials", tags=["a"], note="n", params={"k": "5"})
         assert changed == dataclasses.replace(run, name="ials", tags=("a",), note="n", params={"k": "5"})
-        assert store.run(run.id) == changed
+        assert store.runs.get(run.id) == changed
 
     @pytest.mark.parametrize("field", ["id", "slot", "created", "experiment", "nme", "replicate_of"])
     def test_what_makes_a_run_itself_cannot_be_changed(self, store: Store, field: str) -> None:
-        run = store.add_run(a_run(add_experiment(store)), [])
+        run = store.runs.add(a_run(add_experiment(store)), [])
         with pytest.raises(TypeError, match=field):
-            store.update_run(run.id, **{field: 5})
+            store.runs.update(run.id, **{field: 5})
 
     def test_the_baseline_must_be_a_run_of_the_experiment(self, store: Store) -> None:
         films, books = add_experiment(store, "Films"), add_experiment(store, "Books")
-        own, foreign = store.add_run(a_run(films), []), store.add_run(a_run(books), [])
-        assert store.update_experiment(films.id, baseline=own.id).baseline == own.id
+        own, foreign = store.runs.add(a_run(films), []), store.runs.add(a_run(books), [])
+        assert store.experiments.update(films.id, baseline=own.id).baseline == own.id
         with pytest.raises(NotFound, match=foreign.id):
-            store.update_experiment(films.id, baseline=foreign.id)
-        assert store.experiment(films.id).baseline == own.id
+            store.experiments.update(films.id, baseline=foreign.id)
+        assert store.experiments.get(films.id).baseline == own.id
 
     def test_a_deleted_run_is_gone_with_its_curves_its_baseline_and_its_links(self, store: Store) -> None:
         experiment = add_experiment(store)
-        gone, kept = (store.add_run(a_run(experiment, name), [a_curve()]) for name in ("gone", "kept"))
-        store.update_experiment(experiment.id, baseline=gone.id)
-        test = store.add_online_test(a_test(store, experiment, links={"A": kept.id, "B": gone.id}))
-        store.delete_run(gone.id)
-        assert store.runs(experiment.id) == [kept]
-        assert store.metrics([gone.id, kept.id]) == {gone.id: (), kept.id: ("ndcg",)}
-        assert store.experiment(experiment.id).baseline is None
-        assert store.online_test(test.id).links == {"A": kept.id}
+        gone, kept = (store.runs.add(a_run(experiment, name), [a_curve()]) for name in ("gone", "kept"))
+        store.experiments.update(experiment.id, baseline=gone.id)
+        test = store.online_tests.add(a_test(store, experiment, links={"A": kept.id, "B": gone.id}))
+        store.runs.delete(gone.id)
+        assert store.runs.of_experiment(experiment.id) == [kept]
+        assert store.curves.metrics([gone.id, kept.id]) == {gone.id: (), kept.id: ("ndcg",)}
+        assert store.experiments.get(experiment.id).baseline is None
+        assert store.online_tests.get(test.id).links == {"A": kept.id}
 
     def test_a_deleted_experiment_takes_its_runs_curves_and_online_tests_along(self, store: Store) -> None:
         gone, kept = add_experiment(store, "gone"), add_experiment(store, "kept")
-        runs = [store.add_run(a_run(experiment), [a_curve()]) for experiment in (gone, kept)]
-        test = store.add_online_test(a_test(store, gone))
-        store.delete_experiment(gone.id)
-        assert store.experiments() == [kept]
-        assert store.metrics([run.id for run in runs]) == {runs[0].id: (), runs[1].id: ("ndcg",)}
-        for read, key in ((store.run, runs[0].id), (store.online_test, test.id)):
+        runs = [store.runs.add(a_run(experiment), [a_curve()]) for experiment in (gone, kept)]
+        test = store.online_tests.add(a_test(store, gone))
+        store.experiments.delete(gone.id)
+        assert store.experiments.all() == [kept]
+        assert store.curves.metrics([run.id for run in runs]) == {runs[0].id: (), runs[1].id: ("ndcg",)}
+        for read, key in ((store.runs.get, runs[0].id), (store.online_tests.get, test.id)):
             with pytest.raises(NotFound):
                 read(key)
 
     def test_a_deleted_online_test_is_gone(self, store: Store) -> None:
         experiment = add_experiment(store)
-        test = store.add_online_test(a_test(store, experiment))
-        store.delete_online_test(test.id)
-        assert store.online_tests(experiment.id, archived=True) == []
+        test = store.online_tests.add(a_test(store, experiment))
+        store.online_tests.delete(test.id)
+        assert store.online_tests.of_experiment(experiment.id, archived=True) == []
 
     def test_files_of_all_tables_of_an_experiment_are_kept_when_others_are_collected(
         self, store: Store
     ) -> None:
         truth, users, vectors = (put_table(store, number) for number in (1, 2, 3))
-        store.add_experiment(
+        store.experiments.add(
             Experiment(new_id(), "Films", NOON, truth, tables={"users": users, "vectors": vectors})
         )
         unused = put_table(store, 4)
-        assert store.collect(older_than=timedelta(seconds=-60)) == 1
-        assert [store.table(sha256).num_rows for sha256 in (truth, users, vectors)] == [1, 1, 1]
+        assert store.artifacts.collect(older_than=timedelta(seconds=-60)) == 1
+        assert [store.artifacts.table(sha256).num_rows for sha256 in (truth, users, vectors)] == [1, 1, 1]
         with pytest.raises(NotFound):
-            store.table(unused)
+            store.artifacts.table(unused)
 
     def test_an_experiment_needs_the_files_of_all_its_tables(self, store: Store) -> None:
         experiment = Experiment(new_id(), "Films", NOON, put_table(store, 1), tables={"users": "0" * 64})
         with pytest.raises(NotFound):
-            store.add_experiment(experiment)
-        assert store.experiments() == []
+            store.experiments.add(experiment)
+        assert store.experiments.all() == []
 
     def test_files_of_a_deleted_run_stay_until_collected(self, store: Store) -> None:
         experiment = add_experiment(store)
         upload, hits = put_table(store, 5), put_table(store, 6)
-        run = store.add_run(dataclasses.replace(a_run(experiment, upload=upload), hits={"hits": hits}), [])
-        assert store.collect(older_than=timedelta(seconds=-60)) == 0
-        store.delete_run(run.id)
-        assert store.path(upload).exists()
-        assert store.collect() == 0, "they are younger than a day"
-        assert store.collect(older_than=timedelta(seconds=-60)) == 2
+        run = store.runs.add(dataclasses.replace(a_run(experiment, upload=upload), hits={"hits": hits}), [])
+        assert store.artifacts.collect(older_than=timedelta(seconds=-60)) == 0
+        store.runs.delete(run.id)
+        assert store.artifacts.path(upload).exists()
+        assert store.artifacts.collect() == 0, "they are younger than a day"
+        assert store.artifacts.collect(older_than=timedelta(seconds=-60)) == 2
         for sha256 in (upload, hits):
             with pytest.raises(NotFound):
-                store.path(sha256)
-        assert store.table(experiment.truth).num_rows == 2
+                store.artifacts.path(sha256)
+        assert store.artifacts.table(experiment.truth).num_rows == 2
 
     # several at once ───────────────────────────────────────────────────────────────────────────
 
@@ -473,11 +480,11 @@ class StoreContract:
 
         def add_five(thread: int) -> None:
             for number in range(5):
-                store.add_run(a_run(experiment, f"{thread}-{number}"), [a_curve()])
-                store.runs(experiment.id)
+                store.runs.add(a_run(experiment, f"{thread}-{number}"), [a_curve()])
+                store.runs.of_experiment(experiment.id)
 
         in_threads(8, add_five)
-        runs = store.runs(experiment.id)
+        runs = store.runs.of_experiment(experiment.id)
         assert {run.name for run in runs} == {
             f"{thread}-{number}" for thread in range(8) for number in range(5)
         }
@@ -486,14 +493,14 @@ class StoreContract:
     def test_the_same_run_added_by_several_threads_is_stored_once(self, store: Store) -> None:
         experiment = add_experiment(store)
         run = a_run(experiment)
-        in_threads(8, lambda _: store.add_run(run, [a_curve()]))
-        assert store.runs(experiment.id) == [run]
+        in_threads(8, lambda _: store.runs.add(run, [a_curve()]))
+        assert store.runs.of_experiment(experiment.id) == [run]
 
     def test_two_open_stores_see_each_others_writes(self, store: Store, open_again: Open) -> None:
         experiment = add_experiment(store)
         other = open_again()
-        run = other.add_run(a_run(experiment), [])
-        assert store.runs(experiment.id) == [run]
+        run = other.runs.add(a_run(experiment), [])
+        assert store.runs.of_experiment(experiment.id) == [run]
 
     # reading only ──────────────────────────────────────────────────────────────────────────────
 
@@ -501,37 +508,37 @@ class StoreContract:
         self, store: Store, open_again: Open
     ) -> None:
         experiment = add_experiment(store)
-        run = store.add_run(a_run(experiment), [a_curve()])
+        run = store.runs.add(a_run(experiment), [a_curve()])
         viewer = open_again(read_only=True)
         assert (viewer.read_only, store.read_only) == (True, False)
-        assert (viewer.experiments(), viewer.runs(experiment.id)) == ([experiment], [run])
-        assert viewer.table(experiment.truth) == store.table(experiment.truth)
+        assert (viewer.experiments.all(), viewer.runs.of_experiment(experiment.id)) == ([experiment], [run])
+        assert viewer.artifacts.table(experiment.truth) == store.artifacts.table(experiment.truth)
         writes: list[Callable[[], object]] = [
-            lambda: viewer.add_experiment(experiment),
-            lambda: viewer.update_experiment(experiment.id, note="x"),
-            lambda: viewer.delete_experiment(experiment.id),
-            lambda: viewer.add_run(run, []),
-            lambda: viewer.update_run(run.id, note="x"),
-            lambda: viewer.delete_run(run.id),
-            lambda: viewer.add_online_test(a_test(store, experiment)),
-            lambda: viewer.update_online_test("any", name="x"),
-            lambda: viewer.delete_online_test("any"),
-            lambda: viewer.add_entry(Entry("e", experiment.id, NOON, "ann", "comment")),
-            lambda: viewer.add_report(Report("r", experiment.id, NOON, "ann", "Spring")),
-            lambda: viewer.update_report("any", archived=NOON),
-            lambda: viewer.delete_report("any"),
-            lambda: viewer.add_share_link(ShareLink("l", experiment.id, NOON, "ann", NOON)),
-            lambda: viewer.update_share_link("any", revoked=NOON),
-            lambda: viewer.add_saved_view(SavedView("v", experiment.id, "main", NOON, "ann", "overview")),
-            lambda: viewer.delete_saved_view("any"),
-            lambda: viewer.put(pa.table({"a": [1]})),
-            lambda: viewer.put_file(b"x"),
-            viewer.collect,
+            lambda: viewer.experiments.add(experiment),
+            lambda: viewer.experiments.update(experiment.id, note="x"),
+            lambda: viewer.experiments.delete(experiment.id),
+            lambda: viewer.runs.add(run, []),
+            lambda: viewer.runs.update(run.id, note="x"),
+            lambda: viewer.runs.delete(run.id),
+            lambda: viewer.online_tests.add(a_test(store, experiment)),
+            lambda: viewer.online_tests.update("any", name="x"),
+            lambda: viewer.online_tests.delete("any"),
+            lambda: viewer.journal.add(Entry("e", experiment.id, NOON, "ann", "comment")),
+            lambda: viewer.reports.add(Report("r", experiment.id, NOON, "ann", "Spring")),
+            lambda: viewer.reports.update("any", archived=NOON),
+            lambda: viewer.reports.delete("any"),
+            lambda: viewer.share_links.add(ShareLink("l", experiment.id, NOON, "ann", NOON)),
+            lambda: viewer.share_links.update("any", revoked=NOON),
+            lambda: viewer.saved_views.add(SavedView("v", experiment.id, "main", NOON, "ann", "overview")),
+            lambda: viewer.saved_views.delete("any"),
+            lambda: viewer.artifacts.put(pa.table({"a": [1]})),
+            lambda: viewer.artifacts.put_file(b"x"),
+            viewer.artifacts.collect,
         ]
         for write in writes:
             with pytest.raises(Forbidden):
                 write()
-        assert store.experiment(experiment.id) == experiment
+        assert store.experiments.get(experiment.id) == experiment
 
     def test_a_view_of_the_store_for_a_reader_refuses_writes_and_leaves_the_others_alone(
         self, store: Store
@@ -539,17 +546,17 @@ class StoreContract:
         experiment = add_experiment(store)
         reader = store.by("ann", "viewer", read_only=True)
         with pytest.raises(Forbidden):
-            reader.update_experiment(experiment.id, note="x")
+            reader.experiments.update(experiment.id, note="x")
         with pytest.raises(Forbidden):
-            reader.by("ann", "editor").update_experiment(experiment.id, note="x")
-        assert store.update_experiment(experiment.id, note="y") == reader.experiment(experiment.id)
+            reader.by("ann", "editor").experiments.update(experiment.id, note="x")
+        assert store.experiments.update(experiment.id, note="y") == reader.experiments.get(experiment.id)
 
     # what people write and share ───────────────────────────────────────────────────────────────
 
     def test_what_people_write_comes_back_as_it_was_after_reopening(
         self, store: Store, open_again: Open
     ) -> None:
-        home, document = add_experiment(store).id, store.put_file(b"{}")
+        home, document = add_experiment(store).id, store.artifacts.put_file(b"{}")
         entry = Entry(new_id(), home, NOON, "ann", "decision", "p1", NAMES[1], {"outcome": "ship", "n": 3})
         blocks, question = ("verdict", "slices"), {"metric": "ndcg"}
         report = Report(
@@ -557,16 +564,16 @@ class StoreContract:
         )
         link = ShareLink("f" * 64, home, NOON, "ann", NOON + timedelta(days=1), report.id, "board", NOON)
         view = SavedView(new_id(), home, "weekly", NOON, "ann", "overview", {"k": "10"})
-        assert store.add_entry(entry) == entry
-        assert store.add_report(report) == report
-        assert store.add_share_link(link) == link
-        assert store.add_saved_view(view) == view
+        assert store.journal.add(entry) == entry
+        assert store.reports.add(report) == report
+        assert store.share_links.add(link) == link
+        assert store.saved_views.add(view) == view
         again = open_again()
-        assert (again.entry(entry.id), again.entries(home)) == (entry, [entry])
-        assert (again.report(report.id), again.reports(home)) == (report, [])
-        assert again.reports(home, archived=True) == [report]
-        assert (again.share_link(link.id), again.share_links(home)) == (link, [link])
-        assert (again.saved_view_named("weekly"), again.saved_views(home)) == (view, [view])
+        assert (again.journal.get(entry.id), again.journal.of_experiment(home)) == (entry, [entry])
+        assert (again.reports.get(report.id), again.reports.of_experiment(home)) == (report, [])
+        assert again.reports.of_experiment(home, archived=True) == [report]
+        assert (again.share_links.get(link.id), again.share_links.of_experiment(home)) == (link, [link])
+        assert (again.saved_views.named("weekly"), again.saved_views.of_experiment(home)) == (view, [view])
 
     def test_a_journal_is_told_from_its_beginning(self, store: Store) -> None:
         home = add_experiment(store).id
@@ -574,8 +581,8 @@ class StoreContract:
             Entry(new_id(), home, NOON + timedelta(seconds=second), "ann", "comment") for second in (3, 1, 2)
         ]
         for entry in entries:
-            store.add_entry(entry)
-        assert [entry.created.second for entry in store.entries(home)] == [1, 2, 3]
+            store.journal.add(entry)
+        assert [entry.created.second for entry in store.journal.of_experiment(home)] == [1, 2, 3]
 
     def test_of_two_who_write_at_once_the_second_sees_what_the_first_wrote(
         self, store: Store, open_again: Open
@@ -590,103 +597,107 @@ class StoreContract:
         def write(number: int) -> None:
             entry = Entry(f"e{number}", home, NOON, "ann", "decision")
             try:
-                (store, other)[number % 2].add_entry(entry, only_one)
+                (store, other)[number % 2].journal.add(entry, only_one)
             except NameTaken:
                 refused.append(entry.id)
 
         in_threads(6, write)
-        (kept,) = store.entries(home)
+        (kept,) = store.journal.of_experiment(home)
         assert len(refused) == 5
-        assert store.add_entry(kept, only_one) == kept  # a second click
+        assert store.journal.add(kept, only_one) == kept  # a second click
 
     def test_a_report_needs_its_document_and_takes_its_links_along(self, store: Store) -> None:
         home = add_experiment(store).id
         with pytest.raises(NotFound):
-            store.add_report(Report("r", home, NOON, "ann", "Spring", document="0" * 64))
-        document = store.put_file(b"numbers")
-        store.add_report(Report("r", home, NOON, "ann", "Spring", document=document))
-        store.add_share_link(ShareLink("l", home, NOON, "ann", NOON, report="r"))
-        assert store.collect(older_than=timedelta(0)) == 0
-        assert store.path(document).read_bytes() == b"numbers"
-        store.delete_report("r")
-        assert store.share_links(home) == []
+            store.reports.add(Report("r", home, NOON, "ann", "Spring", document="0" * 64))
+        document = store.artifacts.put_file(b"numbers")
+        store.reports.add(Report("r", home, NOON, "ann", "Spring", document=document))
+        store.share_links.add(ShareLink("l", home, NOON, "ann", NOON, report="r"))
+        assert store.artifacts.collect(older_than=timedelta(0)) == 0
+        assert store.artifacts.path(document).read_bytes() == b"numbers"
+        store.reports.delete("r")
+        assert store.share_links.of_experiment(home) == []
 
     def test_two_views_of_a_name_are_refused_in_any_experiment(self, store: Store) -> None:
         for name in ("Films", "Songs"):
             home = add_experiment(store, name).id
             view = SavedView(new_id(), home, "main", NOON, "ann", "overview")
             if name == "Films":
-                store.add_saved_view(view)
+                store.saved_views.add(view)
             else:
                 with pytest.raises(NameTaken, match="saved view"):
-                    store.add_saved_view(view)
+                    store.saved_views.add(view)
 
     def test_all_that_was_written_goes_with_the_experiment(self, store: Store) -> None:
         home = add_experiment(store).id
-        store.add_entry(Entry("e", home, NOON, "ann", "comment"))
-        store.add_report(Report("r", home, NOON, "ann", "Spring"))
-        store.add_share_link(ShareLink("l", home, NOON, "ann", NOON, report="r"))
-        store.add_saved_view(SavedView("v", home, "main", NOON, "ann", "overview"))
-        store.delete_experiment(home)
-        for missing in (lambda: store.entry("e"), lambda: store.report("r"), lambda: store.share_link("l")):
+        store.journal.add(Entry("e", home, NOON, "ann", "comment"))
+        store.reports.add(Report("r", home, NOON, "ann", "Spring"))
+        store.share_links.add(ShareLink("l", home, NOON, "ann", NOON, report="r"))
+        store.saved_views.add(SavedView("v", home, "main", NOON, "ann", "overview"))
+        store.experiments.delete(home)
+        for missing in (
+            lambda: store.journal.get("e"),
+            lambda: store.reports.get("r"),
+            lambda: store.share_links.get("l"),
+        ):
             with pytest.raises(NotFound):
                 missing()
-        assert store.saved_view_named("main") is None
+        assert store.saved_views.named("main") is None
 
     # the audit log ─────────────────────────────────────────────────────────────────────────────
 
     def test_every_write_is_noted_with_who_did_it_and_nothing_else_is(self, store: Store) -> None:
         ann = store.by("ann", "editor")
         experiment = add_experiment(ann)
-        run = ann.add_run(a_run(experiment), [a_curve()])
-        ann.add_run(run, [a_curve()])  # a second click
-        store.by("bob", "admin").update_run(run.id, name="als 2", note="")
-        ann.update_run(run.id, name="als 2")  # as it is already
+        run = ann.runs.add(a_run(experiment), [a_curve()])
+        ann.runs.add(run, [a_curve()])  # a second click
+        store.by("bob", "admin").runs.update(run.id, name="als 2", note="")
+        ann.runs.update(run.id, name="als 2")  # as it is already
         with pytest.raises(NotFound):
-            ann.delete_run("nowhere")
-        ann.delete_run(run.id)
-        told = [(deed.number, deed.who, deed.role, deed.action) for deed in store.deeds()]
+            ann.runs.delete("nowhere")
+        ann.runs.delete(run.id)
+        told = [(deed.number, deed.who, deed.role, deed.action) for deed in store.audit.events()]
         assert told == [
             (1, "ann", "editor", "add experiment"),
             (2, "ann", "editor", "add run"),
             (3, "bob", "admin", "change run"),
             (4, "ann", "editor", "delete run"),
         ]
-        assert store.deeds()[2].details == {"experiment": experiment.id, "name": "als 2"}
-        assert store.deeds(1)[0].details["name"] == "als 2"
-        assert breaks(store.deeds()) == []
+        assert store.audit.events()[2].details == {"experiment": experiment.id, "name": "als 2"}
+        assert store.audit.events(1)[0].details["name"] == "als 2"
+        assert breaks(store.audit.events()) == []
 
     def test_what_people_wrote_is_as_they_wrote_it_and_cannot_be_changed(self, store: Store) -> None:
         home = add_experiment(store).id
         facts = {"outcome": "ship", "low": 0.1, "runs": ("a", "b"), "nested": {"b": 1, "a": None}}
-        store.add_entry(Entry("e", home, NOON, "ann", "decision", facts=facts))
-        store.add_report(Report("r", home, NOON, "ann", "Spring", blocks=("verdict",), question={"k": 10}))
-        store.add_share_link(ShareLink("l", home, NOON, "ann", NOON))
-        store.update_report("r", archived=NOON)
-        store.update_share_link("l", revoked=NOON)
-        assert store.altered() == []
+        store.journal.add(Entry("e", home, NOON, "ann", "decision", facts=facts))
+        store.reports.add(Report("r", home, NOON, "ann", "Spring", blocks=("verdict",), question={"k": 10}))
+        store.share_links.add(ShareLink("l", home, NOON, "ann", NOON))
+        store.reports.update("r", archived=NOON)
+        store.share_links.update("l", revoked=NOON)
+        assert store.audit.altered() == []
         for change in (
-            lambda: store.update_report("r", title="Summer"),
-            lambda: store.update_report("r", document="0" * 64),
-            lambda: store.update_share_link("l", expires=NOON + timedelta(days=9)),
+            lambda: store.reports.update("r", title="Summer"),
+            lambda: store.reports.update("r", document="0" * 64),
+            lambda: store.share_links.update("l", expires=NOON + timedelta(days=9)),
         ):
             with pytest.raises(TypeError, match="cannot be changed"):
                 change()
 
     def test_the_log_tells_what_went_along(self, store: Store) -> None:
         experiment = add_experiment(store)
-        run = store.add_run(a_run(experiment), [])
-        store.add_online_test(a_test(store, experiment, links={"B": run.id}))
-        store.add_entry(Entry("e", experiment.id, NOON, "ann", "comment"))
-        store.delete_run(run.id)
-        assert store.deeds(1)[0].details["unlinked_from"] == ["March"]
-        store.delete_experiment(experiment.id)
-        assert store.deeds(1)[0].details["with_it"] == {"online test": 1, "entry": 1}
+        run = store.runs.add(a_run(experiment), [])
+        store.online_tests.add(a_test(store, experiment, links={"B": run.id}))
+        store.journal.add(Entry("e", experiment.id, NOON, "ann", "comment"))
+        store.runs.delete(run.id)
+        assert store.audit.events(1)[0].details["unlinked_from"] == ["March"]
+        store.experiments.delete(experiment.id)
+        assert store.audit.events(1)[0].details["with_it"] == {"online test": 1, "entry": 1}
 
     def test_the_log_outlives_what_it_tells_of(self, store: Store) -> None:
         experiment = add_experiment(store)
-        store.delete_experiment(experiment.id)
-        assert [deed.action for deed in store.deeds()] == ["add experiment", "delete experiment"]
+        store.experiments.delete(experiment.id)
+        assert [deed.action for deed in store.audit.events()] == ["add experiment", "delete experiment"]
 
     def test_writers_at_once_leave_one_unbroken_chain(self, store: Store, open_again: Open) -> None:
         home = add_experiment(store).id
@@ -695,20 +706,20 @@ class StoreContract:
         def write(number: int) -> None:
             for part in range(5):
                 at = (store, other)[number % 2]
-                at.add_entry(Entry(f"{number}-{part}", home, NOON, f"writer {number}", "comment"))
+                at.journal.add(Entry(f"{number}-{part}", home, NOON, f"writer {number}", "comment"))
 
         in_threads(6, write)
-        deeds = store.deeds()
+        deeds = store.audit.events()
         assert [deed.number for deed in deeds] == list(range(1, 32))
         assert breaks(deeds) == []
 
     def test_what_is_changed_behind_its_back_is_found(self, store: Store) -> None:
         home = add_experiment(store)
         for name in ("als", "ease"):
-            store.add_run(a_run(home, name), [a_curve()])
-        store.add_online_test(a_test(store, home, results=({"lift": 0.5},)))
+            store.runs.add(a_run(home, name), [a_curve()])
+        store.online_tests.add(a_test(store, home, results=({"lift": 0.5},)))
         assert (store.check(), store.damaged()) == ([], [])
-        with store._database.writer.begin() as behind:  # type: ignore[attr-defined]
+        with store._transactions.database.writer.begin() as behind:  # type: ignore[attr-defined]
             behind.execute(text("UPDATE run SET slot = 9 WHERE name = 'als'"))
             behind.execute(text("UPDATE curve SET n_users = n_users + 1"))
             behind.execute(text("UPDATE online_test SET results = replace(results, '0.5', '0.7')"))
@@ -716,6 +727,6 @@ class StoreContract:
             "ndcg of run 'als'", "ndcg of run 'ease'",
             "online test 'March' of 'Films'", "run 'als' of 'Films'",
         ]  # fmt: skip
-        assert [run.name for run in store.runs(home.id)] == ["ease"]
-        assert store.online_tests(home.id) == []
+        assert [run.name for run in store.runs.of_experiment(home.id)] == ["ease"]
+        assert store.online_tests.of_experiment(home.id) == []
         assert len(store.damaged(home.id)) == 2

@@ -30,7 +30,7 @@ def ids(workspace: Workspace) -> dict[str, str]:
 
 def own_files(workspace: Workspace, ids: dict[str, str], folder: Path, names: tuple[str, ...]) -> list[Path]:
     """The stored hits of these runs that no other run has."""
-    held = {name: set(workspace.store.run(ids[name]).hits.values()) for name in NAMES}
+    held = {name: set(workspace.store.runs.get(ids[name]).hits.values()) for name in NAMES}
     others = set().union(*(held[name] for name in NAMES if name not in names))
     own = set().union(*(held[name] for name in names)) - others
     files = [file for file in (folder / "artifacts").rglob("*") if file.stem.split(".")[0] in own]
@@ -62,7 +62,7 @@ def test_a_run_whose_hits_are_lost_closes_no_page(
 def test_a_run_whose_upload_is_lost_is_left_out_only_where_lists_are_shown(
     workspace: Workspace, ids: dict[str, str], tmp_path: Path, open_page: Open
 ) -> None:
-    upload = workspace.store.run(ids["ease"]).upload
+    upload = workspace.store.runs.get(ids["ease"]).upload
     assert upload is not None
     (file,) = (tmp_path / "artifacts").rglob(f"{upload}*")
     file.unlink()

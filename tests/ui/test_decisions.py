@@ -115,7 +115,7 @@ def test_a_variant_is_linked_where_the_test_is_asked_for(
     review = workspace.reviews.propose(ids["films"], ids["ease"])
     workspace.reviews.add_offline_evidence(review.id)
     app = press(shown(), "Link it")
-    assert workspace.store.online_test(test.id).links == {"control": ids["popular"], "new": ids["ease"]}
+    assert workspace.store.online_tests.get(test.id).links == {"control": ids["popular"], "new": ids["ease"]}
     assert "Attach A/B test" in [element.label for element in app.button]
 
 

@@ -293,7 +293,7 @@ def test_a_revoked_link_says_so_and_is_dead(
     assert re.search(r"review this experiment · .* · open until \d+ \w+ 20\d\d", said(app))
     press(app, "Revoke")
     assert re.search(r"revoked \d+ \w+ 20\d\d", said(app))
-    assert workspace.sharing.link_state(workspace.store.share_link(made.link.id)) == "revoked"
+    assert workspace.sharing.link_state(workspace.store.share_links.get(made.link.id)) == "revoked"
     assert "Revoke" not in [button.label for button in app.button]
 
 

@@ -121,7 +121,7 @@ def test_a_candidate_that_only_predicts_ratings_is_stored_and_every_page_opens(a
     passed(uploader.set_value([("svd.csv", data, "text/csv")]).run())
     press(app, "Score and store 2 candidates")
     assert "Stored the candidate **svd**" in text_of(app)
-    svd = state.workspace().store.run(stored_runs()["svd"])
+    svd = state.workspace().store.runs.get(stored_runs()["svd"])
     assert (svd.has_lists, "predictions" in svd.hits) == (False, True)
     told = {page: text_of(turn_to(app, page)) for page in PAGES}
     assert "only rating predictions were given" in told["leaderboard"]
@@ -369,7 +369,7 @@ def test_local_times_of_a_log_are_read_in_the_zone_that_is_chosen(app: AppTest) 
     (test,) = workspace.online_tests.all(workspace.experiments.all()[0].id)
     assert workspace.online_tests.online_rules(test.id).zone == "Europe/Berlin"
     # nine o'clock in Berlin is eight in UTC, in November
-    assert workspace.store.table(test.upload)["start_ts"][0].as_py().hour == 8
+    assert workspace.store.artifacts.table(test.upload)["start_ts"][0].as_py().hour == 8
 
 
 def test_a_planned_split_is_taken_into_the_rules(app: AppTest) -> None:

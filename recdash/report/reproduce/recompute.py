@@ -38,7 +38,7 @@ def recomputed(workspace: Workspace, document: Document) -> Document:
     known = document.provenance
     facts, stored = known["experiment"], experiment_of(workspace, known["experiment"])
     reported = replace(stored, id=facts["id"], name=facts["name"], baseline=facts["baseline"])
-    memory = MemoryStore(workspace.store, reported, workspace.store.entries(stored.id))
+    memory = MemoryStore(workspace.store, reported, workspace.store.journal.of_experiment(stored.id))
     moment = datetime.fromisoformat(document.moment)
     admin = replace(workspace.person, role="admin")
     rebuilt = Workspace(memory, person=admin, clock=lambda: moment)
@@ -47,7 +47,7 @@ def recomputed(workspace: Workspace, document: Document) -> Document:
     for facts, run in runs:
         again.score_again(memory, facts, run)
     for facts in known["tests"]:
-        memory.add_online_test(again.count_again(facts, _test_of(workspace, stored, facts), workspace))
+        memory.online_tests.add(again.count_again(facts, _test_of(workspace, stored, facts), workspace))
     return Reports(rebuilt).report_content(
         Question.of(document.question),
         document.blocks,
@@ -68,10 +68,10 @@ class FromUploads:
 
     def score_again(self, memory: MemoryStore, facts: Facts, stored: Run) -> None:
         """Score an upload anew; the notices from when the file was read stay as they are stored."""
-        experiment = next(iter(memory.experiments()))
+        experiment = next(iter(memory.experiments.all()))
         prepared = self._prepared_again(experiment, facts, stored)
         added = self._workspace.runs.add_scored(experiment.id, prepared, str(stored.upload), {}).run
-        memory.update_run(
+        memory.runs.update(
             added.id,
             id=facts["id"],
             name=facts["name"],
@@ -83,7 +83,7 @@ class FromUploads:
         )
 
     def _prepared_again(self, experiment: Experiment, facts: Facts, stored: Run) -> PreparedRun:
-        path, name, runs = self._workspace.store.path, facts["name"], self._workspace.runs
+        path, name, runs = self._workspace.store.artifacts.path, facts["name"], self._workspace.runs
         # unknown ids were accepted when the run was stored
         tables, request, rules = runs.how_scored(experiment.id, accept_unknown_ids=True)
         if not stored.has_lists and not stored.replicated:

@@ -50,7 +50,7 @@ def snapshot_match(workspace: Workspace, document: Document) -> SnapshotMatch:
     for report in Reports(workspace).reports(experiment.id, archived=True):
         if report.document is None or report.created != moment:
             continue
-        snapshot = from_json(workspace.store.path(report.document).read_text(encoding="utf-8"))
+        snapshot = from_json(workspace.store.artifacts.path(report.document).read_text(encoding="utf-8"))
         if to_json(snapshot) == to_json(document):
             return SnapshotMatch(report.id)
         for name in ("title", "narrative", "author", "live"):

@@ -16,14 +16,14 @@ class AuditLog:
     def audit_log(self, limit: int | None = 200) -> list[AuditEvent]:
         """The newest lines, the newest first. Raises Forbidden for all but admins."""
         self._context.person.must_be("admin")
-        return self._context.store.deeds(limit)[::-1]
+        return self._context.store.audit.events(limit)[::-1]
 
     def audit_breaks(self) -> list[int]:
         """Numbers of the lines at which the chain of hashes does not hold; empty where it is whole."""
         from recdash.store.audit import breaks
 
         self._context.person.must_be("admin")
-        return breaks(self._context.store.deeds())
+        return breaks(self._context.store.audit.events())
 
     def check(self) -> list[Problem]:
         """What of all that is stored, rows and files, is damaged or lost, and how it is repaired.
@@ -36,4 +36,4 @@ class AuditLog:
     def audit_altered(self) -> list[str]:
         """Decisions, comments, evidence, reports, links and views that are not as they were written."""
         self._context.person.must_be("admin")
-        return self._context.store.altered()
+        return self._context.store.audit.altered()

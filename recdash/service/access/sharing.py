@@ -71,11 +71,11 @@ class Sharing:
 
         Raises InputError for days that are not between 0 and 366, and for a label that is too long.
         """
-        store, experiment = self._context.writable_store(), self._context.store.experiment(experiment_id)
+        store, experiment = self._context.writable_store(), self._context.store.experiments.get(experiment_id)
         if not 0 < days <= MOST_DAYS:
             fix = f"Give more than 0 and at most {MOST_DAYS} days."
             raise InputError(Problem("bad-days", "days", f"'{days:g}'", fix))
-        if report_id is not None and store.report(report_id).experiment != experiment.id:
+        if report_id is not None and store.reports.get(report_id).experiment != experiment.id:
             raise NotFound(f"There is no report with the id '{report_id}'.")
         raw, now = secrets.token_bytes(ID_BYTES), self._context.now()
         link = ShareLink(
@@ -87,20 +87,20 @@ class Sharing:
             report=report_id,
             label=one_line("label", label, LABEL_CHARS),
         )
-        return SharedLink(self._signer.sign(raw.hex()).decode("ascii"), store.add_share_link(link))
+        return SharedLink(self._signer.sign(raw.hex()).decode("ascii"), store.share_links.add(link))
 
     def shared(self, token: str) -> ShareLink:
         """The link that a token belongs to. Raises LinkDead, saying why, unless it is alive."""
         store = self._context.store
         try:
-            link = store.share_link(hashlib.sha256(self._carried(token)).hexdigest())
+            link = store.share_links.get(hashlib.sha256(self._carried(token)).hexdigest())
         except (BadSignature, UnicodeError, ValueError, NotFound):
             raise LinkDead("unknown") from None
         state = self.link_state(link)
         if state != "alive":
             raise LinkDead(state)
-        is_archived = link.report is not None and store.report(link.report).archived is not None
-        if is_archived or store.experiment(link.experiment).archived is not None:
+        is_archived = link.report is not None and store.reports.get(link.report).archived is not None
+        if is_archived or store.experiments.get(link.experiment).archived is not None:
             raise LinkDead("archived")
         return link
 
@@ -127,16 +127,16 @@ class Sharing:
     def share_links(self, experiment_id: str) -> list[ShareLink]:
         """The links of an experiment and of its reports, the newest first, dead ones included."""
         self._context.person.must_be("editor")
-        return self._context.store.share_links(experiment_id)
+        return self._context.store.share_links.of_experiment(experiment_id)
 
     def revoke(self, link_id: str) -> ShareLink:
         """Take a link back, for good; who made it may, by name, and admins. Twice is the same as once."""
-        store, link = self._context.writable_store(), self._context.store.share_link(link_id)
+        store, link = self._context.writable_store(), self._context.store.share_links.get(link_id)
         if link.author != self._context.person.name:
             self._context.person.must_be("admin")
         if link.revoked is not None:
             return link
-        return store.update_share_link(link_id, revoked=self._context.now())
+        return store.share_links.update(link_id, revoked=self._context.now())
 
     # saved views ───────────────────────────────────────────────────────────────────────────────
 
@@ -146,11 +146,11 @@ class Sharing:
         Saving the very same view again changes nothing. Raises InputError for a name that does not fit an
         address, NameTaken for one that another view has.
         """
-        store, experiment = self._context.writable_store(), self._context.store.experiment(experiment_id)
+        store, experiment = self._context.writable_store(), self._context.store.experiments.get(experiment_id)
         if not SLUG.fullmatch(name):
             fix = "Use up to 40 of a to z, 0 to 9 and -, such as weekly-check."
             raise InputError(Problem("bad-view-name", "name of the view", f"'{name[:80]}'", fix))
-        view = store.saved_view_named(name)
+        view = store.saved_views.named(name)
         if view is not None and (view.experiment, view.page, view.params) == (
             experiment.id,
             page,
@@ -158,19 +158,19 @@ class Sharing:
         ):
             return view
         author, created = self._context.person.name, self._context.now()
-        return store.add_saved_view(
+        return store.saved_views.add(
             SavedView(new_id(), experiment.id, name, created, author, page, dict(params))
         )
 
     def saved_views(self, experiment_id: str) -> list[SavedView]:
-        return self._context.store.saved_views(experiment_id)
+        return self._context.store.saved_views.of_experiment(experiment_id)
 
     def saved_view(self, name: str) -> SavedView:
         """Raises NotFound where no view has this name."""
-        view = self._context.store.saved_view_named(name)
+        view = self._context.store.saved_views.named(name)
         if view is None:
             raise NotFound(f"No saved view is called '{name}'.")
         return view
 
     def forget_view(self, view_id: str) -> None:
-        self._context.writable_store().delete_saved_view(view_id)
+        self._context.writable_store().saved_views.delete(view_id)

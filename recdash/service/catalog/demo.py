@@ -18,7 +18,7 @@ class DemoExperiment:
         self._online_tests = online_tests
 
     def has_demo(self) -> bool:
-        return any(experiment.demo for experiment in self._context.store.experiments(archived=True))
+        return any(experiment.demo for experiment in self._context.store.experiments.all(archived=True))
 
     def load_demo(self, progress: Progress | None = None) -> Experiment:
         """Five candidates of an invented film service, and an A/B test; loading again changes nothing."""
@@ -28,7 +28,7 @@ class DemoExperiment:
         tell = progress or quiet
         tell(0.0, "Inventing a film service")
         service = film_service.make()
-        known = [stored for stored in self._context.store.experiments(archived=True) if stored.demo]
+        known = [stored for stored in self._context.store.experiments.all(archived=True) if stored.demo]
         experiment = (
             self._experiments.restore_experiment(known[0].id)
             if known
@@ -51,6 +51,6 @@ class DemoExperiment:
 
     def remove_demo(self) -> None:
         self._context.must_be_editor()
-        for experiment in self._context.store.experiments(archived=True):
+        for experiment in self._context.store.experiments.all(archived=True):
             if experiment.demo:
-                self._context.writable_store().delete_experiment(experiment.id)
+                self._context.writable_store().experiments.delete(experiment.id)

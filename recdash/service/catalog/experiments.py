@@ -41,15 +41,15 @@ class Experiments:
         self._context = context
 
     def all(self, archived: bool = False) -> list[Experiment]:
-        return self._context.store.experiments(archived)
+        return self._context.store.experiments.all(archived)
 
     def get(self, experiment_id: str) -> Experiment:
         """Raises NotFound."""
-        return self._context.store.experiment(experiment_id)
+        return self._context.store.experiments.get(experiment_id)
 
     def named(self, name: str) -> Experiment:
         """Raises NotFound, naming the experiments there are."""
-        experiment = self._context.store.experiment_named(name)
+        experiment = self._context.store.experiments.named(name)
         if experiment is None:
             known = ", ".join(f"'{other.name}'" for other in self.all()) or "none"
             raise NotFound(f"No experiment is called '{name}'. There are: {known}.")
@@ -136,11 +136,13 @@ class Experiments:
     def store_setup(self, setup: Setup) -> Experiment:
         """Store what ``read_setup`` read."""
         self._context.must_be_editor()
-        artifacts = {kind: self._context.store.put(upload.table) for kind, upload in setup.tables.items()}
-        known = self._context.store.experiment_named(setup.name)
+        artifacts = {
+            kind: self._context.store.artifacts.put(upload.table) for kind, upload in setup.tables.items()
+        }
+        known = self._context.store.experiments.named(setup.name)
         if known is not None and _same_setup(known, setup.settings, artifacts):
             return known
-        return self._context.store.add_experiment(
+        return self._context.store.experiments.add(
             Experiment(
                 id=new_id(),
                 name=setup.name,
@@ -157,27 +159,27 @@ class Experiments:
 
     def same_truth(self, experiment_id: str) -> list[Experiment]:
         """Other experiments over the very same truth."""
-        truth = self._context.store.experiment(experiment_id).truth
+        truth = self._context.store.experiments.get(experiment_id).truth
         return [
             other
-            for other in self._context.store.experiments(archived=True)
+            for other in self._context.store.experiments.all(archived=True)
             if other.truth == truth and other.id != experiment_id
         ]
 
     def rename_experiment(self, experiment_id: str, name: str) -> Experiment:
-        return self._context.writable_store().update_experiment(experiment_id, name=clean_name(name))
+        return self._context.writable_store().experiments.update(experiment_id, name=clean_name(name))
 
     def note_experiment(self, experiment_id: str, note: str) -> Experiment:
-        return self._context.writable_store().update_experiment(experiment_id, note=check_note("note", note))
+        return self._context.writable_store().experiments.update(experiment_id, note=check_note("note", note))
 
     def set_baseline(self, experiment_id: str, run_id: str | None) -> Experiment:
-        return self._context.writable_store().update_experiment(experiment_id, baseline=run_id)
+        return self._context.writable_store().experiments.update(experiment_id, baseline=run_id)
 
     def archive_experiment(self, experiment_id: str) -> Experiment:
-        return self._context.writable_store().update_experiment(experiment_id, archived=self._context.now())
+        return self._context.writable_store().experiments.update(experiment_id, archived=self._context.now())
 
     def restore_experiment(self, experiment_id: str) -> Experiment:
-        return self._context.writable_store().update_experiment(experiment_id, archived=None)
+        return self._context.writable_store().experiments.update(experiment_id, archived=None)
 
     def delete_experiment(self, experiment_id: str, typed_name: str) -> None:
         """Raises InputError unless the name was typed exactly.
@@ -185,11 +187,13 @@ class Experiments:
         Decisions are never taken back, so an experiment that has some goes only by an admin's hand.
         """
         self._context.must_be_editor()
-        if any(entry.kind == "decision" for entry in self._context.store.entries(experiment_id)):
+        if any(
+            entry.kind == "decision" for entry in self._context.store.journal.of_experiment(experiment_id)
+        ):
             self._context.person.must_be("admin")
-        check_typed(typed_name, self._context.store.experiment(experiment_id).name)
-        self._context.writable_store().delete_experiment(experiment_id)
-        self._context.store.collect()
+        check_typed(typed_name, self._context.store.experiments.get(experiment_id).name)
+        self._context.writable_store().experiments.delete(experiment_id)
+        self._context.store.artifacts.collect()
 
 
 def _same_setup(known: Experiment, settings: Mapping[str, Any], artifacts: Mapping[TableKind, str]) -> bool:

@@ -117,24 +117,24 @@ class ExperimentCards:
         events = self._events()
         cards = [
             self._card(experiment, events.get(experiment.id, ()))
-            for experiment in self._context.store.experiments(archived)
+            for experiment in self._context.store.experiments.all(archived)
         ]
         return tuple(sorted(cards, key=lambda card: card.last_change.when, reverse=True))
 
     def _last(self) -> int:
         """Each write adds a line to the log: while its last number is the same, so is all that is stored."""
-        last = self._context.store.deeds(1)
+        last = self._context.store.audit.events(1)
         return last[0].number if last else 0
 
     def card(self, experiment_id: str) -> Card:
         return self._card(
-            self._context.store.experiment(experiment_id), self._events().get(experiment_id, ())
+            self._context.store.experiments.get(experiment_id), self._events().get(experiment_id, ())
         )
 
     def card_verdict(self, experiment_id: str) -> CardVerdict:
         """The verdict that the experiment's overview opens with; kept for the next question."""
-        experiment = self._context.store.experiment(experiment_id)
-        runs = self._context.store.runs(experiment_id)
+        experiment = self._context.store.experiments.get(experiment_id)
+        runs = self._context.store.runs.of_experiment(experiment_id)
         if not runs:
             return CardVerdict(None, None, "No run yet")
         metrics = ordered_metrics(self._scores.metrics_of([run.id for run in runs]))
@@ -150,8 +150,14 @@ class ExperimentCards:
 
     def _card(self, experiment: Experiment, events: Sequence[AuditEvent]) -> Card:
         store, own_id = self._context.store, experiment.id
-        runs, tests = store.runs(own_id, archived=True), store.online_tests(own_id, archived=True)
-        entries, reports = store.entries(own_id), store.reports(own_id, archived=True)
+        runs, tests = (
+            store.runs.of_experiment(own_id, archived=True),
+            store.online_tests.of_experiment(own_id, archived=True),
+        )
+        entries, reports = (
+            store.journal.of_experiment(own_id),
+            store.reports.of_experiment(own_id, archived=True),
+        )
         changes = happenings(experiment, Stored(runs, tests, entries, reports), events)
         active_runs = tuple(run for run in runs if run.archived is None)
         active_tests = tuple(test for test in tests if test.archived is None)
@@ -161,7 +167,7 @@ class ExperimentCards:
         """The newest lines of the audit log by experiment; none for a guest."""
         events: dict[str, list[AuditEvent]] = defaultdict(list)
         if not self._context.person.is_guest:
-            for event in self._context.store.deeds(MOST_EVENTS):
+            for event in self._context.store.audit.events(MOST_EVENTS):
                 events[str(event.details.get("experiment", event.target))].append(event)
         return events
 

@@ -91,7 +91,7 @@ class Runs:
 
     def all(self, experiment_id: str, archived: bool = False) -> list[Run]:
         """The candidates of an experiment."""
-        return self._context.store.runs(experiment_id, archived)
+        return self._context.store.runs.of_experiment(experiment_id, archived)
 
     def add_runs(
         self,
@@ -211,12 +211,16 @@ class Runs:
         tell = progress or quiet
         for scored in prepared:
             clean_name(scored.run.name)
-        uploads = {scored.run.name: self._context.store.put(scored.run.batches()) for scored in prepared}
-        known = {run.name: run for run in self._context.store.runs(experiment_id, archived=True)}
+        uploads = {
+            scored.run.name: self._context.store.artifacts.put(scored.run.batches()) for scored in prepared
+        }
+        known = {
+            run.name: run for run in self._context.store.runs.of_experiment(experiment_id, archived=True)
+        }
         for name in sorted(known.keys() & uploads.keys()):
             # the very same upload may come again: it repairs
             again = known[name].upload == uploads[name]
-            if not again and self._context.store.find_run(experiment_id, uploads[name]) is None:
+            if not again and self._context.store.runs.find(experiment_id, uploads[name]) is None:
                 raise NameTaken(_name_taken(known[name]))
         added = []
         for number, scored in enumerate(prepared, start=1):
@@ -248,7 +252,7 @@ class Runs:
     def reference_choices(self, experiment_id: str) -> list[ReferenceChoice]:
         """The reference candidates that this experiment may have, has, or lacks a table for."""
         lacks = self._lacks(experiment_id)
-        runs = self._context.store.runs(experiment_id, archived=True)
+        runs = self._context.store.runs.of_experiment(experiment_id, archived=True)
         stored = {run.reference for run in runs}
         archived = stored - {run.reference for run in runs if run.archived is None}
         return [
@@ -322,7 +326,7 @@ class Runs:
         # Stored again even if the run is there: that repairs files that were lost or damaged.
         tables = self._put_hits(scored.hits)
         replicates = self._replicates(experiment_id, run, scored)
-        known = self._context.store.find_run(experiment_id, upload)
+        known = self._context.store.runs.find(experiment_id, upload)
         if known is not None:
             if scored.predictions is not None and "predictions" not in known.hits:
                 problem = "it is already there, without rating predictions"
@@ -330,17 +334,17 @@ class Runs:
                 raise InputError(Problem("predictions-too-late", f"run '{known.name}'", problem, fix))
             return AddedRun(known, already_there=True)
         if scored.predictions is not None:
-            tables["predictions"] = self._context.store.put(scored.predictions)
+            tables["predictions"] = self._context.store.artifacts.put(scored.predictions)
         if run.reference:
             facts = {**facts, "tags": tuple(dict.fromkeys((*facts.get("tags", ()), REFERENCE_TAG)))}
         new = self._new_run(experiment_id, run, scored, lists_of(scored), tables)
         try:
-            stored = self._context.store.add_run(
+            stored = self._context.store.runs.add(
                 replace(new, upload=upload, **facts), list(scored.curves.values()), replicates
             )
         except NameTaken:
             # Another tab may have stored the same upload since we looked.
-            known = self._context.store.find_run(experiment_id, upload)
+            known = self._context.store.runs.find(experiment_id, upload)
             if known is None:
                 raise
             return AddedRun(known, already_there=True)
@@ -349,7 +353,7 @@ class Runs:
     def _put_hits(self, hits: Hits | None) -> dict[str, str]:
         """{kind: sha256}; the mean of seeds has no hits of its own."""
         tables = {} if hits is None else hits_to_tables(hits)
-        return {kind: self._context.store.put(table) for kind, table in tables.items()}
+        return {kind: self._context.store.artifacts.put(table) for kind, table in tables.items()}
 
     def _replicates(
         self, experiment_id: str, run: Recommendations, candidate: scoring.Scored
@@ -423,7 +427,7 @@ class Runs:
                 for part in (run, *self._data.replicates_of(run.id)):
                     files = {*part.hits.values(), *([part.upload] if with_lists and part.upload else [])}
                     for sha256 in files:
-                        self._context.store.path(sha256)
+                        self._context.store.artifacts.path(sha256)
             except (NotFound, EvidenceDamaged) as error:
                 reasons[run.id] = str(error)
         return reasons
@@ -433,31 +437,31 @@ class Runs:
         self._data.refuse_damage(run_ids, test_id)
 
     def rename_run(self, run_id: str, name: str) -> Run:
-        return self._context.writable_store().update_run(run_id, name=clean_name(name))
+        return self._context.writable_store().runs.update(run_id, name=clean_name(name))
 
     def tag_run(self, run_id: str, tags: Sequence[str]) -> Run:
         cleaned = dict.fromkeys(check_name("tag", tag) for tag in tags if tag.strip())
-        return self._context.writable_store().update_run(run_id, tags=tuple(cleaned))
+        return self._context.writable_store().runs.update(run_id, tags=tuple(cleaned))
 
     def note_run(self, run_id: str, note: str) -> Run:
-        return self._context.writable_store().update_run(run_id, note=check_note("note", note))
+        return self._context.writable_store().runs.update(run_id, note=check_note("note", note))
 
     def set_params(self, run_id: str, params: Mapping[str, str]) -> Run:
         _check_facts({"params": params})
-        return self._context.writable_store().update_run(run_id, params=dict(params))
+        return self._context.writable_store().runs.update(run_id, params=dict(params))
 
     def archive_run(self, run_id: str) -> Run:
-        return self._context.writable_store().update_run(run_id, archived=self._context.now())
+        return self._context.writable_store().runs.update(run_id, archived=self._context.now())
 
     def restore_run(self, run_id: str) -> Run:
-        return self._context.writable_store().update_run(run_id, archived=None)
+        return self._context.writable_store().runs.update(run_id, archived=None)
 
     def delete_run(self, run_id: str, typed_name: str) -> None:
         """A damaged run can be deleted, too. Raises InputError unless the name was typed exactly."""
         self._context.must_be_editor()
-        check_typed(typed_name, self._context.store.run_name(run_id))
-        self._context.writable_store().delete_run(run_id)
-        self._context.store.collect()
+        check_typed(typed_name, self._context.store.runs.name_of(run_id))
+        self._context.writable_store().runs.delete(run_id)
+        self._context.store.artifacts.collect()
 
 
 def _name_taken(run: Run) -> str:

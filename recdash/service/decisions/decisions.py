@@ -75,7 +75,7 @@ class Decisions:
         words = (experiment_id, outcome, text, about, supersedes, although, *request, runs)
         writing, home = (
             self._journal.writing(author, key, "decide", *words),
-            self._context.store.experiment(experiment_id).id,
+            self._context.store.experiments.get(experiment_id).id,
         )
         prose_text, reason = prose("reason", text), long_text("although", although, MOST_CHARS)
         written = self._journal.written(home, writing)
@@ -145,7 +145,7 @@ class Decisions:
 
     def since(self, entry_id: str) -> list[Changed]:
         """What is another today than in the numbers that an entry froze, and who is gone or renamed."""
-        entry = self._context.store.entry(entry_id)
+        entry = self._context.store.journal.get(entry_id)
         offline, online = offline_of(entry), online_of(entry)
         return [
             *(self._runs_since(offline.subject) if offline else ()),
@@ -169,7 +169,7 @@ class Decisions:
 
     def _online_since(self, then: Online) -> list[Changed]:
         try:
-            test = self._context.store.online_test(then.test.id)
+            test = self._context.store.online_tests.get(then.test.id)
         except NotFound:
             return [Changed(then.test.name, "an A/B test", "deleted")]
         if self._subjects.gone(then.subject) or then.subject.run is None:

@@ -49,7 +49,7 @@ class Journal:
 
     def review(self, proposal_id: str) -> Review:
         """Raises NotFound for an id that is not a proposal's."""
-        for review in self.reviews(self._context.store.entry(proposal_id).experiment):
+        for review in self.reviews(self._context.store.journal.get(proposal_id).experiment):
             if review.id == proposal_id:
                 return review
         raise NotFound(f"There is no review with the id '{proposal_id}'.")
@@ -60,7 +60,7 @@ class Journal:
 
     def decision(self, decision_id: str) -> Decision:
         """Raises NotFound for an id that is not a decision's."""
-        for decision in self.decisions(self._context.store.entry(decision_id).experiment):
+        for decision in self.decisions(self._context.store.journal.get(decision_id).experiment):
             if decision.id == decision_id:
                 return decision
         raise NotFound(f"There is no decision with the id '{decision_id}'.")
@@ -72,17 +72,19 @@ class Journal:
     def comment(self, experiment_id: str, about: str, text: str, *, author: str = "", key: str = "") -> Entry:
         """Say something about an entry or a report of the experiment."""
         writing = self.writing(author, key, "comment", experiment_id, about, text)
-        home = self._context.store.experiment(experiment_id).id
+        home = self._context.store.experiments.get(experiment_id).id
         try:
-            home_of_subject = self._context.store.entry(about).experiment
+            home_of_subject = self._context.store.journal.get(about).experiment
         except NotFound:
-            home_of_subject = self._context.store.report(about).experiment
+            home_of_subject = self._context.store.reports.get(about).experiment
         if home_of_subject != home:
             raise NotFound(f"There is nothing with the id '{about}' to comment on.")
         return self.add(writing, home, "comment", prose("comment", text), {}, about)
 
     def _entries(self, experiment_id: str) -> list[Entry]:
-        return self._context.store.entries(self._context.store.experiment(experiment_id).id)
+        return self._context.store.journal.of_experiment(
+            self._context.store.experiments.get(experiment_id).id
+        )
 
     # ── writing ──────────────────────────────────────────────────────────────────────────────
 
@@ -102,7 +104,7 @@ class Journal:
 
     def written(self, experiment_id: str, writing: Writing) -> Entry | None:
         """What the same form has written already."""
-        entries = self._context.store.entries(experiment_id) if writing.mark else []
+        entries = self._context.store.journal.of_experiment(experiment_id) if writing.mark else []
         return next((entry for entry in entries if entry.facts.get("mark") == writing.mark), None)
 
     def add(
@@ -126,7 +128,7 @@ class Journal:
             text=text,
             facts={**facts, **({"mark": writing.mark} if writing.mark else {})},
         )
-        return self._context.writable_store().add_entry(entry, check)
+        return self._context.writable_store().journal.add(entry, check)
 
 
 def prose(field: str, text: str) -> str:

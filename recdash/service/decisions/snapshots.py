@@ -167,9 +167,9 @@ class Snapshots:
 
         if subject.baseline is None:
             return {}
-        moment, experiment = self._context.now(), self._context.store.experiment(experiment_id)
+        moment, experiment = self._context.now(), self._context.store.experiments.get(experiment_id)
         run_ids = (subject.baseline.id, *(run.id for run in subject.candidates))
-        runs = {run.id: run for run in self._context.store.runs(experiment_id, archived=True)}
+        runs = {run.id: run for run in self._context.store.runs.of_experiment(experiment_id, archived=True)}
         hashes = provenance(experiment, run_ids, runs, self._online_tests.all(experiment_id), versions_here())
         return {"moment": moment.isoformat(timespec="seconds"), **hashes}
 

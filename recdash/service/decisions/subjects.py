@@ -25,8 +25,8 @@ class Subjects:
         k: int | None, runs: Sequence[str] | None,
     ) -> Subject:  # fmt: skip
         """What is decided about, with defaults in place of what is None. Raises InputError."""
-        experiment = self._context.store.experiment(experiment_id)
-        known = {run.id: run for run in self._context.store.runs(experiment_id, archived=True)}
+        experiment = self._context.store.experiments.get(experiment_id)
+        known = {run.id: run for run in self._context.store.runs.of_experiment(experiment_id, archived=True)}
         active = [run for run in known.values() if run.archived is None]
         for own_id in (run_id, baseline, *(runs or ())):
             if own_id is not None and own_id not in known:
@@ -70,7 +70,7 @@ class Subjects:
         names: dict[str, str] = {}
         for named in filter(None, (subject.run, subject.baseline, *subject.others)):
             with suppress(NotFound):
-                names[named.id] = self._context.store.run(named.id).name
+                names[named.id] = self._context.store.runs.get(named.id).name
         return names
 
 

@@ -46,7 +46,7 @@ class Diagnosis:
         """
         check_k(k)
         case = self._case(
-            self._context.store.online_test(test_id), variant, str(define(metric)), k, online_metric
+            self._context.store.online_tests.get(test_id), variant, str(define(metric)), k, online_metric
         )
         state = self._comparisons.verdict_state(case.run_id), counting_state(case.test)
         return self._explained(case.test.id, variant, case.metric, k, online_metric, state)
@@ -58,7 +58,7 @@ class Diagnosis:
         metrics = list(dict.fromkeys(str(row["metric"]) for row in test.results))
         if online_metric not in metrics:
             raise UnknownName("online metric", online_metric, metrics)
-        base = test.links.get(test.control) or self._context.store.experiment(test.experiment).baseline
+        base = test.links.get(test.control) or self._context.store.experiments.get(test.experiment).baseline
         if variant not in test.links:
             raise NotFound(f"Variant '{variant}' is not linked to a run. Link it on the Runs page.")
         if base is None or base == test.links[variant]:
@@ -74,7 +74,7 @@ class Diagnosis:
         self, test_id: str, variant: str, metric: str, k: int, online_metric: str,
         state: Hashable,  # noqa: ARG002 - a key of what is kept
     ) -> Explanation:  # fmt: skip
-        case = self._case(self._context.store.online_test(test_id), variant, metric, k, online_metric)
+        case = self._case(self._context.store.online_tests.get(test_id), variant, metric, k, online_metric)
         evidence = self._evidence(case)
         answers = ask_all(evidence)
         about = evidence.about

@@ -60,7 +60,7 @@ class OnlineEvidence:
 
         planned = case.test.rules.get("split") or {}
         if case.test.kind == "aggregates":
-            rows = aggregates.summaries(self._context.store.table(case.test.upload))
+            rows = aggregates.summaries(self._context.store.artifacts.table(case.test.upload))
             summary, counts = health.of_summary(aggregates.user_counts(rows), {case.variant}, planned)
             if summary.srm_p is None:
                 return Missing("the number of users by variant (column 'n')")
@@ -103,7 +103,7 @@ class OnlineEvidence:
                 return per(metric) if metric.denominator else None
         if case.test.kind != "aggregates":
             return None
-        rows = aggregates.summaries(self._context.store.table(case.test.upload))
+        rows = aggregates.summaries(self._context.store.artifacts.table(case.test.upload))
         return "trials" if any(row.of_trials for row in rows if row.metric == case.online_metric) else None
 
     def case_segments(self, case: Case) -> SegmentsEvidence | Missing:

@@ -49,7 +49,7 @@ class ServedEvidence:
         sha = case.test.tables.get("served")
         if sha is None:
             return SERVED
-        table = self._context.store.table(sha)
+        table = self._context.store.artifacts.table(sha)
         rows = table.filter(pc.equal(table["variant"].cast(pa.string()), variant))
         if not len(rows):
             return NO_ROWS
@@ -115,7 +115,7 @@ class ServedEvidence:
         users[users >= reference.truth.n_users] = -1
         known = np.unique(users[users >= 0])
         # lists of all users, or of a large upload those of a sample of them
-        is_small = self._lists.is_small(self._context.store.run(case.run_id))
+        is_small = self._lists.is_small(self._context.store.runs.get(case.run_id))
         lists = (self._lists.small_lists if is_small else self._lists.sampled_lists)(case.run_id)
         items = reference.items.copy()
         # items that the experiment does not know, as the lists code them

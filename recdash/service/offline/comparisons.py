@@ -103,7 +103,7 @@ class Comparisons:
         from recdash.comparison.result import compared
 
         self._data.refuse_damage([baseline_id, *run_ids])
-        source = self.source(self._context.store.run(baseline_id).experiment, scope)
+        source = self.source(self._context.store.runs.get(baseline_id).experiment, scope)
         return compared(source, run_ids, baseline_id, str(define(metric)), k, terms)
 
     def verdict(
@@ -137,9 +137,11 @@ class Comparisons:
 
     def verdict_state(self, run_id: str) -> Hashable:
         """What a verdict says and somebody may change: the names of the runs, and the A/B tests."""
-        experiment = self._context.store.experiment(self._context.store.run(run_id).experiment)
-        names = [(run.id, run.name) for run in self._context.store.runs(experiment.id, archived=True)]
-        tests = self._context.store.online_tests(experiment.id)
+        experiment = self._context.store.experiments.get(self._context.store.runs.get(run_id).experiment)
+        names = [
+            (run.id, run.name) for run in self._context.store.runs.of_experiment(experiment.id, archived=True)
+        ]
+        tests = self._context.store.online_tests.of_experiment(experiment.id)
         links = [(test.id, test.name, *sorted(test.links.items())) for test in tests]
         return (experiment.baseline, *names, *links)
 
@@ -153,7 +155,7 @@ class Comparisons:
         """
         import pandas as pd
 
-        source = self.source(self._context.store.run(baseline_id).experiment, scope)
+        source = self.source(self._context.store.runs.get(baseline_id).experiment, scope)
         comparison = compare(source, run_ids, baseline_id, str(define(metric)), k, terms, among=among)
         return pd.DataFrame(_pair_rows(comparison), columns=PAIR_COLUMNS)
 
@@ -193,7 +195,7 @@ class Comparisons:
         Without the runs that lack the metric, and those that were uploaded once where the baseline was too.
         """
         check_k(k)
-        source = self.source(self._context.store.run(baseline_id).experiment, scope)
+        source = self.source(self._context.store.runs.get(baseline_id).experiment, scope)
         return replicate_differences(source, run_ids, baseline_id, str(define(metric)), k)
 
     def _read_value(self, run_id: str, metric: str, k: int, scope: Scope = WHOLE) -> float | None:
@@ -227,9 +229,9 @@ class Comparisons:
         A control that is not linked served the experiment's own baseline. A test with a broken split of
         users has found nothing; an uploaded summary does not say whether more is better.
         """
-        experiment = self._context.store.experiment(self._context.store.run(run_id).experiment)
+        experiment = self._context.store.experiments.get(self._context.store.runs.get(run_id).experiment)
         lifts = []
-        for test in self._context.store.online_tests(experiment.id):
+        for test in self._context.store.online_tests.of_experiment(experiment.id):
             is_broken = any(notice.code == SPLIT_BROKEN for notice in test.notices)
             served = test.links.get(test.control, experiment.baseline)
             if test.kind == "aggregates" or is_broken or served != baseline_id:
@@ -252,14 +254,16 @@ class Comparisons:
     def _decide(self, query: ComparisonQuery, state: Hashable) -> Verdict:  # noqa: ARG002 - a key of what is kept
         from recdash.comparison import decide, gather_evidence
 
-        source = self.source(self._context.store.run(query.baseline).experiment, query.scope)
+        source = self.source(self._context.store.runs.get(query.baseline).experiment, query.scope)
         comparison = compare(source, query.runs, query.baseline, query.metric, query.k, query.terms)
         return decide(gather_evidence(source, comparison))
 
     def _ask_otherwise(self, query: ComparisonQuery, state: Hashable) -> list[WhatIf]:
         from recdash.comparison.sensitivity import changes
 
-        experiment = self._context.store.experiment(self._context.store.run(query.baseline).experiment)
+        experiment = self._context.store.experiments.get(
+            self._context.store.runs.get(query.baseline).experiment
+        )
         depth, users = int(experiment.settings["depth"]), experiment.settings["users"]
         return changes(self.source(experiment.id, query.scope), self._verdicts(query, state), depth, users)
 
@@ -278,7 +282,9 @@ class StoredSource:
 
     @cached_property
     def names(self) -> Mapping[str, str]:
-        return {run.id: run.name for run in self.context.store.runs(self.experiment, archived=True)}
+        return {
+            run.id: run.name for run in self.context.store.runs.of_experiment(self.experiment, archived=True)
+        }
 
     def under(self, users: Users) -> StoredSource:
         return replace(self, users=users)
@@ -299,7 +305,7 @@ class StoredSource:
         return self.comparisons.user_slices(self.experiment, self.scope.threshold)
 
     def replicated(self, run: str) -> Replicated | None:
-        return self.context.store.run(run).replicated
+        return self.context.store.runs.get(run).replicated
 
     def replicate_value(self, run: str, label: str, metric: str, k: int) -> float | None:
         return self.comparisons.value(self._replicate(run, label), metric, k, self.scope)

@@ -76,7 +76,7 @@ class CutoffComparisons:
     ) -> tuple[Mapping[str, int], Mapping[int, AllPairs]]:
         """Run → its place among those that have the metric for somebody; k → all their pairs."""
         define(metric).formula()  # refuses a metric without a value per user
-        depth = self._context.settings_of(self._context.store.run(run_ids[0]).experiment)["depth"]
+        depth = self._context.settings_of(self._context.store.runs.get(run_ids[0]).experiment)["depth"]
         known: tuple[str, ...] = run_ids
         pairs_by_k: dict[int, AllPairs] = {}
         for k in cutoffs_within(depth):

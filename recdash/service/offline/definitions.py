@@ -49,7 +49,7 @@ class PresetResults:
 
         Parameters written in ``metric`` win over the presets'. Raises InputError for a k beyond the depth.
         """
-        own_order = self._context.store.run(run_id).provenance.get("order", "rank")
+        own_order = self._context.store.runs.get(run_id).provenance.get("order", "rank")
         return conventions.preset_frame(
             self._conventions(run_id, metric), self._count_at(run_id, k), own_order
         )
@@ -67,7 +67,7 @@ class PresetResults:
 
         Raises UnknownName for an unknown preset, InputError for a k beyond the depth.
         """
-        if not self._context.store.run(run_id).has_lists:
+        if not self._context.store.runs.get(run_id).has_lists:
             return None
         convention = self._conventions(run_id, metric)[preset_named(preset).name]
         hits, reference = self._hits_under(run_id, convention)
@@ -76,7 +76,7 @@ class PresetResults:
 
     def _conventions(self, run_id: str, metric: str) -> dict[str, Convention]:
         return conventions.conventions_of(
-            metric, self._context.settings_of(self._context.store.run(run_id).experiment)
+            metric, self._context.settings_of(self._context.store.runs.get(run_id).experiment)
         )
 
     def _count_at(self, run_id: str, k: int) -> conventions.Count:
@@ -93,9 +93,9 @@ class PresetResults:
 
     def _count(self, run_id: str, convention: Convention) -> Curve | Unavailable:
         spec = convention.spec
-        if self._context.store.run(run_id).is_mean:
+        if self._context.store.runs.get(run_id).is_mean:
             return self._count_mean(run_id, convention)
-        if not self._context.store.run(run_id).has_lists:
+        if not self._context.store.runs.get(run_id).has_lists:
             return self._run_curves.curve(run_id, spec)
         try:
             hits, reference = self._hits_under(run_id, convention)
@@ -123,7 +123,7 @@ class PresetResults:
 
         Raises InputError when the upload lacks the column to order by.
         """
-        reference = self._data.reference(self._context.store.run(run_id).experiment)
+        reference = self._data.reference(self._context.store.runs.get(run_id).experiment)
         truth = conventions.truth_under(reference.truth, convention)
         hits = self._data.hits(run_id)
         if conventions.needs_upload(hits, truth, convention):
@@ -131,7 +131,7 @@ class PresetResults:
         return replace(hits, truth=truth), replace(reference, truth=truth)
 
     def _read_hits_again(self, run_id: str, convention: Convention) -> Hits:
-        stored = self._data.reference(self._context.store.run(run_id).experiment)
+        stored = self._data.reference(self._context.store.runs.get(run_id).experiment)
         reference = replace(stored, truth=conventions.truth_under(stored.truth, convention))
         wanted = list_metrics([define(convention.spec)], reference, self._data.hits(run_id).depth)
         how = {"order": convention.order, "ties": convention.ties, "duplicates": convention.duplicates}

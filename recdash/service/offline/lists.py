@@ -38,7 +38,7 @@ class StoredLists:
 
         Of a large upload only the row groups with the user are read, unless each user is all over the file.
         """
-        run = self._context.store.run(run_id)
+        run = self._context.store.runs.get(run_id)
         if self.is_small(run):
             return self.small_lists(run_id)
         truth = self._data.reference(run.experiment).truth
@@ -51,7 +51,7 @@ class StoredLists:
 
     def has_lists(self, run: Run) -> bool:
         """One list for each user at most, and the upload was kept; a replicate's is that of its candidate."""
-        home = self._context.store.run(run.replicate_of) if run.replicate_of else run
+        home = self._context.store.runs.get(run.replicate_of) if run.replicate_of else run
         return run.has_lists and not run.is_mean and home.upload is not None
 
     def is_small(self, run: Run) -> bool:
@@ -61,9 +61,10 @@ class StoredLists:
         return run.ledger["rows"] or 0
 
     def _open_row_groups(self, run_id: str) -> RowGroups:
-        run = self._context.store.run(run_id)
+        run = self._context.store.runs.get(run_id)
         return RowGroups(
-            self._context.store.path(run.upload or ""), self._data.reference(run.experiment).users.copy()
+            self._context.store.artifacts.path(run.upload or ""),
+            self._data.reference(run.experiment).users.copy(),
         )
 
     def _lists_in(
@@ -78,14 +79,14 @@ class StoredLists:
         )
 
     def _read_all_lists(self, run_id: str) -> UserLists:
-        return self._lists_in(self._context.store.run(run_id))
+        return self._lists_in(self._context.store.runs.get(run_id))
 
     def _read_facts(self, experiment_id: str) -> ItemFacts:
         return ItemFacts(self._data.reference(experiment_id))
 
     def _read_sample(self, run_id: str) -> UserLists:
         """The same users for every run of an experiment."""
-        run = self._context.store.run(run_id)
+        run = self._context.store.runs.get(run_id)
         truth = self._data.reference(run.experiment).truth
         chosen = np.flatnonzero(truth.users_who_count())
         if len(chosen) > SAMPLE_USERS:

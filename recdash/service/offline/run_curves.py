@@ -27,7 +27,7 @@ class RunCurves:
         self, run_ids: Sequence[str], metrics: Sequence[str], scope: Scope = WHOLE
     ) -> dict[str, dict[str, Curve]]:
         """Run id → metric → curve, stored or computed; without the metrics that a run lacks."""
-        stored = self._context.store.curves(run_ids, metrics) if scope == WHOLE else {}
+        stored = self._context.store.curves.of_runs(run_ids, metrics) if scope == WHOLE else {}
         curves: dict[str, dict[str, Curve]] = {run_id: {} for run_id in run_ids}
         for run in self._context.runs_of(run_ids):
             known = stored.get(run.id, {})
@@ -46,7 +46,7 @@ class RunCurves:
         if scope.slice and isinstance(definition.metric, CatalogueMetric):
             return self._curve_of_slice(run_id, metric, scope)
         try:
-            if self._context.store.run(run_id).is_mean:
+            if self._context.store.runs.get(run_id).is_mean:
                 return self._mean_curve(run_id, definition, scope)
             return score([definition], self._values.material_for(run_id, definition, scope))[0]
         except InputError as error:
@@ -72,7 +72,7 @@ class RunCurves:
 
     def _curve_of_slice(self, run_id: str, metric: str, scope: Scope) -> Curve | Unavailable:
         """What is shown to a slice of users does not depend on what counts as relevant."""
-        of = self._data.slice(self._context.store.run(run_id).experiment, scope)
+        of = self._data.slice(self._context.store.runs.get(run_id).experiment, scope)
         for scores in self._slices.slice_scores(run_id, of.by, metric):
             if scores.of.value == of.value:
                 reason = scores.absent.get(metric, "nothing is shown to this slice")

@@ -58,7 +58,7 @@ class Slices:
         return frames.slice_rows(scores, k)
 
     def _score_slices(self, run_id: str, by: str, metric: str) -> tuple[SliceScores, ...]:
-        run, definition = self._context.store.run(run_id), define(metric)
+        run, definition = self._context.store.runs.get(run_id), define(metric)
         if run.is_mean:
             return self._mean_slices(run_id, by, definition)
         hits, reference = self._data.hits(run_id), self._data.reference(run.experiment)
@@ -75,7 +75,7 @@ class Slices:
 
     def _mean_slices(self, run_id: str, by: str, definition: Definition) -> tuple[SliceScores, ...]:
         """Of a run whose users have a list in each of its replicates."""
-        experiment, ids = self._context.store.run(run_id).experiment, self._data.replicate_ids(run_id)
+        experiment, ids = self._context.store.runs.get(run_id).experiment, self._data.replicate_ids(run_id)
         reference, users = self._data.reference(experiment), self._context.settings_of(experiment)["users"]
         hits = [self._data.hits(replicate) for replicate in ids]
         by_slice = zip(*(self.slice_scores(replicate, by, str(definition)) for replicate in ids), strict=True)
@@ -89,7 +89,7 @@ class Slices:
 
         ``watch`` is a metric that needs the lists themselves, or nothing.
         """
-        run = self._context.store.run(run_id)
+        run = self._context.store.runs.get(run_id)
         hits, reference = self._data.hits(run_id), self._data.reference(run.experiment)
         cuts = self._data.slices_by(run.experiment, by)
         users = scoring.slice_users(cuts)
@@ -125,7 +125,7 @@ class Slices:
         return attributes_of(self._data.reference(experiment_id))
 
     def _count_shown(self, run_id: str, attribute: str, k: int) -> Sequence[Mapping[str, Any]]:
-        run = self._context.store.run(run_id)
+        run = self._context.store.runs.get(run_id)
         if run.is_mean:
             ids = self._data.replicate_ids(run_id)
             return mean_rows([self._shown_rows(replicate, attribute, k) for replicate in ids])

@@ -47,7 +47,7 @@ class TradeOffs:
         places = {
             run: place for run, place in _pairs(scores, named, "value").items() if all(map(isfinite, place))
         }
-        source = self._comparisons.source(self._context.store.run(run_ids[0]).experiment, scope)
+        source = self._comparisons.source(self._context.store.runs.get(run_ids[0]).experiment, scope)
         result = trade_off(source, named, k, places, run_ids if asked is None else asked, terms or Terms())
         return replace(result, errors=_pairs(scores, named, "std_error"))
 

@@ -73,14 +73,16 @@ class OnlineAgreement:
     # ── both sides of one test ───────────────────────────────────────────────────────────────
 
     def both_sides(self, test_id: str, online_metric: str) -> OfflineOnlineResult:
-        return self.sides_of(self._context.store.online_test(test_id), online_metric)
+        return self.sides_of(self._context.store.online_tests.get(test_id), online_metric)
 
     def sides_of(self, test: OnlineTest, online_metric: str) -> OfflineOnlineResult:
         rows = {str(row["variant"]): row for row in test.results if row["metric"] == online_metric}
         if not rows:
             known = list(dict.fromkeys(str(row["metric"]) for row in test.results))
             raise UnknownName("online metric", online_metric, known)
-        control = test.links.get(test.control) or self._context.store.experiment(test.experiment).baseline
+        control = (
+            test.links.get(test.control) or self._context.store.experiments.get(test.experiment).baseline
+        )
         served = {variant: run for variant, run in test.links.items() if variant != test.control}
         runs = {test.control: control, **served} if control else served
         names = {run.id: run.name for run in self._context.runs_of(list(dict.fromkeys(runs.values())))}
@@ -145,7 +147,9 @@ class OnlineAgreement:
         if test.kind != "aggregates":
             return self._online_analysis.arms(test.id, sides.online_metric)[:2]
         own = [OnlineMetric(**metric_facts) for metric_facts in test.metrics]
-        measured = aggregates.measured(aggregates.summaries(self._context.store.table(test.upload)), own)
+        measured = aggregates.measured(
+            aggregates.summaries(self._context.store.artifacts.table(test.upload)), own
+        )
         return next((metric, arms) for metric, arms in measured if metric.name == sides.online_metric)
 
     # ── all metrics ──────────────────────────────────────────────────────────────────────────

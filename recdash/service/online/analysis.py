@@ -47,7 +47,7 @@ class OnlineAnalysis:
     def own_metrics(self, test_id: str) -> tuple[OnlineMetric, ...]:
         from recdash.online import OnlineMetric
 
-        return tuple(OnlineMetric(**facts) for facts in self._context.store.online_test(test_id).metrics)
+        return tuple(OnlineMetric(**facts) for facts in self._context.store.online_tests.get(test_id).metrics)
 
     def set_online_metrics(self, test_id: str, metrics: Sequence[OnlineMetric]) -> OnlineTest:
         """Give the test metrics of its own; one with the name of a known metric replaces it."""
@@ -104,7 +104,7 @@ class OnlineAnalysis:
             raise UnknownName("segment", segment, known)
 
     def _question(self, test_id: str, metric: str) -> tuple[Any, OnlineMetric, str]:
-        test = self._context.store.online_test(test_id)
+        test = self._context.store.online_tests.get(test_id)
         return self._online_tests.online_users(test_id), self.online_metric(test_id, metric), test.control
 
     # ── how many users ───────────────────────────────────────────────────────────────────────

@@ -38,7 +38,7 @@ class TrackRecords:
         metric = str(define(metric))
         points: list[Point] = []
         left_out: list[tuple[str, str]] = []
-        experiments = self._context.store.experiments()
+        experiments = self._context.store.experiments.all()
         tests = [test for experiment in experiments for test in self._online_tests.all(experiment.id)]
         for test in sorted(tests, key=lambda test: test.created):
             test_points, reason = self._points(test, metric, k, online_metric)
@@ -59,7 +59,7 @@ class TrackRecords:
             return [], str(error)
         if not pairs:
             return [], "its variants are not linked to runs, or these lack the metric"
-        experiment, sign = self._context.store.experiment(test.experiment).name, sign_of(metric)
+        experiment, sign = self._context.store.experiments.get(test.experiment).name, sign_of(metric)
         points = [_point(experiment, sides, variant, pair, sign) for variant, pair in pairs.items()]
         known = [point for point in points if point is not None]
         return known, "" if known else "no lift has an interval"

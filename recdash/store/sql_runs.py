@@ -1,0 +1,223 @@
+"""Runs, their replicates and their curves in the database."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from sqlalchemy import func, insert, or_, select
+from sqlalchemy.orm import Session
+
+from recdash.domain.records import Run
+from recdash.domain.results import Curve, Unavailable
+from recdash.errors import Problem
+from recdash.store.protocol import REFERENCE_SLOTS
+from recdash.store.rows import Rows, row_of, stored, whole_row_of
+from recdash.store.tables import (
+    EXPERIMENT,
+    RUN,
+    CurveRow,
+    ExperimentRow,
+    OnlineTestRow,
+    RunRow,
+    curve_columns,
+    curve_of,
+    has_its_key,
+    is_whole,
+    links_of,
+)
+from recdash.store.transactions import Transactions
+
+
+class SqlCurves:
+    """See :class:`recdash.store.protocol.CurveStore`."""
+
+    def __init__(self, transactions: Transactions) -> None:
+        self._transactions = transactions
+
+    def of_runs(
+        self, run_ids: Sequence[str], metrics: Sequence[str] | None = None
+    ) -> dict[str, dict[str, Curve | Unavailable]]:
+        query = select(CurveRow).where(CurveRow.run.in_(run_ids)).order_by(CurveRow.metric)
+        if metrics is not None:
+            query = query.where(CurveRow.metric.in_(metrics))
+        curves: dict[str, dict[str, Curve | Unavailable]] = {run_id: {} for run_id in run_ids}
+        with self._transactions.read() as session:
+            for row in session.scalars(query):
+                if row.run in curves:
+                    curves[row.run][row.metric] = curve_of(row)
+        return curves
+
+    def metrics(self, run_ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        query = select(CurveRow.run, CurveRow.metric, CurveRow.checksum).where(CurveRow.run.in_(run_ids))
+        metrics: dict[str, list[str]] = {run_id: [] for run_id in run_ids}
+        with self._transactions.read() as session:
+            for run_id, metric, checksum in session.execute(query):
+                if has_its_key(run_id, metric, checksum) and run_id in metrics:
+                    metrics[run_id].append(metric)
+                else:
+                    self._transactions.damage.of_a_curve(session, run_id, metric)
+        return {run_id: tuple(sorted(names)) for run_id, names in metrics.items()}
+
+
+class SqlRuns(Rows[Run]):
+    """See :class:`recdash.store.protocol.RunStore`."""
+
+    kind = RUN
+
+    def __init__(self, transactions: Transactions, curves: SqlCurves) -> None:
+        super().__init__(transactions)
+        self._curves = curves
+
+    def of_experiment(self, experiment: str, archived: bool = False) -> list[Run]:
+        return self._without_damaged_replicates(
+            self._list(RunRow.slot, archived=archived, experiment=experiment, replicate_of=None)
+        )
+
+    def _without_damaged_replicates(self, runs: Sequence[Run]) -> list[Run]:
+        """The runs without those whose replicates are not whole: their mean or sum is not known."""
+        replicated = [run.id for run in runs if run.replicated]
+        replicates = self._replicate_rows(replicated) if replicated else {}
+        whole = []
+        for run in runs:
+            if run.id not in replicates or _are_whole(run, replicates[run.id]):
+                whole.append(run)
+            else:
+                self._damage.note(RUN, run, _damaged_replicates(run))
+        return whole
+
+    def _replicate_rows(self, run_ids: Sequence[str]) -> dict[str, list[RunRow]]:
+        query = select(RunRow).where(RunRow.replicate_of.in_(run_ids)).order_by(RunRow.slot.desc())
+        rows: dict[str, list[RunRow]] = {run_id: [] for run_id in run_ids}
+        with self._transactions.read() as session:
+            for row in session.scalars(query):
+                rows.get(str(row.replicate_of), []).append(row)
+            session.expunge_all()
+        return rows
+
+    def replicates(self, run_ids: Sequence[str]) -> dict[str, list[Run]]:
+        return {
+            run_id: [self._damage.checked(RUN, row) for row in rows]
+            for run_id, rows in self._replicate_rows(run_ids).items()
+        }
+
+    def name_of(self, run_id: str) -> str:
+        return self._name(run_id)
+
+    def find(self, experiment: str, upload_sha: str) -> Run | None:
+        order = (RunRow.archived.is_not(None), RunRow.slot)
+        runs = self._list(*order, experiment=experiment, upload=upload_sha, replicate_of=None)
+        for run in self._without_damaged_replicates(runs):
+            curves = self._curves.of_runs([run.id])[run.id].values()
+            if not any(isinstance(curve, Unavailable) for curve in curves):
+                return run
+        return None
+
+    def add(
+        self,
+        run: Run,
+        curves: Sequence[Curve],
+        replicates: Sequence[tuple[Run, Sequence[Curve]]] = (),
+    ) -> Run:
+        below = [(replace(replicate, replicate_of=run.id), own) for replicate, own in replicates]
+        # The curves become bytes before the transaction, which is to be short.
+        rows = [
+            (added, [curve_columns(added.id, curve) for curve in own])
+            for added, own in [(run, curves), *below]
+        ]
+        with self._transactions.write() as session:
+            if session.get(RunRow, run.id) is None:
+                for added, curve_rows in rows:
+                    self._insert_run(session, added, curve_rows)
+            return stored(session, RUN, row_of(session, RUN, run.id))
+
+    def _insert_run(self, session: Session, run: Run, curve_rows: list[dict[str, Any]]) -> None:
+        experiment: ExperimentRow = whole_row_of(session, EXPERIMENT, run.experiment)
+        if run.replicate_of is None:
+            self._replace_damaged(session, experiment, run)
+        slot = _next_slot(session, experiment, run)
+        row: RunRow = self._insert(session, run)
+        row.slot = slot
+        session.flush()
+        if curve_rows:
+            session.execute(insert(CurveRow), curve_rows)
+
+    def _replace_damaged(self, session: Session, experiment: ExperimentRow, run: Run) -> None:
+        """Delete what is left of a damaged run that is uploaded again; the new one takes its place."""
+        same = RunRow.name == run.name
+        if run.upload is not None:  # folds, seeds and predictions alone have no upload to be known by
+            same = or_(same, RunRow.upload == run.upload)
+        rows = session.scalars(
+            select(RunRow).filter_by(experiment=run.experiment, replicate_of=None).where(same)
+        )
+        for row in [row for row in rows if not _is_whole_run(session, row)]:
+            if experiment.baseline == row.id:
+                experiment.baseline = run.id
+            _relink(session, row, run.id)
+            self._replace(session, row, run)
+
+    def update(self, run_id: str, **fields: Any) -> Run:
+        return self._update(run_id, fields)
+
+    def delete(self, run_id: str) -> None:
+        with self._transactions.write() as session:
+            run: RunRow = row_of(session, RUN, run_id)
+            experiment: ExperimentRow = whole_row_of(session, EXPERIMENT, run.experiment)
+            if experiment.baseline == run_id:
+                experiment.baseline = None
+            details = {"experiment": run.experiment, "name": run.name}
+            tests = _relink(session, run, None)
+            self._transactions.note(session, "delete run", run_id, **details, unlinked_from=tests)
+            session.delete(run)
+
+
+def _next_slot(session: Session, experiment: ExperimentRow, run: Run) -> int:
+    if run.replicate_of is not None:
+        first = session.scalar(select(func.min(RunRow.slot)).filter_by(experiment=experiment.id))
+        return min(first or 0, 0) - 1
+    if run.reference:
+        last = session.scalar(select(func.max(RunRow.slot)).filter_by(experiment=experiment.id))
+        return REFERENCE_SLOTS if last is None else max(REFERENCE_SLOTS, last + 1)
+    experiment.next_slot += 1
+    return experiment.next_slot - 1
+
+
+def _relink(session: Session, run: RunRow, new: str | None) -> list[str]:
+    """Have the experiment's online tests link to the run ``new`` in place of ``run``, or to none.
+
+    Returns the names of the tests that were changed.
+    """
+    changed = []
+    for test in session.scalars(select(OnlineTestRow).filter_by(experiment=run.experiment)):
+        if not is_whole(test) or run.id not in links_of(test).values():
+            continue
+        links = {variant: new if linked == run.id else linked for variant, linked in links_of(test).items()}
+        test.links = json.dumps({variant: linked for variant, linked in links.items() if linked is not None})
+        changed.append(test.name)
+    return changed
+
+
+def _is_whole_run(session: Session, row: RunRow) -> bool:
+    """Are its own row, its curves and its replicates whole?"""
+    if not is_whole(row):
+        return False
+    curves = session.scalars(select(CurveRow).where(CurveRow.run == row.id))
+    replicates = session.scalars(select(RunRow).where(RunRow.replicate_of == row.id)).all()
+    return all(isinstance(curve_of(curve), Curve) for curve in curves) and _are_whole(
+        RUN.to_value(row), replicates
+    )
+
+
+def _are_whole(run: Run, replicates: Sequence[RunRow]) -> bool:
+    """Are all the replicates of a run stored, and none of them damaged?"""
+    labels = run.replicated.labels if run.replicated else ()
+    return all(is_whole(row) for row in replicates) and sorted(row.name for row in replicates) == sorted(
+        labels
+    )
+
+
+def _damaged_replicates(run: Run) -> Problem:
+    found = f"it is damaged: of its {run.replicated} not all are as they were written, so it shows no number"
+    return Problem("damaged", f"run '{run.name}'", found, RUN.repair)

@@ -1,0 +1,75 @@
+"""Transactions on an opened database, each with its lines in the audit log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import insert, select
+from sqlalchemy.orm import Session
+
+from recdash.domain.journal import AuditEvent
+from recdash.errors import Forbidden
+from recdash.store import audit
+from recdash.store.artifacts import Artifacts
+from recdash.store.connections import Database, spoken
+from recdash.store.damage import Damage
+from recdash.store.tables import ArtifactRow
+
+
+@dataclass(frozen=True)
+class Transactions:
+    """The database and the files of a store as one person uses them; all parts of the store share this.
+
+    A transaction is short and happens whole or not at all; whatever takes time has happened before.
+    """
+
+    database: Database
+    files: Artifacts
+    damage: Damage
+    read_only: bool
+    who: str = "recdash"
+    role: str = "admin"
+
+    @contextmanager
+    def read(self) -> Iterator[Session]:
+        """A transaction that sees one state of the database."""
+        with spoken(self.database.place):
+            self.database.check()
+            with Session(self.database.reader) as session, session.begin():
+                yield session
+
+    @contextmanager
+    def write(self) -> Iterator[Session]:
+        """A transaction of the only writer; raises ``Forbidden`` for a read-only store."""
+        self.refuse_if_read_only()
+        with spoken(self.database.place), self.database.gate.hold():
+            self.database.check()
+            with Session(self.database.writer) as session, session.begin():
+                yield session
+
+    def refuse_if_read_only(self) -> None:
+        if self.read_only:
+            raise Forbidden("This store is open for reading only.")
+
+    def note(self, session: Session, action: str, target: str, **details: Any) -> None:
+        """Add an event to the audit log, in the transaction that it tells of."""
+        now = datetime.now(UTC)
+        audit.note(
+            session, AuditEvent(0, now, self.who, self.role, action, target, audit.short(details), hash="")
+        )
+
+    def register(self, session: Session, needed: frozenset[str], created: datetime) -> None:
+        """Note which files are needed from now on; raises ``NotFound`` for one that does not exist."""
+        sizes = {sha256: self.files.n_bytes(sha256) for sha256 in sorted(needed)}
+        known = set(session.scalars(select(ArtifactRow.sha256).where(ArtifactRow.sha256.in_(needed))))
+        rows = [
+            {"sha256": sha256, "n_bytes": n_bytes, "created": created}
+            for sha256, n_bytes in sizes.items()
+            if sha256 not in known
+        ]
+        if rows:
+            session.execute(insert(ArtifactRow), rows)
