@@ -115,7 +115,7 @@ def test_of_two_who_store_the_same_test_at_once_both_get_it(
         other.online_tests.add_online_test(home, "Row", {"sessions": simulated.sessions})
         return add(test)
 
-    monkeypatch.setattr(space.store, "add_online_test", later)
+    monkeypatch.setattr(space.store.online_tests, "add", later)
     found = space.online_tests.add_online_test(home, "Row", {"sessions": simulated.sessions})
     assert [one.id for one in space.online_tests.all(home)] == [found.id]
 
