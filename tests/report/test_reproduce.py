@@ -20,6 +20,7 @@ from recdash.report.document import Document, Lead
 from recdash.report.formats import packing
 from recdash.report.formats.html import to_html
 from recdash.report.formats.json import from_json, to_json
+from recdash.report.formats.packing import pack, unpack
 from recdash.report.formats.registry import FORMS
 from recdash.report.reports import Reports
 from recdash.report.reproduce.compare_documents import check
@@ -276,6 +277,23 @@ def test_a_text_that_is_the_word_nothing_is_not_missing() -> None:
     (change,) = check(said, replace(said, lead=replace(lead, sentences=()))).changes
     assert change.said == "“nothing”"
     assert change.found == "nothing"
+
+
+@pytest.mark.parametrize(("change", "holds"), [("order", True), ("value", False)])
+def test_figures_are_compared_by_their_values(
+    space: Workspace, written: Callable[[str], Path], change: str, holds: bool
+) -> None:
+    file = written("html")
+    head, packed, tail = re.split(r'(?<=id="packed-figures">)([^<]*)', file.read_text("utf-8"), maxsplit=1)
+    figures = json.loads(unpack(packed))
+    first = figures["figures"][0]
+    if change == "value":
+        first["layout"]["height"] += 1
+    else:
+        first["layout"] = dict(reversed(first["layout"].items()))
+    file.write_text(head + pack(json.dumps(figures)) + tail, "utf-8")
+    found = reproduction(space, file)
+    assert found.holds is holds, found.text
 
 
 def test_renaming_a_run_later_changes_no_number_and_is_told(

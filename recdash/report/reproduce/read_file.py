@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -14,6 +15,7 @@ from recdash.report.formats.packing import unpack
 from recdash.version import __version__
 
 PACKED = re.compile(r'<script type="text/plain" id="packed-document">([^<]*)</script>')
+FIGURES = re.compile(r'(<script type="text/plain" id="packed-figures">)([^<]*)(</script>)')
 TAG = re.compile(r"<[^<>]*>")
 GENERATOR = re.compile(r'<meta name="generator" content="recdash ([\w.+-]{1,40})">')
 LONGEST, MOST_BYTES = 160, 64_000_000
@@ -69,6 +71,22 @@ class Page:
     comparable: bool
 
 
+def _with_sorted_figures(text: str) -> str:
+    """The page with its figures unpacked and the keys of each sorted, for their order draws nothing.
+
+    Figures that cannot be unpacked stay as they are, and so differ from those of any page of ours.
+    """
+
+    def unpacked(figures: re.Match[str]) -> str:
+        try:
+            values = json.loads(unpack(figures[2]))
+        except (ValueError, RecursionError):
+            return figures[0]
+        return f"{figures[1]}{json.dumps(values, sort_keys=True)}{figures[3]}"
+
+    return FIGURES.sub(unpacked, text)
+
+
 def page_of(text: str, document: Document) -> Page:
     """An HTML file against one that is made anew of its numbers and says the same version."""
     from recdash.report.formats.html import licence, to_html
@@ -76,7 +94,8 @@ def page_of(text: str, document: Document) -> Page:
     generator = GENERATOR.search(text)
     version = generator[1] if generator else "unknown"
     # Git and mail change the ends of lines; browsers read them alike.
-    differs = _difference(text.replace("\r\n", "\n"), to_html(document, version))
+    fresh = to_html(document, version)
+    differs = _difference(_with_sorted_figures(text.replace("\r\n", "\n")), _with_sorted_figures(fresh))
     return Page(version, differs, version == __version__ and licence() in text)
 
 
