@@ -57,8 +57,8 @@ def show(sessions: Path) -> None:
 
         begun = time.process_time()
         space = state.workspace()
-        home = space.experiments.create_experiment("a test", b"user_id,item_id\n1,1\n")
-        space.online_tests.add_online_test(home.id, "a million", {"sessions": sessions})
+        home = space.experiments.create("a test", b"user_id,item_id\n1,1\n")
+        space.online_tests.add(home.id, "a million", {"sessions": sessions})
         stored = time.process_time()
         app.switch_page(str(ROOT / "pages" / "ab_results.py")).run()
         if app.exception or not any((one.key or "").startswith("ab-") for one in app.number_input):

@@ -26,8 +26,8 @@ def workspace(folder: Path) -> recdash.Workspace:
 
 def store(folder: Path, lists: str, truth: str, catalogue: str) -> None:
     space = workspace(folder)
-    experiment = space.experiments.create_experiment("benchmark", Path(truth), catalogue=Path(catalogue))
-    space.runs.add_runs(experiment.id, Path(lists), name="us")
+    experiment = space.experiments.create("benchmark", Path(truth), catalogue=Path(catalogue))
+    space.runs.add(experiment.id, Path(lists), name="us")
 
 
 def ask(folder: Path) -> float:

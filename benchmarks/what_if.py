@@ -49,7 +49,7 @@ def fill(store: Path, cache: Path, size: str, runs: int) -> None:
     experiment = (
         space.experiments.named("what if")
         if "what if" in known
-        else space.experiments.create_experiment("what if", files.truth, depth=DEPTH)
+        else space.experiments.create("what if", files.truth, depth=DEPTH)
     )
     there = {run.name for run in space.runs.all(experiment.id)}
     rows = pq.read_table(files.lists, columns=["user_id", "item_id"])
@@ -63,7 +63,7 @@ def fill(store: Path, cache: Path, size: str, runs: int) -> None:
         own = np.where(swapped, rng.integers(0, ITEMS, len(item)), item)
         if f"Candidate {place:02d}" not in there:
             table = pa.table({"user_id": user, "item_id": own, "rank": rank})
-            space.runs.add_runs(experiment.id, table, name=f"Candidate {place:02d}")
+            space.runs.add(experiment.id, table, name=f"Candidate {place:02d}")
 
 
 def steps() -> Iterator[Step]:

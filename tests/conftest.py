@@ -171,7 +171,7 @@ def demo_folder(empty_database: Path, tmp_path_factory: pytest.TempPathFactory) 
     data = tmp_path_factory.mktemp("demo-store")
     shutil.copyfile(empty_database, data / "recdash.db")
     store = open_store(f"sqlite:///{data / 'recdash.db'}", data / "artifacts")
-    Workspace(store).demo.load_demo()
+    Workspace(store).demo.load()
     store.close()
     return data
 
@@ -375,7 +375,7 @@ def decide_on_the_demo(workspace: Workspace, demo: str) -> None:
         demo, "ship", about=review.id, text="Online agrees.", although="As planned."
     )
     workspace.journal.comment(demo, approved.id, "Live since Monday.")
-    Reports(workspace).make_report(
+    Reports(workspace).make(
         Reports(workspace).question(demo), title="For the board", narrative="**Why** we ship."
     )
     workspace.sharing.save_view(demo, "for-the-board", "leaderboard", {})

@@ -33,10 +33,10 @@ def agree(experiment: str, test: str | None, metric: str, online: str, form: str
 
     workspace, spec = open_workspace(), parse(metric)
     label, k = spec.label, cutoff_of(spec)
-    chosen = workspace.online_tests.online_test_named(workspace.experiments.named(experiment).id, test)
-    agreement = workspace.agreement.agreement(chosen.id, label, k, online)
+    chosen = workspace.online_tests.named(workspace.experiments.named(experiment).id, test)
+    agreement = workspace.agreement.of(chosen.id, label, k, online)
     best = workspace.agreement.best_metric(chosen.id, online)
-    record = workspace.track_records.track_record(label, k, online)
+    record = workspace.track_records.of(label, k, online)
     if form == "json":
         further = {"best_metric": best.as_dict(), "track_record": record.as_dict()}
         facts = {"test": chosen.name, **agreement.as_dict(), **further}

@@ -44,12 +44,10 @@ def demo(*, remove: bool, online: Path | None, **test: Any) -> None:
             Problem("no-folder", options, "this is of an invented A/B test", "Add --online FOLDER.")
         )
     elif remove:
-        open_workspace().demo.remove_demo()
+        open_workspace().demo.remove()
         say("The demo is removed.")
     else:
-        made = open_workspace().demo.load_demo(
-            progress=lambda part, text: say(f"{part:4.0%} {text}", err=True)
-        )
+        made = open_workspace().demo.load(progress=lambda part, text: say(f"{part:4.0%} {text}", err=True))
         say(f"Loaded '{made.name}'. See it with: recdash serve")
 
 

@@ -97,10 +97,10 @@ def add(
     tests = {kind: more[kind] for kind in ONLINE if more[kind] is not None}
     for kind, (_, file) in tests.items():
         mappings = mappings_of(choice, [kind])
-        workspace.online_tests.try_online_test({kind: file}, control=more["control"], mappings=mappings)
+        workspace.online_tests.preview({kind: file}, control=more["control"], mappings=mappings)
     choice.check_used()
     experiment_id = target if isinstance(target, str) else _stored(workspace, target)
-    for added in workspace.runs.store_runs(experiment_id, prepared, {"tags": tuple(tags)}):
+    for added in workspace.runs.store_prepared(experiment_id, prepared, {"tags": tuple(tags)}):
         tell(added.run.notices)
         _echo_added(added)
     by_name = {run.name: run.id for run in workspace.runs.all(experiment_id)}
@@ -110,7 +110,7 @@ def add(
     links = {variant: run_named(by_name, run) for variant, _, run in pairs}
     for kind, (name, file) in tests.items():
         how: dict[str, Any] = {"control": more["control"], "mappings": mappings_of(choice, [kind])}
-        test = workspace.online_tests.add_online_test(experiment_id, name, {kind: file}, links=links, **how)
+        test = workspace.online_tests.add(experiment_id, name, {kind: file}, links=links, **how)
         tell(test.notices)
         say(f"{test.name}: added, control '{test.control}'")
 
@@ -176,7 +176,7 @@ def _prepared(
 ) -> list[PreparedRun]:
     prepared: list[PreparedRun] = []
     for name, files in uploads.items():
-        prepared += workspace.runs.prepare_runs(
+        prepared += workspace.runs.prepare(
             target,
             files,
             name=name,

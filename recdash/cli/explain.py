@@ -41,7 +41,7 @@ def why(
 
     workspace, spec = open_workspace(), parse(metric)
     home = workspace.experiments.named(experiment)
-    chosen = workspace.online_tests.online_test_named(home.id, test)
+    chosen = workspace.online_tests.named(home.id, test)
     question = (spec.label, cutoff_of(spec), online)
     runs = {known_run.name: known_run.id for known_run in workspace.runs.all(home.id, archived=True)}
     wanted = _variant(workspace, chosen, variant, None if run is None else run_named(runs, run), question)

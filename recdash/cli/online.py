@@ -141,11 +141,11 @@ def _stored_results(
         pairs = [link.partition("=") for link in links]
         linked = {variant: run_named(runs, run) for variant, _, run in pairs}
         title = name or next(iter(tables.values())).name.split(".")[0]
-        test = workspace.online_tests.add_online_test(home.id, title, tables, links=linked, **how)
+        test = workspace.online_tests.add(home.id, title, tables, links=linked, **how)
     else:
         _refuse_counting()
-        test = workspace.online_tests.online_test_named(home.id, name)
-    return workspace.online_tests.ab_results(test.id, correction)
+        test = workspace.online_tests.named(home.id, name)
+    return workspace.online_tests.results(test.id, correction)
 
 
 def _refuse_counting() -> None:

@@ -49,12 +49,12 @@ def report(experiment: str, output: Path, *, title: str, narrative: str, **optio
     reports, text = Reports(workspace), _prose(narrative)
     question, blocks = _question(workspace, experiment, **options), options["blocks"]
     if options["keep"]:
-        snapshot = reports.make_report(question, blocks, title=title, narrative=text)
-        document = reports.report_document(snapshot.id)
+        snapshot = reports.make(question, blocks, title=title, narrative=text)
+        document = reports.document(snapshot.id)
         say(f"kept as a snapshot: {snapshot.title} ({snapshot.id})", err=True)
     else:
         author = workspace.person.name
-        document = reports.report_content(question, blocks, title=title, narrative=text, author=author)
+        document = reports.content(question, blocks, title=title, narrative=text, author=author)
     n_bytes = write(document, form, output)
     say(f"{document.lead.headline}. Written: {output} ({n_bytes:,} bytes)")
 

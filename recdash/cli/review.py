@@ -73,7 +73,7 @@ def online(experiment: str, wanted: str | None, test: str | None, text: str, aut
     workspace = open_workspace()
     home = workspace.experiments.named(experiment).id
     review_ = review_wanted(workspace, home, wanted)
-    chosen = workspace.online_tests.online_test_named(home, test)
+    chosen = workspace.online_tests.named(home, test)
     _tell(workspace.reviews.add_online_evidence(review_.id, chosen.id, text, author=author))
 
 

@@ -51,7 +51,7 @@ def _report(workspace: Workspace, experiment_id: str, wanted: str) -> str:
     """The id of the report with this id or title; of several with one title the newest."""
     from recdash.report.reports import Reports
 
-    known = Reports(workspace).reports(experiment_id)
+    known = Reports(workspace).all(experiment_id)
     ids = [report.id for report in known if wanted in (report.id, report.title)]
     if not ids:
         titles = ", ".join(f"'{report.title}'" for report in known) or "none"
@@ -68,9 +68,9 @@ def links(experiment: str, form: str) -> None:
 
     workspace = open_workspace()
     home = workspace.experiments.named(experiment)
-    titles = {report.id: report.title for report in Reports(workspace).reports(home.id, archived=True)}
+    titles = {report.id: report.title for report in Reports(workspace).all(home.id, archived=True)}
     facts = []
-    for link in workspace.sharing.share_links(home.id):
+    for link in workspace.sharing.links(home.id):
         opens = "experiment" if link.report is None else f"report '{titles[link.report]}'"
         fact = {"id": link.id, "opens": opens, "state": workspace.sharing.link_state(link)}
         until = f"{link.expires:%Y-%m-%d %H:%M}"
@@ -89,7 +89,7 @@ def revoke(link_id: str) -> None:
     """Take a share link back, at once and for good: the beginning of its id, as recdash links shows it."""
     workspace = open_workspace()
     homes = workspace.experiments.all(archived=True)
-    links = [link for home in homes for link in workspace.sharing.share_links(home.id)]
+    links = [link for home in homes for link in workspace.sharing.links(home.id)]
     matching = [link.id for link in links if link.id.startswith(link_id)]
     if len(matching) != 1:
         count = f"{len(matching)} share links" if matching else "no share link"
@@ -151,8 +151,8 @@ def audit(last: int, form: str) -> None:
     Whoever can write the database can also cut off the end of the log: keep the last hash elsewhere.
     """
     workspace = open_workspace()
-    events, broken = workspace.audit.audit_log(last), workspace.audit.audit_breaks()
-    altered = workspace.audit.audit_altered()
+    events, broken = workspace.audit.events(last), workspace.audit.breaks()
+    altered = workspace.audit.altered()
     if form == "json":
         lines = [{**vars(event), "at": event.at.isoformat()} for event in events]
         facts = {"broken": broken, "altered": altered, "lines": lines}

@@ -24,7 +24,13 @@ from recdash.online.agreement.agreement import DISAGREE
 from recdash.report.document import Document
 from recdash.report.formats.json import from_json, to_json
 from recdash.service.access.sharing import LinkDead
-from recdash.service.defaults import MOST_CANDIDATES, usual_baseline, usual_candidates, usual_k, usual_metric
+from recdash.service.defaults import (
+    MOST_CANDIDATES,
+    default_baseline,
+    default_candidates,
+    default_k,
+    default_metric,
+)
 from recdash.service.question import Question
 from recdash.service.validation import check_typed, one_line, short_text
 from recdash.store import new_id
@@ -76,9 +82,9 @@ class Reports:
 
         candidates, base = self._candidates(experiment_id, runs, baseline)
         available = self._workspace.scores.metrics_of((base, *candidates))
-        chosen = str(define(metric)) if metric else usual_metric(ordered_metrics(available))
+        chosen = str(define(metric)) if metric else default_metric(ordered_metrics(available))
         depth = self._workspace.experiments.depth(experiment_id)
-        cutoff = usual_k(depth) if k is None else k
+        cutoff = default_k(depth) if k is None else k
         check_k(cutoff, depth)
         online_test = self._online_test(experiment_id, test)
         if online_test is not None:
@@ -103,11 +109,11 @@ class Reports:
         if baseline:
             base = known[baseline]
         elif active:
-            base = usual_baseline(self._workspace.experiments.get(experiment_id), active)
+            base = default_baseline(self._workspace.experiments.get(experiment_id), active)
         else:
             fix = "Upload the scored output of a recommender first."
             raise InputError(Problem("no-run", "report", "the experiment has no run", fix))
-        chosen = runs or [run.id for run in usual_candidates(active, base)]
+        chosen = runs or [run.id for run in default_candidates(active, base)]
         candidates = tuple(run for run in dict.fromkeys(chosen) if run != base.id)
         if len(candidates) > MOST_CANDIDATES:
             fix = f"Name at most {MOST_CANDIDATES}: more cannot be told apart in one report."
@@ -138,7 +144,7 @@ class Reports:
 
     # ── the answer ───────────────────────────────────────────────────────────────────────────
 
-    def report_content(
+    def content(
         self,
         question: Question,
         blocks: Sequence[str] = (),
@@ -168,21 +174,21 @@ class Reports:
         context = ReportContext(self._workspace, question, moment, check_blocks(blocks), versions)
         return content(context, title=title, narrative=narrative, author=author, live=live)
 
-    def write_report(
+    def write(
         self, question: Question, file: str | os.PathLike[str], blocks: Sequence[str] = (), **options: Any
     ) -> Document:
-        """Write the answer as FILE.html, .pdf, .md, .csv, .json or .tex; options as of ``report_content``.
+        """Write the answer as FILE.html, .pdf, .md, .csv, .json or .tex; options as of ``content``.
 
         Raises InputError for a suffix that is no form, and for a file that cannot be written.
         """
         from recdash.report.formats.registry import form_of, write
 
         form = form_of(Path(file))
-        document = self.report_content(question, blocks, **{"author": self._workspace.person.name, **options})
+        document = self.content(question, blocks, **{"author": self._workspace.person.name, **options})
         write(document, form, Path(file))
         return document
 
-    def make_report(
+    def make(
         self,
         question: Question,
         blocks: Sequence[str] = (),
@@ -204,7 +210,7 @@ class Reports:
         narrative = short_text("narrative", narrative, MOST_NARRATIVE)
         author = one_line("author", author, MOST_TITLE) if author and not person.named else person.name
         now, facts = self._workspace.now(), question.as_dict()
-        document = self.report_content(
+        document = self.content(
             question, blocks, title=title, narrative=narrative, author=author, live=live, moment=now
         )
         file = None if live else self._workspace.store.artifacts.put_file(to_json(document).encode())
@@ -215,41 +221,41 @@ class Reports:
 
     # ── stored reports ───────────────────────────────────────────────────────────────────────
 
-    def reports(self, experiment_id: str, archived: bool = False) -> list[Report]:
+    def all(self, experiment_id: str, archived: bool = False) -> list[Report]:
         """The reports on an experiment, the newest first."""
         return self._workspace.store.reports.of_experiment(
             self._workspace.experiments.get(experiment_id).id, archived
         )
 
-    def report(self, report_id: str) -> Report:
+    def get(self, report_id: str) -> Report:
         """Raises NotFound, for viewers also where the report is archived."""
         report = self._workspace.store.reports.get(report_id)
         if report.archived is not None and not self._workspace.person.may("editor"):
             raise NotFound("This report was put away.")
         return report
 
-    def report_document(self, report_id: str) -> Document:
+    def document(self, report_id: str) -> Document:
         """A snapshot as it was stored, a live report as it stands now."""
-        report = self.report(report_id)
+        report = self.get(report_id)
         if report.document is not None:
             return from_json(
                 self._workspace.store.artifacts.path(report.document).read_text(encoding="utf-8")
             )
         question, title = Question.of(report.question), report.title
-        return self.report_content(
+        return self.content(
             question, report.blocks, title=title, narrative=report.narrative, author=report.author
         )
 
-    def report_file(self, report_id: str, form: str = "html") -> ReportFile:
+    def file(self, report_id: str, form: str = "html") -> ReportFile:
         """The report in one form. Raises UnknownName for a form that there is not."""
         from recdash.report.formats.registry import form_named
 
         chosen = form_named(form)
-        report = self.report(report_id)
-        content = chosen.write(self.report_document(report_id))
+        report = self.get(report_id)
+        content = chosen.write(self.document(report_id))
         return ReportFile(f"{file_name(report.title)}.{chosen.name}", chosen.media_type, content)
 
-    def shared_report(self, token: str) -> ReportFile:
+    def shared(self, token: str) -> ReportFile:
         """The one report that a share link opens, as a page; the rest of its experiment stays closed.
 
         Raises LinkDead, also for the link of a whole experiment.
@@ -257,17 +263,17 @@ class Reports:
         link = self._workspace.sharing.shared(token)
         if link.report is None:
             raise LinkDead("unknown")
-        return Reports(self._workspace.seen_by(link.guest)).report_file(link.report)
+        return Reports(self._workspace.seen_by(link.guest)).file(link.report)
 
-    def archive_report(self, report_id: str) -> Report:
+    def archive(self, report_id: str) -> Report:
         self._workspace.person.must_be("editor")
         return self._workspace.store.reports.update(report_id, archived=self._workspace.now())
 
-    def restore_report(self, report_id: str) -> Report:
+    def restore(self, report_id: str) -> Report:
         self._workspace.person.must_be("editor")
         return self._workspace.store.reports.update(report_id, archived=None)
 
-    def delete_report(self, report_id: str, typed_name: str) -> None:
+    def delete(self, report_id: str, typed_name: str) -> None:
         """Raises InputError unless the title was typed exactly."""
         self._workspace.person.must_be("editor")
         check_typed(typed_name, self._workspace.store.reports.get(report_id).title)

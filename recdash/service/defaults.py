@@ -15,7 +15,7 @@ BASELINES = ("popular", "weighted_rating", "content", "random")
 
 
 @dataclass(frozen=True)
-class Usual:
+class DefaultQuestion:
     """The question that an experiment answers until another is asked; ``candidates`` without references."""
 
     baseline: Run
@@ -29,14 +29,18 @@ class Usual:
         return (self.baseline.id, *(run.id for run in self.candidates))
 
 
-def usual(experiment: Experiment, runs: Sequence[Run], metrics: Sequence[str], depth: int) -> Usual:
+def default_question(
+    experiment: Experiment, runs: Sequence[Run], metrics: Sequence[str], depth: int
+) -> DefaultQuestion:
     """``runs``: those of the experiment that are not archived, at least one; ``metrics`` in reading order."""
-    baseline = usual_baseline(experiment, runs)
-    return Usual(baseline, usual_candidates(runs, baseline), usual_metric(metrics), usual_k(depth))
+    baseline = default_baseline(experiment, runs)
+    return DefaultQuestion(
+        baseline, default_candidates(runs, baseline), default_metric(metrics), default_k(depth)
+    )
 
 
-def usual_baseline(experiment: Experiment, runs: Sequence[Run]) -> Run:
-    """That of the experiment; else the first run, of an only one its best known reference to beat."""
+def default_baseline(experiment: Experiment, runs: Sequence[Run]) -> Run:
+    """The experiment's own; else the first run, or, beside one candidate alone, its best known reference."""
     own = next((run for run in runs if run.id == experiment.baseline), None)
     if own is not None:
         return own
@@ -46,14 +50,14 @@ def usual_baseline(experiment: Experiment, runs: Sequence[Run]) -> Run:
     return next((references[name] for name in BASELINES if name in references), runs[0])
 
 
-def usual_candidates(runs: Sequence[Run], baseline: Run | None) -> tuple[Run, ...]:
+def default_candidates(runs: Sequence[Run], baseline: Run | None) -> tuple[Run, ...]:
     """The first that are neither the baseline nor a reference, as many as are drawn."""
     return tuple([run for run in runs if run != baseline and not run.reference][:MOST_CANDIDATES])
 
 
-def usual_metric(offered: Sequence[str]) -> str:
+def default_metric(offered: Sequence[str]) -> str:
     return DEFAULT_METRIC if DEFAULT_METRIC in offered or not offered else offered[0]
 
 
-def usual_k(depth: int) -> int:
+def default_k(depth: int) -> int:
     return min(DEFAULT_K, depth)

@@ -186,7 +186,7 @@ class ExperimentRow(WithChecksum, Base):
     # Kind → sha256. No foreign keys: what an experiment needs is read from its value (see ``Kind.needs``).
     tables: Mapped[Any] = mapped_column(Json, server_default="{}")
     settings: Mapped[Any] = mapped_column(Json)
-    # No foreign key: experiment and run would refer to each other; ``delete_run`` clears it.
+    # No foreign key: experiment and run would refer to each other; deleting the run clears it.
     baseline: Mapped[str | None] = mapped_column(Text)
     note: Mapped[str] = mapped_column(Text)
     archived: Mapped[datetime | None] = mapped_column(UtcTime)

@@ -72,7 +72,7 @@ class ShareLinks:
             if link.report is None:
                 return self.to_experiment(asked, token, link)
             reader = f"{address_of(asked)} {link.id}"
-            file = await self.turns.make(reader, lambda: Reports(self.whole()).shared_report(token))
+            file = await self.turns.make(reader, lambda: Reports(self.whole()).shared(token))
             return report_page(file, self.door)
         except LinkDead as why:
             return dead(why).response(asked.headers)
@@ -122,7 +122,7 @@ class ReportShelf:
         reader = person_of(asked.headers, self.door.guest)
         if reader is None:
             raise Forbidden("Sign in to read this.")
-        return Reports(self.whole().seen_by(reader)).report_file(report, form)
+        return Reports(self.whole().seen_by(reader)).file(report, form)
 
 
 def reader_of(asked: Request) -> str:

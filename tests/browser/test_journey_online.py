@@ -59,9 +59,9 @@ def with_films(tmp_path: Path, server: Start) -> Any:
     data.mkdir()
     workspace = workspace_in(data)
     truth = pd.DataFrame({"user_id": range(1, 61), "item_id": range(1, 61)})
-    films = workspace.experiments.create_experiment("films", truth, depth=5)
+    films = workspace.experiments.create("films", truth, depth=5)
     for name, hits in HITS.items():
-        workspace.runs.add_runs(films.id, lists(hits), name=name)
+        workspace.runs.add(films.id, lists(hits), name=name)
     return server(data=data)
 
 

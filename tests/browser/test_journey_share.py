@@ -235,10 +235,10 @@ def test_a_form_is_sent_again_where_a_press_was_lost(page: Page, monkeypatch: py
 def test_what_the_story_wrote_is_signed_and_in_the_log(tmp_path: Any) -> None:
     """The same from Python: who did what, in order, unbroken."""
     space = Workspace.open(f"sqlite:///{tmp_path / 'r.db'}", tmp_path / "artifacts")
-    home = space.experiments.create_experiment("films", pd.DataFrame({"user_id": [1], "item_id": [1]}))
+    home = space.experiments.create("films", pd.DataFrame({"user_id": [1], "item_id": [1]}))
     space.decisions.decide(home.id, "inconclusive", text="Too few users.", author="ann")
     space.sharing.revoke(space.sharing.share(home.id).link.id)
-    assert [deed.action for deed in space.audit.audit_log()[::-1]] == [
+    assert [deed.action for deed in space.audit.events()[::-1]] == [
         "add experiment", "add entry", "add share link", "change share link",
     ]  # fmt: skip
-    assert space.audit.audit_breaks() == []
+    assert space.audit.breaks() == []

@@ -278,7 +278,7 @@ def test_no_report_computes_or_comes_alive(walk: Walk, world: dict[str, Any]) ->
     assert walk.ran == []
 
     def written(form: str) -> str:
-        return str(Reports(world["workspace"]).report_file(world["report"], form).content, "utf-8-sig")
+        return str(Reports(world["workspace"]).file(world["report"], form).content, "utf-8-sig")
 
     assert {"csv", "md", "tex", "json", "html"} <= set(FORMS)
     assert [cell for cell in cells(written("csv")) if computes(cell)] == []

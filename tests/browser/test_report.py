@@ -24,7 +24,7 @@ NAMES = {"als": "ALS 1.25 <b>x</b>"}
 @pytest.fixture(scope="module")
 def document(tmp_path_factory: pytest.TempPathFactory) -> Document:
     space = opened(tmp_path_factory.mktemp("films"))
-    return Reports(space).report_content(films(space, NAMES), moment=datetime(2026, 4, 1, tzinfo=UTC))
+    return Reports(space).content(films(space, NAMES), moment=datetime(2026, 4, 1, tzinfo=UTC))
 
 
 @pytest.fixture(scope="module")

@@ -122,7 +122,7 @@ def test_a_damaged_run_can_be_deleted(run: Recdash, stored: Path) -> None:
     with pytest.raises(EvidenceDamaged):
         space.store.runs.get(good.id)
     with pytest.raises(InputError, match="Type 'good' exactly"):
-        space.runs.delete_run(good.id, "poor")
-    space.runs.delete_run(good.id, "good")
+        space.runs.delete(good.id, "poor")
+    space.runs.delete(good.id, "good")
     assert run("check").output == "Everything that is stored is what was written.\n"
     assert [run_.name for run_ in space.runs.all(home.id)] == ["poor"]

@@ -270,7 +270,7 @@ def test_of_an_archived_run_it_is_said_how_to_bring_it_back(run: Recdash) -> Non
     space = Workspace.open()
     (films,) = space.experiments.all()
     (als,) = space.runs.all(films.id)
-    space.runs.archive_run(als.id)
+    space.runs.archive(als.id)
     again = run(*ADD, "--run", "als=als.csv")
     assert "als: already there, but archived" in again.stdout
     assert "Runs page" in again.stdout

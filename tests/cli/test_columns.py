@@ -139,14 +139,14 @@ def test_files_are_compared_and_stored_with_their_columns(run: Recdash) -> None:
 @pytest.mark.usefixtures("folder")
 def test_a_workspace_takes_the_same_columns() -> None:
     space = recdash.open()
-    books = space.experiments.create_experiment(
+    books = space.experiments.create(
         "books", "truth.csv", columns={"user_id": "uid", "truth": {"item_id": "isbn"}}
     )
     columns = {"user_id": "uid", "item_id": "sku", "als": {"score": "s"}}
-    (added,) = space.runs.add_runs(books.id, "als.csv", name="als", columns=columns)
+    (added,) = space.runs.add(books.id, "als.csv", name="als", columns=columns)
     assert space.scores.scoreboard([added.run.id], ["mrr"], 2)["value"].tolist() == [pytest.approx(BY_HAND)]
     with pytest.raises(InputError, match="no table has a column 'ranking' for rank"):
-        space.runs.add_runs(
+        space.runs.add(
             books.id, "als.csv", name="other", columns={"user_id": "uid", "item_id": "sku", "rank": "ranking"}
         )
 

@@ -104,10 +104,9 @@ def test_without_correction_the_interval_is_the_plain_one(call: Recdash) -> None
 
 def test_files_store_and_python_say_the_same(call: Recdash, folder: Path) -> None:
     space = Workspace.open()
-    made = space.experiments.create_experiment("Films", folder / "truth.csv", train=folder / "train.csv")
+    made = space.experiments.create("Films", folder / "truth.csv", train=folder / "train.csv")
     ids = {
-        name: space.runs.add_runs(made.id, folder / f"{name}.csv")[0].run.id
-        for name in ("old", "new", "other")
+        name: space.runs.add(made.id, folder / f"{name}.csv")[0].run.id for name in ("old", "new", "other")
     }
     from_files = answer(call(*FROM_FILES, "--train", "train.csv", "--format", "json"))
     stored = ("--experiment", "Films", "--baseline", "old", "--metric", "ndcg@3", "--format", "json")
@@ -121,9 +120,9 @@ def test_files_store_and_python_say_the_same(call: Recdash, folder: Path) -> Non
 
 def test_some_of_the_stored_runs_can_be_named(call: Recdash, folder: Path) -> None:
     space = Workspace.open()
-    made = space.experiments.create_experiment("Films", folder / "truth.csv")
+    made = space.experiments.create("Films", folder / "truth.csv")
     for name in ("old", "new", "other"):
-        space.runs.add_runs(made.id, folder / f"{name}.csv")
+        space.runs.add(made.id, folder / f"{name}.csv")
     options = ("--experiment", "Films", "--baseline", "old", "--run", "new", "--metric", "ndcg@3")
     result = answer(call(*options, "--format", "json"))
     assert [(pair["baseline"], pair["candidate"]) for pair in result["pairs"]] == [("old", "new")]
@@ -131,8 +130,8 @@ def test_some_of_the_stored_runs_can_be_named(call: Recdash, folder: Path) -> No
 
 def test_a_slice_of_the_stored_users_is_compared_alone(call: Recdash, folder: Path) -> None:
     space = Workspace.open()
-    made = space.experiments.create_experiment("Films", folder / "truth.csv", train=folder / "train.csv")
-    ids = [space.runs.add_runs(made.id, folder / f"{name}.csv")[0].run.id for name in ("old", "new")]
+    made = space.experiments.create("Films", folder / "truth.csv", train=folder / "train.csv")
+    ids = [space.runs.add(made.id, folder / f"{name}.csv")[0].run.id for name in ("old", "new")]
     options = ("--experiment", "Films", "--baseline", "old", "--metric", "ndcg@3", "--format", "json")
     (pair,) = answer(call(*options, "--slice", "user_warmth=cold"))["pairs"]
     assert pair["n_users"] == USERS / 2

@@ -103,7 +103,7 @@ def _fill_store(space: Workspace) -> None:
     made = films(space)
     variants = {f"{HIDDEN}old": 80, f"{HIDDEN}new": 140}
     links = {f"{HIDDEN}old": made["popular"], f"{HIDDEN}new": made["als"]}
-    test = space.online_tests.add_online_test(
+    test = space.online_tests.add(
         made["films"], "t", {"sessions": sessions(variants)}, control=f"{HIDDEN}old", links=links
     )
     space.store.online_tests.update(test.id, name=f"{HOSTILE}t")
@@ -303,8 +303,8 @@ NAMES = ["a\x1b[31m", "a\x9bb", "a\u202eb", "a\u200bb", "a\nb", "\ufeffa", "a\u2
 
 @pytest.fixture
 def stored(workspace: Workspace) -> tuple[Workspace, str, str]:
-    made = workspace.experiments.create_experiment("films", TRUTH)
-    return workspace, made.id, workspace.runs.add_runs(made.id, LISTS, name="als")[0].run.id
+    made = workspace.experiments.create("films", TRUTH)
+    return workspace, made.id, workspace.runs.add(made.id, LISTS, name="als")[0].run.id
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -312,16 +312,16 @@ def test_names_with_control_characters_are_refused(stored: tuple[Workspace, str,
     space, experiment, run = stored
     several = {"user_id": [*"uu"], "item_id": [*"ab"], "model": ["plain", name]}
     ways: list[Callable[[], object]] = [
-        lambda: space.experiments.create_experiment(name, TRUTH),
-        lambda: space.experiments.rename_experiment(experiment, name),
-        lambda: space.runs.add_runs(experiment, LISTS.iloc[:1], name=name),
-        lambda: space.runs.add_runs(experiment, several),
-        lambda: space.runs.rename_run(run, name),
-        lambda: space.runs.tag_run(run, [name]),
+        lambda: space.experiments.create(name, TRUTH),
+        lambda: space.experiments.rename(experiment, name),
+        lambda: space.runs.add(experiment, LISTS.iloc[:1], name=name),
+        lambda: space.runs.add(experiment, several),
+        lambda: space.runs.rename(run, name),
+        lambda: space.runs.set_tags(run, [name]),
         lambda: space.runs.set_params(run, {f"\x1b{name}": "1"}),
         lambda: recdash.evaluate({name: LISTS}, TRUTH, metrics="ndcg@1"),
         lambda: recdash.evaluate({"als": {"1": LISTS, name: LISTS}}, TRUTH, metrics="ndcg@1"),
-        lambda: space.online_tests.add_online_test(
+        lambda: space.online_tests.add(
             experiment, name, {"sessions": sessions({"control": 8, "new": 9}, 20)}
         ),
     ]
@@ -339,18 +339,14 @@ def test_names_with_control_characters_are_refused(stored: tuple[Workspace, str,
 def test_notes_keep_their_lines_and_refuse_what_steers_a_terminal(stored: tuple[Workspace, str, str]) -> None:
     space, experiment, run = stored
     text = "two\tcolumns\r\nand a second line"
-    assert (
-        space.runs.note_run(run, text).note
-        == space.experiments.note_experiment(experiment, text).note
-        == text
-    )
-    for way in (space.runs.note_run, space.experiments.note_experiment):
+    assert space.runs.set_note(run, text).note == space.experiments.set_note(experiment, text).note == text
+    for way in (space.runs.set_note, space.experiments.set_note):
         with pytest.raises(InputError, match="steer a terminal"):
-            way(run if way == space.runs.note_run else experiment, "red \x1b[31m")
+            way(run if way == space.runs.set_note else experiment, "red \x1b[31m")
     with pytest.raises(InputError, match="steer a terminal"):
-        space.runs.add_runs(experiment, LISTS.iloc[:1], name="ease", note="\x9b")
+        space.runs.add(experiment, LISTS.iloc[:1], name="ease", note="\x9b")
 
 
 def test_joiners_of_letters_are_part_of_names(stored: tuple[Workspace, str, str]) -> None:
     space, _, run = stored
-    assert space.runs.rename_run(run, " می\u200cخواهم 👩\u200d💻 ").name == "می\u200cخواهم 👩\u200d💻"
+    assert space.runs.rename(run, " می\u200cخواهم 👩\u200d💻 ").name == "می\u200cخواهم 👩\u200d💻"

@@ -75,8 +75,8 @@ def test_the_experiments_named_are_told_in_that_order(
     space: Workspace, films: dict[str, str], run: Recdash
 ) -> None:
     assert films
-    space.experiments.create_experiment("songs", TRUTH, depth=3)
-    space.experiments.create_experiment("books", TRUTH, depth=2)
+    space.experiments.create("songs", TRUTH, depth=3)
+    space.experiments.create("books", TRUTH, depth=2)
     options = ("--experiment", "songs", "--experiment", "films")
     result = answer(run("digest", "--format", "json", *options))
     assert [row["name"] for row in result["experiments"]] == ["songs", "films"]
@@ -95,9 +95,9 @@ def test_without_an_experiment_it_says_so(run: Recdash) -> None:
 
 
 def test_the_demo_is_told_of_only_alone_or_by_name(space: Workspace, run: Recdash) -> None:
-    demo = space.experiments.create_experiment("Demo", TRUTH, depth=2, demo=True)
+    demo = space.experiments.create("Demo", TRUTH, depth=2, demo=True)
     assert "Demo" in run("digest").stdout
-    space.experiments.create_experiment("songs", TRUTH, depth=3)
+    space.experiments.create("songs", TRUTH, depth=3)
     assert "Demo" not in run("digest").stdout
     assert "Demo" in run("digest", "--experiment", demo.name).stdout
 

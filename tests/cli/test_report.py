@@ -96,7 +96,7 @@ def test_a_narrative_can_come_from_a_file(report: Callable[..., str], folder: Pa
 
 def test_keep_stores_a_snapshot_too(report: Callable[..., str], stored: Workspace) -> None:
     report("--keep", "--title", "Kept", "-o", "r.md")
-    (kept,) = Reports(stored).reports(stored.experiments.all()[0].id)
+    (kept,) = Reports(stored).all(stored.experiments.all()[0].id)
     assert (kept.title, kept.document is None) == ("Kept", False)
 
 
@@ -150,7 +150,7 @@ def test_reproduce_exits_with_2_where_the_tables_are_not(
 ) -> None:
     report("-o", "r.json")
     experiment = stored.experiments.all()[0]
-    stored.experiments.delete_experiment(experiment.id, "films")
+    stored.experiments.delete(experiment.id, "films")
     done = run("reproduce", "r.json")
     assert done.exit_code == 2
     assert "No stored experiment has the tables of 'films'" in done.stderr

@@ -80,18 +80,15 @@ def furnished(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (home / name).write_text(content)
     store = open_store(f"sqlite:///{home}/store/recdash.db", home / "store" / "artifacts")
     space = Workspace(store, person=Person("ann", "admin"))
-    films = space.experiments.create_experiment("films", home / "truth.csv", depth=2)
+    films = space.experiments.create("films", home / "truth.csv", depth=2)
     runs = {
-        name: space.runs.add_runs(films.id, home / f"{name}.csv", name=name)[0].run.id
-        for name in ("pop", "als")
+        name: space.runs.add(films.id, home / f"{name}.csv", name=name)[0].run.id for name in ("pop", "als")
     }
     links = {"A": runs["pop"], "B": runs["als"]}
-    space.online_tests.add_online_test(
-        films.id, "March", {"sessions": home / "sessions.csv"}, control="A", links=links
-    )
+    space.online_tests.add(films.id, "March", {"sessions": home / "sessions.csv"}, control="A", links=links)
     space.reviews.propose(films.id, runs["als"])
     question = Reports(space).question(films.id, [runs["als"]], runs["pop"], "ndcg", 2)
-    Reports(space).write_report(question, home / "kept.json")
+    Reports(space).write(question, home / "kept.json")
     (home / "link").write_text(space.sharing.share(films.id).link.id)
     store.close()
     return home

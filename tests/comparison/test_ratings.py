@@ -206,12 +206,12 @@ def space(tmp_path: Path) -> Workspace:
 @pytest.fixture
 def stored(space: Workspace) -> dict[str, str]:
     """Run ids by name: equal lists, other predictions."""
-    films = space.experiments.create_experiment("Films", TRUTH, depth=2)
+    films = space.experiments.create("Films", TRUTH, depth=2)
     frames = {"base": without(rated(1.0, 1), 5), "near": rated(0.5, 2), "far": rated(2.0, 3)}
     found = {}
     for place, (name, frame) in enumerate(frames.items()):
         lists = LISTS | {"u0": [f"i{place}", "i9"]}  # the same upload twice would be the same run
-        (added,) = space.runs.add_runs(films.id, lists, name=name, predictions=frame)
+        (added,) = space.runs.add(films.id, lists, name=name, predictions=frame)
         found[name] = added.run.id
     return found
 

@@ -51,9 +51,9 @@ def test_both_sources_agree_on_everything_that_a_verdict_reads(
     space: Workspace, candidate: str, baseline: str
 ) -> None:
     tables = {"als": uploaded(candidate, 0.6, 10), "popular": uploaded(baseline, 0.4, 20)}
-    films = space.experiments.create_experiment(f"{candidate} against {baseline}", TRUTH, depth=5)
+    films = space.experiments.create(f"{candidate} against {baseline}", TRUTH, depth=5)
     ids = {
-        name: space.runs.add_runs(films.id, table, name=name, replicates=KINDS[how])[0].run.id
+        name: space.runs.add(films.id, table, name=name, replicates=KINDS[how])[0].run.id
         for (name, table), how in zip(tables.items(), (candidate, baseline), strict=True)
     }
     stored = space.comparisons.compare([ids["als"]], ids["popular"], METRIC, K)

@@ -37,8 +37,8 @@ def space(tmp_path: Path) -> Workspace:
 
 @pytest.fixture
 def run_id(space: Workspace) -> str:
-    made = space.experiments.create_experiment("films", TRUTH, depth=5)
-    return space.runs.add_runs(made.id, LISTS, name="als")[0].run.id
+    made = space.experiments.create("films", TRUTH, depth=5)
+    return space.runs.add(made.id, LISTS, name="als")[0].run.id
 
 
 def by_preset(frame: pd.DataFrame) -> pd.DataFrame:
@@ -92,8 +92,8 @@ def test_the_upload_is_read_again_once_for_all_metrics_and_causes(
 
 
 def test_without_a_score_the_reason_stands_where_the_value_would(space: Workspace) -> None:
-    made = space.experiments.create_experiment("films", TRUTH, depth=5)
-    ranked = space.runs.add_runs(made.id, RANKED, name="als")[0].run.id
+    made = space.experiments.create("films", TRUTH, depth=5)
+    ranked = space.runs.add(made.id, RANKED, name="als")[0].run.id
     found = by_preset(space.definitions.under_presets(ranked, "mrr", 2))
     assert math.isnan(found["value"]["trec_eval"])
     assert found["reason"]["trec_eval"] == "no score column to order the lists by"
@@ -106,8 +106,8 @@ def test_without_a_score_the_reason_stands_where_the_value_would(space: Workspac
 def test_a_preset_that_ignores_grades_takes_every_row(space: Workspace) -> None:
     # v's only row has relevance 0: not relevant by default, relevant where grades are not looked at
     truth = TRUTH.assign(relevance=[3.0, 1.0, 0.0, 2.0])
-    made = space.experiments.create_experiment("films", truth, depth=5)
-    run_id = space.runs.add_runs(made.id, LISTS, name="als")[0].run.id
+    made = space.experiments.create("films", truth, depth=5)
+    run_id = space.runs.add(made.id, LISTS, name="als")[0].run.id
     found = by_preset(space.definitions.under_presets(run_id, "recall", 2))
     assert found["n_users"]["default"] == 2
     assert found["n_users"]["rectools"] == 3
@@ -115,15 +115,15 @@ def test_a_preset_that_ignores_grades_takes_every_row(space: Workspace) -> None:
 
 
 def test_the_name_of_the_column_leaves_a_preset_free_to_ignore_it(space: Workspace) -> None:
-    made = space.experiments.create_experiment("films", TRUTH, depth=5, relevance="relevance")
-    run_id = space.runs.add_runs(made.id, LISTS, name="als")[0].run.id
+    made = space.experiments.create("films", TRUTH, depth=5, relevance="relevance")
+    run_id = space.runs.add(made.id, LISTS, name="als")[0].run.id
     relevant = by_preset(space.definitions.under_presets(run_id, "recall", 2))["relevant"]
     assert (relevant["default"], relevant["recbole"]) == ("a grade above 0", "every row")
 
 
 def test_what_the_experiment_says_of_relevance_wins(space: Workspace) -> None:
-    made = space.experiments.create_experiment("films", TRUTH, depth=5, relevance_threshold=2.0)
-    run_id = space.runs.add_runs(made.id, LISTS, name="als")[0].run.id
+    made = space.experiments.create("films", TRUTH, depth=5, relevance_threshold=2.0)
+    run_id = space.runs.add(made.id, LISTS, name="als")[0].run.id
     assert set(space.definitions.under_presets(run_id, "recall", 2)["relevant"]) == {"a grade from 2"}
 
 
@@ -131,8 +131,8 @@ def test_what_the_experiment_says_of_relevance_wins(space: Workspace) -> None:
 def test_the_values_are_those_of_an_evaluation_under_the_preset(space: Workspace, metric: str) -> None:
     train = pd.DataFrame([("p", "a"), ("q", "a"), ("q", "c")], columns=["user_id", "item_id"])
     catalogue = pd.DataFrame({"item_id": list("abcdxy")})
-    made = space.experiments.create_experiment("films", TRUTH, depth=5, train=train, catalogue=catalogue)
-    run_id = space.runs.add_runs(made.id, LISTS, name="als")[0].run.id
+    made = space.experiments.create("films", TRUTH, depth=5, train=train, catalogue=catalogue)
+    run_id = space.runs.add(made.id, LISTS, name="als")[0].run.id
     found = by_preset(space.definitions.under_presets(run_id, metric, 3))
     for name in PRESETS:
         (row,) = evaluate({"als": LISTS}, TRUTH, metrics=f"{metric}@3", depth=5, preset=name, train=train,
@@ -321,8 +321,8 @@ def test_the_runs_example_takes_a_user_with_about_two_hits(space: Workspace) -> 
         [(user, item, rank) for user in ("one", "two", "none") for rank, item in enumerate("axb", start=1)],
         columns=["user_id", "item_id", "rank"],
     )
-    made = space.experiments.create_experiment("films", truth, depth=5)
-    run_id = space.runs.add_runs(made.id, lists, name="als")[0].run.id
+    made = space.experiments.create("films", truth, depth=5)
+    run_id = space.runs.add(made.id, lists, name="als")[0].run.id
     found = space.definitions.worked_example(run_id, "ndcg", 3, "rectools")
     assert found is not None
     assert (found.user, found.m, found.spec) == ("two", 2, "ndcg(gain=binary,ideal=full)")
@@ -336,8 +336,8 @@ def test_the_runs_example_takes_a_user_with_about_two_hits(space: Workspace) -> 
 
 def test_movietweetings_agrees_with_the_libraries_own_values(space: Workspace, shared_data: Path) -> None:
     films = shared_data / "movietweetings"
-    made = space.experiments.create_experiment("films", films / "truth.csv", relevance="none", depth=10)
-    run_id = space.runs.add_runs(made.id, films / "runs" / "als.parquet", name="als")[0].run.id
+    made = space.experiments.create("films", films / "truth.csv", relevance="none", depth=10)
+    run_id = space.runs.add(made.id, films / "runs" / "als.parquet", name="als")[0].run.id
     found = by_preset(space.definitions.under_presets(run_id, "ndcg", 10))
     assert found["value"]["ranx"] == pytest.approx(0.02714, abs=5e-6)
     assert found["value"]["trec_eval"] / found["value"]["ranx"] == pytest.approx(1.6113, abs=5e-5)

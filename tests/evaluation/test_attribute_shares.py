@@ -193,11 +193,11 @@ def space(tmp_path: Path) -> Workspace:
 
 @pytest.fixture
 def films(space: Workspace) -> Experiment:
-    return space.experiments.create_experiment("Films", TRUTH, depth=2, catalogue=CATALOGUE)
+    return space.experiments.create("Films", TRUTH, depth=2, catalogue=CATALOGUE)
 
 
 def added(space: Workspace, films: Experiment, **runs: Any) -> list[str]:
-    return [space.runs.add_runs(films.id, lists, name=name)[0].run.id for name, lists in runs.items()]
+    return [space.runs.add(films.id, lists, name=name)[0].run.id for name, lists in runs.items()]
 
 
 def test_attributes_are_what_sorts_the_items_and_numbers(space: Workspace, films: Experiment) -> None:
@@ -206,8 +206,8 @@ def test_attributes_are_what_sorts_the_items_and_numbers(space: Workspace, films
 
 
 def test_without_a_catalogue_or_with_ids_only_there_are_no_attributes(space: Workspace) -> None:
-    assert space.slices.attributes(space.experiments.create_experiment("None", TRUTH).id) == []
-    ids = space.experiments.create_experiment("Ids", TRUTH, catalogue=CATALOGUE[["item_id"]])
+    assert space.slices.attributes(space.experiments.create("None", TRUTH).id) == []
+    ids = space.experiments.create("Ids", TRUTH, catalogue=CATALOGUE[["item_id"]])
     assert space.slices.attributes(ids.id) == []
 
 

@@ -147,8 +147,8 @@ TIED = pd.DataFrame(
 
 def test_tied_scores_beside_references_raise_nothing(space: Workspace) -> None:
     assert evaluate({"tied": TIED}, TRUTH, references="oracle").comparability() == []
-    films = space.experiments.create_experiment("films", TRUTH)
-    (tied,) = space.runs.add_runs(films.id, TIED, name="tied")
+    films = space.experiments.create("films", TRUTH)
+    (tied,) = space.runs.add(films.id, TIED, name="tied")
     (oracle,) = space.runs.add_references(films.id, "oracle")
     assert space.runs.all(films.id)[0].ledger["tied_rows"] == 2
     assert space.scores.comparability([tied.run.id, oracle.run.id]) == []
@@ -165,15 +165,15 @@ LISTS = pd.DataFrame(FULL, columns=["user_id", "item_id", "score"])
 @pytest.fixture
 def stored(space: Workspace) -> Callable[..., str]:
     def store(experiment: str, name: str, **setup: Any) -> str:
-        made = space.experiments.create_experiment(experiment, TRUTH, **{"depth": 5, **setup})
-        return space.runs.add_runs(made.id, LISTS, name=name)[0].run.id
+        made = space.experiments.create(experiment, TRUTH, **{"depth": 5, **setup})
+        return space.runs.add(made.id, LISTS, name=name)[0].run.id
 
     return store
 
 
 def test_stored_runs_of_one_experiment_are_comparable(space: Workspace, stored: Callable[..., str]) -> None:
     als = stored("films", "als")
-    (ease,) = space.runs.add_runs(space.experiments.all()[0].id, LISTS.assign(score=[2, 1, 3]), name="ease")
+    (ease,) = space.runs.add(space.experiments.all()[0].id, LISTS.assign(score=[2, 1, 3]), name="ease")
     assert space.scores.comparability([als, ease.run.id]) == []
 
 
@@ -196,8 +196,8 @@ def test_runs_of_two_experiments_say_what_sets_them_apart(
 
 def test_runs_against_two_truths_are_never_comparable(space: Workspace, stored: Callable[..., str]) -> None:
     other = upload("truth", "user_id item_id", [("u", "x"), ("v", "b"), ("w", "c")])
-    made = space.experiments.create_experiment("others", other, depth=5)
-    added = space.runs.add_runs(made.id, LISTS, name="ease")[0].run.id
+    made = space.experiments.create("others", other, depth=5)
+    added = space.runs.add(made.id, LISTS, name="ease")[0].run.id
     assert [problem.code for problem in space.scores.comparability([stored("films", "als"), added])] == [
         "different-truth"
     ]

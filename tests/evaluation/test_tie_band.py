@@ -97,9 +97,9 @@ def space(tmp_path: Path) -> Workspace:
 
 
 def test_a_stored_run_keeps_its_ties(space: Workspace) -> None:
-    home = space.experiments.create_experiment("Films", TRUTH, depth=2)
+    home = space.experiments.create("Films", TRUTH, depth=2)
     tied, clear = (
-        space.runs.add_runs(home.id, run, name=name)[0].run.id
+        space.runs.add(home.id, run, name=name)[0].run.id
         for name, run in {"tied": TIED, "clear": CLEAR}.items()
     )
     band = space.scores.tie_band(tied, "mrr", 1)
@@ -110,7 +110,7 @@ def test_a_stored_run_keeps_its_ties(space: Workspace) -> None:
 
 
 def test_a_band_of_a_stored_run_beyond_its_depth_is_refused(space: Workspace) -> None:
-    home = space.experiments.create_experiment("Films", TRUTH, depth=2)
-    (added,) = space.runs.add_runs(home.id, TIED, name="tied")
+    home = space.experiments.create("Films", TRUTH, depth=2)
+    (added,) = space.runs.add(home.id, TIED, name="tied")
     with pytest.raises(InputError):
         space.scores.tie_band(added.run.id, "mrr", 3)

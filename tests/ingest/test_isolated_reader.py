@@ -450,11 +450,11 @@ def test_the_service_refuses_a_file_that_does_harm_and_goes_on(
 ) -> None:
     data = (shared_data / "hostile" / name).read_bytes()
     space = Workspace.open(f"sqlite:///{tmp_path / 'db'}", limits=APART)
-    experiment = space.experiments.create_experiment("films", TRUTH.encode())
+    experiment = space.experiments.create("films", TRUTH.encode())
     assert space.experiments.preview("run", data, name).problems
     with pytest.raises(UploadError):
-        space.runs.add_runs(experiment.id, data, name="broken")
-    (added,) = space.runs.add_runs(experiment.id, RUN.encode(), name="als")
+        space.runs.add(experiment.id, data, name="broken")
+    (added,) = space.runs.add(experiment.id, RUN.encode(), name="als")
     assert added.run.name == "als"
 
 

@@ -87,8 +87,8 @@ def test_a_comparison_is_over_the_users_of_the_metric_whatever_the_rule(
     (pair,) = scored.compare(metric, "half").as_dict()["pairs"]
     assert (pair["base_value"], pair["value"]) == pytest.approx(means)
     space = Workspace(open_store(f"sqlite:///{tmp_path}/recdash.db", tmp_path / "artifacts"))
-    films = space.experiments.create_experiment("films", truth, users=rule)
-    half, few = (space.runs.add_runs(films.id, lists, name=name)[0].run.id for name, lists in runs.items())
+    films = space.experiments.create("films", truth, users=rule)
+    half, few = (space.runs.add(films.id, lists, name=name)[0].run.id for name, lists in runs.items())
     (row,) = space.comparisons.pairs([few], half, metric, 1).to_dict("records")
     assert (row["base_value"], row["value"]) == pytest.approx(means)
 

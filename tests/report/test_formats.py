@@ -44,14 +44,14 @@ MARKUP = {
 @pytest.fixture(scope="module")
 def document(films_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Document:
     space = opened(copied(films_folder, tmp_path_factory.mktemp("films")))
-    return Reports(space).report_content(asked(space), moment=MOMENT, narrative="One.\n\nTwo <b>.")
+    return Reports(space).content(asked(space), moment=MOMENT, narrative="One.\n\nTwo <b>.")
 
 
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Document:
     space = opened(tmp_path_factory.mktemp("hostile"))
     question = films(space, MARKUP, name="<b>films</b> {{7*7}}")
-    return Reports(space).report_content(
+    return Reports(space).content(
         question, moment=MOMENT, title="<script>alert(3)</script>", narrative="<a href='http://x'>x</a> {{1}}"
     )
 
@@ -148,20 +148,18 @@ def crowded(space: Workspace) -> Question:
     truth = pd.DataFrame(
         {"user_id": users * 2, "item_id": [films[(7 * place) % 400] for place in range(400)]}
     )
-    made = space.experiments.create_experiment(
+    made = space.experiments.create(
         "x" * 80, truth, train=pd.DataFrame({"user_id": users[:150], "item_id": films[:150]}),
         catalogue=pd.DataFrame({"item_id": films, "genre": genre}), depth=100,
     )  # fmt: skip
     ids = [
-        space.runs.add_runs(made.id, table, name=_long_name(run))[0].run.id
+        space.runs.add(made.id, table, name=_long_name(run))[0].run.id
         for run, table in enumerate(_random_lists(users, films))
     ]
     space.experiments.set_baseline(made.id, ids[0])
     tests = SESSIONS.assign(variant=[f"variant {number % 9}" for number in range(120)])
     links = {f"variant {place}": run for place, run in enumerate(ids)}
-    space.online_tests.add_online_test(
-        made.id, "March", {"sessions": tests}, control="variant 0", links=links
-    )
+    space.online_tests.add(made.id, "March", {"sessions": tests}, control="variant 0", links=links)
     return Reports(space).question(made.id, ids[1:], ids[0], by="item:genre")
 
 
@@ -186,7 +184,7 @@ def test_the_largest_report_stays_below_two_megabytes(tmp_path: Path) -> None:
     space = opened(tmp_path)
     question = crowded(space)
     words = "".join(Random(0).choices("abcdefghijklmnopqrstuvwxyz     ", k=MOST_NARRATIVE - 2))
-    document = Reports(space).report_content(question, narrative=f"a{words}z")
+    document = Reports(space).content(question, narrative=f"a{words}z")
     assert len(question.runs) == 8
     assert [section.name for section in document.sections] == [one for one in BLOCKS if one != "decisions"]
     assert len(FORMS["html"].write(document)) < 2_000_000
@@ -194,11 +192,10 @@ def test_the_largest_report_stays_below_two_megabytes(tmp_path: Path) -> None:
 
 def test_a_ninth_candidate_is_refused_in_words(tmp_path: Path) -> None:
     space = opened(tmp_path)
-    made = space.experiments.create_experiment("many", TRUTH, depth=4)
+    made = space.experiments.create("many", TRUTH, depth=4)
     tables = [lists(lambda number, run=run: number // (run + 1) % 5) for run in range(10)]
     ids = [
-        space.runs.add_runs(made.id, table, name=f"run {place}")[0].run.id
-        for place, table in enumerate(tables)
+        space.runs.add(made.id, table, name=f"run {place}")[0].run.id for place, table in enumerate(tables)
     ]
     assert len(Reports(space).question(made.id, ids[1:9], ids[0]).runs) == 8
     with pytest.raises(InputError, match=r"9 candidates.*at most 8"):

@@ -43,7 +43,7 @@ def made(films_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Made:
     folder = copied(films_folder, tmp_path_factory.mktemp("films"))
     space = opened(folder)
     question = asked(space)
-    content = Reports(space).report_content(question, author="ann", title="Which?")
+    content = Reports(space).content(question, author="ann", title="Which?")
     return Made(folder, question, {form: FORMS[form].write(content) for form in ("html", "json")})
 
 
@@ -103,7 +103,7 @@ def test_nothing_that_was_computed_before_is_used(
     curves = space.store.curves.of_runs([run])[run]
     truthful = reproduction(space, file)
     falsified = space.store.runs.get(run)
-    space.runs.delete_run(run, falsified.name)
+    space.runs.delete(run, falsified.name)
     curves["recall"].value[:] += 0.01
     space.store.runs.add(falsified, list(curves.values()))
     space.online_tests.link_variants(
@@ -111,7 +111,7 @@ def test_nothing_that_was_computed_before_is_used(
         {"A": question.baseline, "B": run, "C": question.runs[1]},
     )
     fresh = opened(space.store.artifacts.path(falsified.upload or "").parents[3])
-    file.write_bytes(FORMS["json"].write(Reports(fresh).report_content(question)))
+    file.write_bytes(FORMS["json"].write(Reports(fresh).content(question)))
     found = reproduction(fresh, file)
     assert truthful.holds
     assert "Recall" in told(found)
@@ -162,7 +162,7 @@ def test_one_word_of_the_verdict_is_found(space: Workspace, written: Callable[[s
 def test_a_changed_document_inside_the_html_is_found_though_the_page_shows_it(
     space: Workspace, question: Question, tmp_path: Path
 ) -> None:
-    document = Reports(space).report_content(question)
+    document = Reports(space).content(question)
     lie = from_json(to_json(document).replace("Ship als", "Ship ease"))
     file = tmp_path / "lie.html"
     file.write_text(to_html(lie), encoding="utf-8", newline="")
@@ -181,7 +181,7 @@ OLD = {"recdash": "0.0.1", "plotly": "1.0"}
 
 def of_old(space: Workspace, question: Question, file: Path) -> Path:
     """A report that says another version of itself, and a page that was made by this one."""
-    old = Reports(space).report_content(question, versions=OLD)
+    old = Reports(space).content(question, versions=OLD)
     file.write_text(to_html(old, "0.0.1"), encoding="utf-8", newline="")
     return file
 
@@ -223,7 +223,7 @@ def test_a_decision_of_the_same_second_is_told_alike(
     ).entry.created
     file = tmp_path / "report.json"
     moment = made.replace(microsecond=min(made.microsecond + 1, 999_999))
-    file.write_bytes(FORMS["json"].write(Reports(space).report_content(question, moment=moment)))
+    file.write_bytes(FORMS["json"].write(Reports(space).content(question, moment=moment)))
     assert "Yes." in file.read_text()
     assert reproduction(space, file).holds
 
@@ -238,9 +238,9 @@ def test_the_words_that_nobody_can_check_are_named(space: Workspace, written: Ca
 def test_a_kept_snapshot_is_recognised_and_a_word_changed_in_it_is_named(
     space: Workspace, question: Question, tmp_path: Path
 ) -> None:
-    kept = Reports(space).make_report(question, title="Which?", narrative="As it is.")
+    kept = Reports(space).make(question, title="Which?", narrative="As it is.")
     file = tmp_path / "kept.json"
-    file.write_bytes(Reports(space).report_file(kept.id, "json").content)
+    file.write_bytes(Reports(space).file(kept.id, "json").content)
     assert reproduction(space, file).snapshot.report == kept.id
     text = told(reproduction(space, changed(file, "As it is.", "Popular wins.")))
     assert "narrative: the report says “Popular wins.”; the store kept “As it is.”" in text
@@ -251,7 +251,7 @@ def test_a_moment_that_is_still_to_come_is_not_confirmed(
 ) -> None:
     file = tmp_path / "report.json"
     moment = datetime(2126, 1, 1, tzinfo=UTC)
-    file.write_bytes(FORMS["json"].write(Reports(space).report_content(question, moment=moment)))
+    file.write_bytes(FORMS["json"].write(Reports(space).content(question, moment=moment)))
     assert "is still to come" in told(reproduction(space, file))
 
 
@@ -259,13 +259,13 @@ def test_a_run_that_was_deleted_and_uploaded_again_by_another_name_changes_nothi
     space: Workspace, question: Question, tmp_path: Path
 ) -> None:
     twice = pd.concat([CANDIDATES["als"], CANDIDATES["als"][:4]])
-    run = space.runs.add_runs(question.experiment, twice, name="als twice")[0].run
+    run = space.runs.add(question.experiment, twice, name="als twice")[0].run
     assert run.notices
     other = Reports(space).question(question.experiment, [run.id], question.baseline, k=3)
     file = tmp_path / "report.json"
-    file.write_bytes(FORMS["json"].write(Reports(space).report_content(other)))
-    space.runs.delete_run(run.id, "als twice")
-    space.runs.add_runs(question.experiment, twice, name="als v9")
+    file.write_bytes(FORMS["json"].write(Reports(space).content(other)))
+    space.runs.delete(run.id, "als twice")
+    space.runs.add(question.experiment, twice, name="als v9")
     found = reproduction(space, file)
     assert found.holds, found.text
     assert "'als twice' is called 'als v9' today" in found.text
@@ -300,7 +300,7 @@ def test_renaming_a_run_later_changes_no_number_and_is_told(
     space: Workspace, question: Question, written: Callable[[str], Path]
 ) -> None:
     file = written("html")
-    space.runs.rename_run(question.runs[0], "als v2")
+    space.runs.rename(question.runs[0], "als v2")
     found = reproduction(space, file)
     assert found.holds, found.text
     assert "'als' is called 'als v2' today" in found.text
@@ -341,7 +341,7 @@ def test_what_was_decided_later_does_not_touch_the_report(
 ) -> None:
     space.decisions.decide(question.experiment, "ship", run_id=question.runs[0], text="Yes.")
     file = tmp_path / "report.json"
-    file.write_bytes(FORMS["json"].write(Reports(space).report_content(question)))
+    file.write_bytes(FORMS["json"].write(Reports(space).content(question)))
     space.decisions.decide(question.experiment, "inconclusive", text="Wait.")
     assert reproduction(space, file).holds
 
@@ -359,7 +359,7 @@ def test_a_damaged_upload_confirms_nothing(
 
 def test_a_deleted_run_is_named(space: Workspace, question: Question, written: Callable[[str], Path]) -> None:
     file = written("html")
-    space.runs.delete_run(question.runs[0], "als")
+    space.runs.delete(question.runs[0], "als")
     with pytest.raises(NotFound, match="The run 'als' of the report"):
         reproduction(space, file)
 
@@ -427,16 +427,14 @@ def test_a_report_without_its_question_is_refused(space: Workspace, written: Cal
 @pytest.mark.parametrize("kind", ["seeds", "folds"])
 def test_runs_of_several_seeds_or_folds_are_recomputed_too(tmp_path: Path, kind: str) -> None:
     space = opened(tmp_path)
-    made = space.experiments.create_experiment("several", TRUTH, depth=4)
-    space.runs.add_runs(made.id, CANDIDATES["popular"], name="popular")
+    made = space.experiments.create("several", TRUTH, depth=4)
+    space.runs.add(made.id, CANDIDATES["popular"], name="popular")
     als = CANDIDATES["als"]
     first = als["user_id"] < "u20"
     tables = {"1": als[first], "2": als[~first]} if kind == "folds" else {"1": als, "2": _later(als)}
-    space.runs.add_runs(made.id, tables, name="als")
+    space.runs.add(made.id, tables, name="als")
     file = tmp_path / "report.json"
-    file.write_bytes(
-        FORMS["json"].write(Reports(space).report_content(Reports(space).question(made.id, k=3)))
-    )
+    file.write_bytes(FORMS["json"].write(Reports(space).content(Reports(space).question(made.id, k=3))))
     found = reproduction(space, file)
     assert found.holds, found.text
     assert kind[:-1] in file.read_text()
@@ -454,6 +452,6 @@ def test_reference_candidates_and_a_baseline_among_them_are_recomputed(
     base = next(run for run in space.runs.all(question.experiment) if run.reference == "popular")
     other = Reports(space).question(question.experiment, question.runs, base.id, k=3)
     file = tmp_path / "report.json"
-    file.write_bytes(FORMS["json"].write(Reports(space).report_content(other)))
+    file.write_bytes(FORMS["json"].write(Reports(space).content(other)))
     found = reproduction(space, file)
     assert found.holds, found.text

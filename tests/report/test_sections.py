@@ -40,7 +40,7 @@ def own(films_folder: Path, tmp_path: Path) -> Workspace:
 
 @pytest.fixture(scope="module")
 def report(space: Workspace, question: Question) -> Document:
-    return Reports(space).report_content(question, moment=MOMENT)
+    return Reports(space).content(question, moment=MOMENT)
 
 
 def section(document: Document, name: str) -> Section:
@@ -111,25 +111,25 @@ def test_every_figure_has_words_and_a_table(report: Document) -> None:
 def test_the_same_question_at_the_same_moment_is_the_same_document(
     space: Workspace, question: Question, report: Document
 ) -> None:
-    assert Reports(space).report_content(question, moment=MOMENT) == report
+    assert Reports(space).content(question, moment=MOMENT) == report
 
 
 def test_blocks_are_told_in_the_order_asked_for(space: Workspace, question: Question) -> None:
     asked = ("caveats", "evidence", "caveats")
-    found = Reports(space).report_content(question, asked, moment=MOMENT)
+    found = Reports(space).content(question, asked, moment=MOMENT)
     assert [one.name for one in found.sections] == ["caveats", "evidence"]
 
 
 def test_an_unknown_block_is_refused_with_the_known_ones(space: Workspace, question: Question) -> None:
     with pytest.raises(UnknownName, match="evidence"):
-        Reports(space).report_content(question, ("evidense",))
+        Reports(space).content(question, ("evidense",))
 
 
 def test_a_metric_without_a_value_per_user_gives_values_and_no_verdict(
     space: Workspace, question: Question
 ) -> None:
     asked = Reports(space).question(question.experiment, metric="coverage")
-    found = Reports(space).report_content(asked, moment=MOMENT)
+    found = Reports(space).content(asked, moment=MOMENT)
     assert found.lead.badge == "No verdict"
     assert "nothing is judged" in found.lead.sentences[0]
     assert "evidence" not in [one.name for one in found.sections]
@@ -150,7 +150,7 @@ def test_a_part_of_the_users_is_named_and_needs_no_online_test(space: Workspace,
     from recdash.domain.results import Scope
 
     asked = Reports(space).question(question.experiment, metric="ndcg", k=3, scope=Scope("user_warmth=cold"))
-    found = Reports(space).report_content(asked, moment=MOMENT)
+    found = Reports(space).content(asked, moment=MOMENT)
     assert "Of a part only" in section(found, "defined").note
     assert "online" not in [one.name for one in found.sections]
     assert "over 10 users" in section(found, "evidence").note or "n = 10" in section(found, "evidence").note
@@ -158,25 +158,25 @@ def test_a_part_of_the_users_is_named_and_needs_no_online_test(space: Workspace,
 
 def test_one_run_is_reported_without_a_verdict(tmp_path: Path) -> None:
     space = opened(tmp_path)
-    made = space.experiments.create_experiment("alone", TRUTH, depth=4)
-    space.runs.add_runs(made.id, CANDIDATES["als"], name="als")
-    found = Reports(space).report_content(Reports(space).question(made.id, k=3), moment=MOMENT)
+    made = space.experiments.create("alone", TRUTH, depth=4)
+    space.runs.add(made.id, CANDIDATES["als"], name="als")
+    found = Reports(space).content(Reports(space).question(made.id, k=3), moment=MOMENT)
     assert found.lead.headline == "als is the only run"
     assert "over 40 users" in found.lead.sentences[0]
 
 
 def test_an_experiment_without_runs_is_refused(tmp_path: Path) -> None:
     space = opened(tmp_path)
-    made = space.experiments.create_experiment("empty", TRUTH)
+    made = space.experiments.create("empty", TRUTH)
     with pytest.raises(InputError, match="no run"):
         Reports(space).question(made.id)
 
 
 def test_a_run_that_was_deleted_is_named(own: Workspace) -> None:
     question = asked(own)
-    own.runs.delete_run(question.runs[0], "als")
+    own.runs.delete(question.runs[0], "als")
     with pytest.raises(NotFound, match="not here any more"):
-        Reports(own).report_content(question)
+        Reports(own).content(question)
 
 
 def test_a_metric_that_a_run_lacks_is_a_dash_with_its_reason(own: Workspace) -> None:
@@ -184,11 +184,11 @@ def test_a_metric_that_a_run_lacks_is_a_dash_with_its_reason(own: Workspace) -> 
     rated = pd.DataFrame(
         {"user_id": ["u00", "u01"], "item_id": ["i00", "i01"], "rating": [4.0, 3.0], "prediction": [3.5, 3.0]}
     )
-    made = own.runs.add_runs(
+    made = own.runs.add(
         question.experiment, CANDIDATES["ease"].sort_values("item_id"), name="rated", predictions=rated
     )[0]
     other = Reports(own).question(question.experiment, (made.run.id,), k=3)
-    found = Reports(own).report_content(other, moment=MOMENT)
+    found = Reports(own).content(other, moment=MOMENT)
     missing = [cell for row in table(found, "All metrics at k = 3").rows for cell in row
                if isinstance(cell, Number) and cell.value is None]  # fmt: skip
     assert missing
@@ -199,15 +199,15 @@ def test_a_metric_that_a_run_lacks_is_a_dash_with_its_reason(own: Workspace) -> 
 def test_decisions_are_told_with_their_author(own: Workspace) -> None:
     question = asked(own)
     own.decisions.decide(question.experiment, "ship", run_id=question.runs[0], text="Clear on both sides.")
-    found = section(Reports(own).report_content(question), "decisions")
+    found = section(Reports(own).content(question), "decisions")
     assert found.title.startswith("Ship als: ann, ")
     assert "Clear on both sides." in str(found)
 
 
 def test_a_live_report_whose_ab_test_was_deleted_says_so(own: Workspace) -> None:
     question = asked(own)
-    own.online_tests.delete_online_test(str(question.test), "March")
-    notices = section(Reports(own).report_content(question), "caveats").parts[0]
+    own.online_tests.delete(str(question.test), "March")
+    notices = section(Reports(own).content(question), "caveats").parts[0]
     assert "the A/B test of this report was deleted" in str(notices)
 
 
@@ -225,4 +225,4 @@ def test_a_lift_has_the_sign_and_the_tone_of_the_pages(word: str, shown_as: str,
 def test_a_run_that_is_called_like_an_option_is_a_name_in_the_command(tmp_path: Path) -> None:
     space = opened(tmp_path)
     question = films(space, {"als": "-x"})
-    assert "--run=-x" in str(section(Reports(space).report_content(question), "reproducing"))
+    assert "--run=-x" in str(section(Reports(space).content(question), "reproducing"))

@@ -87,7 +87,7 @@ def house(lasting_server: Any, tmp_path_factory: pytest.TempPathFactory) -> Hous
     started = lasting_server(data=data, settings=SETTINGS)
     workspace = Workspace.open(f"sqlite:///{data / 'recdash.db'}", data / "artifacts")
     ids = store(workspace, {"als": lists(1), "popular": lists(2)})
-    report = Reports(workspace).make_report(Reports(workspace).question(ids["films"]), title="Films")
+    report = Reports(workspace).make(Reports(workspace).question(ids["films"]), title="Films")
     return House(started.url, workspace, ids, "", report.id)
 
 

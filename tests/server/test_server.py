@@ -27,9 +27,9 @@ def house(lasting_server: Any, tmp_path_factory: pytest.TempPathFactory) -> Hous
     started = lasting_server(data=data, settings=SETTINGS)
     workspace = Workspace.open(f"sqlite:///{data / 'recdash.db'}", data / "artifacts")
     ids = store(workspace, {"als": lists(1), "popular": lists(2)})
-    ids["books"] = workspace.experiments.create_experiment("books", TRUTH, depth=5).id
+    ids["books"] = workspace.experiments.create("books", TRUTH, depth=5).id
     question = Reports(workspace).question(ids["films"])
-    report = Reports(workspace).make_report(question, title="Films")
+    report = Reports(workspace).make(question, title="Films")
     return House(started.url, workspace, ids, workspace.sharing.share(ids["films"]).token, report.id)
 
 

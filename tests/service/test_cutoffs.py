@@ -40,9 +40,9 @@ def space(tmp_path: Path) -> Workspace:
 @pytest.fixture
 def runs(space: Workspace) -> dict[str, str]:
     """early hits everybody at 1, late at 4; half hits every second user at 1."""
-    made = space.experiments.create_experiment("films", TRUTH, depth=12)
+    made = space.experiments.create("films", TRUTH, depth=12)
     tables = {"early": lists(1), "late": lists(4), "half": lists(1, USERS[::2])}
-    return {name: space.runs.add_runs(made.id, table, name=name)[0].run.id for name, table in tables.items()}
+    return {name: space.runs.add(made.id, table, name=name)[0].run.id for name, table in tables.items()}
 
 
 # ── every pair at once ───────────────────────────────────────────────────────────────────────
@@ -124,9 +124,9 @@ def test_differences_to_the_baseline_are_those_of_each_k_by_itself(
 
 
 def test_runs_of_other_users_are_paired_over_those_that_they_share(space: Workspace) -> None:
-    made = space.experiments.create_experiment("served", TRUTH, depth=3, users="both")
+    made = space.experiments.create("served", TRUTH, depth=3, users="both")
     early, half = (
-        space.runs.add_runs(made.id, table, name=name)[0].run.id
+        space.runs.add(made.id, table, name=name)[0].run.id
         for name, table in (("early", lists(1, length=3)), ("half", lists(2, USERS[::2], length=3)))
     )
     found = space.cutoffs.delta_curves([half], early, "recall").set_index("k")
@@ -149,11 +149,11 @@ def test_a_metric_without_a_value_per_user_leads_nobody(space: Workspace, runs: 
 
 def test_a_part_is_compared_by_itself(space: Workspace) -> None:
     train = pd.DataFrame({"user_id": USERS[:30], "item_id": "old"})
-    made = space.experiments.create_experiment("trained", TRUTH, depth=3, train=train)
+    made = space.experiments.create("trained", TRUTH, depth=3, train=train)
     known, new = USERS[:30], USERS[30:]
     good_for_new = pd.concat([lists(9, known, 3), lists(1, new, 3)])
-    base = space.runs.add_runs(made.id, lists(9, length=3), name="base", accept_unknown_ids=True)[0].run.id
-    good = space.runs.add_runs(made.id, good_for_new, name="good", accept_unknown_ids=True)[0].run.id
+    base = space.runs.add(made.id, lists(9, length=3), name="base", accept_unknown_ids=True)[0].run.id
+    good = space.runs.add(made.id, good_for_new, name="good", accept_unknown_ids=True)[0].run.id
     of_new = space.cutoffs.delta_curves([good], base, "recall", Scope("user_warmth=cold"))
     assert of_new["mean_diff"].tolist() == [1, 1, 1]
     assert of_new["n_users"].tolist() == [10, 10, 10]
@@ -165,7 +165,7 @@ def test_a_part_is_compared_by_itself(space: Workspace) -> None:
 
 def test_parts_are_offered_by_name_and_empty_ones_are_not(space: Workspace) -> None:
     everybody = pd.DataFrame({"user_id": USERS, "item_id": "old"})
-    made = space.experiments.create_experiment("trained", TRUTH, depth=3, train=everybody)
+    made = space.experiments.create("trained", TRUTH, depth=3, train=everybody)
     found = space.scopes.of(made.id)
     assert found["user_warmth=warm"] == "Known users (with train rows)"
     assert "user_warmth=cold" not in found
@@ -173,12 +173,12 @@ def test_parts_are_offered_by_name_and_empty_ones_are_not(space: Workspace) -> N
 
 def test_thresholds_are_the_grades_of_the_truth(space: Workspace) -> None:
     graded = TRUTH.assign(relevance=[0, 1, 2, 4] * 10)
-    assert space.scopes.thresholds(space.experiments.create_experiment("graded", graded).id) == (1, 2, 4)
-    assert space.scopes.thresholds(space.experiments.create_experiment("plain", TRUTH).id) == ()
+    assert space.scopes.thresholds(space.experiments.create("graded", graded).id) == (1, 2, 4)
+    assert space.scopes.thresholds(space.experiments.create("plain", TRUTH).id) == ()
 
 
 def test_of_many_grades_some_are_offered(space: Workspace) -> None:
     graded = TRUTH.assign(relevance=np.linspace(0.5, 5, 40))
-    found = space.scopes.thresholds(space.experiments.create_experiment("graded", graded).id)
+    found = space.scopes.thresholds(space.experiments.create("graded", graded).id)
     assert len(found) == 12
     assert (found[0], found[-1]) == (0.5, 5)

@@ -131,7 +131,7 @@ def test_a_test_with_a_broken_split_leaves_little_known(space: Workspace, ids: d
     table = sessions({"control": 80, "new": 140})
     few = table[(table["variant"] == "control") | (table.index % 2 == 0)]
     links = {"control": ids["popular"], "new": ids["als"]}
-    broken = space.online_tests.add_online_test(ids["films"], "broken", {"sessions": few}, links=links)
+    broken = space.online_tests.add(ids["films"], "broken", {"sessions": few}, links=links)
     review = space.reviews.propose(ids["films"], ids["als"])
     space.reviews.add_offline_evidence(review.id)
     found = {one.name: one.state for one in space.reviews.add_online_evidence(review.id, broken.id).checklist}
@@ -266,11 +266,9 @@ def test_nothing_that_happens_later_changes_a_decision(
     space: Workspace, ids: dict[str, str], test: OnlineTest
 ) -> None:
     then = ship(space, ids)
-    space.runs.rename_run(ids["als"], "als again")
-    space.online_tests.set_online_rules(
-        test.id, OnlineRules(bot_clicks=None, bot_sessions=None, winsorise=0.9)
-    )
-    space.runs.delete_run(ids["ease"], "ease")
+    space.runs.rename(ids["als"], "als again")
+    space.online_tests.set_rules(test.id, OnlineRules(bot_clicks=None, bot_sessions=None, winsorise=0.9))
+    space.runs.delete(ids["ease"], "ease")
     now = space.journal.decision(then.id)
     assert (now.about, now.offline, now.online, now.provenance) == (
         "als", then.offline, then.online, then.provenance,
@@ -280,8 +278,8 @@ def test_nothing_that_happens_later_changes_a_decision(
 def test_a_decision_says_how_it_differs_from_today(space: Workspace, ids: dict[str, str]) -> None:
     then = ship(space, ids)
     assert space.decisions.since(then.id) == []
-    space.runs.rename_run(ids["als"], "als again")
-    space.runs.delete_run(ids["ease"], "ease")
+    space.runs.rename(ids["als"], "als again")
+    space.runs.delete(ids["ease"], "ease")
     found = space.decisions.since(then.id)
     assert found[:2] == [
         Changed("als", "als", "now called als again"),
@@ -297,7 +295,7 @@ def test_evidence_says_how_it_differs_from_today(
     review = space.reviews.add_online_evidence(review.id, test.id)
     (entry,) = review.evidence
     assert space.decisions.since(entry.id) == []
-    space.online_tests.set_online_rules(test.id, OnlineRules(split={"control": 2, "new": 1}))
+    space.online_tests.set_rules(test.id, OnlineRules(split={"control": 2, "new": 1}))
     found = space.decisions.since(entry.id)
     assert found[0] == Changed("Split of users", "as planned", "broken")
     assert found[1] == Changed("Engagement rate", "0.697 (+75.0 %, better)", "0.697 (+75.0 %, not judged)")
@@ -309,10 +307,10 @@ def test_a_decision_about_a_run_that_is_gone_keeps_its_numbers(
     space: Workspace, ids: dict[str, str], test: OnlineTest
 ) -> None:
     then = ship(space, ids)
-    space.runs.delete_run(ids["als"], "als")
+    space.runs.delete(ids["als"], "als")
     assert space.journal.decision(then.id).offline == then.offline
     assert space.decisions.since(then.id)[0] == Changed("als", "one of the runs", "deleted")
-    space.online_tests.delete_online_test(test.id, "home page")
+    space.online_tests.delete(test.id, "home page")
     assert Changed("home page", "an A/B test", "deleted") in space.decisions.since(then.id)
 
 
@@ -321,7 +319,7 @@ def test_a_review_of_a_run_that_is_gone_can_be_rejected_and_not_approved(
 ) -> None:
     review = space.reviews.propose(ids["films"], ids["als"])
     space.reviews.add_offline_evidence(review.id)
-    space.runs.delete_run(ids["als"], "als")
+    space.runs.delete(ids["als"], "als")
     with pytest.raises(InputError, match="run 'als': it was deleted"):
         space.reviews.add_offline_evidence(review.id)
     with pytest.raises(InputError, match="run 'als': it was deleted"):
@@ -499,7 +497,7 @@ def test_without_a_form_each_call_writes_what_it_is_told(space: Workspace, ids: 
         space.journal.comment(home, alone.id, "Good.").id != space.journal.comment(home, alone.id, "Good.").id
     )
     space.reviews.add_offline_evidence(alone.id)
-    space.runs.rename_run(ids["als"], "als 2")
+    space.runs.rename(ids["als"], "als 2")
     found = space.reviews.add_offline_evidence(alone.id).offline
     assert found is not None
     assert found.subject.run is not None
@@ -508,7 +506,7 @@ def test_without_a_form_each_call_writes_what_it_is_told(space: Workspace, ids: 
 
 def test_everything_stands_in_the_audit_log(space: Workspace, ids: dict[str, str]) -> None:
     ship(space, ids)
-    last = space.seen_by(Person("Ada", "admin")).audit.audit_log(limit=1)[-1]
+    last = space.seen_by(Person("Ada", "admin")).audit.events(limit=1)[-1]
     assert (last.who, last.role) == ("Mary", "editor")
 
 

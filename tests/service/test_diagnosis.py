@@ -75,16 +75,14 @@ def stored(
     truth: Any = TRUTH, train: Any = TRAIN, **test: Any,
 ) -> tuple[Workspace, OnlineTest]:  # fmt: skip
     space = Workspace.open(f"sqlite:///{folder / 'recdash.db'}", folder / "artifacts")
-    made = space.experiments.create_experiment("films", truth, train=train, depth=3)
+    made = space.experiments.create("films", truth, train=train, depth=3)
     ids = [
-        space.runs.add_runs(made.id, table, name=name, accept_unknown_ids=True)[0].run.id
+        space.runs.add(made.id, table, name=name, accept_unknown_ids=True)[0].run.id
         for name, table in (("new", run), ("old", base))
     ]
     links = dict(zip(("new", "control"), ids, strict=True))
     found = tables or {"sessions": sessions({"control": 600, "new": 300})}
-    return space, space.online_tests.add_online_test(
-        made.id, "spring", found, control="control", links=links, **test
-    )
+    return space, space.online_tests.add(made.id, "spring", found, control="control", links=links, **test)
 
 
 def explain(space: Workspace, test: OnlineTest, metric: str = "recall", k: int = 2) -> Explanation:
@@ -338,7 +336,7 @@ def test_where_the_split_is_broken_that_comes_first(tmp_path: Path) -> None:
 def test_a_renamed_run_is_explained_under_its_new_name(tmp_path: Path) -> None:
     space, test = stored(tmp_path, lists("a"), lists("x"))
     assert explain(space, test).run == "new"
-    space.runs.rename_run(test.links["new"], "newest")
+    space.runs.rename(test.links["new"], "newest")
     assert explain(space, test).run == "newest"
 
 
@@ -375,7 +373,7 @@ def test_what_is_explained_follows_the_rules_of_the_test(tmp_path: Path) -> None
     """40 and 40 users are far from ten of control for each of new."""
     space, test = stored(tmp_path, lists("a"), lists("x"))
     assert explain(space, test).quadrant == "won offline, lost online"
-    space.online_tests.set_online_rules(test.id, OnlineRules(split={"control": 10.0, "new": 1.0}))
+    space.online_tests.set_rules(test.id, OnlineRules(split={"control": 10.0, "new": 1.0}))
     assert explain(space, test).quadrant == "blocked"
 
 

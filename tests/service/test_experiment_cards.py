@@ -13,7 +13,7 @@ from recdash.errors import InputError, Problem
 from recdash.report.digest.digest import Digests
 from recdash.service import Workspace
 from recdash.service.catalog.overview import question_of
-from recdash.service.defaults import MOST_CANDIDATES, usual_baseline
+from recdash.service.defaults import MOST_CANDIDATES, default_baseline
 from recdash.store import open_store
 
 MORNING = datetime(2026, 10, 9, 8, tzinfo=UTC)
@@ -80,10 +80,10 @@ def test_the_question_names_whatever_moves_scores(more: dict[str, object], expec
 
 
 def test_the_verdict_is_the_one_that_the_overview_opens_with(space: Workspace, films: dict[str, str]) -> None:
-    found = space.overview.card_verdict(films["films"])
+    found = space.overview.verdict(films["films"])
     assert found.metric == "nDCG@5"
-    assert found.asked is not None
-    assert found.asked.baseline.name == "poor"
+    assert found.question is not None
+    assert found.question.baseline.name == "poor"
     assert found.verdict is not None
     assert found.verdict.headline == "Ship best"
     asked = (films["poor"], films["good"], films["best"])
@@ -92,31 +92,31 @@ def test_the_verdict_is_the_one_that_the_overview_opens_with(space: Workspace, f
 
 def test_the_experiments_own_baseline_is_taken(space: Workspace, films: dict[str, str]) -> None:
     space.experiments.set_baseline(films["films"], films["good"])
-    found = space.overview.card_verdict(films["films"])
+    found = space.overview.verdict(films["films"])
     assert found.verdict is not None
     assert "above good" in found.verdict.text
 
 
 def test_without_a_second_run_the_card_says_why_there_is_no_verdict(space: Workspace) -> None:
-    made = space.experiments.create_experiment("films", TRUTH, depth=5)
-    assert space.overview.card_verdict(made.id).why_not == "No run yet"
-    space.runs.add_runs(made.id, lists(1), name="only")
-    assert space.overview.card_verdict(made.id).why_not == "One run, only: add a second to compare"
+    made = space.experiments.create("films", TRUTH, depth=5)
+    assert space.overview.verdict(made.id).why_not == "No run yet"
+    space.runs.add(made.id, lists(1), name="only")
+    assert space.overview.verdict(made.id).why_not == "One run, only: add a second to compare"
 
 
 def test_one_damaged_upload_hides_no_other_experiment(
     space: Workspace, films: dict[str, str], tmp_path: Path
 ) -> None:
     known = set((tmp_path / "artifacts").rglob("*.parquet"))
-    space.runs.add_runs(films["films"], lists(3), name="third")
+    space.runs.add(films["films"], lists(3), name="third")
     for kept in set((tmp_path / "artifacts").rglob("*.parquet")) - known:
         content = bytearray(kept.read_bytes())
         content[len(content) // 2] ^= 1
         kept.write_bytes(bytes(content))
-    other = space.experiments.create_experiment("songs", TRUTH, depth=5)
-    space.runs.add_runs(other.id, lists(2), name="a")
+    other = space.experiments.create("songs", TRUTH, depth=5)
+    space.runs.add(other.id, lists(2), name="a")
     again = Workspace(open_store(f"sqlite:///{tmp_path / 'r.db'}", tmp_path / "artifacts"))
-    assert ".parquet is damaged" in again.overview.card_verdict(films["films"]).why_not
+    assert ".parquet is damaged" in again.overview.verdict(films["films"]).why_not
     assert {one.name for one in Digests(again).digest().entries} == {"films", "songs"}
 
 
@@ -128,26 +128,26 @@ def test_a_verdict_that_cannot_be_had_says_why_in_the_errors_words(
 
     monkeypatch.setattr(space.comparisons, "verdict", refused)
     assert (
-        space.overview.card_verdict(films["films"]).why_not
+        space.overview.verdict(films["films"]).why_not
         == "run 'best': its upload is not kept. Upload it again"
     )
 
 
 def test_an_only_run_is_compared_with_the_best_known_reference(space: Workspace) -> None:
-    made = space.experiments.create_experiment("films", TRUTH, train=TRUTH, depth=5)
-    space.runs.add_runs(made.id, lists(1), name="only")
+    made = space.experiments.create("films", TRUTH, train=TRUTH, depth=5)
+    space.runs.add(made.id, lists(1), name="only")
     space.runs.add_references(made.id, "random,popular")
-    assert usual_baseline(made, space.runs.all(made.id)).reference == "popular"
-    verdict = space.overview.card_verdict(made.id).verdict
+    assert default_baseline(made, space.runs.all(made.id)).reference == "popular"
+    verdict = space.overview.verdict(made.id).verdict
     assert verdict is not None
     assert verdict.name == "only"
 
 
 def test_no_more_candidates_than_a_page_draws_are_compared(space: Workspace) -> None:
     runs = {f"run {number}": lists(1, USERS[number:]) for number in range(MOST_CANDIDATES + 3)}
-    asked = space.overview.card_verdict(store(space, runs)["films"]).asked
-    assert asked is not None
-    assert len(asked.candidates) == MOST_CANDIDATES
+    question = space.overview.verdict(store(space, runs)["films"]).question
+    assert question is not None
+    assert len(question.candidates) == MOST_CANDIDATES
 
 
 # ── what happened ────────────────────────────────────────────────────────────────────────────
@@ -177,8 +177,8 @@ def test_changes_of_baseline_note_and_name_are_told(
 ) -> None:
     for change in (
         lambda: space.experiments.set_baseline(films["films"], films["good"]),
-        lambda: space.experiments.note_experiment(films["films"], "split of September"),
-        lambda: space.experiments.rename_experiment(films["films"], "movies"),
+        lambda: space.experiments.set_note(films["films"], "split of September"),
+        lambda: space.experiments.rename(films["films"], "movies"),
     ):
         clock.move(hours=1)
         change()
@@ -192,12 +192,12 @@ def test_what_is_archived_restored_renamed_or_deleted_is_told(
     space: Workspace, films: dict[str, str], clock: Clock
 ) -> None:
     for change in (
-        lambda: space.runs.archive_run(films["good"]),
-        lambda: space.runs.restore_run(films["good"]),
-        lambda: space.runs.rename_run(films["good"], "fine"),
-        lambda: space.runs.archive_run(films["good"]),
-        lambda: space.runs.delete_run(films["poor"], "poor"),
-        lambda: space.experiments.archive_experiment(films["films"]),
+        lambda: space.runs.archive(films["good"]),
+        lambda: space.runs.restore(films["good"]),
+        lambda: space.runs.rename(films["good"], "fine"),
+        lambda: space.runs.archive(films["good"]),
+        lambda: space.runs.delete(films["poor"], "poor"),
+        lambda: space.experiments.archive(films["films"]),
     ):
         clock.move(hours=1)
         change()
@@ -213,17 +213,17 @@ def test_what_is_archived_restored_renamed_or_deleted_is_told(
 def test_many_runs_of_one_day_are_one_line(space: Workspace, clock: Clock) -> None:
     made = store(space, {f"run {number}": lists(1, USERS[number:]) for number in range(5)})
     clock.move(days=1)
-    space.runs.add_runs(made["films"], lists(2), name="late")
+    space.runs.add(made["films"], lists(2), name="late")
     told = [one.what for one in space.overview.card(made["films"]).happened]
     assert told[:2] == ["added the run late", "added five runs: run 0, run 1, run 2 and two more"]
 
 
 def test_what_changed_last_stands_first(space: Workspace, films: dict[str, str], clock: Clock) -> None:
     clock.move(hours=1)
-    space.experiments.create_experiment("songs", TRUTH, depth=3)
+    space.experiments.create("songs", TRUTH, depth=3)
     assert [card.experiment.name for card in space.overview.cards()] == ["songs", "films"]
     clock.move(hours=1)
-    space.runs.add_runs(films["films"], lists(3), name="third")
+    space.runs.add(films["films"], lists(3), name="third")
     assert [card.experiment.name for card in space.overview.cards()] == ["films", "songs"]
 
 
@@ -233,17 +233,17 @@ def test_what_changed_last_stands_first(space: Workspace, films: dict[str, str],
 def test_names_notes_and_tags_of_experiment_and_runs_are_searched(
     space: Workspace, films: dict[str, str]
 ) -> None:
-    space.experiments.note_experiment(films["films"], "split of September")
-    space.runs.note_run(films["best"], "for the home row")
-    space.runs.tag_run(films["good"], ["weekly"])
-    space.experiments.create_experiment("songs", TRUTH, depth=3)
+    space.experiments.set_note(films["films"], "split of September")
+    space.runs.set_note(films["best"], "for the home row")
+    space.runs.set_tags(films["good"], ["weekly"])
+    space.experiments.create("songs", TRUTH, depth=3)
     for words in ("FILM", "best", "films good", "home row", "weekly", "september"):
         assert [card.experiment.name for card in space.overview.cards(words)] == ["films"], words
     assert space.overview.cards("films songs") == []
 
 
 def test_archived_experiments_are_listed_when_asked_for(space: Workspace, films: dict[str, str]) -> None:
-    space.experiments.archive_experiment(films["films"])
+    space.experiments.archive(films["films"])
     assert space.overview.cards() == []
     (card,) = space.overview.cards(archived=True)
     assert card.experiment.archived is not None
@@ -252,10 +252,10 @@ def test_archived_experiments_are_listed_when_asked_for(space: Workspace, films:
 def test_a_guest_sees_the_card_of_one_experiment_and_not_who_uploaded(
     space: Workspace, films: dict[str, str]
 ) -> None:
-    space.experiments.create_experiment("songs", TRUTH, depth=3)
+    space.experiments.create("songs", TRUTH, depth=3)
     guest = space.seen_by(Person("guest of ann", "viewer", films["films"]))
     (card,) = guest.overview.cards()
     assert card.experiment.name == "films"
     assert [one.by for one in card.happened] == ["", ""]
-    space.runs.add_runs(films["films"], lists(3), name="third")
+    space.runs.add(films["films"], lists(3), name="third")
     assert len(guest.overview.cards()[0].own) == 4

@@ -37,11 +37,11 @@ def space(tmp_path: Path) -> Workspace:
 
 @pytest.fixture
 def films(space: Workspace) -> str:
-    return space.experiments.create_experiment("films", TRUTH, depth=3).id
+    return space.experiments.create("films", TRUTH, depth=3).id
 
 
 def add(space: Workspace, films: str, name: str, table: Any, **how: Any) -> Run:
-    return space.runs.add_runs(films, table, name=name, **how)[0].run
+    return space.runs.add(films, table, name=name, **how)[0].run
 
 
 def scored_before(space: Workspace, run: Run) -> None:

@@ -40,12 +40,12 @@ def space(tmp_path: Path) -> Workspace:
 
 @pytest.fixture
 def home(space: Workspace) -> str:
-    return space.experiments.create_experiment("Films", {"u": ["a"], "v": ["b"]}, depth=2).id
+    return space.experiments.create("Films", {"u": ["a"], "v": ["b"]}, depth=2).id
 
 
 @pytest.fixture
 def test(space: Workspace, home: str, simulated: Simulated) -> OnlineTest:
-    return space.online_tests.add_online_test(home, "Row", {"sessions": simulated.sessions})
+    return space.online_tests.add(home, "Row", {"sessions": simulated.sessions})
 
 
 def lifts(found: Any) -> dict[tuple[str, str], Any]:
@@ -56,8 +56,8 @@ def test_a_kept_test_says_what_it_said_when_it_was_read(
     space: Workspace, test: OnlineTest, simulated: Simulated, tmp_path: Path
 ) -> None:
     read = ab_test(sessions=simulated.sessions)
-    assert lifts(space.online_tests.ab_results(test.id)) == lifts(read)
-    later = open_at(tmp_path).online_tests.ab_results(test.id)
+    assert lifts(space.online_tests.results(test.id)) == lifts(read)
+    later = open_at(tmp_path).online_tests.results(test.id)
     assert (later.health, later.users, later.removed) == (read.health, read.users, read.removed)
     assert [row["lift"] for row in test.results] == [row.lift for row in read.rows]
 
@@ -66,9 +66,9 @@ def test_logs_are_kept_as_the_sessions_they_make_with_what_was_left_out(
     space: Workspace, home: str, simulated: Simulated, tmp_path: Path
 ) -> None:
     tables = {kind: table for kind, table in simulated.tables().items() if kind != "sessions"}
-    test = space.online_tests.add_online_test(home, "Logs", tables)
+    test = space.online_tests.add(home, "Logs", tables)
     assert (test.kind, sorted(test.tables)) == ("events", ["exposures", "served"])
-    found = open_at(tmp_path).online_tests.ab_results(test.id)
+    found = open_at(tmp_path).online_tests.results(test.id)
     of_sessions = lifts(ab_test(sessions=simulated.sessions))
     for key, (lift, _, _) in of_sessions.items():
         assert lifts(found)[key][0] == (None if lift is None else pytest.approx(lift, rel=1e-9)), key
@@ -79,7 +79,7 @@ def test_logs_are_kept_as_the_sessions_they_make_with_what_was_left_out(
 def test_the_same_test_under_the_same_rules_is_one(
     space: Workspace, home: str, test: OnlineTest, simulated: Simulated
 ) -> None:
-    again = space.online_tests.add_online_test(home, "Row", {"sessions": simulated.sessions})
+    again = space.online_tests.add(home, "Row", {"sessions": simulated.sessions})
     assert again.id == test.id
     assert len(space.online_tests.all(home)) == 1
 
@@ -87,20 +87,18 @@ def test_the_same_test_under_the_same_rules_is_one(
 def test_the_same_test_with_other_links_is_linked_anew(
     space: Workspace, home: str, test: OnlineTest, simulated: Simulated
 ) -> None:
-    run = space.runs.add_runs(home, {"u": ["a"], "v": ["a"]}, name="als")[0].run.id
-    again = space.online_tests.add_online_test(
-        home, "Row", {"sessions": simulated.sessions}, links={"new": run}
-    )
+    run = space.runs.add(home, {"u": ["a"], "v": ["a"]}, name="als")[0].run.id
+    again = space.online_tests.add(home, "Row", {"sessions": simulated.sessions}, links={"new": run})
     assert (again.id, again.links) == (test.id, {"new": run})
-    kept = space.online_tests.add_online_test(home, "Row", {"sessions": simulated.sessions})
+    kept = space.online_tests.add(home, "Row", {"sessions": simulated.sessions})
     assert kept.links == {"new": run}
 
 
 def test_a_test_that_is_stored_again_comes_back_from_the_archive(
     space: Workspace, home: str, test: OnlineTest, simulated: Simulated
 ) -> None:
-    space.online_tests.archive_online_test(test.id)
-    again = space.online_tests.add_online_test(home, "Row", {"sessions": simulated.sessions})
+    space.online_tests.archive(test.id)
+    again = space.online_tests.add(home, "Row", {"sessions": simulated.sessions})
     assert (again.id, again.archived) == (test.id, None)
     assert [one.id for one in space.online_tests.all(home)] == [test.id]
 
@@ -112,11 +110,11 @@ def test_of_two_who_store_the_same_test_at_once_both_get_it(
 
     def later(test: OnlineTest) -> OnlineTest:
         monkeypatch.undo()  # the other one stores it between the look and the write
-        other.online_tests.add_online_test(home, "Row", {"sessions": simulated.sessions})
+        other.online_tests.add(home, "Row", {"sessions": simulated.sessions})
         return add(test)
 
     monkeypatch.setattr(space.store.online_tests, "add", later)
-    found = space.online_tests.add_online_test(home, "Row", {"sessions": simulated.sessions})
+    found = space.online_tests.add(home, "Row", {"sessions": simulated.sessions})
     assert [one.id for one in space.online_tests.all(home)] == [found.id]
 
 
@@ -124,14 +122,12 @@ def test_of_two_who_store_the_same_test_at_once_both_get_it(
 
 
 def test_other_rules_count_again_and_are_kept(space: Workspace, test: OnlineTest, tmp_path: Path) -> None:
-    before = space.online_tests.ab_results(test.id)
-    space.online_tests.set_online_rules(test.id, OnlineRules(bot_clicks=None, bot_sessions=None))
-    after = open_at(tmp_path).online_tests.ab_results(test.id)
+    before = space.online_tests.results(test.id)
+    space.online_tests.set_rules(test.id, OnlineRules(bot_clicks=None, bot_sessions=None))
+    after = open_at(tmp_path).online_tests.results(test.id)
     assert sum(after.users.values()) > sum(before.users.values())
     assert not [one for one in after.removed if one.rule == "bots"]
-    assert open_at(tmp_path).online_tests.online_rules(test.id) == OnlineRules(
-        bot_clicks=None, bot_sessions=None
-    )
+    assert open_at(tmp_path).online_tests.rules(test.id) == OnlineRules(bot_clicks=None, bot_sessions=None)
     (kept,) = space.online_tests.all(test.experiment)
     assert [row["n_users"] for row in kept.results] == [row.n_users for row in after.rows]
 
@@ -140,12 +136,12 @@ def test_notices_follow_the_rules_and_those_of_the_upload_stay(
     space: Workspace, home: str, simulated: Simulated
 ) -> None:
     tables = {kind: table for kind, table in simulated.tables().items() if kind != "sessions"}
-    test = space.online_tests.add_online_test(home, "Logs", tables)
+    test = space.online_tests.add(home, "Logs", tables)
     said = {notice.code for notice in test.notices}
     assert said
-    changed = space.online_tests.set_online_rules(test.id, OnlineRules(bot_clicks=1))
+    changed = space.online_tests.set_rules(test.id, OnlineRules(bot_clicks=1))
     assert {notice.code for notice in changed.notices} >= said - {"novelty", "uneven-days", "bots-uneven"}
-    again = space.online_tests.set_online_rules(test.id, OnlineRules())
+    again = space.online_tests.set_rules(test.id, OnlineRules())
     assert sorted(map(str, again.notices)) == sorted(map(str, test.notices))
 
 
@@ -162,16 +158,16 @@ def test_rules_that_cannot_be_followed_change_nothing(
     space: Workspace, test: OnlineTest, rules: OnlineRules
 ) -> None:
     with pytest.raises(InputError):
-        space.online_tests.set_online_rules(test.id, rules)
+        space.online_tests.set_rules(test.id, rules)
     assert space.store.online_tests.get(test.id) == test
 
 
 def test_rules_by_which_logs_were_read_stay(space: Workspace, home: str, simulated: Simulated) -> None:
     tables = {kind: table for kind, table in simulated.tables().items() if kind != "sessions"}
-    test = space.online_tests.add_online_test(home, "Logs", tables)
+    test = space.online_tests.add(home, "Logs", tables)
     for rules in (OnlineRules(threshold_s=10), OnlineRules(item_cap_s=60), OnlineRules(zone="Europe/Berlin")):
         with pytest.raises(InputError, match="were read by another one"):
-            space.online_tests.set_online_rules(test.id, rules)
+            space.online_tests.set_rules(test.id, rules)
     assert space.store.online_tests.get(test.id) == test
 
 
@@ -181,40 +177,38 @@ def test_a_metric_of_ones_own_is_kept_and_one_of_a_known_name_replaces_it(
     strict = OnlineMetric(
         "sessions_per_user", "Sessions per user", "", "", "sessions", role="guardrail", margin=0.001
     )
-    space.online_analysis.set_online_metrics(test.id, [CLICKS, strict])
+    space.online_analysis.set_own_metrics(test.id, [CLICKS, strict])
     found = open_at(tmp_path)
-    assert "clicks_per_session" in {row.metric for row in found.online_tests.ab_results(test.id).rows}
-    (guard,) = [
-        one for one in found.online_analysis.online_metrics(test.id) if one.name == "sessions_per_user"
-    ]
+    assert "clicks_per_session" in {row.metric for row in found.online_tests.results(test.id).rows}
+    (guard,) = [one for one in found.online_analysis.metrics(test.id) if one.name == "sessions_per_user"]
     assert guard.margin == 0.001
     assert found.online_analysis.own_metrics(test.id) == (CLICKS, strict)
-    space.online_analysis.set_online_metrics(test.id, [])
+    space.online_analysis.set_own_metrics(test.id, [])
     assert space.online_analysis.own_metrics(test.id) == ()
     assert [row["lift"] for row in test.results] == [
-        row.lift for row in space.online_tests.ab_results(test.id).rows
+        row.lift for row in space.online_tests.results(test.id).rows
     ]
 
 
 def test_a_metric_of_a_total_that_is_not_there_changes_nothing(space: Workspace, test: OnlineTest) -> None:
     with pytest.raises(InputError, match="no total is called 'plays'"):
-        space.online_analysis.set_online_metrics(test.id, [replace(CLICKS, numerator="plays")])
+        space.online_analysis.set_own_metrics(test.id, [replace(CLICKS, numerator="plays")])
     assert space.online_analysis.own_metrics(test.id) == ()
 
 
 def test_the_stored_rows_hold_a_metric_that_is_better_the_lower_it_is(
     space: Workspace, home: str, simulated: Simulated
 ) -> None:
-    run = space.runs.add_runs(home, {"u": ["a"], "v": ["a"]}, name="als")[0].run.id
-    base = space.runs.add_runs(home, {"u": ["b"], "v": ["a"]}, name="popular")[0].run.id
+    run = space.runs.add(home, {"u": ["a"], "v": ["a"]}, name="als")[0].run.id
+    base = space.runs.add(home, {"u": ["b"], "v": ["a"]}, name="popular")[0].run.id
     space.experiments.set_baseline(home, base)
     down = replace(CLICKS, direction="down")
-    test = space.online_tests.add_online_test(
+    test = space.online_tests.add(
         home, "Row", {"sessions": simulated.sessions}, metrics=[down],
         links={"control": base, "new": run},
     )  # fmt: skip
     (row,) = [
-        r for r in space.online_tests.ab_results(test.id).rows if r.metric == down.name and not r.is_control
+        r for r in space.online_tests.results(test.id).rows if r.metric == down.name and not r.is_control
     ]
     (lift,) = [one for one in space.comparisons.online_lifts(run, base) if one.title == down.title]
     assert None not in (row.lift, row.corrected_low, row.corrected_high)
@@ -229,7 +223,7 @@ def test_the_last_cumulative_lift_is_the_lift(space: Workspace, test: OnlineTest
     frame = space.online_analysis.over_time(test.id, "session_watch_time", "cumulative")
     (row,) = [
         r
-        for r in space.online_tests.ab_results(test.id).rows
+        for r in space.online_tests.results(test.id).rows
         if r.metric == "session_watch_time" and not r.is_control
     ]
     assert frame["lift"].iloc[-1] == pytest.approx(row.lift)
@@ -240,11 +234,11 @@ def test_the_last_cumulative_lift_is_the_lift(space: Workspace, test: OnlineTest
 
 
 def test_segments_are_those_of_the_upload(space: Workspace, test: OnlineTest) -> None:
-    names = space.online_analysis.online_segments(test.id)
+    names = space.online_analysis.segments(test.id)
     assert names == ["country", "platform"]
     frame = space.online_analysis.by_segment(test.id, "engagement_rate", "platform")
     assert frame["n_control"].sum() + frame["n_variant"].sum() == sum(
-        space.online_tests.ab_results(test.id).users.values()
+        space.online_tests.results(test.id).users.values()
     )
     with pytest.raises(UnknownName, match="Did you mean 'country'"):
         space.online_analysis.by_segment(test.id, "engagement_rate", "countri")
@@ -255,22 +249,22 @@ def test_more_users_find_a_smaller_lift(space: Workspace, test: OnlineTest) -> N
     assert found is not None
     assert space.online_analysis.more_users(test.id, "session_watch_time", "new", found * 1.05) == 0
     half = space.online_analysis.more_users(test.id, "session_watch_time", "new", found / 2)
-    assert half == pytest.approx(3 * sum(space.online_tests.ab_results(test.id).users.values()), rel=0.1)
+    assert half == pytest.approx(3 * sum(space.online_tests.results(test.id).users.values()), rel=0.1)
     with pytest.raises(UnknownName):
         space.online_analysis.more_users(test.id, "session_watch_time", "newer", 0.1)
 
 
 def test_of_a_summary_only_the_results_are_known(space: Workspace, home: str) -> None:
     table = templates()["aggregates"].encode()
-    test = space.online_tests.add_online_test(home, "Sums", {"aggregates": table})
-    assert {row.metric for row in space.online_tests.ab_results(test.id).rows} == {
+    test = space.online_tests.add(home, "Sums", {"aggregates": table})
+    assert {row.metric for row in space.online_tests.results(test.id).rows} == {
         "session_watch_time",
         "click_rate",
     }
     for asked in (
-        space.online_tests.online_users,
-        space.online_analysis.online_metrics,
-        space.online_analysis.online_segments,
+        space.online_tests.users,
+        space.online_analysis.metrics,
+        space.online_analysis.segments,
     ):
         with pytest.raises(NotFound, match="only sums are known"):
             asked(test.id)
@@ -281,11 +275,11 @@ def test_of_a_summary_only_the_results_are_known(space: Workspace, home: str) ->
 
 def test_a_viewer_reads_and_changes_nothing(space: Workspace, test: OnlineTest, tmp_path: Path) -> None:
     viewer = open_at(tmp_path, "viewer")
-    assert lifts(viewer.online_tests.ab_results(test.id)) == lifts(space.online_tests.ab_results(test.id))
+    assert lifts(viewer.online_tests.results(test.id)) == lifts(space.online_tests.results(test.id))
     with pytest.raises(Forbidden):
-        viewer.online_tests.set_online_rules(test.id, OnlineRules(winsorise=0.9))
+        viewer.online_tests.set_rules(test.id, OnlineRules(winsorise=0.9))
     with pytest.raises(Forbidden):
-        viewer.online_analysis.set_online_metrics(test.id, [CLICKS])
+        viewer.online_analysis.set_own_metrics(test.id, [CLICKS])
     assert space.store.online_tests.get(test.id) == test
 
 
@@ -293,7 +287,7 @@ def test_the_tables_beside_a_test_live_as_long_as_it(
     space: Workspace, home: str, simulated: Simulated
 ) -> None:
     tables = {kind: table for kind, table in simulated.tables().items() if kind != "sessions"}
-    test = space.online_tests.add_online_test(home, "Logs", tables)
+    test = space.online_tests.add(home, "Logs", tables)
     space.store.artifacts.collect()
     served = space.store.artifacts.table(test.tables["served"])
     assert len(served) == len(tables["served"])
@@ -313,7 +307,7 @@ def test_segments_are_held_against_the_lift_without_the_time_before(space: Works
         for day, minutes in watched.items()
     ]  # fmt: skip
     rows += [row | {"session_id": "once", "watch_s": 60.0 * n} for n, row in enumerate(rows[1::97])]
-    test = space.online_tests.add_online_test(
+    test = space.online_tests.add(
         home,
         "Before",
         {"sessions": pd.DataFrame(rows)},
@@ -321,9 +315,7 @@ def test_segments_are_held_against_the_lift_without_the_time_before(space: Works
         control="control",
     )
     watch = next(
-        row
-        for row in space.online_tests.ab_results(test.id).rows
-        if (row.metric, row.variant) == (WATCH, "new")
+        row for row in space.online_tests.results(test.id).rows if (row.metric, row.variant) == (WATCH, "new")
     )
     assert watch.lift is not None
     assert watch.plain_lift is not None

@@ -36,7 +36,7 @@ def ab_test(
     space: Workspace, experiment: str, means: Mapping[str, float], links: Mapping[str, str], *names: str
 ) -> str:
     """A stored test (Spring, unless it is named) of session watch time with these means."""
-    made = space.online_tests.add_online_test(
+    made = space.online_tests.add(
         experiment, *(names or ("Spring",)), {"aggregates": summary(means)}, control="control", links=links
     )
     return made.id
@@ -56,7 +56,7 @@ def links_of(films: Mapping[str, str]) -> dict[str, str]:
 
 def test_runs_in_the_same_order_agree_in_every_pair(workspace: Workspace, films: dict[str, str]) -> None:
     test = ab_test(workspace, films["films"], {"control": 10, "B": 11, "C": 12}, links_of(films))
-    found = workspace.agreement.agreement(test, "ndcg", 5, WATCH)
+    found = workspace.agreement.of(test, "ndcg", 5, WATCH)
     assert [(one.run, one.is_control) for one in found.runs] == [
         ("third", True),
         ("second", False),
@@ -74,7 +74,7 @@ def test_a_pair_between_variants_is_tested_like_one_with_the_control(
 ) -> None:
     """C over B: 12 ÷ 12.5 − 1 = −4 %, with a relative standard error of .01·√(1/12² + 1/12.5²) = .12 %."""
     test = ab_test(workspace, films["films"], {"control": 10, "B": 12.5, "C": 12}, links_of(films))
-    pair = workspace.agreement.agreement(test, "ndcg", 5, WATCH).pairs[2]
+    pair = workspace.agreement.of(test, "ndcg", 5, WATCH).pairs[2]
     assert (pair.first, pair.second, pair.outcome) == ("second", "first", "discordant")
     assert pair.online.low == pytest.approx(-0.04 - 1.96 * 0.96 * 0.0011555, abs=1e-5)
     assert pair.online.high == pytest.approx(-0.04 + 1.96 * 0.96 * 0.0011555, abs=1e-5)
@@ -91,7 +91,7 @@ def test_disagreements_are_computed_once_and_follow_links_and_names(
         "second",
         "won offline, lost online",
     )
-    workspace.runs.rename_run(films["second"], "ALS")
+    workspace.runs.rename(films["second"], "ALS")
     assert [row["run"] for _, row in workspace.online_tests.disagreements(*asked)] == ["ALS"]
     with monkeypatch.context() as patch:
         patch.setattr(workspace.comparisons, "pairs", lambda *_: pytest.fail("computed again"))
@@ -109,7 +109,7 @@ def test_a_changed_frame_changes_no_later_answer(workspace: Workspace, films: di
 
 def test_a_pair_that_online_does_not_settle_is_undecided(workspace: Workspace, films: dict[str, str]) -> None:
     test = ab_test(workspace, films["films"], {"control": 10, "B": 12, "C": 12.01}, links_of(films))
-    assert [pair.outcome for pair in workspace.agreement.agreement(test, "ndcg", 5, WATCH).pairs] == [
+    assert [pair.outcome for pair in workspace.agreement.of(test, "ndcg", 5, WATCH).pairs] == [
         "concordant",
         "concordant",
         "undecided",
@@ -122,7 +122,7 @@ def test_a_variant_is_judged_as_on_the_page_of_its_test(workspace: Workspace, fi
         summary({"control": 10, "B": 9.6}, metric, 165.7) for metric in (WATCH, "calls", "plays", "visits")
     ]
     rows[1:] = [rows[1].assign(mean=10.0), rows[2].assign(mean=10.0), rows[3].assign(mean=10.0)]
-    test = workspace.online_tests.add_online_test(
+    test = workspace.online_tests.add(
         films["films"], "Spring", {"aggregates": pd.concat(rows)},
         control="control", links={"control": films["third"], "B": films["second"]},
     )  # fmt: skip
@@ -130,20 +130,18 @@ def test_a_variant_is_judged_as_on_the_page_of_its_test(workspace: Workspace, fi
     assert (lost["p"], lost["p_corrected"]) == (pytest.approx(0.028, abs=0.001), pytest.approx(4 * lost["p"]))
     page = workspace.online_tests.offline_online(test.id, "ndcg", 5, WATCH).set_index("variant")["quadrant"]
     assert page["B"] == "undecided"
-    assert [pair.outcome for pair in workspace.agreement.agreement(test.id, "ndcg", 5, WATCH).pairs] == [
-        "undecided"
-    ]
-    assert [one.calls for one in workspace.track_records.track_record("ndcg", 5, WATCH).points] == [None]
+    assert [pair.outcome for pair in workspace.agreement.of(test.id, "ndcg", 5, WATCH).pairs] == ["undecided"]
+    assert [one.calls for one in workspace.track_records.of("ndcg", 5, WATCH).points] == [None]
 
 
 def test_pairs_between_variants_are_corrected_together(workspace: Workspace, films: dict[str, str]) -> None:
     """Of B, C, D only C over B is near: 4 % with p = .028, and three pairs are looked at."""
     links = {"control": films["third"], "B": films["third"], "C": films["second"], "D": films["first"]}
     table = summary({"control": 10, "B": 9.8, "C": 10.2, "D": 10.0}, variance=164)
-    test = workspace.online_tests.add_online_test(
+    test = workspace.online_tests.add(
         films["films"], "Row", {"aggregates": table}, control="control", links=links
     )
-    pair = workspace.agreement.agreement(test.id, "ndcg", 5, WATCH).pairs[3]
+    pair = workspace.agreement.of(test.id, "ndcg", 5, WATCH).pairs[3]
     assert (pair.first, pair.second, pair.outcome) == ("third", "second", "undecided")
     assert pair.online.low is not None
     assert pair.online.low < 0
@@ -155,7 +153,7 @@ def test_a_control_that_is_not_linked_served_the_baseline(
     workspace.experiments.set_baseline(films["films"], films["third"])
     links = {"B": films["second"]}
     test = ab_test(workspace, films["films"], {"control": 10, "B": 12}, links)
-    found = workspace.agreement.agreement(test, "ndcg", 5, WATCH)
+    found = workspace.agreement.of(test, "ndcg", 5, WATCH)
     assert [one.run for one in found.runs] == ["third", "second"]
 
 
@@ -164,7 +162,7 @@ def test_two_variants_of_one_run_are_settled_offline_against_others_and_not_agai
 ) -> None:
     links = {"control": films["third"], "B": films["first"], "C": films["first"]}
     test = ab_test(workspace, films["films"], {"control": 10, "B": 11, "C": 12}, links)
-    assert [pair.outcome for pair in workspace.agreement.agreement(test, "ndcg", 5, WATCH).pairs] == [
+    assert [pair.outcome for pair in workspace.agreement.of(test, "ndcg", 5, WATCH).pairs] == [
         "concordant",
         "concordant",
         "undecided",
@@ -181,11 +179,11 @@ def test_users_known_one_by_one_are_compared_between_variants_too(
         for n in range(60)
     ]
     sessions = pd.DataFrame(rows, columns=["unit_id", "session_id", "variant", "clicks", "watch_s"])
-    test = workspace.online_tests.add_online_test(
+    test = workspace.online_tests.add(
         films["films"], "Row", {"sessions": sessions.assign(start_ts="2026-01-01T00:00:00Z")},
         control="control", links=links_of(films),
     )  # fmt: skip
-    found = workspace.agreement.agreement(test.id, "ndcg", 5, WATCH)
+    found = workspace.agreement.of(test.id, "ndcg", 5, WATCH)
     assert found.count("concordant") == 3
     low, high = found.pairs[2].online
     assert low is not None
@@ -197,14 +195,14 @@ def test_of_an_online_metric_of_which_less_is_better_the_lowest_wins(
     workspace: Workspace, films: dict[str, str]
 ) -> None:
     stalls = OnlineMetric("stalls", "Stalls", "", "", "value", direction="down")
-    test = workspace.online_tests.add_online_test(
+    test = workspace.online_tests.add(
         films["films"], "Stalls", {"aggregates": summary({"control": 12, "B": 11, "C": 10}, "stalls")},
         control="control", metrics=[stalls], links=links_of(films),
     )  # fmt: skip
-    found = workspace.agreement.agreement(test.id, "ndcg", 5, "stalls")
+    found = workspace.agreement.of(test.id, "ndcg", 5, "stalls")
     assert [one.online for one in found.runs] == [0, pytest.approx(1 / 12), pytest.approx(2 / 12)]
     assert found.count("concordant") == 3
-    record = workspace.track_records.track_record("ndcg", 5, "stalls")
+    record = workspace.track_records.of("ndcg", 5, "stalls")
     assert record.called[:2] == (2, 2)
 
 
@@ -218,7 +216,7 @@ def test_a_metric_without_a_value_per_user_has_an_order_and_no_settled_pair(
     workspace: Workspace, films: dict[str, str]
 ) -> None:
     test = ab_test(workspace, films["films"], {"control": 10, "B": 11, "C": 12}, links_of(films))
-    found = workspace.agreement.agreement(test, "personalization", 5, WATCH)
+    found = workspace.agreement.of(test, "personalization", 5, WATCH)
     assert found.decided == 0
     assert len(found.runs) == 3
 
@@ -232,23 +230,23 @@ def test_a_broken_split_is_judged_in_none_of_the_three_ways(
         for n in range(count)
     ]
     sessions = pd.DataFrame(rows, columns=["unit_id", "session_id", "variant", "clicks", "watch_s"])
-    test = workspace.online_tests.add_online_test(
+    test = workspace.online_tests.add(
         films["films"], "Row", {"sessions": sessions.assign(start_ts="2026-01-01T00:00:00Z")},
         control="control", links={"control": films["third"], "B": films["first"]},
     )  # fmt: skip
     broken = "the split of users between the variants is broken"
-    assert workspace.agreement.agreement(test.id, "ndcg", 5, WATCH).reason == broken
+    assert workspace.agreement.of(test.id, "ndcg", 5, WATCH).reason == broken
     assert workspace.agreement.best_metric(test.id, WATCH).reason == broken
-    record = workspace.track_records.track_record("ndcg", 5, WATCH)
+    record = workspace.track_records.of("ndcg", 5, WATCH)
     assert (record.points, record.left_out) == ((), (("Row", broken),))
 
 
 def test_an_online_metric_that_the_test_lacks_is_named(workspace: Workspace, films: dict[str, str]) -> None:
     test = ab_test(workspace, films["films"], {"control": 10, "B": 11, "C": 12}, links_of(films))
     with pytest.raises(UnknownName, match="session_watch_time"):
-        workspace.agreement.agreement(test, "ndcg", 5, "watch")
+        workspace.agreement.of(test, "ndcg", 5, "watch")
     with pytest.raises(InputError, match="the depth is 5"):
-        workspace.agreement.agreement(test, "ndcg", 6, WATCH)
+        workspace.agreement.of(test, "ndcg", 6, WATCH)
 
 
 # ── all metrics ──────────────────────────────────────────────────────────────────────────────
@@ -292,14 +290,12 @@ def test_the_track_record_goes_over_all_experiments(workspace: Workspace, films:
     ab_test(
         workspace, films["films"], {"control": 10, "B": 11}, {"control": films["third"], "B": films["second"]}
     )
-    other = workspace.experiments.create_experiment("books", TRUTH, depth=5)
-    ids = {
-        name: workspace.runs.add_runs(other.id, table, name=name)[0].run.id for name, table in RUNS.items()
-    }
+    other = workspace.experiments.create("books", TRUTH, depth=5)
+    ids = {name: workspace.runs.add(other.id, table, name=name)[0].run.id for name, table in RUNS.items()}
     ab_test(
         workspace, other.id, {"control": 10, "B": 9}, {"control": ids["third"], "B": ids["second"]}, "Autumn"
     )
-    record = workspace.track_records.track_record("ndcg", 5, WATCH)
+    record = workspace.track_records.of("ndcg", 5, WATCH)
     assert [(one.experiment, one.test, one.run, one.calls) for one in record.points] == [
         ("films", "Spring", "second", True),
         ("books", "Autumn", "second", False),
@@ -315,13 +311,13 @@ def test_the_track_record_goes_over_all_experiments(workspace: Workspace, films:
 
 def test_a_test_that_has_no_point_says_why(workspace: Workspace, films: dict[str, str]) -> None:
     ab_test(workspace, films["films"], {"control": 10, "B": 11}, {})
-    workspace.online_tests.add_online_test(
+    workspace.online_tests.add(
         films["films"], "Other", {"aggregates": summary({"control": 1, "B": 2}, "sales")}, control="control"
     )
-    reasons = dict(workspace.track_records.track_record("ndcg", 5, WATCH).left_out)
+    reasons = dict(workspace.track_records.of("ndcg", 5, WATCH).left_out)
     assert reasons["Spring"].startswith("its variants are not linked to runs")
     assert reasons["Other"] == "No online metric is called 'session_watch_time'"
-    assert workspace.track_records.track_record("ndcg", 50, WATCH).points == ()
+    assert workspace.track_records.of("ndcg", 50, WATCH).points == ()
 
 
 def test_a_test_whose_evidence_is_damaged_hides_no_other(
@@ -333,7 +329,7 @@ def test_a_test_whose_evidence_is_damaged_hides_no_other(
         path.chmod(0o644)
         path.write_bytes(b"damaged")
     fresh = Workspace.open(f"sqlite:///{tmp_path / 'recdash.db'}", tmp_path / "artifacts")
-    ((test, reason),) = fresh.track_records.track_record("ndcg", 5, WATCH).left_out
+    ((test, reason),) = fresh.track_records.of("ndcg", 5, WATCH).left_out
     assert test == "Spring"
     assert "is damaged" in reason
 
@@ -343,7 +339,7 @@ def test_from_ten_tests_on_there_is_a_line(workspace: Workspace, films: dict[str
     links = {"control": films["third"], "B": films["second"]}
     for n in range(10):
         ab_test(workspace, films["films"], {"control": 10, "B": 11}, links, f"Test {n}")
-    line = workspace.track_records.track_record("ndcg", 5, WATCH).calibration
+    line = workspace.track_records.of("ndcg", 5, WATCH).calibration
     assert line is not None
     assert line.slope == pytest.approx(10 / 26.186, rel=1e-3)
 
@@ -352,8 +348,8 @@ def test_a_trial_of_one_pair_over_again_changes_no_order(workspace: Workspace, f
     links = {"control": films["third"], "B": films["second"]}
     ab_test(workspace, films["films"], {"control": 10, "B": 11}, links, "one")
     archived = ab_test(workspace, films["films"], {"control": 10, "B": 11}, links, "two")
-    workspace.online_tests.archive_online_test(archived)
-    assert [one.test for one in workspace.track_records.track_record("ndcg", 5, WATCH).points] == ["one"]
+    workspace.online_tests.archive(archived)
+    assert [one.test for one in workspace.track_records.of("ndcg", 5, WATCH).points] == ["one"]
 
 
 def test_a_test_is_found_by_its_name_and_without_one_the_newest(
@@ -361,10 +357,10 @@ def test_a_test_is_found_by_its_name_and_without_one_the_newest(
 ) -> None:
     spring = ab_test(workspace, films["films"], {"control": 10, "B": 11}, {}, "Spring")
     autumn = ab_test(workspace, films["films"], {"control": 10, "B": 12}, {}, "Autumn")
-    assert workspace.online_tests.online_test_named(films["films"], "Spring").id == spring
-    assert workspace.online_tests.online_test_named(films["films"]).id == autumn
+    assert workspace.online_tests.named(films["films"], "Spring").id == spring
+    assert workspace.online_tests.named(films["films"]).id == autumn
     with pytest.raises(UnknownName, match="Did you mean 'Spring'"):
-        workspace.online_tests.online_test_named(films["films"], "Sprint")
+        workspace.online_tests.named(films["films"], "Sprint")
 
 
 # ── in the terminal ──────────────────────────────────────────────────────────────────────────

@@ -28,11 +28,11 @@ def space(tmp_path: Path) -> Workspace:
 def stored(
     space: Workspace, users: str = "truth", catalogue: pd.DataFrame | None = CATALOGUE
 ) -> dict[str, str]:
-    made = space.experiments.create_experiment(
+    made = space.experiments.create(
         "films", TRUTH, catalogue=catalogue, depth=5, relevance_threshold=1, users=users
     )
     runs = {"base": BASE, "good": GOOD, "other": OTHER}
-    ids = {name: space.runs.add_runs(made.id, table, name=name)[0].run.id for name, table in runs.items()}
+    ids = {name: space.runs.add(made.id, table, name=name)[0].run.id for name, table in runs.items()}
     return {"films": made.id, **ids}
 
 
@@ -79,9 +79,9 @@ def test_of_large_uploads_a_sample_of_users_is_compared_and_said_so(
     monkeypatch.setattr(lists, "SAMPLE_USERS", 10)
     space = Workspace.open(f"sqlite:///{tmp_path / 'r.db'}", tmp_path / "artifacts")
     users = [f"u{n}" for n in range(100)]
-    made = space.experiments.create_experiment("films", pd.DataFrame({"user_id": users, "item_id": "a"}))
+    made = space.experiments.create("films", pd.DataFrame({"user_id": users, "item_id": "a"}))
     tables = [ranked(dict.fromkeys(users, items)) for items in ("abc", "abx")]
-    ids = [space.runs.add_runs(made.id, table, name=f"run {n}")[0].run.id for n, table in enumerate(tables)]
+    ids = [space.runs.add(made.id, table, name=f"run {n}")[0].run.id for n, table in enumerate(tables)]
     (row,) = space.overlap.list_overlap([ids[1]], ids[0], 3).to_dict("records")
     assert (row["overlap"], row["n_users"], row["n_both"]) == (pytest.approx(2 / 3), 10, 100)
 
@@ -127,8 +127,8 @@ def test_where_only_users_with_lists_count_the_union_is_over_those_with_all_list
 
 def test_hits_and_lists_of_a_part_are_those_of_its_users(space: Workspace) -> None:
     """Users 01 and 02 have train rows: base finds a and c there, good a; 01 and 02 have both lists."""
-    made = space.experiments.create_experiment("films", TRUTH, train=TRAIN, depth=5, relevance_threshold=1)
-    ids = [space.runs.add_runs(made.id, table, name=name)[0].run.id for name, table in
+    made = space.experiments.create("films", TRUTH, train=TRAIN, depth=5, relevance_threshold=1)
+    ids = [space.runs.add(made.id, table, name=name)[0].run.id for name, table in
            (("base", BASE), ("good", GOOD))]  # fmt: skip
     warm, cold = (Scope(slice=f"user_warmth={name}") for name in ("warm", "cold"))
     (row,) = space.overlap.list_overlap([ids[1]], ids[0], K, warm).to_dict("records")

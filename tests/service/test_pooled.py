@@ -32,13 +32,11 @@ def space(tmp_path: Path) -> Workspace:
 
 @pytest.fixture
 def both(space: Workspace) -> Experiment:
-    return space.experiments.create_experiment(
-        "Films", TRUTH, depth=8, users="both", train={"u0": ["z"], "u3": ["z"]}
-    )
+    return space.experiments.create("Films", TRUTH, depth=8, users="both", train={"u0": ["z"], "u3": ["z"]})
 
 
 def add(space: Workspace, made: Experiment, name: str, lists: object) -> str:
-    return space.runs.add_runs(made.id, lists, name=name)[0].run.id
+    return space.runs.add(made.id, lists, name=name)[0].run.id
 
 
 def test_a_pooled_ratio_is_paired_over_the_users_of_both(space: Workspace, both: Experiment) -> None:
@@ -77,7 +75,7 @@ def test_a_pooled_ratio_at_every_cutoff_is_that_of_the_shared_users(
 
 def test_equal_lists_share_a_rank_whoever_else_counts_for_one_of_them(space: Workspace) -> None:
     wanted = {f"u{n}": [f"i{n}"] for n in range(60)} | {"many": [f"m{n}" for n in range(50)]}
-    made = space.experiments.create_experiment("Films", wanted, depth=8, users="both")
+    made = space.experiments.create("Films", wanted, depth=8, users="both")
     lists = {user: items if user > "u2" else ["x"] for user, items in wanted.items() if user != "many"}
     add(space, made, "A", lists)
     add(space, made, "B", {**lists, "many": ["x"]})
@@ -101,7 +99,7 @@ def test_the_same_lists_once_and_in_two_folds_do_not_differ(space: Workspace) ->
     rng = np.random.default_rng(2)
     wanted = {f"u{n}": [f"i{n}_{j}" for j in range(int(rng.choice([1, 2, 20])))] for n in range(40)}
     lists = {user: [one for one in items if rng.random() < 0.5] or ["x"] for user, items in wanted.items()}
-    made = space.experiments.create_experiment("Folds", wanted, depth=8)
+    made = space.experiments.create("Folds", wanted, depth=8)
     once = add(space, made, "once", lists)
     halves = ({u: lists[u] for at, u in enumerate(lists) if at % 3 == rest} for rest in (0, 1))
     folds = add(space, made, "folds", dict(zip("12", halves, strict=True)))
@@ -116,7 +114,7 @@ def test_a_ratio_of_seeds_over_some_users_is_the_mean_of_the_seeds_ratios(
 ) -> None:
     """Of u0 … u3 the seeds find 3 and 1; who has no list of a seed does not count in it."""
     other = {"u0": ["i0"], "u1": ["x"], "u2": ["x"], "u3": ["x"], "some": ["x"]}
-    seeds = space.runs.add_runs(both.id, {"1": A, "2": other}, name="seeds", replicates="seeds")[0].run.id
+    seeds = space.runs.add(both.id, {"1": A, "2": other}, name="seeds", replicates="seeds")[0].run.id
     b = add(space, both, "B", {user: lists for user, lists in B.items() if user != "some"})
     row = space.comparisons.pairs([seeds], b, MICRO, 8).iloc[0]
     assert row["n_users"] == 4

@@ -32,12 +32,12 @@ def space(tmp_path: Path) -> Workspace:
 
 @pytest.fixture
 def films(space: Workspace) -> str:
-    return space.experiments.create_experiment("films", TRUTH, depth=3).id
+    return space.experiments.create("films", TRUTH, depth=3).id
 
 
 def test_it_is_stored_with_its_errors_and_without_ranking_metrics(space: Workspace, films: str) -> None:
-    ((als,),) = [space.runs.add_runs(films, LISTS, name="als")]
-    ((svd,),) = [space.runs.add_runs(films, None, name="svd", predictions=predicted(1.0))]
+    ((als,),) = [space.runs.add(films, LISTS, name="als")]
+    ((svd,),) = [space.runs.add(films, None, name="svd", predictions=predicted(1.0))]
     ids = [als.run.id, svd.run.id]
     board = space.scores.scoreboard(ids, ["mae", "recall"], 2).set_index(["run_id", "metric"])["value"]
     assert board[svd.run.id, "mae"] == pytest.approx(1 / 2)
@@ -47,12 +47,12 @@ def test_it_is_stored_with_its_errors_and_without_ranking_metrics(space: Workspa
         svd.run.id: "needs ranked lists, and only rating predictions were given"
     }
     assert space.scores.comparability(ids) == []
-    assert space.runs.add_runs(films, None, name="svd", predictions=predicted(1.0))[0].already_there
+    assert space.runs.add(films, None, name="svd", predictions=predicted(1.0))[0].already_there
 
 
 def test_two_of_them_are_compared_by_their_errors(space: Workspace, films: str) -> None:
     for name, error in (("svd", 1.0), ("knn", 0.1)):
-        space.runs.add_runs(films, None, name=name, predictions=predicted(error))
+        space.runs.add(films, None, name=name, predictions=predicted(error))
     ids = {run.name: run.id for run in space.runs.all(films)}
     found = space.comparisons.compare([ids["knn"]], ids["svd"], "mae", 2)
     (row,) = found.rows()
@@ -65,9 +65,9 @@ def test_predictions_in_another_spelling_are_refused_and_nothing_is_stored(
 ) -> None:
     other = predicted(1.0).assign(item_id="movie_" + RATED["item_id"])
     with pytest.raises(InputError, match="Strip the prefix 'movie_' from item_id"):
-        space.runs.add_runs(films, None, name="svd", predictions=other)
+        space.runs.add(films, None, name="svd", predictions=other)
     with pytest.raises(InputError, match="predictions and a name"):
-        space.runs.add_runs(films, None, predictions=predicted(1.0))
+        space.runs.add(films, None, predictions=predicted(1.0))
     assert space.runs.all(films) == []
 
 

@@ -29,7 +29,7 @@ def space(tmp_path: Path) -> Workspace:
 
 @pytest.fixture
 def films(space: Workspace) -> Experiment:
-    return space.experiments.create_experiment("Films", TRUTH, train=TRAIN, depth=5)
+    return space.experiments.create("Films", TRUTH, train=TRAIN, depth=5)
 
 
 def test_reference_runs_carry_their_title_tag_and_provenance(space: Workspace, films: Experiment) -> None:
@@ -51,12 +51,12 @@ def test_adding_a_reference_again_changes_nothing(space: Workspace, films: Exper
 
 def test_a_reference_that_was_renamed_is_recognised(space: Workspace, films: Experiment) -> None:
     (first,) = space.runs.add_references(films.id, "popular")
-    space.runs.rename_run(first.run.id, "The usual")
+    space.runs.rename(first.run.id, "The usual")
     assert [one.run.name for one in space.runs.add_references(films.id, "popular")] == ["The usual"]
 
 
 def test_a_run_that_took_a_references_name_stops_it(space: Workspace, films: Experiment) -> None:
-    space.runs.add_runs(films.id, ALS, name="Oracle (reference)")
+    space.runs.add(films.id, ALS, name="Oracle (reference)")
     with pytest.raises(NameTaken):
         space.runs.add_references(films.id, "random,oracle")
     assert len(space.runs.all(films.id)) == 1
@@ -84,7 +84,7 @@ def test_the_choices_say_what_is_there_and_what_each_lacks(space: Workspace, fil
 
 def test_the_choices_say_which_is_archived(space: Workspace, films: Experiment) -> None:
     oracle, _ = space.runs.add_references(films.id, "oracle,popular")
-    space.runs.archive_run(oracle.run.id)
+    space.runs.archive(oracle.run.id)
     found = {one.name for one in space.runs.reference_choices(films.id) if one.is_archived}
     assert found == {"oracle"}
     (again,) = space.runs.add_references(films.id, "oracle")
@@ -99,7 +99,7 @@ def test_a_viewer_adds_no_references(films: Experiment, tmp_path: Path) -> None:
 
 def test_a_reference_keeps_the_colours_for_the_candidates(space: Workspace, films: Experiment) -> None:
     space.runs.add_references(films.id, "popular,random,oracle")
-    (als,) = space.runs.add_runs(films.id, ALS, name="als")
+    (als,) = space.runs.add(films.id, ALS, name="als")
     assert als.run.slot == 0
     assert space.runs.all(films.id)[0].name == "als"
 
@@ -171,7 +171,7 @@ def test_means_over_other_users_are_not_compared() -> None:
 
 
 def test_the_workspace_finds_the_references_itself(space: Workspace, films: Experiment) -> None:
-    (als,) = space.runs.add_runs(films.id, ALS, name="als")
+    (als,) = space.runs.add(films.id, ALS, name="als")
     assert space.scores.standing([als.run.id], "recall", 1) is None
     space.runs.add_references(films.id, "popular,random,oracle")
     found = space.scores.standing([als.run.id], "recall", 1)
@@ -185,15 +185,15 @@ def test_the_workspace_finds_the_references_itself(space: Workspace, films: Expe
 @pytest.mark.parametrize("metric", ["judged", "serendipity", "f1(of=precision,serendipity)"])
 def test_where_the_oracle_can_be_beaten_nobody_has_a_standing(space: Workspace, metric: str) -> None:
     truth = pd.DataFrame([("u", "b", 1.0), ("u", "c", 0.0)], columns=["user_id", "item_id", "relevance"])
-    films = space.experiments.create_experiment("Films", truth, train=TRAIN, depth=5)
-    (als,) = space.runs.add_runs(films.id, {"u": ["b"]}, name="als")
+    films = space.experiments.create("Films", truth, train=TRAIN, depth=5)
+    (als,) = space.runs.add(films.id, {"u": ["b"]}, name="als")
     space.runs.add_references(films.id, "popular,random,oracle")
     assert space.scores.standing([als.run.id], "recall", 1) is not None
     assert space.scores.standing([als.run.id], metric, 1) is None
 
 
 def test_metrics_beyond_accuracy_have_no_floor_and_ceiling(space: Workspace, films: Experiment) -> None:
-    (als,) = space.runs.add_runs(films.id, ALS, name="als")
+    (als,) = space.runs.add(films.id, ALS, name="als")
     space.runs.add_references(films.id, "popular,random,oracle")
     assert space.scores.standing([als.run.id], "novelty", 1) is None
     assert np.isfinite(space.scores.scoreboard([als.run.id], ["novelty"], 1)["value"]).all()

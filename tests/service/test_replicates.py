@@ -38,13 +38,13 @@ def space(tmp_path: Path) -> Workspace:
 
 @pytest.fixture
 def films(space: Workspace) -> Experiment:
-    return space.experiments.create_experiment(
+    return space.experiments.create(
         "Films", TRUTH, depth=3, catalogue=CATALOGUE, train={"t": list("abcdx")}, user_attributes=USERS
     )
 
 
 def add(space: Workspace, films: Experiment, source: Any, name: str = "als", **how: Any) -> str:
-    (added,) = space.runs.add_runs(films.id, source, name=name, **how)
+    (added,) = space.runs.add(films.id, source, name=name, **how)
     return added.run.id
 
 
@@ -85,7 +85,7 @@ def test_folds_are_one_run_too(space: Workspace, films: Experiment, folds: str) 
 
 
 def test_the_same_seeds_again_are_recognised(space: Workspace, films: Experiment, seeds: str) -> None:
-    (again,) = space.runs.add_runs(films.id, {"7": SEED_1, "42": SEED_2}, name="als")
+    (again,) = space.runs.add(films.id, {"7": SEED_1, "42": SEED_2}, name="als")
     assert (again.already_there, again.run.id) == (True, seeds)
     with pytest.raises(NameTaken):
         add(space, films, {"7": SEED_1, "42": SEED_3})
@@ -101,15 +101,15 @@ def test_a_deleted_candidate_takes_its_replicates_along(
     space: Workspace, films: Experiment, seeds: str
 ) -> None:
     below = [one.id for one in space.replicates.of(seeds)]
-    space.runs.delete_run(seeds, "als")
+    space.runs.delete(seeds, "als")
     assert space.runs.all(films.id, archived=True) == []
     assert space.store.curves.metrics(below) == dict.fromkeys(below, ())
 
 
 def test_an_archived_candidate_keeps_its_replicates(space: Workspace, films: Experiment, seeds: str) -> None:
-    space.runs.archive_run(seeds)
+    space.runs.archive(seeds)
     assert space.runs.all(films.id) == []
-    space.runs.restore_run(seeds)
+    space.runs.restore(seeds)
     assert len(space.replicates.of(seeds)) == 2
 
 
@@ -122,7 +122,7 @@ def test_a_file_with_models_and_seeds_makes_candidates_with_replicates(
         for seed, lists in ((7, SEED_1), (42, last))
         for user, items in lists.items()
     ]
-    added = space.runs.add_runs(films.id, pd.DataFrame(rows), name="mine")
+    added = space.runs.add(films.id, pd.DataFrame(rows), name="mine")
     assert [(one.run.name, str(one.run.replicated)) for one in added] == [
         ("mine: als", "2 seeds"), ("mine: bpr", "2 seeds"),
     ]  # fmt: skip
@@ -130,7 +130,7 @@ def test_a_file_with_models_and_seeds_makes_candidates_with_replicates(
 
 def test_several_tables_need_a_name(space: Workspace, films: Experiment) -> None:
     with pytest.raises(InputError, match="2 tables and no name"):
-        space.runs.add_runs(films.id, [SEED_1, SEED_2])
+        space.runs.add(films.id, [SEED_1, SEED_2])
 
 
 # ── answers of seeds ─────────────────────────────────────────────────────────────────────────
@@ -234,7 +234,7 @@ def test_folds_answer_as_the_same_lists_in_one_file(space: Workspace, films: Exp
     for metric in ("recall", "coverage", "ndcg(gain=exp)", "novelty"):
         assert value(space, folds, metric) == pytest.approx(value(space, plain, metric))
     assert space.definitions.worked_example(folds, "recall", 1) is not None
-    assert space.users.user_lists([folds], "u3", 1).lists[0].places[0].item.id == "c"
+    assert space.users.lists([folds], "u3", 1).lists[0].places[0].item.id == "c"
 
 
 # ── spread ───────────────────────────────────────────────────────────────────────────────────

@@ -49,83 +49,74 @@ def test_what_cannot_be_asked_is_refused(
 
 
 def test_a_snapshot_keeps_its_numbers_and_a_live_report_follows(space: Workspace, question: Question) -> None:
-    kept = Reports(space).make_report(question, title="Kept")
-    live = Reports(space).make_report(question, title="Live", live=True)
-    before = Reports(space).report_document(kept.id)
-    space.runs.rename_run(question.runs[0], "als v2")
-    assert Reports(space).report_document(kept.id) == before
+    kept = Reports(space).make(question, title="Kept")
+    live = Reports(space).make(question, title="Live", live=True)
+    before = Reports(space).document(kept.id)
+    space.runs.rename(question.runs[0], "als v2")
+    assert Reports(space).document(kept.id) == before
     assert before.lead.headline == "Ship als"
-    assert Reports(space).report_document(live.id).lead.headline == "Ship als v2"
+    assert Reports(space).document(live.id).lead.headline == "Ship als v2"
     assert (kept.document is None, live.document is None) == (False, True)
 
 
 def test_a_snapshot_outlives_its_runs_and_a_live_report_says_what_is_gone(
     space: Workspace, question: Question
 ) -> None:
-    kept = Reports(space).make_report(question)
-    live = Reports(space).make_report(question, live=True)
-    space.runs.delete_run(question.runs[0], "als")
-    assert b"Ship als" in Reports(space).report_file(kept.id, "md").content
+    kept = Reports(space).make(question)
+    live = Reports(space).make(question, live=True)
+    space.runs.delete(question.runs[0], "als")
+    assert b"Ship als" in Reports(space).file(kept.id, "md").content
     with pytest.raises(NotFound, match="not here any more"):
-        Reports(space).report_file(live.id)
+        Reports(space).file(live.id)
 
 
 def test_a_report_file_has_a_name_a_type_and_the_same_bytes_each_time(
     space: Workspace, question: Question
 ) -> None:
-    kept = Reports(space).make_report(question, title="Which one? <b>")
-    file = Reports(space).report_file(kept.id, "csv")
+    kept = Reports(space).make(question, title="Which one? <b>")
+    file = Reports(space).file(kept.id, "csv")
     assert (file.name, file.media_type) == ("which-one-b.csv", "text/csv")
-    assert (
-        Reports(space).report_file(kept.id, "html").content
-        == Reports(space).report_file(kept.id, "html").content
-    )
+    assert Reports(space).file(kept.id, "html").content == Reports(space).file(kept.id, "html").content
 
 
 def test_reports_are_listed_newest_first_archived_restored_and_deleted_by_title(
     space: Workspace, question: Question
 ) -> None:
-    first, second = (Reports(space).make_report(question, title=title) for title in ("First", "Second"))
-    assert {one.title for one in Reports(space).reports(question.experiment)} == {"First", "Second"}
-    Reports(space).archive_report(first.id)
-    assert [one.id for one in Reports(space).reports(question.experiment)] == [second.id]
-    assert len(Reports(space).reports(question.experiment, archived=True)) == 2
-    Reports(space).restore_report(first.id)
+    first, second = (Reports(space).make(question, title=title) for title in ("First", "Second"))
+    assert {one.title for one in Reports(space).all(question.experiment)} == {"First", "Second"}
+    Reports(space).archive(first.id)
+    assert [one.id for one in Reports(space).all(question.experiment)] == [second.id]
+    assert len(Reports(space).all(question.experiment, archived=True)) == 2
+    Reports(space).restore(first.id)
     with pytest.raises(InputError, match="Type 'First' exactly"):
-        Reports(space).delete_report(first.id, "first")
-    Reports(space).delete_report(first.id, "First")
+        Reports(space).delete(first.id, "first")
+    Reports(space).delete(first.id, "First")
     with pytest.raises(NotFound):
-        Reports(space).report(first.id)
+        Reports(space).get(first.id)
 
 
 def test_sending_a_form_twice_makes_one_report(space: Workspace, question: Question) -> None:
-    assert (
-        Reports(space).make_report(question, key="once").id
-        == Reports(space).make_report(question, key="once").id
-    )
-    assert len(Reports(space).reports(question.experiment)) == 1
-    assert Reports(space).make_report(question, key="once", title="Other words").title == "Other words"
+    assert Reports(space).make(question, key="once").id == Reports(space).make(question, key="once").id
+    assert len(Reports(space).all(question.experiment)) == 1
+    assert Reports(space).make(question, key="once", title="Other words").title == "Other words"
 
 
 def test_the_author_is_who_asked(space: Workspace, question: Question) -> None:
-    made = Reports(space.seen_by(BOB)).make_report(question, author="somebody else")
+    made = Reports(space.seen_by(BOB)).make(question, author="somebody else")
     assert made.author == "bob"
-    assert Reports(space).report_document(made.id).author == "bob"
-    assert space.audit.audit_log(1)[0].action == "add report"
+    assert Reports(space).document(made.id).author == "bob"
+    assert space.audit.events(1)[0].action == "add report"
 
 
 def test_viewers_read_reports_and_change_none(space: Workspace, question: Question) -> None:
-    made = Reports(space).make_report(question)
+    made = Reports(space).make(question)
     viewer = space.seen_by(Person("vic", "viewer"))
-    assert (
-        Reports(viewer).report_file(made.id, "json").content
-        == Reports(space).report_file(made.id, "json").content
-    )
+    assert Reports(viewer).file(made.id, "json").content == Reports(space).file(made.id, "json").content
     for act in (
-        lambda: Reports(viewer).make_report(question),
-        lambda: Reports(viewer).archive_report(made.id),
-        lambda: Reports(viewer).restore_report(made.id),
-        lambda: Reports(viewer).delete_report(made.id, made.title),
+        lambda: Reports(viewer).make(question),
+        lambda: Reports(viewer).archive(made.id),
+        lambda: Reports(viewer).restore(made.id),
+        lambda: Reports(viewer).delete(made.id, made.title),
     ):
         with pytest.raises(Forbidden):
             act()
@@ -133,9 +124,9 @@ def test_viewers_read_reports_and_change_none(space: Workspace, question: Questi
 
 @pytest.mark.parametrize("live", [False, True])
 def test_a_link_to_a_report_opens_it_as_it_is(space: Workspace, question: Question, live: bool) -> None:
-    made = Reports(space).make_report(question, title="Mine", live=live)
+    made = Reports(space).make(question, title="Mine", live=live)
     token = space.sharing.share(question.experiment, report_id=made.id).token
-    found = Reports(space).shared_report(token)
+    found = Reports(space).shared(token)
     assert found.name == "mine.html"
     assert b"Ship als" in found.content
 
@@ -147,21 +138,21 @@ def test_too_much_text_and_unknown_blocks_are_refused(
     space: Workspace, question: Question, told: dict[str, object]
 ) -> None:
     with pytest.raises(InputError):
-        Reports(space).make_report(question, **told)  # type: ignore[arg-type]
-    assert Reports(space).reports(question.experiment) == []
+        Reports(space).make(question, **told)  # type: ignore[arg-type]
+    assert Reports(space).all(question.experiment) == []
 
 
 def test_an_archived_run_can_still_be_reported(space: Workspace, question: Question) -> None:
-    space.runs.archive_run(question.runs[1])
+    space.runs.archive(question.runs[1])
     assert question.runs[1] not in Reports(space).question(question.experiment).runs
-    assert Reports(space).report_content(question).lead.headline == "Ship als"
+    assert Reports(space).content(question).lead.headline == "Ship als"
 
 
 def test_a_report_is_written_from_python_in_a_line(
     space: Workspace, question: Question, tmp_path: Path
 ) -> None:
-    found = Reports(space).write_report(question, tmp_path / "films.md", ("evidence",), title="Which?")
+    found = Reports(space).write(question, tmp_path / "films.md", ("evidence",), title="Which?")
     assert (tmp_path / "films.md").read_text().startswith("# Ship als")
     assert (found.title, found.author) == ("Which?", "ann")
     with pytest.raises(InputError, match="no form of a report"):
-        Reports(space).write_report(question, tmp_path / "films.docx")
+        Reports(space).write(question, tmp_path / "films.docx")

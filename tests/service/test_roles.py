@@ -22,56 +22,56 @@ from recdash.service.decisions.journal import Writing
 from recdash.store import open_store
 
 READS = [
-    "agreement.agreement", "agreement.best_metric", "comparisons.changes", "comparisons.compare",
+    "agreement.of", "agreement.best_metric", "comparisons.changes", "comparisons.compare",
     "comparisons.list_pulls", "comparisons.online_lifts", "comparisons.pairs", "comparisons.ranks",
     "comparisons.replicate_differences", "comparisons.source", "comparisons.user_slices",
     "comparisons.value", "comparisons.values", "comparisons.verdict", "cutoffs.delta_curves",
     "cutoffs.leaders_by_k", "damaged", "decisions.since", "definitions.guide",
     "definitions.preset_causes", "definitions.presets", "definitions.under_presets",
-    "definitions.worked_example", "demo.has_demo", "diagnosis.explain", "digests.digest",
+    "definitions.worked_example", "demo.exists", "diagnosis.explain", "digests.digest",
     "experiments.all", "experiments.depth", "experiments.get", "experiments.named", "experiments.preview",
     "experiments.same_truth", "journal.decision", "journal.decisions", "journal.entries",
     "journal.last_decision", "journal.review", "journal.reviews", "online_analysis.by_segment",
-    "online_analysis.detectable", "online_analysis.more_users", "online_analysis.online_fading",
-    "online_analysis.online_metric", "online_analysis.online_metrics", "online_analysis.online_segments",
-    "online_analysis.online_totals", "online_analysis.over_time", "online_analysis.own_metrics",
-    "online_analysis.reversals", "online_tests.ab_results", "online_tests.all",
-    "online_tests.disagreements", "online_tests.offline_online", "online_tests.online_results",
-    "online_tests.online_rules", "online_tests.online_test_named", "online_tests.online_users",
-    "online_tests.try_online_test", "overlap.found_items", "overlap.headroom", "overlap.list_overlap",
-    "overview.card", "overview.card_verdict", "overview.cards", "replicates.of", "replicates.spread",
-    "reports.question", "reports.report", "reports.report_content", "reports.report_document",
-    "reports.report_file", "reports.reports", "reports.write_report", "reviews.tests_for", "runs.all",
+    "online_analysis.detectable", "online_analysis.more_users", "online_analysis.novelty_effect",
+    "online_analysis.metric", "online_analysis.metrics", "online_analysis.segments",
+    "online_analysis.totals", "online_analysis.over_time", "online_analysis.own_metrics",
+    "online_analysis.reversals", "online_tests.results", "online_tests.all",
+    "online_tests.disagreements", "online_tests.offline_online", "online_tests.result_frame",
+    "online_tests.rules", "online_tests.named", "online_tests.users",
+    "online_tests.preview", "overlap.found_items", "overlap.headroom", "overlap.list_overlap",
+    "overview.card", "overview.verdict", "overview.cards", "replicates.of", "replicates.spread",
+    "reports.question", "reports.get", "reports.content", "reports.document",
+    "reports.file", "reports.all", "reports.write", "reviews.tests_for", "runs.all",
     "runs.first_ids", "runs.reference_choices", "runs.refuse_damage", "runs.unreadable", "scopes.of",
     "scopes.thresholds", "scores.absences", "scores.comparability", "scores.curves", "scores.id_overlap",
     "scores.list_ends", "scores.metrics_of", "scores.population_effect", "scores.scoreboard",
     "scores.standing", "scores.tie_band", "segments.of", "segments.segmented", "sharing.saved_view",
     "sharing.saved_views", "slices.attributes", "slices.check", "slices.of", "slices.shown_by",
-    "slices.sliced", "track_records.track_record", "tradeoffs.trade_off", "users.change_bars",
-    "users.decisive_users", "users.user_changes", "users.user_lists", "users.user_values",
+    "slices.sliced", "track_records.of", "tradeoffs.of", "users.change_bars",
+    "users.decisive_users", "users.changes", "users.lists", "users.values",
     "users.value_bars",
 ]  # fmt: skip
 CHANGES = [
-    "decisions.decide", "demo.load_demo", "demo.remove_demo", "experiments.archive_experiment",
-    "experiments.create_experiment", "experiments.delete_experiment", "experiments.note_experiment",
-    "experiments.read_setup", "experiments.rename_experiment", "experiments.restore_experiment",
+    "decisions.decide", "demo.load", "demo.remove", "experiments.archive",
+    "experiments.create", "experiments.delete", "experiments.set_note",
+    "experiments.read_setup", "experiments.rename", "experiments.restore",
     "experiments.set_baseline", "experiments.store_setup", "journal.comment",
-    "online_analysis.set_online_metrics", "online_tests.add_online_test",
-    "online_tests.archive_online_test", "online_tests.delete_online_test", "online_tests.link_variants",
-    "online_tests.restore_online_test", "online_tests.set_online_rules", "reports.archive_report",
-    "reports.delete_report", "reports.make_report", "reports.restore_report",
+    "online_analysis.set_own_metrics", "online_tests.add",
+    "online_tests.archive", "online_tests.delete", "online_tests.link_variants",
+    "online_tests.restore", "online_tests.set_rules", "reports.archive",
+    "reports.delete", "reports.make", "reports.restore",
     "reviews.add_offline_evidence", "reviews.add_online_evidence", "reviews.propose",
-    "runs.add_references", "runs.add_runs", "runs.archive_run", "runs.delete_run", "runs.note_run",
-    "runs.prepare_references", "runs.prepare_runs", "runs.rename_run", "runs.restore_run",
-    "runs.set_params", "runs.store_runs", "runs.tag_run", "sharing.forget_view", "sharing.revoke",
-    "sharing.save_view", "sharing.share", "sharing.share_links",
+    "runs.add_references", "runs.add", "runs.archive", "runs.delete", "runs.set_note",
+    "runs.prepare_references", "runs.prepare", "runs.rename", "runs.restore",
+    "runs.set_params", "runs.store_prepared", "runs.set_tags", "sharing.forget_view", "sharing.revoke",
+    "sharing.save_view", "sharing.share", "sharing.links",
 ]  # fmt: skip
 ADMINS = [
-    "audit.audit_altered", "audit.audit_breaks", "audit.audit_log", "audit.check",
+    "audit.altered", "audit.breaks", "audit.events", "audit.check",
 ]  # fmt: skip
 # Of the server and of nobody who asks it: they take or give what decides who somebody is.
 OF_THE_SERVER = [
-    "now", "open", "reports.shared_report", "secret", "seen_by", "sharing.guest_of", "sharing.link_state",
+    "now", "open", "reports.shared", "secret", "seen_by", "sharing.guest_of", "sharing.link_state",
     "sharing.shared",
 ]  # fmt: skip
 # What services ask of each other; whatever they write goes through the store, which refuses viewers.
@@ -133,20 +133,18 @@ def furnished(space: Workspace, name: str, also: str = "") -> dict[str, Any]:
     ``also``: a further item of the truth, so that nothing of two experiments is the same file.
     """
     more = pd.DataFrame({"user_id": ["u"] * len(also), "item_id": list(also)})
-    made = space.experiments.create_experiment(name, pd.concat([TRUTH, more]), depth=2)
+    made = space.experiments.create(name, pd.concat([TRUTH, more]), depth=2)
     als, ease = (
-        space.runs.add_runs(made.id, table, name=f"{name}-{run}")[0].run
+        space.runs.add(made.id, table, name=f"{name}-{run}")[0].run
         for run, table in {"als": LISTS, "ease": OTHERS}.items()
     )
-    test = space.online_tests.add_online_test(
-        made.id, "March", {"sessions": SESSIONS}, control="A", links={"B": als.id}
-    )
+    test = space.online_tests.add(made.id, "March", {"sessions": SESSIONS}, control="A", links={"B": als.id})
     view = space.sharing.save_view(made.id, f"view-of-{name}", "leaderboard", {"k": "2"})
     link = space.sharing.share(made.id).link
     proposed = space.reviews.propose(made.id, als.id, baseline=ease.id, metric="ndcg", k=2)
     decided = space.decisions.decide(made.id, "inconclusive", run_id=als.id, text="Three users.", k=2)
     question = Reports(space).question(made.id, [als.id], ease.id, "ndcg", 2)
-    report = Reports(space).make_report(question, ["defined"], title=name)
+    report = Reports(space).make(question, ["defined"], title=name)
     return {
         "experiment_id": made.id, "where": made.id, "run_id": als.id, "run_ids": (als.id, ease.id),
         "baseline_id": ease.id, "test_id": test.id, "view_id": view.id, "link_id": link.id,
@@ -241,7 +239,7 @@ def looked_at(found: Any, run_id: str) -> None:
 @pytest.mark.parametrize("role", ["guest", "viewer"])
 def test_what_services_ask_of_each_other_writes_nothing_for_a_reader(house: House, role: str) -> None:
     reader, before = house.seen_by(role), house.admin.store.audit.events()
-    scored = house.admin.runs.prepare_runs(house.mine["experiment_id"], LISTS, name="once more")[0]
+    scored = house.admin.runs.prepare(house.mine["experiment_id"], LISTS, name="once more")[0]
     for write in (
         reader._context.must_be_editor,
         reader._context.writable_store,
@@ -283,11 +281,11 @@ def test_each_person_has_one_workspace_and_all_share_what_was_read(house: House)
 def test_what_a_guest_may_list_is_of_one_experiment(house: House) -> None:
     guest = house.seen_by("guest")
     assert [one.name for one in guest.experiments.all(archived=True)] == ["films"]
-    assert not guest.demo.has_demo()
+    assert not guest.demo.exists()
     assert guest.sharing.saved_view("view-of-films").experiment == house.mine["experiment_id"]
     with pytest.raises(NotFound):
         guest.sharing.saved_view("view-of-songs")
-    told = guest.track_records.track_record("ndcg", 2, "watch_per_user")
+    told = guest.track_records.of("ndcg", 2, "watch_per_user")
     assert {point.experiment for point in told.points} <= {"films"}
 
 
@@ -328,11 +326,11 @@ def test_a_link_is_taken_back_by_who_made_it_or_by_an_admin(house: House) -> Non
 
 
 def test_the_log_names_who_did_it(house: House) -> None:
-    house.admin.seen_by(Person("dora", "editor")).runs.note_run(house.mine["run_id"], "seen by dora")
-    last = house.admin.audit.audit_log(1)[0]
+    house.admin.seen_by(Person("dora", "editor")).runs.set_note(house.mine["run_id"], "seen by dora")
+    last = house.admin.audit.events(1)[0]
     assert (last.who, last.role, last.action) == ("dora", "editor", "change run")
     assert last.details == {"experiment": house.mine["experiment_id"], "note": "seen by dora"}
-    assert house.admin.audit.audit_breaks() == []
+    assert house.admin.audit.breaks() == []
 
 
 def test_refusals_are_words_for_a_person() -> None:

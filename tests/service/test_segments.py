@@ -19,8 +19,8 @@ from recdash.service import Workspace
 def stored(tmp_path_factory: pytest.TempPathFactory) -> tuple[Workspace, dict[str, str]]:
     folder: Path = tmp_path_factory.mktemp("stored")
     space = Workspace.open(f"sqlite:///{folder / 'recdash.db'}", folder / "artifacts")
-    made = space.experiments.create_experiment("films", TRUTH, train=TRAIN, catalogue=CATALOGUE, depth=2)
-    ids = {name: space.runs.add_runs(made.id, table, name=name)[0].run.id for name, table in RUNS.items()}
+    made = space.experiments.create("films", TRUTH, train=TRAIN, catalogue=CATALOGUE, depth=2)
+    ids = {name: space.runs.add(made.id, table, name=name)[0].run.id for name, table in RUNS.items()}
     return space, ids
 
 
@@ -115,9 +115,9 @@ def test_the_correction_is_over_all_segments_and_candidates(stored: Stored) -> N
 def test_names_are_those_of_today(stored: Stored) -> None:
     space, ids = stored
     space.segments.of([ids["same"]], ids["base"], "ndcg", 2, "history")
-    space.runs.rename_run(ids["same"], "renamed")
+    space.runs.rename(ids["same"], "renamed")
     assert "renamed" in set(space.segments.of([ids["same"]], ids["base"], "ndcg", 2, "history")["run"])
-    space.runs.rename_run(ids["same"], "same")
+    space.runs.rename(ids["same"], "same")
 
 
 def test_what_is_not_there_is_refused(stored: Stored) -> None:
@@ -134,7 +134,7 @@ def test_what_is_not_there_is_refused(stored: Stored) -> None:
 def test_places_are_the_scores_and_the_front_follows(stored: Stored) -> None:
     """Recall: 0.5 each. Coverage: base and same show 80 items and a stranger, known 80 and two."""
     space, ids = stored
-    found = space.tradeoffs.trade_off(list(ids.values()), ("coverage", "recall"), 2)
+    found = space.tradeoffs.of(list(ids.values()), ("coverage", "recall"), 2)
     assert found.places[ids["base"]] == (pytest.approx(81 / 162), 0.5)
     assert found.places[ids["known"]] == (pytest.approx(82 / 162), 0.5)
     assert found.front == (ids["known"],)
@@ -145,7 +145,7 @@ def test_places_are_the_scores_and_the_front_follows(stored: Stored) -> None:
 def test_a_part_of_the_experiment_has_a_front_of_its_own(stored: Stored) -> None:
     space, ids = stored
     asked = list(ids.values())
-    found = space.tradeoffs.trade_off(asked, ("hit_rate", "recall"), 2, scope=Scope("user_warmth=cold"))
+    found = space.tradeoffs.of(asked, ("hit_rate", "recall"), 2, scope=Scope("user_warmth=cold"))
     assert found.places[ids["known"]] == (0.0, 0.0)
     (beaten,) = found.beaten
     assert (beaten.run, beaten.settled) == (ids["known"], True)

@@ -45,7 +45,7 @@ def space(tmp_path: Path, clock: Clock) -> Iterator[Workspace]:
 
 @pytest.fixture
 def films(space: Workspace) -> str:
-    return space.experiments.create_experiment("films", TRUTH).id
+    return space.experiments.create("films", TRUTH).id
 
 
 def why_dead(space: Workspace, token: str) -> str:
@@ -62,7 +62,7 @@ def test_a_link_opens_its_experiment_for_reading(space: Workspace, films: str) -
     assert [one.id for one in guest.experiments.all()] == [films]
     assert guest.person == Person("guest of ann", "viewer", films)
     with pytest.raises(Forbidden):
-        guest.experiments.note_experiment(films, "mine now")
+        guest.experiments.set_note(films, "mine now")
 
 
 def test_a_link_is_over_when_its_days_are(space: Workspace, films: str, clock: Clock) -> None:
@@ -84,12 +84,12 @@ def test_a_revoked_link_is_dead_at_once_and_stays_so(space: Workspace, films: st
 
 def test_a_link_dies_with_its_experiment(space: Workspace, films: str) -> None:
     token = space.sharing.share(films).token
-    space.experiments.delete_experiment(films, "films")
+    space.experiments.delete(films, "films")
     assert why_dead(space, token) == "unknown"
 
 
 def test_a_link_to_a_report_is_for_that_report_of_that_experiment(space: Workspace, films: str) -> None:
-    other = space.experiments.create_experiment("songs", TRUTH)
+    other = space.experiments.create("songs", TRUTH)
     report = space.store.reports.add(Report("r1", films, NOON, "ann", "Spring"))
     link = space.sharing.shared(space.sharing.share(films, report_id=report.id).token)
     assert link.report == "r1"
@@ -98,19 +98,19 @@ def test_a_link_to_a_report_is_for_that_report_of_that_experiment(space: Workspa
     with pytest.raises(NotFound):
         space.sharing.share(other.id, report_id=report.id)
     space.store.reports.delete(report.id)
-    assert space.sharing.share_links(films) == []
+    assert space.sharing.links(films) == []
 
 
 def test_what_was_put_away_is_not_opened_by_its_links(space: Workspace, films: str) -> None:
     space.store.reports.add(Report("r1", films, NOON, "ann", "Spring"))
     to_report, to_films = (space.sharing.share(films, report_id=one).token for one in ("r1", None))
-    Reports(space).archive_report("r1")
+    Reports(space).archive("r1")
     assert why_dead(space, to_report) == "archived"
-    Reports(space).restore_report("r1")
+    Reports(space).restore("r1")
     assert space.sharing.shared(to_report).report == "r1"
-    space.experiments.archive_experiment(films)
+    space.experiments.archive(films)
     assert {why_dead(space, token) for token in (to_report, to_films)} == {"archived"}
-    space.experiments.restore_experiment(films)
+    space.experiments.restore(films)
     assert space.sharing.shared(to_films).experiment == films
 
 
@@ -120,7 +120,7 @@ def test_none_of_a_thousand_tampered_links_opens_anything(
     tokens = [space.sharing.share(films).token for _ in range(20)]
     elsewhere = open_store(f"sqlite:///{tmp_path}/other.db", tmp_path / "other")
     foreign = Workspace(elsewhere, person=Person("eve", "admin"))
-    home = foreign.experiments.create_experiment("films", TRUTH).id
+    home = foreign.experiments.create("films", TRUTH).id
     forged = [foreign.sharing.share(home).token for _ in range(50)]
     forged += list(tampered(tokens, 1_000, random.Random(7)))
     assert len(forged) == 1_050
@@ -181,7 +181,7 @@ def test_the_secret_is_made_once_and_for_this_user_only(space: Workspace, films:
 def test_days_that_mean_nothing_are_refused(space: Workspace, films: str, days: float) -> None:
     with pytest.raises(InputError, match="at most 366 days"):
         space.sharing.share(films, days=days)
-    assert space.sharing.share_links(films) == []
+    assert space.sharing.links(films) == []
 
 
 def test_a_label_is_short(space: Workspace, films: str) -> None:
@@ -206,7 +206,7 @@ def test_a_saved_view_is_found_by_its_name(space: Workspace, films: str) -> None
 
 
 def test_two_views_never_share_a_name(space: Workspace, films: str) -> None:
-    songs = space.experiments.create_experiment("songs", TRUTH).id
+    songs = space.experiments.create("songs", TRUTH).id
     space.sharing.save_view(films, "main", "overview", {})
     for home, page in ((films, "users"), (songs, "overview")):
         with pytest.raises(NameTaken, match="'main'"):

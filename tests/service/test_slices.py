@@ -40,12 +40,12 @@ def space(tmp_path: Path) -> Workspace:
 
 @pytest.fixture
 def films(space: Workspace) -> Experiment:
-    return space.experiments.create_experiment("Films", TRUTH, depth=5, **TABLES)
+    return space.experiments.create("Films", TRUTH, depth=5, **TABLES)
 
 
 @pytest.fixture
 def ease(space: Workspace, films: Experiment) -> str:
-    (added,) = space.runs.add_runs(films.id, EASE, name="ease")
+    (added,) = space.runs.add(films.id, EASE, name="ease")
     return added.run.id
 
 
@@ -68,15 +68,15 @@ def test_the_further_tables_are_kept_for_the_next_process(films: Experiment, tmp
 
 
 def test_the_same_set_up_is_recognised_and_another_is_not(space: Workspace, films: Experiment) -> None:
-    assert space.experiments.create_experiment("Films", TRUTH, depth=5, **TABLES).id == films.id
+    assert space.experiments.create("Films", TRUTH, depth=5, **TABLES).id == films.id
     for other in ({"item_vectors": None}, {"user_attributes": {"u": {"plan": "paid"}}}):
         with pytest.raises(NameTaken):
-            space.experiments.create_experiment("Films", TRUTH, depth=5, **{**TABLES, **other})
+            space.experiments.create("Films", TRUTH, depth=5, **{**TABLES, **other})
 
 
 def test_problems_of_all_further_tables_are_said_at_once(space: Workspace) -> None:
     with pytest.raises(InputError) as error:
-        space.experiments.create_experiment(
+        space.experiments.create(
             "Films", TRUTH, item_vectors={"a": [1, 2], "b": [1]}, item_similarity={"a": {"b": 2}}
         )
     told = "\n".join(str(problem) for problem in error.value.problems)
@@ -158,13 +158,13 @@ def test_a_slice_of_items_has_no_lists_and_says_so(space: Workspace, ease: str) 
 
 def test_rating_predictions_are_not_told_apart_by_slice(space: Workspace, films: Experiment) -> None:
     rated = pd.DataFrame({"user_id": ["u"], "item_id": ["a"], "rating": [3.0], "prediction": [4.0]})
-    (added,) = space.runs.add_runs(films.id, EASE, name="rated", predictions=rated)
+    (added,) = space.runs.add(films.id, EASE, name="rated", predictions=rated)
     found = space.slices.sliced([added.run.id], "user_warmth", ["rmse"], K)
     assert set(found["reason"]) == {"rating predictions are scored as a whole, not in slices"}
 
 
 def test_rows_come_by_run_metric_and_slice(space: Workspace, films: Experiment, ease: str) -> None:
-    (als,) = space.runs.add_runs(films.id, {"u": ["a"]}, name="als")
+    (als,) = space.runs.add(films.id, {"u": ["a"]}, name="als")
     found = space.slices.sliced([als.run.id, ease], "user_warmth", ["ndcg", "novelty"], 1)
     assert list(found.columns) == [
         "run_id", "run", "slice", "title", "metric", "value", "std_error", "n_users", "reason",
@@ -192,8 +192,8 @@ def test_stored_slices_score_as_those_of_evaluate(space: Workspace, ease: str, b
 
 
 def test_slices_are_cut_as_the_population_of_the_experiment_counts(space: Workspace) -> None:
-    both = space.experiments.create_experiment("Both", TRUTH, depth=5, users="both", **TABLES)
-    (added,) = space.runs.add_runs(both.id, {"u": ["a"]}, name="als")
+    both = space.experiments.create("Both", TRUTH, depth=5, users="both", **TABLES)
+    (added,) = space.runs.add(both.id, {"u": ["a"]}, name="als")
     found = space.slices.sliced([added.run.id], "user_warmth", ["recall"], K)
     assert scores(found)["warm"] == (1 / 2, 1)
     assert found["reason"].tolist()[1].startswith("no user counts")
@@ -202,8 +202,8 @@ def test_slices_are_cut_as_the_population_of_the_experiment_counts(space: Worksp
 def test_an_unknown_slice_or_one_without_its_table_is_refused(space: Workspace, ease: str) -> None:
     with pytest.raises(UnknownName, match="Did you mean 'user_warmth'"):
         space.slices.sliced([ease], "user_warm", ["mrr"], K)
-    plain = space.experiments.create_experiment("Plain", TRUTH)
-    (added,) = space.runs.add_runs(plain.id, EASE, name="ease")
+    plain = space.experiments.create("Plain", TRUTH)
+    (added,) = space.runs.add(plain.id, EASE, name="ease")
     with pytest.raises(InputError, match="needs a train table"):
         space.slices.sliced([added.run.id], "history", ["mrr"], K)
 
@@ -215,5 +215,5 @@ def test_a_cutoff_beyond_the_depth_is_refused_in_slices_too(space: Workspace, ea
 
 def test_an_unreadable_further_table_names_its_file(space: Workspace) -> None:
     with pytest.raises(InputError, match="vectors"):
-        space.experiments.create_experiment("Films", TRUTH, item_vectors=b"item_id,vector\na,red\n")
+        space.experiments.create("Films", TRUTH, item_vectors=b"item_id,vector\na,red\n")
     assert issubclass(UploadError, InputError)

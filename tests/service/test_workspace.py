@@ -42,11 +42,11 @@ def space(tmp_path: Path) -> Workspace:
 
 @pytest.fixture
 def films(space: Workspace) -> Experiment:
-    return space.experiments.create_experiment("Films", TRUTH, depth=5)
+    return space.experiments.create("Films", TRUTH, depth=5)
 
 
 def add(space: Workspace, films: Experiment, name: str, lists: Any, **more: Any) -> str:
-    (added,) = space.runs.add_runs(films.id, lists, name=name, **more)
+    (added,) = space.runs.add(films.id, lists, name=name, **more)
     return added.run.id
 
 
@@ -58,9 +58,7 @@ def stored_files(folder: Path) -> list[Path]:
 
 
 def test_an_experiment_is_kept_with_its_set_up(space: Workspace, tmp_path: Path) -> None:
-    made = space.experiments.create_experiment(
-        "  Films ", {"u": {"a": 3, "b": 1}}, depth=7, users="both", note="first"
-    )
+    made = space.experiments.create("  Films ", {"u": {"a": 3, "b": 1}}, depth=7, users="both", note="first")
     (found,) = open_at(tmp_path).experiments.all()
     assert found == made
     assert (found.name, found.note, found.created, found.demo) == ("Films", "first", NOON, False)
@@ -69,28 +67,28 @@ def test_an_experiment_is_kept_with_its_set_up(space: Workspace, tmp_path: Path)
 
 
 def test_the_same_set_up_under_the_same_name_is_recognised(space: Workspace, films: Experiment) -> None:
-    assert space.experiments.create_experiment("Films", TRUTH, depth=5).id == films.id
+    assert space.experiments.create("Films", TRUTH, depth=5).id == films.id
     assert len(space.experiments.all()) == 1
 
 
 @pytest.mark.parametrize("other", [{"truth": {"u": ["z"]}}, {"depth": 6}, {"users": "both"}])
 def test_another_set_up_cannot_take_the_name(space: Workspace, films: Experiment, other: Any) -> None:
     with pytest.raises(NameTaken):
-        space.experiments.create_experiment("Films", **{"truth": TRUTH, "depth": 5, **other})
+        space.experiments.create("Films", **{"truth": TRUTH, "depth": 5, **other})
     assert [one.id for one in space.experiments.all()] == [films.id]
 
 
 @pytest.mark.usefixtures("films")
 def test_experiments_over_the_same_truth_know_each_other(space: Workspace) -> None:
-    twin = space.experiments.create_experiment("Films again", TRUTH, depth=9)
-    space.experiments.create_experiment("Books", {"u": ["z"]})
+    twin = space.experiments.create("Films again", TRUTH, depth=9)
+    space.experiments.create("Books", {"u": ["z"]})
     assert [one.name for one in space.experiments.same_truth(twin.id)] == ["Films"]
 
 
 @pytest.mark.parametrize("name", ["", "   "])
 def test_an_experiment_needs_a_name(space: Workspace, name: str) -> None:
     with pytest.raises(InputError, match="Give it a name"):
-        space.experiments.create_experiment(name, TRUTH)
+        space.experiments.create(name, TRUTH)
     assert space.experiments.all() == []
 
 
@@ -101,9 +99,7 @@ def test_problems_of_all_tables_are_said_at_once_and_nothing_is_stored(
     empty = tmp_path / "train.csv"
     empty.write_text("")
     with pytest.raises(InputError) as caught:
-        space.experiments.create_experiment(
-            "Films", no_item, train=empty, catalogue=pd.DataFrame({"title": ["A"]})
-        )
+        space.experiments.create("Films", no_item, train=empty, catalogue=pd.DataFrame({"title": ["A"]}))
     places = " ".join(problem.place for problem in caught.value.problems)
     assert all(kind in places for kind in ("truth", "train", "catalogue"))
     assert all(problem.found and problem.fix for problem in caught.value.problems)
@@ -118,10 +114,10 @@ def test_an_unknown_experiment_is_answered_with_those_there_are(space: Workspace
 
 
 def test_an_archived_experiment_is_out_of_sight_and_comes_back(space: Workspace, films: Experiment) -> None:
-    space.experiments.archive_experiment(films.id)
+    space.experiments.archive(films.id)
     assert space.experiments.all() == []
     assert [one.id for one in space.experiments.all(archived=True)] == [films.id]
-    space.experiments.restore_experiment(films.id)
+    space.experiments.restore(films.id)
     assert [one.id for one in space.experiments.all()] == [films.id]
 
 
@@ -162,7 +158,7 @@ def test_stored_scores_are_those_of_evaluate(space: Workspace, films: Experiment
 
 def test_the_same_upload_is_recognised_and_not_doubled(space: Workspace, films: Experiment) -> None:
     first = add(space, films, "als", ALS)
-    (again,) = space.runs.add_runs(films.id, ALS, name="als")
+    (again,) = space.runs.add(films.id, ALS, name="als")
     assert (again.run.id, again.already_there) == (first, True)
     assert len(space.runs.all(films.id)) == 1
 
@@ -170,7 +166,7 @@ def test_the_same_upload_is_recognised_and_not_doubled(space: Workspace, films: 
 def test_another_upload_cannot_take_the_name(space: Workspace, films: Experiment) -> None:
     add(space, films, "als", ALS)
     with pytest.raises(NameTaken, match="called 'als'"):
-        space.runs.add_runs(films.id, EASE, name="als")
+        space.runs.add(films.id, EASE, name="als")
     assert len(space.runs.all(films.id)) == 1
 
 
@@ -185,7 +181,7 @@ SEVERAL = pd.DataFrame(
 
 
 def test_one_file_may_bring_several_candidates(space: Workspace, films: Experiment) -> None:
-    added = space.runs.add_runs(films.id, SEVERAL)
+    added = space.runs.add(films.id, SEVERAL)
     assert [one.run.name for one in added] == ["als", "ease"]
     assert [one.run.slot for one in added] == [0, 1]
 
@@ -193,7 +189,7 @@ def test_one_file_may_bring_several_candidates(space: Workspace, films: Experime
 def test_of_several_candidates_none_is_stored_if_one_cannot_be(space: Workspace, films: Experiment) -> None:
     add(space, films, "ease", EASE)
     with pytest.raises(NameTaken):
-        space.runs.add_runs(films.id, SEVERAL)
+        space.runs.add(films.id, SEVERAL)
     assert [run.name for run in space.runs.all(films.id)] == ["ease"]
 
 
@@ -217,7 +213,7 @@ def test_a_run_that_cannot_be_used_says_why_and_stores_nothing(
     file = tmp_path / "als.csv"
     file.write_text(content)
     with pytest.raises(InputError) as caught:
-        space.runs.add_runs(films.id, file)
+        space.runs.add(films.id, file)
     (problem,) = caught.value.problems
     assert place in problem.place + problem.found
     assert found in str(problem)
@@ -239,7 +235,7 @@ def test_rating_predictions_are_scored_beside_the_lists(space: Workspace, films:
 
 def test_progress_is_told_from_nothing_to_all(space: Workspace, films: Experiment) -> None:
     told: list[tuple[float, str]] = []
-    space.runs.add_runs(films.id, SEVERAL, progress=lambda part, text: told.append((part, text)))
+    space.runs.add(films.id, SEVERAL, progress=lambda part, text: told.append((part, text)))
     assert told[0] == (0.0, "Reading the file")
     assert told[-1] == (1.0, "Storing ease")
     assert {text for _, text in told} >= {"Scoring als", "Scoring ease", "Storing als"}
@@ -247,9 +243,9 @@ def test_progress_is_told_from_nothing_to_all(space: Workspace, films: Experimen
 
 def test_what_is_said_of_a_run_can_be_changed(space: Workspace, films: Experiment) -> None:
     run_id = add(space, films, "als", ALS)
-    space.runs.rename_run(run_id, " ALS v3 ")
-    space.runs.tag_run(run_id, ["new", " new ", "", "matrix"])
-    space.runs.note_run(run_id, "64 factors")
+    space.runs.rename(run_id, " ALS v3 ")
+    space.runs.set_tags(run_id, ["new", " new ", "", "matrix"])
+    space.runs.set_note(run_id, "64 factors")
     space.runs.set_params(run_id, {"factors": "64"})
     (run,) = space.runs.all(films.id)
     assert (run.name, run.tags, run.note, run.params) == (
@@ -262,21 +258,21 @@ def test_what_is_said_of_a_run_can_be_changed(space: Workspace, films: Experimen
 
 def test_an_archived_run_is_out_of_sight_and_comes_back(space: Workspace, films: Experiment) -> None:
     run_id = add(space, films, "als", ALS)
-    space.runs.archive_run(run_id)
+    space.runs.archive(run_id)
     assert space.runs.all(films.id) == []
-    space.runs.restore_run(run_id)
+    space.runs.restore(run_id)
     assert [run.id for run in space.runs.all(films.id)] == [run_id]
 
 
 def test_deleting_for_good_wants_the_name_typed(space: Workspace, films: Experiment) -> None:
     run_id = add(space, films, "als", ALS)
     with pytest.raises(InputError, match="Type 'als' exactly"):
-        space.runs.delete_run(run_id, "Als")
-    space.runs.delete_run(run_id, "als")
+        space.runs.delete(run_id, "Als")
+    space.runs.delete(run_id, "als")
     assert space.runs.all(films.id, archived=True) == []
     with pytest.raises(InputError, match="Type 'Films' exactly"):
-        space.experiments.delete_experiment(films.id, "")
-    space.experiments.delete_experiment(films.id, "Films")
+        space.experiments.delete(films.id, "")
+    space.experiments.delete(films.id, "Films")
     assert space.experiments.all(archived=True) == []
 
 
@@ -328,7 +324,7 @@ def test_metrics_that_an_older_version_did_not_store_are_offered_and_computed(
 ) -> None:
     """a shares one of its two genres with b, at an angle of 45°; serendipity needs a train table."""
     catalogue = {"a": {"genre": "Crime|Drama"}, "b": {"genre": "Drama"}, "c": {"genre": "Crime"}}
-    made = space.experiments.create_experiment("Old", TRUTH, catalogue=catalogue, depth=5)
+    made = space.experiments.create("Old", TRUTH, catalogue=catalogue, depth=5)
     with monkeypatch.context() as older:
         older.setattr(request, "DEFAULT_METRICS", ("precision", "coverage"))
         run_id = add(space, made, "ease", {"u": ["b", "a"]})
@@ -386,7 +382,7 @@ def test_a_twin_differs_by_nothing(space: Workspace, films: Experiment) -> None:
 
 
 def test_runs_with_other_users_are_paired_over_those_in_both(space: Workspace) -> None:
-    both = space.experiments.create_experiment("Both", TRUTH, depth=5, users="both")
+    both = space.experiments.create("Both", TRUTH, depth=5, users="both")
     als, ease = add(space, both, "als", ALS), add(space, both, "ease", EASE)
     (row,) = space.comparisons.pairs([ease], als, "recall", 2).to_dict("records")
     assert (row["n_users"], row["mean_diff"]) == (2, pytest.approx((1 / 2 + 0) / 2))
@@ -462,25 +458,23 @@ def test_a_leader_under_both_populations_is_said_to_lead_in_any_case(
 # ── rights ───────────────────────────────────────────────────────────────────────────────────
 
 WRITES: dict[str, Callable[[Workspace, str, str], object]] = {
-    "create_experiment": lambda space, _e, _r: space.experiments.create_experiment("Mine", TRUTH),
-    "rename_experiment": lambda space, e, _r: space.experiments.rename_experiment(e, "Mine"),
-    "note_experiment": lambda space, e, _r: space.experiments.note_experiment(e, "x"),
-    "set_baseline": lambda space, e, r: space.experiments.set_baseline(e, r),
-    "archive_experiment": lambda space, e, _r: space.experiments.archive_experiment(e),
-    "restore_experiment": lambda space, e, _r: space.experiments.restore_experiment(e),
-    "delete_experiment": lambda space, e, _r: space.experiments.delete_experiment(e, "Films"),
-    "add_runs": lambda space, e, _r: space.runs.add_runs(e, EASE, name="ease"),
-    "rename_run": lambda space, _e, r: space.runs.rename_run(r, "mine"),
-    "tag_run": lambda space, _e, r: space.runs.tag_run(r, ["x"]),
-    "note_run": lambda space, _e, r: space.runs.note_run(r, "x"),
-    "set_params": lambda space, _e, r: space.runs.set_params(r, {}),
-    "archive_run": lambda space, _e, r: space.runs.archive_run(r),
-    "restore_run": lambda space, _e, r: space.runs.restore_run(r),
-    "delete_run": lambda space, _e, r: space.runs.delete_run(r, "als"),
-    "add_online_test": lambda space, e, _r: space.online_tests.add_online_test(
-        e, "AB", {"sessions": SESSIONS}
-    ),
-    "load_demo": lambda space, _e, _r: space.demo.load_demo(),
+    "experiments.create": lambda space, _e, _r: space.experiments.create("Mine", TRUTH),
+    "experiments.rename": lambda space, e, _r: space.experiments.rename(e, "Mine"),
+    "experiments.set_note": lambda space, e, _r: space.experiments.set_note(e, "x"),
+    "experiments.set_baseline": lambda space, e, r: space.experiments.set_baseline(e, r),
+    "experiments.archive": lambda space, e, _r: space.experiments.archive(e),
+    "experiments.restore": lambda space, e, _r: space.experiments.restore(e),
+    "experiments.delete": lambda space, e, _r: space.experiments.delete(e, "Films"),
+    "runs.add": lambda space, e, _r: space.runs.add(e, EASE, name="ease"),
+    "runs.rename": lambda space, _e, r: space.runs.rename(r, "mine"),
+    "runs.set_tags": lambda space, _e, r: space.runs.set_tags(r, ["x"]),
+    "runs.set_note": lambda space, _e, r: space.runs.set_note(r, "x"),
+    "runs.set_params": lambda space, _e, r: space.runs.set_params(r, {}),
+    "runs.archive": lambda space, _e, r: space.runs.archive(r),
+    "runs.restore": lambda space, _e, r: space.runs.restore(r),
+    "runs.delete": lambda space, _e, r: space.runs.delete(r, "als"),
+    "online_tests.add": lambda space, e, _r: space.online_tests.add(e, "AB", {"sessions": SESSIONS}),
+    "demo.load": lambda space, _e, _r: space.demo.load(),
 }
 
 
@@ -517,11 +511,9 @@ def test_an_online_test_is_kept_with_its_results_and_links(
 ) -> None:
     als, ease = two
     links = {"control": als, "new": ease}
-    test = space.online_tests.add_online_test(
-        films.id, "Spring", {"sessions": SESSIONS}, control="control", links=links
-    )
+    test = space.online_tests.add(films.id, "Spring", {"sessions": SESSIONS}, control="control", links=links)
     assert [one.id for one in space.online_tests.all(films.id)] == [test.id]
-    frame = space.online_tests.online_results(test.id)
+    frame = space.online_tests.result_frame(test.id)
     watch = frame[frame["metric"] == "session_watch_time"].set_index("variant")
     assert watch["run_id"].to_dict() == links
     assert watch["is_control"].to_dict() == {"control": True, "new": False}
@@ -535,7 +527,7 @@ def test_a_variant_is_compared_with_what_control_served_on_both_sides(
     space: Workspace, films: Experiment, two: tuple[str, str]
 ) -> None:
     als, ease = two
-    test = space.online_tests.add_online_test(
+    test = space.online_tests.add(
         films.id, "Spring", {"sessions": SESSIONS}, control="control", links={"control": als, "new": ease}
     )
     frame = space.online_tests.offline_online(test.id, "recall", 2, "session_watch_time").set_index("variant")
@@ -546,18 +538,16 @@ def test_a_variant_is_compared_with_what_control_served_on_both_sides(
 
 
 def test_a_variant_cannot_serve_a_run_of_another_experiment(space: Workspace, films: Experiment) -> None:
-    other = space.experiments.create_experiment("Books", TRUTH, depth=5)
+    other = space.experiments.create("Books", TRUTH, depth=5)
     elsewhere = add(space, other, "als", ALS)
     with pytest.raises(NotFound, match="not in this experiment"):
-        space.online_tests.add_online_test(
-            films.id, "Spring", {"sessions": SESSIONS}, links={"new": elsewhere}
-        )
+        space.online_tests.add(films.id, "Spring", {"sessions": SESSIONS}, links={"new": elsewhere})
     assert space.online_tests.all(films.id) == []
 
 
 def test_an_online_table_that_cannot_be_used_stores_nothing(space: Workspace, films: Experiment) -> None:
     with pytest.raises(UploadError):
-        space.online_tests.add_online_test(
+        space.online_tests.add(
             films.id, "Spring", {"sessions": pd.DataFrame({"unit_id": ["p"], "watch_s": [1.0]})}
         )
     assert space.online_tests.all(films.id) == []
@@ -569,7 +559,7 @@ def test_an_online_table_that_cannot_be_used_stores_nothing(space: Workspace, fi
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Workspace, Experiment]:
     space = open_at(tmp_path_factory.mktemp("demo"))
-    return space, space.demo.load_demo()
+    return space, space.demo.load()
 
 
 def test_the_demos_season_candidate_won_offline_and_lost_online(demo: tuple[Workspace, Experiment]) -> None:
@@ -584,7 +574,7 @@ def test_the_demos_season_candidate_won_offline_and_lost_online(demo: tuple[Work
 def test_loading_the_demo_again_changes_nothing(demo: tuple[Workspace, Experiment]) -> None:
     space, made = demo
     ids = [run.id for run in space.runs.all(made.id)]
-    assert space.demo.load_demo().id == made.id
+    assert space.demo.load().id == made.id
     assert [run.id for run in space.runs.all(made.id)] == ids
     assert len(ids) == 5
     assert len(space.online_tests.all(made.id)) == 1
@@ -592,11 +582,11 @@ def test_loading_the_demo_again_changes_nothing(demo: tuple[Workspace, Experimen
 
 def test_the_demo_goes_without_what_people_added(tmp_path: Path) -> None:
     space = open_at(tmp_path)
-    mine = space.experiments.create_experiment("Films", TRUTH, depth=5)
-    space.demo.load_demo()
-    assert space.demo.has_demo()
-    space.demo.remove_demo()
-    assert not space.demo.has_demo()
+    mine = space.experiments.create("Films", TRUTH, depth=5)
+    space.demo.load()
+    assert space.demo.exists()
+    space.demo.remove()
+    assert not space.demo.exists()
     assert [one.id for one in space.experiments.all(archived=True)] == [mine.id]
 
 
@@ -605,7 +595,7 @@ def test_the_demo_goes_without_what_people_added(tmp_path: Path) -> None:
 
 def test_popular_leads_until_only_users_with_lists_count(space: Workspace, shared_data: Path) -> None:
     films = shared_data / "movietweetings"
-    made = space.experiments.create_experiment("MovieTweetings", films / "truth.csv", relevance="none")
+    made = space.experiments.create("MovieTweetings", films / "truth.csv", relevance="none")
     names = ("ease", "popular", "als")
     ids = {name: add(space, made, name, films / "runs" / f"{name}.parquet") for name in names}
     board = space.scores.scoreboard(list(ids.values()), ["ndcg"], 10)
@@ -639,7 +629,7 @@ def test_paired_intervals_of_a_pooled_ratio_follow_its_delta_method(space: Works
         name: {u: [i for i in items if rng.random() < chance] or ["x"] for u, items in wanted.items()}
         for name, chance in (("A", 0.5), ("B", 0.4))
     }
-    made = space.experiments.create_experiment("Pooled", wanted, depth=40)
+    made = space.experiments.create("Pooled", wanted, depth=40)
     a, b = (add(space, made, name, table) for name, table in lists.items())
     row = space.comparisons.pairs([a], b, "recall(average=micro)", 40).iloc[0]
     m = np.array([len(items) for items in wanted.values()])
@@ -694,9 +684,7 @@ def sessions(control: int, new: int) -> pd.DataFrame:
 
 def linked(space: Workspace, films: Experiment, table: pd.DataFrame) -> str:
     links = {"control": add(space, films, "als", ALS), "new": add(space, films, "ease", EASE)}
-    return space.online_tests.add_online_test(
-        films.id, "Row", {"sessions": table}, control="control", links=links
-    ).id
+    return space.online_tests.add(films.id, "Row", {"sessions": table}, control="control", links=links).id
 
 
 def test_a_broken_split_judges_nobody(space: Workspace, films: Experiment) -> None:
@@ -726,7 +714,7 @@ def test_the_same_online_test_twice_is_one(space: Workspace, films: Experiment) 
     first = linked(space, films, sessions(40, 40))
     runs = {run.name: run.id for run in space.runs.all(films.id)}
     links = {"control": runs["als"], "new": runs["ease"]}
-    again = space.online_tests.add_online_test(
+    again = space.online_tests.add(
         films.id, "Row", {"sessions": sessions(40, 40)}, control="control", links=links
     )
     assert again.id == first
@@ -735,16 +723,14 @@ def test_the_same_online_test_twice_is_one(space: Workspace, films: Experiment) 
 def test_a_link_of_an_unknown_variant_names_the_known_ones(space: Workspace, films: Experiment) -> None:
     run = add(space, films, "als", ALS)
     with pytest.raises(InputError, match="Did you mean 'control'"):
-        space.online_tests.add_online_test(
-            films.id, "Row", {"sessions": sessions(40, 40)}, links={"kontrol": run}
-        )
+        space.online_tests.add(films.id, "Row", {"sessions": sessions(40, 40)}, links={"kontrol": run})
     assert space.online_tests.all(films.id) == []
 
 
 def test_an_archived_demo_comes_back_when_it_is_loaded(demo: tuple[Workspace, Experiment]) -> None:
     space, made = demo
-    space.experiments.archive_experiment(made.id)
-    assert space.demo.load_demo().id == made.id
+    space.experiments.archive(made.id)
+    assert space.demo.load().id == made.id
     assert made.id in [one.id for one in space.experiments.all()]
 
 
@@ -757,9 +743,9 @@ def test_uploading_again_mends_what_was_damaged(space: Workspace, films: Experim
     fresh = open_at(tmp_path)
     with pytest.raises(StoreError):
         fresh.comparisons.pairs(ids[:1], ids[1], "recall", 2)
-    fresh.experiments.create_experiment("Films", TRUTH, depth=5)
+    fresh.experiments.create("Films", TRUTH, depth=5)
     for name, lists in (("als", ALS), ("ease", EASE)):
-        assert fresh.runs.add_runs(films.id, lists, name=name)[0].already_there
+        assert fresh.runs.add(films.id, lists, name=name)[0].already_there
     pd.testing.assert_frame_equal(fresh.comparisons.pairs(ids[:1], ids[1], "recall", 2), before)
 
 
@@ -770,7 +756,7 @@ def test_old_files_that_nothing_refers_to_go_with_the_next_deletion(
     before = stored_files(tmp_path)
     for path in before:
         os.utime(path, (0, 0))
-    space.runs.delete_run(ids["als"], "als")
+    space.runs.delete(ids["als"], "als")
     left = stored_files(tmp_path)
     assert set(left) < set(before)
     assert space.comparisons.values(ids["ease"], "recall", 2) is not None
@@ -791,8 +777,8 @@ SHOWN_AT_2 = {
 
 def foreign_run(space: Workspace, **rules: Any) -> str:
     items = pd.DataFrame({"item_id": list("abcdef"), "kind": list("pqpqqq")})
-    made = space.experiments.create_experiment("Foreign", FOREIGN_TRUTH, depth=5, catalogue=items, **rules)
-    return space.runs.add_runs(made.id, FOREIGN["als"], name="als")[0].run.id
+    made = space.experiments.create("Foreign", FOREIGN_TRUTH, depth=5, catalogue=items, **rules)
+    return space.runs.add(made.id, FOREIGN["als"], name="als")[0].run.id
 
 
 def values_at_2(space: Workspace, run_id: str) -> dict[str, float]:
@@ -838,8 +824,8 @@ def test_an_experiment_keeps_its_population(space: Workspace, users: Any, recall
 def test_an_experiment_may_count_repeated_items_at_each_place(space: Workspace) -> None:
     lists = {"u1": ["a", "a"]}
     for rule, expected in (("first", 1 / 2), ("keep", 1.0)):
-        made = space.experiments.create_experiment(rule, {"u1": {"a": 1}}, depth=5, duplicates=rule)
-        run = space.runs.add_runs(made.id, lists, name="als")[0].run
+        made = space.experiments.create(rule, {"u1": {"a": 1}}, depth=5, duplicates=rule)
+        run = space.runs.add(made.id, lists, name="als")[0].run
         found = space.scores.scoreboard([run.id], ["precision"], 2)["value"].item()
         assert (found, run.provenance["duplicates"]) == (expected, rule)
 

@@ -272,8 +272,8 @@ def test_seeds_pull_by_the_mean_of_their_pulls() -> None:
 def test_stored_lists_pull_as_those_of_files(tmp_path: Path) -> None:
     lists, base = world(1, 0.8), world(2, 1.2)
     space = Workspace(open_store(f"sqlite:///{tmp_path}/recdash.db", tmp_path / "artifacts"))
-    films = space.experiments.create_experiment("Films", TRUTH, depth=6, **TABLES)
-    ids = [space.runs.add_runs(films.id, of, name=name)[0].run.id for name, of in (("a", lists), ("b", base))]
+    films = space.experiments.create("Films", TRUTH, depth=6, **TABLES)
+    ids = [space.runs.add(films.id, of, name=name)[0].run.id for name, of in (("a", lists), ("b", base))]
     stored = space.comparisons.source(films.id).list_pulls(ids, METRICS, K)
     files = source_of(a=lists, b=base).list_pulls(("a", "b"), METRICS, K)
     for mine, theirs in zip(stored, files, strict=True):
@@ -284,9 +284,9 @@ def test_stored_lists_pull_as_those_of_files(tmp_path: Path) -> None:
 
 def test_a_lost_upload_takes_the_interval_and_not_the_verdict(tmp_path: Path) -> None:
     space = Workspace(open_store(f"sqlite:///{tmp_path}/recdash.db", tmp_path / "artifacts"))
-    films = space.experiments.create_experiment("Films", TRUTH, depth=6, **TABLES)
+    films = space.experiments.create("Films", TRUTH, depth=6, **TABLES)
     runs = (("a", world(1, 0.8)), ("b", world(2, 1.2)))
-    ids = [space.runs.add_runs(films.id, of, name=name)[0].run.id for name, of in runs]
+    ids = [space.runs.add(films.id, of, name=name)[0].run.id for name, of in runs]
     kept = space.comparisons.verdict(ids, ids[1], "ndcg", K).evidence.guardrails
     assert {rail.metric for rail in kept if rail.has_interval} == set(METRICS)
     space.store.artifacts.path(space.store.runs.get(ids[0]).upload or "").unlink()

@@ -49,9 +49,9 @@ def store(
 
     The items that miss are in no table: lists with misses alone are accepted.
     """
-    made = workspace.experiments.create_experiment("films", truth, depth=depth, **tables)
+    made = workspace.experiments.create("films", truth, depth=depth, **tables)
     added = {
-        name: workspace.runs.add_runs(made.id, table, name=name, accept_unknown_ids=True)[0].run.id
+        name: workspace.runs.add(made.id, table, name=name, accept_unknown_ids=True)[0].run.id
         for name, table in runs.items()
     }
     return {"films": made.id, **added}

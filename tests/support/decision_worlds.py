@@ -36,8 +36,8 @@ RUNS = {
 
 def films(workspace: Workspace, name: str = "films") -> dict[str, str]:
     """Names → ids of the experiment ``films`` and its runs; popular is the baseline."""
-    made = workspace.experiments.create_experiment(name, TRUTH, train=TRAIN, depth=3)
-    ids = {run: workspace.runs.add_runs(made.id, table, name=run)[0].run.id for run, table in RUNS.items()}
+    made = workspace.experiments.create(name, TRUTH, train=TRAIN, depth=3)
+    ids = {run: workspace.runs.add(made.id, table, name=run)[0].run.id for run, table in RUNS.items()}
     workspace.experiments.set_baseline(made.id, ids["popular"])
     return {"films": made.id, **ids}
 
@@ -66,4 +66,4 @@ def home_page(
     """80 of 200 users engaged in control; ``new`` of 200 where als was served."""
     links = {"control": ids["popular"], "new": ids["als"]}
     table = sessions({"control": 80, "new": new})
-    return workspace.online_tests.add_online_test(ids["films"], name, {"sessions": table}, links=links)
+    return workspace.online_tests.add(ids["films"], name, {"sessions": table}, links=links)

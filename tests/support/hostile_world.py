@@ -70,12 +70,12 @@ def make(workspace: Workspace) -> dict[str, str]:
     groups = pd.DataFrame(
         {"user_id": USERS} | {name: [names("group")[n % 4] for n in range(40)] for name in names("part")}
     )
-    made = workspace.experiments.create_experiment(
+    made = workspace.experiments.create(
         ALL, truth, train=truth.assign(item_id=[*ITEMS[1:], ITEMS[0]]), catalogue=catalogue(),
         user_attributes=groups, depth=DEPTH, note=ALL,
     )  # fmt: skip
     runs = {
-        name: workspace.runs.add_runs(
+        name: workspace.runs.add(
             made.id, lists(DEPTH - place), name=name, tags=names("tag"), note=ALL,
             params={ALL: ALL, "size": str(place)},
         )[0].run.id
@@ -85,7 +85,7 @@ def make(workspace: Workspace) -> dict[str, str]:
     workspace.experiments.set_baseline(made.id, base)
     variants = [f"{ALL} control", *names("variant"), f"{ALL} won"]
     links = dict(zip(variants, runs.values(), strict=True))
-    test = workspace.online_tests.add_online_test(
+    test = workspace.online_tests.add(
         made.id, f"{ALL} test", {"sessions": sessions(variants)}, control=variants[0], links=links
     )
     part = next(name for name in workspace.slices.of(made.id) if name.endswith("part"))
@@ -101,7 +101,7 @@ def _journal(workspace: Workspace, experiment: str, runs: list[str], test: str) 
     for name in names("comment"):
         workspace.journal.comment(experiment, decided.id, name)
     question: Any = Reports(workspace).question(experiment)
-    report = Reports(workspace).make_report(question, title=f"{ALL} report", narrative=ALL)
+    report = Reports(workspace).make(question, title=f"{ALL} report", narrative=ALL)
     workspace.sharing.save_view(experiment, "hostile", "leaderboard", {"q": ALL})
     workspace.sharing.share(experiment, label=FAMILIES["markdown"])
     return {"report": report.id}

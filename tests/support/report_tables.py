@@ -58,14 +58,13 @@ def opened(folder: Path, person: Person = ANN) -> Workspace:
 def films(space: Workspace, names: dict[str, str] | None = None, name: str = "films") -> Question:
     """The experiment with its runs, perhaps under other names, and its A/B test; asked by nDCG@3."""
     called = {run: (names or {}).get(run, run) for run in CANDIDATES}
-    made = space.experiments.create_experiment(name, TRUTH, train=TRAIN, catalogue=CATALOGUE, depth=4)
+    made = space.experiments.create(name, TRUTH, train=TRAIN, catalogue=CATALOGUE, depth=4)
     ids = {
-        run: space.runs.add_runs(made.id, table, name=called[run])[0].run.id
-        for run, table in CANDIDATES.items()
+        run: space.runs.add(made.id, table, name=called[run])[0].run.id for run, table in CANDIDATES.items()
     }
     space.experiments.set_baseline(made.id, ids["popular"])
     links = {"A": ids["popular"], "B": ids["als"], "C": ids["ease"]}
-    space.online_tests.add_online_test(made.id, "March", {"sessions": SESSIONS}, control="A", links=links)
+    space.online_tests.add(made.id, "March", {"sessions": SESSIONS}, control="A", links=links)
     return asked(space, made.id)
 
 

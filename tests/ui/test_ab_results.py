@@ -54,7 +54,7 @@ def added(workspace: Workspace, table: Any, **options: Any) -> OnlineTest:
     runs = store(workspace, {"popular": lists(9), "als": lists(2), "ease": lists(1)})
     tables = table if isinstance(table, dict) else {"sessions": table}
     served = {variant: runs[run] for variant, run in options.pop("links", {}).items()}
-    return workspace.online_tests.add_online_test(runs["films"], "home page", tables, links=served, **options)
+    return workspace.online_tests.add(runs["films"], "home page", tables, links=served, **options)
 
 
 @pytest.fixture
@@ -275,7 +275,7 @@ def test_another_test_is_not_asked_for_the_segments_and_variants_of_the_last_one
     won_and_lost: OnlineTest, workspace: Workspace, shown: Open
 ) -> None:
     table = sessions({"control": 80, "other": 140}).rename(columns={"country": "device"})
-    later = workspace.online_tests.add_online_test(won_and_lost.experiment, "later", {"sessions": table})
+    later = workspace.online_tests.add(won_and_lost.experiment, "later", {"sessions": table})
     app = shown(t=won_and_lost.id, seg="country")
     passed(app.selectbox(key="online-test").set_value(later.id).run())
     assert "country" not in warned(app)
@@ -481,9 +481,7 @@ def test_a_variants_name_full_of_markup_is_shown_as_text(workspace: Workspace, s
 
 def test_the_test_is_the_one_of_the_link(workspace: Workspace, shown: Open) -> None:
     first = added(workspace, sessions({"control": 80, "new": 140}))
-    workspace.online_tests.add_online_test(
-        first.experiment, "later", {"sessions": sessions({"control": 80, "new": 81})}
-    )
+    workspace.online_tests.add(first.experiment, "later", {"sessions": sessions({"control": 80, "new": 81})})
     assert "later, 2 to 8 Mar" in said(shown())
     assert "home page, 2 to 8 Mar" in said(shown(t=first.id))
 

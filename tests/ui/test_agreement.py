@@ -38,9 +38,7 @@ def ab_test(
     rows = [(variant, WATCH, 10_000, mean, 1.0) for variant, mean in zip(variants, means, strict=True)]
     table = pd.DataFrame(rows, columns=["variant", "metric", "n", "mean", "variance"])
     links = dict(zip(variants, runs, strict=False))
-    space.online_tests.add_online_test(
-        experiment, name, {"aggregates": table}, control="control", links=links
-    )
+    space.online_tests.add(experiment, name, {"aggregates": table}, control="control", links=links)
 
 
 @pytest.fixture
@@ -99,7 +97,7 @@ def test_a_broken_split_is_not_judged(workspace: Workspace, films: dict[str, str
         for n in range(count)
     ]
     table = pd.DataFrame(rows, columns=["unit_id", "session_id", "variant", "clicks", "watch_s"])
-    workspace.online_tests.add_online_test(
+    workspace.online_tests.add(
         films["films"], "Row", {"sessions": table.assign(start_ts="2026-01-01T00:00:00Z")},
         control="control", links={"control": films["third"], "v1": films["first"]},
     )  # fmt: skip

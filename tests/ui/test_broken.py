@@ -91,7 +91,7 @@ def archived(workspace: Workspace) -> dict[str, str]:
     """An experiment whose two runs are both archived."""
     made = store(workspace, {"poor": lists(3), "good": lists(1)})
     for name in ("poor", "good"):
-        workspace.runs.archive_run(made[name])
+        workspace.runs.archive(made[name])
     return made
 
 

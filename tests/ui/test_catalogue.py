@@ -141,8 +141,8 @@ def test_segments_of_users_leave_the_usual_attribute_without_a_warning(
     workspace: Workspace, shown: Open
 ) -> None:
     train = pd.DataFrame({"user_id": TRUTH["user_id"], "item_id": "x1"})
-    made = workspace.experiments.create_experiment("films", TRUTH, depth=5, catalogue=CATALOGUE, train=train)
-    workspace.runs.add_runs(made.id, lists(2), name="good")
+    made = workspace.experiments.create("films", TRUTH, depth=5, catalogue=CATALOGUE, train=train)
+    workspace.runs.add(made.id, lists(2), name="good")
     app = shown(by="user_warmth")
     assert "values of genres" in said(app)
     assert not app.warning
@@ -199,9 +199,9 @@ def test_in_a_narrow_window_nine_runs_scroll_inside_their_box(
     """Five panels beside each other keep room for their ticks; the page itself does not scroll sideways."""
     data = tmp_path / "recdash-data"
     space = Workspace.open(f"sqlite:///{data / 'recdash.db'}", data / "artifacts")
-    made = space.experiments.create_experiment("films", TRUTH, depth=5, catalogue=CATALOGUE)
+    made = space.experiments.create("films", TRUTH, depth=5, catalogue=CATALOGUE)
     for n in range(9):
-        space.runs.add_runs(made.id, lists(2).assign(rank=lambda rows, n=n: rows["rank"] + n), name=f"run{n}")
+        space.runs.add(made.id, lists(2).assign(rank=lambda rows, n=n: rows["rank"] + n), name=f"run{n}")
     page.set_viewport_size({"width": 420, "height": 900})
     page.goto(f"{server(data=data).url}/catalogue")
     box = page.locator(".st-key-panels-5")

@@ -157,8 +157,8 @@ def test_a_decision_shows_the_name_that_the_run_had_and_what_became_of_it(
     shown: Open, workspace: Workspace, ids: Ids
 ) -> None:
     decide(workspace, ids)
-    workspace.runs.rename_run(ids["als"], "als, trained anew")
-    workspace.runs.delete_run(ids["ease"], "ease")
+    workspace.runs.rename(ids["als"], "als, trained anew")
+    workspace.runs.delete(ids["ease"], "ease")
     text = said(shown())
     assert "▲ Ship als answers" not in text
     assert (
@@ -169,7 +169,7 @@ def test_a_decision_shows_the_name_that_the_run_had_and_what_became_of_it(
 
 def test_a_decision_about_a_run_that_is_gone_still_shows(shown: Open, workspace: Workspace, ids: Ids) -> None:
     decide(workspace, ids)
-    workspace.runs.delete_run(ids["als"], "als")
+    workspace.runs.delete(ids["als"], "als")
     assert "nDCG@3 0.875 ▲ +600 % better" in said(shown())
 
 

@@ -47,8 +47,8 @@ def test_an_empty_store_says_what_to_do_next(shown: Open) -> None:
 
 
 def test_one_run_has_all_its_definitions(workspace: Workspace, shown: Open) -> None:
-    made = workspace.experiments.create_experiment("films", TRUTH, depth=5)
-    workspace.runs.add_runs(made.id, lists(2), name="only")
+    made = workspace.experiments.create("films", TRUTH, depth=5)
+    workspace.runs.add(made.id, lists(2), name="only")
     app = shown()
     text = said(app)
     # one relevant item at rank 2 of 5: 1/log2(3) by default; ideal=full divides by the sum over five places
@@ -132,8 +132,8 @@ def test_every_family_of_metrics_has_its_page(workspace: Workspace, shown: Open,
 
 def test_shares_of_the_catalogue_are_read_in_percent(workspace: Workspace, shown: Open) -> None:
     catalogue = pd.DataFrame({"item_id": [*(f"i{n}" for n in range(1, 21)), "x1", "x3", "y", "z"]})
-    made = workspace.experiments.create_experiment("films", TRUTH, depth=5, catalogue=catalogue)
-    workspace.runs.add_runs(made.id, lists(2), name="good")  # shows the 20 items, x1 and x3 of 24: 91.7 %
+    made = workspace.experiments.create("films", TRUTH, depth=5, catalogue=catalogue)
+    workspace.runs.add(made.id, lists(2), name="good")  # shows the 20 items, x1 and x3 of 24: 91.7 %
     text = said(shown(m="coverage"))
     assert "Coverage@5 of good is 91.7 % under every preset" in text
     assert "Coverage@5, %" in text
@@ -141,8 +141,8 @@ def test_shares_of_the_catalogue_are_read_in_percent(workspace: Workspace, shown
 
 
 def test_a_frame_with_parameters_says_what_the_other_pages_show(workspace: Workspace, shown: Open) -> None:
-    made = workspace.experiments.create_experiment("films", TRUTH, depth=5, users="both")
-    workspace.runs.add_runs(made.id, lists(1, USERS[:10]), name="half")
+    made = workspace.experiments.create("films", TRUTH, depth=5, users="both")
+    workspace.runs.add(made.id, lists(1, USERS[:10]), name="half")
     text = said(shown(m="precision(average=micro)"))
     assert "The other pages show Precision(average=micro)@5 0.200: only users with a list count." in text
 
@@ -218,8 +218,8 @@ def test_a_page_that_compares_says_what_is_not_comparable(shown: Open, page: str
 
 @pytest.mark.parametrize("page", [*COMPARING, "offline_online"])
 def test_comparable_runs_have_no_banner(workspace: Workspace, shown: Open, page: str) -> None:
-    made = workspace.experiments.create_experiment("films", TRUTH, depth=5)
-    ids = [workspace.runs.add_runs(made.id, lists(at), name=f"run{at}")[0].run.id for at in (1, 2)]
+    made = workspace.experiments.create("films", TRUTH, depth=5)
+    ids = [workspace.runs.add(made.id, lists(at), name=f"run{at}")[0].run.id for at in (1, 2)]
     online(workspace, made.id, ids)
     app = shown(page)
     assert not [one for one in app.get("html") if "rd-banner" in one.proto.body.split("</style>")[-1]]
@@ -240,7 +240,7 @@ def online(workspace: Workspace, experiment: str, ids: list[str]) -> None:
     ]
     columns = ["user_id", "variant", "session_id", "start_ts", "clicks", "watch_s"]
     links = dict(zip(("control", "new"), ids, strict=True))
-    workspace.online_tests.add_online_test(
+    workspace.online_tests.add(
         experiment, "autumn", {"sessions": pd.DataFrame(rows, columns=columns)}, links=links
     )
 
@@ -264,8 +264,8 @@ def test_the_page_works_out_what_is_chosen(
 ) -> None:
     data = tmp_path / "recdash-data"
     space = Workspace.open(f"sqlite:///{data / 'recdash.db'}", data / "artifacts")
-    made = space.experiments.create_experiment("films", TRUTH, depth=5)
-    space.runs.add_runs(made.id, lists(2), name="good")
+    made = space.experiments.create("films", TRUTH, depth=5)
+    space.runs.add(made.id, lists(2), name="good")
     page.goto(f"{server(data=data).url}/definitions")
     expect(page.get_by_role("heading", name="nDCG@5 of good is anything from")).to_be_visible()
     settle(page)

@@ -35,7 +35,7 @@ def two_hundred(monkeypatch: pytest.MonkeyPatch) -> None:
         lambda _, search="", **__: [card for card in several if card.mentions(search)],
     )
     unknown = CardVerdict(None, None, "No run yet")
-    monkeypatch.setattr(ExperimentCards, "card_verdict", lambda *_: unknown)
+    monkeypatch.setattr(ExperimentCards, "verdict", lambda *_: unknown)
 
 
 # ── what it shows ────────────────────────────────────────────────────────────────────────────
@@ -43,9 +43,9 @@ def two_hundred(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_each_experiment_says_what_it_asks_and_whom_to_ship(workspace: Workspace, open_page: Open) -> None:
     ids = store(workspace, {"poor": lists(9), "good": lists(2), "best": lists(1)})
-    workspace.experiments.note_experiment(ids["films"], "split of September")
+    workspace.experiments.set_note(ids["films"], "split of September")
     workspace.decisions.decide(ids["films"], "needs A/B", run_id=ids["best"], text="Four weeks.")
-    workspace.experiments.create_experiment("<b>songs</b>", TRUTH, depth=3)
+    workspace.experiments.create("<b>songs</b>", TRUTH, depth=3)
     app = open_page("experiments")
     text = said(app)
     assert "2 experiments" in text
@@ -68,7 +68,7 @@ def test_the_table_holds_the_same(workspace: Workspace, open_page: Open) -> None
 
 def test_the_name_leads_to_the_overview(workspace: Workspace, open_page: Open) -> None:
     older = store(workspace, {"poor": lists(9), "best": lists(1)})["films"]
-    workspace.experiments.create_experiment("songs", TRUTH, depth=3)
+    workspace.experiments.create("songs", TRUTH, depth=3)
     assert "Ship best" in said(open_page(e=older))
 
 
@@ -76,7 +76,7 @@ def test_search_finds_names_runs_tags_and_notes_and_stays_in_the_link(
     workspace: Workspace, open_page: Open
 ) -> None:
     store(workspace, {"als": lists(1)})
-    workspace.experiments.create_experiment("songs", TRUTH, depth=3)
+    workspace.experiments.create("songs", TRUTH, depth=3)
     app = open_page("experiments", find="ALS")
     assert "1 experiment of 2 holds “ALS”" in said(app)
     assert "songs" not in said(app)
@@ -87,9 +87,9 @@ def test_search_finds_names_runs_tags_and_notes_and_stays_in_the_link(
 
 
 def test_archived_experiments_are_shown_on_demand(workspace: Workspace, open_page: Open) -> None:
-    workspace.experiments.create_experiment("songs", TRUTH, depth=3)
-    gone = workspace.experiments.create_experiment("books", TRUTH, depth=2)
-    workspace.experiments.archive_experiment(gone.id)
+    workspace.experiments.create("songs", TRUTH, depth=3)
+    gone = workspace.experiments.create("books", TRUTH, depth=2)
+    workspace.experiments.archive(gone.id)
     app = open_page("experiments")
     assert "1 archived experiment not shown" in said(app)
     assert "books" not in said(app)
@@ -160,7 +160,7 @@ def test_the_demo_is_marked() -> None:
 
 
 def test_passing_a_link_again_changes_nothing(workspace: Workspace, open_page: Open) -> None:
-    workspace.experiments.create_experiment("songs", TRUTH, depth=3)
+    workspace.experiments.create("songs", TRUTH, depth=3)
     app = open_page("experiments", sort="name")
     before = link(app)
     assert link(passed(app.run())) == before

@@ -35,9 +35,9 @@ FORMATS = {
 @pytest.fixture
 def demo(workspace: Workspace) -> Workspace:
     """A store whose only experiment is a demo of two runs."""
-    made = workspace.experiments.create_experiment("Demo", TRUTH, depth=5, demo=True)
+    made = workspace.experiments.create("Demo", TRUTH, depth=5, demo=True)
     for name, at in (("poor", 9), ("best", 1)):
-        workspace.runs.add_runs(made.id, lists(at), name=name, accept_unknown_ids=True)
+        workspace.runs.add(made.id, lists(at), name=name, accept_unknown_ids=True)
     return workspace
 
 
@@ -58,12 +58,12 @@ def test_loading_the_demo_leads_to_its_verdict_and_the_strip_says_what_is_next(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def small(*_: object, **__: object) -> Experiment:
-        return workspace.experiments.create_experiment("Demo", TRUTH, depth=5, demo=True)
+        return workspace.experiments.create("Demo", TRUTH, depth=5, demo=True)
 
-    monkeypatch.setattr(DemoExperiment, "load_demo", small)
+    monkeypatch.setattr(DemoExperiment, "load", small)
     app = turn_to(passed(shell({}).run()), "leaderboard")
     press(app, "Load the demo")
-    assert workspace.demo.has_demo()
+    assert workspace.demo.exists()
     assert "This experiment has no runs yet" in said(app)  # the small stand-in has none
 
 
@@ -82,7 +82,7 @@ def test_the_strip_can_be_dismissed(open_page: Open) -> None:
 
 def test_the_strip_is_gone_once_own_data_is_there(demo: Workspace, open_page: Open) -> None:
     first = next(experiment for experiment in demo.experiments.all() if experiment.demo)
-    demo.experiments.create_experiment("songs", TRUTH, depth=3)
+    demo.experiments.create("songs", TRUTH, depth=3)
     assert "You are looking at the demo" not in said(open_page(e=first.id))
 
 
@@ -91,7 +91,7 @@ def test_readers_are_not_asked_to_upload(
 ) -> None:
     monkeypatch.setattr(current_user, "person", lambda: Person("vera", "viewer"))
     assert "You are looking at the demo" not in said(open_page())
-    demo.demo.remove_demo()
+    demo.demo.remove()
     app = open_page()
     assert "An editor uploads" in said(app)
     assert not app.button

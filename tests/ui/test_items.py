@@ -143,8 +143,8 @@ def test_of_many_items_the_first_are_shown_and_all_are_in_the_table(
     workspace: Workspace, shown: Open
 ) -> None:
     truth = pd.DataFrame({"user_id": "u1", "item_id": [f"i{n:03}" for n in range(120)]})
-    made = workspace.experiments.create_experiment("many", truth, depth=5)
-    workspace.runs.add_runs(made.id, ranked({"u1": "x"}), name="none")
+    made = workspace.experiments.create("many", truth, depth=5)
+    workspace.runs.add(made.id, ranked({"u1": "x"}), name="none")
     app = shown()
     assert len(titles(app)) == 50
     assert "The first 50 of 120 items; all of them under Table." in said(app)

@@ -38,25 +38,25 @@ def test_an_empty_store_says_what_to_do_next(open_page: Open, page: str) -> None
 
 
 def test_an_experiment_without_runs_leads_to_the_upload(workspace: Workspace, open_page: Open) -> None:
-    workspace.experiments.create_experiment("films", TRUTH)
+    workspace.experiments.create("films", TRUTH)
     app = open_page()
     assert "This experiment has no runs yet" in said(app)
     assert [button.label for button in app.button] == ["Upload"]
 
 
 def test_one_run_asks_for_a_second(workspace: Workspace, open_page: Open) -> None:
-    made = workspace.experiments.create_experiment("films", TRUTH, depth=5)
-    workspace.runs.add_runs(made.id, lists(1), name="only")
+    made = workspace.experiments.create("films", TRUTH, depth=5)
+    workspace.runs.add(made.id, lists(1), name="only")
     text = said(open_page())
     assert "Add a second run to compare" in text
     assert "only has nDCG@5 1.00 over 20 users" in text
 
 
 def test_a_run_added_later_joins_the_view_by_itself(workspace: Workspace, open_page: Open) -> None:
-    made = workspace.experiments.create_experiment("films", TRUTH, depth=5)
-    workspace.runs.add_runs(made.id, lists(2), name="first")
+    made = workspace.experiments.create("films", TRUTH, depth=5)
+    workspace.runs.add(made.id, lists(2), name="first")
     app = open_page()
-    workspace.runs.add_runs(made.id, lists(1), name="second")
+    workspace.runs.add(made.id, lists(1), name="second")
     assert "Ship second" in said(passed(app.run()))
 
 
@@ -116,7 +116,7 @@ def test_runs_named_in_vain_are_warned_of_and_stay_in_the_link(
 def test_an_archived_run_of_a_link_is_called_by_its_name(
     workspace: Workspace, films: dict[str, str], open_page: Open
 ) -> None:
-    workspace.runs.archive_run(films["good"])
+    workspace.runs.archive(films["good"])
     app = open_page(e=films["films"], c=f"{films['good']}~{films['best']}")
     assert f"good ({films['good']}), is archived" in warned(app)
 
@@ -139,17 +139,17 @@ def test_a_newer_experiment_does_not_take_the_place_of_the_one_shown(
     workspace: Workspace, films: dict[str, str], open_page: Open
 ) -> None:
     app = open_page()
-    workspace.experiments.create_experiment("newer", TRUTH, depth=3)
+    workspace.experiments.create("newer", TRUTH, depth=3)
     assert link(passed(app.run()))["e"] == films["films"]
 
 
 def test_at_most_eight_candidates_are_drawn_and_all_runs_listed(
     workspace: Workspace, open_page: Open
 ) -> None:
-    made = workspace.experiments.create_experiment("films", TRUTH, depth=5)
+    made = workspace.experiments.create("films", TRUTH, depth=5)
     names = [f"run {number}" for number in range(11)]
     for place, name in enumerate(names):
-        workspace.runs.add_runs(made.id, lists(1 + place % 3, USERS[: 20 - place]), name=name)
+        workspace.runs.add(made.id, lists(1 + place % 3, USERS[: 20 - place]), name=name)
     app = open_page("leaderboard")
     assert len(app.multiselect(key="frame-candidates").value) == 8
     assert all(name in said(app) for name in names)
@@ -219,25 +219,25 @@ def test_without_an_online_test_the_page_leads_to_the_upload(open_page: Open) ->
 def test_counting_only_users_with_lists_may_change_who_is_first(
     workspace: Workspace, open_page: Open
 ) -> None:
-    made = workspace.experiments.create_experiment("films", TRUTH, depth=3)
-    workspace.runs.add_runs(made.id, lists(2), name="everyone")
-    workspace.runs.add_runs(made.id, lists(1, USERS[:5]), name="few users")
+    made = workspace.experiments.create("films", TRUTH, depth=3)
+    workspace.runs.add(made.id, lists(2), name="everyone")
+    workspace.runs.add(made.id, lists(1, USERS[:5]), name="few users")
     for page in ("overview", "leaderboard"):
         assert "Counting only users with lists puts few users first" in said(open_page(page))
 
 
 @pytest.mark.usefixtures("with_demo")
 def test_the_demo_wins_offline_and_loses_online(workspace: Workspace, open_page: Open) -> None:
-    assert workspace.demo.has_demo()
+    assert workspace.demo.exists()
     text = said(open_page("offline_online"))
     assert "Two-tower 2026-10 won offline, lost online" in text
     assert "Session watch time" in text
 
 
 def test_a_name_full_of_markup_is_shown_as_text(workspace: Workspace, open_page: Open) -> None:
-    made = workspace.experiments.create_experiment("<b>films</b>", TRUTH, depth=5)
-    workspace.runs.add_runs(made.id, lists(1), name="<img src=x onerror=alert(1)>")
-    workspace.runs.add_runs(made.id, lists(2), name="[x](http://evil.example)")
+    made = workspace.experiments.create("<b>films</b>", TRUTH, depth=5)
+    workspace.runs.add(made.id, lists(1), name="<img src=x onerror=alert(1)>")
+    workspace.runs.add(made.id, lists(2), name="[x](http://evil.example)")
     app = open_page("leaderboard")
     raw = " ".join(str(one.proto.body) for one in app.get("html"))
     assert "<img" not in raw
@@ -248,10 +248,10 @@ def test_a_name_full_of_markup_is_shown_as_text(workspace: Workspace, open_page:
 
 
 def test_runs_that_are_equal_share_first_on_every_page(workspace: Workspace, open_page: Open) -> None:
-    made = workspace.experiments.create_experiment("films", TRUTH, depth=3)
+    made = workspace.experiments.create("films", TRUTH, depth=3)
     other_strangers = lists(1).replace({"x2": "y2", "x3": "y3"})
     for name, table in (("poor", lists(9)), ("one", lists(1)), ("two", other_strangers)):
-        workspace.runs.add_runs(made.id, table, name=name, accept_unknown_ids=True)
+        workspace.runs.add(made.id, table, name=name, accept_unknown_ids=True)
     assert re.search(
         r"Not separable from two \(difference 0\.000, .*CI −0\.\d+ to \+0\.\d+", said(open_page())
     )
@@ -264,9 +264,9 @@ def test_runs_that_are_equal_share_first_on_every_page(workspace: Workspace, ope
 
 def served(workspace: Workspace, **runs: pd.DataFrame) -> None:
     """An experiment that counts only users with lists."""
-    made = workspace.experiments.create_experiment("served", TRUTH, depth=3, users="both")
+    made = workspace.experiments.create("served", TRUTH, depth=3, users="both")
     for name, table in runs.items():
-        workspace.runs.add_runs(made.id, table, name=name, accept_unknown_ids=True)
+        workspace.runs.add(made.id, table, name=name, accept_unknown_ids=True)
 
 
 def test_a_mean_over_easy_users_does_not_win_over_the_users_shared(
@@ -321,7 +321,7 @@ def test_a_broken_split_stands_above_everything_and_nothing_is_judged(
 ) -> None:
     links = {"control": films["poor"], "new": films["best"]}
     table = sessions({"control": 600, "new": 200}, crossed=3)
-    workspace.online_tests.add_online_test(films["films"], "autumn", {"sessions": table}, links=links)
+    workspace.online_tests.add(films["films"], "autumn", {"sessions": table}, links=links)
     app = open_page("offline_online")
     assert "the planned split gives this" in app.error[0].value.replace("\\", "")
     text = said(app)
@@ -339,10 +339,8 @@ def test_without_the_controls_run_it_is_the_control_that_is_named(
 ) -> None:
     table = sessions({"before": 40, "new": 40})
     links = {"before": films["poor"], "new": films["best"]}
-    workspace.online_tests.add_online_test(
-        films["films"], "autumn", {"sessions": table}, links=links, control="before"
-    )
-    workspace.runs.delete_run(films["poor"], "poor")
+    workspace.online_tests.add(films["films"], "autumn", {"sessions": table}, links=links, control="before")
+    workspace.runs.delete(films["poor"], "poor")
     app = open_page("offline_online")
     assert "Lift over the control (before), %" in said(app)
     assert any("The control is linked to no run" in one.value for one in app.caption)
@@ -354,7 +352,7 @@ def test_an_online_metric_that_is_not_there_is_told(
 ) -> None:
     links = {"control": films["poor"], "new": films["best"]}
     table = sessions({"control": 40, "new": 40})
-    workspace.online_tests.add_online_test(films["films"], "autumn", {"sessions": table}, links=links)
+    workspace.online_tests.add(films["films"], "autumn", {"sessions": table}, links=links)
     told = [one.value for one in open_page("offline_online", om="moon", v="mars").warning]
     assert "The link's online metric, moon, is not to be had here; another is shown." in told
     assert "The link's variant, mars, is not to be had here; another is shown." in told
@@ -364,9 +362,7 @@ def test_an_online_metric_that_is_not_there_is_told(
 def test_an_engagement_rate_is_read_in_percent(
     workspace: Workspace, films: dict[str, str], open_page: Open
 ) -> None:
-    workspace.online_tests.add_online_test(
-        films["films"], "autumn", {"sessions": sessions({"control": 40, "new": 40})}
-    )
+    workspace.online_tests.add(films["films"], "autumn", {"sessions": sessions({"control": 40, "new": 40})})
     text = said(open_page("offline_online"))
     assert "Engagement rate control – 50.0 %" in text
     assert "0..1" not in text
@@ -376,10 +372,10 @@ def test_saving_links_keeps_those_to_archived_runs(
     workspace: Workspace, films: dict[str, str], open_page: Open
 ) -> None:
     links = {"control": films["poor"], "new": films["best"]}
-    test = workspace.online_tests.add_online_test(
+    test = workspace.online_tests.add(
         films["films"], "autumn", {"sessions": sessions({"control": 40, "new": 40})}, links=links
     )
-    workspace.runs.archive_run(films["best"])
+    workspace.runs.archive(films["best"])
     app = open_page("runs")
     box = app.selectbox(key=f"relink-{test.id}_new")
     assert box.value == films["best"]
@@ -456,11 +452,11 @@ def test_a_link_may_name_another_definition_of_a_metric(open_page: Open) -> None
 def test_half_of_the_users_better_and_half_worse_is_not_enough_evidence(
     workspace: Workspace, open_page: Open
 ) -> None:
-    made = workspace.experiments.create_experiment("films", TRUTH, depth=3)
+    made = workspace.experiments.create("films", TRUTH, depth=3)
     halves = pd.concat([lists(1, USERS[:10]), lists(9, USERS[10:])])
     other = pd.concat([lists(9, USERS[:10]), lists(1, USERS[10:])])
-    workspace.runs.add_runs(made.id, halves, name="odd")
-    workspace.runs.add_runs(made.id, other, name="even")
+    workspace.runs.add(made.id, halves, name="odd")
+    workspace.runs.add(made.id, other, name="even")
     text = said(open_page())
     assert "? Not enough evidence The interval includes zero" in text
     assert "better for 10 of 20 users, worse for 10" in text
@@ -497,9 +493,9 @@ def test_the_correction_is_said(open_page: Open, rule: str, told: str) -> None:
 
 def test_only_metrics_that_differ_are_columns(workspace: Workspace, open_page: Open) -> None:
     """At k = 3 one list hits at rank 1, the other at rank 2: nDCG differs, Recall does not."""
-    made = workspace.experiments.create_experiment("films", TRUTH, depth=3)
-    workspace.runs.add_runs(made.id, lists(2), name="second")
-    workspace.runs.add_runs(made.id, lists(1), name="first")
+    made = workspace.experiments.create("films", TRUTH, depth=3)
+    workspace.runs.add(made.id, lists(2), name="second")
+    workspace.runs.add(made.id, lists(1), name="first")
     head = said(open_page("leaderboard", cols="differ"))
     head = head[head.index("Finding") :][:150]
     assert "MRR" in head
@@ -507,11 +503,9 @@ def test_only_metrics_that_differ_are_columns(workspace: Workspace, open_page: O
 
 
 def test_many_runs_are_shown_in_pages_under_the_baseline(workspace: Workspace, open_page: Open) -> None:
-    made = workspace.experiments.create_experiment("films", TRUTH, depth=3)
+    made = workspace.experiments.create("films", TRUTH, depth=3)
     for number in range(28):
-        workspace.runs.add_runs(
-            made.id, lists(1 + number % 3, USERS[: 20 - number % 20]), name=f"run{number:02}"
-        )
+        workspace.runs.add(made.id, lists(1 + number % 3, USERS[: 20 - number % 20]), name=f"run{number:02}")
     first, second = said(open_page("leaderboard")), said(open_page("leaderboard", p="2"))
     tables = [text[text.index("Finding") : text.index("=1 means")] for text in (first, second)]
     names = [set(re.findall(r"run\d\d", table)) for table in tables]
@@ -529,10 +523,10 @@ def test_chosen_rows_become_the_candidates(films: dict[str, str], open_page: Ope
 
 
 def test_those_who_share_first_place_are_compared_by_one_click(workspace: Workspace, open_page: Open) -> None:
-    made = workspace.experiments.create_experiment("films", TRUTH, depth=3)
+    made = workspace.experiments.create("films", TRUTH, depth=3)
     other_strangers = lists(1).replace({"x2": "y2", "x3": "y3"})
     ids = {
-        name: workspace.runs.add_runs(made.id, table, name=name, accept_unknown_ids=True)[0].run.id
+        name: workspace.runs.add(made.id, table, name=name, accept_unknown_ids=True)[0].run.id
         for name, table in (
             ("poor", lists(9)),
             ("mid", lists(3)),
@@ -573,10 +567,10 @@ def two_kinds(workspace: Workspace) -> dict[str, str]:
     """Half of the users are known from train, good hits for the new ones only; half of all have grade 4."""
     train = pd.DataFrame({"user_id": USERS[:10], "item_id": "old"})
     graded = TRUTH.assign(relevance=[1, 4] * 10)
-    made = workspace.experiments.create_experiment("films", graded, train=train, depth=5)
+    made = workspace.experiments.create("films", graded, train=train, depth=5)
     tables = {"base": lists(9), "good": pd.concat([lists(9, USERS[:10]), lists(1, USERS[10:])])}
     ids = {
-        name: workspace.runs.add_runs(made.id, table, name=name, accept_unknown_ids=True)[0].run.id
+        name: workspace.runs.add(made.id, table, name=name, accept_unknown_ids=True)[0].run.id
         for name, table in tables.items()
     }
     return ids | {"films": made.id}

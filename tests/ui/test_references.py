@@ -21,9 +21,9 @@ def lists(users: int) -> pd.DataFrame:
 
 
 def add(workspace: Workspace, *users: int) -> str:
-    made = workspace.experiments.create_experiment("films", TRUTH, train=TRAIN, depth=5)
+    made = workspace.experiments.create("films", TRUTH, train=TRAIN, depth=5)
     for n in users:
-        workspace.runs.add_runs(made.id, lists(n), name=f"run{n}")
+        workspace.runs.add(made.id, lists(n), name=f"run{n}")
     return made.id
 
 
@@ -47,7 +47,7 @@ def test_of_an_archived_reference_it_is_said_how_to_bring_it_back(
 ) -> None:
     films = add(workspace, 10)
     (oracle,) = workspace.runs.add_references(films, "oracle")
-    workspace.runs.archive_run(oracle.run.id)
+    workspace.runs.archive(oracle.run.id)
     app = open_page("runs")
     assert "Oracle" not in [box.label for box in app.checkbox]
     assert "Oracle is archived; restore it on the Runs page, under Show archived." in [

@@ -31,7 +31,7 @@ def seeds(workspace: Workspace, films: dict[str, str]) -> dict[str, str]:
     """Further runs: als has 5 seeds that find 11 to 15 of 20 items, bpr 3 seeds with 1 to 20."""
     for name, hits in (("als", range(11, 16)), ("bpr", (1, 9, 20))):
         tables = {f"seed {n}": some_hits(n) for n in hits}
-        films[name] = workspace.runs.add_runs(films["films"], tables, name=name)[0].run.id
+        films[name] = workspace.runs.add(films["films"], tables, name=name)[0].run.id
     return films
 
 
@@ -71,7 +71,7 @@ def test_seeds_that_lie_further_apart_than_the_candidates_are_said_to(
 def test_a_large_difference_is_not_significant_across_too_few_seeds(
     open_page: Open, seeds: dict[str, str]
 ) -> None:
-    state.workspace().runs.add_runs(seeds["films"], [some_hits(10), some_hits(17)], name="two")
+    state.workspace().runs.add(seeds["films"], [some_hits(10), some_hits(17)], name="two")
     seeds["two"] = next(run.id for run in state.workspace().runs.all(seeds["films"]) if run.name == "two")
     assert "The difference is not significant across seeds" in said(board(open_page, seeds, "two"))
 
@@ -105,14 +105,14 @@ def test_a_metric_without_values_per_user_has_a_spread_too(open_page: Open, seed
 
 def test_names_from_strangers_are_text(open_page: Open, seeds: dict[str, str]) -> None:
     space = state.workspace()
-    space.runs.rename_run(seeds["als"], "<img src=x onerror=alert(1)>" + "a" * 60)
+    space.runs.rename(seeds["als"], "<img src=x onerror=alert(1)>" + "a" * 60)
     app = board(open_page, seeds, "als")
     assert all("<img" not in element.proto.body for element in app.get("html"))
 
 
 def test_folds_say_whom_they_count(open_page: Open, workspace: Workspace, films: dict[str, str]) -> None:
     folds = {"1": some_hits(20).query("user_id in @USERS[:6]"), "2": lists(2, USERS[6:12])}
-    films["knn"] = workspace.runs.add_runs(films["films"], folds, name="knn")[0].run.id
+    films["knn"] = workspace.runs.add(films["films"], folds, name="knn")[0].run.id
     text = said(board(open_page, films, "knn"))
     assert "A fold counts only users whom it has lists for; the table above counts the others as 0." in text
     assert "corrected resampled t-test over 2 folds" in text

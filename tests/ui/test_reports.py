@@ -27,7 +27,7 @@ def labels(app: AppTest) -> list[str]:
 
 
 def made(workspace: Workspace, question: Question) -> None:
-    (report,) = Reports(workspace).reports(question.experiment)
+    (report,) = Reports(workspace).all(question.experiment)
     assert report.title == "Which one?"
     assert report.narrative == "For the homepage."
     assert report.blocks == ("evidence", "caveats")
@@ -49,7 +49,7 @@ def test_an_editor_makes_a_report_of_the_present_view(
     )
     app = press(app, "Make the report")
     made(workspace, question)
-    (report,) = Reports(workspace).reports(question.experiment)
+    (report,) = Reports(workspace).all(question.experiment)
     assert Question.of(report.question).k == 3
     assert Question.of(report.question).runs == question.runs
     assert "1 report, the newest first" in said(app)
@@ -62,13 +62,13 @@ def test_a_live_report_is_made_where_that_is_chosen(
     app = open_page("reports", e=question.experiment)
     next(element for element in app.radio if element.label == "Numbers").set_value("live")
     press(app, "Make the report")
-    assert Reports(workspace).reports(question.experiment)[0].document is None
+    assert Reports(workspace).all(question.experiment)[0].document is None
 
 
 def test_each_report_opens_and_can_be_taken_away_in_every_form(
     workspace: Workspace, question: Question, open_page: Open
 ) -> None:
-    report = Reports(workspace).make_report(question, ("evidence",), title="<b>Mine</b> https://x.example")
+    report = Reports(workspace).make(question, ("evidence",), title="<b>Mine</b> https://x.example")
     app = open_page("reports", e=question.experiment)
     body = markup(app)
     assert f'<a href="reports/{report.id}" target="_blank" rel="noopener">&lt;b&gt;Mine&lt;/b&gt;' in body
@@ -79,7 +79,7 @@ def test_each_report_opens_and_can_be_taken_away_in_every_form(
 def test_without_a_chromium_it_says_why_there_is_no_pdf(
     workspace: Workspace, question: Question, open_page: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    report = Reports(workspace).make_report(question, ("evidence",))
+    report = Reports(workspace).make(question, ("evidence",))
     monkeypatch.setenv("PATH", "/nowhere")
     app = open_page("reports", e=question.experiment)
     assert f"reports/{report.id}.pdf" not in markup(app)
@@ -89,28 +89,28 @@ def test_without_a_chromium_it_says_why_there_is_no_pdf(
 def test_a_report_is_archived_restored_and_deleted_with_its_title_typed(
     workspace: Workspace, question: Question, open_page: Open
 ) -> None:
-    report = Reports(workspace).make_report(question, ("evidence",), title="Old")
+    report = Reports(workspace).make(question, ("evidence",), title="Old")
     app = open_page("reports", e=question.experiment)
     app = passed(app.button(key=f"report-archive-{report.id}").click().run())
-    assert Reports(workspace).reports(question.experiment) == []
+    assert Reports(workspace).all(question.experiment) == []
     app = passed(app.button(key=f"report-restore-{report.id}").click().run())
-    assert len(Reports(workspace).reports(question.experiment)) == 1
+    assert len(Reports(workspace).all(question.experiment)) == 1
     app.text_input(key=f"report-delete-name-{report.id}").input("old")
     app = passed(app.button(key=f"report-delete-{report.id}").click().run())
-    assert len(Reports(workspace).reports(question.experiment)) == 1
+    assert len(Reports(workspace).all(question.experiment)) == 1
     assert any("exactly" in str(element.value) for element in app.error)
     app.text_input(key=f"report-delete-name-{report.id}").input("Old")
     passed(app.button(key=f"report-delete-{report.id}").click().run())
-    assert Reports(workspace).reports(question.experiment, archived=True) == []
+    assert Reports(workspace).all(question.experiment, archived=True) == []
 
 
 def test_a_share_link_of_a_report_is_shown_once(
     workspace: Workspace, question: Question, open_page: Open
 ) -> None:
-    report = Reports(workspace).make_report(question, ("evidence",), title="Shared")
+    report = Reports(workspace).make(question, ("evidence",), title="Shared")
     app = open_page("reports", e=question.experiment)
     app = passed(app.button(key=f"share-report-go-{report.id}").click().run())
-    (link,) = workspace.sharing.share_links(question.experiment)
+    (link,) = workspace.sharing.links(question.experiment)
     assert link.report == report.id
     assert [element for element in app.code if re.search(r"(^|/)s/\S{20,}$", str(element.value))]
     passed(app.run())
@@ -119,7 +119,7 @@ def test_a_share_link_of_a_report_is_shown_once(
 def test_a_viewer_reads_the_list_and_can_change_nothing(
     workspace: Workspace, question: Question, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    Reports(workspace).make_report(question, ("evidence",), title="Theirs")
+    Reports(workspace).make(question, ("evidence",), title="Theirs")
     viewer = workspace.seen_by(Person("vic", "viewer"))
     monkeypatch.setattr(state, "workspace", lambda: viewer)
     for module in ("listing", "builder"):
@@ -132,6 +132,6 @@ def test_a_viewer_reads_the_list_and_can_change_nothing(
 def test_an_experiment_without_runs_offers_no_report(workspace: Workspace, open_page: Open) -> None:
     from report_tables import TRUTH
 
-    made = workspace.experiments.create_experiment("empty", TRUTH)
+    made = workspace.experiments.create("empty", TRUTH)
     app = open_page("reports", e=made.id)
     assert "Make the report" not in labels(app)

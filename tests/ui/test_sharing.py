@@ -120,7 +120,7 @@ def furnish(space: Workspace) -> dict[str, str]:
     columns = ["unit_id", "session_id", "variant", "start_ts", "clicks", "watch_s", "plan"]
     table = {"sessions": pd.DataFrame(rows, columns=columns)}
     linked = {"A": ids["poor"], "B": ids["best"]}
-    test = space.online_tests.add_online_test(ids["films"], "March", table, control="A", links=linked)
+    test = space.online_tests.add(ids["films"], "March", table, control="A", links=linked)
     review = space.reviews.propose(ids["films"], ids["best"], text="It leads.")
     return {**ids, "March": test.id, "review": review.id}
 
@@ -243,8 +243,8 @@ def test_a_saved_view_opens_from_the_list_and_can_be_forgotten(
 
 @pytest.mark.usefixtures("saved")
 def test_a_view_of_another_experiment_is_not_in_the_list(workspace: Workspace, open_page: Open) -> None:
-    other = workspace.experiments.create_experiment("songs", TRUTH, depth=3)
-    workspace.runs.add_runs(other.id, lists(1), name="als")
+    other = workspace.experiments.create("songs", TRUTH, depth=3)
+    workspace.runs.add(other.id, lists(1), name="als")
     app = open_tab(open_page(e=other.id), "Saved views")
     assert "No view of this experiment is saved yet." in [element.value for element in app.caption]
 
@@ -282,7 +282,7 @@ def test_a_share_link_is_shown_once_and_opens_this_experiment_only(
     assert "<b>steering" not in markup(app)
     press(app, "Done")
     assert not [code for code in app.code if "/s/" in f"/{code.value}"]
-    assert len(workspace.sharing.share_links(films["films"])) == 1
+    assert len(workspace.sharing.links(films["films"])) == 1
 
 
 def test_a_revoked_link_says_so_and_is_dead(
@@ -318,7 +318,7 @@ def test_a_viewer_opens_saved_views_and_changes_nothing(
 def test_a_guest_has_no_other_experiment_to_choose(
     workspace: Workspace, films: dict[str, str], open_page: Open, seen_as: Any
 ) -> None:
-    workspace.experiments.create_experiment("songs", TRUTH, depth=3)
+    workspace.experiments.create("songs", TRUTH, depth=3)
     seen_as(Person("guest of ann", "viewer", films["films"]))
     app = open_page()
     assert [tab.label for tab in app.tabs] == ["Link", "Saved views"]
@@ -331,9 +331,9 @@ def test_a_guest_has_no_other_experiment_to_choose(
 
 
 def test_the_snippet_frames_this_view_and_escapes_the_name(workspace: Workspace, open_page: Open) -> None:
-    made = workspace.experiments.create_experiment('"><script>alert(1)</script>', TRUTH, depth=5)
-    workspace.runs.add_runs(made.id, lists(1), name="best")
-    workspace.runs.add_runs(made.id, lists(2), name="good")
+    made = workspace.experiments.create('"><script>alert(1)</script>', TRUTH, depth=5)
+    workspace.runs.add(made.id, lists(1), name="best")
+    workspace.runs.add(made.id, lists(2), name="good")
     app = open_tab(open_page("leaderboard", cols="all"), "Embed")
     (snippet,) = [code.value for code in app.code if code.value.startswith("<iframe")]
     assert "cols=all" in snippet

@@ -176,7 +176,7 @@ def test_without_tables_two_accuracy_metrics_are_compared(workspace: Workspace, 
 def test_a_run_without_the_metric_has_no_place_and_a_reason(workspace: Workspace, shown: Open) -> None:
     ids = stored(workspace, {"base": RUNS["base"]})
     rated = TRUTH.head(20).assign(rating=3.0, prediction=3.5)
-    workspace.runs.add_runs(ids["films"], RUNS["broad"], name="broad", predictions=rated)
+    workspace.runs.add(ids["films"], RUNS["broad"], name="broad", predictions=rated)
     app = shown(k="2", y="rmse", x="ndcg")
     assert [trace["name"] for trace in spec(app)["data"] if trace["mode"] == "markers"] == ["broad"]
     assert "broad is the only run with both RMSE and nDCG@2" in said(app)

@@ -340,11 +340,11 @@ def test_an_online_test_is_stored_from_its_events(app: AppTest) -> None:
     workspace = state.workspace()
     (test,) = workspace.online_tests.all(workspace.experiments.all()[0].id)
     assert (test.kind, sorted(test.tables)) == ("events", ["exposures", "served"])
-    assert workspace.online_tests.online_rules(test.id).threshold_s == 700
+    assert workspace.online_tests.rules(test.id).threshold_s == 700
     # watched for more than 700 s: film-01 of u1, and all three of u3
     values = {
         row.variant: row.value
-        for row in workspace.online_tests.ab_results(test.id).rows
+        for row in workspace.online_tests.results(test.id).rows
         if row.metric == "videos_per_user"
     }
     assert values == {"control": 1 / 2, "new": 3 / 2}
@@ -367,7 +367,7 @@ def test_local_times_of_a_log_are_read_in_the_zone_that_is_chosen(app: AppTest) 
     press(app, "Store the online test")
     workspace = state.workspace()
     (test,) = workspace.online_tests.all(workspace.experiments.all()[0].id)
-    assert workspace.online_tests.online_rules(test.id).zone == "Europe/Berlin"
+    assert workspace.online_tests.rules(test.id).zone == "Europe/Berlin"
     # nine o'clock in Berlin is eight in UTC, in November
     assert workspace.store.artifacts.table(test.upload)["start_ts"][0].as_py().hour == 8
 
@@ -378,7 +378,7 @@ def test_a_planned_split_is_taken_into_the_rules(app: AppTest) -> None:
     press(app, "Store the online test")
     workspace = state.workspace()
     (test,) = workspace.online_tests.all(workspace.experiments.all()[0].id)
-    assert workspace.online_tests.online_rules(test.id).split == {"control": 1, "new": 2}
+    assert workspace.online_tests.rules(test.id).split == {"control": 1, "new": 2}
 
 
 def test_the_demo_is_loaded_and_removed_by_one_button_each(app: AppTest) -> None:

@@ -61,9 +61,9 @@ def test_the_title_says_for_how_many_the_best_candidate_is_better_and_worse(show
 def test_of_more_than_a_hundred_users_shares_are_said(workspace: Workspace, shown: Open) -> None:
     users = [f"u{n}" for n in range(1, 301)]
     truth = pd.DataFrame({"user_id": users, "item_id": [f"i{n}" for n in range(1, 301)]})
-    made = workspace.experiments.create_experiment("many", truth, depth=5)
+    made = workspace.experiments.create("many", truth, depth=5)
     for name, table in (("base", lists(2, users)), ("new", lists(1, users[:299]))):
-        workspace.runs.add_runs(made.id, table, name=name)
+        workspace.runs.add(made.id, table, name=name)
     assert "new is better for 99.7 of 100 users, worse for 0.3" in said(shown(m="mrr"))
 
 
@@ -277,10 +277,10 @@ def test_eight_candidates_scroll_inside_their_box_and_the_baseline_stays(
 ) -> None:
     data = tmp_path / "recdash-data"
     space = Workspace.open(f"sqlite:///{data / 'recdash.db'}", data / "artifacts")
-    made = space.experiments.create_experiment("films", TRUTH, depth=5, catalogue=CATALOGUE)
+    made = space.experiments.create("films", TRUTH, depth=5, catalogue=CATALOGUE)
     for n in range(9):
         name = f"run {n} " + "with a very long name " * 3
-        space.runs.add_runs(made.id, lists(1 + n % 3).assign(score=n), name=name.strip())
+        space.runs.add(made.id, lists(1 + n % 3).assign(score=n), name=name.strip())
     page.goto(f"{server(data=data).url}/users?u=u3")
     box = page.locator(".rd-lists")
     expect(box.locator(".rd-column")).to_have_count(9)

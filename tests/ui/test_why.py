@@ -35,9 +35,7 @@ def stored(
     ids = store(workspace, runs)
     links = {variant: ids[run] for variant, run in zip(watched, runs, strict=True)}
     tables = {"sessions": sessions(watched, users)}
-    test = workspace.online_tests.add_online_test(
-        ids["films"], "spring", tables, control="control", links=links
-    )
+    test = workspace.online_tests.add(ids["films"], "spring", tables, control="control", links=links)
     return ids | {"test": test.id}
 
 
@@ -78,7 +76,7 @@ def test_a_cause_comes_with_what_to_do(workspace: Workspace, shown: Open) -> Non
     ids = store(workspace, {"old": lists(1, USERS[10:]), "new": lists(1, USERS)}, truth=rated)
     table = {"sessions": sessions({"control": 600, "new": 300})}
     links = {"control": ids["old"], "new": ids["new"]}
-    workspace.online_tests.add_online_test(ids["films"], "spring", table, control="control", links=links)
+    workspace.online_tests.add(ids["films"], "spring", table, control="control", links=links)
     text = said(shown())
     assert "Most likely: offline counts what online does not (with only grades of 4 and more the gain" in text
     assert "What counts ● supports +100 % offline; 0 % with grades of 4 and more" in text
@@ -106,7 +104,7 @@ def test_a_metric_without_a_value_per_user_says_why_there_is_no_explanation(
     ids = store(workspace, {"old": lists(9), "new": lists(1)}, catalogue=TRUTH[["item_id"]])
     links = {"control": ids["old"], "new": ids["new"]}
     tables = {"sessions": sessions({"control": 600, "new": 300})}
-    workspace.online_tests.add_online_test(ids["films"], "spring", tables, control="control", links=links)
+    workspace.online_tests.add(ids["films"], "spring", tables, control="control", links=links)
     app = shown(m="coverage")
     assert "Why? new cannot be explained here" in said(app)
     assert "no value per user" in said(app)

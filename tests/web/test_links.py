@@ -29,7 +29,7 @@ from recdash.web.visitor import VISITOR, opened
 def films(workspace: Workspace) -> dict[str, str]:
     """Two experiments; of the ids, films and books."""
     ids = store(workspace, {"als": lists(1), "popular": lists(2)})
-    return {**ids, "books": workspace.experiments.create_experiment("books", TRUTH, depth=5).id}
+    return {**ids, "books": workspace.experiments.create("books", TRUTH, depth=5).id}
 
 
 def browser_of(workspace: Workspace, auth: str = "key") -> Browser:
@@ -162,7 +162,7 @@ def tampered(token: str, other: str, rng: random.Random) -> str:
 def with_another_secret(tmp_path: Path, films: str) -> list[str]:
     """Links of a store that knows the same experiment under another secret."""
     elsewhere = Workspace.open(f"sqlite:///{tmp_path}/elsewhere/recdash.db")
-    made = elsewhere.experiments.create_experiment("films", TRUTH, depth=5).id
+    made = elsewhere.experiments.create("films", TRUTH, depth=5).id
     assert made != films
     return [elsewhere.sharing.share(made).token for _ in range(50)]
 

@@ -56,7 +56,7 @@ def films(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         for name, value in settings_of(tmp_path_factory.mktemp("films")).items():
             patch.setenv(name, value)
         found = store(current_user.full_workspace(), {"als": lists(1), "popular": lists(2)})
-        current_user.full_workspace().experiments.create_experiment("books", TRUTH, depth=5)
+        current_user.full_workspace().experiments.create("books", TRUTH, depth=5)
         yield found["films"]
     forget()
 

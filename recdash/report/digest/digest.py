@@ -117,7 +117,7 @@ class Digests:
         return [known[name] for name in dict.fromkeys(names)]
 
     def _entry(self, card: Card, begin: datetime) -> DigestEntry:
-        answer = self._workspace.overview.card_verdict(card.experiment.id)
+        answer = self._workspace.overview.verdict(card.experiment.id)
         verdict = answer.verdict
         happened = [happening for happening in card.happened if happening.when >= begin]
         return DigestEntry(

@@ -48,7 +48,7 @@ def recomputed(workspace: Workspace, document: Document) -> Document:
         again.score_again(memory, facts, run)
     for facts in known["tests"]:
         memory.online_tests.add(again.count_again(facts, _test_of(workspace, stored, facts), workspace))
-    return Reports(rebuilt).report_content(
+    return Reports(rebuilt).content(
         Question.of(document.question),
         document.blocks,
         title=document.title,
@@ -106,7 +106,7 @@ class FromUploads:
 
     def count_again(self, facts: Facts, stored: OnlineTest, workspace: Workspace) -> OnlineTest:
         """The test by the report's own rules and links; the notices from when its logs were read stay."""
-        before = workspace.online_tests.ab_results(stored.id).notices
+        before = workspace.online_tests.results(stored.id).notices
         of_logs = [notice for notice in stored.notices if notice not in before]
         names = ("kind", "upload", "control", "tables", "rules", "metrics", "removed", "links")
         test = OnlineTest(

@@ -47,7 +47,7 @@ def snapshot_match(workspace: Workspace, document: Document) -> SnapshotMatch:
     against: list[str] = []
     experiment = experiment_of(workspace, document.provenance["experiment"])
     moment = datetime.fromisoformat(document.moment)
-    for report in Reports(workspace).reports(experiment.id, archived=True):
+    for report in Reports(workspace).all(experiment.id, archived=True):
         if report.document is None or report.created != moment:
             continue
         snapshot = from_json(workspace.store.artifacts.path(report.document).read_text(encoding="utf-8"))

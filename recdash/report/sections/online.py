@@ -53,7 +53,7 @@ def online(context: ReportContext) -> Section | None:
     rows = rows[rows["run_id"].isin(list(context.names))].reset_index(drop=True)
     if rows.empty:
         return None
-    results = context.workspace.online_tests.online_results(test.id)
+    results = context.workspace.online_tests.result_frame(test.id)
     title = str(results.loc[results["metric"] == metric, "title"].iloc[0])
     note = (
         f"{test.name}, {day(test.created)}: {context.where} offline, {small(title)} online. "
@@ -66,7 +66,7 @@ def online(context: ReportContext) -> Section | None:
     ]
     parts += _figures(context, test, rows, title)
     parts += [Paragraph(text) for text in rows["sentence"]]
-    agreed = context.workspace.agreement.agreement(test.id, question.metric, question.k, metric)
+    agreed = context.workspace.agreement.of(test.id, question.metric, question.k, metric)
     parts += [Paragraph(text, "muted") for text in agreed.sentences]
     odd = [row["variant"] for row in records(rows) if row["quadrant"] in DISAGREE]
     parts += [_explained(context, test, variant) for variant in odd[:MOST_EXPLAINED]]

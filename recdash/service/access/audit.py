@@ -13,12 +13,12 @@ class AuditLog:
     def __init__(self, context: ServiceContext) -> None:
         self._context = context
 
-    def audit_log(self, limit: int | None = 200) -> list[AuditEvent]:
+    def events(self, limit: int | None = 200) -> list[AuditEvent]:
         """The newest lines, the newest first. Raises Forbidden for all but admins."""
         self._context.person.must_be("admin")
         return self._context.store.audit.events(limit)[::-1]
 
-    def audit_breaks(self) -> list[int]:
+    def breaks(self) -> list[int]:
         """Numbers of the lines at which the chain of hashes does not hold; empty where it is whole."""
         from recdash.store.audit import breaks
 
@@ -33,7 +33,7 @@ class AuditLog:
         self._context.person.must_be("admin")
         return self._context.store.check()
 
-    def audit_altered(self) -> list[str]:
+    def altered(self) -> list[str]:
         """Decisions, comments, evidence, reports, links and views that are not as they were written."""
         self._context.person.must_be("admin")
         return self._context.store.audit.altered()

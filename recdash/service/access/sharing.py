@@ -124,7 +124,7 @@ class Sharing:
             raise LinkDead("unknown")
         return link.guest
 
-    def share_links(self, experiment_id: str) -> list[ShareLink]:
+    def links(self, experiment_id: str) -> list[ShareLink]:
         """The links of an experiment and of its reports, the newest first, dead ones included."""
         self._context.person.must_be("editor")
         return self._context.store.share_links.of_experiment(experiment_id)

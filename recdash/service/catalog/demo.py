@@ -17,10 +17,10 @@ class DemoExperiment:
         self._context, self._experiments, self._runs = context, experiments, runs
         self._online_tests = online_tests
 
-    def has_demo(self) -> bool:
+    def exists(self) -> bool:
         return any(experiment.demo for experiment in self._context.store.experiments.all(archived=True))
 
-    def load_demo(self, progress: Progress | None = None) -> Experiment:
+    def load(self, progress: Progress | None = None) -> Experiment:
         """Five candidates of an invented film service, and an A/B test; loading again changes nothing."""
         self._context.must_be_editor()
         from recdash.demo import film_service
@@ -30,26 +30,24 @@ class DemoExperiment:
         service = film_service.make()
         known = [stored for stored in self._context.store.experiments.all(archived=True) if stored.demo]
         experiment = (
-            self._experiments.restore_experiment(known[0].id)
+            self._experiments.restore(known[0].id)
             if known
-            else self._experiments.create_experiment(
+            else self._experiments.create(
                 service.experiment, service.truth, train=service.train, catalogue=service.catalogue, demo=True
             )
         )
         ids = {}
         for place, (name, table) in enumerate(service.runs.items(), start=1):
-            ids[name] = self._runs.add_runs(experiment.id, table, name=name)[0].run.id
+            ids[name] = self._runs.add(experiment.id, table, name=name)[0].run.id
             tell(place / (len(service.runs) + 1), f"Scored {name}")
         if not self._online_tests.all(experiment.id, archived=True):
             links = {variant: ids[run] for variant, run in service.links.items()}
             tables = {"sessions": service.sessions, "served": service.served}
-            self._online_tests.add_online_test(
-                experiment.id, service.test, tables, control=service.control, links=links
-            )
+            self._online_tests.add(experiment.id, service.test, tables, control=service.control, links=links)
         tell(1.0, "Done")
         return self._experiments.set_baseline(experiment.id, ids[service.baseline])
 
-    def remove_demo(self) -> None:
+    def remove(self) -> None:
         self._context.must_be_editor()
         for experiment in self._context.store.experiments.all(archived=True):
             if experiment.demo:

@@ -74,7 +74,7 @@ class Experiments:
             kind, source, name=name, mapping=mapping, zone=zone, limits=self._context.limits
         )
 
-    def create_experiment(self, name: str, truth: Any, **how: Any) -> Experiment:
+    def create(self, name: str, truth: Any, **how: Any) -> Experiment:
         """Store an evaluation set-up; arguments as for ``read_setup``.
 
         The same set-up under the same name is recognised, not doubled. Raises InputError with the problems
@@ -166,22 +166,22 @@ class Experiments:
             if other.truth == truth and other.id != experiment_id
         ]
 
-    def rename_experiment(self, experiment_id: str, name: str) -> Experiment:
+    def rename(self, experiment_id: str, name: str) -> Experiment:
         return self._context.writable_store().experiments.update(experiment_id, name=clean_name(name))
 
-    def note_experiment(self, experiment_id: str, note: str) -> Experiment:
+    def set_note(self, experiment_id: str, note: str) -> Experiment:
         return self._context.writable_store().experiments.update(experiment_id, note=check_note("note", note))
 
     def set_baseline(self, experiment_id: str, run_id: str | None) -> Experiment:
         return self._context.writable_store().experiments.update(experiment_id, baseline=run_id)
 
-    def archive_experiment(self, experiment_id: str) -> Experiment:
+    def archive(self, experiment_id: str) -> Experiment:
         return self._context.writable_store().experiments.update(experiment_id, archived=self._context.now())
 
-    def restore_experiment(self, experiment_id: str) -> Experiment:
+    def restore(self, experiment_id: str) -> Experiment:
         return self._context.writable_store().experiments.update(experiment_id, archived=None)
 
-    def delete_experiment(self, experiment_id: str, typed_name: str) -> None:
+    def delete(self, experiment_id: str, typed_name: str) -> None:
         """Raises InputError unless the name was typed exactly.
 
         Decisions are never taken back, so an experiment that has some goes only by an admin's hand.

@@ -19,7 +19,7 @@ from recdash.metrics import define
 from recdash.metrics.naming import metric_at, ordered_metrics
 from recdash.service.catalog.history import Happening, Stored, happenings
 from recdash.service.context import ServiceContext
-from recdash.service.defaults import Usual, usual
+from recdash.service.defaults import DefaultQuestion, default_question
 from recdash.service.offline.comparisons import Comparisons
 from recdash.service.offline.scores import Scores
 
@@ -90,14 +90,14 @@ class Card:
 class CardVerdict:
     """Whom to ship, of what the overview would show first; ``why_not`` says why there is no verdict."""
 
-    asked: Usual | None
+    question: DefaultQuestion | None
     verdict: Verdict | None
     why_not: str = ""
 
     @property
     def metric(self) -> str:
         """``nDCG@10``."""
-        return metric_at(self.asked.metric, self.asked.k) if self.asked else ""
+        return metric_at(self.question.metric, self.question.k) if self.question else ""
 
 
 class ExperimentCards:
@@ -131,14 +131,14 @@ class ExperimentCards:
             self._context.store.experiments.get(experiment_id), self._events().get(experiment_id, ())
         )
 
-    def card_verdict(self, experiment_id: str) -> CardVerdict:
+    def verdict(self, experiment_id: str) -> CardVerdict:
         """The verdict that the experiment's overview opens with; kept for the next question."""
         experiment = self._context.store.experiments.get(experiment_id)
         runs = self._context.store.runs.of_experiment(experiment_id)
         if not runs:
             return CardVerdict(None, None, "No run yet")
         metrics = ordered_metrics(self._scores.metrics_of([run.id for run in runs]))
-        question = usual(experiment, runs, metrics, experiment.settings["depth"])
+        question = default_question(experiment, runs, metrics, experiment.settings["depth"])
         baseline, metric, k = question.baseline, question.metric, question.k
         if not question.candidates:
             return CardVerdict(question, None, f"One run, {baseline.name}: add a second to compare")
@@ -172,7 +172,7 @@ class ExperimentCards:
         return events
 
 
-def why_not(error: RecdashError, question: Usual) -> str:
+def why_not(error: RecdashError, question: DefaultQuestion) -> str:
     """In the error's own words, but for a metric of the whole catalogue."""
     if isinstance(error, InputError) and not define(question.metric).is_paired:
         return f"{metric_at(question.metric, question.k)} has no value per user, so that nothing is judged"

@@ -93,7 +93,7 @@ class Runs:
         """The candidates of an experiment."""
         return self._context.store.runs.of_experiment(experiment_id, archived)
 
-    def add_runs(
+    def add(
         self,
         experiment_id: str,
         source: Any,
@@ -123,7 +123,7 @@ class Runs:
         Raises InputError for a file that cannot be used, NameTaken when another upload has the name;
         then nothing of it is stored.
         """
-        prepared = self.prepare_runs(
+        prepared = self.prepare(
             experiment_id,
             source,
             name=name,
@@ -136,9 +136,9 @@ class Runs:
             progress=progress,
         )
         facts = {"tags": tuple(tags), "note": note, "params": dict(params or {})}
-        return self.store_runs(experiment_id, prepared, facts, progress)
+        return self.store_prepared(experiment_id, prepared, facts, progress)
 
-    def prepare_runs(
+    def prepare(
         self,
         where: str | Setup,
         source: Any,
@@ -197,7 +197,7 @@ class Runs:
             return FirstIds(n_rows, None, error.problems)
         return FirstIds(n_rows, hits.overlap, tuple(id_problems(first, hits, reference)))
 
-    def store_runs(
+    def store_prepared(
         self,
         experiment_id: str,
         prepared: Sequence[PreparedRun],
@@ -237,7 +237,7 @@ class Runs:
         missing; then nothing is stored.
         """
         prepared = self.prepare_references(experiment_id, names, progress)
-        return self.store_runs(experiment_id, prepared, progress=progress)
+        return self.store_prepared(experiment_id, prepared, progress=progress)
 
     def prepare_references(
         self, where: str | Setup, names: str | Sequence[str], progress: Progress | None = None
@@ -436,27 +436,27 @@ class Runs:
         """Raises EvidenceDamaged where something stored of the runs or the test is not what was written."""
         self._data.refuse_damage(run_ids, test_id)
 
-    def rename_run(self, run_id: str, name: str) -> Run:
+    def rename(self, run_id: str, name: str) -> Run:
         return self._context.writable_store().runs.update(run_id, name=clean_name(name))
 
-    def tag_run(self, run_id: str, tags: Sequence[str]) -> Run:
+    def set_tags(self, run_id: str, tags: Sequence[str]) -> Run:
         cleaned = dict.fromkeys(check_name("tag", tag) for tag in tags if tag.strip())
         return self._context.writable_store().runs.update(run_id, tags=tuple(cleaned))
 
-    def note_run(self, run_id: str, note: str) -> Run:
+    def set_note(self, run_id: str, note: str) -> Run:
         return self._context.writable_store().runs.update(run_id, note=check_note("note", note))
 
     def set_params(self, run_id: str, params: Mapping[str, str]) -> Run:
         _check_facts({"params": params})
         return self._context.writable_store().runs.update(run_id, params=dict(params))
 
-    def archive_run(self, run_id: str) -> Run:
+    def archive(self, run_id: str) -> Run:
         return self._context.writable_store().runs.update(run_id, archived=self._context.now())
 
-    def restore_run(self, run_id: str) -> Run:
+    def restore(self, run_id: str) -> Run:
         return self._context.writable_store().runs.update(run_id, archived=None)
 
-    def delete_run(self, run_id: str, typed_name: str) -> None:
+    def delete(self, run_id: str, typed_name: str) -> None:
         """A damaged run can be deleted, too. Raises InputError unless the name was typed exactly."""
         self._context.must_be_editor()
         check_typed(typed_name, self._context.store.runs.name_of(run_id))

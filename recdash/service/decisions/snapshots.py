@@ -107,7 +107,7 @@ class Snapshots:
     def frozen_online(self, test: OnlineTest, subject: Subject, *, explained: bool = True) -> Online:
         """Raises InputError where no variant beside the control served the subject."""
         variant = _variant_of(test, subject)
-        results = self._online_tests.ab_results(test.id)
+        results = self._online_tests.results(test.id)
         rows = {(row.metric, row.variant): row for row in results.rows}
         own_rows = [row for row in results.rows if row.variant == variant]
         return Online(
@@ -147,7 +147,7 @@ class Snapshots:
                 yield OfflineOnlineSnapshot(row.metric, row.title, side["quadrant"], side["sentence"], why)
 
     def _online_definitions(self, test: OnlineTest, rows: Sequence[OnlineRow]) -> Iterator[OnlineDefinition]:
-        metrics = [] if test.kind == "aggregates" else self._online_analysis.online_metrics(test.id)
+        metrics = [] if test.kind == "aggregates" else self._online_analysis.metrics(test.id)
         known = {metric.name: metric for metric in metrics}
         for row in rows:
             meaning, formula = "As it was added up before the upload.", ""

@@ -12,7 +12,13 @@ from recdash.errors import InputError, NotFound, Problem, UnknownName
 from recdash.metrics import check_k, define
 from recdash.metrics.naming import ordered_metrics
 from recdash.service.context import ServiceContext
-from recdash.service.defaults import MOST_CANDIDATES, usual_baseline, usual_candidates, usual_k, usual_metric
+from recdash.service.defaults import (
+    MOST_CANDIDATES,
+    default_baseline,
+    default_candidates,
+    default_k,
+    default_metric,
+)
 from recdash.service.offline.scores import Scores
 
 
@@ -31,13 +37,13 @@ class Subjects:
         for own_id in (run_id, baseline, *(runs or ())):
             if own_id is not None and own_id not in known:
                 raise UnknownName("run", own_id, [run.name for run in active])
-        base = known.get(baseline or "") or (usual_baseline(experiment, active) if active else None)
+        base = known.get(baseline or "") or (default_baseline(experiment, active) if active else None)
         if not metric:
-            metric = usual_metric(ordered_metrics(self._scores.metrics_of([run.id for run in active])))
+            metric = default_metric(ordered_metrics(self._scores.metrics_of([run.id for run in active])))
         depth = experiment.settings["depth"]
-        k = usual_k(depth) if k is None else k
+        k = default_k(depth) if k is None else k
         check_k(k, depth)
-        candidates = usual_candidates(active, base) if runs is None else [known[own_id] for own_id in runs]
+        candidates = default_candidates(active, base) if runs is None else [known[own_id] for own_id in runs]
         others = [run for run in candidates if run != base and run.id != run_id]
         most = MOST_CANDIDATES - (run_id is not None) if runs is None else len(others)
         named = tuple(Named(run.id, run.name) for run in others[:most])

@@ -172,7 +172,7 @@ class OfflineEvidence:
 
     def _units_offline(self, case: Case, reference: Reference) -> tuple[Mask, Mask]:
         """[units] of the variant and the control: True for who counts offline, and who has a train row."""
-        users = self._online_tests.online_users(case.test.id)
+        users = self._online_tests.users(case.test.id)
         ids = users.unit if isinstance(users.unit, pa.Array) else pa.array(users.unit)
         index, truth = reference.users.copy(), reference.truth
         had = index.codes(pc.unique(self._data.tables(case.experiment_id)["train"].table["user_id"]))
@@ -187,7 +187,7 @@ class OfflineEvidence:
         from recdash.online.analysis.segments import by_segment
         from recdash.online.users import Segment
 
-        users, metric = self._online_tests.online_users(case.test.id), self._online_evidence.measure(case)
+        users, metric = self._online_tests.users(case.test.id), self._online_evidence.measure(case)
         label = np.full(len(users), -1)
         label[np.flatnonzero(_in_case(users, case))[evaluated]] = 0
         cut = replace(users, segments={"evaluated": Segment(("yes",), label)})

@@ -65,7 +65,7 @@ class OnlineEvidence:
             if summary.srm_p is None:
                 return Missing("the number of users by variant (column 'n')")
             return SplitEvidence(summary.srm_p, counts, None, None)
-        users = self._online_tests.online_users(case.test.id)
+        users = self._online_tests.users(case.test.id)
         bots = next((removed.by_variant for removed in users.removed if removed.rule == "bots"), {})
         p = health.sample_ratio(users.assigned, planned)[0]
         return (
@@ -80,7 +80,7 @@ class OnlineEvidence:
         if case.test.kind == "aggregates":
             return SESSIONS
         metric = self.measure(case)
-        rows = fading(self._online_tests.online_users(case.test.id), metric, case.test.control)
+        rows = fading(self._online_tests.users(case.test.id), metric, case.test.control)
         row = next(row for row in rows if row.variant == case.variant)
         early, late, difference, low, high = row.early_lift, row.late_lift, row.difference, row.low, row.high
         if early is None or late is None or difference is None or low is None or high is None:
@@ -90,7 +90,7 @@ class OnlineEvidence:
         return NoveltyEvidence(early, late, difference, low, high)
 
     def measure(self, case: Case) -> OnlineMetric:
-        return self._online_analysis.online_metric(case.test.id, case.online_metric)
+        return self._online_analysis.metric(case.test.id, case.online_metric)
 
     def per(self, case: Case) -> str | None:
         """What the online metric is divided by, in words; None: by users. In a summary its name says it."""
@@ -111,7 +111,7 @@ class OnlineEvidence:
 
         if case.test.kind == "aggregates":
             return SESSIONS
-        users, control = self._online_tests.online_users(case.test.id), case.test.control
+        users, control = self._online_tests.users(case.test.id), case.test.control
         if not users.segments or isinstance(self.lift_of(case, case.online_metric), Missing):
             return SEGMENTS
         metric = self.measure(case)

@@ -26,7 +26,7 @@ class TradeOffs:
     def __init__(self, context: ServiceContext, scores: Scores, comparisons: Comparisons) -> None:
         self._context, self._scores, self._comparisons = context, scores, comparisons
 
-    def trade_off(
+    def of(
         self,
         run_ids: Sequence[str],
         metrics: tuple[str, str],

@@ -47,7 +47,7 @@ class UserResults:
 
     # ── who gains, who loses ─────────────────────────────────────────────────────────────────
 
-    def user_changes(
+    def changes(
         self, run_ids: Sequence[str], baseline_id: str, metric: str, k: int, scope: Scope = WHOLE
     ) -> pd.DataFrame:
         """For how many users each run is better, the same or worse than the baseline.
@@ -143,7 +143,7 @@ class UserResults:
 
     # ── one user ─────────────────────────────────────────────────────────────────────────────
 
-    def user_lists(
+    def lists(
         self,
         run_ids: Sequence[str],
         user_id: str,
@@ -178,7 +178,7 @@ class UserResults:
             lists=tuple(beside.list_of(run.id, self._lists.one_list(run.id, user)) for run in runs),
         )
 
-    def user_values(
+    def values(
         self, run_ids: Sequence[str], user_id: str, metric: str, k: int, scope: Scope = WHOLE
     ) -> dict[str, float]:
         """What one user got by the metric from each run, for the runs in which the user counts."""

@@ -42,7 +42,7 @@ class OnlineAgreement:
     _comparisons: Comparisons
     _online_analysis: OnlineAnalysis
 
-    def agreement(self, test_id: str, metric: str, k: int, online_metric: str) -> Agreement:
+    def of(self, test_id: str, metric: str, k: int, online_metric: str) -> Agreement:
         """Whether metric@k and an online metric order the test's runs alike.
 
         Over the variants linked to a run, the control among them (not linked, it served the baseline). Raises

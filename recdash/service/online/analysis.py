@@ -27,35 +27,35 @@ class OnlineAnalysis:
     def __init__(self, context: ServiceContext, online_tests: OnlineTests) -> None:
         self._context, self._online_tests = context, online_tests
 
-    def online_metrics(self, test_id: str) -> tuple[OnlineMetric, ...]:
+    def metrics(self, test_id: str) -> tuple[OnlineMetric, ...]:
         """The metrics that the test's logs allow, its own ones included."""
         from recdash.online.ab_test import with_own
 
-        totals = self._online_tests.online_users(test_id).totals
+        totals = self._online_tests.users(test_id).totals
         return tuple(metric for metric in with_own(self.own_metrics(test_id)) if metric.is_in(totals))
 
-    def online_metric(self, test_id: str, name: str) -> OnlineMetric:
-        known = {metric.name: metric for metric in self.online_metrics(test_id)}
+    def metric(self, test_id: str, name: str) -> OnlineMetric:
+        known = {metric.name: metric for metric in self.metrics(test_id)}
         if name not in known:
             raise UnknownName("online metric", name, list(known))
         return known[name]
 
-    def online_totals(self, test_id: str) -> list[str]:
+    def totals(self, test_id: str) -> list[str]:
         """What is added up per user: the numerators and denominators that a metric may have."""
-        return list(self._online_tests.online_users(test_id).totals)
+        return list(self._online_tests.users(test_id).totals)
 
     def own_metrics(self, test_id: str) -> tuple[OnlineMetric, ...]:
         from recdash.online import OnlineMetric
 
         return tuple(OnlineMetric(**facts) for facts in self._context.store.online_tests.get(test_id).metrics)
 
-    def set_online_metrics(self, test_id: str, metrics: Sequence[OnlineMetric]) -> OnlineTest:
+    def set_own_metrics(self, test_id: str, metrics: Sequence[OnlineMetric]) -> OnlineTest:
         """Give the test metrics of its own; one with the name of a known metric replaces it."""
         from recdash.online.metrics import check
 
         self._context.must_be_editor()
         for metric in metrics:
-            check(metric, self.online_totals(test_id))
+            check(metric, self.totals(test_id))
         return self._online_tests.count_again(test_id, metrics=[asdict(metric) for metric in metrics])
 
     def over_time(self, test_id: str, metric: str, how: OverTime) -> pd.DataFrame:
@@ -68,20 +68,20 @@ class OnlineAnalysis:
 
         question = self._question(test_id, metric)
         if how == "cumulative":
-            planned = self._online_tests.online_rules(test_id).planned_users
+            planned = self._online_tests.rules(test_id).planned_users
             return _frame(over_time.cumulative(*question, planned), over_time.LiftAtTime)
         compute = over_time.daily if how == "daily" else over_time.since_exposure
         return _frame(compute(*question), over_time.LiftAtTime)
 
-    def online_fading(self, test_id: str, metric: str) -> list[NoveltyEffect]:
+    def novelty_effect(self, test_id: str, metric: str) -> list[NoveltyEffect]:
         """Early against late lift of the same users, by variant."""
         from recdash.online.analysis.novelty_effect import fading
 
         return fading(*self._question(test_id, metric))
 
-    def online_segments(self, test_id: str) -> list[str]:
+    def segments(self, test_id: str) -> list[str]:
         """What the test's users can be told apart by."""
-        return sorted(self._online_tests.online_users(test_id).segments)
+        return sorted(self._online_tests.users(test_id).segments)
 
     def by_segment(self, test_id: str, metric: str, segment: str) -> pd.DataFrame:
         """One row per variant and segment; columns: the fields of ``SegmentLift``."""
@@ -99,13 +99,13 @@ class OnlineAnalysis:
         return segments.simpson(segments.by_segment(*question, segment), segments.whole(*question))
 
     def _check_segment(self, test_id: str, segment: str) -> None:
-        known = self.online_segments(test_id)
+        known = self.segments(test_id)
         if segment not in known:
             raise UnknownName("segment", segment, known)
 
     def _question(self, test_id: str, metric: str) -> tuple[Any, OnlineMetric, str]:
         test = self._context.store.online_tests.get(test_id)
-        return self._online_tests.online_users(test_id), self.online_metric(test_id, metric), test.control
+        return self._online_tests.users(test_id), self.metric(test_id, metric), test.control
 
     # ── how many users ───────────────────────────────────────────────────────────────────────
 

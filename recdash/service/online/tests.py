@@ -52,7 +52,7 @@ class OnlineTests:
     def all(self, experiment_id: str, archived: bool = False) -> list[OnlineTest]:
         return self._context.store.online_tests.of_experiment(experiment_id, archived)
 
-    def online_test_named(self, experiment_id: str, name: str | None = None) -> OnlineTest:
+    def named(self, experiment_id: str, name: str | None = None) -> OnlineTest:
         """The test of that name, without one the newest. Raises NotFound where there is none at all."""
         tests = self.all(experiment_id)
         if not tests:
@@ -65,7 +65,7 @@ class OnlineTests:
             raise UnknownName("A/B test", name, list(by_name))
         return by_name[name]
 
-    def add_online_test(
+    def add(
         self,
         experiment_id: str,
         name: str,
@@ -120,7 +120,7 @@ class OnlineTests:
                 if same is None:
                     raise
         if same.archived is not None:
-            same = self.restore_online_test(same.id)
+            same = self.restore(same.id)
         return self.link_variants(same.id, test.links) if test.links else same
 
     def _same_test(self, test: OnlineTest) -> OnlineTest | None:
@@ -133,7 +133,7 @@ class OnlineTests:
         known = self.all(test.experiment, archived=True)
         return next((stored for stored in known if identity(stored) == identity(test)), None)
 
-    def try_online_test(
+    def preview(
         self,
         tables: Mapping[str, Any],
         *,
@@ -161,10 +161,10 @@ class OnlineTests:
 
     # ── how a stored test is counted ─────────────────────────────────────────────────────────
 
-    def online_rules(self, test_id: str) -> OnlineRules:
+    def rules(self, test_id: str) -> OnlineRules:
         return OnlineRules(**self._context.store.online_tests.get(test_id).rules)
 
-    def set_online_rules(self, test_id: str, rules: OnlineRules) -> OnlineTest:
+    def set_rules(self, test_id: str, rules: OnlineRules) -> OnlineTest:
         """Count the test's logs by other rules.
 
         Raises InputError for one by which the logs were read, or events became sessions: that needs the logs
@@ -188,7 +188,7 @@ class OnlineTests:
         """Store the change with the results that follow from it; nothing where they cannot be had."""
         self._context.must_be_editor()
         test = self._context.store.online_tests.get(test_id)
-        before = self.ab_results(test_id).notices
+        before = self.results(test_id).notices
         results = self.results_of(replace(test, **changed))
         kept = [notice for notice in test.notices if notice not in before]
         return self._context.store.online_tests.update(
@@ -197,7 +197,7 @@ class OnlineTests:
 
     # ── what a stored test says ──────────────────────────────────────────────────────────────
 
-    def ab_results(self, test_id: str, correction: Correction = "holm") -> OnlineResults:
+    def results(self, test_id: str, correction: Correction = "holm") -> OnlineResults:
         """Health, values, lifts and words of a stored test; ``correction`` of the family of its goals."""
         return self.results_of(self._context.store.online_tests.get(test_id), correction)
 
@@ -210,7 +210,7 @@ class OnlineTests:
         results = of_users(self._users(*_counted_by(test)), test.control, rules, with_own(own), correction)
         return replace(results, removed=(*(Removed(**facts) for facts in test.removed), *results.removed))
 
-    def online_users(self, test_id: str) -> OnlineUsers:
+    def users(self, test_id: str) -> OnlineUsers:
         """One row per user of a test. Raises NotFound for one that is known by aggregates only."""
         test = self._context.store.online_tests.get(test_id)
         if test.kind == "aggregates":
@@ -236,18 +236,18 @@ class OnlineTests:
             if run_id not in known:
                 raise NotFound(f"Variant '{variant}' is linked to a run that is not in this experiment.")
 
-    def archive_online_test(self, test_id: str) -> OnlineTest:
+    def archive(self, test_id: str) -> OnlineTest:
         return self._context.writable_store().online_tests.update(test_id, archived=self._context.now())
 
-    def restore_online_test(self, test_id: str) -> OnlineTest:
+    def restore(self, test_id: str) -> OnlineTest:
         return self._context.writable_store().online_tests.update(test_id, archived=None)
 
-    def delete_online_test(self, test_id: str, typed_name: str) -> None:
+    def delete(self, test_id: str, typed_name: str) -> None:
         self._context.must_be_editor()
         check_typed(typed_name, self._context.store.online_tests.name_of(test_id))
         self._context.writable_store().online_tests.delete(test_id)
 
-    def online_results(self, test_id: str) -> pd.DataFrame:
+    def result_frame(self, test_id: str) -> pd.DataFrame:
         """One row per metric and variant.
 
         Columns: the fields of ``OnlineRow``, and run_id, the run that the variant served.
@@ -301,7 +301,7 @@ class OnlineTests:
             others = [run_id for run_id in names if run_id != reference]
             delta = self._comparisons.pairs(others, reference, metric, k)
         return join_offline(
-            self.online_results(test_id),
+            self.result_frame(test_id),
             online_metric,
             names,
             scores=self._scores.scoreboard(list(names), [metric], k),

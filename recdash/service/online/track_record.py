@@ -32,7 +32,7 @@ class TrackRecords:
     _online_tests: OnlineTests
     _agreement: OnlineAgreement
 
-    def track_record(self, metric: str, k: int, online_metric: str) -> TrackRecord:
+    def of(self, metric: str, k: int, online_metric: str) -> TrackRecord:
         """How metric@k has called all A/B tests that are stored, of every experiment, oldest first."""
         check_k(k)
         metric = str(define(metric))

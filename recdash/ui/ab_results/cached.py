@@ -27,7 +27,7 @@ Version = tuple[str, str]
 def _census(version: Version) -> SampleSummary:
     from recdash.online.analysis import sample
 
-    return sample.summarise(workspace().online_tests.online_users(version[0]))
+    return sample.summarise(workspace().online_tests.users(version[0]))
 
 
 def ask(method: Callable[..., Answer], test: OnlineTest, *arguments: Any) -> Answer:
@@ -41,7 +41,7 @@ def _version(test: OnlineTest) -> Version:
 
 
 def results(test: OnlineTest, correction: Correction) -> OnlineResults:
-    return ask(workspace().online_tests.ab_results, test, correction)
+    return ask(workspace().online_tests.results, test, correction)
 
 
 def census(test: OnlineTest) -> SampleSummary | None:
@@ -53,4 +53,4 @@ def metrics(test: OnlineTest) -> dict[str, OnlineMetric]:
     """The definitions by name; none for a test of aggregates, which was added up elsewhere."""
     if test.kind == "aggregates":
         return {}
-    return {metric.name: metric for metric in ask(workspace().online_analysis.online_metrics, test)}
+    return {metric.name: metric for metric in ask(workspace().online_analysis.metrics, test)}

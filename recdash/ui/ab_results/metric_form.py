@@ -66,7 +66,7 @@ def _fields(ab_test: AbTest, known: OnlineMetric | None) -> OnlineMetric:
 
 
 def _made(ab_test: AbTest, key: str) -> OnlineMetric:
-    totals = cached.ask(state.workspace().online_analysis.online_totals, ab_test.test)
+    totals = cached.ask(state.workspace().online_analysis.totals, ab_test.test)
     with st.container(horizontal=True):
         title: str = st.text_input("Name", key=f"ab-name-{key}", width=300, placeholder="Shares per session")
         numerator = st.selectbox("Sum of", totals, format_func=_called, key=f"ab-numerator-{key}", width=220)
@@ -107,4 +107,4 @@ def _save(
 
 def _set(ab_test: AbTest, save: Save, own: dict[str, OnlineMetric], change: str) -> None:
     test_id, metrics = ab_test.test.id, tuple(own.values())
-    save(test_id, lambda: state.workspace().online_analysis.set_online_metrics(test_id, metrics), [change])
+    save(test_id, lambda: state.workspace().online_analysis.set_own_metrics(test_id, metrics), [change])

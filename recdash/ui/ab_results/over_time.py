@@ -134,7 +134,7 @@ def _alt(
 
 def _novelty(ab_test: AbTest, metric: str) -> None:
     """The same users early and late, in a sentence per variant."""
-    effects = cached.ask(state.workspace().online_analysis.online_fading, ab_test.test, metric)
+    effects = cached.ask(state.workspace().online_analysis.novelty_effect, ab_test.test, metric)
     chances = [p for p, _ in family([effect.p for effect in effects], "holm")]
     widgets.note(novelty_text(effect, p) for effect, p in zip(effects, chances, strict=True))
 

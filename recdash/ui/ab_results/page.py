@@ -82,7 +82,7 @@ def no_test() -> None:
     with st.container(horizontal=True):
         links.offer("Upload an online test", "upload")
         if state.person().may("editor") and st.button("Load the demo", key="load-demo"):
-            state.show_experiment(state.workspace().demo.load_demo().id)
+            state.show_experiment(state.workspace().demo.load().id)
             st.rerun()
 
 
@@ -105,7 +105,7 @@ def gather(view: View, test: OnlineTest, correction: Correction) -> AbTest:
         results=results,
         metrics=cached.metrics(test),
         marks=variant_marks(results, test.links, runs),
-        rules=state.workspace().online_tests.online_rules(test.id),
+        rules=state.workspace().online_tests.rules(test.id),
         census=cached.census(test),
         correction=correction,
     )

@@ -39,7 +39,7 @@ def show(ab_test: AbTest, save: Save) -> None:
     if not changed:
         st.info("These are the rules in force.")
         return
-    save(test.id, lambda: state.workspace().online_tests.set_online_rules(test.id, wanted), changed)
+    save(test.id, lambda: state.workspace().online_tests.set_rules(test.id, wanted), changed)
 
 
 def _split(ab_test: AbTest) -> dict[str, Any]:

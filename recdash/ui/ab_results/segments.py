@@ -34,7 +34,7 @@ Rows = Mapping[str, Mapping[str, Row]]
 def show(ab_test: AbTest, metric: str) -> None:
     widgets.section(f"{ab_test.titles[metric]} by segment")
     analysis = state.workspace().online_analysis
-    known = cached.ask(analysis.online_segments, ab_test.test)
+    known = cached.ask(analysis.segments, ab_test.test)
     if not known:
         st.caption(
             "No column tells users apart. Add one with words, such as country or platform, to the logs."

@@ -89,7 +89,7 @@ def verdict(view: View) -> Verdict | None:
 
 def card_verdict(experiment_id: str) -> CardVerdict:
     """The verdict that an experiment's overview opens with; kept by the workspace."""
-    return workspace().overview.card_verdict(experiment_id)
+    return workspace().overview.verdict(experiment_id)
 
 
 def changes(view: View) -> list[WhatIf]:
@@ -138,7 +138,7 @@ def trade_off(
     view: View, run_ids: tuple[str, ...], metrics: tuple[str, str], candidates: tuple[str, ...]
 ) -> TradeOff:
     """Runs by two metrics, and which of them beat each of the ``candidates``."""
-    return _of_view(view, workspace().tradeoffs.trade_off, run_ids, metrics, view.k, candidates)
+    return _of_view(view, workspace().tradeoffs.of, run_ids, metrics, view.k, candidates)
 
 
 def delta_curves(view: View, run_ids: tuple[str, ...], baseline: str, metric: str) -> pd.DataFrame:
@@ -172,10 +172,8 @@ def shown_by(view: View, run_ids: tuple[str, ...], attribute: str) -> pd.DataFra
 
 
 def user_changes(view: View, run_ids: tuple[str, ...], baseline: str) -> pd.DataFrame:
-    """For how many users each run is better, the same or worse; see ``Users.user_changes``."""
-    return _named(
-        _of_view(view, workspace().users.user_changes, run_ids, baseline, view.metric, view.k), view
-    )
+    """For how many users each run is better, the same or worse; see ``UserResults.changes``."""
+    return _named(_of_view(view, workspace().users.changes, run_ids, baseline, view.metric, view.k), view)
 
 
 def change_bars(view: View, run_id: str, baseline: str) -> Bars:
@@ -196,11 +194,11 @@ def decisive_users(view: View, run_id: str, baseline: str | None) -> pd.DataFram
 def user_lists(view: View, user_id: str) -> OneUser:
     """The lists of one user. Raises NotFound for a user who is not in the truth."""
     baseline = view.baseline.id if view.baseline else None
-    return _of_view(view, workspace().users.user_lists, view.shown_ids, user_id, view.k, baseline)
+    return _of_view(view, workspace().users.lists, view.shown_ids, user_id, view.k, baseline)
 
 
 def user_values(view: View, user_id: str) -> dict[str, float]:
-    return _of_view(view, workspace().users.user_values, view.shown_ids, user_id, view.metric, view.k)
+    return _of_view(view, workspace().users.values, view.shown_ids, user_id, view.metric, view.k)
 
 
 def list_overlap(view: View, baseline: str) -> pd.DataFrame:

@@ -22,7 +22,13 @@ from recdash.formatting.html import markdown
 from recdash.metrics import define
 from recdash.metrics.naming import ordered_metrics
 from recdash.service import Workspace
-from recdash.service.defaults import MOST_CANDIDATES, usual_baseline, usual_candidates, usual_k, usual_metric
+from recdash.service.defaults import (
+    MOST_CANDIDATES,
+    default_baseline,
+    default_candidates,
+    default_k,
+    default_metric,
+)
 from recdash.ui.app import current_user, theme
 
 _PARAMS, _WRITTEN, _SHOWN = "recdash.params", "recdash.written", "recdash.shown"
@@ -228,13 +234,13 @@ def warn(sentences: Sequence[str]) -> None:
 def view_without_runs(experiment: Experiment) -> View:
     """The view of an experiment without runs: for a page that shows something else of it."""
     depth = workspace().experiments.depth(experiment.id)
-    metrics = ordered_metrics([usual_metric(())])
-    return View(experiment, (), None, (), tuple(metrics), metrics[0], usual_k(depth), depth)
+    metrics = ordered_metrics([default_metric(())])
+    return View(experiment, (), None, (), tuple(metrics), metrics[0], default_k(depth), depth)
 
 
 def _baseline(experiment: Experiment, runs: Sequence[Run]) -> tuple[Run | None, list[str]]:
     known = {run.id: run for run in runs}
-    default = usual_baseline(experiment, runs)
+    default = default_baseline(experiment, runs)
     wanted = params().get("b", default.id)
     if wanted in known:
         return known[wanted], []
@@ -245,7 +251,7 @@ def _candidates(runs: Sequence[Run], baseline: Run | None) -> tuple[tuple[Run, .
     known = {run.id: run for run in runs if run != baseline}
     wanted = params().get("c")
     if wanted is None:
-        return usual_candidates(runs, baseline), []
+        return default_candidates(runs, baseline), []
     ids = [run_id for run_id in dict.fromkeys(wanted.split(SEPARATOR)) if run_id]
     gone = [run_id for run_id in ids if run_id not in known and (baseline is None or run_id != baseline.id)]
     missing = [f"A candidate of the link, {_gone(runs[0].experiment, run_id)}" for run_id in gone]
@@ -269,7 +275,7 @@ def _metric(offered: Sequence[str]) -> tuple[tuple[str, ...], str, list[str]]:
 
     Another definition of a metric that is offered can be named in a link: it is computed when asked for.
     """
-    default = usual_metric(offered)
+    default = default_metric(offered)
     wanted = params().get("m", default)
     if wanted in offered or not offered:
         return tuple(offered), wanted if wanted in offered else default, []
@@ -283,7 +289,7 @@ def _metric(offered: Sequence[str]) -> tuple[tuple[str, ...], str, list[str]]:
 
 
 def _k(depth: int) -> tuple[int, list[str]]:
-    default = usual_k(depth)
+    default = default_k(depth)
     wanted = params().get("k", str(default))
     if wanted.isdecimal() and len(wanted) < 9 and 1 <= int(wanted) <= depth:
         return int(wanted), []

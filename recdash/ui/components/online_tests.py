@@ -54,7 +54,7 @@ def choose_test(tests: list[OnlineTest]) -> OnlineTest:
 
 def online_metrics(test_id: str) -> dict[str, str]:
     """Online metric → title, in the order of the results."""
-    results = state.workspace().online_tests.online_results(test_id)
+    results = state.workspace().online_tests.result_frame(test_id)
     return dict(zip(results["metric"], results["title"], strict=True))
 
 

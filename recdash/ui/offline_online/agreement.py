@@ -36,7 +36,7 @@ Answer = TypeVar("Answer")
 def card(view: View, sides: OfflineOnlinePage) -> None:
     """How many pairs of runs point the same way, and what the order of all says."""
     agreement: Agreement = cached.answer(
-        state.workspace().agreement.agreement,
+        state.workspace().agreement.of,
         (sides.test.id, view.metric, view.k, sides.online_metric),
         version=_version(view),
     )
@@ -70,7 +70,7 @@ def sections(view: View, sides: OfflineOnlinePage) -> None:
         state.workspace().agreement.best_metric, (sides.test.id, sides.online_metric), version=version
     )
     record: TrackRecord = cached.answer(
-        state.workspace().track_records.track_record,
+        state.workspace().track_records.of,
         (view.metric, view.k, sides.online_metric),
         version=version,
     )

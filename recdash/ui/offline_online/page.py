@@ -124,7 +124,7 @@ def show_notices(view: View, test: OnlineTest) -> None:
 
 def gather(view: View, test: OnlineTest, online_metric: str) -> OfflineOnlinePage:
     source = state.workspace()
-    results = source.online_tests.online_results(test.id)
+    results = source.online_tests.result_frame(test.id)
     rows = source.online_tests.offline_online(test.id, view.metric, view.k, online_metric)
     known = {run.id: run for run in (*source.runs.all(view.experiment.id, archived=True), *view.runs)}
     rows = rows[rows["run_id"].isin(list(known)) & (rows["quadrant"] != CONTROL)]

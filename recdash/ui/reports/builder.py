@@ -64,4 +64,4 @@ def _make(view: View, fields: dict[str, Any]) -> None:
         test=test,
     )  # fmt: skip
     with st.spinner("Gathering every number"):
-        Reports(source).make_report(question, **fields)
+        Reports(source).make(question, **fields)

@@ -25,7 +25,7 @@ LINK = "recdash.report-link"
 def show(view: View) -> None:
     """Everybody sees the list; what changes it is for editors."""
     may_write = workspace().person.may("editor")
-    known = Reports(workspace()).reports(view.experiment.id, archived=may_write)
+    known = Reports(workspace()).all(view.experiment.id, archived=may_write)
     active = [report for report in known if report.archived is None]
     if active:
         subtitle = f"{many(len(active), 'report')}, the newest first. Each is one file that needs no network."
@@ -106,9 +106,9 @@ def _archive(report: Report) -> None:
     reports = Reports(workspace())
     if report.archived is not None:
         if st.button("Restore", key=f"report-restore-{report.id}"):
-            actions.attempt(lambda: reports.restore_report(report.id), "Restored.")
+            actions.attempt(lambda: reports.restore(report.id), "Restored.")
     elif st.button("Archive", key=f"report-archive-{report.id}", help="Hides it; it can be restored."):
-        actions.attempt(lambda: reports.archive_report(report.id), "Archived. It can be restored here.")
+        actions.attempt(lambda: reports.archive(report.id), "Archived. It can be restored here.")
 
 
 def _delete(report: Report) -> None:
@@ -119,4 +119,4 @@ def _delete(report: Report) -> None:
         )  # fmt: skip
         if st.form_submit_button("Delete for good", key=f"report-delete-{report.id}"):
             done = f"Deleted the report {markdown(report.title)}."
-            actions.attempt(lambda: Reports(workspace()).delete_report(report.id, typed), done)
+            actions.attempt(lambda: Reports(workspace()).delete(report.id, typed), done)

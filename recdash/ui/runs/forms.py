@@ -32,7 +32,7 @@ def run_panel(workspace: Workspace, experiment: Experiment, run: Run, known_tags
         _replicates(workspace, run)
     with remove:
         _archive_run(workspace, run)
-        _delete("run", run.name, run.id, lambda typed: workspace.runs.delete_run(run.id, typed))
+        _delete("run", run.name, run.id, lambda typed: workspace.runs.delete(run.id, typed))
 
 
 def _replicates(workspace: Workspace, run: Run) -> None:
@@ -76,11 +76,11 @@ def _save_run(workspace: Workspace, run: Run, name: str, tags: Sequence[str], no
     """Only what changed is written; parameters are read first, so that a slip there changes nothing."""
     read = params_from(params)
     if name != run.name:
-        workspace.runs.rename_run(run.id, name)
+        workspace.runs.rename(run.id, name)
     if tuple(tags) != run.tags:
-        workspace.runs.tag_run(run.id, tuple(tags))
+        workspace.runs.set_tags(run.id, tuple(tags))
     if note != run.note:
-        workspace.runs.note_run(run.id, note)
+        workspace.runs.set_note(run.id, note)
     if read != dict(run.params):
         workspace.runs.set_params(run.id, read)
 
@@ -93,10 +93,10 @@ def _set_baseline(workspace: Workspace, experiment: Experiment, run: Run) -> Non
 def _archive_run(workspace: Workspace, run: Run) -> None:
     if run.archived is not None:
         if st.button("Restore", key=f"run-restore-{run.id}"):
-            attempt(lambda: workspace.runs.restore_run(run.id), "Restored.")
+            attempt(lambda: workspace.runs.restore(run.id), "Restored.")
     elif st.button("Archive", key=f"run-archive-{run.id}", help="Hides the run; it can be restored."):
-        workspace.runs.archive_run(run.id)
-        offer_undo("run", run.name, lambda: workspace.runs.restore_run(run.id))
+        workspace.runs.archive(run.id)
+        offer_undo("run", run.name, lambda: workspace.runs.restore(run.id))
         st.rerun()
 
 
@@ -121,11 +121,11 @@ def experiment_panel(workspace: Workspace, experiment: Experiment) -> None:
         with st.form(f"rename-{experiment.id}", border=False):
             name = st.text_input("Name", experiment.name, key=f"experiment-name-{experiment.id}", width=420)
             if st.form_submit_button("Rename", key=f"experiment-rename-{experiment.id}"):
-                attempt(lambda: workspace.experiments.rename_experiment(experiment.id, name.strip()))
+                attempt(lambda: workspace.experiments.rename(experiment.id, name.strip()))
         _archive_experiment(workspace, experiment)
 
         def delete(typed: str) -> None:
-            workspace.experiments.delete_experiment(experiment.id, typed)
+            workspace.experiments.delete(experiment.id, typed)
             state.choose(e=None, b=None, c=None, t=None)
 
         _delete("experiment", experiment.name, experiment.id, delete)
@@ -134,13 +134,11 @@ def experiment_panel(workspace: Workspace, experiment: Experiment) -> None:
 def _archive_experiment(workspace: Workspace, experiment: Experiment) -> None:
     if experiment.archived is not None:
         if st.button("Restore", key=f"experiment-restore-{experiment.id}"):
-            attempt(lambda: workspace.experiments.restore_experiment(experiment.id), "Restored.")
+            attempt(lambda: workspace.experiments.restore(experiment.id), "Restored.")
     elif st.button("Archive", key=f"experiment-archive-{experiment.id}"):
-        workspace.experiments.archive_experiment(experiment.id)
+        workspace.experiments.archive(experiment.id)
         state.choose(e=None, b=None, c=None, t=None)
-        offer_undo(
-            "experiment", experiment.name, lambda: workspace.experiments.restore_experiment(experiment.id)
-        )
+        offer_undo("experiment", experiment.name, lambda: workspace.experiments.restore(experiment.id))
         st.rerun()
 
 
@@ -168,5 +166,5 @@ def _online_test(workspace: Workspace, test: OnlineTest, runs: Sequence[Run]) ->
         "online test",
         test.name,
         test.id,
-        lambda typed: workspace.online_tests.delete_online_test(test.id, typed),
+        lambda typed: workspace.online_tests.delete(test.id, typed),
     )

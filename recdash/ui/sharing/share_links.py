@@ -38,7 +38,7 @@ def show(view: View) -> None:
         _show_once(tab, tab.made)
     else:
         _form(tab, view)
-    _list(tab, workspace().sharing.share_links(view.experiment.id))
+    _list(tab, workspace().sharing.links(view.experiment.id))
 
 
 def _form(tab: ShareTab, view: View) -> None:

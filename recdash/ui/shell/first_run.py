@@ -64,7 +64,7 @@ def show() -> None:
 
 def _steps() -> tuple[Step, Step, Step]:
     """How far this person is."""
-    loaded, read = workspace().demo.has_demo(), bool(st.session_state.get(_READ))
+    loaded, read = workspace().demo.exists(), bool(st.session_state.get(_READ))
     return (
         Step("Load the demo", LOAD, done=loaded, now=not loaded),
         Step("Read the verdict", READ, done=loaded and read, now=loaded and not read),
@@ -83,7 +83,7 @@ def step_html(number: int, step: Step) -> Html:
 def _button(title: str) -> None:
     if title == "Load the demo":
         if st.button("Load the demo", type="primary", key="load-demo"):
-            demo = workspace().demo.load_demo(progress=cached.progress("Making the demo"))
+            demo = workspace().demo.load(progress=cached.progress("Making the demo"))
             state.show_experiment(demo.id)
             links.go("overview")
     elif title == "Read the verdict":

@@ -122,9 +122,7 @@ def _trial(
     def results() -> OnlineResults | InputError:
         try:
             with st.spinner("Counting by these rules"):
-                return workspace.online_tests.try_online_test(
-                    _data(tables), rules=rules, mappings=_mappings(tables)
-                )
+                return workspace.online_tests.preview(_data(tables), rules=rules, mappings=_mappings(tables))
         except InputError as error:
             return error
 
@@ -150,7 +148,7 @@ def _mappings(tables: Tables) -> dict[str, Mapping[str, str]]:
 def _store(upload: UploadState, workspace: Workspace, experiment: Experiment, form: OnlineForm) -> None:
     with st.status("Computing the results of each variant", expanded=True):
         try:
-            test = workspace.online_tests.add_online_test(
+            test = workspace.online_tests.add(
                 experiment.id,
                 form.name,
                 _data(form.tables),

@@ -202,7 +202,7 @@ def _create(
     known = {experiment.id for experiment in workspace.experiments.all(archived=True)}
     with st.status("Reading and storing the tables", expanded=True):
         try:
-            experiment = workspace.experiments.create_experiment(
+            experiment = workspace.experiments.create(
                 fields.name,
                 data["truth"],
                 train=data.get("train"),
@@ -298,14 +298,14 @@ def demo(workspace: Workspace) -> None:
     """Load or remove the demo, and take away a file that the checks refuse."""
     widgets.section("Demo", "A small film service: five candidates, two of them tied, and an online test.")
     with st.container(horizontal=True):
-        if workspace.demo.has_demo():
+        if workspace.demo.exists():
             if st.button("Remove the demo", key="upload-remove-demo"):
-                workspace.demo.remove_demo()
+                workspace.demo.remove()
                 state.choose(e=None, b=None, c=None, t=None)
                 st.toast("The demo is removed.")
                 st.rerun()
         elif st.button("Load the demo", key="upload-load-demo"):
-            experiment = workspace.demo.load_demo(progress=data.progress("Making the demo"))
+            experiment = workspace.demo.load(progress=data.progress("Making the demo"))
             state.show_experiment(experiment.id)
             links.go("overview")
         st.download_button(

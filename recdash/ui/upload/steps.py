@@ -410,7 +410,7 @@ def _store_candidate(
         bar(fraction, f"{shown}: {text}")
 
     try:
-        added = workspace.runs.add_runs(
+        added = workspace.runs.add(
             experiment.id,
             candidate.data,
             name=candidate.name,
