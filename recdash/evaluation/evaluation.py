@@ -43,6 +43,7 @@ from recdash.evaluation.request import (
 from recdash.evaluation.scoring import Scored, catalogue_inputs_of, familiar_of, score_predictions
 from recdash.formatting.numbers import none_if_nan
 from recdash.metrics import check_k, define, parse, preset, sample_of
+from recdash.metrics.populations import WHO_COUNTS, OverPopulation
 from recdash.version import __version__
 
 if TYPE_CHECKING:
@@ -263,6 +264,10 @@ class Evaluation:
 
         request = self._request_for(spec)
         formula, place = request.definition.formula(), f"metric '{request.spec}'"
+        if isinstance(formula, OverPopulation):
+            problem = f"it is averaged over the population users={formula.users}"
+            fix = f"Write users={WHO_COUNTS} for the users' own values."
+            raise InputError(Problem("no-user-value", place, problem, fix))
         if formula.pooled:
             fix = "Leave average=… out for the users' own values."
             raise InputError(Problem("no-user-value", place, "it pools all users", fix))

@@ -65,8 +65,19 @@ def test_a_slice_counts_its_own_users() -> None:
 
 def test_its_shares_are_no_users_own_and_a_comparison_takes_the_users_values() -> None:
     found = recdash.evaluate({"run": LISTS}, TRUTH, metrics="ndcg(users=truth)@2", users="both")
-    with pytest.raises(InputError, match="pools all users"):
+    with pytest.raises(InputError, match=r"the population users=truth\. Write users=rule"):
         found.per_user("ndcg(users=truth)@2")
+
+
+def test_without_the_population_of_a_preset_each_user_has_a_value() -> None:
+    evaluation = recdash.evaluate({"run": LISTS}, TRUTH, metrics="map@2", preset="lenskit")
+    with pytest.raises(InputError) as refusal:
+        evaluation.per_user("map@2")
+    (problem,) = refusal.value.problems
+    assert "average=" not in str(problem)
+    assert "users=rule" in problem.fix
+    # by the preset's own rule who has a list counts; the truth does not know s and t
+    assert evaluation.per_user("map(users=rule)@2")["user_id"].tolist() == ["a", "b", "d"]
 
 
 @pytest.mark.parametrize("rule", ["truth", "both"])
