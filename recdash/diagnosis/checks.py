@@ -31,7 +31,7 @@ CHECKS: tuple[Check, ...] = (
     ),
     Check(
         "split", "Split of users", "Were the users divided fairly?",
-        "Find out where users are lost or change the variant, mend it and run the test again. Draw no "
+        "Find out where users are lost or change the variant, fix that and run the test again. Draw no "
         "verdict from this one.", validity.split,
     ),
     Check(

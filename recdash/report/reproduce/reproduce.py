@@ -70,7 +70,7 @@ class Reproduction:
         if self.page is not None and self.page.differs:
             otherwise = (
                 f"the page says that recdash {self.page.version} made it; recdash {__version__} here makes "
-                "it otherwise, so that nobody knows whether somebody changed it. First, "
+                "it differently, so that a change made to the page afterwards cannot be ruled out. First, "
             )
             lines.append(f"  - {'' if self.page.comparable else otherwise}{self.page.differs}")
         lines += [f"  - {contradiction}" for contradiction in self.against]
