@@ -1,12 +1,17 @@
 """Which files are a store's own: those in the folder that has the store's id as its name.
 
-Two databases may keep their files below one folder; neither ever writes or removes what is the other's.
+Two databases may keep their files below one folder; neither ever writes or removes what is the other's. A
+copy of a database has its id, and so its folder: in there stands which databases use it, and while there are
+several nothing is removed.
 """
 
 from __future__ import annotations
 
+import json
+import logging
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 
@@ -18,7 +23,11 @@ from recdash.store.artifacts import Artifacts, files_in
 from recdash.store.connections import Database
 from recdash.store.tables import ArtifactRow, ExperimentRow, StoreRow
 
+logger = logging.getLogger(__name__)
+
 ID = re.compile(r"[0-9a-f]{32}")
+USED_BY = "databases"
+"""A file in a store's folder with a line for each database that uses it: ``[database, folder]`` as JSON."""
 
 
 def refuse_lost(database: Path, root: Path, found: FoundArtifacts) -> None:
@@ -47,6 +56,52 @@ def artifacts_of(database: Database, root: Path, found: FoundArtifacts) -> Artif
         artifacts.take(file for file in _files_below(root) if known is None or file.stem in known)
     own.mkdir(exist_ok=True)
     return artifacts
+
+
+def note_use(folder: Path, database: str) -> None:
+    """Write down that a database uses a store's folder, where that does not stand there."""
+    line = json.dumps([database, str(folder)]) + "\n"
+    # A folder in which nothing can be written is one from which nothing can be removed.
+    with suppress(OSError):
+        folder.mkdir(parents=True, exist_ok=True)
+        if line not in _lines(folder):
+            with (folder / USED_BY).open("a", encoding="utf-8") as file:
+                file.write(line)
+
+
+def is_shared(folder: Path, database: str) -> bool:
+    """Whether another database uses a store's folder: a copy of this one, or what it is a copy of."""
+    for other, used in map(_use, _lines(folder)):
+        if other != database and not _is_gone(other, database) and not _is_elsewhere(used, folder):
+            unless = f"If it no longer does, delete its line in {folder / USED_BY}."
+            logger.warning("No file of %s is removed: %s uses it too. %s", folder, other, unless)
+            return True
+    return False
+
+
+def _use(line: str) -> tuple[str, str]:
+    """Database and folder; a line that is damaged stands for a database of which nobody can tell."""
+    try:
+        database, folder = json.loads(line)
+        return str(database), str(folder)
+    except (ValueError, TypeError):
+        return "unknown://", ""
+
+
+def _lines(folder: Path) -> list[str]:
+    file = folder / USED_BY
+    return file.read_text("utf-8", errors="replace").splitlines(keepends=True) if file.exists() else []
+
+
+def _is_gone(other: str, database: str) -> bool:
+    """Whether the other is no more, or this very one under another path. Of a server nobody can tell."""
+    file = Path(other)
+    return "://" not in other and (not file.exists() or ("://" not in database and file.samefile(database)))
+
+
+def _is_elsewhere(used: str, folder: Path) -> bool:
+    """Whether another folder was used: what is said of it was copied together with the files."""
+    return Path(used).is_dir() and not Path(used).samefile(folder)
 
 
 def _id(connection: Connection, place: str) -> str:

@@ -22,7 +22,7 @@ from recdash.store import audit
 from recdash.store.connections import DatabaseUrl, connect, spoken
 from recdash.store.damage import Damage
 from recdash.store.integrity import everything_wrong, structure
-from recdash.store.ownership import artifacts_of, refuse_lost
+from recdash.store.ownership import artifacts_of, is_shared, note_use, refuse_lost
 from recdash.store.protocol import UNUSED_FOR
 from recdash.store.rows import Rows, row_of, used_files
 from recdash.store.schema import ensure_schema
@@ -85,6 +85,8 @@ class SqlStore:
             ensure_schema(database)
             with spoken(database.place):
                 files = artifacts_of(database, root, found_artifacts)
+                if not read_only:
+                    note_use(files.folder, database.place)
                 with Session(database.reader) as session, session.begin():
                     damage.of_all(structure(session))
         except BaseException:
@@ -288,6 +290,8 @@ class SqlArtifacts:
         return self._files.table(sha256)
 
     def collect(self, older_than: timedelta = UNUSED_FOR) -> int:
+        if is_shared(self._files.folder, self._transactions.database.place):
+            return 0
         # The files are removed while no other writer can begin to need one of them.
         with self._transactions.write() as session:
             try:

@@ -64,6 +64,46 @@ def test_nothing_of_the_other_is_ever_removed(tmp_path: Path) -> None:
     second.close()
 
 
+@pytest.mark.parametrize("emptied", ["copy", "recdash"])
+def test_a_copy_of_a_database_and_its_original_remove_nothing(tmp_path: Path, emptied: str) -> None:
+    """A backup that is opened beside the store has its id, and so its folder."""
+    original = opened(tmp_path, "recdash")
+    fill(original, 1, 2)
+    original.close()
+    shutil.copy(tmp_path / "recdash.db", tmp_path / "copy.db")
+    stores = {name: opened(tmp_path, name) for name in ("recdash", "copy")}
+    for value, store in enumerate(stores.values(), start=10):
+        upload = store.artifacts.put(pa.table({"item_id": [value]}))
+        home = store.experiments.get(store.experiments.all()[0].id)
+        store.runs.add(a_run(home, f"run {value}", upload), [])
+    before = files(tmp_path)
+    empty(stores[emptied])
+    assert before.items() <= files(tmp_path).items()
+    for store in stores.values():
+        assert store.check() == []
+        store.close()
+    (tmp_path / "copy.db").unlink()
+    alone = opened(tmp_path, "recdash")
+    empty(alone)
+    assert len(files(tmp_path)) < len(before), "where the copy is gone, what nobody needs is removed"
+    alone.close()
+
+
+@pytest.mark.parametrize("moved", ["shutil.move", "shutil.copytree"])
+def test_a_store_that_was_moved_or_copied_with_its_files_collects(tmp_path: Path, moved: str) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    first.mkdir()
+    store = opened(first, "recdash")
+    fill(store, 1, 2)
+    store.close()
+    {"shutil.move": shutil.move, "shutil.copytree": shutil.copytree}[moved](first, second)
+    again = opened(second, "recdash")
+    before = files(second)
+    empty(again)
+    assert len(files(second)) < len(before)
+    again.close()
+
+
 @pytest.mark.parametrize("make", [lambda _: None, Path.touch])
 def test_a_database_that_is_lost_is_not_made_anew_beside_its_files(tmp_path: Path, make: object) -> None:
     store = opened(tmp_path, "recdash")
