@@ -51,5 +51,6 @@ def open_store(
 
     if database_url is None:
         database_url, artifacts = settings().database_url, artifacts or settings().artifacts
-    url, found = parse_url(database_url), found_artifacts or settings().found_artifacts
-    return SqlStore.open(url, Path(artifacts or url.artifacts), read_only=read_only, found_artifacts=found)
+    url = parse_url(database_url)
+    root = Path(artifacts or url.artifacts)
+    return SqlStore.open(url, root, read_only, found_artifacts or settings().found_artifacts)

@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 
 from recdash.domain.journal import AuditEvent
 from recdash.errors import EvidenceDamaged
-from recdash.store.tables import KINDS, DeedRow, Kind, deed_of
+from recdash.store.tables import KINDS, AuditEventRow, Kind, audit_event_of
 
 SEALED = tuple(kind for kind in KINDS if kind.changes is not None)
 """What people wrote, which has to stay as it was."""
@@ -22,38 +22,39 @@ LONGEST = 200
 """Characters of a value that are noted; of results and other long things only that they changed."""
 
 
-def note(session: Session, deed: AuditEvent) -> None:
-    """Append a line to the log, in the transaction of what it notes; number and hash are given here.
+def note(session: Session, event: AuditEvent) -> None:
+    """Append an event to the log, in the transaction of the write; its number and hash are given here.
 
-    Writers stand in line at the gate, so that two never follow the same line.
+    Writers queue at the gate, so that no two events follow the same one.
     """
     with session.no_autoflush:  # what is noted may not be complete yet
-        last = session.scalar(select(DeedRow).order_by(DeedRow.number.desc()).limit(1))
-        numbered = replace(deed, number=last.number + 1 if last else 1)
-        details = json.dumps(dict(deed.details))
+        last = session.scalar(select(AuditEventRow).order_by(AuditEventRow.number.desc()).limit(1))
+        numbered = replace(event, number=last.number + 1 if last else 1)
+        details = json.dumps(dict(event.details))
         line = {**vars(numbered), "details": details, "hash": hash_of(numbered, last.hash if last else "")}
-        session.execute(insert(DeedRow), line)
+        session.execute(insert(AuditEventRow), line)
 
 
-def hash_of(deed: AuditEvent, before: str) -> str:
+def hash_of(event: AuditEvent, before: str) -> str:
     """sha256 in hex of the line and of the hash of the line before it ("" for the first)."""
-    line = [deed.number, deed.at.astimezone(UTC).isoformat(), deed.who, deed.role, deed.action, deed.target]
-    text = json.dumps([before, *line, dict(deed.details)], sort_keys=True)
+    moment = event.at.astimezone(UTC).isoformat()
+    line = [before, event.number, moment, event.who, event.role, event.action, event.target]
+    text = json.dumps([*line, dict(event.details)], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def breaks(deeds: Iterable[AuditEvent]) -> list[int]:
+def breaks(log: Iterable[AuditEvent]) -> list[int]:
     """Numbers of the lines at which the chain is broken, of all lines, the first one first.
 
     Whoever writes the whole chain anew, or cuts its end off, is not found by this: keep a copy of the last
     hash elsewhere.
     """
-    found, before, expected = [], "", 1
-    for deed in deeds:
-        if deed.number != expected or deed.hash != hash_of(deed, before):
-            found.append(deed.number)
-        before, expected = deed.hash, deed.number + 1
-    return found
+    broken, before, expected = [], "", 1
+    for event in log:
+        if event.number != expected or event.hash != hash_of(event, before):
+            broken.append(event.number)
+        before, expected = event.hash, event.number + 1
+    return broken
 
 
 def seal(kind: Kind, thing: Any) -> str:
@@ -69,8 +70,9 @@ def _canonical(value: Any) -> Any:
 
 def altered(session: Session) -> list[str]:
     """What is stored and is not what the log says was written, such as ``decision k3v…``."""
-    added = session.scalars(select(DeedRow).where(DeedRow.action.in_([f"add {one.word}" for one in SEALED])))
-    seals = {row.target: deed_of(row).details.get("sha256") for row in added}
+    actions = [f"add {kind.word}" for kind in SEALED]
+    added = session.scalars(select(AuditEventRow).where(AuditEventRow.action.in_(actions)))
+    seals = {row.target: audit_event_of(row).details.get("sha256") for row in added}
     return [
         f"{getattr(row, 'kind', kind.word)} {row.id}"
         for kind in SEALED
@@ -100,13 +102,13 @@ def _short(value: Any) -> Any:
     if isinstance(value, str):
         return value if len(value) <= LONGEST else f"{value[:LONGEST]}…"
     if isinstance(value, Mapping) and len(value) <= 20:
-        return {str(name): _short(one) for name, one in value.items()}
-    if isinstance(value, list | tuple) and all(isinstance(one, str) for one in value) and len(value) <= 20:
-        return [_short(one) for one in value]
+        return {str(name): _short(item) for name, item in value.items()}
+    if isinstance(value, list | tuple) and all(isinstance(item, str) for item in value) and len(value) <= 20:
+        return [_short(item) for item in value]
     return "…"
 
 
 def events(session: Session, limit: int | None) -> list[AuditEvent]:
     """The newest ``limit`` lines, oldest first; all of them without a limit."""
-    newest = session.scalars(select(DeedRow).order_by(DeedRow.number.desc()).limit(limit))
-    return [deed_of(row) for row in newest][::-1]
+    newest = session.scalars(select(AuditEventRow).order_by(AuditEventRow.number.desc()).limit(limit))
+    return [audit_event_of(row) for row in newest][::-1]

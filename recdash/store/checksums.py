@@ -33,14 +33,18 @@ def key_checksum(*key: str) -> str:
 
 
 def _bytes_of(value: Any) -> tuple[bytes, bytes]:
-    """The type and the content. SQLite gives back times without a zone, which are UTC."""
+    """The type and the content."""
     if isinstance(value, str):
         return b"text", value.encode("utf-8", "surrogateescape")
     if isinstance(value, int):
         return b"int", b"%d" % value
     if isinstance(value, datetime):
-        moment = value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
-        return b"time", moment.isoformat().encode()
+        return b"time", in_utc(value).isoformat().encode()
     if isinstance(value, bytes):
         return b"bytes", value
     raise TypeError(f"a {type(value).__name__} has no checksum")
+
+
+def in_utc(moment: datetime) -> datetime:
+    """A stored time with its zone: SQLite gives back times without one, which are UTC."""
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)

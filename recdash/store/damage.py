@@ -1,4 +1,4 @@
-"""What was found damaged while a store was read: left out where others are shown, and told by name."""
+"""The damage found while a store was read: damaged rows are left out of listings and reported by name."""
 
 from __future__ import annotations
 
@@ -40,20 +40,20 @@ class Damage:
         return bool(self._found)
 
     def forget_gone(self, session: Session) -> None:
-        """No longer tell of rows that were deleted, or replaced, here or by another process."""
+        """Forget the rows that were deleted or replaced, here or by another process."""
         for place in list(self._found):
             if session.get(*place) is None:
                 self._found.pop(place, None)
 
     def of_a_curve(self, session: Session, run_id: Any, metric: Any) -> None:
-        """That the row of a curve does not say any more what it is."""
+        """Note that the row of a curve no longer says which run and metric it is of."""
         run = session.get(RunRow, str(run_id))
         place = f"{metric} of run '{run.name if run else run_id}'"
         problem = Problem("damaged", place, DAMAGED, UPLOAD_AGAIN)
         self._note((CurveRow, (run_id, metric)), run.experiment if run else None, problem)
 
     def of_all(self, problems: Iterable[Problem]) -> None:
-        """What is wrong with the whole database, for every experiment."""
+        """Note what is wrong with the whole database, for every experiment."""
         for problem in problems:
             logger.warning("%s", problem)
             self._of_all.append(problem)
@@ -80,7 +80,7 @@ class Damage:
         return values
 
     def note(self, kind: Kind, value: Any, problem: Problem) -> None:
-        """That a thing, whose own row is whole, is damaged in one that it needs."""
+        """Note that something else that a value needs is damaged, though its own row is not."""
         self._note((kind.row, (value.id,)), value.experiment, problem)
 
     def _note(self, place: Place, home: str | None, problem: Problem) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -43,11 +44,11 @@ def everything_wrong(session: Session, artifacts: Artifacts) -> list[Problem]:
         partial(_curves, session),
         partial(_log, session),
     )
-    return [problem for part in parts for problem in _told(part)]
+    return [problem for part in parts for problem in _until_unreadable(part)]
 
 
-def _told(part: Callable[[], Iterator[Problem]]) -> Iterator[Problem]:
-    """What a part finds; that it cannot be read further, where the database breaks off."""
+def _until_unreadable(part: Callable[[], Iterator[Problem]]) -> Iterator[Problem]:
+    """What a part finds, and a problem where the database cannot be read further."""
     try:
         yield from part()
     except DBAPIError as error:
@@ -80,12 +81,12 @@ def _rows(session: Session, artifacts: Artifacts) -> Iterator[Problem]:
 
 
 def _row(kind: Kind, row: Any, home: str, artifacts: Artifacts) -> Iterator[Problem]:
-    told = kind.damage(row)
-    place = f"{told.place}{home}"
+    damage = kind.damage(row)
+    place = f"{damage.place}{home}"
     try:
         value = kind.to_value(row)
     except EvidenceDamaged:
-        yield Problem(told.code, place, told.found, told.fix)
+        yield replace(damage, place=place)
         return
     for sha256 in sorted({needed for needed in kind.needs(value) if needed is not None}):
         yield from _file(sha256, place, artifacts)
@@ -108,9 +109,8 @@ def _curves(session: Session) -> Iterator[Problem]:
     for row in session.scalars(query):
         place = f"{row.metric} of run '{names.get(row.run, row.run)}'"
         if not has_its_key(row.run, row.metric, row.checksum):
-            yield Problem(
-                "damaged", place, "this is not the run or the metric that was written", UPLOAD_AGAIN
-            )
+            what = "this is not the run or the metric that was written"
+            yield Problem("damaged", place, what, UPLOAD_AGAIN)
         elif isinstance(curve_of(row), Unavailable):
             yield Problem("damaged", place, CURVE_DAMAGED.removesuffix(UPLOAD_AGAIN).strip(), UPLOAD_AGAIN)
 
@@ -118,5 +118,5 @@ def _curves(session: Session) -> Iterator[Problem]:
 def _log(session: Session) -> Iterator[Problem]:
     for number in audit.breaks(audit.events(session, None)):
         yield Problem("changed-log", f"audit log, line {number}", "it was changed", RESTORE)
-    for what in audit.altered(session):
-        yield Problem("altered", what, "it is not as it was written", RESTORE)
+    for name in audit.altered(session):
+        yield Problem("altered", name, "it is not as it was written", RESTORE)

@@ -110,12 +110,12 @@ class MemoryRuns(InMemory):
             self._curves.put(added.id, own)
         return run
 
-    def update(self, run_id: str, **fields: Any) -> Run:
+    def update(self, key: str, **fields: Any) -> Run:
         """Change any fields, even the id: nothing refers to the run here yet."""
-        changed = replace(self._runs.pop(run_id), **fields)
+        changed = replace(self._runs.pop(key), **fields)
         self._runs[changed.id] = changed
-        self._curves.move(run_id, changed.id)
-        replicates = self._replicates.pop(run_id)
+        self._curves.move(key, changed.id)
+        replicates = self._replicates.pop(key)
         self._replicates[changed.id] = [replace(run, replicate_of=changed.id) for run in replicates]
         return changed
 
@@ -166,7 +166,7 @@ class MemoryJournal(InMemory):
     def __init__(self, entries: Sequence[Entry]) -> None:
         self._entries = entries
 
-    def of_experiment(self, experiment: str) -> list[Entry]:  # noqa: ARG002 - as every store
+    def of_experiment(self, experiment: str, archived: bool = False) -> list[Entry]:  # noqa: ARG002 - as every store
         return list(self._entries)
 
 

@@ -30,18 +30,19 @@ USED_BY = "databases"
 """A file in a store's folder with a line for each database that uses it: ``[database, folder]`` as JSON."""
 
 
-def refuse_lost(database: Path, root: Path, found: FoundArtifacts) -> None:
+def refuse_lost(database: Path, root: Path, found_artifacts: FoundArtifacts) -> None:
     """Raises ``StoreError`` where a database would be made anew beside the files of one that is gone."""
     # Files first: whoever makes the store at this moment has a database before it has a file.
-    if found == "ask" and any(_files_below(root)) and not database.exists():
+    if found_artifacts == "ask" and any(_files_below(root)) and not database.exists():
         raise _is_new(str(database), root)
 
 
-def artifacts_of(database: Database, root: Path, found: FoundArtifacts) -> Artifacts:
+def artifacts_of(database: Database, root: Path, found_artifacts: FoundArtifacts) -> Artifacts:
     """The files of an opened database.
 
     An older store, whose files are among others, has them in its own folder from now on too. Raises
-    ``StoreError`` for a new database beside files that are not its own, unless ``found`` says what to do.
+    ``StoreError`` for a new database beside files that are not its own, unless ``found_artifacts`` says what
+    to do.
     """
     with database.reader.connect() as connection:
         own = root / f"store-{_id(connection, database.place)}"
@@ -49,11 +50,11 @@ def artifacts_of(database: Database, root: Path, found: FoundArtifacts) -> Artif
         # Files first: another process may fill this store's own folder at this moment.
         if database.writer is None or not any(_files_below(root)) or own.is_dir():
             return artifacts
-        known = None if _is_empty(connection) else set(connection.scalars(select(ArtifactRow.sha256)))
-    if known is None and found == "ask":
+        hashes = None if _is_empty(connection) else set(connection.scalars(select(ArtifactRow.sha256)))
+    if hashes is None and found_artifacts == "ask":
         raise _is_new(database.place, root)
-    if known is not None or found == "adopt":
-        artifacts.take(file for file in _files_below(root) if known is None or file.stem in known)
+    if hashes is not None or found_artifacts == "adopt":
+        artifacts.take(file for file in _files_below(root) if hashes is None or file.stem in hashes)
     own.mkdir(exist_ok=True)
     return artifacts
 
@@ -105,12 +106,12 @@ def _is_elsewhere(used: str, folder: Path) -> bool:
 
 
 def _id(connection: Connection, place: str) -> str:
-    known = connection.scalars(select(StoreRow.id)).all()
-    if len(known) != 1 or not ID.fullmatch(known[0]):
+    ids = connection.scalars(select(StoreRow.id)).all()
+    if len(ids) != 1 or not ID.fullmatch(ids[0]):
         raise StoreError(
             f"The database {place} is damaged: the id of its store is not there. Restore it from a backup."
         )
-    return str(known[0])
+    return str(ids[0])
 
 
 def _is_empty(connection: Connection) -> bool:
@@ -131,9 +132,9 @@ MANY = 1_000
 
 def _is_new(place: str, root: Path) -> StoreError:
     n_files = sum(1 for _ in islice(_files_below(root), MANY))
-    told = f"{n_files:,} files" if n_files < MANY else f"{MANY:,} files or more"
+    count = f"{n_files:,} files" if n_files < MANY else f"{MANY:,} files or more"
     return StoreError(
-        f"The database {place} is new or empty, but {root} holds {told} that are not its own: the files of "
+        f"The database {place} is new or empty, but {root} holds {count} that are not its own: the files of "
         "another database, or of one that was lost or is not mounted. Nothing was changed. Put that database "
         "back, or name the right one with RECDASH_DATABASE_URL, or another folder with RECDASH_ARTIFACTS. To "
         "start anew beside these files set RECDASH_FOUND_ARTIFACTS=leave; to have them in the new store too "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 from recdash.domain.journal import AuditEvent, Entry, Report, SavedView, ShareLink
 from recdash.domain.records import Experiment, OnlineTest, Run
@@ -18,6 +18,18 @@ if TYPE_CHECKING:
 UNUSED_FOR = timedelta(hours=24)
 REFERENCE_SLOTS = 1_000_000
 
+Value = TypeVar("Value")
+
+
+class ValueStore(Protocol[Value]):
+    """The values of one kind, each of which belongs to an experiment."""
+
+    def of_experiment(self, experiment: str, archived: bool = False) -> list[Value]:
+        """The values of an experiment, in the order that their kind is listed in."""
+
+    def get(self, key: str) -> Value:
+        """The value with this id."""
+
 
 class ExperimentStore(Protocol):
     """The experiments of a store."""
@@ -25,7 +37,7 @@ class ExperimentStore(Protocol):
     def all(self, archived: bool = False) -> list[Experiment]:
         """All experiments, the newest first."""
 
-    def get(self, experiment_id: str) -> Experiment:
+    def get(self, key: str) -> Experiment:
         """The experiment with this id."""
 
     def named(self, name: str) -> Experiment | None:
@@ -34,29 +46,24 @@ class ExperimentStore(Protocol):
     def add(self, experiment: Experiment) -> Experiment:
         """Store an experiment; its artifacts must have been put before."""
 
-    def update(self, experiment_id: str, **fields: Any) -> Experiment:
+    def update(self, key: str, **fields: Any) -> Experiment:
         """Change fields other than id and created; ``baseline`` must be a run of the experiment."""
 
-    def delete(self, experiment_id: str) -> None:
+    def delete(self, key: str) -> None:
         """Delete an experiment with its runs, curves and online tests, for good."""
 
 
-class RunStore(Protocol):
-    """The runs of a store and their replicates."""
+class RunStore(ValueStore[Run], Protocol):
+    """The runs of a store and their replicates.
 
-    def of_experiment(self, experiment: str, archived: bool = False) -> list[Run]:
-        """The runs of an experiment by slot, that is in the order in which they were added.
-
-        Replicates are no candidates of their own: ``replicates`` lists them.
-        """
+    Runs are listed by slot, that is in the order in which they were added. Replicates are no candidates of
+    their own: ``replicates`` lists them.
+    """
 
     def replicates(self, run_ids: Sequence[str]) -> dict[str, list[Run]]:
         """The replicates of each of these runs, in their order; empty lists for runs uploaded once."""
 
-    def get(self, run_id: str) -> Run:
-        """The run with this id."""
-
-    def name_of(self, run_id: str) -> str:
+    def name_of(self, key: str) -> str:
         """The name under which a run is stored, even if its row is damaged."""
 
     def find(self, experiment: str, upload_sha: str) -> Run | None:
@@ -74,10 +81,10 @@ class RunStore(Protocol):
         ``replicates`` are stored below the run, with slots below 0; their names, the labels, are distinct.
         """
 
-    def update(self, run_id: str, **fields: Any) -> Run:
+    def update(self, key: str, **fields: Any) -> Run:
         """Change fields other than id, experiment, created, slot and replicate_of."""
 
-    def delete(self, run_id: str) -> None:
+    def delete(self, key: str) -> None:
         """Delete a run, its curves and replicates, its place as baseline, its links.
 
         Files stay for ``ArtifactStore.collect``.
@@ -99,36 +106,24 @@ class CurveStore(Protocol):
         """Canonical metrics stored for each run, sorted; without reading any curve."""
 
 
-class OnlineTestStore(Protocol):
-    """The online tests of a store."""
+class OnlineTestStore(ValueStore[OnlineTest], Protocol):
+    """The online tests of a store, listed the newest first."""
 
-    def of_experiment(self, experiment: str, archived: bool = False) -> list[OnlineTest]:
-        """The online tests of an experiment, the newest first."""
-
-    def get(self, test_id: str) -> OnlineTest:
-        """The online test with this id."""
-
-    def name_of(self, test_id: str) -> str:
+    def name_of(self, key: str) -> str:
         """The name under which an online test is stored, even if its row is damaged."""
 
     def add(self, test: OnlineTest) -> OnlineTest:
         """Store an online test; its upload must have been put before."""
 
-    def update(self, test_id: str, **fields: Any) -> OnlineTest:
+    def update(self, key: str, **fields: Any) -> OnlineTest:
         """Change fields other than id, experiment and created."""
 
-    def delete(self, test_id: str) -> None:
+    def delete(self, key: str) -> None:
         """Delete an online test, for good."""
 
 
-class JournalStore(Protocol):
-    """The journals of the experiments. Nothing changes or deletes a single entry."""
-
-    def of_experiment(self, experiment: str) -> list[Entry]:
-        """The journal of an experiment, the oldest entry first."""
-
-    def get(self, entry_id: str) -> Entry:
-        """The entry with this id."""
+class JournalStore(ValueStore[Entry], Protocol):
+    """The journals of the experiments, the oldest entry first. Nothing changes or deletes a single entry."""
 
     def add(self, entry: Entry, check: Callable[[Sequence[Entry]], None] | None = None) -> Entry:
         """Add to the journal, if ``check`` allows it.
@@ -138,46 +133,31 @@ class JournalStore(Protocol):
         """
 
 
-class ReportStore(Protocol):
-    """The reports of a store."""
-
-    def of_experiment(self, experiment: str, archived: bool = False) -> list[Report]:
-        """The reports on an experiment, the newest first."""
-
-    def get(self, report_id: str) -> Report:
-        """The report with this id."""
+class ReportStore(ValueStore[Report], Protocol):
+    """The reports of a store, listed the newest first."""
 
     def add(self, report: Report) -> Report:
         """Store a report; its document must have been put before."""
 
-    def update(self, report_id: str, **fields: Any) -> Report:
+    def update(self, key: str, **fields: Any) -> Report:
         """Change fields other than id, experiment, created and author."""
 
-    def delete(self, report_id: str) -> None:
+    def delete(self, key: str) -> None:
         """Delete a report and the links that share it, for good."""
 
 
-class ShareLinkStore(Protocol):
-    """The share links of a store."""
-
-    def of_experiment(self, experiment: str) -> list[ShareLink]:
-        """The share links of an experiment and of its reports, the newest first, dead ones included."""
-
-    def get(self, link_id: str) -> ShareLink:
-        """The share link with this id."""
+class ShareLinkStore(ValueStore[ShareLink], Protocol):
+    """The share links of experiments and of their reports, the newest first, dead ones included."""
 
     def add(self, link: ShareLink) -> ShareLink:
         """Store a share link."""
 
-    def update(self, link_id: str, **fields: Any) -> ShareLink:
+    def update(self, key: str, **fields: Any) -> ShareLink:
         """Change fields other than id, experiment, created and author."""
 
 
-class SavedViewStore(Protocol):
-    """The saved views of a store."""
-
-    def of_experiment(self, experiment: str) -> list[SavedView]:
-        """The saved views of an experiment by name."""
+class SavedViewStore(ValueStore[SavedView], Protocol):
+    """The saved views of a store, listed by name."""
 
     def named(self, name: str) -> SavedView | None:
         """The saved view with exactly this name, of any experiment."""
@@ -185,7 +165,7 @@ class SavedViewStore(Protocol):
     def add(self, view: SavedView) -> SavedView:
         """Store a view; its name must be unique over all experiments."""
 
-    def delete(self, view_id: str) -> None:
+    def delete(self, key: str) -> None:
         """Delete a saved view."""
 
 

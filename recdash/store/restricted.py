@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Generic, NoReturn, TypeVar
 
 from recdash.domain.journal import Entry, Report, SavedView
 from recdash.domain.records import Experiment, OnlineTest, Run
@@ -14,7 +14,9 @@ from recdash.errors import Forbidden, NotFound, Problem
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from recdash.store.protocol import Store
+    from recdash.store.protocol import Store, ValueStore
+
+Value = TypeVar("Value", Run, OnlineTest, Entry, Report, SavedView)
 
 
 class Narrowed:
@@ -51,12 +53,12 @@ class OneExperiment(Narrowed):
     def __init__(self, store: Store, experiment_id: str) -> None:
         super().__init__(store, experiment_id)
         self.experiments = NarrowedExperiments(store, experiment_id)
-        self.runs = NarrowedRuns(store, experiment_id)
+        self.runs = NarrowedRuns(store, experiment_id, store.runs, "run")
         self.curves = NarrowedCurves(store, experiment_id)
-        self.online_tests = NarrowedOnlineTests(store, experiment_id)
-        self.journal = NarrowedJournal(store, experiment_id)
-        self.reports = NarrowedReports(store, experiment_id)
-        self.saved_views = NarrowedSavedViews(store, experiment_id)
+        self.online_tests = NarrowedValues(store, experiment_id, store.online_tests, "online test")
+        self.journal = NarrowedValues(store, experiment_id, store.journal, "entry")
+        self.reports = NarrowedValues(store, experiment_id, store.reports, "report")
+        self.saved_views = NarrowedViews(store, experiment_id, store.saved_views, "saved view")
         self.artifacts = NarrowedArtifacts(store, experiment_id)
 
     @property
@@ -78,24 +80,33 @@ class NarrowedExperiments(Narrowed):
             if experiment.id == self._experiment_id
         ]
 
-    def get(self, experiment_id: str) -> Experiment:
-        return self._store.experiments.get(self._own(experiment_id))
+    def get(self, key: str) -> Experiment:
+        return self._store.experiments.get(self._own(key))
 
     def named(self, name: str) -> Experiment | None:
         return next((experiment for experiment in self.all(archived=True) if experiment.name == name), None)
 
 
-class NarrowedRuns(Narrowed):
-    def of_experiment(self, experiment: str, archived: bool = False) -> list[Run]:
-        return self._store.runs.of_experiment(self._own(experiment), archived)
+class NarrowedValues(Narrowed, Generic[Value]):
+    """The values of one kind that belong to the experiment; ``word`` says what one is called."""
 
+    def __init__(self, store: Store, experiment_id: str, values: ValueStore[Value], word: str) -> None:
+        super().__init__(store, experiment_id)
+        self._values: ValueStore[Value] = values
+        self._word = word
+
+    def of_experiment(self, experiment: str, archived: bool = False) -> list[Value]:
+        return self._values.of_experiment(self._own(experiment), archived)
+
+    def get(self, key: str) -> Value:
+        value = self._values.get(key)
+        self._own(value.experiment, self._word, key)
+        return value
+
+
+class NarrowedRuns(NarrowedValues[Run]):
     def replicates(self, run_ids: Sequence[str]) -> dict[str, list[Run]]:
         return self._store.runs.replicates(self._own_runs(run_ids))
-
-    def get(self, run_id: str) -> Run:
-        run = self._store.runs.get(run_id)
-        self._own(run.experiment, "run", run_id)
-        return run
 
     def find(self, experiment: str, upload_sha: str) -> Run | None:
         return self._store.runs.find(self._own(experiment), upload_sha)
@@ -111,40 +122,7 @@ class NarrowedCurves(Narrowed):
         return self._store.curves.metrics(self._own_runs(run_ids))
 
 
-class NarrowedOnlineTests(Narrowed):
-    def of_experiment(self, experiment: str, archived: bool = False) -> list[OnlineTest]:
-        return self._store.online_tests.of_experiment(self._own(experiment), archived)
-
-    def get(self, test_id: str) -> OnlineTest:
-        test = self._store.online_tests.get(test_id)
-        self._own(test.experiment, "online test", test_id)
-        return test
-
-
-class NarrowedJournal(Narrowed):
-    def of_experiment(self, experiment: str) -> list[Entry]:
-        return self._store.journal.of_experiment(self._own(experiment))
-
-    def get(self, entry_id: str) -> Entry:
-        entry = self._store.journal.get(entry_id)
-        self._own(entry.experiment, "entry", entry_id)
-        return entry
-
-
-class NarrowedReports(Narrowed):
-    def of_experiment(self, experiment: str, archived: bool = False) -> list[Report]:
-        return self._store.reports.of_experiment(self._own(experiment), archived)
-
-    def get(self, report_id: str) -> Report:
-        report = self._store.reports.get(report_id)
-        self._own(report.experiment, "report", report_id)
-        return report
-
-
-class NarrowedSavedViews(Narrowed):
-    def of_experiment(self, experiment: str) -> list[SavedView]:
-        return self._store.saved_views.of_experiment(self._own(experiment))
-
+class NarrowedViews(NarrowedValues[SavedView]):
     def named(self, name: str) -> SavedView | None:
         view = self._store.saved_views.named(name)
         return view if view is not None and view.experiment == self._experiment_id else None

@@ -30,9 +30,10 @@ Value = TypeVar("Value")
 
 
 class Rows(Generic[Value]):
-    """The stored values of one kind."""
+    """The stored values of one kind, listed in ``order``."""
 
     kind: ClassVar[Kind]
+    order: ClassVar[tuple[Any, ...]]
 
     def __init__(self, transactions: Transactions) -> None:
         self._transactions = transactions
@@ -43,19 +44,22 @@ class Rows(Generic[Value]):
         with self._transactions.read() as session:
             return self._damage.checked(self.kind, row_of(session, self.kind, key))
 
-    def _name(self, key: str) -> str:
+    def name_of(self, key: str) -> str:
         """The name, or what damage made of it."""
         with self._transactions.read() as session:
             return str(row_of(session, self.kind, key).name)
 
-    def _list(self, *order: Any, archived: bool = True, **columns: str | None) -> list[Value]:
-        query = select(self.kind.row).filter_by(**columns).order_by(*order)
-        if not archived:
+    def of_experiment(self, experiment: str, archived: bool = False) -> list[Value]:
+        return self._list(archived, experiment=experiment)
+
+    def _list(self, archived: bool = True, **columns: str | None) -> list[Value]:
+        query = select(self.kind.row).filter_by(**columns).order_by(*self.order)
+        if not archived and self.kind.has("archived"):
             query = query.where(self.kind.row.archived.is_(None))
         with self._transactions.read() as session:
             return self._damage.whole(self.kind, session.scalars(query))
 
-    def _add(self, value: Value) -> Value:
+    def add(self, value: Value) -> Value:
         with self._transactions.write() as session:
             return self._add_in(session, value)
 
@@ -76,7 +80,7 @@ class Rows(Generic[Value]):
         self._transactions.note(session, f"add {kind.word}", value.id, **_logged(kind, value), **seal)
         return row
 
-    def _update(self, key: str, fields: dict[str, Any]) -> Value:
+    def update(self, key: str, **fields: Any) -> Value:
         kind = self.kind
         if fixed := fields.keys() - kind.changeable:
             raise TypeError(f"{', '.join(sorted(fixed))} of a stored {kind.word} cannot be changed")
@@ -95,18 +99,22 @@ class Rows(Generic[Value]):
                 self._transactions.note(session, f"change {kind.word}", key, **home, **changed)
             return stored(session, kind, row)
 
-    def _delete(self, key: str) -> None:
-        with self._transactions.write() as session:
-            row = row_of(session, self.kind, key)
-            self._transactions.note(session, f"delete {self.kind.word}", key, **_logged(self.kind, row))
-            session.delete(row)
-
     def _replace(self, session: Session, row: Any, value: Any) -> None:
         """Delete a damaged row whose place another value takes."""
         details = {"experiment": value.experiment, "name": value.name, "by": value.id}
         self._transactions.note(session, f"replace damaged {self.kind.word}", row.id, **details)
         session.delete(row)
         session.flush()
+
+
+class DeletableRows(Rows[Value]):
+    """The stored values of a kind of which single ones can be deleted."""
+
+    def delete(self, key: str) -> None:
+        with self._transactions.write() as session:
+            row = row_of(session, self.kind, key)
+            self._transactions.note(session, f"delete {self.kind.word}", key, **_logged(self.kind, row))
+            session.delete(row)
 
 
 def row_of(session: Session, kind: Kind, key: str) -> Any:

@@ -41,17 +41,17 @@ def ensure_schema(database: Database) -> None:
 
 def _revision(connection: Connection, place: str) -> str | None:
     """The revision of a database, None for an empty one."""
-    known = inspect(connection).get_table_names()
-    if "alembic_version" in known:
+    tables = inspect(connection).get_table_names()
+    if "alembic_version" in tables:
         revision: str | None = connection.scalar(text("SELECT version_num FROM alembic_version"))
         if revision is not None:
             return revision
-    if OURS.issubset(known):
+    if OURS.issubset(tables):
         raise StoreError(
             f"The database {place} has recdash's tables, but its table alembic_version, which tells their "
             "version, is lost or empty. Restore the database from a backup; nothing was changed."
         )
-    if set(known) & set(Base.metadata.tables):
+    if set(tables) & set(Base.metadata.tables):
         raise StoreError(f"The database {place} has tables of these names that are not recdash's.")
     return None
 

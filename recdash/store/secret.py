@@ -21,14 +21,14 @@ def kept_secret(folder: Path) -> bytes:
     try:
         if not file.exists():
             _make(file)
-        found = bytes.fromhex(file.read_text(encoding="ascii").strip())
+        secret = bytes.fromhex(file.read_text(encoding="ascii").strip())
     except (OSError, ValueError) as error:
         raise StoreError(
             f"The secret in {file} cannot be used: {error}. Restore it, or remove it."
         ) from error
-    if len(found) < N_BYTES:
-        raise StoreError(f"The secret in {file} is too short: {len(found)} bytes. Restore it, or remove it.")
-    return found
+    if len(secret) < N_BYTES:
+        raise StoreError(f"The secret in {file} is too short: {len(secret)} bytes. Restore it, or remove it.")
+    return secret
 
 
 def _make(file: Path) -> None:

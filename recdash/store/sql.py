@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
@@ -24,7 +24,7 @@ from recdash.store.damage import Damage
 from recdash.store.integrity import everything_wrong, structure
 from recdash.store.ownership import artifacts_of, is_shared, note_use, refuse_lost
 from recdash.store.protocol import UNUSED_FOR
-from recdash.store.rows import Rows, row_of, used_files
+from recdash.store.rows import DeletableRows, Rows, row_of, used_files
 from recdash.store.schema import ensure_schema
 from recdash.store.secret import kept_secret
 from recdash.store.sql_runs import SqlCurves, SqlRuns
@@ -124,134 +124,83 @@ class SqlStore:
         self._transactions.database.close()
 
 
-class SqlExperiments(Rows[Experiment]):
+class SqlExperiments(DeletableRows[Experiment]):
     """See :class:`recdash.store.protocol.ExperimentStore`."""
 
     kind = EXPERIMENT
+    order = (ExperimentRow.created.desc(), ExperimentRow.id)
 
     def all(self, archived: bool = False) -> list[Experiment]:
-        return self._list(ExperimentRow.created.desc(), ExperimentRow.id, archived=archived)
+        return self._list(archived)
 
     def named(self, name: str) -> Experiment | None:
-        return next(iter(self._list(ExperimentRow.id, name=name)), None)
+        return next(iter(self._list(name=name)), None)
 
-    def add(self, experiment: Experiment) -> Experiment:
-        return self._add(experiment)
-
-    def update(self, experiment_id: str, **fields: Any) -> Experiment:
-        return self._update(experiment_id, fields)
-
-    def delete(self, experiment_id: str) -> None:
+    def delete(self, key: str) -> None:
         with self._transactions.write() as session:
-            row = row_of(session, EXPERIMENT, experiment_id)
-            counts = {}
+            row = row_of(session, EXPERIMENT, key)
+            deleted = {}
             for kind in KINDS:
                 if kind is not EXPERIMENT:
-                    count = select(func.count()).select_from(kind.row).filter_by(experiment=experiment_id)
-                    counts[kind.word] = session.scalar(count) or 0
-            deleted = {word: count for word, count in counts.items() if count}
-            self._transactions.note(
-                session, "delete experiment", experiment_id, name=row.name, with_it=deleted
-            )
+                    count = select(func.count()).select_from(kind.row).filter_by(experiment=key)
+                    if n_rows := session.scalar(count):
+                        deleted[kind.word] = n_rows
+            self._transactions.note(session, "delete experiment", key, name=row.name, with_it=deleted)
             session.delete(row)
 
 
-class SqlOnlineTests(Rows[OnlineTest]):
+class SqlOnlineTests(DeletableRows[OnlineTest]):
     """See :class:`recdash.store.protocol.OnlineTestStore`."""
 
     kind = ONLINE_TEST
+    order = (OnlineTestRow.created.desc(), OnlineTestRow.id)
 
-    def of_experiment(self, experiment: str, archived: bool = False) -> list[OnlineTest]:
-        order = (OnlineTestRow.created.desc(), OnlineTestRow.id)
-        return self._list(*order, archived=archived, experiment=experiment)
-
-    def name_of(self, test_id: str) -> str:
-        return self._name(test_id)
-
-    def add(self, test: OnlineTest) -> OnlineTest:
+    def add(self, value: OnlineTest) -> OnlineTest:
         with self._transactions.write() as session:
-            if session.get(OnlineTestRow, test.id) is None:
-                same = select(OnlineTestRow).filter_by(experiment=test.experiment, name=test.name)
+            if session.get(OnlineTestRow, value.id) is None:
+                same = select(OnlineTestRow).filter_by(experiment=value.experiment, name=value.name)
                 for row in session.scalars(same).all():
                     if not is_whole(row):
-                        self._replace(session, row, test)
-            return self._add_in(session, test)
-
-    def update(self, test_id: str, **fields: Any) -> OnlineTest:
-        return self._update(test_id, fields)
-
-    def delete(self, test_id: str) -> None:
-        self._delete(test_id)
+                        self._replace(session, row, value)
+            return self._add_in(session, value)
 
 
 class SqlJournal(Rows[Entry]):
     """See :class:`recdash.store.protocol.JournalStore`."""
 
     kind = ENTRY
+    order = (EntryRow.created, EntryRow.id)
 
-    def of_experiment(self, experiment: str) -> list[Entry]:
-        return self._list(EntryRow.created, EntryRow.id, experiment=experiment)
-
-    def add(self, entry: Entry, check: Callable[[Sequence[Entry]], None] | None = None) -> Entry:
+    def add(self, value: Entry, check: Callable[[Sequence[Entry]], None] | None = None) -> Entry:
         with self._transactions.write() as session:
-            row = session.get(EntryRow, entry.id)
-            if row is None and check is not None:
-                journal = select(EntryRow).filter_by(experiment=entry.experiment)
-                rows = session.scalars(journal.order_by(EntryRow.created, EntryRow.id))
-                check(self._damage.whole(ENTRY, rows))
-            return self._add_in(session, entry)
+            if check is not None and session.get(EntryRow, value.id) is None:
+                journal = select(EntryRow).filter_by(experiment=value.experiment).order_by(*self.order)
+                check(self._damage.whole(ENTRY, session.scalars(journal)))
+            return self._add_in(session, value)
 
 
-class SqlReports(Rows[Report]):
+class SqlReports(DeletableRows[Report]):
     """See :class:`recdash.store.protocol.ReportStore`."""
 
     kind = REPORT
-
-    def of_experiment(self, experiment: str, archived: bool = False) -> list[Report]:
-        order = (ReportRow.created.desc(), ReportRow.id)
-        return self._list(*order, archived=archived, experiment=experiment)
-
-    def add(self, report: Report) -> Report:
-        return self._add(report)
-
-    def update(self, report_id: str, **fields: Any) -> Report:
-        return self._update(report_id, fields)
-
-    def delete(self, report_id: str) -> None:
-        self._delete(report_id)
+    order = (ReportRow.created.desc(), ReportRow.id)
 
 
 class SqlShareLinks(Rows[ShareLink]):
     """See :class:`recdash.store.protocol.ShareLinkStore`."""
 
     kind = SHARE_LINK
-
-    def of_experiment(self, experiment: str) -> list[ShareLink]:
-        return self._list(ShareLinkRow.created.desc(), ShareLinkRow.id, experiment=experiment)
-
-    def add(self, link: ShareLink) -> ShareLink:
-        return self._add(link)
-
-    def update(self, link_id: str, **fields: Any) -> ShareLink:
-        return self._update(link_id, fields)
+    order = (ShareLinkRow.created.desc(), ShareLinkRow.id)
 
 
-class SqlSavedViews(Rows[SavedView]):
+class SqlSavedViews(DeletableRows[SavedView]):
     """See :class:`recdash.store.protocol.SavedViewStore`."""
 
     kind = SAVED_VIEW
-
-    def of_experiment(self, experiment: str) -> list[SavedView]:
-        return self._list(SavedViewRow.name, experiment=experiment)
+    order = (SavedViewRow.name,)
 
     def named(self, name: str) -> SavedView | None:
-        return next(iter(self._list(SavedViewRow.id, name=name)), None)
-
-    def add(self, view: SavedView) -> SavedView:
-        return self._add(view)
-
-    def delete(self, view_id: str) -> None:
-        self._delete(view_id)
+        return next(iter(self._list(name=name)), None)
 
 
 class SqlAudit:
@@ -298,10 +247,10 @@ class SqlArtifacts:
                 used = used_files(session)
             except EvidenceDamaged:  # a damaged row may need any of the files: all stay
                 return 0
-            known = session.scalars(select(ArtifactRow.sha256)).all()
-            if not known:
+            registered = session.scalars(select(ArtifactRow.sha256)).all()
+            if not registered:
                 # A database that never needed a file: new, or in the place of one that is lost.
                 return 0
-            unused = [sha256 for sha256 in known if sha256 not in used]
+            unused = [sha256 for sha256 in registered if sha256 not in used]
             session.execute(delete(ArtifactRow).where(ArtifactRow.sha256.in_(unused)))
             return self._files.remove_unused(used, older_than)

@@ -14,7 +14,7 @@ from recdash.domain.records import Run
 from recdash.domain.results import Curve, Unavailable
 from recdash.errors import Problem
 from recdash.store.protocol import REFERENCE_SLOTS
-from recdash.store.rows import Rows, row_of, stored, whole_row_of
+from recdash.store.rows import DeletableRows, row_of, stored, whole_row_of
 from recdash.store.tables import (
     EXPERIMENT,
     RUN,
@@ -62,31 +62,31 @@ class SqlCurves:
         return {run_id: tuple(sorted(names)) for run_id, names in metrics.items()}
 
 
-class SqlRuns(Rows[Run]):
+class SqlRuns(DeletableRows[Run]):
     """See :class:`recdash.store.protocol.RunStore`."""
 
     kind = RUN
+    order = (RunRow.slot,)
 
     def __init__(self, transactions: Transactions, curves: SqlCurves) -> None:
         super().__init__(transactions)
         self._curves = curves
 
     def of_experiment(self, experiment: str, archived: bool = False) -> list[Run]:
-        return self._without_damaged_replicates(
-            self._list(RunRow.slot, archived=archived, experiment=experiment, replicate_of=None)
-        )
+        runs = self._list(archived, experiment=experiment, replicate_of=None)
+        return self._without_damaged_replicates(runs)
 
     def _without_damaged_replicates(self, runs: Sequence[Run]) -> list[Run]:
         """The runs without those whose replicates are not whole: their mean or sum is not known."""
         replicated = [run.id for run in runs if run.replicated]
         replicates = self._replicate_rows(replicated) if replicated else {}
-        whole = []
+        undamaged = []
         for run in runs:
             if run.id not in replicates or _are_whole(run, replicates[run.id]):
-                whole.append(run)
+                undamaged.append(run)
             else:
                 self._damage.note(RUN, run, _damaged_replicates(run))
-        return whole
+        return undamaged
 
     def _replicate_rows(self, run_ids: Sequence[str]) -> dict[str, list[RunRow]]:
         query = select(RunRow).where(RunRow.replicate_of.in_(run_ids)).order_by(RunRow.slot.desc())
@@ -103,12 +103,9 @@ class SqlRuns(Rows[Run]):
             for run_id, rows in self._replicate_rows(run_ids).items()
         }
 
-    def name_of(self, run_id: str) -> str:
-        return self._name(run_id)
-
     def find(self, experiment: str, upload_sha: str) -> Run | None:
-        order = (RunRow.archived.is_not(None), RunRow.slot)
-        runs = self._list(*order, experiment=experiment, upload=upload_sha, replicate_of=None)
+        runs = self._list(experiment=experiment, upload=upload_sha, replicate_of=None)
+        runs.sort(key=lambda run: run.archived is not None)
         for run in self._without_damaged_replicates(runs):
             curves = self._curves.of_runs([run.id])[run.id].values()
             if not any(isinstance(curve, Unavailable) for curve in curves):
@@ -118,7 +115,7 @@ class SqlRuns(Rows[Run]):
     def add(
         self,
         run: Run,
-        curves: Sequence[Curve],
+        curves: Sequence[Curve] = (),
         replicates: Sequence[tuple[Run, Sequence[Curve]]] = (),
     ) -> Run:
         below = [(replace(replicate, replicate_of=run.id), own) for replicate, own in replicates]
@@ -158,18 +155,15 @@ class SqlRuns(Rows[Run]):
             _relink(session, row, run.id)
             self._replace(session, row, run)
 
-    def update(self, run_id: str, **fields: Any) -> Run:
-        return self._update(run_id, fields)
-
-    def delete(self, run_id: str) -> None:
+    def delete(self, key: str) -> None:
         with self._transactions.write() as session:
-            run: RunRow = row_of(session, RUN, run_id)
+            run: RunRow = row_of(session, RUN, key)
             experiment: ExperimentRow = whole_row_of(session, EXPERIMENT, run.experiment)
-            if experiment.baseline == run_id:
+            if experiment.baseline == key:
                 experiment.baseline = None
             details = {"experiment": run.experiment, "name": run.name}
             tests = _relink(session, run, None)
-            self._transactions.note(session, "delete run", run_id, **details, unlinked_from=tests)
+            self._transactions.note(session, "delete run", key, **details, unlinked_from=tests)
             session.delete(run)
 
 
@@ -219,5 +213,5 @@ def _are_whole(run: Run, replicates: Sequence[RunRow]) -> bool:
 
 
 def _damaged_replicates(run: Run) -> Problem:
-    found = f"it is damaged: of its {run.replicated} not all are as they were written, so it shows no number"
-    return Problem("damaged", f"run '{run.name}'", found, RUN.repair)
+    text = f"it is damaged: of its {run.replicated} not all are as they were written, so it shows no number"
+    return Problem("damaged", f"run '{run.name}'", text, RUN.repair)

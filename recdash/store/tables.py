@@ -37,7 +37,7 @@ from recdash.domain.kinds import Floats, Ints
 from recdash.domain.records import Experiment, OnlineTest, Run
 from recdash.domain.results import Curve, Unavailable
 from recdash.errors import EvidenceDamaged, Problem
-from recdash.store.checksums import NAME, checksum, key_checksum
+from recdash.store.checksums import NAME, checksum, in_utc, key_checksum
 
 # ── column types ─────────────────────────────────────────────────────────────────────────────
 
@@ -58,7 +58,7 @@ class UtcTime(TypeDecorator[datetime]):
     def process_result_value(self, value: datetime | None, _dialect: Dialect) -> datetime | None:
         if not isinstance(value, datetime):  # None, or what damage made of a time: see ``_as_stored``
             return value
-        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+        return in_utc(value)
 
     def result_processor(self, dialect: Dialect, coltype: object) -> Callable[[Any], Any] | None:
         return _as_stored(super().result_processor(dialect, coltype))
@@ -156,6 +156,14 @@ def _columns(row: Any) -> dict[str, Any]:
     return {column.key: getattr(row, column.key) for column in row.__table__.columns}
 
 
+class OfExperiment(WithChecksum):
+    """A row that belongs to an experiment and is deleted with it."""
+
+    id: Mapped[str] = mapped_column(Text, primary_key=True)
+    experiment: Mapped[str] = mapped_column(ForeignKey("experiment.id", ondelete="CASCADE"))
+    created: Mapped[datetime] = mapped_column(UtcTime)
+
+
 class StoreRow(Base):
     """The one row that names the store: its artifacts are in a folder of this name."""
 
@@ -202,7 +210,7 @@ _CANDIDATES: Mapping[str, Any] = {
 }
 
 
-class RunRow(WithChecksum, Base):
+class RunRow(OfExperiment, Base):
     __tablename__ = "run"
     # Replicates share the table but not the names: theirs are labels, each once in a candidate.
     __table_args__ = (
@@ -212,10 +220,7 @@ class RunRow(WithChecksum, Base):
         Index(None, "experiment", "upload"),
     )
 
-    id: Mapped[str] = mapped_column(Text, primary_key=True)
-    experiment: Mapped[str] = mapped_column(ForeignKey("experiment.id", ondelete="CASCADE"))
     name: Mapped[str] = mapped_column(Text)
-    created: Mapped[datetime] = mapped_column(UtcTime)
     slot: Mapped[int] = mapped_column(Integer)
     upload: Mapped[str | None] = mapped_column(ForeignKey("artifact.sha256"))
     hits: Mapped[Any] = mapped_column(Json)
@@ -251,14 +256,11 @@ class CurveRow(Base):
     checksum: Mapped[str] = mapped_column(Text, server_default="")
 
 
-class OnlineTestRow(WithChecksum, Base):
+class OnlineTestRow(OfExperiment, Base):
     __tablename__ = "online_test"
     __table_args__ = (UniqueConstraint("experiment", "name"),)
 
-    id: Mapped[str] = mapped_column(Text, primary_key=True)
-    experiment: Mapped[str] = mapped_column(ForeignKey("experiment.id", ondelete="CASCADE"))
     name: Mapped[str] = mapped_column(Text)
-    created: Mapped[datetime] = mapped_column(UtcTime)
     kind: Mapped[str] = mapped_column(Text)
     upload: Mapped[str] = mapped_column(ForeignKey("artifact.sha256"))
     control: Mapped[str] = mapped_column(Text)
@@ -272,15 +274,12 @@ class OnlineTestRow(WithChecksum, Base):
     archived: Mapped[datetime | None] = mapped_column(UtcTime)
 
 
-class EntryRow(WithChecksum, Base):
+class EntryRow(OfExperiment, Base):
     """A line of an experiment's journal: added, never changed."""
 
     __tablename__ = "entry"
     __table_args__ = (Index(None, "experiment", "created"),)
 
-    id: Mapped[str] = mapped_column(Text, primary_key=True)
-    experiment: Mapped[str] = mapped_column(ForeignKey("experiment.id", ondelete="CASCADE"))
-    created: Mapped[datetime] = mapped_column(UtcTime)
     author: Mapped[str] = mapped_column(Text)
     kind: Mapped[str] = mapped_column(Text)
     about: Mapped[str | None] = mapped_column(Text)
@@ -288,13 +287,10 @@ class EntryRow(WithChecksum, Base):
     facts: Mapped[Any] = mapped_column(Json)
 
 
-class ReportRow(WithChecksum, Base):
+class ReportRow(OfExperiment, Base):
     __tablename__ = "report"
     __table_args__ = (Index(None, "experiment"),)
 
-    id: Mapped[str] = mapped_column(Text, primary_key=True)
-    experiment: Mapped[str] = mapped_column(ForeignKey("experiment.id", ondelete="CASCADE"))
-    created: Mapped[datetime] = mapped_column(UtcTime)
     author: Mapped[str] = mapped_column(Text)
     title: Mapped[str] = mapped_column(Text)
     narrative: Mapped[str] = mapped_column(Text)
@@ -304,13 +300,10 @@ class ReportRow(WithChecksum, Base):
     archived: Mapped[datetime | None] = mapped_column(UtcTime)
 
 
-class ShareLinkRow(WithChecksum, Base):
+class ShareLinkRow(OfExperiment, Base):
     __tablename__ = "share_link"
     __table_args__ = (Index(None, "experiment"),)
 
-    id: Mapped[str] = mapped_column(Text, primary_key=True)
-    experiment: Mapped[str] = mapped_column(ForeignKey("experiment.id", ondelete="CASCADE"))
-    created: Mapped[datetime] = mapped_column(UtcTime)
     author: Mapped[str] = mapped_column(Text)
     expires: Mapped[datetime] = mapped_column(UtcTime)
     report: Mapped[str | None] = mapped_column(ForeignKey("report.id", ondelete="CASCADE"))
@@ -318,21 +311,18 @@ class ShareLinkRow(WithChecksum, Base):
     revoked: Mapped[datetime | None] = mapped_column(UtcTime)
 
 
-class SavedViewRow(WithChecksum, Base):
+class SavedViewRow(OfExperiment, Base):
     __tablename__ = "saved_view"
     __table_args__ = (Index(None, "experiment"),)
 
-    id: Mapped[str] = mapped_column(Text, primary_key=True)
-    experiment: Mapped[str] = mapped_column(ForeignKey("experiment.id", ondelete="CASCADE"))
     name: Mapped[str] = mapped_column(Text, unique=True)
-    created: Mapped[datetime] = mapped_column(UtcTime)
     author: Mapped[str] = mapped_column(Text)
     page: Mapped[str] = mapped_column(Text)
     params: Mapped[Any] = mapped_column(Json)
 
 
-class DeedRow(Base):
-    """A line of the audit log. No foreign keys: what was deleted stays told here."""
+class AuditEventRow(Base):
+    """An event of the audit log. It has no foreign keys, so that it stays when its target is deleted."""
 
     __tablename__ = "deed"
 
@@ -434,16 +424,16 @@ KINDS = (EXPERIMENT, RUN, ONLINE_TEST, ENTRY, REPORT, SHARE_LINK, SAVED_VIEW)
 FIXED = frozenset({"id", "experiment", "created", "slot", "replicate_of", "author"})
 
 
-def deed_of(row: DeedRow) -> AuditEvent:
+def audit_event_of(row: AuditEventRow) -> AuditEvent:
     """A line of the log; one that cannot be read says so in its details, which breaks the chain there."""
-    known = {field.name: getattr(row, field.name) for field in fields(AuditEvent)}
+    columns = {field.name: getattr(row, field.name) for field in fields(AuditEvent)}
     try:
-        known["details"] = json.loads(row.details)
+        columns["details"] = json.loads(row.details)
     except (ValueError, TypeError, RecursionError):
-        known["details"] = {"damaged": str(row.details)}
-    if not isinstance(known["at"], datetime):
-        known.update(at=datetime.min.replace(tzinfo=UTC), details={"damaged": str(row.at)})
-    return AuditEvent(**known)
+        columns["details"] = {"damaged": str(row.details)}
+    if not isinstance(columns["at"], datetime):
+        columns.update(at=datetime.min.replace(tzinfo=UTC), details={"damaged": str(row.at)})
+    return AuditEvent(**columns)
 
 
 def is_whole(row: Any) -> bool:
@@ -453,8 +443,8 @@ def is_whole(row: Any) -> bool:
 
 def links_of(test: OnlineTestRow) -> dict[str, str]:
     """Variant → id of the run that it served."""
-    found: dict[str, str] = json.loads(test.links)
-    return found
+    links: dict[str, str] = json.loads(test.links)
+    return links
 
 
 def _checksum_of(row: Any) -> str | None:
@@ -489,8 +479,8 @@ def _cutoff_columns(k: Ints) -> dict[str, Any]:
 
 def curve_of(row: CurveRow) -> Curve | Unavailable:
     """The curve; that it is damaged, for a row that is not what was written."""
-    found = _checksum_of(row)
-    if found is None or row.checksum != key_checksum(row.run, row.metric) + found:
+    of_columns = _checksum_of(row)
+    if of_columns is None or row.checksum != key_checksum(row.run, row.metric) + of_columns:
         return Unavailable(row.metric, CURVE_DAMAGED)
     return Curve(row.metric, _cutoffs(row), _floats(row.value), _floats(row.std_error), row.n_users)
 
@@ -500,9 +490,9 @@ CURVE_DAMAGED = f"damaged: the stored numbers are not what was written. {UPLOAD_
 
 def has_its_key(run: Any, metric: Any, stored: Any) -> bool:
     """Do the run and the metric that a curve's row names have the checksum that was written with them?"""
-    return all(isinstance(one, str) for one in (run, metric, stored)) and stored.startswith(
-        key_checksum(run, metric)
-    )
+    if not all(isinstance(column, str) for column in (run, metric, stored)):
+        return False
+    return bool(stored.startswith(key_checksum(run, metric)))
 
 
 def _cutoffs(row: CurveRow) -> Ints:

@@ -65,11 +65,11 @@ class Transactions:
     def register(self, session: Session, needed: frozenset[str], created: datetime) -> None:
         """Note which files are needed from now on; raises ``NotFound`` for one that does not exist."""
         sizes = {sha256: self.files.n_bytes(sha256) for sha256 in sorted(needed)}
-        known = set(session.scalars(select(ArtifactRow.sha256).where(ArtifactRow.sha256.in_(needed))))
+        registered = set(session.scalars(select(ArtifactRow.sha256).where(ArtifactRow.sha256.in_(needed))))
         rows = [
             {"sha256": sha256, "n_bytes": n_bytes, "created": created}
             for sha256, n_bytes in sizes.items()
-            if sha256 not in known
+            if sha256 not in registered
         ]
         if rows:
             session.execute(insert(ArtifactRow), rows)
