@@ -1,4 +1,4 @@
-"""How numbers that were frozen differ from those of today."""
+"""How the numbers of a snapshot differ from today's."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from recdash.decisions.checklist import rail_value
+from recdash.decisions.checklist import rail_values
 from recdash.decisions.snapshot import Difference, Guardrail, Lift, Offline, Online
 from recdash.formatting import numbers
 
@@ -16,7 +16,7 @@ CLOSE = 1e-9
 
 @dataclass(frozen=True)
 class Changed:
-    """What is another now: ``then`` and ``now`` as a person reads them."""
+    """Something that differs now; ``then`` and ``now`` are texts."""
 
     what: str
     then: str
@@ -28,18 +28,18 @@ def offline_changes(then: Offline, now: Offline) -> list[Changed]:
     return [
         *_verdict(then, now),
         *_pairs(then, now),
-        *(one for old in then.guardrails for one in _rail(old, now)),
+        *(changed for old in then.guardrails for changed in _rail(old, now)),
     ]
 
 
 def online_changes(then: Online, now: Online) -> list[Changed]:
     """``now``: the same test as it is counted today."""
-    today = {one.metric: one for one in now.lifts}
-    found = [one for old in then.lifts for one in _lift(old, today.get(old.metric))]
+    today = {lift.metric: lift for lift in now.lifts}
+    changes = [changed for old in then.lifts for changed in _lift(old, today.get(old.metric))]
     if then.blocked != now.blocked:
         words = {True: "broken", False: "as planned"}
-        found.insert(0, Changed("Split of users", words[then.blocked], words[now.blocked]))
-    return found
+        changes.insert(0, Changed("Split of users", words[then.blocked], words[now.blocked]))
+    return changes
 
 
 def _verdict(then: Offline, now: Offline) -> Iterator[Changed]:
@@ -49,8 +49,7 @@ def _verdict(then: Offline, now: Offline) -> Iterator[Changed]:
 
 def _pairs(then: Offline, now: Offline) -> Iterator[Changed]:
     """Of the pairs with the baseline, and of those in slices and by other metrics."""
-    rows = (*now.pairs, *now.metrics, *now.slices)
-    today = {one.key: one for one in rows}
+    today = {difference.key: difference for difference in (*now.pairs, *now.metrics, *now.slices)}
     base = then.subject.baseline.id if then.subject.baseline else None
     for old in (*then.pairs, *then.metrics, *then.slices):
         new = today.get(old.key)
@@ -65,19 +64,15 @@ def _differ(old: Difference, new: Difference) -> bool:
     return not same or (old.n, old.word) != (new.n, new.word)
 
 
-def _pair_text(one: Difference) -> str:
-    told = numbers.signed(one.difference, numbers.places([one.difference]))
-    return f"{numbers.three(one.value)} ({told}, n = {numbers.count(one.n)}, {one.word})"
+def _pair_text(pair: Difference) -> str:
+    amount = numbers.signed(pair.difference, numbers.places([pair.difference]))
+    return f"{numbers.three(pair.value)} ({amount}, n = {numbers.count(pair.n)}, {pair.word})"
 
 
 def _rail(old: Guardrail, now: Offline) -> Iterator[Changed]:
-    new = next((one for one in now.guardrails if one.metric == old.metric), None)
+    new = next((rail for rail in now.guardrails if rail.metric == old.metric), None)
     if new is not None and not (_same(old.value, new.value) and _same(old.base_value, new.base_value)):
-        yield Changed(old.title, _from_to(old), _from_to(new))
-
-
-def _from_to(one: Guardrail) -> str:
-    return f"{rail_value(one.metric, one.base_value)} to {rail_value(one.metric, one.value)}"
+        yield Changed(old.title, rail_values(old), rail_values(new))
 
 
 def _lift(old: Lift, new: Lift | None) -> Iterator[Changed]:
@@ -87,10 +82,11 @@ def _lift(old: Lift, new: Lift | None) -> Iterator[Changed]:
         yield Changed(old.title, _lift_text(old), _lift_text(new))
 
 
-def _lift_text(one: Lift) -> str:
-    percent = None if one.lift is None else 100 * one.lift
-    told = f"{numbers.signed(percent, numbers.places([percent]))} %" if percent is not None else numbers.NONE
-    return f"{numbers.three(one.value)} ({told}, {one.word or 'not judged'})"
+def _lift_text(lift: Lift) -> str:
+    change = numbers.NONE
+    if lift.lift is not None:
+        change = f"{numbers.signed(100 * lift.lift, numbers.places([100 * lift.lift]))} %"
+    return f"{numbers.three(lift.value)} ({change}, {lift.word or 'not judged'})"
 
 
 def _same(old: float | None, new: float | None) -> bool:

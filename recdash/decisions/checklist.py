@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from recdash.decisions.snapshot import Difference, Guardrail, Lift, Offline, OfflineOnlineSnapshot, Online
+from recdash.decisions.snapshot import Difference, Guardrail, Lift, Offline, Online
 from recdash.formatting import numbers
 from recdash.formatting.wording import listed, many
 from recdash.metrics.naming import is_percent
@@ -57,22 +57,21 @@ def checklist(offline: Offline | None, online: Sequence[Online]) -> tuple[Checkl
 
 
 def not_holding(items: Iterable[ChecklistItem]) -> list[ChecklistItem]:
-    return [one for one in items if one.state != HOLDS]
+    return [item for item in items if item.state != HOLDS]
 
 
-def shortcomings(items: Iterable[ChecklistItem]) -> str:
+def shortcomings(items: Sequence[ChecklistItem]) -> str:
     """``slices fail and agreement is not known yet``; empty where all hold."""
-    left = not_holding(items)
-    failing = [one.name.lower() for one in left if one.state == FAILS]
-    unknown = [one.name.lower() for one in left if one.state == UNKNOWN]
-    told = [f"{listed(failing)} {_verb(failing, 'fails', 'fail')}"] if failing else []
-    told += [f"{listed(unknown)} {_verb(unknown, 'is', 'are')} not known yet"] if unknown else []
-    return "; ".join(told)
-
-
-def _verb(names: Sequence[str], one: str, more: str) -> str:
-    plural = len(names) > 1 or names[0] in {"guardrails", "slices"}
-    return more if plural else one
+    texts = []
+    for state, singular, plural in (
+        (FAILS, "fails", "fail"),
+        (UNKNOWN, "is not known yet", "are not known yet"),
+    ):
+        names = [item.name.lower() for item in items if item.state == state]
+        if names:
+            is_plural = len(names) > 1 or names[0] in {"guardrails", "slices"}
+            texts.append(f"{listed(names)} {plural if is_plural else singular}")
+    return "; ".join(texts)
 
 
 # ── gain ─────────────────────────────────────────────────────────────────────────────────────
@@ -93,19 +92,19 @@ def _gain(offline: Offline | None, online: Sequence[Online]) -> ChecklistItem:
     if own is None:
         apart = offline.apart.get(offline.subject.run.name if offline.subject.run else "", "")
         return ChecklistItem("Gain", UNKNOWN, f"There is no difference to the baseline. {apart}".strip())
-    state, told = _goals(online)
-    word = _BY_WORD.get(own.word, UNKNOWN)
-    base = offline.name(own.baseline)
-    found = f"Offline {_ALSO.get(own.word, own.word).format(base=base)}"
-    lines = (difference_text(own), *(lift_text(one) for test in online for one in test.of_role("goal")))
-    return ChecklistItem("Gain", worst([word, state]), f"{found}; {told}", lines)
+    online_state, online_text = _goals(online)
+    offline_state = _BY_WORD.get(own.word, UNKNOWN)
+    offline_text = _ALSO.get(own.word, own.word).format(base=offline.name(own.baseline))
+    lines = (difference_text(own), *(lift_text(lift) for test in online for lift in test.of_role("goal")))
+    state = worst([offline_state, online_state])
+    return ChecklistItem("Gain", state, f"Offline {offline_text}; {online_text}", lines)
 
 
 def _goals(online: Sequence[Online]) -> tuple[ItemState, str]:
-    """A goal lost is a failure whatever else was won; of those not settled nothing is asked."""
+    """State and text of the online goals: one lost fails whatever was won; unsettled ones do not count."""
     if not online:
         return UNKNOWN, "no A/B test is attached."
-    goals = [lift for one in online for lift in one.of_role("goal")]
+    goals = [lift for test in online for lift in test.of_role("goal")]
     for word, state, does in (("worse", FAILS, "lost"), ("better", HOLDS, "won")):
         titles = [_small(lift.title) for lift in goals if lift.word == word]
         if titles:
@@ -118,22 +117,21 @@ def _goals(online: Sequence[Online]) -> tuple[ItemState, str]:
 
 def _guardrails(offline: Offline | None, online: Sequence[Online]) -> ChecklistItem:
     rails = offline.guardrails if offline else ()
-    lifts = [lift for one in online for lift in one.of_role("guardrail")]
+    lifts = [lift for test in online for lift in test.of_role("guardrail")]
     lines = (*map(rail_text, rails), *map(lift_text, lifts))
-    broken = [_small(one.title) for one in rails if one.broken]
-    broken += [_small(one.title) for one in lifts if one.word == "broken"]
+    broken = [_small(rail.title) for rail in rails if rail.broken]
+    broken += [_small(lift.title) for lift in lifts if lift.word == "broken"]
     if broken:
-        return ChecklistItem(
-            "Guardrails", FAILS, f"{_capital(some(broken))} lost more than is allowed.", lines
-        )
-    open_ = _open_rails(offline, online, lifts)
-    if open_:
-        return ChecklistItem("Guardrails", UNKNOWN, open_, lines)
+        text = some(broken)
+        reason = f"{text[:1].upper()}{text[1:]} lost more than is allowed."
+        return ChecklistItem("Guardrails", FAILS, reason, lines)
+    if unknown := _why_rails_unknown(offline, online, lifts):
+        return ChecklistItem("Guardrails", UNKNOWN, unknown, lines)
     every = listed([many(len(rails), "guardrail") + " offline", f"{len(lifts)} online"])
     return ChecklistItem("Guardrails", HOLDS, f"Within their guard: {every}.", lines)
 
 
-def _open_rails(offline: Offline | None, online: Sequence[Online], lifts: Sequence[Lift]) -> str:
+def _why_rails_unknown(offline: Offline | None, online: Sequence[Online], lifts: Sequence[Lift]) -> str:
     """Why the guardrails are not known; empty where they are."""
     if offline is None:
         return NO_OFFLINE
@@ -142,7 +140,7 @@ def _open_rails(offline: Offline | None, online: Sequence[Online], lifts: Sequen
     held = f"Offline {many(len(offline.guardrails), 'guardrail')} within the guard"
     if not online:
         return f"{held}; {NO_TEST[:1].lower()}{NO_TEST[1:]}"
-    unsettled = [_small(one.title) for one in lifts if one.word != HOLDS]
+    unsettled = [_small(lift.title) for lift in lifts if lift.word != HOLDS]
     if unsettled:
         return f"{held}; online {some(unsettled)} {'is' if len(unsettled) == 1 else 'are'} not settled."
     return "" if lifts else f"{held}; the A/B test has no guardrail metric."
@@ -155,19 +153,17 @@ def _split(online: Sequence[Online]) -> ChecklistItem:
     name = "Split of users"
     if not online:
         return ChecklistItem(name, UNKNOWN, NO_TEST)
-    lines = tuple(split_text(one) for one in online)
-    broken = [one.test.name for one in online if one.blocked]
+    lines = tuple(map(split_text, online))
+    broken = [test.test.name for test in online if test.blocked]
     if broken:
-        return ChecklistItem(
-            name, FAILS, f"The split of users of {some(broken)} is broken: nothing is judged.", lines
-        )
-    unknown = [one.test.name for one in online if one.srm_p is None]
+        reason = f"The split of users of {some(broken)} is broken: nothing is judged."
+        return ChecklistItem(name, FAILS, reason, lines)
+    unknown = [test.test.name for test in online if test.srm_p is None]
     if unknown:
-        return ChecklistItem(
-            name, UNKNOWN, f"How many users {some(unknown)} had per variant is not known.", lines
-        )
-    noted = [warning for one in online for warning in one.warnings]
-    reason = "As planned." + (f" Noted: {' '.join(noted)}" if noted else "")
+        reason = f"How many users {some(unknown)} had per variant is not known."
+        return ChecklistItem(name, UNKNOWN, reason, lines)
+    warnings = [warning for test in online for warning in test.warnings]
+    reason = "As planned." + (f" Noted: {' '.join(warnings)}" if warnings else "")
     return ChecklistItem(name, HOLDS, reason, lines)
 
 
@@ -181,13 +177,12 @@ def _slices(offline: Offline | None) -> ChecklistItem:
     if not slices:
         return ChecklistItem("Slices", UNKNOWN, "There is no slice of 30 users or more to look at.")
     lines = tuple(map(difference_text, slices))
-    worse = [one.part for one in slices if one.word == "worse"]
+    worse = [difference.part for difference in slices if difference.word == "worse"]
     if worse:
         return ChecklistItem("Slices", FAILS, f"Worse for {some(worse)}.", lines)
-    better = sum(one.word == "better" for one in slices)
-    return ChecklistItem(
-        "Slices", HOLDS, f"None of {many(len(slices), 'slice')} is worse, {better} better.", lines
-    )
+    better = sum(difference.word == "better" for difference in slices)
+    reason = f"None of {many(len(slices), 'slice')} is worse, {better} better."
+    return ChecklistItem("Slices", HOLDS, reason, lines)
 
 
 # ── agreement ────────────────────────────────────────────────────────────────────────────────
@@ -196,12 +191,12 @@ def _slices(offline: Offline | None) -> ChecklistItem:
 def _agreement(offline: Offline | None, online: Sequence[Online]) -> ChecklistItem:
     if not online:
         return ChecklistItem("Agreement", UNKNOWN, NO_TEST if offline else NO_OFFLINE)
-    sides = [side for one in online for side in one.sides]
+    sides = [side for test in online for side in test.sides]
     lines = tuple(side.sentence for side in sides)
-    against = [side for side in sides if _contradicts(side)]
-    left = [_small(side.title) for side in against if not side.explained]
-    if left:
-        reason = f"Offline and online contradict each other in {some(left)}, and nothing explains it."
+    against = [side for side in sides if "offline" in side.quadrant]  # better on one side, worse on the other
+    unexplained = [_small(side.title) for side in against if not side.explained]
+    if unexplained:
+        reason = f"Offline and online contradict each other in {some(unexplained)}, and nothing explains it."
         return ChecklistItem("Agreement", FAILS, reason, lines)
     if against:
         titles = [_small(side.title) for side in against]
@@ -213,15 +208,11 @@ def _agreement(offline: Offline | None, online: Sequence[Online]) -> ChecklistIt
     return ChecklistItem("Agreement", UNKNOWN, "Nothing is settled on both sides.", lines)
 
 
-def _contradicts(side: OfflineOnlineSnapshot) -> bool:
-    return "offline" in side.quadrant
-
-
 # ── words ────────────────────────────────────────────────────────────────────────────────────
 
 
 def worst(states: Sequence[ItemState]) -> ItemState:
-    return next((one for one in (FAILS, UNKNOWN) if one in states), HOLDS)
+    return next((state for state in (FAILS, UNKNOWN) if state in states), HOLDS)
 
 
 def some(names: Sequence[str]) -> str:
@@ -231,42 +222,47 @@ def some(names: Sequence[str]) -> str:
     return f"{', '.join(names[:MOST_NAMED])} and {len(names) - MOST_NAMED} more"
 
 
-def difference_text(one: Difference) -> str:
+def difference_text(pair: Difference) -> str:
     """``nDCG@10, new users: +14.9 % (95 % CI +12.7 to +17.2 %), n = 6,040, better``."""
-    where = f"{one.title}, {one.part}" if one.part else one.title
-    shares = [one.share(amount) for amount in (one.difference, one.low, one.high)]
-    if shares[0] is None:
-        amount = _interval([one.difference, one.low, one.high])
-    else:
-        amount = _interval([None if share is None else 100 * share for share in shares], " %")
-    return f"{where}: {amount}, n = {numbers.count(one.n)}, {one.word}"
+    where = f"{pair.title}, {pair.part}" if pair.part else pair.title
+    amounts = [pair.difference, pair.low, pair.high]
+    shares = [pair.share(amount) for amount in amounts]
+    text = _interval(amounts) if shares[0] is None else _percent_interval(shares)
+    return f"{where}: {text}, n = {numbers.count(pair.n)}, {pair.word}"
 
 
-def lift_text(one: Lift) -> str:
+def lift_text(lift: Lift) -> str:
     """``Engagement rate: +3.1 % (95 % CI +1.2 to +5.0 %), n = 412 / 398, better``."""
-    where = f"{one.title} online"
-    if one.lift is None:
-        return f"{where}: {one.note or 'cannot be compared'}"
-    percents = [None if end is None else 100 * end for end in (one.lift, one.low, one.high)]
-    users = f"{numbers.count(one.n)} / {numbers.count(one.control_n)}"
-    return f"{where}: {_interval(percents, ' %')}, n = {users}, {one.word or 'not judged'}"
+    if lift.lift is None:
+        return f"{lift.title} online: {lift.note or 'cannot be compared'}"
+    change = _percent_interval([lift.lift, lift.low, lift.high])
+    users = f"{numbers.count(lift.n)} / {numbers.count(lift.control_n)}"
+    return f"{lift.title} online: {change}, n = {users}, {lift.word or 'not judged'}"
 
 
-def _interval(found: Sequence[float | None], unit: str = "") -> str:
-    """Of a value and the ends of its interval."""
-    digits, (value, low, high) = numbers.places(found), found
-    told = f"{numbers.signed(value, digits)}{unit}"
+def _percent_interval(shares: Sequence[float | None]) -> str:
+    return _interval([None if share is None else 100 * share for share in shares], " %")
+
+
+def _interval(amounts: Sequence[float | None], unit: str = "") -> str:
+    """``+14.9 % (95 % CI +12.7 to +17.2 %)``, from a value and the ends of its interval."""
+    digits, (value, low, high) = numbers.places(amounts), amounts
+    text = f"{numbers.signed(value, digits)}{unit}"
     ends = numbers.interval(low, high, digits, unit)
-    return told if ends == numbers.NONE else f"{told} (95 % CI {ends})"
+    return text if ends == numbers.NONE else f"{text} (95 % CI {ends})"
 
 
-def rail_text(one: Guardrail) -> str:
+def rail_text(rail: Guardrail) -> str:
     """``Coverage@10: 23.4 % to 20.8 %, −11.0 % (guard −20 %)``."""
-    change = None if one.change is None else 100 * one.change
-    amount = f"{numbers.signed(change, numbers.places([change]))} %"
-    told = "from 0: no share" if change is None else amount
-    values = f"{rail_value(one.metric, one.base_value)} to {rail_value(one.metric, one.value)}"
-    return f"{one.title}: {values}, {told} (guard {numbers.MINUS}{100 * one.guard:.3g} %)"
+    change = "from 0: no share"
+    if rail.change is not None:
+        change = f"{numbers.signed(100 * rail.change, numbers.places([100 * rail.change]))} %"
+    return f"{rail.title}: {rail_values(rail)}, {change} (guard {numbers.MINUS}{100 * rail.guard:.3g} %)"
+
+
+def rail_values(rail: Guardrail) -> str:
+    """``23.4 % to 20.8 %``."""
+    return f"{rail_value(rail.metric, rail.base_value)} to {rail_value(rail.metric, rail.value)}"
 
 
 def rail_value(metric: str, value: float) -> str:
@@ -274,18 +270,14 @@ def rail_value(metric: str, value: float) -> str:
     return f"{numbers.three(100 * value)} %" if is_percent(metric) else numbers.three(value)
 
 
-def split_text(one: Online) -> str:
+def split_text(test: Online) -> str:
     """``Home page: control 4,012, new 3,988; SRM p = 0.789``."""
-    users = ", ".join(f"{name} {numbers.count(n)}" for name, n in one.users.items()) or "users not known"
-    p = numbers.p_value(one.srm_p)
-    told = "no SRM check" if one.srm_p is None else f"SRM p {p}" if "<" in p else f"SRM p = {p}"
-    return f"{one.test.name}: {users}; {told}"
+    users = ", ".join(f"{name} {numbers.count(n)}" for name, n in test.users.items()) or "users not known"
+    p = numbers.p_value(test.srm_p)
+    srm = "no SRM check" if test.srm_p is None else f"SRM p {p}" if "<" in p else f"SRM p = {p}"
+    return f"{test.test.name}: {users}; {srm}"
 
 
 def _small(title: str) -> str:
     """``engagement rate``; what begins like nDCG or SRM stays as it is."""
     return title if title[1:2].isupper() else f"{title[:1].lower()}{title[1:]}"
-
-
-def _capital(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}"

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any, Literal, get_args
 
 from recdash.decisions.checklist import ChecklistItem, checklist
-from recdash.decisions.snapshot import Offline, Online, Subject, flat
+from recdash.decisions.snapshot import Offline, Online, Subject, several
 from recdash.domain.journal import Entry, Outcome
 
 State = Literal["proposed", "offline evidence", "online evidence", "approved", "rejected"]
@@ -27,20 +27,35 @@ CLOSING: Mapping[Outcome, State] = {"ship": "approved", "do not ship": "rejected
 
 
 @dataclass(frozen=True)
-class Decision:
-    """An outcome, about whom, with the numbers as they stood.
+class AboutSubject:
+    """Something that begins with a journal entry about a subject."""
+
+    entry: Entry
+
+    @property
+    def id(self) -> str:
+        return self.entry.id
+
+    @cached_property
+    def subject(self) -> Subject:
+        return Subject.read(self.entry.facts["subject"])
+
+    @property
+    def about(self) -> str:
+        """The name of the run as it was then; empty where the subject is no single run."""
+        return self.subject.run.name if self.subject.run else ""
+
+
+@dataclass(frozen=True)
+class Decision(AboutSubject):
+    """The outcome for a subject, with the numbers as they stood.
 
     ``review`` is the id of the proposal that it answers. ``superseded_by`` and ``supersedes`` are ids of
     decisions. ``although``: why it was approved while some of the checklist did not hold.
     """
 
-    entry: Entry
     comments: tuple[Entry, ...] = ()
     superseded_by: str | None = None
-
-    @property
-    def id(self) -> str:
-        return self.entry.id
 
     @property
     def author(self) -> str:
@@ -56,8 +71,8 @@ class Decision:
 
     @property
     def outcome(self) -> Outcome:
-        found: Outcome = self.entry.facts["outcome"]
-        return found
+        outcome: Outcome = self.entry.facts["outcome"]
+        return outcome
 
     @property
     def label(self) -> str:
@@ -70,8 +85,8 @@ class Decision:
 
     @property
     def supersedes(self) -> str | None:
-        found: str | None = self.entry.facts.get("supersedes")
-        return found
+        decision_id: str | None = self.entry.facts.get("supersedes")
+        return decision_id
 
     @property
     def is_current(self) -> bool:
@@ -80,15 +95,6 @@ class Decision:
     @property
     def although(self) -> str:
         return str(self.entry.facts.get("although", ""))
-
-    @cached_property
-    def subject(self) -> Subject:
-        return Subject.read(self.entry.facts["subject"])
-
-    @property
-    def about(self) -> str:
-        """The name of the run as it was then; empty where the decision is about no single one."""
-        return self.subject.run.name if self.subject.run else ""
 
     @cached_property
     def offline(self) -> Offline | None:
@@ -100,52 +106,39 @@ class Decision:
 
     @cached_property
     def checklist(self) -> tuple[ChecklistItem, ...]:
-        return tuple(flat(ChecklistItem, one) for one in self.entry.facts.get("checklist", ()))
+        return several(ChecklistItem, self.entry.facts.get("checklist", ()))
 
     @property
     def provenance(self) -> Mapping[str, Any]:
-        found: Mapping[str, Any] = self.entry.facts.get("provenance", {})
-        return found
+        provenance: Mapping[str, Any] = self.entry.facts.get("provenance", {})
+        return provenance
 
 
 @dataclass(frozen=True)
-class Review:
-    """A candidate that somebody proposed, and what was said of it since, the oldest first.
+class Review(AboutSubject):
+    """A candidate that was proposed, and the entries about it since, the oldest first.
 
     ``evidence``: the offline entry that was attached last, and the last one of each A/B test.
     """
 
-    entry: Entry
     evidence: tuple[Entry, ...] = ()
     decisions: tuple[Decision, ...] = ()
     comments: tuple[Entry, ...] = ()
 
-    @property
-    def id(self) -> str:
-        return self.entry.id
-
-    @cached_property
-    def subject(self) -> Subject:
-        return Subject.read(self.entry.facts["subject"])
-
-    @property
-    def about(self) -> str:
-        """The name of the proposed run as it was then."""
-        return self.subject.run.name if self.subject.run else ""
-
     @cached_property
     def offline(self) -> Offline | None:
-        return next((found for one in self.evidence if (found := offline_of(one))), None)
+        return next((offline for entry in self.evidence if (offline := offline_of(entry))), None)
 
     @cached_property
     def online(self) -> tuple[Online, ...]:
-        return tuple(found for one in self.evidence for found in online_of(one))
+        return tuple(online for entry in self.evidence for online in online_of(entry))
 
     @property
     def decision(self) -> Decision | None:
         """The last one of the review, which need not end it; one outside it may have superseded it."""
-        own = {one.id for one in self.decisions}
-        return next((one for one in reversed(self.decisions) if one.superseded_by not in own), None)
+        own = {decision.id for decision in self.decisions}
+        newest_first = reversed(self.decisions)
+        return next((decision for decision in newest_first if decision.superseded_by not in own), None)
 
     @property
     def state(self) -> State:
@@ -180,7 +173,7 @@ def offline_of(entry: Entry) -> Offline | None:
 
 
 def online_of(entry: Entry) -> tuple[Online, ...]:
-    return tuple(Online.read(one) for one in entry.facts.get("online", ()))
+    return tuple(Online.read(facts) for facts in entry.facts.get("online", ()))
 
 
 # ── the fold ─────────────────────────────────────────────────────────────────────────────────
@@ -189,54 +182,47 @@ def online_of(entry: Entry) -> tuple[Online, ...]:
 def decisions(entries: Sequence[Entry]) -> list[Decision]:
     """All decisions, the newest first. ``entries``: the oldest first."""
     comments = _comments(entries)
-    later = {
-        str(one.facts["supersedes"]): one.id
-        for one in entries
-        if one.kind == "decision" and one.facts.get("supersedes")
-    }
-    found = [
-        Decision(one, comments.get(one.id, ()), later.get(one.id))
-        for one in entries
-        if one.kind == "decision"
+    decided = [entry for entry in entries if entry.kind == "decision"]
+    superseded_by = {entry.facts.get("supersedes"): entry.id for entry in decided}
+    return [
+        Decision(entry, comments.get(entry.id, ()), superseded_by.get(entry.id)) for entry in decided[::-1]
     ]
-    return found[::-1]
 
 
 def reviews(entries: Sequence[Entry]) -> list[Review]:
     """All reviews, the newest first. ``entries``: the oldest first."""
     comments, decided = _comments(entries), decisions(entries)[::-1]
-    found = [
+    return [
         Review(
-            one,
-            _evidence([other for other in entries if other.about == one.id]),
-            tuple(other for other in decided if other.review == one.id),
-            comments.get(one.id, ()),
+            proposal,
+            _evidence([entry for entry in entries if entry.about == proposal.id]),
+            tuple(decision for decision in decided if decision.review == proposal.id),
+            comments.get(proposal.id, ()),
         )
-        for one in entries
-        if one.kind == "proposal"
+        for proposal in reversed(entries)
+        if proposal.kind == "proposal"
     ]
-    return found[::-1]
 
 
 def last_decision(entries: Sequence[Entry]) -> Decision | None:
-    """The newest that nothing has superseded."""
-    return next((one for one in decisions(entries) if one.is_current), None)
+    """The newest decision that no other has superseded."""
+    return next((decision for decision in decisions(entries) if decision.is_current), None)
 
 
 def _comments(entries: Sequence[Entry]) -> dict[str, tuple[Entry, ...]]:
-    found: dict[str, tuple[Entry, ...]] = defaultdict(tuple)
-    for one in entries:
-        if one.kind == "comment" and one.about:
-            found[one.about] += (one,)
-    return found
+    comments: dict[str, tuple[Entry, ...]] = defaultdict(tuple)
+    for entry in entries:
+        if entry.kind == "comment" and entry.about:
+            comments[entry.about] += (entry,)
+    return comments
 
 
 def _evidence(entries: Sequence[Entry]) -> tuple[Entry, ...]:
     """The last entry of each source: offline, or one A/B test."""
     last: dict[str, Entry] = {}
-    for one in entries:
-        if one.kind == "offline evidence":
-            last["offline"] = one
-        elif one.kind == "online evidence":
-            last[str(one.facts["online"][0]["test"]["id"])] = one
+    for entry in entries:
+        if entry.kind == "offline evidence":
+            last["offline"] = entry
+        elif entry.kind == "online evidence":
+            last[str(entry.facts["online"][0]["test"]["id"])] = entry
     return tuple(last.values())

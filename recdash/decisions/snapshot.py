@@ -13,13 +13,13 @@ Flat = TypeVar("Flat")
 
 
 def flat(kind: type[Flat], facts: Facts) -> Flat:
-    """One of the flat values below; what a later version added is left out."""
-    known = {one.name for one in fields(kind)}  # type: ignore[arg-type]
-    return kind(**{name: value for name, value in facts.items() if name in known})
+    """A value of ``kind`` whose fields are plain; what a later version added is left out."""
+    names = {field.name for field in fields(kind)}  # type: ignore[arg-type]
+    return kind(**{name: value for name, value in facts.items() if name in names})
 
 
-def several(kind: type[Flat], found: Sequence[Facts]) -> tuple[Flat, ...]:
-    return tuple(flat(kind, one) for one in found)
+def several(kind: type[Flat], rows: Sequence[Facts]) -> tuple[Flat, ...]:
+    return tuple(flat(kind, facts) for facts in rows)
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Named:
 
 @dataclass(frozen=True)
 class Subject:
-    """Whom something is about, by which metric, and beside whom: ``others`` are further candidates.
+    """The run that a decision or review is about, its baseline, metric and k; ``others``: further candidates.
 
     ``run`` is None where it is about all of them, ``baseline`` where the experiment has none.
     """
@@ -57,12 +57,9 @@ class Subject:
 
     @classmethod
     def read(cls, facts: Facts) -> Self:
-        run, baseline = (_named(facts[name]) for name in ("run", "baseline"))
+        named = (facts["run"], facts["baseline"])
+        run, baseline = (None if name is None else flat(Named, name) for name in named)
         return cls(run, baseline, facts["metric"], facts["k"], several(Named, facts["others"]))
-
-
-def _named(facts: Facts | None) -> Named | None:
-    return None if facts is None else flat(Named, facts)
 
 
 # ── offline ──────────────────────────────────────────────────────────────────────────────────
@@ -84,7 +81,7 @@ class Difference:
     """Candidate minus baseline by one metric; ``part`` names the slice of users, empty for all.
 
     ``low`` and ``high``: the interval corrected within its family, by which ``word`` judges. A number that
-    could not be had is None.
+    could not be computed is None.
     """
 
     baseline: str
@@ -159,16 +156,16 @@ class Offline:
     @property
     def own(self) -> Difference | None:
         """The subject's pair with the baseline."""
-        asked = self.subject
-        if asked.run is None or asked.baseline is None:
+        run, baseline = self.subject.run, self.subject.baseline
+        if run is None or baseline is None:
             return None
-        both = (asked.baseline.id, asked.run.id)
-        return next((one for one in self.pairs if (one.baseline, one.candidate) == both), None)
+        ids = (baseline.id, run.id)
+        return next((pair for pair in self.pairs if (pair.baseline, pair.candidate) == ids), None)
 
     def name(self, run_id: str) -> str:
-        asked = self.subject
-        known = {one.id: one.name for one in (asked.run, asked.baseline, *asked.others) if one}
-        return known.get(run_id, run_id)
+        subject = self.subject
+        names = {run.id: run.name for run in (subject.run, subject.baseline, *subject.others) if run}
+        return names.get(run_id, run_id)
 
     def as_dict(self) -> dict[str, Any]:
         """JSON-ready."""
@@ -176,20 +173,15 @@ class Offline:
 
     @classmethod
     def read(cls, facts: Facts) -> Self:
-        return cls(
-            subject=Subject.read(facts["subject"]),
-            state=facts["state"],
-            headline=facts["headline"],
-            sentences=tuple(facts["sentences"]),
-            terms=facts["terms"],
-            pairs=several(Difference, facts["pairs"]),
-            metrics=several(Difference, facts["metrics"]),
-            guardrails=several(Guardrail, facts["guardrails"]),
-            slices=several(Difference, facts["slices"]),
-            definitions=several(DefinitionSnapshot, facts["definitions"]),
-            warnings=tuple(facts["warnings"]),
-            apart=dict(facts["apart"]),
-        )
+        values = dict(facts) | {
+            "subject": Subject.read(facts["subject"]),
+            "sentences": tuple(facts["sentences"]),
+            **{name: several(Difference, facts[name]) for name in ("pairs", "metrics", "slices")},
+            "guardrails": several(Guardrail, facts["guardrails"]),
+            "definitions": several(DefinitionSnapshot, facts["definitions"]),
+            "warnings": tuple(facts["warnings"]),
+        }
+        return flat(cls, values)
 
 
 # ── online ───────────────────────────────────────────────────────────────────────────────────
@@ -269,7 +261,7 @@ class Online:
     rules: Mapping[str, Any] = field(default_factory=dict)
 
     def of_role(self, role: str) -> list[Lift]:
-        return [one for one in self.lifts if one.role == role]
+        return [lift for lift in self.lifts if lift.role == role]
 
     def as_dict(self) -> dict[str, Any]:
         """JSON-ready."""
