@@ -7,8 +7,8 @@ from typing import Literal, get_args
 
 from recdash.errors import Forbidden
 
-Role = Literal["viewer", "editor", "admin"]
-ROLES: tuple[Role, ...] = get_args(Role)
+AccessRole = Literal["viewer", "editor", "admin"]
+ROLES: tuple[AccessRole, ...] = get_args(AccessRole)
 """From the one who may least to the one who may most; each may what those before it may."""
 
 
@@ -21,7 +21,7 @@ class Person:
     """
 
     name: str
-    role: Role = "viewer"
+    role: AccessRole = "viewer"
     experiment: str | None = None
     named: bool = True
 
@@ -29,16 +29,16 @@ class Person:
     def is_guest(self) -> bool:
         return self.experiment is not None
 
-    def may(self, role: Role) -> bool:
+    def may(self, role: AccessRole) -> bool:
         return ROLES.index(self.role) >= ROLES.index(role)
 
-    def must_be(self, role: Role) -> None:
+    def must_be(self, role: AccessRole) -> None:
         """Raises Forbidden, in words for the person, unless the role allows it."""
         if not self.may(role):
             raise Forbidden(_WHY_NOT[role])
 
 
-_WHY_NOT: dict[Role, str] = {
+_WHY_NOT: dict[AccessRole, str] = {
     "viewer": "Sign in to read this.",
     "editor": "Viewers read; ask an editor to change things here.",
     "admin": "Only admins may do this.",

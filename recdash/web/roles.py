@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from recdash.domain.access import Role
+from recdash.domain.access import AccessRole
 from recdash.settings import Settings, listed
 
 
-def role_of(name: str, rules: Settings) -> Role | None:
+def role_of(name: str, rules: Settings) -> AccessRole | None:
     """The highest role that the settings give to ``name``; None when none of them names it."""
-    granted: dict[Role, str] = {"admin": rules.admins, "editor": rules.editors, "viewer": rules.viewers}
+    granted: dict[AccessRole, str] = {"admin": rules.admins, "editor": rules.editors, "viewer": rules.viewers}
     return next((role for role, names in granted.items() if is_meant(name, names)), None)
 
 

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from hmac import compare_digest
 from secrets import token_urlsafe
 
-from recdash.domain.access import Person, Role
+from recdash.domain.access import AccessRole, Person
 from recdash.errors import Forbidden
 from recdash.service.context import person_here
 from recdash.settings import Settings, settings
@@ -30,7 +30,7 @@ class Visitor:
     """
 
     name: str | None = None
-    role: Role | None = None
+    role: AccessRole | None = None
     named: bool = True
     share: str | None = None
 

@@ -10,7 +10,7 @@ import pytest
 from terminal import Recdash
 
 from recdash.cli import main
-from recdash.domain.access import ROLES, Person, Role
+from recdash.domain.access import ROLES, AccessRole, Person
 from recdash.report.reports import Reports
 from recdash.service import Workspace, context, workspace
 from recdash.store import open_store
@@ -26,7 +26,7 @@ FILES = {
     "bandit.csv": "item_id,click,propensity_score\n" + "".join(f"i{n % 3},{n % 2},0.34\n" for n in range(90)),
 }
 OF_FILMS = ("--experiment", "films")
-LEAST: dict[str, tuple[Role, tuple[str, ...]]] = {
+LEAST: dict[str, tuple[AccessRole, tuple[str, ...]]] = {
     "evaluate": ("viewer", ("--truth", "truth.csv", "--run", "als.csv", "--metrics", "recall@1")),
     "compare": ("viewer", (*OF_FILMS, "--baseline", "pop", "--metric", "ndcg@2")),
     "online": ("viewer", OF_FILMS),
@@ -104,7 +104,7 @@ def here(furnished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: 
     return run
 
 
-def as_role(role: Role, monkeypatch: pytest.MonkeyPatch) -> None:
+def as_role(role: AccessRole, monkeypatch: pytest.MonkeyPatch) -> None:
     for place in (context, workspace):
         monkeypatch.setattr(place, "person_here", lambda: Person("bob", role))
 
@@ -121,7 +121,7 @@ CASES = [(name, role) for name, (least, _) in LEAST.items() for role in ROLES[: 
 
 @pytest.mark.parametrize(("name", "role"), CASES)
 def test_a_command_is_for_its_role_and_for_none_below(
-    here: Recdash, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, role: Role
+    here: Recdash, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, role: AccessRole
 ) -> None:
     least, options = LEAST[name]
     may = role == least

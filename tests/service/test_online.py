@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from recdash.demo.ab_tests import Simulated, simulate
-from recdash.domain.access import Person, Role
+from recdash.domain.access import AccessRole, Person
 from recdash.domain.records import OnlineTest
 from recdash.errors import Forbidden, InputError, NotFound, UnknownName
 from recdash.online import OnlineMetric, OnlineRules, templates
@@ -23,7 +23,7 @@ WATCH = "session_watch_time"
 CLICKS = OnlineMetric("clicks_per_session", "Clicks per session", "", "", "clicks", "sessions", high=None)
 
 
-def open_at(folder: Path, role: Role = "editor") -> Workspace:
+def open_at(folder: Path, role: AccessRole = "editor") -> Workspace:
     store = open_store(f"sqlite:///{folder}/recdash.db", folder / "artifacts")
     return Workspace(store, person=Person("ann", role))
 

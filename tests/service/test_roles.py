@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from recdash.domain.access import ROLES, Person, Role
+from recdash.domain.access import ROLES, AccessRole, Person
 from recdash.errors import Forbidden, NotFound, RecdashError
 from recdash.report.digest.digest import Digests
 from recdash.report.reports import Reports
@@ -81,7 +81,7 @@ BETWEEN_SERVICES = [
     "online_tests.results_of", "overlap.found", "runs.add_scored", "runs.how_scored",
     "slices.slice_scores",
 ]  # fmt: skip
-LEAST: dict[str, Role] = {
+LEAST: dict[str, AccessRole] = {
     **dict.fromkeys(READS, "viewer"),
     **dict.fromkeys(CHANGES, "editor"),
     **dict.fromkeys(ADMINS, "admin"),

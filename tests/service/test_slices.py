@@ -10,7 +10,7 @@ import pytest
 
 import recdash
 from recdash.cli import main
-from recdash.domain.access import Person, Role
+from recdash.domain.access import AccessRole, Person
 from recdash.domain.records import Experiment
 from recdash.errors import InputError, NameTaken, UnknownName, UploadError
 from recdash.service import Workspace
@@ -28,7 +28,7 @@ TABLES = {
 K = 2
 
 
-def open_at(folder: Path, role: Role = "editor") -> Workspace:
+def open_at(folder: Path, role: AccessRole = "editor") -> Workspace:
     store = open_store(f"sqlite:///{folder}/recdash.db", folder / "artifacts")
     return Workspace(store, person=Person("ann", role))
 

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 import recdash
-from recdash.domain.access import Person, Role
+from recdash.domain.access import AccessRole, Person
 from recdash.domain.hits import Hits
 from recdash.domain.records import Experiment
 from recdash.engines import hits_to_tables
@@ -29,7 +29,7 @@ ALS = {"u": ["a", "x", "b"], "v": ["x", "a"]}
 EASE = {"u": ["b", "a"], "v": ["a"], "w": ["x", "c"]}
 
 
-def open_at(folder: Path, role: Role = "editor") -> Workspace:
+def open_at(folder: Path, role: AccessRole = "editor") -> Workspace:
     times = (NOON + timedelta(seconds=second) for second in range(10_000))
     store = open_store(f"sqlite:///{folder}/recdash.db", folder / "artifacts")
     return Workspace(store, person=Person("ann", role), clock=lambda: next(times))

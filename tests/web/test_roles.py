@@ -10,14 +10,14 @@ from app_pages import TRUTH, forget, link, lists, passed, said, shell, store
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
-from recdash.domain.access import Person, Role
+from recdash.domain.access import AccessRole, Person
 from recdash.errors import Forbidden
 from recdash.service.access.sharing import LinkDead
 from recdash.ui.app import current_user
 from recdash.ui.shell import navigation
 from recdash.web import visitor as identity
 
-PAGES: dict[str, Role] = {
+PAGES: dict[str, AccessRole] = {
     # page: whoever has this role sees it, and so do those who may more
     "overview": "viewer",
     "experiments": "viewer",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from web_requests import Answer, ask, door
 
-from recdash.domain.access import Person, Role
+from recdash.domain.access import AccessRole, Person
 from recdash.web.upload_quota import FRAMING, MOST_SESSIONS, UploadQuota
 
 PATH = "/_stcore/upload_file/session-1/file-1"
@@ -94,7 +94,7 @@ def test_an_editor_who_turned_guest_sends_nothing(desk: UploadQuota) -> None:
 
 
 @pytest.mark.parametrize(("role", "has_a_seat"), [("viewer", False), ("editor", True), ("admin", True)])
-def test_editors_have_a_seat(role: Role, *, has_a_seat: bool) -> None:
+def test_editors_have_a_seat(role: AccessRole, *, has_a_seat: bool) -> None:
     desk, person = UploadQuota(), Person("kim", role)
     desk.seat("session-1", person)
     assert desk.seats("session-1", person) is has_a_seat

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from recdash.domain.access import Person, Role
+from recdash.domain.access import AccessRole, Person
 
 PAGES = Path(__file__).resolve().parents[3] / "pages"
 SECTIONS = {
@@ -35,7 +35,7 @@ SECTIONS = {
     },
 }
 FIRST = "overview"
-NEEDS: dict[str, Role] = {"off_policy": "editor", "upload": "editor", "runs": "editor"}
+NEEDS: dict[str, AccessRole] = {"off_policy": "editor", "upload": "editor", "runs": "editor"}
 """The role that a page is for: one that takes files or changes things. All others are for viewers."""
 
 
