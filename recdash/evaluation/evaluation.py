@@ -40,7 +40,7 @@ from recdash.evaluation.request import (
     read_question,
     with_relevance,
 )
-from recdash.evaluation.scoring import Scored, catalogue_inputs_of, familiar_of, score_predictions
+from recdash.evaluation.scoring import Scored, Scoring, catalogue_inputs_of, familiar_of, score_predictions
 from recdash.formatting.numbers import none_if_nan
 from recdash.metrics import check_k, define, parse, preset, sample_of
 from recdash.metrics.populations import WHO_COUNTS, OverPopulation
@@ -113,7 +113,7 @@ def evaluate(
     others = {"users": user_attributes, "vectors": item_vectors, "similarity": item_similarity}
     choice = read_column_choice(columns, TABLES, [*runs, *(predictions or {})])
     reference, computed = _set_up(sources_of(truth, train, catalogue, others), rules, references, choice)
-    cut_into = _slices(reference, slices) if slices else []
+    scoring = Scoring(reference, requests, rules, _slices(reference, slices) if slices else ())
     rated, refused = _read_each(
         predictions or {}, lambda name, source: open_predictions(source, choice.of("predictions", name))
     )
@@ -127,20 +127,10 @@ def evaluate(
     with_lists = [group[0].name for group in groups]
     _check_unique(with_lists)
     steps: list[Callable[[], Scored]] = [
-        partial(
-            score_candidate,
-            group,
-            reference,
-            requests,
-            rules,
-            replicates,
-            slices=cut_into,
-            predictions=rated.get(group[0].name),
-        )
-        for group in groups
+        partial(score_candidate, group, scoring, replicates, rated.get(group[0].name)) for group in groups
     ]
     steps += [
-        partial(score_predictions, name, table, reference, requests, rules, cut_into)
+        partial(score_predictions, name, table, scoring)
         for name, table in rated.items()
         if name not in with_lists
     ]

@@ -29,9 +29,9 @@ from recdash.engines import Reference
 from recdash.errors import InputError, Problem
 from recdash.evaluation.replicate_means import mean_curve
 from recdash.evaluation.replicate_merge import merge_replicates
-from recdash.evaluation.request import CountingRules, MetricRequest
 from recdash.evaluation.scoring import (
     Scored,
+    Scoring,
     SliceScores,
     by_metric,
     familiar_of,
@@ -59,12 +59,8 @@ def group_by_candidate(runs: Iterable[Recommendations]) -> list[tuple[Recommenda
 
 def score_candidate(
     runs: Sequence[Recommendations],
-    reference: Reference,
-    requests: Sequence[MetricRequest],
-    rules: CountingRules,
+    scoring: Scoring,
     kind: Replication | None = None,
-    *,
-    slices: Sequence[Slice] = (),
     predictions: Any = None,
 ) -> Scored:
     """The uploads of one candidate, scored as one; a single one is scored as it is.
@@ -73,13 +69,13 @@ def score_candidate(
     for folds that share users, and for rating predictions beside several.
     """
     if len(runs) == 1:
-        return score_run(runs[0], reference, requests, rules, predictions, slices)
+        return score_run(runs[0], scoring, predictions)
     name, noun = runs[0].name, runs[0].noun
     _check_labels(runs)
     if predictions is not None:
         text, fix = f"they come with {len(runs)} uploads of lists", "Add them as a candidate of their own."
         raise InputError(Problem("predictions-of-replicates", f"rating predictions of '{name}'", text, fix))
-    parts = [score_run(run, reference, requests, rules, None, slices) for run in runs]
+    parts = [score_run(run, scoring) for run in runs]
     kind = kind or replication_of(name, noun, [hits_of(part) for part in parts])
     replicated = Replicated(kind, noun or kind[:-1], tuple(str(run.replicate) for run in runs))
     parts = [
@@ -87,10 +83,10 @@ def score_candidate(
     ]
     if kind == "folds":
         _check_apart(name, parts)
-        parts = [_of_its_users(part, reference, requests) for part in parts]
-        scored = score_run(merge_replicates(runs), reference, requests, rules, None, slices)
+        parts = [_of_its_users(part, scoring) for part in parts]
+        scored = score_run(merge_replicates(runs), scoring)
     else:
-        scored = _mean_of_seeds(name, parts, reference, requests, rules, slices)
+        scored = _mean_of_seeds(name, parts, scoring)
     noticed = [notice for notice in _gathered(name, parts, scored) if notice.code != "several-replicates"]
     notices = (_replicates_notice(name, replicated), *noticed)
     return replace(scored, replicates=tuple(parts), replicated=replicated, notices=notices)
@@ -160,30 +156,24 @@ def _check_labels(runs: Sequence[Recommendations]) -> None:
 # ── folds ────────────────────────────────────────────────────────────────────────────────────
 
 
-def _of_its_users(part: Scored, reference: Reference, requests: Sequence[MetricRequest]) -> Scored:
+def _of_its_users(part: Scored, scoring: Scoring) -> Scored:
     """A fold counts the users that it has lists for, whatever the rule for the whole."""
     hits = hits_of(part)
-    curves, absent = score_hits(hits, reference, [request.definition for request in requests], "both")
+    curves, absent = score_hits(hits, scoring.reference, scoring.definitions, "both")
     return replace(part, curves=curves, absent=absent, ledger=population_counts(hits, "both"), sliced=())
 
 
 # ── seeds ────────────────────────────────────────────────────────────────────────────────────
 
 
-def _mean_of_seeds(
-    name: str,
-    parts: Sequence[Scored],
-    reference: Reference,
-    requests: Sequence[MetricRequest],
-    rules: CountingRules,
-    slices: Sequence[Slice],
-) -> Scored:
-    definitions, hits = [request.definition for request in requests], [hits_of(part) for part in parts]
-    samples = [sample_of(own, rules.users, familiar=familiar_of(reference)) for own in hits]
+def _mean_of_seeds(name: str, parts: Sequence[Scored], scoring: Scoring) -> Scored:
+    reference, definitions, users = scoring.reference, scoring.definitions, scoring.rules.users
+    hits = [hits_of(part) for part in parts]
+    samples = [sample_of(own, users, familiar=familiar_of(reference)) for own in hits]
     curves, absent = mean_scores(definitions, samples, parts)
     sliced = tuple(
-        mean_slice(cut, definitions, hits, [part.sliced[index] for part in parts], reference, rules.users)
-        for index, cut in enumerate(slices)
+        mean_slice(cut, definitions, hits, [part.sliced[index] for part in parts], reference, users)
+        for index, cut in enumerate(scoring.slices)
     )
     ledger = mean_population_counts([part.ledger for part in parts if part.ledger], samples, hits)
     return Scored(name, None, curves, absent, ledger, sliced=sliced)

@@ -33,6 +33,20 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
+class Scoring:
+    """How all candidates of an evaluation are scored: against what, by which metrics, rules and slices."""
+
+    reference: Reference
+    requests: Sequence[MetricRequest]
+    rules: CountingRules
+    slices: Sequence[Slice] = ()
+
+    @property
+    def definitions(self) -> list[Definition]:
+        return [request.definition for request in self.requests]
+
+
+@dataclass(frozen=True)
 class Scored:
     """One run, scored: its hits (None with predictions only), curves, absences and notices.
 
@@ -73,23 +87,15 @@ class SliceScores:
 # ── one run ──────────────────────────────────────────────────────────────────────────────────
 
 
-def score_run(
-    run: Recommendations,
-    reference: Reference,
-    requests: Sequence[MetricRequest],
-    rules: CountingRules,
-    predictions: Any = None,
-    slices: Sequence[Slice] = (),
-) -> Scored:
+def score_run(run: Recommendations, scoring: Scoring, predictions: Any = None) -> Scored:
     """One pass over the run, then every metric that is requested.
 
     A reference candidate is ordered by its ranks, whatever the rules say: it has no scores. Raises InputError
     for a run that cannot be used, such as one whose ids hardly meet those of the tables, unless the rules
     accept them.
     """
-    rules = replace(rules, order=None) if run.reference else rules
-    definitions = [request.definition for request in requests]
-    hits, of_lists = _match(run, reference, definitions, rules, slices)
+    reference, definitions, rules = scoring.reference, scoring.definitions, scoring.rules
+    hits, of_lists = _match(run, scoring)
     of_ids = id_problems(run, hits, reference)
     rated = open_predictions(predictions)
     of_ratings = [] if rated is None else prediction_notices(run.name, rated, reference)
@@ -99,8 +105,8 @@ def score_run(
     of_file = [replace(notice, place=f"run '{run.name}', {notice.place}") for notice in run.notices]
     tables_named = any(problem.code in OF_TABLES for problem in of_ids)
     unknown = [] if tables_named else unknown_item_notices(run.name, hits, reference)
-    short = [] if run.reference else short_list_notices(run.name, hits, requests)
-    exposures = exposure_by_slice(slices, hits)
+    short = [] if run.reference else short_list_notices(run.name, hits, scoring.requests)
+    exposures = exposure_by_slice(scoring.slices, hits)
     return Scored(
         run.name,
         replace(hits, shown_to=()),  # the slices have it; of many runs it would fill the memory
@@ -111,7 +117,7 @@ def score_run(
         None if rated is None else rated.table,
         tuple(
             score_slice(hits, reference, definitions, rules.users, part, exposure)
-            for part, exposure in zip(slices, exposures, strict=True)
+            for part, exposure in zip(scoring.slices, exposures, strict=True)
         ),
         run.reference,
         lists=run,
@@ -166,21 +172,16 @@ def _not_in(part: Slice, definition: Definition) -> str:
     return ""
 
 
-def _match(
-    run: Recommendations,
-    reference: Reference,
-    definitions: Sequence[Definition],
-    rules: CountingRules,
-    slices: Sequence[Slice],
-) -> tuple[Hits, list[Problem]]:
+def _match(run: Recommendations, scoring: Scoring) -> tuple[Hits, list[Problem]]:
     """One pass over the run's lists, counting their exposure where some metric needs it."""
+    reference, definitions, rules = scoring.reference, scoring.definitions, scoring.rules
     needs_exposure = any(definition.metric in CATALOGUE for definition in definitions)
     populations = {rules.users, *(definition.parameters.get("users") for definition in definitions)}
     return match(
         run,
         reference,
         depth=rules.depth,
-        order=rules.order,
+        order=None if run.reference else rules.order,
         ties=rules.ties,
         duplicates=rules.duplicates,
         exposure=reference.catalogue is not None
@@ -188,7 +189,7 @@ def _match(
         or needs_exposure
         or "run" in populations,
         list_metrics=list_metrics(definitions, reference, rules.depth),
-        shown_to=slice_users(slices) if needs_exposure else (),
+        shown_to=slice_users(scoring.slices) if needs_exposure else (),
     )
 
 
@@ -215,9 +216,9 @@ def score_hits(
 
 def by_metric(results: Iterable[Curve | Unavailable]) -> tuple[dict[str, Curve], dict[str, str]]:
     """Curves, and reasons of absence, by canonical spec."""
-    known = list(results)
-    curves = {result.metric: result for result in known if isinstance(result, Curve)}
-    return curves, {result.metric: result.reason for result in known if isinstance(result, Unavailable)}
+    results = list(results)
+    curves = {result.metric: result for result in results if isinstance(result, Curve)}
+    return curves, {result.metric: result.reason for result in results if isinstance(result, Unavailable)}
 
 
 def metric_inputs_of(
@@ -279,23 +280,15 @@ def labels_of(reference: Reference) -> tuple[list[str], Callable[[str], Labels]]
     return attribute_names(catalogue), read
 
 
-def score_predictions(
-    name: str,
-    source: Any,
-    reference: Reference,
-    requests: Sequence[MetricRequest],
-    rules: CountingRules,
-    slices: Sequence[Slice] = (),
-) -> Scored:
+def score_predictions(name: str, source: Any, scoring: Scoring) -> Scored:
     """A candidate that only predicts ratings. Raises InputError where their ids are written otherwise."""
     rated = open_predictions(source)
-    notices = [] if rated is None else prediction_notices(name, rated, reference)
-    _refuse_unknown_ids(notices, rules)
+    notices = [] if rated is None else prediction_notices(name, rated, scoring.reference)
+    _refuse_unknown_ids(notices, scoring.rules)
     rows = None if rated is None else predictions_of(rated)
-    definitions = [request.definition for request in requests]
-    curves, absent = by_metric(score(definitions, MetricInputs(predictions=rows)))
+    curves, absent = by_metric(score(scoring.definitions, MetricInputs(predictions=rows)))
     in_slices = {**absent, **dict.fromkeys(curves, NOT_IN_SLICES)}
-    sliced = tuple(SliceScores(part, {}, in_slices) for part in slices)
+    sliced = tuple(SliceScores(part, {}, in_slices) for part in scoring.slices)
     table = None if rated is None else rated.table
     return Scored(name, None, curves, absent, None, tuple(notices), table, sliced)
 

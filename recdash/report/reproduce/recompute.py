@@ -85,10 +85,10 @@ class FromUploads:
     def _prepared_again(self, experiment: Experiment, facts: Facts, stored: Run) -> PreparedRun:
         path, name, runs = self._workspace.store.artifacts.path, facts["name"], self._workspace.runs
         # unknown ids were accepted when the run was stored
-        tables, request, rules = runs.how_scored(experiment.id, accept_unknown_ids=True)
+        scoring = runs.how_scored(experiment.id, accept_unknown_ids=True)
         if not stored.has_lists and not stored.replicated:
             ratings = ingest.read_upload("predictions", path(facts["predictions"]))
-            scored = score_predictions(name, ratings, tables, request, rules)
+            scored = score_predictions(name, ratings, scoring)
             return PreparedRun(rows_of_predictions(name, ratings), scored)
         replicates = facts.get("replicates")
         mapping = {"replicate": LABEL} if replicates else None
@@ -98,10 +98,11 @@ class FromUploads:
             [replace(run, reference=facts.get("reference"), noun=noun) for run in read]
         )
         # lists in the file's own order have no column to name
-        rules = replace(rules, order=facts["order"] if facts["order"] in {"rank", "score"} else None)
+        order = facts["order"] if facts["order"] in {"rank", "score"} else None
+        scoring = replace(scoring, rules=replace(scoring.rules, order=order))
         rated = facts.get("predictions")
         predictions = None if rated is None else ingest.read_upload("predictions", path(rated))
-        scored = score_candidate(group, tables, request, rules, kind, predictions=predictions)
+        scored = score_candidate(group, scoring, kind, predictions)
         return PreparedRun(merge_replicates(group, labelled=True) if len(group) > 1 else group[0], scored)
 
     def count_again(self, facts: Facts, stored: OnlineTest, workspace: Workspace) -> OnlineTest:

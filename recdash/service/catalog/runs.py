@@ -11,14 +11,15 @@ from recdash.domain.inputs import Recommendations, Upload
 from recdash.domain.kinds import Replication
 from recdash.domain.records import Run
 from recdash.domain.results import Curve
-from recdash.engines import Reference, hits_to_tables, match
+from recdash.engines import hits_to_tables, match
 from recdash.errors import EvidenceDamaged, InputError, NameTaken, NotFound, Problem
-from recdash.evaluation import reading, request, scoring
+from recdash.evaluation import reading, request
 from recdash.evaluation.column_choice import ColumnsGiven, read_column_choice
 from recdash.evaluation.comparability import served_users_hash
 from recdash.evaluation.known_ids import id_problems
 from recdash.evaluation.replicate_merge import merge_replicates
 from recdash.evaluation.replicates import group_by_candidate, hits_of, lists_of, overlap_of, score_candidate
+from recdash.evaluation.scoring import Scored, Scoring, score_predictions
 from recdash.evaluation.uploads import read_uploads
 from recdash.formatting.sanitize import check_name, check_note, visible
 from recdash.references import REFERENCES, make_references
@@ -53,7 +54,7 @@ class PreparedRun:
     """A run that was read and scored, and is not stored yet; of several folds or seeds all rows together."""
 
     run: Recommendations
-    scored: scoring.Scored
+    scored: Scored
 
 
 @dataclass(frozen=True)
@@ -245,8 +246,8 @@ class Runs:
         """Compute and score reference candidates for an experiment (its id) or a set-up; stores nothing."""
         self._context.must_be_editor()
         tables = where.tables if isinstance(where, Setup) else self._data.tables(where)
-        reference, _, rules = self.how_scored(where)
-        candidates = make_references(names, reference, tables, rules.depth)
+        scoring = self.how_scored(where)
+        candidates = make_references(names, scoring.reference, tables, scoring.rules.depth)
         return self._scored(where, [(candidate,) for candidate in candidates], None, progress or quiet)
 
     def reference_choices(self, experiment_id: str) -> list[ReferenceChoice]:
@@ -282,11 +283,11 @@ class Runs:
         *,
         accept_unknown_ids: bool = False,
     ) -> list[PreparedRun]:
-        reference, metrics, rules = self.how_scored(where, accept_unknown_ids=accept_unknown_ids)
+        scoring = self.how_scored(where, accept_unknown_ids=accept_unknown_ids)
         prepared = []
         for index, runs in enumerate(candidates):
             tell(index / len(candidates), f"Scoring {runs[0].name}")
-            scored = score_candidate(runs, reference, metrics, rules, kind, predictions=predictions)
+            scored = score_candidate(runs, scoring, kind, predictions)
             prepared.append(
                 PreparedRun(merge_replicates(runs, labelled=True) if len(runs) > 1 else runs[0], scored)
             )
@@ -300,14 +301,12 @@ class Runs:
             problem = "neither lists nor predictions" if rated is None else "predictions without a name"
             fix = "Give the candidate lists, or predictions and a name."
             raise InputError(Problem("no-run", "candidate", problem, fix))
-        reference, metrics, rules = self.how_scored(where, accept_unknown_ids=accept_unknown_ids)
-        scored = scoring.score_predictions(name, rated, reference, metrics, rules)
+        scoring = self.how_scored(where, accept_unknown_ids=accept_unknown_ids)
+        scored = score_predictions(name, rated, scoring)
         return PreparedRun(rows_of_predictions(name, rated), scored)
 
-    def how_scored(
-        self, where: str | Setup, *, accept_unknown_ids: bool = False
-    ) -> tuple[Reference, Sequence[request.MetricRequest], request.CountingRules]:
-        """The shared tables, the metrics and the rules of an experiment or a set-up."""
+    def how_scored(self, where: str | Setup, *, accept_unknown_ids: bool = False) -> Scoring:
+        """How runs of an experiment or a set-up are scored: shared tables, metrics and rules."""
         if isinstance(where, Setup):
             settings, reference = where.settings, where.reference
         else:
@@ -316,7 +315,7 @@ class Runs:
         metrics, rules = request.read_question(
             None, depth=settings["depth"], users=settings["users"], duplicates=duplicates
         )
-        return reference, metrics, replace(rules, accept_unknown_ids=accept_unknown_ids)
+        return Scoring(reference, metrics, replace(rules, accept_unknown_ids=accept_unknown_ids))
 
     def add_scored(
         self, experiment_id: str, prepared: PreparedRun, upload: str, facts: Mapping[str, Any]
@@ -356,7 +355,7 @@ class Runs:
         return {kind: self._context.store.artifacts.put(table) for kind, table in tables.items()}
 
     def _replicates(
-        self, experiment_id: str, run: Recommendations, candidate: scoring.Scored
+        self, experiment_id: str, run: Recommendations, candidate: Scored
     ) -> list[tuple[Run, list[Curve]]]:
         """The folds or seeds, to be stored below their candidate, whose upload holds the lists of all."""
         if candidate.replicated is None:
@@ -374,7 +373,7 @@ class Runs:
         self,
         experiment_id: str,
         run: Recommendations,
-        scored: scoring.Scored,
+        scored: Scored,
         hits: Hits | None,
         tables: Mapping[str, str],
     ) -> Run:
@@ -398,7 +397,7 @@ class Runs:
         )
 
     def _provenance(
-        self, experiment_id: str, run: Recommendations, hits: Hits, scored: scoring.Scored
+        self, experiment_id: str, run: Recommendations, hits: Hits, scored: Scored
     ) -> dict[str, Any]:
         return {
             "order": hits.order,
