@@ -114,7 +114,7 @@ def value_axis(
 def row_axis(
     palette: Palette, names: Sequence[str], *, size: float = 14, standoff: int = 8
 ) -> dict[str, Any]:
-    """The upright axis of rows from the top down, a name (escaped) beside each."""
+    """The vertical axis of rows from the top down, a name (escaped) beside each."""
     return axis(
         palette,
         len(names) - 0.5,
@@ -133,7 +133,7 @@ def panel_number(index: int) -> str:
 
 
 def bare_row_axis(palette: Palette, n: int) -> dict[str, Any]:
-    """The upright axis of ``n`` rows that are named elsewhere."""
+    """The vertical axis of ``n`` rows that are named elsewhere."""
     return axis(palette, n - 0.5, -0.5, showgrid=False, tickvals=[])
 
 

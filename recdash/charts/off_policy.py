@@ -47,12 +47,12 @@ def estimates(lines: Sequence[EstimateLine], palette: Palette, unit: str, *, hol
     """A row for each estimate; dashed: the observed value. ``hollow``: none of the estimates may be used."""
     bounds = [end for row in lines for end in (row.low, row.value, row.high) if end is not None]
     decimals = numbers.places([row.value for row in lines])
-    upright = [-0.5, len(lines) - 0.5]
-    traces = [zero_line(palette, [0.0, 0.0], upright)]
+    y_range = [-0.5, len(lines) - 0.5]
+    traces = [zero_line(palette, [0.0, 0.0], y_range)]
     known = [(y, row) for y, row in enumerate(lines) if row.value is not None]
     for _, row in known:
         if row.observed:
-            traces.append(line([row.value] * 2, upright, "observed", palette.muted, 1.6, dash="dash"))
+            traces.append(line([row.value] * 2, y_range, "observed", palette.muted, 1.6, dash="dash"))
     for y, row in known:
         traces += _of_row(row, y, palette, hollow=hollow and not row.observed)
     layout = {

@@ -1,4 +1,4 @@
-"""Runs by several metrics: an upright axis for each, with its own ends, on which up is better."""
+"""Runs by several metrics: a vertical axis for each, with its own ends, on which up is better."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FEW_ASIDE, FEW_ALPHA, MANY_ALPHA = 20, 0.4, 0.16
 
 
 @dataclass(frozen=True)
-class Upright:
+class ParallelAxis:
     """One metric's axis: its name and unit in two lines, and the values of the runs by id."""
 
     name: str
@@ -52,31 +52,31 @@ class Upright:
         return 0.5 if worst == best else (value - worst) / (best - worst)
 
 
-def parallel(uprights: Sequence[Upright], order: Sequence[str], marks: Marks, palette: Palette) -> go.Figure:
+def parallel(axes: Sequence[ParallelAxis], order: Sequence[str], marks: Marks, palette: Palette) -> go.Figure:
     """Figure of the runs in ``order`` as lines over the axes, broken where a run lacks the metric."""
-    n = len(uprights)
+    n = len(axes)
     few = sum(marks[run_id].role == "context" for run_id in order) <= FEW_ASIDE
     roles = ("context", "baseline", "candidate")
     traces = [
-        _of_run(run_id, uprights, marks[run_id], palette, FEW_ALPHA if few else MANY_ALPHA)
+        _of_run(run_id, axes, marks[run_id], palette, FEW_ALPHA if few else MANY_ALPHA)
         for run_id in sorted(order, key=lambda run_id: roles.index(marks[run_id].role))
     ]
-    titles = [title for x, upright in enumerate(uprights) for title in _titles(x, upright, palette)]
+    titles = [title for x, parallel_axis in enumerate(axes) for title in _titles(x, parallel_axis, palette)]
     chosen = [run_id for run_id in order if marks[run_id].role != "context"]
     x_axis = axis(palette, -0.02, max(1, n - 1) + 0.02, tickvals=list(range(n)), ticktext=[""] * n)
     layout = {
         "xaxis": x_axis | {"gridcolor": palette.border, "gridwidth": 1.5},
         "yaxis": axis(palette, -0.03, 1.03, showgrid=False, tickvals=[]),
-        "annotations": [*titles, *_end_labels(chosen, uprights, marks, palette)],
+        "annotations": [*titles, *_end_labels(chosen, axes, marks, palette)],
     }
     return figure(palette, HEIGHT, MARGIN, traces, layout)
 
 
-def _titles(x: int, upright: Upright, palette: Palette) -> Iterator[Trace]:
+def _titles(x: int, parallel_axis: ParallelAxis, palette: Palette) -> Iterator[Trace]:
     """The name and unit above an axis, and the numbers at its ends."""
-    worst, best = upright.ends
+    worst, best = parallel_axis.ends
     decimals = numbers.places((worst, best))
-    title = f"<b>{escape(upright.name)}</b><br>{muted(palette, escape(upright.unit))}"
+    title = f"<b>{escape(parallel_axis.name)}</b><br>{muted(palette, escape(parallel_axis.unit))}"
     for y, anchor, shift, text in (
         (1, "bottom", 26, title),
         (1, "bottom", 6, muted(palette, numbers.fixed(best, decimals))),
@@ -85,13 +85,13 @@ def _titles(x: int, upright: Upright, palette: Palette) -> Iterator[Trace]:
         yield note(x, y, text, yanchor=anchor, yshift=shift, font={"size": 12.5})
 
 
-def _of_run(run_id: str, uprights: Sequence[Upright], mark: Mark, palette: Palette, alpha: float) -> Trace:
-    heights = [upright.height(run_id) for upright in uprights]
+def _of_run(run_id: str, axes: Sequence[ParallelAxis], mark: Mark, palette: Palette, alpha: float) -> Trace:
+    heights = [parallel_axis.height(run_id) for parallel_axis in axes]
     name, grey = escape(mark.name), mark.role == "context"
     hover = []
-    for upright in uprights:
-        value = numbers.fixed(upright.values.get(run_id, nan), numbers.places(upright.ends))
-        hover.append(f"{name}<br>{escape(upright.name)}{escape(upright.unit)}: {value}")
+    for parallel_axis in axes:
+        value = numbers.fixed(parallel_axis.values.get(run_id, nan), numbers.places(parallel_axis.ends))
+        hover.append(f"{name}<br>{escape(parallel_axis.name)}{escape(parallel_axis.unit)}: {value}")
     look = {
         "mode": "lines" if grey else "lines+markers",
         "line": {
@@ -103,17 +103,17 @@ def _of_run(run_id: str, uprights: Sequence[Upright], mark: Mark, palette: Palet
         "cliponaxis": False,
     }
     drawn = marker(mark, palette, size=9, hollow=mark.role == "baseline")
-    return dots(range(len(uprights)), heights, name, drawn, hover, **look)
+    return dots(range(len(axes)), heights, name, drawn, hover, **look)
 
 
 def _end_labels(
-    run_ids: Sequence[str], uprights: Sequence[Upright], marks: Marks, palette: Palette
+    run_ids: Sequence[str], axes: Sequence[ParallelAxis], marks: Marks, palette: Palette
 ) -> Iterator[Trace]:
     """Names in the right margin, pushed apart, each tied to its line's last point."""
     last: dict[str, tuple[int, float]] = {}
     for run_id in run_ids:
-        for x, upright in enumerate(uprights):
-            if (height := upright.height(run_id)) is not None:
+        for x, parallel_axis in enumerate(axes):
+            if (height := parallel_axis.height(run_id)) is not None:
                 last[run_id] = (x, height)
     pixels = HEIGHT - MARGIN[2] - MARGIN[3]
     wanted = [(1.03 - height) / 1.06 * pixels for _, height in last.values()]

@@ -82,13 +82,13 @@ def _box(values: Sequence[float], y: int, mark: Mark) -> Iterator[Trace]:
     if len(values) < LEAST_FOR_BOX:
         return
     lowest, first, middle, third, highest = np.quantile(values, (0, 0.25, 0.5, 0.75, 1)).tolist()
-    upright = (y - BOX_HALF, y + BOX_HALF)
+    y_range = (y - BOX_HALF, y + BOX_HALF)
     edge = {"color": mark.colour, "width": 1.5}
-    yield rectangle((first, third), upright, rgba(mark.colour, BOX_ALPHA)) | {"line": edge}
+    yield rectangle((first, third), y_range, rgba(mark.colour, BOX_ALPHA)) | {"line": edge}
     for x_ends, y_ends in (
         ((lowest, first), (y, y)),
         ((third, highest), (y, y)),
-        ((middle, middle), upright),
+        ((middle, middle), y_range),
     ):
         yield straight(x_ends, y_ends, mark.colour, 1.5, layer="below")
 

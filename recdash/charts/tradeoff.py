@@ -116,11 +116,11 @@ def _of_run(
     name, aside = escape(mark.name), mark.role == "context"
     x_ends = (point.x - point.x_half, point.x + point.x_half)
     y_ends = (point.y - point.y_half, point.y + point.y_half)
-    across, upright = cross((point.x, point.y), x_ends, y_ends, name, mark.colour, 2)
+    x_bar, y_bar = cross((point.x, point.y), x_ends, y_ends, name, mark.colour, 2)
     if point.x_half > 0 and not aside:
-        yield across
+        yield x_bar
     if point.y_half > 0 and not aside:
-        yield upright
+        yield y_bar
     values = f"{_value(point.x, point.x_half, decimals[0])}<br>{_value(point.y, point.y_half, decimals[1])}"
     look = marker(mark, palette, size=SMALL if aside else MARKER, hollow=mark.role == "baseline")
     look["opacity"] = ASIDE if aside and not on_front else 1

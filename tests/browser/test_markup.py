@@ -41,7 +41,7 @@ SINKS = {
     "tags of a selection": ("leaderboard", "[data-tag]"),
     "labels at the ends of lines": ("metric-vs-k", PLOT),
     "labels beside points": ("tradeoffs", PLOT),
-    "ends of uprights": ("tradeoffs", ".st-key-parallel svg text"),
+    "ends of parallel axes": ("tradeoffs", ".st-key-parallel svg text"),
     "paths of precision and recall": ("precision-recall", PLOT),
     "rows of bars": ("users", ".st-key-users-split svg text"),
     "titles in a user's lists": ("users", ".rd-column"),

@@ -11,7 +11,7 @@ import pytest
 
 from recdash.charts import segments
 from recdash.charts.marks import LIGHT, Mark, Marks, colour, shape
-from recdash.charts.parallel_axes import Upright, parallel
+from recdash.charts.parallel_axes import ParallelAxis, parallel
 from recdash.charts.segments import SegmentRow, ends_of, segment_panels
 from recdash.charts.tradeoff import MOST_GREY_LABELS, USUAL_WIDTH, Direction, TradeOffPoint, trade_off
 
@@ -114,17 +114,17 @@ def test_no_runs_draw_an_empty_figure() -> None:
 
 
 def test_each_axis_has_its_own_ends_and_up_is_better() -> None:
-    more = Upright("nDCG", "@10", {"a": 0.1, "b": 0.3, "c": 0.2})
-    less = Upright("Gini", "@10 ↓", {"a": 0.9, "b": 0.5, "c": 0.7}, less_is_better=True)
+    more = ParallelAxis("nDCG", "@10", {"a": 0.1, "b": 0.3, "c": 0.2})
+    less = ParallelAxis("Gini", "@10 ↓", {"a": 0.9, "b": 0.5, "c": 0.7}, less_is_better=True)
     assert [more.height(run) for run in "abc"] == pytest.approx([0, 1, 0.5])
     assert [less.height(run) for run in "abc"] == pytest.approx([0, 1, 0.5])
     assert (more.ends, less.ends) == ((0.1, 0.3), (0.9, 0.5))
 
 
 def test_runs_alike_stand_in_the_middle_and_a_missing_value_breaks_the_line() -> None:
-    alike = Upright("nDCG", "", {"a": 0.2, "b": 0.2})
-    some = Upright("Novelty", "", {"a": 3.0, "b": nan})
-    last = Upright("Recall", "", {"a": 0.1, "b": 0.2})
+    alike = ParallelAxis("nDCG", "", {"a": 0.2, "b": 0.2})
+    some = ParallelAxis("Novelty", "", {"a": 3.0, "b": nan})
+    last = ParallelAxis("Recall", "", {"a": 0.1, "b": 0.2})
     chart = parallel([alike, some, last], ["a", "b"], marked("a", ["b"]), LIGHT)
     lines = {trace.name: list(trace.y) for trace in chart.data}
     assert lines == {"Run a": [0.5, 0.5, 0.0], "Run b": [0.5, None, 1.0]}
@@ -133,7 +133,7 @@ def test_runs_alike_stand_in_the_middle_and_a_missing_value_breaks_the_line() ->
 
 
 def test_a_run_without_the_last_metric_is_named_at_its_last_point() -> None:
-    first, last = Upright("nDCG", "", {"a": 0.1, "b": 0.2}), Upright("RMSE", "", {"a": 0.5})
+    first, last = ParallelAxis("nDCG", "", {"a": 0.1, "b": 0.2}), ParallelAxis("RMSE", "", {"a": 0.5})
     chart = parallel([first, last], ["a", "b"], marked("a", ["b"]), LIGHT)
     ends = {note.text: (note.x, note.y) for note in chart.layout.annotations if "Run" in note.text}
     assert ends["Run b"] == (0, 1)

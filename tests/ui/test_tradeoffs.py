@@ -181,9 +181,9 @@ def test_a_run_without_the_metric_has_no_place_and_a_reason(workspace: Workspace
     assert [trace["name"] for trace in spec(app)["data"] if trace["mode"] == "markers"] == ["broad"]
     assert "broad is the only run with both RMSE and nDCG@2" in said(app)
     assert "– RMSE (base): needs a table of rating predictions" in said(app)
-    upright = spec(app)["layout"]["yaxis"]
-    assert upright["title"]["text"] == "RMSE (less is better) · better ↑"
-    assert upright["range"][0] > upright["range"][1]
+    y_axis = spec(app)["layout"]["yaxis"]
+    assert y_axis["title"]["text"] == "RMSE (less is better) · better ↑"
+    assert y_axis["range"][0] > y_axis["range"][1]
 
 
 def test_names_are_shown_as_text(workspace: Workspace, shown: Open) -> None:

@@ -82,10 +82,10 @@ def _line(check: Check, answer: CheckAnswer, mark: Mark) -> Html:
         "<details><summary><b>{title}</b>"
         '<span class="rd-{tone}"><i aria-hidden="true">{sign}</i> {verdict}</span>'
         "<span>{statistic}</span></summary>"
-        '<div class="rd-why-body"><p class="rd-muted">{question}</p><p>{sentence}</p>{picture}{todo}</div>'
+        '<div class="rd-why-body"><p class="rd-muted">{question}</p><p>{sentence}</p>{picture}{advice}</div>'
         "</details>",
         title=check.title, tone=tone, sign=sign, verdict=answer.verdict, statistic=_statistic(answer),
-        question=check.question, sentence=answer.sentence, todo=_todo(check, answer),
+        question=check.question, sentence=answer.sentence, advice=_advice(check, answer),
         picture=picture_html(answer.picture, mark) if answer.picture else Html(""),
     )  # fmt: skip
 
@@ -97,7 +97,7 @@ def _statistic(answer: CheckAnswer) -> Html:
     return widgets.muted(f"– needs {answer.needs}")
 
 
-def _todo(check: Check, answer: CheckAnswer) -> Html:
+def _advice(check: Check, answer: CheckAnswer) -> Html:
     if answer.verdict == "supports":
         return html("<p><b>What to do:</b> {advice}</p>", advice=check.advice)
     if answer.verdict == "can't tell":

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from recdash.charts.parallel_axes import Upright, parallel
+from recdash.charts.parallel_axes import ParallelAxis, parallel
 from recdash.comparison.headlines import values
 from recdash.comparison.pareto import goal
 from recdash.formatting import numbers
@@ -57,20 +57,20 @@ def show(view: View, metrics: Sequence[str], runs: Sequence[str]) -> None:
     scores = cached.scoreboard(view, order, tuple(metrics), view.k)
     known = {metric: values(scores, metric) for metric in metrics}
     widgets.section(finding(view, known), subtitle(metrics))
-    uprights = [_upright(metric, known[metric], view.k) for metric in metrics]
-    chart = parallel(uprights, order, view.marks, theme.palette())
+    axes = [_parallel_axis(metric, known[metric], view.k) for metric in metrics]
+    chart = parallel(axes, order, view.marks, theme.palette())
     widgets.chart(chart, "parallel", alt(view, known), narrowest=200 + 100 * len(metrics))
     st.html(values_table(view, known))
     st.html(why_absent(view, metrics))
     widgets.table_behind(tidy(view, known, order), "metrics")
 
 
-def _upright(metric: str, of: Mapping[str, float], k: int) -> Upright:
+def _parallel_axis(metric: str, of: Mapping[str, float], k: int) -> ParallelAxis:
     scale = 100 if is_percent(metric) else 1
     less = goal(metric).less_is_better
     unit = f"{f'@{k}' if has_k(metric) else ''}{' %' if is_percent(metric) else ''}{' ↓' if less else ''}"
     scaled = {run: value * scale for run, value in of.items()}
-    return Upright(metric_title(metric), unit.strip() or " ", scaled, less)
+    return ParallelAxis(metric_title(metric), unit.strip() or " ", scaled, less)
 
 
 def finding(view: View, known: Known) -> str:
