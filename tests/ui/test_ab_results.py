@@ -26,6 +26,7 @@ from recdash.ui.ab_results.over_time import novelty_text
 from recdash.ui.ab_results.power import sentence
 from recdash.ui.ab_results.segments import reversal_words
 from recdash.ui.app import current_user
+from recdash.ui.components.online_rules import RULE_TITLES
 
 open_page = at_once
 USERS = 200
@@ -415,6 +416,23 @@ def test_rules_are_changed_with_a_warning_and_the_page_says_so(won_and_lost: Onl
     assert "Quantile of users at which totals are cut 0.9 usual: off" in text
     assert "totals are cut at the 0.9 quantile of users" in text
     assert "Changed just now" not in said(press(app, "Close"))
+
+
+def test_the_form_of_rules_begins_with_those_of_the_test_that_is_shown(
+    won_and_lost: OnlineTest, workspace: Workspace, shown: Open
+) -> None:
+    workspace.online_tests.set_rules(won_and_lost.id, OnlineRules(bot_clicks=7))
+    other = workspace.online_tests.add(
+        won_and_lost.experiment, "other", {"sessions": sessions({"control": 80, "new": 100})}
+    )
+
+    def most_clicks(app: AppTest) -> float | None:
+        return next(box.value for box in app.number_input if box.label == RULE_TITLES["bot_clicks"])
+
+    app = shown(t=won_and_lost.id)
+    assert most_clicks(app) == 7
+    app = passed(app.selectbox(key="online-test").set_value(other.id).run())
+    assert most_clicks(app) == OnlineRules().bot_clicks
 
 
 @pytest.mark.usefixtures("won_and_lost")
