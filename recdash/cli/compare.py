@@ -29,6 +29,7 @@ from recdash.cli.output import aligned, known_lines
 from recdash.cli.terminal import say_lines
 from recdash.errors import InputError, Problem
 from recdash.formatting import numbers
+from recdash.formatting.wording import CORRECTIONS_BY_AUTHOR
 
 if TYPE_CHECKING:
     from recdash.comparison import Terms
@@ -144,9 +145,8 @@ def comparison_text(result: Compared) -> str:
         families.append(f"over {len(comparison.against)} differences to the baseline")
     if len(comparison.among) > 1:
         families.append(f"over {len(comparison.among)} other pairs")
-    corrections = {"holm": "Holm", "bh": "Benjamini and Hochberg"}
-    if comparison.terms.correction in corrections and families:
-        method = corrections[comparison.terms.correction]
+    method = CORRECTIONS_BY_AUTHOR.get(comparison.terms.correction)
+    if method and families:
         notes.append(f"\nCI and p are corrected after {method} {' and '.join(families)}.")
     notes += [f"{reason}." for reason in comparison.apart.values()]
     return "\n".join([result.verdict.text, "", aligned(lines, texts=2), "", *notes])

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from recdash.formatting import numbers
-from recdash.formatting.wording import cut, listed, named_number
+from recdash.formatting.wording import CORRECTIONS, cut, listed, named_number
 from recdash.metrics.naming import metric_at
 
 if TYPE_CHECKING:
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 MOST_NAMED = 2
 LONGEST_NAME = 32
-RULES = {"holm": "Holm", "bh": "Benjamini–Hochberg", "off": "not corrected"}
 
 
 def segment_title(comparison: SegmentComparison, segment: str) -> str:
@@ -110,7 +109,7 @@ def subtitle(comparison: SegmentComparison) -> str:
     correction = comparison.terms.correction
     n_family = sum(len(comparison.judged(run)) for run in comparison.candidates)
     is_named = n_family > 1 or correction == "off"
-    rule = f", {RULES[correction]} over {n_family} differences" if is_named else ""
+    rule = f", {CORRECTIONS.get(correction, 'not corrected')} over {n_family} differences" if is_named else ""
     return (
         f"{metric} against {base}, paired user by user; 95 % intervals{rule}. "
         f"Filled: settled. Grey: fewer than {comparison.least} users, not judged."

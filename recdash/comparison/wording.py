@@ -12,7 +12,7 @@ from recdash.comparison.pairs import Pair
 from recdash.comparison.verdict_state import State
 from recdash.domain.results import OnlineLift
 from recdash.formatting import numbers
-from recdash.formatting.wording import listed
+from recdash.formatting.wording import CORRECTIONS_IN_SHORT, listed
 from recdash.metrics.naming import metric_title
 from recdash.stats.replicates import ReplicateDifference
 from recdash.stats.sparse import StudentT, Unknown
@@ -142,7 +142,7 @@ def level(evidence: VerdictEvidence) -> str:
 
 def correction(evidence: VerdictEvidence, n_family: int) -> str:
     """``, Holm-corrected over 10``; empty for a single difference, and without a correction."""
-    name = {"holm": "Holm", "bh": "BH"}.get(evidence.comparison.terms.correction)
+    name = CORRECTIONS_IN_SHORT.get(evidence.comparison.terms.correction)
     return f", {name}-corrected over {n_family}" if name and n_family > 1 else ""
 
 

@@ -9,6 +9,10 @@ from typing import Any
 from recdash.formatting import numbers
 from recdash.formatting.numbers import glyph
 
+CORRECTIONS = {"holm": "Holm", "bh": "Benjamini–Hochberg"}
+"""The corrections for several comparisons, by the name of the method."""
+CORRECTIONS_IN_SHORT = {"holm": "Holm", "bh": "BH"}
+CORRECTIONS_BY_AUTHOR = {"holm": "Holm", "bh": "Benjamini and Hochberg"}
 _NUMBER_WORDS = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine")
 
 
@@ -26,8 +30,11 @@ def tone(word: str) -> str:
 
 
 _TONES = {
-    "better": "better", "worse": "worse", "below its guardrail": "worse", "above its guardrail": "worse",
-}  # fmt: skip
+    "better": "better",
+    "worse": "worse",
+    "below its guardrail": "worse",
+    "above its guardrail": "worse",
+}
 
 
 def named_number(n: int) -> str:
@@ -76,7 +83,17 @@ def cut_inside(text: str, longest: int) -> str:
 
 def lowered(title: str) -> str:
     """A title within a sentence: ``Engagement rate`` → engagement rate, but CTR stays."""
-    return title if title[1:2].isupper() else title[:1].lower() + title[1:]
+    return title if title[1:2].isupper() else small(title)
+
+
+def small(text: str) -> str:
+    """A text with its first letter small, whatever comes after it."""
+    return f"{text[:1].lower()}{text[1:]}"
+
+
+def capital(text: str) -> str:
+    """A text as a sentence begins."""
+    return f"{text[:1].upper()}{text[1:]}"
 
 
 def nested(value: Any) -> str:

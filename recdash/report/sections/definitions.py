@@ -6,6 +6,7 @@ from recdash.definitions.conventions import POPULATION
 from recdash.definitions.latex import formula
 from recdash.definitions.population_counts import KNOWN_TITLES, known_cells, ledger_lines
 from recdash.domain.results import WHOLE
+from recdash.formatting.wording import CORRECTIONS
 from recdash.metrics import define
 from recdash.report.cells import range_of
 from recdash.report.context import ReportContext
@@ -22,11 +23,6 @@ from recdash.report.document import (
     number_columns,
 )
 
-RULES = {
-    "holm": "corrected together (Holm)",
-    "bh": "corrected together (Benjamini–Hochberg)",
-    "off": "each by itself, not corrected",
-}
 LEDGER = ("counted", "without_list", "without_relevant", "without_truth", "short_lists", "duplicates")
 
 
@@ -69,9 +65,11 @@ def _scope(context: ReportContext) -> str:
 
 def _judgement(context: ReportContext) -> str:
     terms = context.question.terms
+    rule = CORRECTIONS.get(terms.correction)
+    corrected = f"corrected together ({rule})" if rule else "each by itself, not corrected"
     return (
         f"Differences are paired user by user, with {100 * terms.level:.3g} % intervals of a t-test, or of a "
-        f"test that holds for few where few users differ, {RULES[terms.correction]}. Better or worse: the "
+        f"test that holds for few where few users differ, {corrected}. Better or worse: the "
         "interval excludes zero. A tie: all of it lies "
         f"within {terms.margin}{' of the baseline’s value' if terms.margin.relative else ''}. "
         "Not settled: neither."

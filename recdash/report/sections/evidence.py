@@ -5,7 +5,7 @@ from __future__ import annotations
 from recdash.comparison import Comparison
 from recdash.comparison.headlines import beats
 from recdash.formatting import numbers
-from recdash.formatting.wording import listed
+from recdash.formatting.wording import CORRECTIONS, listed
 from recdash.report.cells import (
     PERCENT,
     alike,
@@ -30,7 +30,7 @@ from recdash.report.document import (
     Table,
     number_columns,
 )
-from recdash.report.sections.leader_table import RULES, beside
+from recdash.report.sections.leader_table import beside
 
 
 def evidence(context: ReportContext) -> Section | None:
@@ -48,7 +48,7 @@ def evidence(context: ReportContext) -> Section | None:
 def _note(context: ReportContext, comparison: Comparison) -> str:
     pairs, level = comparison.against, f"{100 * comparison.terms.level:.3g} %"
     users = range_of(pair.paired.n for pair in pairs)
-    rule = RULES.get(comparison.terms.correction)
+    rule = CORRECTIONS.get(comparison.terms.correction)
     judged = f", {rule}-corrected over {len(pairs)}" if rule and len(pairs) > 1 else ""
     sizes = sorted({pair.judged.margin for pair in pairs if pair.judged.margin})
     ends = " to ".join(dict.fromkeys(numbers.three(size) for size in (*sizes[:1], *sizes[-1:])))
@@ -82,7 +82,7 @@ def _forest(context: ReportContext, comparison: Comparison) -> Figure:
 def _table(context: ReportContext, comparison: Comparison) -> Table:
     """One row per candidate, best first."""
     pairs = comparison.against
-    also = ", corrected" if comparison.terms.correction in RULES and len(pairs) > 1 else ""
+    also = ", corrected" if comparison.terms.correction in CORRECTIONS and len(pairs) > 1 else ""
     values = metric_values(context.question.metric, [pair.value for pair in pairs])
     bases = metric_values(context.question.metric, [pair.base_value for pair in pairs])
     gaps, bounds = level_numbers([pair.paired.mean for pair in pairs], [corrected(pair) for pair in pairs])

@@ -5,12 +5,12 @@ from __future__ import annotations
 from recdash.comparison.guardrails import GuardrailResult
 from recdash.comparison.pairs import Pair
 from recdash.comparison.verdict import Verdict
+from recdash.formatting.wording import CORRECTIONS
 from recdash.metrics.naming import metric_at
 from recdash.report.cells import PERCENT, count, finding_of, intervals, metric_values, one
 from recdash.report.document import Cell, Column, Number, Table, Word, number_columns
 
 ALL_LISTS = "one number for all lists of a run"
-RULES = {"holm": "Holm", "bh": "Benjamini–Hochberg"}
 
 
 def beside(verdict: Verdict) -> Table:
@@ -24,7 +24,7 @@ def beside(verdict: Verdict) -> Table:
     ]
     numbers = number_columns(evidence.name, evidence.base, "Change", "95 % CI")
     columns = (Column("Number"), *numbers, Column("Finding"), *number_columns("n"))
-    rule = RULES.get(evidence.comparison.terms.correction)
+    rule = CORRECTIONS.get(evidence.comparison.terms.correction)
     judged = f" Other metrics are corrected among themselves ({rule}), and so are slices." if rule else ""
     guard = f"{100 * evidence.comparison.terms.guard:.3g} %"
     note = f"Change in % of {evidence.base}'s value.{judged} A guardrail may lose {guard} of it."

@@ -11,7 +11,7 @@ from recdash.errors import RecdashError
 from recdash.formatting import numbers
 from recdash.formatting.numbers import is_number
 from recdash.formatting.records import Row, plain_columns, records
-from recdash.formatting.wording import day, listed
+from recdash.formatting.wording import day, listed, small
 from recdash.online.agreement.agreement import DISAGREE
 from recdash.online.agreement.join import SPLIT_BROKEN, judged_by
 from recdash.online.analysis.judgement import SIGNS, TONES
@@ -73,11 +73,6 @@ def online(context: ReportContext) -> Section | None:
     parts.append(_all_lifts(context, test, results))
     parts += _validity(test, results, metric)
     return Section("online", agreement(list(rows["quadrant"])), note, tuple(parts))
-
-
-def small(title: str) -> str:
-    """For the middle of a sentence."""
-    return f"{title[:1].lower()}{title[1:]}"
 
 
 def is_broken(test: OnlineTest) -> bool:

@@ -28,6 +28,7 @@ from recdash.diagnosis.summary import likely
 from recdash.domain.records import OnlineTest
 from recdash.errors import InputError, Problem, RecdashError
 from recdash.formatting.records import records
+from recdash.formatting.wording import CORRECTIONS
 from recdash.metrics import define
 from recdash.metrics.naming import metric_title
 from recdash.metrics.ranking import RankingMetric
@@ -42,8 +43,6 @@ from recdash.service.online.tests import OnlineTests
 if TYPE_CHECKING:
     from recdash.comparison.guardrails import GuardrailResult
     from recdash.comparison.pairs import Pair
-
-CORRECTIONS = {"holm": "Holm", "bh": "Benjamini–Hochberg", "off": "none"}
 
 
 @dataclass(eq=False)
@@ -242,7 +241,7 @@ def _definition(metric: str, users: Any) -> DefinitionSnapshot:
 
 def _terms(terms: Terms) -> str:
     """``95 % intervals, Holm-corrected; smaller than 1 % is too small to matter; …``."""
-    rule = CORRECTIONS[terms.correction]
+    rule = CORRECTIONS.get(terms.correction, "none")
     corrected = "not corrected" if rule == "none" else f"corrected by {rule}"
     return (
         f"{100 * terms.level:.3g} % intervals, {corrected}; less than {terms.margin} of the baseline's value "
