@@ -10,9 +10,13 @@ from recdash.ui.guide import page
 
 widgets.title("Guide", "Every definition as it is implemented, generated from the metric table itself.")
 words = st.text_input(
-    "Search the guide", type="search", live=True, key="guide-search", width=420,
+    "Search the guide",
+    type="search",
+    live=True,
+    key="guide-search",
+    width=420,
     placeholder="ndcg, ties, interval …",
-)  # fmt: skip
+)
 chapters = page.chapters(state.workspace())
 page.linked_first(chapters)
 page.show(chapters, words or "")

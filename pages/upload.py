@@ -16,15 +16,14 @@ FLOWS = {
 }
 
 upload = st.session_state.setdefault("recdash.upload", UploadState())
-workspace = state.workspace()
 steps.expect_files()
 
 st.html("<style>.rd-preview td{height:30px}</style>")
 widgets.title("Upload", "Nothing is stored before the last step.")
-page.show_outcomes(upload, workspace)
-first = "candidates" if workspace.experiments.all() else "experiment"
+page.show_outcomes(upload)
+first = "candidates" if state.workspace().experiments.all() else "experiment"
 titles = {slug: title for slug, (title, _) in FLOWS.items()}
 flow = widgets.choice("What do you add?", "add", titles, first)
-FLOWS[flow][1](upload, workspace)
+FLOWS[flow][1](upload)
 st.html('<hr class="rd-rule">')
-page.demo(workspace)
+page.demo()

@@ -95,12 +95,12 @@ def test_a_report_is_archived_restored_and_deleted_with_its_title_typed(
     assert Reports(workspace).all(question.experiment) == []
     app = passed(app.button(key=f"report-restore-{report.id}").click().run())
     assert len(Reports(workspace).all(question.experiment)) == 1
-    app.text_input(key=f"report-delete-name-{report.id}").input("old")
-    app = passed(app.button(key=f"report-delete-{report.id}").click().run())
+    app.text_input(key=f"delete-name-{report.id}").input("old")
+    app = passed(app.button(key=f"delete-report-{report.id}").click().run())
     assert len(Reports(workspace).all(question.experiment)) == 1
     assert any("exactly" in str(element.value) for element in app.error)
-    app.text_input(key=f"report-delete-name-{report.id}").input("Old")
-    passed(app.button(key=f"report-delete-{report.id}").click().run())
+    app.text_input(key=f"delete-name-{report.id}").input("Old")
+    passed(app.button(key=f"delete-report-{report.id}").click().run())
     assert Reports(workspace).all(question.experiment, archived=True) == []
 
 

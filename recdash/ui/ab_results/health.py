@@ -10,7 +10,7 @@ import streamlit as st
 
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html, join
-from recdash.formatting.wording import cut, many, span
+from recdash.formatting.wording import capital, cut, many, span
 from recdash.online import OnlineRules
 from recdash.online.agreement.join import SPLIT_BROKEN
 from recdash.online.analysis.sample import WEEK, SampleSummary
@@ -66,9 +66,12 @@ def checks_html(results: Sequence[HealthCheck]) -> Html:
 def checks(ab_test: AbTest) -> list[HealthCheck]:
     """Only the split is known of a test that was added up before its upload."""
     of_users = {
-        "In several variants": _crossed, "Bots": _bots, "Without a session": _exposure, "Days": _days,
+        "In several variants": _crossed,
+        "Bots": _bots,
+        "Without a session": _exposure,
+        "Days": _days,
         "Novelty": _novelty,
-    }  # fmt: skip
+    }
     if ab_test.census is None:
         others = [HealthCheck(title, "unknown", "not known", ADDED_UP) for title in of_users]
     else:
@@ -192,7 +195,7 @@ def _left_out_rows(ab_test: AbTest, census: SampleSummary) -> Iterator[list[obje
     yield row("Users as they came", "users", census.assigned, sum(census.assigned.values()))
     yield ["Seen in several variants", "users", *("–" for _ in variants), numbers.count(census.crossed)]
     for rule in ab_test.results.removed:
-        yield row(rule.what[:1].upper() + rule.what[1:], rule.unit, rule.by_variant, rule.count)
+        yield row(capital(rule.what), rule.unit, rule.by_variant, rule.count)
     yield row("Users who count", "users", census.n, sum(census.n.values()))
 
 
@@ -219,9 +222,8 @@ def applying(ab_test: AbTest) -> tuple[str, ...]:
 
 def rules_of(rules: OnlineRules) -> list[tuple[str, Any, Any]]:
     """(name, value, usual value) of each rule."""
-    return [
-        (field.name, getattr(rules, field.name), getattr(USUAL, field.name)) for field in fields(OnlineRules)
-    ]
+    names = [field.name for field in fields(OnlineRules)]
+    return [(name, getattr(rules, name), getattr(USUAL, name)) for name in names]
 
 
 def rule_text(value: Any) -> str:

@@ -15,6 +15,7 @@ from recdash.ui.ab_results import cached
 from recdash.ui.ab_results.page import AbTest
 from recdash.ui.ab_results.wording import made_of
 from recdash.ui.app import state
+from recdash.ui.components import widgets
 
 Save = Callable[[str, Callable[[], object], Sequence[str]], None]
 NEW, PER_USER = "", "(users)"
@@ -29,9 +30,8 @@ def show(ab_test: AbTest, save: Save) -> None:
         return
     own = {metric.name: metric for metric in state.workspace().online_analysis.own_metrics(ab_test.test.id)}
     names = {NEW: "A new metric", **{name: metric.title for name, metric in ab_test.metrics.items()}}
-    chosen: str = st.selectbox(
-        "Metric", list(names), format_func=names.__getitem__, key=f"ab-own-{ab_test.test.id}", width=420
-    )
+    key = f"ab-own-{ab_test.test.id}"
+    chosen: str = st.selectbox("Metric", **widgets.titled(names), key=key, width=420)
     with st.form(f"ab-metric-{ab_test.test.id}-{chosen}", border=False):
         wanted = _fields(ab_test, ab_test.metrics.get(chosen))
         if st.form_submit_button("Save the metric", key=f"ab-metric-save-{chosen}"):
@@ -50,29 +50,40 @@ def _fields(ab_test: AbTest, known: OnlineMetric | None) -> OnlineMetric:
     made = known or _made(ab_test, key)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         direction: Direction = st.selectbox(
-            "Direction", list(DIRECTIONS), list(DIRECTIONS).index(made.direction),
-            format_func=DIRECTIONS.__getitem__, key=f"ab-direction-{key}", width=190,
-        )  # fmt: skip
+            "Direction",
+            **widgets.titled(DIRECTIONS),
+            index=list(DIRECTIONS).index(made.direction),
+            key=f"ab-direction-{key}",
+            width=190,
+        )
         role: MetricRole = st.selectbox(
-            "Role", list(ROLES), list(ROLES).index(made.role), format_func=ROLES.__getitem__,
-            key=f"ab-role-{key}", width=170,
-        )  # fmt: skip
+            "Role",
+            **widgets.titled(ROLES),
+            index=list(ROLES).index(made.role),
+            key=f"ab-role-{key}",
+            width=170,
+        )
         margin = st.number_input(
-            "Margin of a guardrail, %", 0.01, 99.0, 100 * made.margin if made.margin else USUAL_MARGIN,
-            format="%g", key=f"ab-margin-{key}", width=190,
+            "Margin of a guardrail, %",
+            0.01,
+            99.0,
+            100 * made.margin if made.margin else USUAL_MARGIN,
+            format="%g",
+            key=f"ab-margin-{key}",
+            width=190,
             help="The smallest loss that would matter: the guardrail holds where it is excluded.",
-        )  # fmt: skip
+        )
     return replace(made, direction=direction, role=role, margin=margin / 100 if role == "guardrail" else None)
 
 
 def _made(ab_test: AbTest, key: str) -> OnlineMetric:
     totals = cached.ask(state.workspace().online_analysis.totals, ab_test.test)
+    above, below = f"ab-numerator-{key}", f"ab-denominator-{key}"
     with st.container(horizontal=True):
         title: str = st.text_input("Name", key=f"ab-name-{key}", width=300, placeholder="Shares per session")
-        numerator = st.selectbox("Sum of", totals, format_func=_called, key=f"ab-numerator-{key}", width=220)
-        denominator = st.selectbox(
-            "divided by", [PER_USER, *totals], format_func=_called, key=f"ab-denominator-{key}", width=220
-        )
+        numerator = st.selectbox("Sum of", totals, format_func=_called, key=above, width=220)
+        divisors = [PER_USER, *totals]
+        denominator = st.selectbox("divided by", divisors, format_func=_called, key=below, width=220)
     return defined(title, numerator, None if denominator == PER_USER else denominator)
 
 
@@ -84,11 +95,14 @@ def defined(title: str, numerator: str, denominator: str | None) -> OnlineMetric
     """A new metric of two totals, None: per user. Sums below zero are possible."""
     below = f"divided by that of {_called(denominator)}" if denominator else "per user"
     return OnlineMetric(
-        name=re.sub(r"\W+", "_", title.strip().casefold()).strip("_"), title=title.strip(),
+        name=re.sub(r"\W+", "_", title.strip().casefold()).strip("_"),
+        title=title.strip(),
         unit=f"per {_called(denominator)}" if denominator else "per user",
         meaning=f"The sum of {_called(numerator)}, {below}.",
-        numerator=numerator, denominator=denominator, low=None,
-    )  # fmt: skip
+        numerator=numerator,
+        denominator=denominator,
+        low=None,
+    )
 
 
 # ── what it does ─────────────────────────────────────────────────────────────────────────────

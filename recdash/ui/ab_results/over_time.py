@@ -101,10 +101,14 @@ def _draw(ab_test: AbTest, metric: str, how: str, series: Mapping[str, Sequence[
     with st.container(key=f"panels-{beside}-time"):
         for place, line in enumerate(lines):
             chart = over_time(
-                {variant: series[variant] for variant in line}, ab_test.marks, theme.palette(), ends=ends,
-                beside=beside, days=_days(ab_test, how, series, beside),
+                {variant: series[variant] for variant in line},
+                ab_test.marks,
+                theme.palette(),
+                ends=ends,
+                beside=beside,
+                days=_days(ab_test, how, series, beside),
                 drawn="line" if how == "cumulative" else "points",
-            )  # fmt: skip
+            )
             widgets.chart(chart, f"ab-{how}-{place}", _alt(ab_test, metric, how, series, line))
 
 
@@ -167,6 +171,5 @@ def _tidy(rows: pd.DataFrame, how: str) -> pd.DataFrame:
     table = rows.assign(**{name: 100 * rows[name].astype(float) for name in shares})
     if how != "since":
         table["day"] = [_date(day).date().isoformat() for day in rows["day"]]
-    return table.rename(columns={name: f"{name}_percent" for name in shares}).dropna(
-        axis="columns", how="all"
-    )
+    table = table.rename(columns={name: f"{name}_percent" for name in shares})
+    return table.dropna(axis="columns", how="all")

@@ -27,9 +27,8 @@ def show(ab_test: AbTest, metric: str) -> None:
         "To find a lift in four of five tests (power 80 %, two-sided, 5 %), at the split and spread seen.",
     )
     if ab_test.census is None:
-        st.caption(
-            "It cannot be told: the table was added up before the upload, and its users are not known."
-        )
+        why = "the table was added up before the upload, and its users are not known"
+        st.caption(f"It cannot be told: {why}.")
         return
     effect = _effect()
     analysis = state.workspace().online_analysis
@@ -40,10 +39,8 @@ def show(ab_test: AbTest, metric: str) -> None:
     }
     st.html(html('<p class="rd-lead">{text}</p>', text=sentence(ab_test.titles[metric], effect, missing)))
     now, least = "Users now,\nwith the control", "Smallest lift that\nthis test could find"
-    columns = [
-        *text_columns("Variant"),
-        *number_columns(now, least, f"More users to find\n{_signed(effect)}"),
-    ]
+    more = f"More users to find\n{_signed(effect)}"
+    columns = [*text_columns("Variant"), *number_columns(now, least, more)]
     users = ab_test.results.users
     rows = []
     for variant in ab_test.challengers:
@@ -67,13 +64,11 @@ def _effect() -> float:
             f"{USUAL_EFFECT:g} % is shown."
         )
         wanted = USUAL_EFFECT
-    st.session_state["ab-effect"] = wanted
-    st.number_input(
-        "Lift worth finding, %", LEAST_EFFECT, MOST_EFFECT, step=0.5, format="%g", key="ab-effect", width=180,
-        on_change=lambda: state.choose(eff=f"{st.session_state['ab-effect']:g}"),
-    )  # fmt: skip
-    state.write("eff", f"{st.session_state['ab-effect']:g}")
-    return float(st.session_state["ab-effect"])
+    box = widgets.bound("eff", "ab-effect", wanted, "{:g}".format)
+    ends = (LEAST_EFFECT, MOST_EFFECT)
+    effect = st.number_input("Lift worth finding, %", *ends, step=0.5, format="%g", width=180, **box)
+    state.write("eff", f"{effect:g}")
+    return float(effect)
 
 
 def sentence(title: str, effect: float, missing: dict[str, int | None]) -> str:

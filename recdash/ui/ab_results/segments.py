@@ -36,15 +36,13 @@ def show(ab_test: AbTest, metric: str) -> None:
     analysis = state.workspace().online_analysis
     known = cached.ask(analysis.segments, ab_test.test)
     if not known:
-        st.caption(
-            "No column tells users apart. Add one with words, such as country or platform, to the logs."
-        )
+        hint = "Add one with words, such as country or platform, to the logs."
+        st.caption(f"No column tells users apart. {hint}")
         return
     links.tell_unknown("seg", "split of users", known)
     wanted = state.option("seg", known[0], known)
-    segment = widgets.select(
-        "Users by", "seg", dict(zip(known, known, strict=True)), wanted, "ab-segment", 330
-    )
+    names = {name: name for name in known}
+    segment = widgets.select("Users by", "seg", names, wanted, "ab-segment", widgets.BOX)
     frame = cached.ask(analysis.by_segment, ab_test.test, metric, segment)
     _warn(ab_test, cached.ask(analysis.reversals, ab_test.test, metric, segment), segment)
     rows = _by_variant(frame, ab_test.challengers)

@@ -54,14 +54,12 @@ def _show_lifts(ab_test: AbTest) -> None:
         with left:
             st.html(lifts_table(ab_test))
         with right, st.container(gap=None):
-            st.html(html('<div class="rd-board-head">Lift over {control}, %</div>',
-                         control=cut_inside(ab_test.control, LONGEST_HEAD)))  # fmt: skip
-            widgets.chart(
-                lifts(drawn(ab_test), ab_test.marks, theme.palette()), "ab-lifts", alt(ab_test), narrowest=0
-            )
-        st.html(
-            '<p class="rd-if-narrow">In a narrow window some columns are left out: see the table below.</p>'
-        )
+            control = cut_inside(ab_test.control, LONGEST_HEAD)
+            st.html(html('<div class="rd-board-head">Lift over {control}, %</div>', control=control))
+            chart = lifts(drawn(ab_test), ab_test.marks, theme.palette())
+            widgets.chart(chart, "ab-lifts", alt(ab_test), narrowest=0)
+        hint = "In a narrow window some columns are left out: see the table below."
+        st.html(f'<p class="rd-if-narrow">{hint}</p>')
 
 
 def sections(ab_test: AbTest) -> dict[str, list[OnlineRow]]:
@@ -115,10 +113,12 @@ def _hover(row: OnlineRow) -> str:
         f"looked at every day: {row.sequence_note or _bounds(row.sequence_low, row.sequence_high)}",
     ]
     if row.plain_lift is not None:
-        lines.append(
-            f"without CUPED: {amount_text(row.plain_lift)} ({_bounds(row.plain_low, row.plain_high)})"
-        )
+        lines.append(f"without CUPED: {_plain(row)}")
     return "<br>".join(lines)
+
+
+def _plain(row: OnlineRow) -> str:
+    return f"{amount_text(row.plain_lift)} ({_bounds(row.plain_low, row.plain_high)})"
 
 
 def amount_text(share: float | None) -> str:
@@ -191,9 +191,8 @@ def _lines(ab_test: AbTest, group: Sequence[OnlineRow], digits: int) -> list[lis
 
 
 def _uncorrected(row: OnlineRow) -> Html:
-    return html(
-        '<span class="rd-muted" title="of no change, not corrected">{p}</span>', p=numbers.p_value(row.p)
-    )
+    cell = '<span class="rd-muted" title="of no change, not corrected">{p}</span>'
+    return html(cell, p=numbers.p_value(row.p))
 
 
 def _written(row: OnlineRow, value: float | None) -> float | None:
@@ -204,20 +203,16 @@ def _written(row: OnlineRow, value: float | None) -> float | None:
 def _metric_cell(ab_test: AbTest, row: OnlineRow) -> Html:
     unit = "" if row.unit == SHARE else row.unit
     small = " · ".join(part for part in (wanted(row), unit) if part)
-    return html(
-        '<span class="rd-metric" title="{meaning}"><bdi>{title}</bdi><small>{small}</small></span>',
-        meaning=meaning(ab_test, row), title=row.title, small=small,
-    )  # fmt: skip
+    cell = '<span class="rd-metric" title="{meaning}"><bdi>{title}</bdi><small>{small}</small></span>'
+    return html(cell, meaning=meaning(ab_test, row), title=row.title, small=small)
 
 
 def _value_cell(row: OnlineRow, decimals: int) -> Html:
     unit = " %" if row.unit == SHARE and row.value is not None else ""
     low, high = (numbers.fixed(_written(row, end), decimals) for end in (row.ci_low, row.ci_high))
     value = f"{numbers.fixed(_written(row, row.value), decimals)}{unit}"
-    return html(
-        '<span title="95 % CI {low} to {high}">{value}</span><br><small class="rd-muted">{of}</small>',
-        low=low, high=high, value=value, of=counts(row),
-    )  # fmt: skip
+    cell = html('<span title="95 % CI {low} to {high}">{value}</span>', low=low, high=high, value=value)
+    return widgets.above(cell, counts(row))
 
 
 def counts(row: OnlineRow) -> str:
@@ -228,26 +223,19 @@ def counts(row: OnlineRow) -> str:
 
 
 def _lift_cell(row: OnlineRow, digits: int) -> Html:
-    plain = ""
-    if row.plain_lift is not None:
-        plain = f"without CUPED {amount_text(row.plain_lift)} ({_bounds(row.plain_low, row.plain_high)})"
+    plain = f"without CUPED {_plain(row)}" if row.plain_lift is not None else ""
     low, high = map(percent, interval_of(row))
-    return html(
-        '<b title="{plain}">{lift}</b><br><small class="rd-muted">{bounds}</small>',
-        plain=plain,
-        lift=numbers.signed(percent(row.lift), digits),
-        bounds=numbers.interval(low, high, digits),
-    )
+    lift = numbers.signed(percent(row.lift), digits)
+    cell = html('<b title="{plain}">{lift}</b>', plain=plain, lift=lift)
+    return widgets.above(cell, numbers.interval(low, high, digits))
 
 
 def _finding_cell(row: OnlineRow) -> Html:
     if row.lift is None or not row.word:
         return html('<span class="rd-muted" title="{note}">–</span>', note=row.note)
     more = f"≈ {_rounded(row.more_users)} more users" if row.more_users and row.word == "not settled" else ""
-    return html(
-        '<span class="rd-{tone}">{sign} {word}</span><br><small class="rd-muted">{more}</small>',
-        tone=TONES.get(row.word, "same"), sign=SIGNS[row.word], word=row.word, more=more,
-    )  # fmt: skip
+    tone = TONES.get(row.word, "same")
+    return widgets.above(widgets.toned(f"{SIGNS[row.word]} {row.word}", tone), more)
 
 
 def _rounded(users: int) -> str:

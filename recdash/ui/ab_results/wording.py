@@ -24,6 +24,7 @@ PEEKING = (
     f"to {100 * MANY_LOOKS.relative_error:g} % (relative standard error). It is not corrected for "
     "several goals."
 )
+ADDED_UP = "As it was added up before the upload."
 LONGEST_NAME, LONGEST_CELL, MOST_NAMED, MOST_TITLES = 48, 34, 3, 3
 
 
@@ -117,10 +118,9 @@ def _in_short(rules: OnlineRules) -> str:
 
 def variant_cell(mark: Mark) -> Html:
     """A variant's mark and name: of a long one its beginning and end, all of it on hover."""
-    return html(
-        '<span class="rd-run rd-variant">{glyph}<bdi title="{name}">{shown}</bdi></span>',
-        glyph=theme.glyph(mark), name=mark.name, shown=cut_inside(mark.name, LONGEST_CELL),
-    )  # fmt: skip
+    cell = '<span class="rd-run rd-variant">{glyph}<bdi title="{name}">{short}</bdi></span>'
+    short = cut_inside(mark.name, LONGEST_CELL)
+    return html(cell, glyph=theme.glyph(mark), name=mark.name, short=short)
 
 
 # ── how to read ──────────────────────────────────────────────────────────────────────────────
@@ -167,10 +167,9 @@ def _adjusted(ab_test: AbTest) -> list[str]:
         f"{lowered(title)} {span(numbers.fixed(min(shares), 0), numbers.fixed(max(shares), 0))} %"
         for title, shares in by_title.items()
     ]
-    how = (
-        f"Adjusted by what users did before the test (CUPED); intervals are narrower by: {listed(by_metric)}"
-    )
-    return [f"{how}. The plain lift is in the hover text and in the table."]
+    how = f"intervals are narrower by: {listed(by_metric)}"
+    plain = "The plain lift is in the hover text and in the table."
+    return [f"Adjusted by what users did before the test (CUPED); {how}. {plain}"]
 
 
 # ── definitions ──────────────────────────────────────────────────────────────────────────────
@@ -184,7 +183,7 @@ def made_of(metric: OnlineMetric) -> str:
 def meaning(ab_test: AbTest, row: OnlineRow) -> str:
     metric = ab_test.metrics.get(row.metric)
     if metric is None:
-        return "As it was added up before the upload."
+        return ADDED_UP
     return f"{metric.meaning} Σ {made_of(metric)}."
 
 

@@ -35,6 +35,8 @@ _PARAMS, _WRITTEN, _SHOWN = "recdash.params", "recdash.written", "recdash.shown"
 _PAGE, _LAST = "recdash.page", "recdash.last"
 USUAL_K = (5, 10, 20, 50)
 SEPARATOR = "~"
+OF_EXPERIMENT = ("b", "c", "s", "th", "t", "u", "of", "v", "om", "seg", "pr", "dec", "rev")
+"""The parameters that name something inside an experiment."""
 
 
 def person() -> Person:
@@ -152,8 +154,7 @@ def turn_to(view: Mapping[str, str]) -> None:
 
 def show_experiment(experiment_id: str) -> None:
     """Turn the view to another experiment, with its own baseline and candidates."""
-    choose(e=experiment_id, b=None, c=None, s=None, th=None, t=None, u=None, of=None, v=None, om=None,
-           seg=None, pr=None, dec=None, rev=None)  # fmt: skip
+    choose(e=experiment_id, **dict.fromkeys(OF_EXPERIMENT))
 
 
 def write(name: str, value: str | None) -> None:

@@ -32,12 +32,10 @@ def glyph(mark: Mark) -> Html:
 
 def chip(mark: Mark) -> Html:
     """A run's name with its mark, tinted with its colour."""
-    name = html("<bdi>{name}</bdi>", name=mark.name)
-    if mark.role == "baseline":
-        return html('<span class="rd-chip rd-chip-base" title="{title}">{glyph}{name}</span>',
-                    glyph=glyph(mark), name=name, title=mark.name)  # fmt: skip
-    return html('<span class="rd-chip" style="--run:{colour}" title="{title}">{glyph}{name}</span>',
-                colour=mark.colour, glyph=glyph(mark), name=name, title=mark.name)  # fmt: skip
+    is_base = mark.role == "baseline"
+    look = 'class="rd-chip rd-chip-base"' if is_base else 'class="rd-chip" style="--run:{colour}"'
+    template = f'<span {look} title="{{name}}">{{glyph}}<bdi>{{name}}</bdi></span>'
+    return html(template, colour=mark.colour, glyph=glyph(mark), name=mark.name)
 
 
 def show() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from math import nan
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
@@ -21,7 +22,7 @@ from recdash.ui.app.state import SEPARATOR, View
 from recdash.ui.components import widgets
 from recdash.ui.components.absences import reasons
 from recdash.ui.components.tiles import value_text
-from recdash.ui.components.widgets import TableColumn, run_cell, table_html
+from recdash.ui.components.widgets import number_columns, run_cell, table_html, text_columns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -78,8 +79,8 @@ def choose_attribute(view: View) -> str | None:
             f"The link's attribute, {markdown(wanted)}, is not in this catalogue; "
             f"{markdown(names[0])} stands in."
         )
-    chosen = wanted if wanted in names else names[0]
-    widgets.choice_box("Attribute", "by", "catalogue-attribute", names, chosen)
+    chosen, titles = wanted if wanted in names else names[0], dict(zip(names, names, strict=True))
+    widgets.select("Attribute", "by", titles, chosen, "catalogue-attribute", widgets.BOX)
     state.write("by", wanted)
     return chosen
 
@@ -115,9 +116,8 @@ def show_nothing(view: View) -> None:
 
 def finding(view: View, distribution: AttributeRows) -> str:
     """Who shows the most values of the attribute, and who the fewest."""
-    counts = {
-        run: count for run, count in distribution.shown.items() if run in view.contender_ids
-    } or distribution.shown
+    shown = distribution.shown
+    counts = {run: count for run, count in shown.items() if run in view.contender_ids} or shown
     most, fewest = max(counts.values()), min(counts.values())
     total = f"{numbers.count(distribution.n_values)} values of {distribution.attribute}"
     of = f"all {total}" if most == distribution.n_values else f"{numbers.count(most)} of {total}"
@@ -148,23 +148,15 @@ def measures_table(view: View, distribution: AttributeRows | None) -> Html:
         metric: numbers.places(value * (100 if is_percent(metric) else 1) for value in by.values())
         for metric, by in known.items()
     }
-    columns = [TableColumn("Run"), *(TableColumn(_head(view, metric), number=True) for metric in MEASURES)]
+    heads = [_head(view, metric) for metric in MEASURES]
     if distribution:
-        columns.insert(
-            1, TableColumn(_link(view, "coverage_by", f"Values of {distribution.attribute}"), number=True)
-        )
-    rows = [
-        [
-            run_cell(view.marks[run_id]),
-            *([_shown_of(distribution, run_id)] if distribution else []),
-            *(
-                value_text(metric, known[metric].get(run_id, float("nan")), decimals[metric])
-                for metric in MEASURES
-            ),
-        ]
-        for run_id in view.shown_ids
-    ]
-    return table_html(columns, rows, kind="rd-small")
+        heads = [_link(view, "coverage_by", f"Values of {distribution.attribute}"), *heads]
+    rows: list[list[object]] = []
+    for run_id in view.shown_ids:
+        values_shown = [_shown_of(distribution, run_id)] if distribution else []
+        cells = (value_text(metric, known[metric].get(run_id, nan), decimals[metric]) for metric in MEASURES)
+        rows.append([run_cell(view.marks[run_id]), *values_shown, *cells])
+    return table_html([*text_columns("Run"), *number_columns(*heads)], rows, kind="rd-small")
 
 
 def _head(view: View, metric: str) -> Html:
@@ -205,19 +197,17 @@ def show_distribution(view: View, distribution: AttributeRows) -> None:
     lines = panels(runs)
     with st.container(key=f"panels-{len(lines[0])}"):
         for place, line in enumerate(lines):
-            chart = shown_by(
-                distribution.chosen, line, len(lines[0]), view.marks, theme.palette(), distribution.largest
-            )
+            beside, largest = len(lines[0]), distribution.largest
+            chart = shown_by(distribution.chosen, line, beside, view.marks, theme.palette(), largest)
             widgets.chart(chart, f"catalogue-{place}", alt(view, distribution, line))
     st.html(value_table(view, distribution, runs))
 
 
 def furthest(view: View, distribution: AttributeRows) -> str:
     """The value on which a run is furthest from the catalogue."""
-    rows = [row for row in records(distribution.frame) if row["run_id"] in view.contender_ids] or records(
-        distribution.frame
-    )
-    row = max(rows, key=lambda row: abs(row["share"] - row["catalogue_share"]))
+    rows = records(distribution.frame)
+    own = [row for row in rows if row["run_id"] in view.contender_ids]
+    row = max(own or rows, key=lambda row: abs(row["share"] - row["catalogue_share"]))
     share, catalogue = (numbers.three(100 * row[name]) for name in ("share", "catalogue_share"))
     verb = "takes" if row["share"] > row["catalogue_share"] else "takes only"
     value, whose = cut(row["value"], LONGEST_VALUE), f"{view.name(row['run_id'])}'s places"
@@ -227,9 +217,9 @@ def furthest(view: View, distribution: AttributeRows) -> str:
 def distribution_words(view: View, distribution: AttributeRows) -> str:
     filled = distribution.frame[(distribution.frame["share"] > 0) | (distribution.frame["items"] > 0)]
     n_rows, drawn = filled["value"].nunique(), distribution.chosen["value"].nunique()
-    some = (
-        f" The {drawn} largest of {numbers.count(n_rows)}; all of them under Table." if drawn < n_rows else ""
-    )
+    some = ""
+    if drawn < n_rows:
+        some = f" The {drawn} largest of {numbers.count(n_rows)}; all of them under Table."
     return (
         f"Share of each run's places within k = {view.k} by {distribution.attribute}. Grey tick: the share "
         f"of the catalogue's items. What has several values counts in each.{some}"
@@ -254,13 +244,8 @@ def value_table(view: View, distribution: AttributeRows, run_ids: list[str]) -> 
     """One row per value that is drawn: items and share of the catalogue, then the runs' shares, in %."""
     decimals = percent_decimals(distribution.largest)
     shares = {run_id: part.set_index("value")["share"] for run_id, part in by_run(distribution.chosen)}
-    names = [TableColumn(run_cell(view.marks[run_id]), number=True) for run_id in run_ids]
-    columns = [
-        TableColumn(distribution.attribute),
-        TableColumn("Items", number=True),
-        TableColumn("Catalogue, %", number=True),
-        *names,
-    ]
+    names = [run_cell(view.marks[run_id]) for run_id in run_ids]
+    columns = [*text_columns(distribution.attribute), *number_columns("Items", "Catalogue, %", *names)]
     rows = [
         [
             _value_cell(row["value"]),

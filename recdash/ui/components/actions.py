@@ -33,6 +33,17 @@ def show_undo() -> None:
             st.rerun()
 
 
+def delete_form(
+    noun: str, name: str, key: str, delete: Callable[[str], object], *, called: str = "name"
+) -> None:
+    """Delete something for good, by whoever types what it is called."""
+    with st.form(f"delete-{key}", border=False):
+        label = f"To delete this {noun} for good, type its {called}"
+        typed = st.text_input(label, key=f"delete-name-{key}", placeholder=name, width=420)
+        if st.form_submit_button("Delete for good", key=f"delete-{noun}-{key}"):
+            attempt(lambda: delete(typed), f"Deleted the {noun} {html.markdown(name)}.")
+
+
 def attempt(action: Callable[[], object], done: str = "Saved.") -> None:
     """Run ``action``, say so and redraw the page; an error is shown where the form is."""
     try:

@@ -8,6 +8,7 @@ import streamlit as st
 
 from recdash.errors import Problem
 from recdash.formatting.html import Html, html
+from recdash.formatting.wording import capital
 from recdash.ui.app.state import workspace
 from recdash.ui.components import widgets
 
@@ -22,6 +23,6 @@ def banner(run_ids: Sequence[str]) -> None:
 def banner_html(problems: Sequence[Problem]) -> Html:
     lines = []
     for problem in problems:
-        sentence = problem.found[:1].upper() + problem.found[1:].rstrip(".")
+        sentence = capital(problem.found.rstrip("."))
         lines.append(html("<b>{sentence}.</b> {fix}", sentence=sentence, fix=problem.fix))
     return widgets.banner(widgets.paragraphs(lines), "Comparability")

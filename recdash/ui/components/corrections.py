@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from recdash.stats import Correction
+from recdash.formatting.wording import CORRECTIONS_IN_SHORT
+from recdash.stats import CORRECTIONS, Correction
 from recdash.ui.components import widgets
 
-TITLES: dict[Correction, str] = {"holm": "Holm", "bh": "BH", "off": "Off"}
+TITLES = {**CORRECTIONS_IN_SHORT, "off": "Off"}
 
 
 def choose(label: str = "Correction") -> Correction:
     """The correction chosen on this page, kept in the URL as ``corr``; Holm's at first."""
-    titles = {str(correction): title for correction, title in TITLES.items()}
-    chosen = widgets.choice(label, "corr", titles, "holm")
-    return next(correction for correction in TITLES if correction == chosen)
+    chosen = widgets.choice(label, "corr", TITLES, "holm")
+    return next(correction for correction in CORRECTIONS if correction == chosen)

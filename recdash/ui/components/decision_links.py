@@ -84,10 +84,7 @@ EXCERPT = 150
 
 def outcome_badge(outcome: Outcome) -> Html:
     sign, tone = SIGNS[outcome]
-    return html(
-        '<span class="rd-badge rd-badge-{tone}">{sign} {label}</span>',
-        tone=tone, sign=sign, label=LABELS[outcome],
-    )  # fmt: skip
+    return widgets.badge(f"{sign} {LABELS[outcome]}", tone)
 
 
 def excerpt(text: str) -> str:

@@ -69,7 +69,7 @@ def pick(
     values = list(options)
     index = values.index(wanted) if wanted in values else 0
     box = f"{form}-{name}-{key(form)}"
-    return str(st.selectbox(label, values, index, options.__getitem__, key=box, width=420))
+    return str(st.selectbox(label, **widgets.titled(options), index=index, key=box, width=420))
 
 
 def show_toast() -> None:
@@ -79,4 +79,4 @@ def show_toast() -> None:
 
 def outcome(form: str, options: Mapping[str, str]) -> str:
     radio = f"{form}-outcome-{key(form)}"
-    return str(st.radio("Outcome", list(options), 0, options.__getitem__, key=radio, horizontal=True))
+    return str(st.radio("Outcome", **widgets.titled(options), key=radio, horizontal=True))

@@ -30,19 +30,15 @@ def offer(workspace: Workspace, experiment: Experiment) -> None:
         "Computed from the experiment's own tables: a floor and a ceiling for every comparison.",
     )
     with st.container(horizontal=True, vertical_alignment="center"):
-        wanted = [
-            choice.name
-            for choice in possible
-            if st.checkbox(
-                choice.label, value=choice.name in USUAL, key=f"reference-{choice.name}-{experiment.id}",
-                help=choice.meaning,
-            )
-        ]  # fmt: skip
+        wanted = []
+        for choice in possible:
+            key = f"reference-{choice.name}-{experiment.id}"
+            if st.checkbox(choice.label, value=choice.name in USUAL, key=key, help=choice.meaning):
+                wanted.append(choice.name)
     for line in reasons(left):
         st.caption(line)
-    if possible and st.button(
-        "Add reference candidates", key=f"references-{experiment.id}", disabled=not wanted
-    ):
+    key = f"references-{experiment.id}"
+    if possible and st.button("Add reference candidates", key=key, disabled=not wanted):
         _add(workspace, experiment, wanted)
 
 

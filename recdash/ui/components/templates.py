@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import streamlit as st
-
 from recdash.online import templates
+from recdash.ui.components import widgets
 
 
 @dataclass(frozen=True)
@@ -252,19 +251,14 @@ POLICY = TableTemplate(
     templates()["policy"],
 )
 
-TEMPLATES: dict[str, TableTemplate] = {
-    template.kind: template
-    for template in (
-        TRUTH, RUN, TRAIN, CATALOGUE, USERS, VECTORS, SIMILARITY, PREDICTIONS, SESSIONS, EXPOSURES, EVENTS,
-        SERVED, AGGREGATES, BANDIT, POLICY,
-    )
-}  # fmt: skip
+_OFFLINE = (TRUTH, RUN, TRAIN, CATALOGUE, USERS, VECTORS, SIMILARITY, PREDICTIONS)
+_ONLINE = (SESSIONS, EXPOSURES, EVENTS, SERVED, AGGREGATES, BANDIT, POLICY)
+TEMPLATES: dict[str, TableTemplate] = {template.kind: template for template in (*_OFFLINE, *_ONLINE)}
 
 
 def template_button(kind: str, key: str) -> None:
-    template = TEMPLATES[kind]
-    st.download_button(
-        f"↓ Template: {template.title.lower()}", template.text, file_name=template.file_name, mime="text/csv",
-        key=f"template_{key}_{kind}", type="tertiary", on_click="ignore",
-        help="A small CSV with the columns and a few rows. Opens in any spreadsheet.",
-    )  # fmt: skip
+    template, label = TEMPLATES[kind], f"↓ Template: {TEMPLATES[kind].title.lower()}"
+    hint = "A small CSV with the columns and a few rows. Opens in any spreadsheet."
+    look = {"type": "tertiary", "help": hint}
+    key = f"template_{key}_{kind}"
+    widgets.download(label, template.text, template.file_name, "text/csv", key, **look)

@@ -14,6 +14,7 @@ from recdash.formatting import numbers
 from recdash.formatting.html import Html, html, join
 from recdash.formatting.wording import tone
 from recdash.metrics.naming import is_percent
+from recdash.ui.components.widgets import toned
 
 
 @dataclass(frozen=True)
@@ -41,10 +42,8 @@ class Tile:
 
 def of_pair(title: str, metric: str, pair: Pair) -> Tile:
     """A metric with its corrected interval."""
-    low, share, high = (
-        pair.percent(end) for end in (pair.judged.corrected.low, pair.paired.mean, pair.judged.corrected.high)
-    )
-    word = pair.judged.word
+    interval, word = pair.judged.corrected, pair.judged.word
+    low, share, high = map(pair.percent, (interval.low, pair.paired.mean, interval.high))
     strip = Strip(low, share, high, hollow=word in ("tie", "not settled"))
     known = all(map(isfinite, (low, share, high)))
     # In % of the baseline's value; in units of the metric where that is 0.
@@ -90,15 +89,18 @@ def _strip(strip: Strip, mark: Mark, scale: tuple[float, float]) -> Html:
     def at(percent: float) -> str:
         return f"{100 * (percent - scale[0]) / (scale[1] - scale[0]):.2f}%"
 
-    width = f"{100 * (strip.high - strip.low) / (scale[1] - scale[0]):.2f}%"
     return html(
         '<div class="rd-strip" style="--run:{colour}" aria-hidden="true"><span class="rd-track"></span>'
         '<span class="rd-ci" style="left:{low};width:{width}"></span>'
         '<span class="rd-zero" style="left:{zero}"></span>'
         '<span class="rd-dot {hollow}" style="left:{middle}"></span></div>',
-        colour=mark.colour, zero=at(0), low=at(strip.low), width=width,
-        hollow="rd-hollow" if strip.hollow else "", middle=at(strip.middle),
-    )  # fmt: skip
+        colour=mark.colour,
+        low=at(strip.low),
+        width=f"{100 * (strip.high - strip.low) / (scale[1] - scale[0]):.2f}%",
+        zero=at(0),
+        hollow="rd-hollow" if strip.hollow else "",
+        middle=at(strip.middle),
+    )
 
 
 def value_text(metric: str, value: float | None, decimals: int | None = None) -> str:
@@ -111,4 +113,4 @@ def value_text(metric: str, value: float | None, decimals: int | None = None) ->
 
 def finding_cell(word: str, sign: str) -> Html:
     """▲ better, ▼ worse, = tie, = not settled."""
-    return html('<span class="rd-{tone}">{sign} {word}</span>', tone=tone(word), sign=sign, word=word)
+    return toned(f"{sign} {word}", tone(word))

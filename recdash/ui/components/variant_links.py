@@ -8,6 +8,7 @@ import streamlit as st
 
 from recdash.domain.records import Run
 from recdash.formatting import html
+from recdash.ui.components import widgets
 
 NOT_LINKED = ""
 
@@ -33,8 +34,7 @@ def link_boxes(
     with st.container(horizontal=True):
         for variant in variants:
             run_id = links.get(variant, NOT_LINKED)
-            chosen[variant] = st.selectbox(
-                f"{html.markdown(variant)} served", options, format_func=names.__getitem__,
-                index=options.index(run_id) if run_id in names else 0, key=f"{key}_{variant}", width=260,
-            )  # fmt: skip
+            label, index = f"{html.markdown(variant)} served", options.index(run_id) if run_id in names else 0
+            box = {**widgets.titled(names), "key": f"{key}_{variant}"}
+            chosen[variant] = st.selectbox(label, index=index, width=260, **box)
     return {variant: run_id for variant, run_id in chosen.items() if run_id != NOT_LINKED}

@@ -10,6 +10,7 @@ from recdash.formatting import numbers
 from recdash.formatting.html import Html, html, join
 from recdash.formatting.wording import many
 from recdash.ui.app import links
+from recdash.ui.components import widgets
 
 if TYPE_CHECKING:
     from recdash.comparison.pairs import Pair
@@ -29,12 +30,9 @@ def card(view: View, verdict: Verdict, aside: str = "") -> Html:
     lines = [_paragraph(view, [first], "rd-lead"), _paragraph(view, others, "rd-lead rd-muted")]
     if aside:
         lines.append(html('<p class="rd-lead rd-muted">{aside}</p>', aside=aside))
-    text = html(
-        '<div><div class="rd-badges"><span class="rd-badge rd-badge-{tone}">{sign} {name}</span>'
-        '<span class="rd-badge">{why}</span></div><h1>{headline}</h1>{lines}</div>',
-        tone=badge.tone, sign=badge.sign, name=badge.name, why=badge.why, headline=verdict.headline,
-        lines=join(lines),
-    )  # fmt: skip
+    badges = join([widgets.badge(f"{badge.sign} {badge.name}", badge.tone), widgets.badge(badge.why)])
+    template = '<div><div class="rd-badges">{badges}</div><h1>{headline}</h1>{lines}</div>'
+    text = html(template, badges=badges, headline=verdict.headline, lines=join(lines))
     comparable = leader is not None and verdict.state != "not comparable"
     split = user_split(leader, verdict.evidence.name, verdict.evidence.base) if comparable and leader else ""
     return html('<div class="rd-card">{text}{split}</div>', text=text, split=split)
@@ -43,10 +41,10 @@ def card(view: View, verdict: Verdict, aside: str = "") -> Html:
 def _paragraph(view: View, sentences: Sequence[RichText], kind: str) -> Html:
     if not sentences:
         return Html("")
-    texts = [
-        join([links.link(view, part.text, part.page, part.params, part.hint) for part in words])
-        for words in sentences
-    ]
+    texts = []
+    for words in sentences:
+        parts = [links.link(view, part.text, part.page, part.params, part.hint) for part in words]
+        texts.append(join(parts))
     return html('<p class="{kind}">{text}</p>', kind=kind, text=join(texts, " "))
 
 
@@ -58,20 +56,15 @@ def user_split(pair: Pair, name: str, base: str) -> Html:
         ("same", "=", "no change for", pair.paired.ties),
         ("worse", "▼", "worse for", pair.paired.losses),
     )
-    bar = [
-        html('<span style="flex:{n};background:var(--{tone})"></span>', n=count, tone=tone)
-        for tone, _, _, count in parts
-    ]
-    rows = [
-        html('<li><span><span class="rd-{tone}">{sign}</span> {text}</span><b>{share}</b></li>',
-             tone=tone, sign=sign, text=text, share=numbers.of_100(count, n) if n >= FEW else count)
-        for tone, sign, text, count in parts
-    ]  # fmt: skip
-    return html(
-        '<div class="rd-split"><h2>{name} against {base}, of {of}</h2><div class="rd-bar">{bar}</div>'
-        "<ul>{rows}</ul></div>", name=name, base=base, of=many(min(n, FEW), "user"),
-        bar=join(bar), rows=join(rows),
-    )  # fmt: skip
+    bar, rows = [], []
+    for tone, sign, text, count in parts:
+        bar.append(html('<span style="flex:{n};background:var(--{tone})"></span>', n=count, tone=tone))
+        share = numbers.of_100(count, n) if n >= FEW else count
+        row = "<li><span>{sign} {text}</span><b>{share}</b></li>"
+        rows.append(html(row, sign=widgets.toned(sign, tone), text=text, share=share))
+    title = f"{name} against {base}, of {many(min(n, FEW), 'user')}"
+    split = '<div class="rd-split"><h2>{title}</h2><div class="rd-bar">{bar}</div><ul>{rows}</ul></div>'
+    return html(split, title=title, bar=join(bar), rows=join(rows))
 
 
 def changes(view: View, what_ifs: Sequence[WhatIf]) -> Html:
@@ -84,13 +77,10 @@ def changes(view: View, what_ifs: Sequence[WhatIf]) -> Html:
         page = "segments" if "by" in params else "overview" if params else ""
         if not params and change.question.startswith("k = "):
             page = "metric-vs-k"
-        cells.append(
-            html(
-                '<div><b>{question}</b><span class="{kind}">{sign}{answer}</span></div>',
-                question=links.link(view, change.question, page, params),
-                answer=change.answer,
-                kind="rd-matters" if change.matters else "",
-                sign=html('<span class="rd-worse">≠</span> ') if change.matters else "",
-            )
-        )
+        question, answer = links.link(view, change.question, page, params), html("{text}", text=change.answer)
+        if change.matters:
+            answer = html('<span class="rd-worse">≠</span> {answer}', answer=answer)
+        kind = "rd-matters" if change.matters else ""
+        cell = '<div><b>{question}</b><span class="{kind}">{answer}</span></div>'
+        cells.append(html(cell, question=question, kind=kind, answer=answer))
     return html('<div class="rd-cells"><h2>What would change this</h2>{cells}</div>', cells=join(cells))

@@ -6,7 +6,7 @@ import functools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, ParamSpec
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec
 
 import streamlit as st
 
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 MOST_TABLE_ROWS = 10_000
 """A table goes to the browser whole, in one message: 1 MB of such rows for eight candidates."""
+BOX = 330
+"""Width in px of a select box beside others."""
 NARROWEST_PLOT = 160
 """Width in px below which three ticks of an axis run into each other."""
 
@@ -56,12 +58,34 @@ def section(heading: str, subtitle: str = "") -> None:
 
 def run_cell(mark: Mark) -> Html:
     """A run's mark and name for a table cell."""
-    return html('<span class="rd-run">{glyph}<bdi title="{name}">{name}</bdi></span>',
-                glyph=theme.glyph(mark), name=mark.name)  # fmt: skip
+    cell = '<span class="rd-run">{glyph}<bdi title="{name}">{name}</bdi></span>'
+    return html(cell, glyph=theme.glyph(mark), name=mark.name)
+
+
+def toned(text: object, tone: str) -> Html:
+    """Text in the colour of a finding: better, same, worse or muted."""
+    return html('<span class="rd-{tone}">{text}</span>', tone=tone, text=text)
 
 
 def muted(text: object) -> Html:
-    return html('<span class="rd-muted">{text}</span>', text=text)
+    return toned(text, "muted")
+
+
+def above(text: object, small: object) -> Html:
+    """A cell of two lines: ``text``, and in small grey what belongs to it."""
+    return html('{text}<br><small class="rd-muted">{small}</small>', text=text, small=small)
+
+
+def badge(text: object, tone: str = "") -> Html:
+    """A label in a frame; in the colour of its tone where it has one."""
+    kind = f"rd-badge rd-badge-{tone}" if tone else "rd-badge"
+    return html('<span class="{kind}">{text}</span>', kind=kind, text=text)
+
+
+def named(name: object, small: object) -> Html:
+    """One of a list: its name, and under it what else is known of it."""
+    line = '<div class="rd-named"><b>{name}</b><small>{small}</small></div>'
+    return html(line, name=name, small=small)
 
 
 def paragraphs(lines: Iterable[object]) -> Html:
@@ -86,10 +110,11 @@ def note_html(lines: Iterable[object]) -> Html:
 
 def banner(lines: Html, label: str) -> Html:
     """A warning above the numbers that it is about."""
-    return html(
-        '<div class="rd-banner" role="note" aria-label="{label}">'
-        '<b class="rd-worse">!</b><div>{lines}</div></div>', label=label, lines=lines,
-    )  # fmt: skip
+    template = (
+        '<div class="rd-banner" role="note" aria-label="{label}"><b class="rd-worse">!</b>'
+        "<div>{lines}</div></div>"
+    )
+    return html(template, label=label, lines=lines)
 
 
 def table_html(
@@ -106,8 +131,28 @@ def table_html(
         cells = join([_cell("td", column, value) for column, value in zip(columns, row, strict=True)])
         band = "rd-band" if index in bands else ""
         body.append(html('<tr class="{band}">{cells}</tr>', band=band, cells=cells))
-    return html('<div class="rd-scroll"><table class="rd-table {kind}"><thead><tr>{head}</tr></thead>'
-                "<tbody>{body}</tbody></table></div>", kind=kind, head=head, body=join(body))  # fmt: skip
+    template = '<table class="rd-table {kind}"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+    return html(f'<div class="rd-scroll">{template}</div>', kind=kind, head=head, body=join(body))
+
+
+def folding_rows(titles: Sequence[str], rows: Sequence[Html]) -> Html:
+    """Rows of three cells, each of which opens to the rest of it; see :func:`folding_row`."""
+    head = join([html("<span>{title}</span>", title=title) for title in titles])
+    table = '<div class="rd-why"><div class="rd-why-head">{head}</div>{rows}</div>'
+    return html(table, head=head, rows=join(list(rows)))
+
+
+def folding_row(name: str, state: Html, summary: object, question: str, rest: Html) -> Html:
+    """Name, state and summary of a check; behind them its question and the ``rest``."""
+    return html(
+        "<details><summary><b>{name}</b>{state}<span>{summary}</span></summary>"
+        '<div class="rd-why-body"><p class="rd-muted">{question}</p>{rest}</div></details>',
+        name=name,
+        state=state,
+        summary=summary,
+        question=question,
+        rest=rest,
+    )
 
 
 def table(
@@ -121,28 +166,6 @@ def _cell(tag: Literal["td", "th"], column: TableColumn, value: object) -> Html:
     if tag == "th":
         return html('<th scope="col" class="{kind}">{value}</th>', kind=kind, value=value)
     return html('<td class="{kind}">{value}</td>', kind=kind, value=value)
-
-
-def choice_box(
-    label: str,
-    name: str,
-    key: str,
-    options: Sequence[str],
-    chosen: str,
-    *,
-    format_func: Callable[[str], str] = str,
-    width: int = 330,
-) -> None:
-    """A select box at ``chosen``; another choice is written to the parameter ``name`` of the URL."""
-    st.session_state[key] = chosen
-    st.selectbox(
-        label,
-        options,
-        format_func=format_func,
-        key=key,
-        width=width,
-        on_change=lambda: state.choose(**{name: st.session_state[key]}),
-    )
 
 
 def problem_text(problem: Problem) -> str:
@@ -188,25 +211,47 @@ def notices(problems: Sequence[Problem], *, nothing: str = "") -> None:
 
 
 def notices_html(problems: Sequence[Problem], *, nothing: str = "") -> Html:
+    row = '<li><b class="rd-worse">!</b><span><b>{place}</b>: {found}. {fix}</span></li>'
     rows = [
-        html('<li><b class="rd-worse">!</b><span><b>{place}</b>: {found} {fix}</span></li>',
-             place=problem.place, found=problem.found.rstrip(".") + ".", fix=problem.fix)
+        html(row, place=problem.place, found=problem.found.rstrip("."), fix=problem.fix)
         for problem in problems
-    ]  # fmt: skip
+    ]
     if not rows:
         rows = [html('<li><span class="rd-better">✓</span><span>{nothing}</span></li>', nothing=nothing)]
     return html('<ul class="rd-list">{rows}</ul>', rows=join(rows))
 
 
+def titled(options: Mapping[Any, str]) -> dict[str, Any]:
+    """``options`` (value → title) as the arguments of a widget in which people choose."""
+    return {"options": list(options), "format_func": options.__getitem__}
+
+
+def bound(
+    name: str,
+    key: str,
+    value: object,
+    as_text: Callable[[Any], str | None] = str,
+    *,
+    reset: Sequence[str] = (),
+) -> dict[str, Any]:
+    """The arguments of a widget that shows ``value`` and writes another one to the URL parameter ``name``.
+
+    ``as_text``: how the URL names what is chosen, None for the default. A change returns the parameters of
+    ``reset`` to their defaults.
+    """
+    st.session_state[key] = value
+
+    def write() -> None:
+        state.choose(**{name: as_text(st.session_state[key])}, **dict.fromkeys(reset))
+
+    return {"key": key, "on_change": write}
+
+
 def choice(label: str, name: str, options: Mapping[str, str], default: str) -> str:
     """A segmented control whose value (a slug of ``options``) is the URL parameter ``name``."""
     value = state.option(name, default, list(options))
-    key = f"choice-{name}"
-    st.session_state[key] = value
-    st.segmented_control(
-        label, list(options), format_func=lambda slug: markdown(options[slug]), key=key, required=True,
-        on_change=lambda: state.choose(**{name: st.session_state[key]}),
-    )  # fmt: skip
+    titles = {slug: markdown(title) for slug, title in options.items()}
+    st.segmented_control(label, **titled(titles), required=True, **bound(name, f"choice-{name}", value))
     state.write(name, value)
     return value
 
@@ -225,25 +270,33 @@ def select(
 
     A change of it returns the parameters of ``reset`` to their defaults.
     """
-    st.session_state[key] = value
-    chosen: str = st.selectbox(
-        label, list(options), format_func=options.__getitem__, key=key, width=width,
-        on_change=lambda: state.choose(**{name: st.session_state[key]}, **dict.fromkeys(reset)),
-    )  # fmt: skip
+    chosen: str = st.selectbox(label, **titled(options), width=width, **bound(name, key, value, reset=reset))
     state.write(name, chosen)
     return chosen
+
+
+def search(
+    label: str,
+    name: str,
+    key: str,
+    placeholder: str,
+    *,
+    width: int | Literal["stretch"] = "stretch",
+    reset: Sequence[str] = (),
+) -> str:
+    """A box for words to look for, whose text is the URL parameter ``name``."""
+    box = bound(name, key, state.params().get(name, ""), reset=reset)
+    text: str = st.text_input(label, placeholder=placeholder, width=width, **box)
+    if text or name in state.params():
+        state.write(name, text)
+    return text
 
 
 def several(label: str, name: str, options: Mapping[str, str], default: Sequence[str]) -> list[str]:
     """A multiselect whose values are the URL parameter ``name``, joined by ``~``."""
     wanted = state.params().get(name, state.SEPARATOR.join(default)).split(state.SEPARATOR)
     values = [slug for slug in wanted if slug in options]
-    key = f"choice-{name}"
-    st.session_state[key] = values
-    st.multiselect(
-        label, list(options), format_func=lambda slug: options[slug], key=key,
-        on_change=lambda: state.choose(**{name: state.SEPARATOR.join(st.session_state[key])}),
-    )  # fmt: skip
+    st.multiselect(label, **titled(options), **bound(name, f"choice-{name}", values, state.SEPARATOR.join))
     state.write(name, state.SEPARATOR.join(values))
     return values
 
@@ -271,11 +324,15 @@ def table_behind(frame: pd.DataFrame, name: str) -> None:
         csv_button(frame, name)
 
 
+def download(
+    label: str, data: str | Callable[[], str | bytes], file_name: str, mime: str, key: str, **look: Any
+) -> None:
+    """A button to take a file away, which does not draw the page again; a function makes it on the click."""
+    st.download_button(label, data, file_name, mime, key, on_click="ignore", **look)
+
+
 def csv_button(frame: pd.DataFrame, name: str) -> None:
-    st.download_button(
-        "Download CSV", lambda: csv_text(frame), file_name=f"{name}.csv", mime="text/csv", key=f"csv-{name}",
-        on_click="ignore",
-    )  # fmt: skip
+    download("Download CSV", lambda: csv_text(frame), f"{name}.csv", "text/csv", f"csv-{name}")
 
 
 def csv_text(frame: pd.DataFrame) -> str:

@@ -10,14 +10,14 @@ from recdash.decisions import ChecklistItem, Decision, shortcomings
 from recdash.decisions.review import offline_of, online_of
 from recdash.domain.journal import Entry
 from recdash.formatting.html import Html, html, join, markdown
-from recdash.formatting.wording import day
+from recdash.formatting.wording import capital, day
 from recdash.ui.app import links, theme
 from recdash.ui.app.state import View, workspace
 from recdash.ui.components.decision_links import outcome_badge
-from recdash.ui.components.widgets import quiet, show_errors
+from recdash.ui.components.widgets import badge, quiet, show_errors, toned
 from recdash.ui.decisions import forms, tables
 from recdash.ui.decisions import tiles as decision_tiles
-from recdash.ui.decisions.wording import capital, headline, lines, moment, prose, signature
+from recdash.ui.decisions.wording import headline, lines, moment, prose, signature
 
 ITEM_SIGNS = {"holds": ("✓", "better"), "fails": ("!", "worse"), "not known yet": ("?", "muted")}
 
@@ -43,13 +43,16 @@ def _card(view: View, decision: Decision, later: Decision | None) -> Html:
     if later is not None:
         way, by = links.link(view, headline(later), "reports", {"dec": later.id}), signature(later.entry)
         notes.append(html("Superseded by: {way} ({by})", way=way, by=by))
-    text = html(
-        '<div><div class="rd-badges">{badges}</div><h2>{headline}</h2>{prose}{although}{notes}</div>',
-        badges=join(_badges(view, decision)), headline=headline(decision), prose=prose(decision.text),
-        although=_although(decision), notes=quiet(notes),
-    )  # fmt: skip
-    return html('<div class="rd-card rd-decision">{text}{checks}</div>', text=text,
-                checks=checks(decision.checklist, "When it was decided"))  # fmt: skip
+    return html(
+        '<div class="rd-card rd-decision"><div><div class="rd-badges">{badges}</div><h2>{headline}</h2>'
+        "{prose}{although}{notes}</div>{checks}</div>",
+        badges=join(_badges(view, decision)),
+        headline=headline(decision),
+        prose=prose(decision.text),
+        although=_although(decision),
+        notes=quiet(notes),
+        checks=checks(decision.checklist, "When it was decided"),
+    )
 
 
 def _badges(view: View, decision: Decision) -> list[Html]:
@@ -57,9 +60,9 @@ def _badges(view: View, decision: Decision) -> list[Html]:
     if decision.subject.run:
         badges.append(theme.chip(decision_tiles.mark_of(view, decision.subject.run)))
     if decision.review:
-        badges.append(html('<span class="rd-badge">answers a review</span>'))
+        badges.append(badge("answers a review"))
     if not decision.is_current:
-        badges.append(html('<span class="rd-badge rd-badge-worse">superseded</span>'))
+        badges.append(badge("superseded", "worse"))
     return badges
 
 
@@ -70,8 +73,8 @@ def _although(decision: Decision) -> Html:
         return Html("")
     does = "Approved" if decision.review else "Decided"
     reason = html(": {reason}", reason=lines(decision.although)) if decision.although else "."
-    return html('<p class="rd-although"><b>{does} although {left}</b>{reason}</p>',
-                does=does, left=left, reason=reason)  # fmt: skip
+    text = '<p class="rd-although"><b>{does} although {left}</b>{reason}</p>'
+    return html(text, does=does, left=left, reason=reason)
 
 
 def _tiles_note(decision: Decision) -> str:
@@ -85,15 +88,13 @@ def checks(items: Sequence[ChecklistItem], when: str) -> Html:
     """The checklist in short, for the side of a card."""
     if not items:
         return Html("")
-    rows = [
-        html('<li title="{why}"><span><span class="rd-{tone}">{sign}</span> {name}</span><b>{state}</b></li>',
-             why=item.reason, tone=tone, sign=sign, name=item.name, state=item.state)
-        for item in items
-        for sign, tone in (ITEM_SIGNS[item.state],)
-    ]  # fmt: skip
-    return html(
-        '<div class="rd-split"><h3>Checklist. {when}</h3><ul>{rows}</ul></div>', when=when, rows=join(rows)
-    )
+    row = '<li title="{why}"><span>{sign} {name}</span><b>{state}</b></li>'
+    rows = []
+    for item in items:
+        sign = toned(*ITEM_SIGNS[item.state])
+        rows.append(html(row, why=item.reason, sign=sign, name=item.name, state=item.state))
+    checklist = '<div class="rd-split"><h3>Checklist. {when}</h3><ul>{rows}</ul></div>'
+    return html(checklist, when=when, rows=join(rows))
 
 
 # ── the numbers ──────────────────────────────────────────────────────────────────────────────
@@ -136,8 +137,6 @@ def show_evidence(entry: Entry) -> None:
 def show_comments(comments: Sequence[Entry]) -> None:
     if not comments:
         return
-    rows = [
-        html("<li><b>{by}</b>{prose}</li>", by=signature(comment), prose=prose(comment.text, ""))
-        for comment in comments
-    ]
+    row = "<li><b>{by}</b>{prose}</li>"
+    rows = [html(row, by=signature(comment), prose=prose(comment.text, "")) for comment in comments]
     st.html(html('<ul class="rd-comments">{rows}</ul>', rows=join(rows)))

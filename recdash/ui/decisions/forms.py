@@ -23,7 +23,7 @@ SAME = "same"
 APPROVALS = {"ship": "Approve: Ship", "do not ship": "Reject: Don't ship"}
 
 
-OUTCOME_NAMES: dict[str, str] = {one: LABELS[one] for one in OUTCOMES}
+OUTCOME_NAMES: dict[str, str] = {outcome: LABELS[outcome] for outcome in OUTCOMES}
 
 
 def may_write() -> bool:
@@ -84,9 +84,8 @@ def _propose(view: View, wanted: str | None) -> None:
         text = idempotent_form.text_area(form, "Why this one? (optional)")
 
         def propose(sent: idempotent_form.Sent) -> None:
-            review = workspace().reviews.propose(
-                view.experiment.id, run_id, text=text, **_question(view), **sent
-            )
+            question = _question(view)
+            review = workspace().reviews.propose(view.experiment.id, run_id, text=text, **question, **sent)
             state.choose(rev=review.id, pr=None)
 
         idempotent_form.submit(form, "Propose", propose, "Proposed.", key="propose-send")
@@ -111,16 +110,20 @@ def _decide(view: View, wanted: str | None) -> None:
     with st.form(form, border=False):
         outcome = idempotent_form.outcome(form, OUTCOME_NAMES)
         run_id = idempotent_form.pick(form, "About", names, wanted or first)
-        instead = _superseded_id(
-            form, [decision for decision in _held(view) if decision.review is None], run_id
-        )
+        held = [decision for decision in _held(view) if decision.review is None]
+        instead = _superseded_id(form, held, run_id)
         text = idempotent_form.text_area(form, "Why?")
 
         def decide(sent: idempotent_form.Sent) -> None:
             workspace().decisions.decide(
-                view.experiment.id, outcome, run_id=run_id or None, text=text, supersedes=instead,
-                **_question(view), **sent,
-            )  # fmt: skip
+                view.experiment.id,
+                outcome,
+                run_id=run_id or None,
+                text=text,
+                supersedes=instead,
+                **_question(view),
+                **sent,
+            )
             state.choose(dec=None, pr=None)
 
         idempotent_form.submit(form, "Decide", decide, "Decided.", key="decide-send")
@@ -144,15 +147,16 @@ def next_step(view: View, review: Review) -> None:
 def _offline(_: View, review: Review) -> None:
     form = f"offline-{review.id}"
     again = "It is attached already; once more takes the numbers of today." if review.offline else ""
-    st.caption(f"The verdict, every pair, guardrails and slices of {markdown(review.about)}, as they stand "
-               f"now. {again}")  # fmt: skip
+    numbers = f"The verdict, every pair, guardrails and slices of {markdown(review.about)}"
+    st.caption(f"{numbers}, as they stand now. {again}")
     with st.form(form, border=False):
         text = idempotent_form.text_area(form, "What do you see in them? (optional)", height=80)
-        idempotent_form.submit(
-            form, "Attach offline evidence",
-            lambda sent: workspace().reviews.add_offline_evidence(review.id, text, **sent),
-            "Attached.", key=f"{form}-send",
-        )  # fmt: skip
+
+        def attach(sent: idempotent_form.Sent) -> None:
+            workspace().reviews.add_offline_evidence(review.id, text, **sent)
+
+        label = "Attach offline evidence"
+        idempotent_form.submit(form, label, attach, "Attached.", key=f"{form}-send")
 
 
 def _online(view: View, review: Review) -> None:
@@ -166,11 +170,11 @@ def _online(view: View, review: Review) -> None:
     with st.form(form, border=False):
         test_id = idempotent_form.pick(form, "A/B test", names, wanted)
         text = idempotent_form.text_area(form, "What do you see in it? (optional)", height=80)
-        idempotent_form.submit(
-            form, "Attach A/B test",
-            lambda sent: workspace().reviews.add_online_evidence(review.id, test_id, text, **sent),
-            "Attached.", key=f"{form}-send",
-        )  # fmt: skip
+
+        def attach(sent: idempotent_form.Sent) -> None:
+            workspace().reviews.add_online_evidence(review.id, test_id, text, **sent)
+
+        idempotent_form.submit(form, "Attach A/B test", attach, "Attached.", key=f"{form}-send")
 
 
 def _no_test(view: View, review: Review) -> None:
@@ -182,11 +186,9 @@ def _no_test(view: View, review: Review) -> None:
             links.go("upload")
         return
     form, run_id = f"link-{review.id}", review.subject.run.id
-    choices = {
-        f"{index}~{variant}": f"{test.name}: {variant}"
-        for index, test in enumerate(tests)
-        for variant in _unlinked_variants(test)
-    }
+    choices: dict[str, str] = {}
+    for place, test in enumerate(tests):
+        choices |= {f"{place}~{variant}": f"{test.name}: {variant}" for variant in _unlinked_variants(test)}
     with st.form(form, border=False):
         chosen = idempotent_form.pick(form, "Which variant served it?", choices)
         if st.form_submit_button("Link it", key=f"{form}-send"):
@@ -214,9 +216,14 @@ def _answer(view: View, review: Review) -> None:
 
         def decide(sent: idempotent_form.Sent) -> None:
             workspace().decisions.decide(
-                view.experiment.id, outcome, text=text, about=review.id, although=although,
-                supersedes=instead, **sent,
-            )  # fmt: skip
+                view.experiment.id,
+                outcome,
+                text=text,
+                about=review.id,
+                although=although,
+                supersedes=instead,
+                **sent,
+            )
 
         idempotent_form.submit(form, "Decide", decide, "Decided.", key=f"{form}-send")
 
@@ -246,9 +253,14 @@ def supersede(view: View, old: Decision) -> None:
 
         def decide(sent: idempotent_form.Sent) -> None:
             workspace().decisions.decide(
-                view.experiment.id, outcome, text=text, supersedes=old.id, although=although,
-                **_question(view), **sent,
-            )  # fmt: skip
+                view.experiment.id,
+                outcome,
+                text=text,
+                supersedes=old.id,
+                although=although,
+                **_question(view),
+                **sent,
+            )
             state.choose(dec=None)
 
         idempotent_form.submit(form, "Supersede", decide, "Superseded.", key=f"{form}-send")
@@ -260,8 +272,9 @@ def comment(view: View, about: str) -> None:
     form = f"comment-{about}"
     with st.expander("Comment"), st.form(form, border=False):
         text = idempotent_form.text_area(form, "Comment", height=80)
-        idempotent_form.submit(
-            form, "Comment",
-            lambda sent: workspace().journal.comment(view.experiment.id, about, text, **sent),
-            "Said.", key=f"{form}-send", kind="secondary",
-        )  # fmt: skip
+
+        def write(sent: idempotent_form.Sent) -> None:
+            workspace().journal.comment(view.experiment.id, about, text, **sent)
+
+        key = f"{form}-send"
+        idempotent_form.submit(form, "Comment", write, "Said.", key=key, kind="secondary")

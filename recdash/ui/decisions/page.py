@@ -18,8 +18,10 @@ from recdash.ui.decisions import card, forms, wording
 from recdash.ui.decisions import review as review_card
 
 GUIDE = {
-    "review": "the review of a candidate", "checklist": "its checklist", "decision": "what a decision keeps",
-}  # fmt: skip
+    "review": "the review of a candidate",
+    "checklist": "its checklist",
+    "decision": "what a decision keeps",
+}
 FEW = 12
 """The history shows so many lines at first."""
 
@@ -70,10 +72,9 @@ def _show_reviews(view: View, reviews: Sequence[Review]) -> None:
     widgets.section("Reviews", f"{len(open_) or 'None'} of {len(reviews)} open")
     review_card.show_list(view, reviews)
     known = {review.id: review for review in reviews}
-    labels = {
-        review.id: f"{review.about}: {review.state}, proposed {day(review.entry.created)}"
-        for review in reviews
-    }
+    labels = {}
+    for review in reviews:
+        labels[review.id] = f"{review.about}: {review.state}, proposed {day(review.entry.created)}"
     review_card.show(view, known[_choose("Review", "rev", labels, (*open_, *reviews)[0].id)])
 
 

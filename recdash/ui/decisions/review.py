@@ -9,7 +9,7 @@ import streamlit as st
 from recdash.decisions import ChecklistItem, Review
 from recdash.domain.journal import Entry
 from recdash.formatting.html import Html, html, join
-from recdash.formatting.wording import day
+from recdash.formatting.wording import capital, day
 from recdash.ui.app import theme
 from recdash.ui.app.state import View
 from recdash.ui.components import widgets
@@ -17,7 +17,7 @@ from recdash.ui.components.widgets import table_html, text_columns
 from recdash.ui.decisions import card, forms
 from recdash.ui.decisions import tiles as decision_tiles
 from recdash.ui.decisions.card import ITEM_SIGNS
-from recdash.ui.decisions.wording import capital, prose, signature, state_badge
+from recdash.ui.decisions.wording import prose, signature, state_badge
 
 STEPS = ("proposed", "offline evidence", "online evidence")
 
@@ -54,22 +54,25 @@ def _head(view: View, review: Review) -> Html:
     subject = review.subject
     chip = theme.chip(decision_tiles.mark_of(view, subject.run)) if subject.run else Html("")
     base = subject.baseline.name if subject.baseline else ""
+    about = f"Proposed by {signature(review.entry)} · {subject.where} against {base}."
     return html(
         '<div class="rd-review"><h2>Review of {name}</h2><div class="rd-badges">{state}{chip}</div>'
-        '{steps}{prose}<p class="rd-quiet">Proposed by {by} · {where} against {base}. {next}</p></div>',
-        name=review.about, state=state_badge(review.state), chip=chip, steps=stepper(review),
-        prose=prose(review.entry.text), by=signature(review.entry), where=subject.where, base=base,
+        '{steps}{prose}<p class="rd-quiet">{about} {next}</p></div>',
+        name=review.about,
+        state=state_badge(review.state),
+        chip=chip,
+        steps=stepper(review),
+        prose=prose(review.entry.text),
+        about=about,
         next=f"Next: {review.missing}" if review.missing else "",
-    )  # fmt: skip
+    )
 
 
 def stepper(review: Review) -> Html:
     """Four steps, those that are done with who did them and when."""
-    done = {
-        "proposed": review.entry,
-        **{("offline evidence" if entry.facts.get("offline") else "online evidence"): entry
-           for entry in review.evidence},
-    }  # fmt: skip
+    done = {"proposed": review.entry}
+    for entry in review.evidence:
+        done["offline evidence" if entry.facts.get("offline") else "online evidence"] = entry
     held = review.decision.entry if review.decision and not review.is_open else None
     last = review.state if held else "approved or rejected"
     steps = [*((name, done.get(name)) for name in STEPS), (last, held)]
@@ -77,30 +80,22 @@ def stepper(review: Review) -> Html:
 
 
 def _step(review: Review, name: str, entry: Entry | None) -> Html:
-    by = "to come" if review.is_open else "left out"
-    return html(
-        '<li class="{kind}"{current}><b><span aria-hidden="true">{sign}</span> {name}</b>'
-        "<small>{by}</small></li>",
-        kind="rd-done" if entry else "", sign="●" if entry else "○", name=capital(name),
-        current=Html(' aria-current="step"') if name == review.state else Html(""),
-        by=f"{entry.author}, {day(entry.created)}" if entry else by,
-    )  # fmt: skip
+    kind, sign, by = "", "○", "to come" if review.is_open else "left out"
+    if entry:
+        kind, sign, by = "rd-done", "●", f"{entry.author}, {day(entry.created)}"
+    current = ' aria-current="step"' if name == review.state else ""
+    text = '<b><span aria-hidden="true">{sign}</span> {name}</b><small>{by}</small>'
+    return html(f'<li class="{kind}"{current}>{text}</li>', sign=sign, name=capital(name), by=by)
 
 
 def checklist_html(items: Sequence[ChecklistItem]) -> Html:
     """One line per item, which opens to its numbers."""
-    head = html('<div class="rd-why-head"><span>Checklist</span><span>State</span><span>Why</span></div>')
-    return html(
-        '<div class="rd-why">{head}{rows}</div>', head=head, rows=join([_line(item) for item in items])
-    )
+    return widgets.folding_rows(("Checklist", "State", "Why"), [_line(item) for item in items])
 
 
 def _line(item: ChecklistItem) -> Html:
     sign, tone = ITEM_SIGNS[item.state]
-    return html(
-        '<details><summary><b>{name}</b><span><i class="rd-{tone}">{sign}</i> {state}</span>'
-        '<span>{reason}</span></summary><div class="rd-why-body"><p class="rd-muted">{question}.</p>{numbers}'
-        "</div></details>",
-        name=item.name, tone=tone, sign=sign, state=item.state, reason=item.reason, question=item.question,
-        numbers=widgets.paragraphs(item.numbers),
-    )  # fmt: skip
+    marked = '<span><i class="rd-{tone}">{sign}</i> {state}</span>'
+    state = html(marked, tone=tone, sign=sign, state=item.state)
+    numbers = widgets.paragraphs(item.numbers)
+    return widgets.folding_row(item.name, state, item.reason, f"{item.question}.", numbers)

@@ -15,13 +15,12 @@ from recdash.decisions.checklist import rail_value
 from recdash.decisions.snapshot import Difference, Lift
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html, markdown
-from recdash.formatting.wording import many, nested
+from recdash.formatting.wording import capital, many, nested
 from recdash.online.analysis.judgement import SIGNS as ONLINE_SIGNS
 from recdash.ui.components import widgets
 from recdash.ui.components.tiles import finding_cell, value_text
 from recdash.ui.components.widgets import number_columns, table_html, text_columns
 from recdash.ui.decisions.tiles import online_value, percent, rail_interval, sign_of
-from recdash.ui.decisions.wording import capital
 
 NUMBERS = ("Value", "Baseline", "Difference", "95 % CI, corrected", "p, corrected", "n")
 
@@ -46,16 +45,11 @@ def _offline(offline: Offline) -> None:
     _guardrails(offline)
     _differences(f"{name} in slices of users", [(part.part, part) for part in offline.slices])
     if among:  # many, so that they open
-        rows = [
-            (f"{offline.name(pair.candidate)} against {offline.name(pair.baseline)}", pair) for pair in among
-        ]
-        st.html(
-            html(
-                '<details class="rd-more rd-wide"><summary>{title}</summary>{table}</details>',
-                title=f"Candidates against each other: {many(len(among), 'pair')}",
-                table=_table("Pair", rows),
-            )
-        )
+        names = [f"{offline.name(pair.candidate)} against {offline.name(pair.baseline)}" for pair in among]
+        table = _table("Pair", list(zip(names, among, strict=True)))
+        title = f"Candidates against each other: {many(len(among), 'pair')}"
+        folded = '<details class="rd-more rd-wide"><summary>{title}</summary>{table}</details>'
+        st.html(html(folded, title=title, table=table))
     _notes([*offline.warnings, *(f"{run}: {why}." for run, why in offline.apart.items())])
 
 
@@ -71,9 +65,8 @@ def _differences(first: str, rows: Sequence[tuple[str, Difference]]) -> None:
 
 def _table(first: str, rows: Sequence[tuple[str, Difference]]) -> Html:
     columns = [*text_columns(first), *number_columns(*NUMBERS), *text_columns("Finding")]
-    return table_html(
-        columns, [_row(name, difference) for name, difference in rows], kind="rd-small rd-frozen"
-    )
+    cells = [_row(name, difference) for name, difference in rows]
+    return table_html(columns, cells, kind="rd-small rd-frozen")
 
 
 def _row(name: str, pair: Difference) -> list[object]:
@@ -93,19 +86,15 @@ def _row(name: str, pair: Difference) -> list[object]:
 def _guardrails(offline: Offline) -> None:
     if not offline.guardrails:
         return
-    columns = [
-        *text_columns("Guardrail"),
-        *number_columns("Value", "Baseline", "Change"),
-        *text_columns("95 % CI", "Finding"),
-    ]
+    number_titles = number_columns("Value", "Baseline", "Change")
+    columns = [*text_columns("Guardrail"), *number_titles, *text_columns("95 % CI", "Finding")]
     rows = []
     for rail in offline.guardrails:
         allowed = f"{'+' if rail.metric in LESS_IS_BETTER else '−'}{100 * rail.guard:.3g} %"
-        rows.append([
-            rail.title, rail_value(rail.metric, rail.value), rail_value(rail.metric, rail.base_value),
-            numbers.change(percent(rail.change), " %"), rail_interval(rail).removeprefix("95 % CI "),
-            f"{'broken' if rail.broken else 'holds'}: {allowed} is allowed",
-        ])  # fmt: skip
+        state = f"{'broken' if rail.broken else 'holds'}: {allowed} is allowed"
+        values = (rail_value(rail.metric, value) for value in (rail.value, rail.base_value))
+        change, interval = numbers.change(percent(rail.change), " %"), rail_interval(rail)
+        rows.append([rail.title, *values, change, interval.removeprefix("95 % CI "), state])
     st.html(table_html(columns, rows, kind="rd-small rd-frozen"))
 
 
@@ -148,10 +137,10 @@ def _lift_row(lift: Lift) -> list[object]:
 
 
 def _value_cell(lift: Lift, value: float | None, *, counts: bool = False) -> Html:
-    known = counts and lift.numerator is not None and lift.denominator is not None
-    of = f"{numbers.count(lift.numerator)} / {numbers.count(lift.denominator)}" if known else ""
-    return html('{value}<br><small class="rd-muted">{of}</small>' if of else "{value}",
-                value=online_value(lift, value), of=of)  # fmt: skip
+    text = online_value(lift, value)
+    if not counts or lift.numerator is None or lift.denominator is None:
+        return html("{text}", text=text)
+    return widgets.above(text, f"{numbers.count(lift.numerator)} / {numbers.count(lift.denominator)}")
 
 
 # ── what they mean, where they come from ─────────────────────────────────────────────────────
@@ -161,9 +150,8 @@ def show_definitions(offline: Offline | None, online: Sequence[Online]) -> None:
     """Each metric as it was counted."""
     for definition in offline.definitions if offline else ():
         meaning, counted = markdown(definition.meaning), markdown(definition.counted)
-        st.markdown(
-            f"**{markdown(definition.title)}** · `{definition.spec}` · {meaning}. Counted: {counted}."
-        )
+        title = f"**{markdown(definition.title)}** · `{definition.spec}`"
+        st.markdown(f"{title} · {meaning}. Counted: {counted}.")
         st.latex(definition.formula)
     rows = [
         [definition.title, definition.formula or numbers.NONE, definition.meaning]
@@ -207,13 +195,12 @@ def show_since(changes: Sequence[Changed]) -> None:
         st.html('<p class="rd-quiet">✓ Asked again today, the numbers are the same.</p>')
         return
     columns = text_columns("What differs today", "Then", "Now")
-    st.html(
-        table_html(columns, [[change.what, change.then, change.now] for change in changes], kind="rd-words")
-    )
+    rows = [[change.what, change.then, change.now] for change in changes]
+    st.html(table_html(columns, rows, kind="rd-words"))
 
 
 def download(facts: Mapping[str, Any], name: str) -> None:
-    st.download_button(
-        "Download as JSON", lambda: json.dumps(dict(facts), indent=2, ensure_ascii=False),
-        file_name=f"{name}.json", mime="application/json", key=f"facts-{name}", on_click="ignore",
-    )  # fmt: skip
+    def text() -> str:
+        return json.dumps(dict(facts), indent=2, ensure_ascii=False)
+
+    widgets.download("Download as JSON", text, f"{name}.json", "application/json", f"facts-{name}")

@@ -11,6 +11,7 @@ from recdash.decisions.checklist import rail_value
 from recdash.decisions.snapshot import Difference, Guardrail, Lift, Named
 from recdash.formatting import numbers
 from recdash.formatting.html import Html
+from recdash.formatting.wording import small
 from recdash.online.analysis.judgement import SIGNS as ONLINE_SIGNS
 from recdash.stats.family import SIGNS
 from recdash.ui.app.state import View
@@ -71,12 +72,10 @@ def _of_difference(pair: Difference) -> Tile:
     shares = [percent(pair.share(amount)) for amount in amounts]
     unit, amounts_shown = (" %", shares) if shares[0] is not None else ("", list(amounts))
     title = f"{pair.title}, {pair.part.partition(' (')[0]}" if pair.part else pair.title
-    value = cards.value_text(pair.metric, pair.value)
+    value, change = cards.value_text(pair.metric, pair.value), numbers.change(amounts_shown[0], unit)
     note = f"{_interval(amounts_shown, unit)}, n = {numbers.count(pair.n)}"
     strip = _strip(shares, hollow=pair.word in ("tie", "not settled"))
-    return Tile(
-        title, value, sign_of(pair.word), numbers.change(amounts_shown[0], unit), pair.word, note, strip
-    )
+    return Tile(title, value, sign_of(pair.word), change, pair.word, note, strip)
 
 
 def _of_lift(row: Lift) -> Tile:
@@ -84,11 +83,9 @@ def _of_lift(row: Lift) -> Tile:
     percents = [percent(amount) for amount in (row.lift, row.low, row.high)]
     note = f"{_interval(percents, ' %')}, n = {numbers.count(row.n)}" if row.lift is not None else row.note
     strip = _strip(percents, hollow=row.word not in ("better", "worse"))
-    return Tile(
-        f"Online: {row.title[:1].lower()}{row.title[1:]}", online_value(row, row.value),
-        ONLINE_SIGNS.get(row.word, "="), numbers.change(percents[0], " %"), row.word or "not judged", note,
-        strip,
-    )  # fmt: skip
+    title, value = f"Online: {small(row.title)}", online_value(row, row.value)
+    sign, change = ONLINE_SIGNS.get(row.word, "="), numbers.change(percents[0], " %")
+    return Tile(title, value, sign, change, row.word or "not judged", note, strip)
 
 
 def online_value(lift: Lift, value: float | None) -> str:
@@ -109,10 +106,9 @@ def _of_rail(rail: Guardrail) -> Tile:
     sign = "=" if gain is None else numbers.glyph(gain, gain)
     beyond = ABOVE if rail.metric in LESS_IS_BETTER else BELOW
     word = beyond if rail.broken else "within its guardrail"
-    note = f"from {rail_value(rail.metric, rail.base_value)}; {rail_interval(rail)}"
-    return Tile(
-        rail.title, rail_value(rail.metric, rail.value), sign, numbers.change(change, " %"), word, note
-    )
+    value, base = (rail_value(rail.metric, value) for value in (rail.value, rail.base_value))
+    note = f"from {base}; {rail_interval(rail)}"
+    return Tile(rail.title, value, sign, numbers.change(change, " %"), word, note)
 
 
 def gain_of(rail: Guardrail) -> float | None:

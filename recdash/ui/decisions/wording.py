@@ -7,16 +7,17 @@ from datetime import datetime
 
 from recdash.decisions import LABELS, Decision, Review, State, decisions, reviews
 from recdash.domain.journal import Entry, Outcome
+from recdash.formatting import numbers
 from recdash.formatting.html import Html, html, join
-from recdash.formatting.wording import day, many, named_number
+from recdash.formatting.wording import capital, day, many, named_number, small
+from recdash.ui.components.widgets import badge
 
 STATE_TONES: Mapping[State, str] = {"approved": "better", "rejected": "worse"}
 LONG = 700
 
 
 def state_badge(state: State) -> Html:
-    tone = STATE_TONES.get(state, "same")
-    return html('<span class="rd-badge rd-badge-{tone}">{state}</span>', tone=tone, state=capital(state))
+    return badge(capital(state), STATE_TONES.get(state, "same"))
 
 
 def headline(decision: Decision) -> str:
@@ -39,7 +40,7 @@ def finding(decided: Decision | None, open_: Sequence[Review]) -> str:
     under = _under_review(open_)
     if decided is None:
         return under or "Nothing is decided yet"
-    more = f"{under[:1].lower()}{under[1:]}" if len(open_) > 1 else under
+    more = small(under) if len(open_) > 1 else under
     return "; ".join(filter(None, (headline(decided), more)))
 
 
@@ -78,8 +79,11 @@ def prose(text: str, kind: str = "rd-lead") -> Html:
     return html(
         '<p class="rd-prose {kind}">{start} …</p><details class="rd-more"><summary>Read on ({left} more '
         'characters)</summary><p class="rd-prose {kind}">{rest}</p></details>',
-        kind=kind, start=lines(text[:cut]), rest=lines(text[cut:].lstrip()), left=f"{len(text) - cut:,}",
-    )  # fmt: skip
+        kind=kind,
+        start=lines(text[:cut]),
+        rest=lines(text[cut:].lstrip()),
+        left=numbers.count(len(text) - cut),
+    )
 
 
 def lines(text: str) -> Html:
@@ -122,7 +126,3 @@ def _thing(entry: Entry | None) -> str:
         name = _about(entry)
         return f"the decision {LABELS[outcome]}{f' for {name}' if name else ''}"
     return f"the review of {_about(entry)}" if entry.kind == "proposal" else f"a {entry.kind}"
-
-
-def capital(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}"

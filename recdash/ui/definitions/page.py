@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -30,7 +31,7 @@ from recdash.metrics.naming import base, is_percent, metric_at
 from recdash.ui.app import cached, state
 from recdash.ui.app.state import View
 from recdash.ui.components import widgets
-from recdash.ui.components.widgets import TableColumn, table_html
+from recdash.ui.components.widgets import number_columns, table_html, text_columns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -97,10 +98,8 @@ def choose_run(view: View) -> Run:
             f"The link's run, {markdown(wanted)}, is not among the runs shown; "
             f"{markdown(usual.name)} stands in."
         )
-    chosen = known.get(wanted, usual)
-    widgets.choice_box(
-        "Run", "r", "definitions-run", list(known), chosen.id, format_func=lambda run: known[run].name
-    )
+    chosen, names = known.get(wanted, usual), {run.id: run.name for run in view.shown}
+    widgets.select("Run", "r", names, chosen.id, "definitions-run", widgets.BOX)
     state.write("r", wanted)
     return chosen
 
@@ -119,9 +118,8 @@ def finding(by_preset: PresetsOfRun) -> str:
     values = [row["value"] for row in by_preset.rows if is_number(row["value"])]
     if not values:
         return f"{by_preset.run.name} has no {by_preset.where} under any preset"
-    low, high = (
-        f"{end}{by_preset.unit}" for end in _distinct_ends(min(values), max(values), by_preset.decimals)
-    )
+    ends = _distinct_ends(min(values), max(values), by_preset.decimals)
+    low, high = (f"{end}{by_preset.unit}" for end in ends)
     value = f"{by_preset.where} of {by_preset.run.name}"
     if max(values) - min(values) <= EQUAL:
         return f"{value} is {low} under every preset"
@@ -171,14 +169,9 @@ def shown_elsewhere(view: View, by_preset: PresetsOfRun) -> str:
 def preset_table(by_preset: PresetsOfRun) -> Html:
     value = f"{by_preset.where}, %" if by_preset.unit else by_preset.where
     columns = [
-        TableColumn("Preset"),
-        TableColumn("Definition"),
-        TableColumn(value, number=True),
-        TableColumn("Difference to\nrecdash", number=True),
-        TableColumn("Who counts"),
-        TableColumn("Order and ties"),
-        TableColumn("Relevant is"),
-        TableColumn("Beside the\nlibrary"),
+        *text_columns("Preset", "Definition"),
+        *number_columns(value, "Difference to\nrecdash"),
+        *text_columns("Who counts", "Order and ties", "Relevant is", "Beside the\nlibrary"),
     ]
     rows = [_preset_row(by_preset, row) for row in by_preset.rows]
     return table_html(columns, rows, bands=[0])
@@ -210,17 +203,20 @@ def agreement_title(by_preset: PresetsOfRun) -> tuple[str, str]:
 
 def agreement_list(by_preset: PresetsOfRun) -> Html:
     """One sentence per preset: whether this metric is the library's own number."""
-    rows = [
-        html("<li><b>{title}</b><span>{words}</span></li>", title=row["title"], words=f"{row['agreement']}.")
-        for row in by_preset.others
-    ]
+    return _entries({row["title"]: f"{row['agreement']}." for row in by_preset.others})
+
+
+def _entries(texts: Mapping[str, str]) -> Html:
+    """``texts``: title of a preset → what is said of it."""
+    row = "<li><b>{title}</b><span>{text}</span></li>"
+    rows = [html(row, title=title, text=text) for title, text in texts.items()]
     return html('<ul class="rd-list rd-entries">{rows}</ul>', rows=join(rows))
 
 
 def _difference(row: Row, default: float, decimals: int) -> Html:
     """The difference in numbers, and under it in words; the reason where there is no value."""
     if row["preset"] == DEFAULT:
-        return html('<span class="rd-muted">default</span>')
+        return widgets.muted("default")
     if row["reason"]:
         return html('<span class="rd-muted rd-wrap">{reason}</span>', reason=row["reason"])
     words = html('<small class="rd-muted">{words}</small>', words=difference_words(row["value"], default))
@@ -231,11 +227,8 @@ def _difference(row: Row, default: float, decimals: int) -> Html:
 
 def _who_counts(row: Row) -> Html:
     users = f"n = {numbers.count(row['n_users'])}" if row["n_users"] else ""
-    return html(
-        '<span class="rd-nowrap">{rule}</span><br><small class="rd-muted">{users}</small>',
-        rule=who_counts(row["spec"], row["users"]),
-        users=users,
-    )
+    rule = html('<span class="rd-nowrap">{rule}</span>', rule=who_counts(row["spec"], row["users"]))
+    return widgets.above(rule, users)
 
 
 def code(spec: str) -> Html:
@@ -262,11 +255,8 @@ def why_title(by_preset: PresetsOfRun) -> tuple[str, str]:
 def cause_table(by_preset: PresetsOfRun) -> Html:
     """Rows: presets; columns: what each cause does alone, from the default; the whole difference."""
     present = [cause for cause in TITLES if cause in set(by_preset.causes["cause"])]
-    columns = [
-        TableColumn("Preset"),
-        *(TableColumn(TITLES[cause], number=True) for cause in present),
-        TableColumn("Difference", number=True),
-    ]
+    causes = [TITLES[cause] for cause in present]
+    columns = [*text_columns("Preset"), *number_columns(*causes, "Difference")]
     decimals = numbers.places(row["difference"] for row in by_preset.rows)
     rows = [_cause_row(by_preset, row, present, decimals) for row in by_preset.others]
     return table_html(columns, rows, kind="rd-small")
@@ -283,7 +273,7 @@ def _cause_row(by_preset: PresetsOfRun, row: Row, present: list[str], decimals: 
 
 def _effect(name: str, by_preset: Row | None, decimals: int) -> Html:
     if by_preset is None:
-        return Html("") if name == TOGETHER else html('<span class="rd-muted">as recdash</span>')
+        return Html("") if name == TOGETHER else widgets.muted("as recdash")
     words = by_preset["reason"] or by_preset["words"]
     number = _signed(by_preset["difference"], decimals)
     return html('<span title="{words}">{number}</span>', words=words, number=number)
@@ -300,11 +290,7 @@ def _signed(difference: float, decimals: int) -> str:
 
 def entries(by_preset: PresetsOfRun) -> Html:
     """One sentence per preset: its causes by the size of their effect."""
-    rows = [
-        html("<li><b>{title}</b><span>{words}</span></li>", title=row["title"], words=why(by_preset, row))
-        for row in by_preset.others
-    ]
-    return html('<ul class="rd-list rd-entries">{rows}</ul>', rows=join(rows))
+    return _entries({row["title"]: why(by_preset, row) for row in by_preset.others})
 
 
 def why(by_preset: PresetsOfRun, row: Row) -> str:
@@ -357,15 +343,11 @@ def ledger_title(view: View, by_preset: PresetsOfRun) -> tuple[str, str]:
 
 def ledger_table(view: View, by_preset: PresetsOfRun) -> Html:
     settings = view.experiment.settings
-    lines = ledger_lines(
-        by_preset.run.ledger, settings.get("users", "truth"), view.depth, settings.get("duplicates", "first")
-    )
+    users, duplicates = settings.get("users", "truth"), settings.get("duplicates", "first")
+    lines = ledger_lines(by_preset.run.ledger, users, view.depth, duplicates)
     rows = [[line.title, numbers.count(line.count), line.words] for line in lines]
-    return table_html(
-        [TableColumn("Ledger"), TableColumn("Count", number=True), TableColumn("What it means")],
-        rows,
-        kind="rd-small",
-    )
+    columns = [*text_columns("Ledger"), *number_columns("Count"), *text_columns("What it means")]
+    return table_html(columns, rows, kind="rd-small")
 
 
 def show_ties(view: View, by_preset: PresetsOfRun) -> None:
@@ -379,8 +361,7 @@ def show_ties(view: View, by_preset: PresetsOfRun) -> None:
     decimals = numbers.places([band.best - band.worst])
     numbers_of = (band.worst, band.expected, band.best, ties)
     drawn = f" ± {band.expected_error:.1g}" if band.expected_error else ""
-    titles = ("Worst order", "Expected", "Best order", "As in the file")
-    columns = [*(TableColumn(title, number=True) for title in titles), TableColumn("Users", number=True)]
+    columns = number_columns("Worst order", "Expected", "Best order", "As in the file", "Users")
     row = [*(numbers.fixed(value, decimals) for value in numbers_of), numbers.count(band.n_users)]
     row[1] += drawn
     st.space("small")

@@ -13,7 +13,7 @@ from recdash.metrics import METRICS, define
 from recdash.metrics.naming import base
 from recdash.ui.app import cached
 from recdash.ui.components import widgets
-from recdash.ui.components.widgets import TableColumn, table_html
+from recdash.ui.components.widgets import number_columns, table_html, text_columns
 from recdash.ui.definitions.page import PresetsOfRun
 
 EXAMPLES = {"small": "A list of five places", "run": "One user of this run"}
@@ -102,14 +102,8 @@ def heading(worked: Worked, chosen: str) -> Html:
 
 
 def places_table(worked: Worked) -> Html:
-    columns = [
-        TableColumn("Place", number=True),
-        TableColumn("Item"),
-        TableColumn("Hit"),
-        TableColumn("Grade", number=True),
-        TableColumn("Credit", number=True),
-        TableColumn("Sum so far", number=True),
-    ]
+    texts, sums = text_columns("Item", "Hit"), number_columns("Grade", "Credit", "Sum so far")
+    columns = [*number_columns("Place"), *texts, *sums]
     return table_html(columns, rows(worked), kind="rd-small")
 
 
@@ -132,7 +126,7 @@ def _hits_only(worked: Worked) -> list[list[object]]:
         end = place.rank - 1 if place else worked.places[-1].rank
         if end >= begin:
             span = str(begin) if begin == end else f"{begin} to {end}"
-            lines.append([span, html('<span class="rd-muted">not relevant</span>'), MISS, "", "", ""])
+            lines.append([span, widgets.muted("not relevant"), MISS, "", "", ""])
         if place:
             lines.append(_row(place))
             begin = place.rank + 1
@@ -143,7 +137,7 @@ def _row(place: ExamplePlace) -> list[object]:
     hit = place.gain is not None
     return [
         str(place.rank),
-        place.item if hit else html('<span class="rd-muted">{what}</span>', what=_no_hit(place)),
+        place.item if hit else widgets.muted(_no_hit(place)),
         html('<b aria-label="hit">●</b>') if hit else MISS,
         f"{place.gain:g}" if place.gain is not None else "",
         _amount(place.credit),

@@ -54,20 +54,20 @@ def verdict_html(card: CardVerdict) -> Html:
     if card.verdict is None:
         return html('<p class="rd-glance-none">{why}.</p>', why=card.why_not)
     badge = badge_of(card.verdict)
+    label = widgets.badge(f"{badge.sign} {badge.name}", badge.tone)
     first = plain(card.verdict.sentences[0]) if card.verdict.sentences else ""
-    return html(
-        '<div class="rd-glance-verdict"><span class="rd-badge rd-badge-{tone}">{sign} {name}</span>'
-        "<b>{headline}</b><p>{first}</p></div>",
-        tone=badge.tone, sign=badge.sign, name=badge.name, headline=card.verdict.headline, first=first,
-    )  # fmt: skip
+    glance = '<div class="rd-glance-verdict">{label}<b>{headline}</b><p>{first}</p></div>'
+    return html(glance, label=label, headline=card.verdict.headline, first=first)
 
 
 def head(card: Card) -> Html:
     note = html("<p>{note}</p>", note=card.experiment.note) if card.experiment.note else Html("")
-    return html(
-        '<div class="rd-glance"><h2>{name} {marks}</h2><p>{question}.</p>{note}</div>',
-        name=_name(card), marks=_marks(card), question=card.question, note=note,
-    )  # fmt: skip
+    glance = '<div class="rd-glance"><h2>{title}</h2><p>{question}.</p>{note}</div>'
+    return html(glance, title=_title(card), question=card.question, note=note)
+
+
+def _title(card: Card) -> Html:
+    return html("{name} {marks}", name=_name(card), marks=_marks(card))
 
 
 def _name(card: Card) -> Html:
@@ -80,7 +80,7 @@ def _name(card: Card) -> Html:
 
 def _marks(card: Card) -> Html:
     marks = [*(["Demo"] if card.experiment.demo else []), *(["Archived"] if card.experiment.archived else [])]
-    return join([html('<span class="rd-badge">{mark}</span>', mark=mark) for mark in marks], " ")
+    return join(list(map(widgets.badge, marks)), " ")
 
 
 def foot(card: Card) -> Html:
@@ -112,12 +112,10 @@ def table_html(cards: Sequence[Card], known: Mapping[str, CardVerdict]) -> Html:
     rows = []
     for card in cards:
         experiment, last = card.experiment, card.last_change
-        rows.append([
-            html("{name} {marks}", name=_name(card), marks=_marks(card)), _short(known.get(experiment.id)),
-            numbers.count(experiment.settings.get("truth_users")), numbers.count(len(card.own)),
-            card.stands or numbers.NONE,
-            html("{change}<br><small>{when}</small>", change=str(last), when=day(last.when)),
-        ])  # fmt: skip
+        n_users, n_runs = numbers.count(experiment.settings.get("truth_users")), numbers.count(len(card.own))
+        change = html("{change}<br><small>{when}</small>", change=str(last), when=day(last.when))
+        verdict, stands = _short(known.get(experiment.id)), card.stands or numbers.NONE
+        rows.append([_title(card), verdict, n_users, n_runs, stands, change])
     return widgets.table_html(COLUMNS, rows, kind="rd-words rd-experiments")
 
 
@@ -126,6 +124,7 @@ def _short(card: CardVerdict | None) -> Html:
         return widgets.muted("working it out …")
     if card.verdict is None:
         return widgets.muted(card.why_not)
-    badge, words = badge_of(card.verdict), card.verdict.headline
-    return html('<span class="rd-{tone}">{sign}</span> {headline}<br><small>{metric}</small>',
-                tone=badge.tone, sign=badge.sign, headline=words, metric=card.metric)  # fmt: skip
+    badge = badge_of(card.verdict)
+    sign, headline = widgets.toned(badge.sign, badge.tone), card.verdict.headline
+    cell = "{sign} {headline}<br><small>{metric}</small>"
+    return html(cell, sign=sign, headline=headline, metric=card.metric)

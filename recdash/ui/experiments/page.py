@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -87,11 +88,9 @@ def subtitle(cards: Listed) -> str:
 
 
 def _search() -> str:
-    st.session_state["experiments-search"] = state.params().get(SEARCH, "")
-    text = st.text_input(
-        "Search", type="search", key="experiments-search", width=300, placeholder="name, run, tag or note",
-        on_change=lambda: state.choose(**{SEARCH: st.session_state["experiments-search"], PAGE: None}),
-    )  # fmt: skip
+    box = widgets.bound(SEARCH, "experiments-search", state.params().get(SEARCH, ""), reset=(PAGE,))
+    placeholder = "name, run, tag or note"
+    text = st.text_input("Search", type="search", width=300, placeholder=placeholder, **box)
     words = (text or "").strip()
     state.write(SEARCH, words or None)
     return words
@@ -124,5 +123,5 @@ def _page_of(cards: Sequence[Card], at_once: int) -> Sequence[Card]:
 
 
 def _turn_to(label: str, number: int, *, disabled: bool) -> None:
-    st.button(label, key=f"experiments-{label}", disabled=disabled,
-              on_click=lambda: state.choose(**{PAGE: str(number)}))  # fmt: skip
+    turn = partial(state.choose, **{PAGE: str(number)})
+    st.button(label, key=f"experiments-{label}", disabled=disabled, on_click=turn)

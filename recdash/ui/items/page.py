@@ -16,7 +16,7 @@ from recdash.formatting.wording import cut, listed
 from recdash.ui.app import cached, state
 from recdash.ui.app.state import View
 from recdash.ui.components import widgets
-from recdash.ui.components.widgets import TableColumn, run_cell, table_html
+from recdash.ui.components.widgets import number_columns, run_cell, table_html, text_columns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -92,14 +92,8 @@ def subtitle(view: View, items: Items) -> str:
 def summary(view: View, items: Items) -> Html:
     """One row per run: how many of the held-out items it finds, alone and at all, and shows."""
     total = len(items.frame)
-    columns = [
-        TableColumn("Run"),
-        TableColumn("Items found", number=True),
-        TableColumn("of all, %", number=True),
-        TableColumn("Only this run finds", number=True),
-        TableColumn("Items shown", number=True),
-        TableColumn("Shown, never found", number=True),
-    ]
+    titles = ("Items found", "of all, %", "Only this run finds", "Items shown", "Shown, never found")
+    columns = [*text_columns("Run"), *number_columns(*titles)]
     rows = [
         [
             run_cell(view.marks[run_id]),
@@ -122,7 +116,7 @@ def choose(view: View, items: Items) -> pd.DataFrame:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         which = _select("Which items", WHICH, which_options(view, items), ALL, 340)
         order = _select("Sorted by", ORDER, _orders(view, items), USERS, 300)
-        text = _search()
+        text = widgets.search("Search titles and ids", SEARCH, "items-search", "title or id", width=220)
     return in_order(matching(chosen(items, which), text), order)
 
 
@@ -148,31 +142,7 @@ def _orders(view: View, items: Items) -> dict[str, str]:
 
 def _select(label: str, name: str, options: Mapping[str, str], default: str, width: int) -> str:
     value = state.option(name, default, list(options))
-    widgets.choice_box(
-        label,
-        name,
-        f"items-{name}",
-        list(options),
-        value,
-        format_func=options.__getitem__,
-        width=width,
-    )
-    state.write(name, value)
-    return value
-
-
-def _search() -> str:
-    st.session_state["items-search"] = state.params().get(SEARCH, "")
-    text = st.text_input(
-        "Search titles and ids",
-        key="items-search",
-        placeholder="title or id",
-        width=220,
-        on_change=lambda: state.choose(**{SEARCH: st.session_state["items-search"]}),
-    )
-    if text or SEARCH in state.params():
-        state.write(SEARCH, text)
-    return text
+    return widgets.select(label, name, options, value, f"items-{name}", width)
 
 
 def chosen(items: Items, which: str) -> pd.DataFrame:
@@ -206,8 +176,8 @@ def table(view: View, items: Items, rows: pd.DataFrame) -> None:
     if rows.empty:
         st.html(html('<p class="rd-muted">No item is like this.</p>'))
         return
-    names = [TableColumn(run_cell(view.marks[run_id]), number=True) for run_id in items.run_ids]
-    columns = [TableColumn("Item"), TableColumn("Held out by\nusers", number=True), *names]
+    names = (run_cell(view.marks[run_id]) for run_id in items.run_ids)
+    columns = [*text_columns("Item"), *number_columns("Held out by\nusers", *names)]
     cells = [_cells(row, items.run_ids) for row in records(rows.head(MOST_ROWS))]
     st.html(table_html(columns, cells, kind="rd-small rd-items"))
     st.html(_note(len(rows)))
@@ -230,9 +200,7 @@ def _counts(row: Row, run_id: str) -> Html:
     if not lists:
         return html('<span class="rd-muted" title="never shown">{none}</span>', none=numbers.NONE)
     number = html("<b>{n}</b>" if finders else "{n}", n=numbers.count(finders))
-    return html(
-        '{number} <small class="rd-muted">of {shown}</small>', number=number, shown=numbers.count(lists)
-    )
+    return html('{n} <small class="rd-muted">of {lists}</small>', n=number, lists=numbers.count(lists))
 
 
 def _note(n_rows: int) -> Html:
@@ -262,8 +230,6 @@ def left_out(view: View) -> str:
     """Who has no lists to look into, or several for each user."""
     means = [run.name for run in view.shown if run.is_mean]
     names = [run.name for run in view.shown if not run.has_lists and not run.is_mean]
-    parts = (
-        [f"{listed(means)}: several lists for each user, which cannot be looked at as one."] if means else []
-    )
-    parts += [f"{listed(names)}: no lists, so nothing is found or shown."] if names else []
-    return " ".join(parts)
+    several = f"{listed(means)}: several lists for each user, which cannot be looked at as one."
+    none = f"{listed(names)}: no lists, so nothing is found or shown."
+    return " ".join([several] * bool(means) + [none] * bool(names))

@@ -12,11 +12,11 @@ from recdash.comparison import headlines
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html
 from recdash.formatting.records import records
-from recdash.formatting.wording import listed, users
+from recdash.formatting.wording import CORRECTIONS_BY_AUTHOR, listed, users
 from recdash.metrics import define
 from recdash.metrics.naming import BEYOND, base, metric_at
 from recdash.stats import Correction
-from recdash.ui.app import cached, state, theme
+from recdash.ui.app import cached, theme
 from recdash.ui.app.state import View
 from recdash.ui.components import corrections, widgets
 from recdash.ui.components.absences import reasons
@@ -27,23 +27,13 @@ from recdash.ui.leaderboard.table import PAGE, SETS, Board
 if TYPE_CHECKING:
     import pandas as pd
 
-RULES = {"holm": "Holm", "bh": "Benjamini and Hochberg"}
 WITHOUT_STANDING, WITH_STANDING = 3, 1
 """How many more metrics fit beside the forest."""
 
 
 def search() -> str:
     """The text to look for in names and tags, kept in the URL."""
-    st.session_state["leaderboard-search"] = state.params().get("q", "")
-    text = st.text_input(
-        "Search runs and tags",
-        key="leaderboard-search",
-        placeholder="name or tag",
-        on_change=lambda: state.choose(q=st.session_state["leaderboard-search"], p=None),
-    )
-    if text or "q" in state.params():
-        state.write("q", text)
-    return text
+    return widgets.search("Search runs and tags", "q", "leaderboard-search", "name or tag", reset=("p",))
 
 
 def choices() -> tuple[str, bool, Correction]:
@@ -183,7 +173,7 @@ def subtitle(view: View, board: Board) -> str:
     if not define(view.metric).is_paired:
         return f"{where} has no value per user: ranks follow the value alone, and there are no intervals."
     several = board.correction != "off" and len(board.places) > 2
-    rule = f" after {RULES[board.correction]}'s correction over all pairs" if several else ""
+    rule = f" after {CORRECTIONS_BY_AUTHOR[board.correction]}'s correction over all pairs" if several else ""
     return (
         f"{where} over {users(counts)}. Runs share a rank when the paired difference between them is not "
         f"significant{rule}."
@@ -241,8 +231,8 @@ def _family(board: Board) -> str:
     if board.correction == "off":
         return f"Intervals are not corrected for the {many} differences: one in twenty is found by chance."
     return (
-        f"After {RULES[board.correction]}, ranks are corrected over all pairs, differences over those to the "
-        f"baseline ({many}): a row can be better and still share its rank."
+        f"After {CORRECTIONS_BY_AUTHOR[board.correction]}, ranks are corrected over all pairs, differences "
+        f"over those to the baseline ({many}): a row can be better and still share its rank."
     )
 
 

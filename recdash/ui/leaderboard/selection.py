@@ -9,6 +9,7 @@ from recdash.formatting.html import markdown
 from recdash.service.defaults import MOST_CANDIDATES
 from recdash.ui.app import links, state
 from recdash.ui.app.state import SEPARATOR, View
+from recdash.ui.components import widgets
 from recdash.ui.leaderboard.table import Board
 
 
@@ -16,16 +17,10 @@ def select(view: View, board: Board) -> None:
     """The frame's candidates, chosen from the ranked runs, and the way on to their curves."""
     baseline = view.shown[0].id
     ranked = [run for run in board.order if run != baseline]
-    options = list(dict.fromkeys([*view.candidate_ids, *ranked]))
-    st.session_state["leaderboard-selected"] = list(view.candidate_ids)
-    st.multiselect(
-        f"Runs to compare (at most {MOST_CANDIDATES})",
-        options,
-        key="leaderboard-selected",
-        format_func=lambda run: _ranked_name(view, board, run),
-        max_selections=MOST_CANDIDATES,
-        on_change=lambda: state.choose(c=SEPARATOR.join(st.session_state["leaderboard-selected"])),
-    )
+    names = {run: _ranked_name(view, board, run) for run in (*view.candidate_ids, *ranked)}
+    label, chosen = f"Runs to compare (at most {MOST_CANDIDATES})", list(view.candidate_ids)
+    bound = widgets.bound("c", "leaderboard-selected", chosen, SEPARATOR.join)
+    st.multiselect(label, **widgets.titled(names), max_selections=MOST_CANDIDATES, **bound)
 
 
 def _ranked_name(view: View, board: Board, run_id: str) -> str:
@@ -38,11 +33,9 @@ def compare_button(view: View, board: Board) -> None:
     first = shared_first(view, board)
     wanted = first or list(view.candidate_ids)
     names = headlines.some([view.name(run) for run in wanted])
-    label = (
-        f"Compare {names if len(wanted) <= headlines.MOST_NAMED else names.lower()}"
-        if len(wanted) > 1
-        else "Compare with the baseline"
-    )
+    label = "Compare with the baseline"
+    if len(wanted) > 1:
+        label = f"Compare {names if len(wanted) <= headlines.MOST_NAMED else names.lower()}"
     if wanted and st.button(markdown(label), type="primary", key="leaderboard-compare"):
         state.choose(c=SEPARATOR.join(run for run in wanted if run != view.shown[0].id))
         links.go("metric-vs-k")

@@ -12,6 +12,7 @@ from recdash.charts.off_policy import EstimateLine, estimates, weights
 from recdash.errors import Problem, RecdashError
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html, join
+from recdash.formatting.wording import capital
 from recdash.ingest import get_ready
 from recdash.online.off_policy.estimates import (
     LEAST_CLICKS,
@@ -27,7 +28,7 @@ from recdash.online.off_policy.reward_model import FOLDS, SHRINK_ROWS
 from recdash.ui.app import state, theme
 from recdash.ui.components import widgets
 from recdash.ui.components.templates import TEMPLATES, template_button
-from recdash.ui.components.widgets import TableColumn, table_html
+from recdash.ui.components.widgets import number_columns, table_html, text_columns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -167,7 +168,7 @@ def scale(result: OffPolicy) -> tuple[float, str]:
 
 def finding(result: OffPolicy) -> str:
     """The verdict as a headline."""
-    name = result.target[:1].upper() + result.target[1:]
+    name = capital(result.target)
     if result.verdict == "refused":
         return f"No verdict: this log cannot tell what {result.target} would get"
     factor, unit = scale(result)
@@ -189,11 +190,8 @@ def verdict_badges(result: OffPolicy) -> Html:
             "not settled": ("same", "= Not settled"),
         }
         badges = [tones[result.against_log], ("", "Usable: every check below holds")]
-    cells = [
-        html('<span class="rd-badge rd-badge-{tone}">{text}</span>', tone=tone, text=text)
-        for tone, text in badges
-    ]
-    return html('<div class="rd-badges">{cells}</div>', cells=join(cells))
+    cells = join([widgets.badge(text, tone) for tone, text in badges])
+    return html('<div class="rd-badges">{cells}</div>', cells=cells)
 
 
 def subtitle(result: OffPolicy) -> str:
@@ -208,10 +206,7 @@ def subtitle(result: OffPolicy) -> str:
 def show_reasons(result: OffPolicy) -> None:
     """Why there is no verdict."""
     if result.reasons:
-        reasons = [
-            Problem("refused", "Why", f"{reason[:1].upper()}{reason[1:]}", "") for reason in result.reasons
-        ]
-        widgets.notices(reasons)
+        widgets.notices([Problem("refused", "Why", capital(reason), "") for reason in result.reasons])
 
 
 def show_estimates(result: OffPolicy) -> None:
@@ -220,7 +215,7 @@ def show_estimates(result: OffPolicy) -> None:
     where = "% of slots with a click" if unit else "reward per slot"
     widgets.section(
         "Four estimates beside what was observed",
-        f"{where[:1].upper()}{where[1:]}, 95 % CI. Dashed: observed.{used}",
+        f"{capital(where)}, 95 % CI. Dashed: observed.{used}",
     )
     chart = estimates(lines(result), theme.palette(), unit, hollow=result.verdict == "refused")
     widgets.chart(chart, "off-policy-estimates", alt(result))
@@ -233,17 +228,12 @@ def lines(result: OffPolicy) -> list[EstimateLine]:
     def scaled(value: float | None) -> float | None:
         return None if value is None else factor * value
 
-    estimates_by_name = {name: getattr(result, name) for name in NAMES}
-    return [
-        EstimateLine(
-            NAMES[name],
-            scaled(estimate.value),
-            scaled(estimate.low),
-            scaled(estimate.high),
-            observed=name == "observed",
-        )
-        for name, estimate in estimates_by_name.items()
-    ]
+    rows = []
+    for name, title in NAMES.items():
+        estimate = getattr(result, name)
+        value, low, high = map(scaled, (estimate.value, estimate.low, estimate.high))
+        rows.append(EstimateLine(title, value, low, high, observed=name == "observed"))
+    return rows
 
 
 def alt(result: OffPolicy) -> str:
@@ -254,9 +244,8 @@ def alt(result: OffPolicy) -> str:
 
 def _method_notes(result: OffPolicy) -> list[str]:
     clipped = f"no weight counts more than {result.clip:,.4g}"
-    model = (
-        f"the mean reward of an item in a position, drawn to the overall mean as by {SHRINK_ROWS} rows of it"
-    )
+    drawn = f"drawn to the overall mean as by {SHRINK_ROWS} rows of it"
+    model = f"the mean reward of an item in a position, {drawn}"
     return [
         "IPS: the mean of weight × reward.",
         "SNIPS: the same divided by the sum of the weights; steadier where they do not average 1.",
@@ -273,12 +262,7 @@ def _method_notes(result: OffPolicy) -> list[str]:
 def show_checks(result: OffPolicy) -> None:
     st.space("small")
     widgets.section("What the estimates rest on", "Where a rule does not hold there is no verdict.")
-    columns = [
-        TableColumn("Check"),
-        TableColumn("Value", number=True),
-        TableColumn("Rule"),
-        TableColumn("What it means"),
-    ]
+    columns = [*text_columns("Check"), *number_columns("Value"), *text_columns("Rule", "What it means")]
     st.html(table_html(columns, _checks(result), kind="rd-small"))
 
 
@@ -319,9 +303,8 @@ def show_weights(result: OffPolicy) -> None:
     st.space("small")
     widgets.section(_heaviest(result), _weights_words(result))
     if spread.counts:
-        widgets.chart(
-            weights(spread.edges, spread.counts, theme.palette()), "off-policy-weights", _heaviest(result)
-        )
+        chart = weights(spread.edges, spread.counts, theme.palette())
+        widgets.chart(chart, "off-policy-weights", _heaviest(result))
 
 
 def _heaviest(result: OffPolicy) -> str:

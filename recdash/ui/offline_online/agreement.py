@@ -9,7 +9,7 @@ import streamlit as st
 from recdash.charts.track_record import track_record
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html, join
-from recdash.formatting.wording import many, named_number
+from recdash.formatting.wording import capital, many, named_number
 from recdash.metrics.naming import metric_at
 from recdash.online.agreement.agreement import LEAST_RUNS
 from recdash.ui.app import cached, state, theme
@@ -107,7 +107,7 @@ def best_heading(best: BestMetric) -> str:
 def best_words(best: BestMetric) -> str:
     """The caution: what chance does with so many metrics."""
     if best.p is None or best.n < LEAST_RUNS:
-        return f"{best.reason[:1].upper()}{best.reason[1:]}."
+        return f"{capital(best.reason)}."
     p = f"p = {numbers.p_value(best.p)}".replace("= <", "< ")
     return (
         f"Looking for a pattern, no proof: the best of {len(best.predictions)} metrics does as well by "

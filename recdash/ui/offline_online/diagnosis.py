@@ -69,25 +69,24 @@ def _choose(rows: list[Row]) -> Row:
 
 def table(explained: Explanation, mark: Mark) -> Html:
     """One line per check, which opens to the rest of it."""
-    head = [html("<span>{title}</span>", title=title) for title in ("Check", "Answer", "What was found")]
     by_name = {answer.check: answer for answer in explained.answers}
     lines = [_line(check, by_name[check.name], mark) for check in CHECKS]
-    return html('<div class="rd-why"><div class="rd-why-head">{head}</div>{lines}</div>',
-                head=join(head), lines=join(lines))  # fmt: skip
+    return widgets.folding_rows(("Check", "Answer", "What was found"), lines)
 
 
 def _line(check: Check, answer: CheckAnswer, mark: Mark) -> Html:
     sign, tone = SIGNS[answer.verdict]
-    return html(
-        "<details><summary><b>{title}</b>"
-        '<span class="rd-{tone}"><i aria-hidden="true">{sign}</i> {verdict}</span>'
-        "<span>{statistic}</span></summary>"
-        '<div class="rd-why-body"><p class="rd-muted">{question}</p><p>{sentence}</p>{picture}{advice}</div>'
-        "</details>",
-        title=check.title, tone=tone, sign=sign, verdict=answer.verdict, statistic=_statistic(answer),
-        question=check.question, sentence=answer.sentence, advice=_advice(check, answer),
-        picture=picture_html(answer.picture, mark) if answer.picture else Html(""),
-    )  # fmt: skip
+    marked = html('<i aria-hidden="true">{sign}</i> {verdict}', sign=sign, verdict=answer.verdict)
+    picture = picture_html(answer.picture, mark) if answer.picture else Html("")
+    rest = html(
+        "<p>{sentence}</p>{picture}{advice}",
+        sentence=answer.sentence,
+        picture=picture,
+        advice=_advice(check, answer),
+    )
+    return widgets.folding_row(
+        check.title, widgets.toned(marked, tone), _statistic(answer), check.question, rest
+    )
 
 
 def _statistic(answer: CheckAnswer) -> Html:
@@ -123,20 +122,20 @@ def _row(row: Placed, drawn: Drawing, mark: Mark) -> Html:
         '<div><span class="rd-picture-label" title="{label}">{label}</span>'
         '<span class="rd-picture-track" style="--run:{colour}" aria-hidden="true">{marks}</span>'
         "<span><b>{text}</b> <small>{ends}</small></span></div>",
-        label=row.label, colour=colours[row.side], marks=_marks(row, drawn), text=row.text,
+        label=row.label,
+        colour=colours[row.side],
+        marks=_marks(row, drawn),
+        text=row.text,
         ends=" · ".join(filter(None, (row.ends, row.note))),
-    )  # fmt: skip
+    )
 
 
 def _marks(row: Placed, drawn: Drawing) -> Html:
-    kind = "rd-picture-bar" if row.dot is None else "rd-picture-ci"
-    parts = [
-        html('<i class="{kind}" style="left:{left}%;width:{width}%"></i>', kind=kind,
-             left=f"{row.left:.2f}", width=f"{row.width:.2f}"),
-        html('<i class="rd-picture-zero" style="left:{at}%"></i>', at=f"{drawn.zero:.2f}"),
-    ]  # fmt: skip
-    if row.dot is not None:
-        hollow = " rd-hollow" if row.hollow else ""
-        parts.append(html('<i class="rd-picture-dot{hollow}" style="left:{at}%"></i>',
-                          hollow=hollow, at=f"{row.dot:.2f}"))  # fmt: skip
-    return join(parts)
+    def shape(kind: str, left: float, width: str = "") -> Html:
+        style = f"left:{left:.2f}%{width}"
+        return html('<i class="rd-picture-{kind}" style="{style}"></i>', kind=kind, style=style)
+
+    interval = shape("bar" if row.dot is None else "ci", row.left, f";width:{row.width:.2f}%")
+    zero = shape("zero", drawn.zero)
+    dot = [] if row.dot is None else [shape("dot rd-hollow" if row.hollow else "dot", row.dot)]
+    return join([interval, zero, *dot])

@@ -9,10 +9,11 @@ import streamlit as st
 
 from recdash.charts.forest import forest
 from recdash.comparison import headlines
+from recdash.comparison.wording import correction
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html, join
 from recdash.formatting.records import records
-from recdash.formatting.wording import listed, many, named_number, span
+from recdash.formatting.wording import listed, many, named_number, small, span
 from recdash.metrics.naming import metric_at
 from recdash.ui.app import cached, links, theme
 from recdash.ui.app.state import View, workspace
@@ -38,7 +39,6 @@ TILES = 4
 MOST_NOTES = 6
 TELLING = ("worse", "not settled", "tie", "better")
 """Which slice is worth a tile: first one that loses, last one that gains like the whole."""
-CORRECTIONS = {"holm": "Holm", "bh": "BH"}
 
 
 def one_run(view: View) -> None:
@@ -48,8 +48,8 @@ def one_run(view: View) -> None:
     value = numbers.three(float(score["value"].iloc[0])) if len(score) else numbers.NONE
     counted = many(score["n_users"].iloc[0] if len(score) else 0, "user")
     stands = _standing(view)
-    empty("Add a second run to compare", f"{run} has {where} {value} over {counted}. "
-          f"{stands or 'One number alone decides nothing.'}")  # fmt: skip
+    score_words = f"{run} has {where} {value} over {counted}."
+    empty("Add a second run to compare", f"{score_words} {stands or 'One number alone decides nothing.'}")
     if len(view.runs) > 1:
         st.caption("Choose baseline and candidates under *Change runs* above.")
     else:
@@ -113,18 +113,18 @@ def show_values(view: View) -> None:
 
 
 def show_numbers(view: View, verdict: Verdict) -> None:
-    evidence, shown = verdict.evidence, tiles(verdict)
-    if evidence.leader is None or not shown:
+    evidence, drawn = verdict.evidence, tiles(verdict)
+    if evidence.leader is None or not drawn:
         return
-    many = f"{named_number(len(shown)).lower()} {'number' if len(shown) == 1 else 'numbers'}"
+    many = f"{named_number(len(drawn)).lower()} {'number' if len(drawn) == 1 else 'numbers'}"
     corrected = " Intervals of other metrics and of slices are corrected among themselves (Holm)."
     strips = f" Strips: one scale, in % of {evidence.base}'s value; the tick is zero."
     widgets.section(
         f"{evidence.name} in {many}",
-        f"Change against {evidence.base}, over the users of both.{corrected if len(shown) > 1 else ''}"
-        f"{strips if any(tile.strip for tile in shown) else ''}",
+        f"Change against {evidence.base}, over the users of both.{corrected if len(drawn) > 1 else ''}"
+        f"{strips if any(tile.strip for tile in drawn) else ''}",
     )
-    st.html(cards.tiles_html(shown, view.marks[evidence.leader.candidate]))
+    st.html(cards.tiles_html(drawn, view.marks[evidence.leader.candidate]))
 
 
 def tiles(verdict: Verdict) -> list[Tile]:
@@ -140,7 +140,7 @@ def tiles(verdict: Verdict) -> list[Tile]:
     parts = []
     if part:  # by its title without what stands in brackets: ``users new to the service``
         title = part.title.partition(" (")[0]
-        parts = [cards.of_pair(f"{where}, {title[:1].lower()}{title[1:]}", primary, part.pair)]
+        parts = [cards.of_pair(f"{where}, {small(title)}", primary, part.pair)]
     others = [cards.of_pair(metric_at(metric, k), metric, pair) for metric, pair in evidence.metrics]
     room = TILES - 1 - len(rails) - len(parts)
     return [cards.of_pair(where, primary, evidence.leader), *others[:room], *rails, *parts]
@@ -178,16 +178,13 @@ def differences(view: View, verdict: Verdict) -> pd.DataFrame:
     """run_id, run, mean_diff, ci_low, ci_high (corrected), p_corrected, word, margin, n_users, wins …"""
     import pandas as pd
 
-    rows = [
-        {
-            "run_id": pair.candidate, "run": view.name(pair.candidate), "mean_diff": pair.paired.mean,
-            "ci_low": pair.judged.corrected.low, "ci_high": pair.judged.corrected.high, "p": pair.paired.p,
-            "p_corrected": pair.judged.p, "word": pair.judged.word, "margin": pair.judged.margin,
-            "n_users": pair.paired.n, "wins": pair.paired.wins, "ties": pair.paired.ties,
-            "losses": pair.paired.losses,
-        }
-        for pair in verdict.evidence.comparison.against
-    ]  # fmt: skip
+    rows = []
+    for pair in verdict.evidence.comparison.against:
+        paired, judged = pair.paired, pair.judged
+        row = {"run_id": pair.candidate, "run": view.name(pair.candidate), "mean_diff": paired.mean}
+        row |= {"ci_low": judged.corrected.low, "ci_high": judged.corrected.high, "p": paired.p}
+        row |= {"p_corrected": judged.p, "word": judged.word, "margin": judged.margin, "n_users": paired.n}
+        rows.append(row | {"wins": paired.wins, "ties": paired.ties, "losses": paired.losses})
     return pd.DataFrame(rows)
 
 
@@ -199,8 +196,7 @@ def note_of_forest(view: View, verdict: Verdict) -> str:
     if margins:
         ends = span(numbers.three(margins[0]), numbers.three(margins[-1]))
         band = f"Grey band: too small to matter (±{ends}). "
-    rule, family = CORRECTIONS.get(comparison.terms.correction), len(comparison.against)
-    corrected = f", {rule}-corrected over {family}" if rule and family > 1 else ""
+    corrected = correction(verdict.evidence, len(comparison.against))
     left = len(set(view.own_ids) - set(view.contender_ids))
     others = f" {many(left, 'run')} of this experiment not compared here: see the Leaderboard."
     return (

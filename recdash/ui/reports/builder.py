@@ -27,10 +27,12 @@ def show(view: View) -> None:
         widgets.notices([], nothing=_about(view))
         with st.form("make-report", border=False):
             fields = _fields(view)
-            idempotent_form.submit(
-                FORM, "Make the report", lambda sent: _make(view, fields | sent), "The report is made.",
-                key="make-report-go",
-            )  # fmt: skip
+
+            def make(sent: idempotent_form.Sent) -> None:
+                _make(view, fields | sent)
+
+            done, key = "The report is made.", "make-report-go"
+            idempotent_form.submit(FORM, "Make the report", make, done, key=key)
 
 
 def _about(view: View) -> str:
@@ -44,14 +46,16 @@ def _fields(view: View) -> dict[str, Any]:
     key = idempotent_form.key(FORM)
     title = st.text_input("Title", view.experiment.name, max_chars=MOST_TITLE, key=f"report-title-{key}")
     narrative = st.text_area(
-        "In your own words", key=f"report-narrative-{key}", max_chars=MOST_NARRATIVE, height=120,
+        "In your own words",
+        key=f"report-narrative-{key}",
+        max_chars=MOST_NARRATIVE,
+        height=120,
         help="Shown below the verdict. An empty line begins a new paragraph.",
-    )  # fmt: skip
-    blocks = st.multiselect(
-        "What to show, in this order", list(BLOCKS), list(BLOCKS), key=f"report-blocks-{key}",
-        format_func=lambda name: BLOCKS[name].title,
-    )  # fmt: skip
-    kind = st.radio("Numbers", list(KINDS), format_func=KINDS.__getitem__, key=f"report-kind-{key}")
+    )
+    titles = widgets.titled({name: block.title for name, block in BLOCKS.items()})
+    label, blocks_key = "What to show, in this order", f"report-blocks-{key}"
+    blocks = st.multiselect(label, **titles, default=list(BLOCKS), key=blocks_key)
+    kind = st.radio("Numbers", **widgets.titled(KINDS), key=f"report-kind-{key}")
     return {"title": title, "narrative": narrative, "blocks": blocks, "live": kind == "live"}
 
 
@@ -59,9 +63,7 @@ def _make(view: View, fields: dict[str, Any]) -> None:
     source, params = workspace(), state.params()
     tests = {test.id for test in source.online_tests.all(view.experiment.id)}
     test = params.get("t") if params.get("t") in tests else None
-    question = Reports(source).question(
-        view.experiment.id, view.candidate_ids, view.shown[0].id, view.metric, view.k, scope=view.scope,
-        test=test,
-    )  # fmt: skip
+    shown = (view.candidate_ids, view.shown[0].id, view.metric, view.k)
+    question = Reports(source).question(view.experiment.id, *shown, scope=view.scope, test=test)
     with st.spinner("Gathering every number"):
         Reports(source).make(question, **fields)

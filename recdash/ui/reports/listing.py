@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import streamlit as st
 
@@ -43,11 +44,8 @@ def show(view: View) -> None:
 
 
 def _named(report: Report) -> Html:
-    return html(
-        '<span class="rd-lead"><a href="{to}" target="_blank" rel="noopener">{title}</a></span>',
-        to=f"reports/{report.id}",
-        title=report.title,
-    )
+    link = '<span class="rd-lead"><a href="reports/{id}" target="_blank" rel="noopener">{title}</a></span>'
+    return html(link, id=report.id, title=report.title)
 
 
 def _kind(report: Report) -> str:
@@ -57,10 +55,8 @@ def _kind(report: Report) -> str:
 
 def _downloads(report: Report) -> Html:
     wanted = [form for form in FORMS.values() if form.name != "pdf" or not why_no_pdf()]
-    made = [
-        html('<a href="{to}" download>{title}</a>', to=f"reports/{report.id}.{form.name}", title=form.title)
-        for form in wanted
-    ]
+    link = '<a href="reports/{id}.{form}" download>{title}</a>'
+    made = [html(link, id=report.id, form=form.name, title=form.title) for form in wanted]
     return html('<span class="rd-quiet">{made}</span>', made=join(made, " · "))
 
 
@@ -73,13 +69,12 @@ def _manage(view: View, reports: Sequence[Report]) -> None:
         for report in reports:
             archived = ", archived" if report.archived else ""
             names[report.id] = f"{report.title} ({day(report.created)}{archived})"
-        chosen = st.selectbox(
-            "Report", list(names), format_func=names.__getitem__, key="report-chosen", width=560
-        )
+        chosen = st.selectbox("Report", **widgets.titled(names), key="report-chosen", width=560)
         report = next(report for report in reports if report.id == chosen)
         _share(view, report)
         _archive(report)
-        _delete(report)
+        delete = partial(Reports(workspace()).delete, report.id)
+        actions.delete_form("report", report.title, report.id, delete, called="title")
 
 
 def _share(view: View, report: Report) -> None:
@@ -109,14 +104,3 @@ def _archive(report: Report) -> None:
             actions.attempt(lambda: reports.restore(report.id), "Restored.")
     elif st.button("Archive", key=f"report-archive-{report.id}", help="Hides it; it can be restored."):
         actions.attempt(lambda: reports.archive(report.id), "Archived. It can be restored here.")
-
-
-def _delete(report: Report) -> None:
-    with st.form(f"delete-report-{report.id}", border=False):
-        typed = st.text_input(
-            "To delete this report for good, type its title", placeholder=report.title, width=420,
-            key=f"report-delete-name-{report.id}",
-        )  # fmt: skip
-        if st.form_submit_button("Delete for good", key=f"report-delete-{report.id}"):
-            done = f"Deleted the report {markdown(report.title)}."
-            actions.attempt(lambda: Reports(workspace()).delete(report.id, typed), done)

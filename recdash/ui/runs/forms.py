@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 
 import streamlit as st
 
@@ -11,10 +12,10 @@ from recdash.formatting import html
 from recdash.service import Workspace
 from recdash.ui.app import state
 from recdash.ui.components import widgets
-from recdash.ui.components.actions import attempt, offer_undo
+from recdash.ui.components.actions import attempt, delete_form, offer_undo
 from recdash.ui.components.parameters import params_as_text, params_from
 from recdash.ui.components.variant_links import link_boxes
-from recdash.ui.components.widgets import TableColumn
+from recdash.ui.components.widgets import number_columns, text_columns
 from recdash.ui.runs.table import experiment_rows, ledger_names, ledger_row, ledger_title, provenance_rows
 
 # ── a run ────────────────────────────────────────────────────────────────────────────────────
@@ -28,11 +29,11 @@ def run_panel(workspace: Workspace, experiment: Experiment, run: Run, known_tags
     with notices:
         widgets.notices(run.notices, nothing="Nothing was noticed while this run was read.")
     with provenance:
-        widgets.table([TableColumn("what"), TableColumn("value")], provenance_rows(run))
+        widgets.table(text_columns("what", "value"), provenance_rows(run))
         _replicates(workspace, run)
     with remove:
         _archive_run(workspace, run)
-        _delete("run", run.name, run.id, lambda typed: workspace.runs.delete(run.id, typed))
+        delete_form("run", run.name, run.id, partial(workspace.runs.delete, run.id))
 
 
 def _replicates(workspace: Workspace, run: Run) -> None:
@@ -41,7 +42,7 @@ def _replicates(workspace: Workspace, run: Run) -> None:
     if below:
         widgets.section(str(run.replicated).capitalize(), "Each scored by itself, too.")
         names = ledger_names(below)
-        columns = [TableColumn("Label"), *(TableColumn(ledger_title(name), number=True) for name in names)]
+        columns = [*text_columns("Label"), *number_columns(*map(ledger_title, names))]
         widgets.table(columns, [[replicate.name, *ledger_row(replicate, names)] for replicate in below])
 
 
@@ -49,13 +50,8 @@ def _edit_run(workspace: Workspace, experiment: Experiment, run: Run, known_tags
     with st.form(f"edit-{run.id}", border=False):
         left, right = st.columns(2)
         name = left.text_input("Name", run.name, key=f"run-name-{run.id}", max_chars=200)
-        tags = left.multiselect(
-            "Tags",
-            sorted({*known_tags, *run.tags}),
-            list(run.tags),
-            accept_new_options=True,
-            key=f"run-tags-{run.id}",
-        )
+        offered, key = sorted({*known_tags, *run.tags}), f"run-tags-{run.id}"
+        tags = left.multiselect("Tags", offered, list(run.tags), accept_new_options=True, key=key)
         note = left.text_area("Note", run.note, key=f"run-note-{run.id}", height=90)
         params = right.text_area(
             "Parameters",
@@ -100,24 +96,12 @@ def _archive_run(workspace: Workspace, run: Run) -> None:
         st.rerun()
 
 
-def _delete(noun: str, name: str, key: str, delete: Callable[[str], object]) -> None:
-    with st.form(f"delete-{key}", border=False):
-        typed = st.text_input(
-            f"To delete this {noun} for good, type its name",
-            key=f"delete-name-{key}",
-            placeholder=name,
-            width=420,
-        )
-        if st.form_submit_button("Delete for good", key=f"delete-{noun}-{key}"):
-            attempt(lambda: delete(typed), f"Deleted the {noun} {html.markdown(name)}.")
-
-
 # ── an experiment ────────────────────────────────────────────────────────────────────────────
 
 
 def experiment_panel(workspace: Workspace, experiment: Experiment) -> None:
     with st.expander("This experiment: set-up, rename, archive, delete"):
-        widgets.table([TableColumn("what"), TableColumn("value")], experiment_rows(experiment))
+        widgets.table(text_columns("what", "value"), experiment_rows(experiment))
         with st.form(f"rename-{experiment.id}", border=False):
             name = st.text_input("Name", experiment.name, key=f"experiment-name-{experiment.id}", width=420)
             if st.form_submit_button("Rename", key=f"experiment-rename-{experiment.id}"):
@@ -128,7 +112,7 @@ def experiment_panel(workspace: Workspace, experiment: Experiment) -> None:
             workspace.experiments.delete(experiment.id, typed)
             state.choose(e=None, b=None, c=None, t=None)
 
-        _delete("experiment", experiment.name, experiment.id, delete)
+        delete_form("experiment", experiment.name, experiment.id, delete)
 
 
 def _archive_experiment(workspace: Workspace, experiment: Experiment) -> None:
@@ -138,7 +122,8 @@ def _archive_experiment(workspace: Workspace, experiment: Experiment) -> None:
     elif st.button("Archive", key=f"experiment-archive-{experiment.id}"):
         workspace.experiments.archive(experiment.id)
         state.choose(e=None, b=None, c=None, t=None)
-        offer_undo("experiment", experiment.name, lambda: workspace.experiments.restore(experiment.id))
+        undo = partial(workspace.experiments.restore, experiment.id)
+        offer_undo("experiment", experiment.name, undo)
         st.rerun()
 
 
@@ -162,9 +147,5 @@ def _online_test(workspace: Workspace, test: OnlineTest, runs: Sequence[Run]) ->
         attempt(lambda: workspace.online_tests.link_variants(test.id, links))
     if test.notices:
         widgets.notices(test.notices)
-    _delete(
-        "online test",
-        test.name,
-        test.id,
-        lambda typed: workspace.online_tests.delete(test.id, typed),
-    )
+    delete = partial(workspace.online_tests.delete, test.id)
+    delete_form("online test", test.name, test.id, delete)

@@ -14,7 +14,7 @@ from recdash.formatting.html import Html, html, join
 from recdash.service import Workspace
 from recdash.ui.app import state, theme
 from recdash.ui.components import widgets
-from recdash.ui.components.widgets import TableColumn
+from recdash.ui.components.widgets import number_columns, text_columns
 from recdash.ui.runs import forms
 from recdash.ui.runs.table import (
     ledger_names,
@@ -31,9 +31,8 @@ def choose_experiment(workspace: Workspace) -> tuple[Experiment | None, bool]:
     """The experiment of the view, and whether archived things are shown too."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         archived = st.session_state.get("runs-archived", False)
-        experiments = {
-            experiment.id: experiment for experiment in workspace.experiments.all(archived=archived)
-        }
+        listed = workspace.experiments.all(archived=archived)
+        experiments = {experiment.id: experiment for experiment in listed}
         chosen = _experiment_box(experiments) if experiments else None
         archived = st.toggle("Show archived", key="runs-archived")
     return chosen, archived
@@ -43,12 +42,13 @@ def _experiment_box(experiments: dict[str, Experiment]) -> Experiment | None:
     newest = max(experiments.values(), key=lambda experiment: experiment.created).id
     wanted = state.params().get("e", newest)
     st.session_state["runs-experiment"] = wanted if wanted in experiments else newest
+    names = {known.id: known.name for known in experiments.values()}
+    names |= {known.id: f"{known.name} (archived)" for known in experiments.values() if known.archived}
     chosen: str = st.selectbox(
         "Experiment",
-        list(experiments),
+        **widgets.titled(names),
         key="runs-experiment",
         width=420,
-        format_func=lambda key: experiments[key].name + (" (archived)" if experiments[key].archived else ""),
         on_change=lambda: state.show_experiment(st.session_state["runs-experiment"]),
     )
     state.write("e", chosen)
@@ -59,26 +59,12 @@ def show_table(experiment: Experiment, runs: Sequence[Run]) -> None:
     """Name, created, tags, note and parameters of every run; parameters may be cut to what differs."""
     only = st.toggle("Only parameters that differ", value=len(runs) > 1, key="runs-only-differences")
     names = parameter_names(runs, only)
-    columns = [
-        TableColumn("Run"),
-        TableColumn("Created"),
-        TableColumn("Tags"),
-        TableColumn("Note"),
-        *map(TableColumn, names),
-    ]
-    marks = {run.id: _mark(experiment, run) for run in runs}
-    rows = [
-        [
-            _name_cell(run, marks[run.id]),
-            f"{run.created:%Y-%m-%d %H:%M}",
-            _tags(run),
-            run.note,
-            *parameter_row(run, names),
-        ]
-        for run in runs
-    ]
+    rows: list[list[object]] = []
+    for run in runs:
+        name, created = _name_cell(run, _mark(experiment, run)), f"{run.created:%Y-%m-%d %H:%M}"
+        rows.append([name, created, _tags(run), run.note, *parameter_row(run, names)])
     baseline = [place for place, run in enumerate(runs) if run.id == experiment.baseline]
-    widgets.table(columns, rows, bands=baseline)
+    widgets.table(text_columns("Run", "Created", "Tags", "Note", *names), rows, bands=baseline)
 
 
 def _mark(experiment: Experiment, run: Run) -> Mark:
@@ -93,7 +79,7 @@ def _name_cell(run: Run, look: Mark) -> Html:
 
 
 def _tags(run: Run) -> Html:
-    return join([html('<span class="rd-badge">{tag}</span> ', tag=tag) for tag in run.tags])
+    return join([widgets.badge(tag) for tag in run.tags], " ")
 
 
 def show_ledger(workspace: Workspace, experiment: Experiment, runs: Sequence[Run]) -> None:
@@ -101,27 +87,17 @@ def show_ledger(workspace: Workspace, experiment: Experiment, runs: Sequence[Run
     widgets.section("Ledger", f"{POPULATION[experiment.settings.get('users', 'truth')]} {KNOWN_NOTE}")
     names = ledger_names(runs)
     titles = [*map(ledger_title, names), *(title.lower() for title in KNOWN_TITLES)]
-    columns = [TableColumn("Run"), *(TableColumn(title, number=True) for title in titles)]
-    rows = [
-        [
-            widgets.run_cell(_mark(experiment, run)),
-            *ledger_row(run, names),
-            *known_cells(workspace.scores.id_overlap(run.id)),
-        ]
-        for run in runs
-    ]
-    widgets.table(columns, rows)
+    rows = []
+    for run in runs:
+        known = known_cells(workspace.scores.id_overlap(run.id))
+        rows.append([widgets.run_cell(_mark(experiment, run)), *ledger_row(run, names), *known])
+    widgets.table([*text_columns("Run"), *number_columns(*titles)], rows)
 
 
 def work_on_one(workspace: Workspace, experiment: Experiment, runs: Sequence[Run]) -> None:
     """Choose one run and edit it."""
-    names = {run.id: run for run in runs}
-    chosen = st.selectbox(
-        "Work on",
-        list(names),
-        format_func=lambda run_id: names[run_id].name,
-        key=f"runs-one-{experiment.id}",
-        width=420,
-    )
+    names = {run.id: run.name for run in runs}
+    key = f"runs-one-{experiment.id}"
+    chosen = st.selectbox("Work on", **widgets.titled(names), key=key, width=420)
     tags = sorted({tag for run in runs for tag in run.tags})
-    forms.run_panel(workspace, experiment, names[chosen], tags)
+    forms.run_panel(workspace, experiment, next(run for run in runs if run.id == chosen), tags)

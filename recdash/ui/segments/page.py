@@ -15,7 +15,7 @@ from recdash.comparison import Terms
 from recdash.comparison.segment_wording import flag_sentence
 from recdash.comparison.segments import EVERYBODY, Cell, SegmentComparison, flags
 from recdash.formatting import numbers
-from recdash.formatting.html import Html, html, join, markdown
+from recdash.formatting.html import Html, html, markdown
 from recdash.formatting.wording import cut, tone
 from recdash.metrics.naming import is_percent, metric_at
 from recdash.stats import LEAST, Correction
@@ -23,7 +23,7 @@ from recdash.ui.app import cached, links, state, theme
 from recdash.ui.app.state import View
 from recdash.ui.components import corrections, widgets
 from recdash.ui.components.tiles import value_text
-from recdash.ui.components.widgets import TableColumn, table_html
+from recdash.ui.components.widgets import number_columns, table_html, text_columns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -71,7 +71,8 @@ def _choose_by(known: Sequence[str]) -> str:
             f"{markdown(by_title(known[0]))} stands in."
         )
     chosen = match or known[0]
-    widgets.choice_box("Segments", "by", "segments-by", known, chosen, format_func=by_title)
+    titles = {by: by_title(by) for by in known}
+    widgets.select("Segments", "by", titles, chosen, "segments-by", widgets.BOX)
     state.write("by", chosen if match else wanted)
     return chosen
 
@@ -85,17 +86,10 @@ def by_title(by: str) -> str:
 def _choose_least() -> int:
     wanted = state.params().get("least", str(LEAST))
     valid = wanted.isdecimal() and 2 <= int(wanted[:9]) <= MOST_LEAST
-    st.session_state["segments-least"] = int(wanted[:9]) if valid else LEAST
-    st.number_input(
-        "Judge from n users",
-        2,
-        MOST_LEAST,
-        key="segments-least",
-        width=140,
-        on_change=lambda: state.choose(least=str(st.session_state["segments-least"])),
-    )
-    state.write("least", str(st.session_state["segments-least"]))
-    return int(st.session_state["segments-least"])
+    bound = widgets.bound("least", "segments-least", int(wanted[:9]) if valid else LEAST)
+    least = int(st.number_input("Judge from n users", 2, MOST_LEAST, width=140, **bound))
+    state.write("least", str(least))
+    return least
 
 
 def gather(view: View, by: str, least: int, correction: Correction) -> SegmentComparison:
@@ -111,43 +105,25 @@ def gather(view: View, by: str, least: int, correction: Correction) -> SegmentCo
 
 def banner(comparison: SegmentComparison) -> None:
     """Where the whole and its parts do not say the same."""
-    lines = [html("<p>{text}</p>", text=flag_sentence(comparison, flag)) for flag in flags(comparison)]
+    lines = widgets.paragraphs(flag_sentence(comparison, flag) for flag in flags(comparison))
     if lines:
-        st.html(
-            html(
-                '<div class="rd-banner" role="note" aria-label="The whole and its parts">'
-                '<b class="rd-worse">!</b><div>{lines}</div></div>',
-                lines=join(lines),
-            )
-        )
+        st.html(widgets.banner(lines, "The whole and its parts"))
 
 
 def draw(view: View, comparison: SegmentComparison) -> None:
     """Panels of the candidates' differences; of a metric without a value per user, of all runs' values."""
     runs = comparison.candidates or comparison.runs if comparison.by_value else comparison.candidates
     lines = panels(runs) if runs else []
-    dots = {
-        run: [_dot(comparison, segment, run, len(lines[0])) for segment in comparison.titles] for run in runs
-    }
+    beside = len(lines[0]) if lines else 0
+    dots = {run: [_dot(comparison, segment, run, beside) for segment in comparison.titles] for run in runs}
     ends = ends_of(dots, zero=not comparison.by_value)
-    with st.container(key=f"panels-{len(lines[0])}" if lines else "panels-0"):
+    titles = comparison.titles.items()
+    rows = [SegmentRow(title, f"n = {_users(comparison, segment)}") for segment, title in titles]
+    with st.container(key=f"panels-{beside}"):
         for place, line in enumerate(lines):
-            chart = segment_panels(
-                _lines(comparison),
-                {run: dots[run] for run in line},
-                len(lines[0]),
-                view.marks,
-                theme.palette(),
-                ends,
-            )
+            dots_of_line = {run: dots[run] for run in line}
+            chart = segment_panels(rows, dots_of_line, beside, view.marks, theme.palette(), ends)
             widgets.chart(chart, f"segments-{place}", alt(view, comparison, line))
-
-
-def _lines(comparison: SegmentComparison) -> list[SegmentRow]:
-    return [
-        SegmentRow(title, f"n = {_users(comparison, segment)}")
-        for segment, title in comparison.titles.items()
-    ]
 
 
 def _users(comparison: SegmentComparison, segment: str) -> str:
@@ -171,14 +147,11 @@ def _dot(comparison: SegmentComparison, segment: str, run: str, beside: int) -> 
         return SegmentPoint(cell.value * scale, words, f"{name}<br>{text}, n = {cell.n}", tick=tick)
     if cell.pair is None:
         words = "–" if beside > 3 else f"– {cell.why or 'not scored'}"
-        return SegmentPoint(
-            cell.difference, words, f"{name}<br>{cell.why}, n = {cell.n_shared}", look="faint"
-        )
+        hover = f"{name}<br>{cell.why}, n = {cell.n_shared}"
+        return SegmentPoint(cell.difference, words, hover, look="faint")
     low, high = cell.pair.judged.corrected.low, cell.pair.judged.corrected.high
-    differences = (
-        cell.difference for (key, _), cell in comparison.cells.items() if key != EVERYBODY and cell.pair
-    )
-    digits = numbers.places(differences)  # of all, so that they align
+    judged = [cell for (key, _), cell in comparison.cells.items() if key != EVERYBODY and cell.pair]
+    digits = numbers.places(cell.difference for cell in judged)  # of all, so that they align
     amount = numbers.signed(cell.difference, digits)
     hover = f"{name}<br>{amount} ({numbers.interval(low, high, digits)})<br>{cell.word}, n = {cell.n_shared}"
     look: Literal["filled", "hollow"] = "filled" if cell.word in ("better", "worse") else "hollow"
@@ -192,10 +165,8 @@ def alt(view: View, comparison: SegmentComparison, run_ids: Sequence[str]) -> st
     parts = []
     for run in run_ids:
         cells = [(title, _cell(comparison, segment, run)) for segment, title in comparison.titles.items()]
-        parts.append(
-            f"{view.name(run)}: "
-            + ", ".join(f"{title} {_cell_words(comparison, cell)}" for title, cell in cells)
-        )
+        words = ", ".join(f"{title} {_cell_words(comparison, cell)}" for title, cell in cells)
+        parts.append(f"{view.name(run)}: {words}")
     return f"{metric_at(comparison.metric, comparison.k)} by segment. {'; '.join(parts)}."
 
 
@@ -226,11 +197,8 @@ def values_table(view: View, comparison: SegmentComparison) -> Html:
     scale = 100 if is_percent(comparison.metric) else 1
     decimals = numbers.places(cell.value * scale for cell in comparison.cells.values())
     titles: Mapping[str, str] = {EVERYBODY: "All users", **comparison.titles}
-    columns = [
-        TableColumn("Segment"),
-        TableColumn("n", number=True),
-        *(TableColumn(_head(view, run, len(comparison.runs)), number=True) for run in comparison.runs),
-    ]
+    heads = [_head(view, run, len(comparison.runs)) for run in comparison.runs]
+    columns = [*text_columns("Segment"), *number_columns("n", *heads)]
     rows = [
         [
             html('<div style="min-width:150px">{title}</div>', title=title),
@@ -245,12 +213,9 @@ def values_table(view: View, comparison: SegmentComparison) -> Html:
 def _head(view: View, run: str, n_runs: int) -> Html:
     """A run's mark and name; of a long one its beginning, the shorter the more runs there are."""
     mark = view.marks[run]
-    return html(
-        '<span class="rd-run" title="{name}">{glyph}<bdi>{short}</bdi></span>',
-        name=mark.name,
-        glyph=theme.glyph(mark),
-        short=cut(mark.name, 12 if n_runs > FEW_RUNS else 26),
-    )
+    short = cut(mark.name, 12 if n_runs > FEW_RUNS else 26)
+    head = '<span class="rd-run" title="{name}">{glyph}<bdi>{short}</bdi></span>'
+    return html(head, name=mark.name, glyph=theme.glyph(mark), short=short)
 
 
 def _value(comparison: SegmentComparison, segment: str, run: str, decimals: int) -> Html:
@@ -265,13 +230,6 @@ def _value(comparison: SegmentComparison, segment: str, run: str, decimals: int)
 
 def tidy(view: View, comparison: SegmentComparison) -> pd.DataFrame:
     """One row per segment and run, as ``Segments.of`` gives them."""
-    frame_of = state.workspace().segments.of(
-        view.shown_ids,
-        comparison.baseline,
-        comparison.metric,
-        comparison.k,
-        comparison.by,
-        comparison.terms,
-        least=comparison.least,
-    )
-    return frame_of.drop(columns=["run_id", "segment"]).rename(columns={"title": "segment"})
+    asked = (comparison.baseline, comparison.metric, comparison.k, comparison.by, comparison.terms)
+    rows = state.workspace().segments.of(view.shown_ids, *asked, least=comparison.least)
+    return rows.drop(columns=["run_id", "segment"]).rename(columns={"title": "segment"})

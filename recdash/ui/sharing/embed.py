@@ -12,6 +12,7 @@ from recdash.metrics.naming import metric_at
 from recdash.settings import settings
 from recdash.ui.app import links
 from recdash.ui.app.state import View
+from recdash.ui.components import widgets
 
 THEMES: Mapping[str, str] = {"reader": "As the reader has it", "light_theme": "Light", "dark_theme": "Dark"}
 HEIGHT = 760
@@ -19,10 +20,8 @@ HEIGHT = 760
 
 def show_snippet(view: View) -> None:
     """The HTML for a wiki, and what must be set before its pages may show ours."""
-    theme = st.segmented_control(
-        "Colours", list(THEMES), format_func=THEMES.__getitem__, default="reader", required=True,
-        key="embed-theme",
-    )  # fmt: skip
+    box = widgets.titled(THEMES)
+    theme = st.segmented_control("Colours", **box, default="reader", required=True, key="embed-theme")
     st.code(snippet(view, theme), language="html", wrap_lines=True)
     st.caption(_what_must_be_set())
 
@@ -30,12 +29,10 @@ def show_snippet(view: View) -> None:
 def snippet(view: View, theme: str = "reader") -> str:
     """This view as an iframe; its address and title are escaped."""
     options = "" if theme == "reader" else f"&embed_options={theme}"
-    return html(
-        '<iframe src="{address}" title="{title}" width="100%" height="{height}" style="border:0"></iframe>',
-        address=f"{links.here()}&embed=true{options}",
-        height=HEIGHT,
-        title=f"recdash: {view.experiment.name}, {metric_at(view.metric, view.k)}",
-    )
+    address = f"{links.here()}&embed=true{options}"
+    title = f"recdash: {view.experiment.name}, {metric_at(view.metric, view.k)}"
+    size = f'width="100%" height="{HEIGHT}" style="border:0"'
+    return html(f'<iframe src="{{src}}" title="{{title}}" {size}></iframe>', src=address, title=title)
 
 
 def _what_must_be_set() -> str:

@@ -10,7 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from recdash.domain.journal import SavedView
 from recdash.errors import NotFound, RecdashError
-from recdash.formatting.html import html, markdown
+from recdash.formatting.html import markdown
 from recdash.formatting.wording import day
 from recdash.ui.app import links, state
 from recdash.ui.app.state import View, workspace
@@ -35,9 +35,8 @@ def show(place: DeltaGenerator, view: View) -> None:
 def _panel(view: View) -> None:
     """Work in the popover does not draw the page behind it again."""
     parts = _parts()
-    for tab, draw in zip(
-        st.tabs(list(parts), on_change="rerun", key="share-part"), parts.values(), strict=True
-    ):
+    tabs = st.tabs(list(parts), on_change="rerun", key="share-part")
+    for tab, draw in zip(tabs, parts.values(), strict=True):
         with tab:
             if tab.open:
                 draw(view)
@@ -111,9 +110,8 @@ def _row(saved: SavedView, *, may_write: bool) -> None:
             if page is not None:
                 links.go(page)
         if may_write:
-            st.button(
-                "Forget", key=f"forget-view-{saved.id}", type="tertiary", on_click=_forget, args=(saved.id,)
-            )
+            key = f"forget-view-{saved.id}"
+            st.button("Forget", key=key, type="tertiary", on_click=_forget, args=(saved.id,))
 
 
 def _forget(view_id: str) -> None:
@@ -123,11 +121,8 @@ def _forget(view_id: str) -> None:
 
 
 def _words(saved: SavedView) -> str:
-    where = links.title(saved.page)
-    return html(
-        '<div class="rd-named"><b>{name}</b><small>{where} · {author}, {when}</small></div>',
-        name=saved.name, where=where, author=saved.author, when=day(saved.created),
-    )  # fmt: skip
+    small = f"{links.title(saved.page)} · {saved.author}, {day(saved.created)}"
+    return widgets.named(saved.name, small)
 
 
 def open_saved_view(name: str) -> str | None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import streamlit as st
 
 from recdash.domain.journal import ShareLink
 from recdash.errors import RecdashError
-from recdash.formatting.html import Html, html
+from recdash.formatting.html import Html
 from recdash.formatting.wording import day
 from recdash.service import SharedLink
 from recdash.service.access.sharing import LABEL_CHARS, MOST_DAYS, USUAL_DAYS
@@ -47,10 +48,9 @@ def _form(tab: ShareTab, view: View) -> None:
     with st.form(f"make-link-{tab.turn}", border=False):
         st.text_input("For whom", key=label, max_chars=LABEL_CHARS, placeholder="steering group")
         st.number_input("Days until it expires", 1, MOST_DAYS, USUAL_DAYS, key=days)
-        st.form_submit_button(
-            "Make link", type="primary", key=f"make-link-{tab.turn}-go",
-            on_click=_make, args=(tab, tab.turn, view, label, days),
-        )  # fmt: skip
+        make = partial(_make, tab, tab.turn, view, label, days)
+        key = f"make-link-{tab.turn}-go"
+        st.form_submit_button("Make link", type="primary", key=key, on_click=make)
     if tab.refused is not None:
         widgets.problems(tab.refused)
 
@@ -93,9 +93,8 @@ def _revoke(tab: ShareTab, link: ShareLink) -> None:
     person = workspace().person
     may_revoke = link.author == person.name or person.may("admin")
     if may_revoke and workspace().sharing.link_state(link) == "alive":
-        st.button(
-            "Revoke", key=f"revoke-{link.id}", type="tertiary", on_click=_take_back, args=(tab, link.id)
-        )
+        key = f"revoke-{link.id}"
+        st.button("Revoke", key=key, type="tertiary", on_click=_take_back, args=(tab, link.id))
 
 
 def _take_back(tab: ShareTab, link_id: str) -> None:
@@ -106,10 +105,7 @@ def _take_back(tab: ShareTab, link_id: str) -> None:
 
 def _words(link: ShareLink) -> Html:
     subject = "a report" if link.report else "this experiment"
-    return html(
-        '<div class="rd-named"><b>{label}</b><small>{what} · {author} · {state}</small></div>',
-        label=link.label or "no label", what=subject, author=link.author, state=_state(link),
-    )  # fmt: skip
+    return widgets.named(link.label or "no label", f"{subject} · {link.author} · {_state(link)}")
 
 
 def _state(link: ShareLink) -> str:

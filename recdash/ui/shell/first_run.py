@@ -6,6 +6,8 @@ import io
 import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import streamlit as st
 
@@ -73,11 +75,9 @@ def _steps() -> tuple[Step, Step, Step]:
 
 
 def step_html(number: int, step: Step) -> Html:
-    mark = "✓" if step.done else str(number)
-    return html(
-        '<div class="rd-step"><span class="{kind}">{mark}</span><h2>{title}</h2><p>{words}</p></div>',
-        kind="rd-step-done" if step.done else "", mark=mark, title=step.title, words=step.words,
-    )  # fmt: skip
+    kind, mark = ("rd-step-done", "✓") if step.done else ("", str(number))
+    card = '<div class="rd-step"><span class="{kind}">{mark}</span><h2>{title}</h2><p>{words}</p></div>'
+    return html(card, kind=kind, mark=mark, title=step.title, words=step.words)
 
 
 def _button(title: str) -> None:
@@ -101,15 +101,18 @@ def _files() -> None:
                 for kind in kinds:
                     template_button(kind, "first")
         named = {template.file_name: template.text for template in TEMPLATES.values()}
-        st.download_button("↓ All of them as a zip file", lambda: zipped(named), "recdash-templates.zip",
-                           "application/zip", key="all-templates", on_click="ignore")  # fmt: skip
+        _zip_button("↓ All of them as a zip file", named, "recdash-templates.zip", "all-templates")
 
 
 def _lines() -> None:
     widgets.section("Three lines of Python", "They score two files, and say whom to ship. Nothing is stored.")
     st.code(THREE_LINES, language="python")
-    st.download_button("↓ The three files they read", lambda: zipped(FILES), "recdash-three-lines.zip",
-                       "application/zip", key="three-files", type="tertiary", on_click="ignore")  # fmt: skip
+    label, name = "↓ The three files they read", "recdash-three-lines.zip"
+    _zip_button(label, FILES, name, "three-files", type="tertiary")
+
+
+def _zip_button(label: str, files: Mapping[str, str], name: str, key: str, **look: Any) -> None:
+    widgets.download(label, lambda: zipped(files), name, "application/zip", key, **look)
 
 
 def zipped(files: Mapping[str, str]) -> bytes:
@@ -139,16 +142,15 @@ def show_strip(view: View) -> None:
             links.go("overview")
         if st.button("Upload your own", key="strip-upload", type="tertiary"):
             links.go("upload")
-        st.button("Dismiss", key="strip-dismiss", type="tertiary",
-                  on_click=lambda: st.session_state.update({_DISMISSED: True}))  # fmt: skip
+        dismiss = partial(st.session_state.update, {_DISMISSED: True})
+        st.button("Dismiss", key="strip-dismiss", type="tertiary", on_click=dismiss)
 
 
 def strip_html(steps: Sequence[Step]) -> Html:
     """``You are looking at the demo: ✓ Load the demo → ✓ Read the verdict → 3 Upload your own``."""
-    parts = [
-        html('<span class="{kind}">{mark} {title}</span>', kind="rd-step-now" if step.now else "",
-             mark="✓" if step.done else number, title=step.title)
-        for number, step in enumerate(steps, start=1)
-    ]  # fmt: skip
-    return html('<div class="rd-tour"><b>You are looking at the demo</b>{steps}</div>',
-                steps=join(parts, ' <span aria-hidden="true">→</span> '))  # fmt: skip
+    parts = []
+    for number, step in enumerate(steps, start=1):
+        text, kind = f"{'✓' if step.done else number} {step.title}", "rd-step-now" if step.now else ""
+        parts.append(html('<span class="{kind}">{text}</span>', kind=kind, text=text))
+    tour = join(parts, ' <span aria-hidden="true">→</span> ')
+    return html('<div class="rd-tour"><b>You are looking at the demo</b>{tour}</div>', tour=tour)

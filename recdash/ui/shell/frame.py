@@ -58,8 +58,8 @@ def _draw_frame(*, scoped: bool, with_lists: bool) -> tuple[Experiment, View | N
     if experiment is None:
         widgets.damaged(state.workspace().damaged())
         wanted = markdown(state.params().get("e", ""))
-        st.warning(f"The link's experiment, {wanted}, is not here: deleted, archived, or kept elsewhere. "
-                   "Choose another above.")  # fmt: skip
+        where = "deleted, archived, or kept elsewhere"
+        st.warning(f"The link's experiment, {wanted}, is not here: {where}. Choose another above.")
         state.stop()
     return experiment, view
 
@@ -99,32 +99,28 @@ def _choose_experiment(experiments: list[Experiment], experiment: Experiment | N
         return
     st.session_state["frame-experiment"] = experiment.id if experiment else None
     st.selectbox(
-        "Experiment", list(names), format_func=names.__getitem__, key="frame-experiment", width=330,
-        index=0 if experiment else None, placeholder="Choose an experiment",
+        "Experiment",
+        **widgets.titled(names),
+        key="frame-experiment",
+        width=330,
+        index=0 if experiment else None,
+        placeholder="Choose an experiment",
         on_change=lambda: state.show_experiment(st.session_state["frame-experiment"]),
-    )  # fmt: skip
+    )
 
 
 def _choose_metric(view: View) -> None:
-    st.session_state["frame-metric"] = view.metric
-    st.selectbox(
-        "Primary metric", view.metrics, format_func=metric_title, key="frame-metric", width=170,
-        on_change=lambda: state.choose(m=st.session_state["frame-metric"]),
-    )  # fmt: skip
+    metrics = {metric: metric_title(metric) for metric in view.metrics}
+    bound = widgets.bound("m", "frame-metric", view.metric)
+    st.selectbox("Primary metric", **widgets.titled(metrics), width=170, **bound)
 
 
 def _choose_k(view: View) -> None:
     usual = [k for k in USUAL_K if k <= view.depth]
-    st.session_state["frame-k"] = view.k if view.k in usual else None
-    st.segmented_control(
-        "k", usual, key="frame-k",
-        on_change=lambda: state.choose(k=str(st.session_state["frame-k"] or view.k)),
-    )  # fmt: skip
-    st.session_state["frame-any-k"] = view.k
-    st.number_input(
-        f"Any k to {view.depth}", 1, view.depth, key="frame-any-k", width=112,
-        on_change=lambda: state.choose(k=str(st.session_state["frame-any-k"])),
-    )  # fmt: skip
+    chosen = view.k if view.k in usual else None
+    st.segmented_control("k", usual, **widgets.bound("k", "frame-k", chosen, lambda k: str(k or view.k)))
+    any_k = widgets.bound("k", "frame-any-k", view.k)
+    st.number_input(f"Any k to {view.depth}", 1, view.depth, width=112, **any_k)
 
 
 def _chips(view: View) -> str:
@@ -140,18 +136,13 @@ def _chips(view: View) -> str:
 
 def _choose_runs(view: View) -> None:
     names = {run.id: run.name for run in view.runs}
-    st.session_state["frame-baseline"] = view.baseline.id if view.baseline else None
-    st.selectbox(
-        "Baseline", list(names), format_func=names.__getitem__, key="frame-baseline",
-        on_change=_change_baseline, args=(view,),
-    )  # fmt: skip
-    st.session_state["frame-candidates"] = list(view.candidate_ids)
-    others = [run for run in names if not view.baseline or run != view.baseline.id]
-    st.multiselect(
-        f"Candidates (at most {MOST_CANDIDATES})", others, format_func=names.__getitem__,
-        key="frame-candidates", max_selections=MOST_CANDIDATES,
-        on_change=lambda: state.choose(c=SEPARATOR.join(st.session_state["frame-candidates"])),
-    )  # fmt: skip
+    key = "frame-baseline"
+    st.session_state[key] = view.baseline.id if view.baseline else None
+    st.selectbox("Baseline", **widgets.titled(names), key=key, on_change=_change_baseline, args=(view,))
+    others = {run: name for run, name in names.items() if not view.baseline or run != view.baseline.id}
+    label, chosen = f"Candidates (at most {MOST_CANDIDATES})", list(view.candidate_ids)
+    bound = widgets.bound("c", "frame-candidates", chosen, SEPARATOR.join)
+    st.multiselect(label, **widgets.titled(others), max_selections=MOST_CANDIDATES, **bound)
 
 
 def _change_baseline(view: View) -> None:
@@ -177,8 +168,10 @@ def _no_runs(experiment: Experiment) -> None:
     archived = len(state.workspace().runs.all(experiment.id, archived=True))
     if archived:
         are = f"{many(archived, 'run')} {'is' if archived == 1 else 'are'} archived"
-        empty(f"No run to show: {are}", "Restore what you need on the page Runs, or upload others."
-              if may_write else "An editor can restore what you need.")  # fmt: skip
+        hint = "An editor can restore what you need."
+        if may_write:
+            hint = "Restore what you need on the page Runs, or upload others."
+        empty(f"No run to show: {are}", hint)
         if may_write and st.button("Go to Runs", type="primary", key="go-runs"):
             state.choose(e=experiment.id)
             st.session_state["runs-archived"] = True

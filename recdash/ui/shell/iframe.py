@@ -26,9 +26,9 @@ def navigation() -> Literal["sidebar", "hidden"]:
 def show_heading(view: View) -> None:
     """In place of the frame: what is shown, of which part of the users, and the way to the dashboard."""
     against = f" · against {view.baseline.name}" if view.baseline else ""
-    metric = metric_at(view.metric, view.k)
-    words = html('<div class="rd-embedded"><b><bdi>{name}</bdi></b><span>{what}{against}</span></div>',
-                 name=view.experiment.name, what=metric, against=against)  # fmt: skip
+    subject = f"{metric_at(view.metric, view.k)}{against}"
+    heading = '<div class="rd-embedded"><b><bdi>{name}</bdi></b><span>{subject}</span></div>'
+    words = html(heading, name=view.experiment.name, subject=subject)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.html(words)
         st.space("stretch")

@@ -10,6 +10,7 @@ from recdash.domain.results import WHOLE
 from recdash.formatting.html import html, join
 from recdash.ui.app import state
 from recdash.ui.app.state import View, workspace
+from recdash.ui.components import widgets
 
 ALL = ""
 AS_UPLOADED = "as uploaded"
@@ -19,22 +20,22 @@ def choose(view: View) -> None:
     """The select boxes, bound to the parameters ``s`` and ``th``."""
     params = state.params()
     slices = {ALL: "All users and items", **_slices(view)}
-    st.session_state["frame-slice"] = params.get("s", ALL) if params.get("s", ALL) in slices else ALL
-    st.selectbox(
-        "Users and items", list(slices), format_func=slices.__getitem__, key="frame-slice",
-        on_change=lambda: state.choose(s=st.session_state["frame-slice"] or None),
-    )  # fmt: skip
-    thresholds = {f"{value:g}": value for value in workspace().scopes.thresholds(view.experiment.id)}
+    chosen = params.get("s", ALL) if params.get("s", ALL) in slices else ALL
+    bound = widgets.bound("s", "frame-slice", chosen, _or_default)
+    st.selectbox("Users and items", **widgets.titled(slices), **bound)
+    thresholds = [f"{value:g}" for value in workspace().scopes.thresholds(view.experiment.id)]
     if thresholds:
         in_force = view.experiment.settings.get("relevance_threshold")
         usual = AS_UPLOADED if in_force is None else f"{in_force:g}, as in the experiment"
-        st.session_state["frame-threshold"] = params.get("th", ALL) if params.get("th") in thresholds else ALL
-        st.selectbox(
-            "Relevant from", [ALL, *thresholds], format_func=lambda threshold: threshold or usual,
-            key="frame-threshold",
-            on_change=lambda: state.choose(th=st.session_state["frame-threshold"] or None),
-        )  # fmt: skip
+        titles = {ALL: usual, **{threshold: threshold for threshold in thresholds}}
+        chosen = params.get("th", ALL) if params.get("th") in thresholds else ALL
+        bound = widgets.bound("th", "frame-threshold", chosen, _or_default)
+        st.selectbox("Relevant from", **widgets.titled(titles), **bound)
     st.caption("Overview, Leaderboard, Metric vs k, Precision–recall and Users follow.")
+
+
+def _or_default(chosen: str) -> str | None:
+    return chosen or None
 
 
 def _slices(view: View) -> Mapping[str, str]:

@@ -51,9 +51,8 @@ def choose(view: View) -> Chosen | None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         y = _axis("Upright", "y", view.metrics, view.metric)
         others = [metric for metric in view.metrics if metric != y]
-        x = _axis(
-            "Across", "x", others, next((metric for metric in USUAL_COSTS if metric in others), others[0])
-        )
+        usual = next((metric for metric in USUAL_COSTS if metric in others), others[0])
+        x = _axis("Across", "x", others, usual)
         which = widgets.choice("Runs", "runs", {"all": "All", "chosen": "Chosen"}, "all")
     chosen = view.contender_ids
     aside = [run for run in view.own_ids if run not in chosen] if which == "all" else []
@@ -62,11 +61,8 @@ def choose(view: View) -> Chosen | None:
 
 def _axis(label: str, name: str, options: Sequence[str], default: str) -> str:
     """A metric by its name in the URL; what is taken by the other axis gives way to the default."""
-    wanted = state.params().get(name, default)
-    chosen = wanted if wanted in options else default
-    widgets.choice_box(label, name, f"tradeoff-{name}", options, chosen, format_func=metric_title, width=220)
-    state.write(name, chosen)
-    return chosen
+    titles = {metric: metric_title(metric) for metric in options}
+    return widgets.select(label, name, titles, state.option(name, default, options), f"tradeoff-{name}", 220)
 
 
 def warn_of_unknown(view: View) -> None:
@@ -126,11 +122,8 @@ def alt(view: View, tradeoff: TradeOff) -> str:
 
 
 def _values(tradeoff: TradeOff, run: str) -> str:
-    texts = [
-        value_text(metric, value)
-        for metric, value in zip(_metrics(tradeoff), tradeoff.places[run], strict=True)
-    ]
-    return f"{texts[1]} ({texts[0]})"
+    x, y = map(value_text, _metrics(tradeoff), tradeoff.places[run])
+    return f"{y} ({x})"
 
 
 def say(view: View, tradeoff: TradeOff) -> None:
@@ -138,27 +131,16 @@ def say(view: View, tradeoff: TradeOff) -> None:
     rows = []
     if len(tradeoff.places) > 1:
         rows.append(_line("✓", "better", members(view, tradeoff)))
-        rows += [
-            _line("▼", "worse", sentence(view, tradeoff, beaten))
-            for beaten in tradeoff.beaten
-            if beaten.settled
-        ]
-        rows += [
-            _line("=", "same", sentence(view, tradeoff, beaten))
-            for beaten in tradeoff.beaten
-            if not beaten.settled
-        ]
-    st.html(
-        html(
-            '<ul class="rd-list">{rows}</ul>{why}', rows=join(rows), why=why_absent(view, _metrics(tradeoff))
-        )
-    )
+        for beaten in sorted(tradeoff.beaten, key=lambda beaten: not beaten.settled):
+            sign, tone = ("▼", "worse") if beaten.settled else ("=", "same")
+            rows.append(_line(sign, tone, sentence(view, tradeoff, beaten)))
+    why = why_absent(view, _metrics(tradeoff))
+    st.html(html('<ul class="rd-list">{rows}</ul>{why}', rows=join(rows), why=why))
 
 
 def _line(sign: str, tone: str, text: str) -> Html:
-    return html(
-        '<li><b class="rd-{tone}">{sign}</b><span>{text}</span></li>', tone=tone, sign=sign, text=text
-    )
+    line = '<li><b class="rd-{tone}">{sign}</b><span>{text}</span></li>'
+    return html(line, tone=tone, sign=sign, text=text)
 
 
 def why_absent(view: View, metrics: Sequence[str]) -> Html:
@@ -176,10 +158,8 @@ def tidy(view: View, tradeoff: TradeOff) -> pd.DataFrame:
     rows = []
     for run, (at_x, at_y) in tradeoff.places.items():
         errors, beaten = tradeoff.errors.get(run, (nan, nan)), behind.get(run)
-        of_y = {y: at_y, f"{y} std error": errors[1]}
-        of_x = {x: at_x, f"{x} std error": errors[0]}
-        standing = {"front": run in tradeoff.front, "behind": view.name(beaten.by) if beaten else ""}
-        rows.append(
-            {"run": view.name(run), **of_y, **of_x, **standing, "beaten": bool(beaten and beaten.settled)}
-        )
+        row = {"run": view.name(run), y: at_y, f"{y} std error": errors[1]}
+        row |= {x: at_x, f"{x} std error": errors[0], "front": run in tradeoff.front}
+        row |= {"behind": view.name(beaten.by) if beaten else "", "beaten": bool(beaten and beaten.settled)}
+        rows.append(row)
     return pd.DataFrame(rows)

@@ -13,7 +13,7 @@ from recdash.domain.records import Experiment
 from recdash.errors import InputError, Problem, RecdashError
 from recdash.online import OnlineResults, OnlineRules
 from recdash.online.users import Removed
-from recdash.service import Workspace
+from recdash.ui.app.state import workspace
 from recdash.ui.components import widgets
 from recdash.ui.components.variant_links import link_boxes
 from recdash.ui.upload.online_rules import rules_form, split_boxes, zone_box
@@ -46,15 +46,14 @@ class OnlineForm:
     links: Mapping[str, str]
 
 
-def online_test(upload: UploadState, workspace: Workspace) -> None:
-    experiment = choose_experiment(upload, workspace)
+def online_test(upload: UploadState) -> None:
+    experiment = choose_experiment(upload)
     if experiment is None:
         return
     st.subheader("1 · Files")
     kind: OnlineKind = st.segmented_control(
         "What was logged",
-        list(KINDS),
-        format_func=KINDS.__getitem__,
+        **widgets.titled(KINDS),
         default="sessions",
         required=True,
         key=upload.key("online_kind"),
@@ -67,28 +66,28 @@ def online_test(upload: UploadState, workspace: Workspace) -> None:
         return
     st.subheader("2 · Columns and checks")
     zone = zone_box(upload) if kind != "aggregates" else None
-    tables = {name: check_file(upload, workspace, name, file, zone=zone) for name, file in files.items()}
+    tables = {name: check_file(upload, name, file, zone=zone) for name, file in files.items()}
     if not all(table.is_usable for table in tables.values()):
         return
     st.subheader("3 · Rules, name and variants")
     rules = rules_form(upload, kind, has_exposures="exposures" in tables, zone=zone)
-    form = _form(upload, workspace, experiment, tables, rules)
+    form = _form(upload, experiment, tables, rules)
     if form is None:
         return
     st.subheader("4 · Store")
     if last_step("Store the online test", upload, tables.values(), bool(form.name)):
-        _store(upload, workspace, experiment, form)
+        _store(upload, experiment, form)
 
 
 def _form(
-    upload: UploadState, workspace: Workspace, experiment: Experiment, tables: Tables, rules: OnlineRules
+    upload: UploadState, experiment: Experiment, tables: Tables, rules: OnlineRules
 ) -> OnlineForm | None:
     """The rest of the form, after a trial run; None after showing what is wrong."""
-    trial = _trial(upload, workspace, tables, rules)
+    trial = _trial(upload, tables, rules)
     if trial is None:
         return None
     rules = replace(rules, split=split_boxes(upload, trial.variants))
-    trial = _trial(upload, workspace, tables, rules) or trial
+    trial = _trial(upload, tables, rules) or trial
     shown = {(notice.code, notice.place) for table in tables.values() for notice in table.preview.notices}
     notices = [notice for notice in trial.notices if (notice.code, notice.place) not in shown]
     if notices := [*notices, *(_left_out(removed, trial.variants) for removed in trial.removed)]:
@@ -103,7 +102,7 @@ def _form(
         width=420,
         help="The variant that the others are compared with.",
     )
-    links = link_boxes(upload.key("link"), workspace.runs.all(experiment.id), trial.variants, None)
+    links = link_boxes(upload.key("link"), workspace().runs.all(experiment.id), trial.variants, None)
     return OnlineForm(tables, rules, name.strip(), control, links)
 
 
@@ -114,22 +113,19 @@ def _left_out(removed: Removed, variants: Sequence[str]) -> Problem:
     return Problem(removed.rule, "left out", text, "", removed.count)
 
 
-def _trial(
-    upload: UploadState, workspace: Workspace, tables: Tables, rules: OnlineRules
-) -> OnlineResults | None:
+def _trial(upload: UploadState, tables: Tables, rules: OnlineRules) -> OnlineResults | None:
     """The results as they would be, for the names of the variants; None after showing what is wrong."""
 
     def results() -> OnlineResults | InputError:
         try:
             with st.spinner("Counting by these rules"):
-                return workspace.online_tests.preview(_data(tables), rules=rules, mappings=_mappings(tables))
+                data, mappings = _data(tables), _mappings(tables)
+                return workspace().online_tests.preview(data, rules=rules, mappings=mappings)
         except InputError as error:
             return error
 
-    files = tuple(
-        (table.file.file_id, tuple(sorted((table.mapping or {}).items()))) for table in tables.values()
-    )
-    key = ("trial", files, json.dumps(rules.as_dict(), sort_keys=True))
+    files = [(table.file.file_id, tuple(sorted((table.mapping or {}).items()))) for table in tables.values()]
+    key = ("trial", tuple(files), json.dumps(rules.as_dict(), sort_keys=True))
     trial: OnlineResults | InputError = upload.remembered(key, results)
     if isinstance(trial, InputError):
         widgets.problems(trial)
@@ -145,10 +141,10 @@ def _mappings(tables: Tables) -> dict[str, Mapping[str, str]]:
     return {kind: table.mapping or {} for kind, table in tables.items()}
 
 
-def _store(upload: UploadState, workspace: Workspace, experiment: Experiment, form: OnlineForm) -> None:
+def _store(upload: UploadState, experiment: Experiment, form: OnlineForm) -> None:
     with st.status("Computing the results of each variant", expanded=True):
         try:
-            test = workspace.online_tests.add(
+            test = workspace().online_tests.add(
                 experiment.id,
                 form.name,
                 _data(form.tables),
@@ -160,9 +156,7 @@ def _store(upload: UploadState, workspace: Workspace, experiment: Experiment, fo
         except RecdashError as error:
             upload.outcomes.append(refused("online test", form.name, error, experiment.id))
         else:
-            runs = tuple(test.links.values())
-            upload.outcomes.append(
-                Outcome("stored", "online test", test.name, test.notices, test.experiment, runs, test=test.id)
-            )
+            about = (test.name, test.notices, test.experiment, tuple(test.links.values()))
+            upload.outcomes.append(Outcome("stored", "online test", *about, test=test.id))
             upload.next_turn()
     st.rerun()

@@ -13,10 +13,10 @@ from recdash.domain.kinds import DEFAULT_DEPTH, Duplicates, TableKind, Users
 from recdash.domain.records import Experiment
 from recdash.errors import Problem, RecdashError
 from recdash.formatting import html
-from recdash.service import Workspace
 from recdash.service.defaults import MOST_CANDIDATES
 from recdash.ui.app import cached as data
 from recdash.ui.app import links, state
+from recdash.ui.app.state import workspace
 from recdash.ui.components import widgets
 from recdash.ui.components.templates import TEMPLATES, template_button
 from recdash.ui.upload.replicates import describe_all
@@ -58,13 +58,13 @@ class ExperimentForm:
 # ── what came of it ──────────────────────────────────────────────────────────────────────────
 
 
-def show_outcomes(upload: UploadState, workspace: Workspace) -> None:
+def show_outcomes(upload: UploadState) -> None:
     """One message per file of the last step, and the way to the numbers."""
     for outcome in upload.outcomes:
         _show(outcome)
     stored = [outcome for outcome in upload.outcomes if outcome.state != "refused"]
     if stored:
-        _see_it(workspace, stored[-1], [run for outcome in stored for run in outcome.runs])
+        _see_it(stored[-1], [run for outcome in stored for run in outcome.runs])
 
 
 def _show(outcome: Outcome) -> None:
@@ -81,7 +81,7 @@ def _show(outcome: Outcome) -> None:
             widgets.notices(outcome.problems)
 
 
-def _see_it(workspace: Workspace, last: Outcome, runs: Sequence[str]) -> None:
+def _see_it(last: Outcome, runs: Sequence[str]) -> None:
     experiment = str(last.experiment)
     if last.what == "experiment":
         st.caption("Next: add its candidates below.")
@@ -96,7 +96,7 @@ def _see_it(workspace: Workspace, last: Outcome, runs: Sequence[str]) -> None:
             links.go(page)
     elif st.button("See it", type="primary", key="see-it"):
         state.show_experiment(experiment)
-        if len(workspace.runs.all(experiment)) > MOST_CANDIDATES + 1:
+        if len(workspace().runs.all(experiment)) > MOST_CANDIDATES + 1:
             state.choose(c=state.SEPARATOR.join(runs[:MOST_CANDIDATES]) or None)
         links.go("leaderboard")
 
@@ -104,7 +104,7 @@ def _see_it(workspace: Workspace, last: Outcome, runs: Sequence[str]) -> None:
 # ── a new experiment ─────────────────────────────────────────────────────────────────────────
 
 
-def new_experiment(upload: UploadState, workspace: Workspace) -> None:
+def new_experiment(upload: UploadState) -> None:
     st.subheader("1 · Files")
     files = files_in_columns(upload, MAIN)
     with st.expander("Further tables (optional): user attributes, item vectors, item similarities"):
@@ -113,12 +113,12 @@ def new_experiment(upload: UploadState, workspace: Workspace) -> None:
         st.caption("Start with the truth: the rows that were held out.")
         return
     st.subheader("2 · Columns and checks")
-    checked = {kind: check_file(upload, workspace, kind, file) for kind, file in files.items()}
+    checked = {kind: check_file(upload, kind, file) for kind, file in files.items()}
     st.subheader("3 · Name and definitions")
     form = _experiment_form(upload, checked["truth"])
     st.subheader("4 · Store")
     if last_step("Create the experiment", upload, checked.values(), bool(form.name)):
-        _create(upload, workspace, checked, form)
+        _create(upload, checked, form)
 
 
 def files_in_columns(upload: UploadState, labels: Mapping[TableKind, str]) -> dict[TableKind, UploadedFile]:
@@ -153,15 +153,13 @@ def _experiment_form(upload: UploadState, truth: CheckedFile) -> ExperimentForm:
     with st.expander("Advanced settings: who counts, repeated items"):
         users = st.selectbox(
             "Users who count",
-            list(POPULATION),
-            format_func=lambda rule: f"{rule}: {POPULATION[rule]}",
+            **widgets.titled({rule: f"{rule}: {meaning}" for rule, meaning in POPULATION.items()}),
             key=upload.key("users_rule"),
             help="For accuracy. The rule of an experiment is fixed.",
         )
         duplicates = st.selectbox(
             "An item that a list repeats",
-            list(REPEATED_ITEMS),
-            format_func=REPEATED_ITEMS.__getitem__,
+            **widgets.titled(REPEATED_ITEMS),
             key=upload.key("duplicates_rule"),
         )
     return ExperimentForm(name.strip(), note.strip(), int(depth), relevance, threshold, users, duplicates)
@@ -174,8 +172,7 @@ def _relevance(upload: UploadState, truth: CheckedFile) -> tuple[str | None, flo
     titles |= {"none": "every row is relevant"}
     chosen = st.segmented_control(
         "Relevance",
-        list(titles),
-        format_func=titles.__getitem__,
+        **widgets.titled(titles),
         default=next(iter(titles)),
         required=True,
         key=f"{upload.key('relevance')}_{column}",
@@ -194,15 +191,14 @@ def _relevance(upload: UploadState, truth: CheckedFile) -> tuple[str | None, flo
 
 def _create(
     upload: UploadState,
-    workspace: Workspace,
     checked: Mapping[TableKind, CheckedFile],
     fields: ExperimentForm,
 ) -> None:
     data = {kind: file.data for kind, file in checked.items()}
-    known = {experiment.id for experiment in workspace.experiments.all(archived=True)}
+    known = {experiment.id for experiment in workspace().experiments.all(archived=True)}
     with st.status("Reading and storing the tables", expanded=True):
         try:
-            experiment = workspace.experiments.create(
+            experiment = workspace().experiments.create(
                 fields.name,
                 data["truth"],
                 train=data.get("train"),
@@ -233,16 +229,15 @@ def _created(experiment: Experiment, *, already: bool) -> Outcome:
     outcome = Outcome("stored", "experiment", experiment.name, experiment=experiment.id)
     if already:
         return replace(outcome, state="already", is_archived=experiment.archived is not None)
-    return replace(
-        outcome, problems=tuple(Problem(**notice) for notice in experiment.settings.get("notices", ()))
-    )
+    notices = experiment.settings.get("notices", ())
+    return replace(outcome, problems=tuple(Problem(**notice) for notice in notices))
 
 
 # ── candidates ───────────────────────────────────────────────────────────────────────────────
 
 
-def candidates(upload: UploadState, workspace: Workspace) -> None:
-    experiment = choose_experiment(upload, workspace)
+def candidates(upload: UploadState) -> None:
+    experiment = choose_experiment(upload)
     if experiment is None:
         return
     st.subheader("1 · Files")
@@ -263,60 +258,48 @@ def candidates(upload: UploadState, workspace: Workspace) -> None:
     if not files and not rated:
         return
     st.subheader("2 · Columns, checks, names")
-    tags = sorted({tag for run in workspace.runs.all(experiment.id, archived=True) for tag in run.tags})
-    described = describe_all(upload, workspace, files, tags, experiment.id) if files else []
-    described += [describe_rated(upload, workspace, file, tags) for file in rated]
+    tags = sorted({tag for run in workspace().runs.all(experiment.id, archived=True) for tag in run.tags})
+    described = describe_all(upload, files, tags, experiment.id) if files else []
+    described += [describe_rated(upload, file, tags) for file in rated]
     st.subheader("3 · Score")
     n = len(described)
     label = "Score and store the candidate" if n == 1 else f"Score and store {n} candidates"
     if last_step(label, upload, described, all(candidate.name for candidate in described)):
-        store_candidates(upload, workspace, experiment, described)
+        store_candidates(upload, experiment, described)
 
 
-def choose_experiment(upload: UploadState, workspace: Workspace) -> Experiment | None:
-    experiments = {experiment.id: experiment for experiment in workspace.experiments.all()}
+def choose_experiment(upload: UploadState) -> Experiment | None:
+    experiments = {experiment.id: experiment for experiment in workspace().experiments.all()}
+    names = {experiment.id: experiment.name for experiment in experiments.values()}
     if not experiments:
         st.info("There is no experiment yet. Add one first: the truth to score candidates against.")
         return None
     wanted = state.params().get("e")
-    ids = list(experiments)
-    chosen = st.selectbox(
-        "Experiment",
-        ids,
-        index=ids.index(wanted) if wanted in experiments else 0,
-        format_func=lambda chosen: experiments[chosen].name,
-        key=upload.key("for_experiment"),
-        width=420,
-    )
-    return experiments[chosen]
+    index = list(names).index(wanted) if wanted in names else 0
+    key = upload.key("for_experiment")
+    return experiments[st.selectbox("Experiment", **widgets.titled(names), index=index, key=key, width=420)]
 
 
 # ── demo ─────────────────────────────────────────────────────────────────────────────────────
 
 
-def demo(workspace: Workspace) -> None:
+def demo() -> None:
     """Load or remove the demo, and take away a file that the checks refuse."""
     widgets.section("Demo", "A small film service: five candidates, two of them tied, and an online test.")
     with st.container(horizontal=True):
-        if workspace.demo.exists():
+        if workspace().demo.exists():
             if st.button("Remove the demo", key="upload-remove-demo"):
-                workspace.demo.remove()
+                workspace().demo.remove()
                 state.choose(e=None, b=None, c=None, t=None)
                 st.toast("The demo is removed.")
                 st.rerun()
         elif st.button("Load the demo", key="upload-load-demo"):
-            experiment = workspace.demo.load(progress=data.progress("Making the demo"))
+            experiment = workspace().demo.load(progress=data.progress("Making the demo"))
             state.show_experiment(experiment.id)
             links.go("overview")
-        st.download_button(
-            "A broken file",
-            _broken_file,
-            file_name="recdash-broken-run.csv",
-            mime="text/csv",
-            key="broken-file",
-            on_click="ignore",
-            help="Recommendations with common mistakes. Add it as a candidate to see the checks.",
-        )
+        hint = "Recommendations with common mistakes. Add it as a candidate to see the checks."
+        name = "recdash-broken-run.csv"
+        widgets.download("A broken file", _broken_file, name, "text/csv", "broken-file", help=hint)
 
 
 def _broken_file() -> bytes:

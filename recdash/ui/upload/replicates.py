@@ -12,7 +12,7 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 from recdash.domain.kinds import Replication
 from recdash.evaluation.uploads import labels_of, shared_name
 from recdash.formatting import html
-from recdash.service import Workspace
+from recdash.ui.components import widgets
 from recdash.ui.upload.state import UploadState, stem
 from recdash.ui.upload.steps import Candidate, describe, other_file, show_checks
 
@@ -34,8 +34,7 @@ def meaning(upload: UploadState, n_files: int) -> Meaning:
         return "each"
     chosen: Meaning = st.segmented_control(
         "These files are",
-        list(MEANINGS),
-        format_func=MEANINGS.__getitem__,
+        **widgets.titled(MEANINGS),
         default="each",
         required=True,
         key=upload.key("meaning"),
@@ -46,7 +45,6 @@ def meaning(upload: UploadState, n_files: int) -> Meaning:
 
 def describe_all(
     upload: UploadState,
-    workspace: Workspace,
     files: Sequence[UploadedFile],
     known_tags: Sequence[str],
     experiment: str | None = None,
@@ -55,16 +53,12 @@ def describe_all(
     kind = meaning(upload, len(files))
     if kind == "each":
         only = len(files) == 1
-        return [
-            describe(upload, workspace, file, known_tags, is_only=only, experiment=experiment)
-            for file in files
-        ]
-    return [_together(upload, workspace, files, known_tags, kind, experiment)]
+        return [describe(upload, file, known_tags, is_only=only, experiment=experiment) for file in files]
+    return [_together(upload, files, known_tags, kind, experiment)]
 
 
 def _together(
     upload: UploadState,
-    workspace: Workspace,
     files: Sequence[UploadedFile],
     known_tags: Sequence[str],
     kind: Replication,
@@ -73,14 +67,12 @@ def _together(
     """The first file's columns are those of all; the others are checked with them."""
     names = [stem(file.name) for file in files]
     shared = shared_name(names) or names[0]
-    candidate = describe(
-        upload, workspace, files[0], known_tags, is_only=True, name=shared, experiment=experiment
-    )
+    candidate = describe(upload, files[0], known_tags, is_only=True, name=shared, experiment=experiment)
     labels, others = labels_of([file.name for file in files]), []
     with st.container(border=True, key=f"others_{files[0].file_id}"):
         st.caption(f"The other {kind}, read with the columns of the first:")
         for label, file in zip(labels[1:], files[1:], strict=True):
-            checked = other_file(upload, workspace, file, candidate.checked.mapping)
+            checked = other_file(upload, file, candidate.checked.mapping)
             where, title = html.markdown(file.name), html.markdown(label)
             st.markdown(f"**{kind[:-1]} {title}**: {where}")
             show_checks(checked.preview.problems, checked.preview.notices)

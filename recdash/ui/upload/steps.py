@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from recdash.definitions.population_counts import known_truth_words, known_words
@@ -16,9 +18,11 @@ from recdash.domain.records import Experiment
 from recdash.errors import InputError, Problem, RecdashError, UploadError
 from recdash.evaluation.known_ids import stopping
 from recdash.formatting.html import Html, html, join, markdown
+from recdash.formatting.wording import capital
 from recdash.ingest import Preview, get_ready
-from recdash.service import AddedRun, Workspace
+from recdash.service import AddedRun
 from recdash.service.catalog.runs import FirstIds
+from recdash.ui.app.state import workspace
 from recdash.ui.components import widgets
 from recdash.ui.components.parameters import params_from
 from recdash.ui.components.templates import TEMPLATES, template_button
@@ -82,12 +86,10 @@ class Candidate:
         """The file of lists, or the files by label; None without lists."""
         if self.is_rated:
             return None
+        if not self.others:
+            return self.checked.data
         files = (self.checked, *self.others)
-        return (
-            dict(zip(self.labels, (file.data for file in files), strict=True))
-            if self.others
-            else files[0].data
-        )
+        return {label: file.data for label, file in zip(self.labels, files, strict=True)}
 
     @property
     def is_usable(self) -> bool:
@@ -108,16 +110,15 @@ def expect_files() -> None:
 
 
 def check_file(
-    upload: UploadState, workspace: Workspace, kind: TableKind, file: UploadedFile, *, zone: str | None = None
+    upload: UploadState, kind: TableKind, file: UploadedFile, *, zone: str | None = None
 ) -> CheckedFile:
     """A card of its own for ``file``: see :func:`show_file`."""
     with st.container(border=True, key=f"file_{kind}_{file.file_id}"):
-        return show_file(upload, workspace, kind, file, zone=zone)
+        return show_file(upload, kind, file, zone=zone)
 
 
 def show_file(
     upload: UploadState,
-    workspace: Workspace,
     kind: TableKind,
     file: UploadedFile,
     *,
@@ -125,10 +126,10 @@ def show_file(
     zone: str | None = None,
 ) -> CheckedFile:
     """What was read from ``file``: format, columns (changeable), first rows, problems, notices."""
-    guess = _preview(upload, workspace, kind, file, None, zone)
+    guess = _preview(upload, kind, file, None, zone)
     widgets.section(f"{TEMPLATES[kind].title}: {file.name}", guess.format)
     mapping = _columns(guess, kind, file.file_id)
-    preview = guess if mapping is None else _preview(upload, workspace, kind, file, mapping, zone)
+    preview = guess if mapping is None else _preview(upload, kind, file, mapping, zone)
     if preview.rows:
         with st.expander("First rows as read", expanded=is_open or bool(preview.problems)):
             st.html(rows_as_html(preview.columns, _read_as(preview), preview.rows))
@@ -136,11 +137,9 @@ def show_file(
     return CheckedFile(file.name, file, mapping, preview)
 
 
-def other_file(
-    upload: UploadState, workspace: Workspace, file: UploadedFile, mapping: Mapping[str, str] | None
-) -> CheckedFile:
+def other_file(upload: UploadState, file: UploadedFile, mapping: Mapping[str, str] | None) -> CheckedFile:
     """A further file of a candidate, read with the columns of the first."""
-    return CheckedFile(file.name, file, mapping, _preview(upload, workspace, "run", file, mapping))
+    return CheckedFile(file.name, file, mapping, _preview(upload, "run", file, mapping))
 
 
 def show_checks(problems: Sequence[Problem], notices: Sequence[Problem]) -> None:
@@ -153,7 +152,6 @@ def show_checks(problems: Sequence[Problem], notices: Sequence[Problem]) -> None
 
 def _preview(
     upload: UploadState,
-    workspace: Workspace,
     kind: TableKind,
     file: UploadedFile,
     mapping: Mapping[str, str] | None,
@@ -163,7 +161,9 @@ def _preview(
 
     def read() -> Preview:
         with st.spinner("Reading the file"):
-            return workspace.experiments.preview(kind, file.getvalue(), file.name, mapping=mapping, zone=zone)
+            return workspace().experiments.preview(
+                kind, file.getvalue(), file.name, mapping=mapping, zone=zone
+            )
 
     preview: Preview = upload.remembered(key, read)
     return preview
@@ -220,9 +220,8 @@ def _read_as(preview: Preview) -> dict[str, str]:
     further = FURTHER.get(preview.kind)
     read = {column: further for column in preview.columns if further and f"column '{column}'" not in left_out}
     for role, column in (preview.mapping or {}).items():
-        read[column[1:] if column in preview.reversible else column] = (
-            role  # -distance is the file's distance
-        )
+        name = column[1:] if column in preview.reversible else column  # -distance is the file's distance
+        read[name] = role
     return read
 
 
@@ -251,23 +250,18 @@ def rows_as_html(columns: Sequence[str], roles: Mapping[str, str], rows: Sequenc
 def known_sentence(overlap: IdOverlap) -> str:
     """What the tables know of a run's ids, and the run of the truth's."""
     words = [known_words(overlap), known_truth_words(overlap)]
-    return " ".join(f"{text[0].upper()}{text[1:]}." for text in words if text)
+    return " ".join(f"{capital(text)}." for text in words if text)
 
 
-def accepts_ids(
-    upload: UploadState, workspace: Workspace, experiment: str, checked: CheckedFile, name: str
-) -> bool:
+def accepts_ids(upload: UploadState, experiment: str, checked: CheckedFile, name: str) -> bool:
     """Show how far the first rows' ids are those of the experiment; whether to score it all the same.
 
     Asked only where it would be refused, by what the first rows show or by what was found when it was scored.
     """
     key = ("ids", checked.file.file_id, experiment, tuple(sorted((checked.mapping or {}).items())))
-    first: FirstIds = upload.remembered(
-        key,
-        lambda: workspace.runs.first_ids(
-            experiment, checked.data, name=checked.name, mapping=checked.mapping
-        ),
-    )
+    data, name_of, mapping = checked.data, checked.name, checked.mapping
+    read = partial(workspace().runs.first_ids, experiment, data, name=name_of, mapping=mapping)
+    first: FirstIds = upload.remembered(key, read)
     if first.overlap is not None:
         st.caption(f"In the first {first.rows:,} rows: {known_sentence(first.overlap)}")
     show_checks(first.problems, ())
@@ -288,7 +282,6 @@ def _accepts(upload: UploadState, name: str, file_id: str, problems: Sequence[Pr
 
 def describe(
     upload: UploadState,
-    workspace: Workspace,
     file: UploadedFile,
     known_tags: Sequence[str],
     *,
@@ -300,39 +293,37 @@ def describe(
     suggested, own = name or stem(file.name), "name" if name is None else "name_all"
     file_id = file.file_id
     with st.container(border=True, key=f"candidate_{file_id}"):
-        checked = show_file(upload, workspace, "run", file, is_open=is_only)
+        checked = show_file(upload, "run", file, is_open=is_only)
         left, right = st.columns(2)
         name = left.text_input("Name", value=suggested, key=f"{own}_{file_id}", max_chars=200)
-        tags = right.multiselect(
-            "Tags", known_tags, accept_new_options=True, key=f"tags_{file_id}", placeholder="add tags"
-        )
+        tags = _tags(right, known_tags, file_id)
         with st.expander("Note, parameters, rating predictions"):
             note = st.text_area("Note", key=f"note_{file_id}", height=68)
             params, problems = _params(file_id)
-            predictions = _predictions(upload, workspace, file_id)
+            predictions = _predictions(upload, file_id)
         name = name.strip()
         accepts = False
         if experiment is not None and checked.is_usable:
-            accepts = accepts_ids(upload, workspace, experiment, checked, name)
-    return Candidate(
-        checked, name, tuple(tags), note.strip(), params, predictions, problems, accept_unknown_ids=accepts
-    )
+            accepts = accepts_ids(upload, experiment, checked, name)
+    filled_in = (checked, name, tags, note.strip(), params, predictions, problems)
+    return Candidate(*filled_in, accept_unknown_ids=accepts)
 
 
-def describe_rated(
-    upload: UploadState, workspace: Workspace, file: UploadedFile, known_tags: Sequence[str]
-) -> Candidate:
+def describe_rated(upload: UploadState, file: UploadedFile, known_tags: Sequence[str]) -> Candidate:
     """The card of a candidate that predicts ratings and has no lists: its file, name and tags."""
     file_id = file.file_id
     with st.container(border=True, key=f"rated_{file_id}"):
-        checked = show_file(upload, workspace, "predictions", file)
+        checked = show_file(upload, "predictions", file)
         left, right = st.columns(2)
         name = left.text_input("Name", value=stem(file.name), key=f"name_{file_id}", max_chars=200).strip()
-        tags = right.multiselect(
-            "Tags", known_tags, accept_new_options=True, key=f"tags_{file_id}", placeholder="add tags"
-        )
+        tags = _tags(right, known_tags, file_id)
         accepts = _accepts(upload, name, file_id)
-    return Candidate(checked, name, tuple(tags), "", {}, None, accept_unknown_ids=accepts, is_rated=True)
+    return Candidate(checked, name, tags, "", {}, None, accept_unknown_ids=accepts, is_rated=True)
+
+
+def _tags(place: DeltaGenerator, known: Sequence[str], file_id: str) -> tuple[str, ...]:
+    key, placeholder = f"tags_{file_id}", "add tags"
+    return tuple(place.multiselect("Tags", known, accept_new_options=True, key=key, placeholder=placeholder))
 
 
 def _params(file_id: str) -> tuple[dict[str, str], tuple[Problem, ...]]:
@@ -350,14 +341,14 @@ def _params(file_id: str) -> tuple[dict[str, str], tuple[Problem, ...]]:
         return {}, error.problems
 
 
-def _predictions(upload: UploadState, workspace: Workspace, file_id: str) -> CheckedFile | None:
+def _predictions(upload: UploadState, file_id: str) -> CheckedFile | None:
     file = st.file_uploader(
         "Rating predictions (optional)",
         key=f"predictions_{file_id}_{upload.turn}",
         help=TEMPLATES["predictions"].purpose,
     )
     template_button("predictions", file_id)
-    return show_file(upload, workspace, "predictions", file) if file else None
+    return show_file(upload, "predictions", file) if file else None
 
 
 # ── the last step ────────────────────────────────────────────────────────────────────────────
@@ -378,16 +369,14 @@ def last_step(
     return pressed
 
 
-def store_candidates(
-    upload: UploadState, workspace: Workspace, experiment: Experiment, candidates: Sequence[Candidate]
-) -> None:
+def store_candidates(upload: UploadState, experiment: Experiment, candidates: Sequence[Candidate]) -> None:
     """Score and store one after the other; each file stands or falls alone."""
     before = len(upload.outcomes)
     with st.status(f"Scoring {len(candidates)} candidates", expanded=True) as status:
         bar = st.progress(0.0)
         for number, candidate in enumerate(candidates):
             share = _share_of(bar, number, len(candidates))
-            _store_candidate(upload, workspace, experiment, candidate, share)
+            _store_candidate(upload, experiment, candidate, share)
             bar.progress((number + 1) / len(candidates))
         status.update(label="Done", state="complete")
     if any(outcome.state != "refused" for outcome in upload.outcomes[before:]):
@@ -401,7 +390,7 @@ def _share_of(bar: Any, number: int, n: int) -> Progress:
 
 
 def _store_candidate(
-    upload: UploadState, workspace: Workspace, experiment: Experiment, candidate: Candidate, bar: Progress
+    upload: UploadState, experiment: Experiment, candidate: Candidate, bar: Progress
 ) -> None:
     shown = markdown(candidate.name)
     predictions = candidate.checked if candidate.is_rated else candidate.predictions
@@ -410,7 +399,7 @@ def _store_candidate(
         bar(fraction, f"{shown}: {text}")
 
     try:
-        added = workspace.runs.add(
+        added = workspace().runs.add(
             experiment.id,
             candidate.data,
             name=candidate.name,

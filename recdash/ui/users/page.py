@@ -68,18 +68,11 @@ def _chosen(view: View, run_ids: list[str]) -> str:
 
 def _choose_candidate(view: View, gains: Gains) -> None:
     """A select box where there is something to choose; in the URL either way."""
-    run_ids = list(gains.changes["run_id"])
+    names = {run: view.name(run) for run in gains.changes["run_id"]}
     state.write(PARAMETER, gains.run_id)
-    if len(run_ids) < 2:
-        return
-    widgets.choice_box(
-        "Candidate to look at",
-        PARAMETER,
-        "users-candidate",
-        run_ids,
-        gains.run_id,
-        format_func=view.name,
-    )
+    if len(names) > 1:
+        label, key = "Candidate to look at", "users-candidate"
+        widgets.select(label, PARAMETER, names, gains.run_id, key, widgets.BOX)
 
 
 # ── in words ─────────────────────────────────────────────────────────────────────────────────
