@@ -9,13 +9,13 @@ from recdash.ui.components import widgets
 from recdash.ui.off_policy import page
 
 title = st.container()
-asked = page.ask()
-if asked is None:
+request = page.ask()
+if request is None:
     with title:
         page.explain()
     state.stop()
 
-result = page.estimate(asked)
+result = page.estimate(request)
 with title:
     st.html(page.verdict_badges(result))
     widgets.title(page.finding(result), page.subtitle(result))

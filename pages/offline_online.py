@@ -18,53 +18,53 @@ if not tests:
 
 title = st.container()
 test, online_metric = page.choose(view, tests)
-found = page.gather(view, test, online_metric)
+sides = page.gather(view, test, online_metric)
 with title:
     page.show_broken_split(test)
-    comparability_banner.banner(page.compared(found))
-    widgets.title(page.finding(found), page.subtitle(view, test))
+    comparability_banner.banner(page.compared(sides))
+    widgets.title(page.finding(sides), page.subtitle(view, test))
 page.show_notices(view, test)
-if found.rows.empty:
-    page.no_link(found)
+if sides.rows.empty:
+    page.no_link(sides)
     state.stop()
 
 colours = theme.palette()
 offline, online = st.columns([1.12, 1], gap="large")
 with offline:
-    widgets.section(*page.offline_title(found))
-    if found.has_differences:
+    widgets.section(*page.offline_title(sides))
+    if sides.has_differences:
         widgets.chart(
-            bars(found.rows, found.marks, colours, page.OFFLINE),
+            bars(sides.rows, sides.marks, colours, page.OFFLINE),
             "bars-offline",
-            page.alt(found, "offline"),
+            page.alt(sides, "offline"),
         )
     else:
-        page.offline_values(found)
+        page.offline_values(sides)
 with online:
-    widgets.section(*page.online_title(found))
+    widgets.section(*page.online_title(sides))
     widgets.chart(
-        bars(found.rows, found.marks, colours, page.online_side(found)),
+        bars(sides.rows, sides.marks, colours, page.online_side(sides)),
         "bars-online",
-        page.alt(found, "online"),
+        page.alt(sides, "online"),
     )
 st.html('<hr class="rd-rule">')
 
 scatter, reading = st.columns([1.9, 1], gap="large")
 with scatter:
-    widgets.section(*page.scatter_title(found))
-    if found.has_differences:
-        judged = not found.broken_split
-        points, titles = page.in_percent(found), page.axis_titles(found)
-        chart = quadrants(points, found.marks, colours, *titles, judged=judged)
-        widgets.chart(chart, "quadrants", page.alt(found, "quadrant"), narrowest=500)
+    widgets.section(*page.scatter_title(sides))
+    if sides.has_differences:
+        judged = not sides.broken_split
+        points, titles = page.in_percent(sides), page.axis_titles(sides)
+        chart = quadrants(points, sides.marks, colours, *titles, judged=judged)
+        widgets.chart(chart, "quadrants", page.alt(sides, "quadrant"), narrowest=500)
     else:
         st.caption("There is no offline difference to set against the lift.")
 with reading:
-    agreement.card(view, found)
-    page.reading(found)
+    agreement.card(view, sides)
+    page.reading(sides)
 st.html('<hr class="rd-rule">')
-diagnosis.show(view, found)
+diagnosis.show(view, sides)
 st.html('<hr class="rd-rule">')
-agreement.sections(view, found)
-page.results_table(found)
-widgets.table_behind(page.tidy(found), "offline-online")
+agreement.sections(view, sides)
+page.results_table(sides)
+widgets.table_behind(page.tidy(sides), "offline-online")

@@ -88,11 +88,11 @@ def distribution(groups: Bars, palette: Palette, title: str, *, signed: bool = T
     middles = [(first + last) / 2 for first, last in pairwise(edges)]
     hover = _bar_texts(edges, counts, signed=signed)
     x_axis = value_axis(palette, (low, high), 5, sign=signed, showgrid=False, title=escape(title))
-    whole = [tick for tick in numbers.ticks(0, top, 4) if tick == round(tick)]
+    whole_ticks = [tick for tick in numbers.ticks(0, top, 4) if tick == round(tick)]
     layout = {
         "bargap": 0.06,
         "xaxis": x_axis | {"range": [low - room, high + room]},
-        "yaxis": axis(palette, 0, 1.06 * top, **tick_labels(whole), ticklabelstandoff=6),
+        "yaxis": axis(palette, 0, 1.06 * top, **tick_labels(whole_ticks), ticklabelstandoff=6),
     }
     traces = [
         bars(middles, counts, "users", look, hover, width=widths),

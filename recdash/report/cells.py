@@ -31,7 +31,7 @@ def alike(values: Iterable[Any], *, sign: bool = False, unit: str = "", scale: i
     return [Number(value, decimals, sign, unit, scale) for value in known]
 
 
-def one(value: Any, *, sign: bool = False, unit: str = "", scale: int = 1) -> Number:
+def single(value: Any, *, sign: bool = False, unit: str = "", scale: int = 1) -> Number:
     """A number by itself, with three digits."""
     return alike([value], sign=sign, unit=unit, scale=scale)[0]
 

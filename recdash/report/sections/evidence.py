@@ -14,9 +14,9 @@ from recdash.report.cells import (
     finding_of,
     level_numbers,
     metric_values,
-    one,
     p_value,
     range_of,
+    single,
 )
 from recdash.report.context import ReportContext
 from recdash.report.document import (
@@ -62,7 +62,7 @@ def _note(context: ReportContext, comparison: Comparison) -> str:
 def _forest(context: ReportContext, comparison: Comparison) -> Figure:
     pairs = comparison.against
     outcomes = [
-        f"{context.brief[pair.candidate]} {one(pair.paired.mean, sign=True).shown} ({pair.judged.word})"
+        f"{context.brief[pair.candidate]} {single(pair.paired.mean, sign=True).shown} ({pair.judged.word})"
         for pair in pairs
     ]
     ends = [corrected(pair) for pair in pairs]

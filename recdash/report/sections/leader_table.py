@@ -7,7 +7,7 @@ from recdash.comparison.pairs import Pair
 from recdash.comparison.verdict import Verdict
 from recdash.formatting.wording import CORRECTIONS
 from recdash.metrics.naming import metric_at
-from recdash.report.cells import PERCENT, count, finding_of, intervals, metric_values, one
+from recdash.report.cells import PERCENT, count, finding_of, intervals, metric_values, single
 from recdash.report.document import Cell, Column, Number, Table, Word, number_columns
 
 ALL_LISTS = "one number for all lists of a run"
@@ -34,14 +34,14 @@ def beside(verdict: Verdict) -> Table:
 def _pair_row(title: str, metric: str, pair: Pair) -> tuple[Cell, ...]:
     value, base = metric_values(metric, [pair.value, pair.base_value])
     low, high = pair.judged.corrected.low, pair.judged.corrected.high
-    change = one(pair.percent(pair.paired.mean), sign=True, unit=PERCENT)
+    change = single(pair.percent(pair.paired.mean), sign=True, unit=PERCENT)
     (bounds,) = intervals([(pair.percent(low), pair.percent(high))], unit=PERCENT)
     return title, value, base, change, bounds, finding_of(pair), count(pair.paired.n)
 
 
 def _rail_row(title: str, rail: GuardrailResult) -> tuple[Cell, ...]:
     value, base = metric_values(rail.metric, [rail.value, rail.base_value])
-    change = one(100 * rail.change, sign=True, unit=PERCENT)
+    change = single(100 * rail.change, sign=True, unit=PERCENT)
     bounds: Cell = Number(None, why=f"no interval: {rail.why_no_interval}")
     if rail.has_interval:
         (bounds,) = intervals([(100 * rail.low, 100 * rail.high)], unit=PERCENT)

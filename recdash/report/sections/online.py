@@ -16,7 +16,7 @@ from recdash.online.agreement.agreement import DISAGREE
 from recdash.online.agreement.join import SPLIT_BROKEN, judged_by
 from recdash.online.analysis.judgement import SIGNS, TONES
 from recdash.online.analysis.results import OnlineRow, validity_notes
-from recdash.report.cells import PERCENT, count, level_numbers, one, range_of
+from recdash.report.cells import PERCENT, count, level_numbers, range_of, single
 from recdash.report.context import ReportContext
 from recdash.report.document import (
     Cell,
@@ -207,7 +207,7 @@ def _lift_row(row: Row, *, judged: bool) -> tuple[Cell, ...]:
         change = (lift[0], bounds[0], _finding(row, judged=judged))
     # a share is read in %
     scale, unit = (100, PERCENT) if row["unit"] == "0..1" else (1, f" {row['unit']}" if row["unit"] else "")
-    value = one(row["value"], unit=unit, scale=scale)
+    value = single(row["value"], unit=unit, scale=scale)
     if value.value is None:
         value = replace(value, why=str(row["note"] or ""))
     return row["title"], row["variant"], value, *change, count(int(row["n_users"]))

@@ -1,4 +1,4 @@
-"""The metrics of an A/B test as a form: a new one, another role or margin of a known one, an own one less."""
+"""The metrics of an A/B test as a form: add one, change a role or a margin, remove what was set here."""
 
 from __future__ import annotations
 
@@ -81,24 +81,24 @@ def _made(ab_test: AbTest, key: str) -> OnlineMetric:
     above, below = f"ab-numerator-{key}", f"ab-denominator-{key}"
     with st.container(horizontal=True):
         title: str = st.text_input("Name", key=f"ab-name-{key}", width=300, placeholder="Shares per session")
-        numerator = st.selectbox("Sum of", totals, format_func=_called, key=above, width=220)
+        numerator = st.selectbox("Sum of", totals, format_func=_total_name, key=above, width=220)
         divisors = [PER_USER, *totals]
-        denominator = st.selectbox("divided by", divisors, format_func=_called, key=below, width=220)
+        denominator = st.selectbox("divided by", divisors, format_func=_total_name, key=below, width=220)
     return defined(title, numerator, None if denominator == PER_USER else denominator)
 
 
-def _called(total: str) -> str:
+def _total_name(total: str) -> str:
     return total.replace("_", " ")
 
 
 def defined(title: str, numerator: str, denominator: str | None) -> OnlineMetric:
     """A new metric of two totals, None: per user. Sums below zero are possible."""
-    below = f"divided by that of {_called(denominator)}" if denominator else "per user"
+    below = f"divided by that of {_total_name(denominator)}" if denominator else "per user"
     return OnlineMetric(
         name=re.sub(r"\W+", "_", title.strip().casefold()).strip("_"),
         title=title.strip(),
-        unit=f"per {_called(denominator)}" if denominator else "per user",
-        meaning=f"The sum of {_called(numerator)}, {below}.",
+        unit=f"per {_total_name(denominator)}" if denominator else "per user",
+        meaning=f"The sum of {_total_name(numerator)}, {below}.",
         numerator=numerator,
         denominator=denominator,
         low=None,

@@ -230,9 +230,9 @@ def tie_band(run_id: str, metric: str, k: int) -> TieBand | None:
 
 
 def population_effect(view: View, run_ids: tuple[str, ...]) -> PopulationEffect | None:
-    """Would counting only users with lists change who is first? None where that has no meaning.
+    """Whether counting only users with lists changes who is first; None for a part of the experiment.
 
-    It is asked of the whole experiment only.
+    Also None for a metric without a value per user.
     """
     if view.scope != WHOLE:
         return None

@@ -18,7 +18,7 @@ PART = ("s", "th")
 
 
 def of_view(view: View) -> dict[str, str]:
-    """The frame's parameters. What a link names and is not here stays in it, with its warning."""
+    """The frame's parameters, those included that the link names and that do not exist here."""
     params = state.params()
     of_frame = {
         "e": view.experiment.id,

@@ -39,7 +39,7 @@ class AttributeRows:
     frame: pd.DataFrame
 
     @cached_property
-    def shown(self) -> dict[str, int]:
+    def values_shown(self) -> dict[str, int]:
         """Run id → of how many values it shows an item."""
         return {run_id: int(part["values_shown"].sum()) for run_id, part in by_run(self.frame)}
 
@@ -116,8 +116,8 @@ def show_nothing(view: View) -> None:
 
 def finding(view: View, distribution: AttributeRows) -> str:
     """Who shows the most values of the attribute, and who the fewest."""
-    shown = distribution.shown
-    counts = {run: count for run, count in shown.items() if run in view.contender_ids} or shown
+    by_run = distribution.values_shown
+    counts = {run: count for run, count in by_run.items() if run in view.contender_ids} or by_run
     most, fewest = max(counts.values()), min(counts.values())
     total = f"{numbers.count(distribution.n_values)} values of {distribution.attribute}"
     of = f"all {total}" if most == distribution.n_values else f"{numbers.count(most)} of {total}"
@@ -171,9 +171,9 @@ def _link(view: View, metric: str, text: str) -> Html:
 
 
 def _shown_of(distribution: AttributeRows, run_id: str) -> str:
-    if run_id not in distribution.shown:
+    if run_id not in distribution.values_shown:
         return numbers.NONE
-    return f"{numbers.count(distribution.shown[run_id])} of {numbers.count(distribution.n_values)}"
+    return f"{numbers.count(distribution.values_shown[run_id])} of {numbers.count(distribution.n_values)}"
 
 
 def footnote(view: View) -> Html:
@@ -193,7 +193,7 @@ def show_distribution(view: View, distribution: AttributeRows) -> None:
     """A panel per run, then the same numbers as a table."""
     st.space("small")
     widgets.section(furthest(view, distribution), distribution_words(view, distribution))
-    runs = [run for run in view.shown_ids if run in distribution.shown]
+    runs = [run for run in view.shown_ids if run in distribution.values_shown]
     lines = panels(runs)
     with st.container(key=f"panels-{len(lines[0])}"):
         for place, line in enumerate(lines):

@@ -1,4 +1,4 @@
-"""Forms that are stored once, however often they are sent: key, author, text, choices."""
+"""Forms that store one entry however often they are sent: key, author, text, choices."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ _BY: Mapping[str, Callable[[Card], Any]] = {
 
 @dataclass(frozen=True)
 class Listed:
-    """Those that are asked for, of ``n`` there are; ``archived`` others hold the words too."""
+    """The cards that match the ``words``, of ``n`` in all; ``archived``: how many archived ones match too."""
 
     cards: Sequence[Card]
     n: int

@@ -187,9 +187,9 @@ def table(view: View, items: Items, rows: pd.DataFrame) -> None:
 def _cells(row: Row, run_ids: Sequence[str]) -> list[object]:
     title, item_id = row["title"], row["item_id"]
     name = html(
-        '<span title="{whole}">{short}</span>',
+        '<span title="{hint}">{short}</span>',
         short=cut(title, LONGEST_TITLE),
-        whole=title if title == item_id else f"{title} (id {item_id})",
+        hint=title if title == item_id else f"{title} (id {item_id})",
     )
     return [name, numbers.count(row["users"]), *(_counts(row, run_id) for run_id in run_ids)]
 

@@ -134,11 +134,11 @@ def gather(view: View, test: OnlineTest, online_metric: str) -> OfflineOnlinePag
     linked = results.loc[results["is_control"], "run_id"].dropna()
     control = str(linked.iloc[0]) if len(linked) else test.links.get(test.control, "")
     looks = marks(list(known.values()), control or None, list(rows["run_id"]), theme.palette())
-    base = known[control].name if control in known else _called_control(test.control)
+    base = known[control].name if control in known else _control_name(test.control)
     return OfflineOnlinePage(test, online_metric, rows, results, looks, base, metric_at(view.metric, view.k))
 
 
-def _called_control(variant: str) -> str:
+def _control_name(variant: str) -> str:
     """Where its run cannot be named."""
     return f"the {CONTROL}" if variant.casefold() == CONTROL else f"the {CONTROL} ({variant})"
 
@@ -241,7 +241,7 @@ def results_table(sides: OfflineOnlinePage) -> None:
     """Every metric and variant of the test: value, lift, interval, n."""
     widgets.section(
         "All online metrics of this test",
-        f"Lift over {_called_control(sides.test.control)}, 95 % intervals, corrected together for the goals. "
+        f"Lift over {_control_name(sides.test.control)}, 95 % intervals, corrected together for the goals. "
         "More on A/B results.",
     )
     titles = ("Metric", "Variant", "Run", "Value", "Unit", "Lift", "95 % CI", "Finding", "n")

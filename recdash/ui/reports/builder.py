@@ -1,4 +1,4 @@
-"""Make a report of the present view: which blocks in which order, a title, one's own words, live or not."""
+"""A form that makes a report of the present view: its blocks and their order, title, text, live or not."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _make(view: View, fields: dict[str, Any]) -> None:
     source, params = workspace(), state.params()
     tests = {test.id for test in source.online_tests.all(view.experiment.id)}
     test = params.get("t") if params.get("t") in tests else None
-    shown = (view.candidate_ids, view.shown[0].id, view.metric, view.k)
-    question = Reports(source).question(view.experiment.id, *shown, scope=view.scope, test=test)
+    compared = (view.candidate_ids, view.shown[0].id, view.metric, view.k)
+    question = Reports(source).question(view.experiment.id, *compared, scope=view.scope, test=test)
     with st.spinner("Gathering every number"):
         Reports(source).make(question, **fields)

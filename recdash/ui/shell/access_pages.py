@@ -1,4 +1,4 @@
-"""What stands in place of pages that a person may not see, and above pages, who reads them."""
+"""What is shown instead of a page that a person may not see, and who is reading above and beside pages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LEAVE = html('<a class="rd-leave" href="s/leave" target="_self">Leave this link<
 
 
 def sign_in() -> None:
-    """In place of every page, for people who are not signed in."""
+    """What people see instead of every page before they sign in."""
     widgets.empty("Sign in to read this", "recdash shows its experiments to people who are known here.")
     if settings().auth != "oidc":
         return
@@ -31,7 +31,7 @@ def sign_in() -> None:
 
 
 def refused(why: RecdashError) -> Callable[[], None]:
-    """In place of every page, for people who may read none: the reason and the way out."""
+    """What is shown instead of every page to people who may read none: the reason, and how to leave."""
     heading = "No role here yet" if isinstance(why, Forbidden) else "This link is closed"
 
     def show() -> None:
@@ -45,7 +45,7 @@ def refused(why: RecdashError) -> Callable[[], None]:
 
 
 def not_for(title: str) -> Callable[[], None]:
-    """In place of a page for people who may change things."""
+    """What viewers see instead of a page that is for editors."""
 
     def show() -> None:
         widgets.empty(

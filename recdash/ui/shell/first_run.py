@@ -35,7 +35,7 @@ _READ, _DISMISSED = "recdash.verdict-read", "recdash.strip-dismissed"
 
 @dataclass(frozen=True)
 class Step:
-    """One of the three; ``done`` and ``now`` say how far one is."""
+    """One of the three steps; ``now``: it is the next to take."""
 
     title: str
     words: str
@@ -49,7 +49,7 @@ UPLOAD = "What users really took, and the lists of two candidates, are enough."
 
 
 def show() -> None:
-    """In place of a page, where there is nothing yet."""
+    """The three steps, instead of a page as long as nothing is stored."""
     if not workspace().person.may("editor"):
         widgets.empty("Nothing to compare yet", "An editor uploads what candidates recommended.")
         return
@@ -65,7 +65,7 @@ def show() -> None:
 
 
 def _steps() -> tuple[Step, Step, Step]:
-    """How far this person is."""
+    """The three steps, with what this person has done of them."""
     loaded, read = workspace().demo.exists(), bool(st.session_state.get(_READ))
     return (
         Step("Load the demo", LOAD, done=loaded, now=not loaded),
@@ -127,7 +127,7 @@ def zipped(files: Mapping[str, str]) -> bytes:
 
 
 def show_strip(view: View) -> None:
-    """How far one is, above the demo's pages; gone once there is something else, or when dismissed."""
+    """The steps above the demo's pages, until something else is stored or they are dismissed."""
     if state.page() == "overview" and view.experiment.demo:
         st.session_state[_READ] = True
     if not view.experiment.demo or st.session_state.get(_DISMISSED) or not workspace().person.may("editor"):

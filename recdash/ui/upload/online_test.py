@@ -88,8 +88,8 @@ def _form(
         return None
     rules = replace(rules, split=split_boxes(upload, trial.variants))
     trial = _trial(upload, tables, rules) or trial
-    shown = {(notice.code, notice.place) for table in tables.values() for notice in table.preview.notices}
-    notices = [notice for notice in trial.notices if (notice.code, notice.place) not in shown]
+    of_tables = {(notice.code, notice.place) for table in tables.values() for notice in table.preview.notices}
+    notices = [notice for notice in trial.notices if (notice.code, notice.place) not in of_tables]
     if notices := [*notices, *(_left_out(removed, trial.variants) for removed in trial.removed)]:
         widgets.notices(notices)
     first = next(iter(tables.values()))

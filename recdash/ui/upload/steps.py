@@ -196,7 +196,7 @@ def _column_for(role: str, preview: Preview, guess: str, key: str) -> str:
         index=options.index(guess),
         key=key,
         width=190,
-        format_func=lambda column: _called(column, reversible) or nothing,
+        format_func=lambda column: _column_name(column, reversible) or nothing,
         help=TEMPLATES[preview.kind].meaning(role),
     )
     return choice or NOT_USED
@@ -207,7 +207,7 @@ def _asks_for_scores(preview: Preview) -> bool:
     return any(problem.code == "unread-scores" for problem in preview.problems)
 
 
-def _called(column: str, reversible: Sequence[str]) -> str:
+def _column_name(column: str, reversible: Sequence[str]) -> str:
     """The name of a column on the page: ``-distance`` reads as distance (least is best)."""
     if column == FILE_ORDER:
         return "none: the file orders the lists"
@@ -392,11 +392,11 @@ def _share_of(bar: Any, number: int, n: int) -> Progress:
 def _store_candidate(
     upload: UploadState, experiment: Experiment, candidate: Candidate, bar: Progress
 ) -> None:
-    shown = markdown(candidate.name)
+    name = markdown(candidate.name)
     predictions = candidate.checked if candidate.is_rated else candidate.predictions
 
     def progress(fraction: float, text: str) -> None:
-        bar(fraction, f"{shown}: {text}")
+        bar(fraction, f"{name}: {text}")
 
     try:
         added = workspace().runs.add(

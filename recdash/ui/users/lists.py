@@ -73,8 +73,12 @@ def _side(title: str, count: str, rows: list[Html]) -> Html:
 
 
 def _own_row(item: CatalogueItem, note: str = "", meaning: str = "") -> Html:
-    aside = html('<span class="rd-move" title="{meaning}">{note}</span>', meaning=meaning, note=note)
-    return html('<li class="rd-own">{item}{aside}</li>', item=_item(item), aside=aside)
+    return html('<li class="rd-own">{item}{aside}</li>', item=_item(item), aside=_aside(note, meaning))
+
+
+def _aside(text: str, meaning: str) -> Html:
+    """What stands at the end of an item's line."""
+    return html('<span class="rd-move" title="{meaning}">{text}</span>', meaning=meaning, text=text)
 
 
 def _item(item: CatalogueItem) -> Html:
@@ -82,9 +86,9 @@ def _item(item: CatalogueItem) -> Html:
     attributes = " · ".join(item.attributes)
     under = html("<small>{text}</small>", text=attributes) if attributes else Html("")
     known = item.title if item.title == item.id else f"{item.title} (id {item.id})"
-    whole = f"{known} · {attributes}" if attributes else known
+    hint = f"{known} · {attributes}" if attributes else known
     text = html("<bdi>{title}</bdi>{under}", title=item.title, under=under)
-    return html('<span class="rd-what" title="{whole}">{text}</span>', whole=whole, text=text)
+    return html('<span class="rd-what" title="{hint}">{text}</span>', hint=hint, text=text)
 
 
 # ── lists ────────────────────────────────────────────────────────────────────────────────────
@@ -137,10 +141,10 @@ def _row(place: ListPlace | None, rank: int, against: str) -> Html:
     move = _move(place, against) if against else Html("")
     return html(
         '<li class="{kind}"><span class="rd-at">{rank}</span>'
-        '<span class="rd-sign" role="img" aria-label="{said}">{sign}</span>{what}{move}</li>',
+        '<span class="rd-sign" role="img" aria-label="{meaning}">{sign}</span>{what}{move}</li>',
         kind="rd-hit" if place.hit else "",
         rank=rank,
-        said=meaning,
+        meaning=meaning,
         sign=sign,
         what=_item(place.item),
         move=move,
@@ -155,7 +159,7 @@ def _move(place: ListPlace, base: str) -> Html:
     else:
         arrow = "↑" if place.rank < place.before else "↓"
         text, meaning = f"{arrow} {abs(place.rank - place.before)}", f"rank {place.before} in {base}"
-    return html('<span class="rd-move" title="{said}">{text}</span>', said=meaning, text=text)
+    return _aside(text, meaning)
 
 
 def _legend(view: View, user: OneUser, first: str, against: str) -> Html:
@@ -168,7 +172,7 @@ def _legend(view: View, user: OneUser, first: str, against: str) -> Html:
     if view.k > MOST_PLACES:
         parts.append(f"The first {MOST_PLACES} places are shown; hits are counted to {view.k}")
     spans = [html("<span>{part}</span>", part=part) for part in parts]
-    return html('<div class="rd-legend">{shown}</div>', shown=join(spans))
+    return html('<div class="rd-legend">{parts}</div>', parts=join(spans))
 
 
 def _shared(view: View, list_: UserList, base: str) -> str:

@@ -40,7 +40,7 @@ class Gains:
 
 
 def has_values(view: View) -> bool:
-    """Says why, and what to do, where the primary metric has no value per user."""
+    """Whether the primary metric has a value per user; where it has none, the page says so."""
     if define(view.metric).has_user_values:
         return True
     widgets.empty(
