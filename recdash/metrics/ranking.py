@@ -48,6 +48,8 @@ SMALLEST_EXPONENT = 1e-15
 LARGEST_EXPONENT = 1000
 LARGEST_GAIN = 1e300
 """A hundred million of them still add up to a number."""
+LARGEST_VALUE = 1e100
+"""The squares of so many, which a standard error is made of, still add up to a number."""
 
 
 # ── what a hit is worth ──────────────────────────────────────────────────────────────────────
@@ -351,6 +353,17 @@ def unusable_gains(sample: RelevantHits, parameters: Mapping[str, str]) -> str:
     return ""
 
 
+def unusable_values(sample: RelevantHits, parameters: Mapping[str, str]) -> str:
+    """As ``unusable_gains``, of what no ideal divides: equal gains do not cancel, and squares are needed."""
+    gain, top = parameters["gain"], float(sample.relevant_gain.max(initial=0))
+    largest = {"linear": top, "exp": 2 ** min(top, LARGEST_EXPONENT)}.get(gain, 0.0)
+    if reason := unusable_gains(sample, parameters):
+        return reason
+    if largest > LARGEST_VALUE:
+        return f"gains that count above {LARGEST_VALUE:g} have no standard error; divide all by one number"
+    return ""
+
+
 def missing_negatives(sample: RelevantHits, parameters: Mapping[str, str]) -> str:
     rows = "rows of the truth that were judged and are not relevant (relevance 0)"
     return f"needs {rows}, and there are none" if sample.judged is None else ""
@@ -615,7 +628,7 @@ RANKING: tuple[RankingMetric, ...] = (
         r"\sum_{r_j \le k} g_j / \log_2(r_j + 1)",
         f"{JARVELIN}; exponential gain: Burges et al. 2005",
         build=build_dcg,
-        missing_input=unusable_gains,
+        missing_input=unusable_values,
         parameters=(_GAIN, _DISCOUNT),
         rises_with_k=True,
         unit="gain",
@@ -682,7 +695,7 @@ RANKING: tuple[RankingMetric, ...] = (
             Parameter("p", {"0.8": "the chance to go on to the next place"}, "number", above=0, below=1),
             Parameter("gain", {"binary": "1 for every relevant item", "linear": "g", "exp": "2^g − 1"}),
         ),
-        missing_input=unusable_gains,
+        missing_input=unusable_values,
         unbounded=frozenset({("gain", "linear"), ("gain", "exp")}),
         rises_with_k=True,
         example="Hits at ranks 1 and 3, p = 0.8: 0.2·(1 + 0.64) = 0.328.",

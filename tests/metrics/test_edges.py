@@ -278,6 +278,18 @@ def test_gains_too_large_to_be_added_up_are_no_grades_unless_they_are_all_equal(
     assert curve("ndcg", sample=sample_of_users(([1e308, 1e308], {1: 1e308}, 4))).value[0] == 1.0
 
 
+@pytest.mark.parametrize("metric", ["dcg", "rbp"])
+def test_what_is_not_divided_by_an_ideal_has_values_whose_squares_are_numbers(metric: str) -> None:
+    """The gain of all is the same, and does not cancel; the standard error is made of squares."""
+    for spec, huge in (f"{metric}(gain=linear)", 1e160), (f"{metric}(gain=exp)", 900.0):
+        users = sample_of_users(([huge, huge], {1: huge, 2: huge}, 4), ([huge], {}, 4))
+        assert "divide all by one number" in reason(spec, sample=users)
+    large = curve(f"{metric}(gain=linear)", sample=sample_of_users(([1e90], {1: 1e90}, 4), ([1e90], {}, 4)))
+    assert np.isfinite(large.value).all()
+    assert np.isfinite(large.std_error).all()
+    assert curve(f"{metric}(gain=binary)", sample=users).value[0] > 0
+
+
 def test_gains_of_which_a_power_keeps_nothing_are_no_grades() -> None:
     tiny = sample_of_users(([1e-17, 1e-18], {1: 1e-17}, 4))
     assert reason("ndcg(gain=exp)", sample=tiny) == "gain=exp needs gains from 1e-15; use gain=linear"
