@@ -640,3 +640,14 @@ def test_two_candidates_of_one_name_are_refused() -> None:
 def test_no_metric_at_all_is_refused() -> None:
     with pytest.raises(InputError, match="Name one, such as ndcg@10"):
         recdash.evaluate({"als": {"u": ["a"]}}, {"u": ["a"]}, metrics=" , ")
+
+
+@pytest.mark.parametrize("name", ["", " ", "\x1b[31mals", 1])
+@pytest.mark.parametrize("given_as", ["runs", "predictions"])
+def test_a_candidate_without_a_name_and_one_that_steers_a_terminal_are_refused(
+    name: Any, given_as: str
+) -> None:
+    table = pd.DataFrame({"user_id": ["u"], "item_id": ["a"], "rating": [4.0], "prediction": [3.0]})
+    given = {"runs": {}, given_as: {name: table}}
+    with pytest.raises(InputError, match="candidate"):
+        recdash.evaluate(truth=table[["user_id", "item_id"]], **given)
