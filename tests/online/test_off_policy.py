@@ -184,6 +184,23 @@ def test_one_row_has_estimates_and_no_interval() -> None:
 # ── the target ───────────────────────────────────────────────────────────────────────────────
 
 
+@pytest.mark.parametrize("click", [0.0, 1.0])
+@pytest.mark.parametrize("by_user", [True, False])
+def test_rows_that_are_all_alike_make_no_interval_of_no_width(click: float, by_user: bool) -> None:
+    """What nobody did in 600 rows is not shown to happen never."""
+    users = {"user_id": [f"u{row % 50}" for row in range(600)]} if by_user else {}
+    alike = under_uniform(
+        pa.table({
+            "item_id": [*"abcd"] * 150, "click": [click] * 600, "propensity_score": [0.25] * 600, **users
+        })
+    )  # fmt: skip
+    for estimate in (alike.observed, alike.ips, alike.snips, alike.clipped, alike.dr):
+        assert estimate.value == pytest.approx(click, abs=1e-12)
+        assert (estimate.low, estimate.high) == (None, None)
+    assert alike.against_log == "not settled"
+    assert ("no interval, since all rows got the same" in alike.sentence) == (click > 0)
+
+
 def test_uniform_is_over_the_items_of_the_log_or_over_as_many_as_there_are() -> None:
     rows = log_of(["a", "b", "c"], [1, 0, 0])
     assert under_uniform(rows).ips.value == pytest.approx((1 / 3) / 0.5 / 3)

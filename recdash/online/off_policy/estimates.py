@@ -28,6 +28,8 @@ LEAST_ESS, MOST_ERRORS, LEAST_PROPENSITY = 200, 3.0, 1e-4
 LEAST_CLICKS = 20
 LEAST_WRITTEN = 1e-6
 BINS_PER_TENFOLD = 4
+ALIKE = 1e-12
+"""A standard error below so much of the value is one of rounding: it would make an interval of no width."""
 
 Verdict = Literal["usable", "refused"]
 Outcome = Literal["better", "worse", "not settled"]
@@ -170,9 +172,12 @@ class OffPolicy:
         verb = "is not settled against" if outcome == "not settled" else f"would do {outcome} than"
         values = (self.dr.value, self.dr.low, self.dr.high, self.observed.value)
         value, low, high, observed = (numbers.fixed(number, numbers.places(values)) for number in values)
+        interval = "no interval, since all rows got the same"
+        if self.dr.low is not None:
+            interval = f"95 % CI {low} to {high}"
         return (
             f"{self.target[:1].upper()}{self.target[1:]} {verb} the log's own policy: "
-            f"{value} expected per slot (doubly robust, 95 % CI {low} to {high}), {observed} observed."
+            f"{value} expected per slot (doubly robust, {interval}), {observed} observed."
         )
 
     def as_dict(self) -> dict[str, Any]:
@@ -279,11 +284,13 @@ def _by_user(values: Floats, user: Ints) -> Floats:
 
 
 def _with_interval(value: float, error: float | None, floor: float, user: Ints | None) -> Estimated:
-    """The normal interval; by users that of t, of which there may be few."""
+    """The normal interval; by users that of t, of which there may be few. None of rows that are all alike."""
     from scipy.special import stdtrit
 
     if error is None:
         return Estimated(value)
+    if error <= ALIKE * max(1.0, abs(value)):
+        return Estimated(value, error)
     half = error * (NORMAL_95 if user is None else float(stdtrit(int(user.max()), 0.975)))
     low = value - half
     return Estimated(value, error, max(low, floor) if value >= floor else low, value + half)
