@@ -107,13 +107,7 @@ def gather_evidence(source: Source, comparison: Comparison, *, intervals: bool =
     candidates = [pair.candidate for pair in comparison.against]
     problems = tuple(source.problems([comparison.baseline, *candidates]))
     over_replicates = replicate_differences(
-        source,
-        candidates,
-        comparison.baseline,
-        comparison.metric,
-        comparison.k,
-        correction=comparison.terms.correction,
-        level=comparison.terms.level,
+        source, candidates, comparison.baseline, comparison.metric, comparison.k, comparison.terms
     )
     leader = leader_of(comparison, over_replicates)
     if leader is None:
@@ -122,7 +116,7 @@ def gather_evidence(source: Source, comparison: Comparison, *, intervals: bool =
     return VerdictEvidence(
         comparison,
         leader,
-        metrics=tuple(_other_metrics(source, comparison, leader)),
+        metrics=tuple(_other_metrics(source, comparison, leader).items()),
         guardrails=tuple(check_guardrails(source, comparison, leader, intervals=intervals)),
         slices=tuple(_slice_differences(source, comparison, leader)),
         won_online=tuple(lift for lift in lifts if lift.low > 0),
@@ -160,7 +154,7 @@ def leader_of(comparison: Comparison, over_replicates: Mapping[str, ReplicateDif
     return next(iter(better or not_worse or enough), None)
 
 
-def _other_metrics(source: Source, comparison: Comparison, leader: Pair) -> list[tuple[str, Pair]]:
+def _other_metrics(source: Source, comparison: Comparison, leader: Pair) -> dict[str, Pair]:
     """The leader's difference to the baseline by each other accuracy metric, judged as one family."""
     runs, level = (leader.baseline, leader.candidate), comparison.terms.level
     unjudged: dict[str, UnjudgedPair] = {}
@@ -168,8 +162,7 @@ def _other_metrics(source: Source, comparison: Comparison, leader: Pair) -> list
         lower, values = define(metric).lower_is_better, _values_of_both(source, leader, metric, comparison.k)
         if pair := pair_of(*runs, *values, lower_is_better=lower, level=level):
             unjudged[metric] = pair
-    pairs = judge_family(list(unjudged.values()), comparison.terms)
-    return list(zip(unjudged, pairs, strict=True))
+    return judge_family(unjudged, comparison.terms)
 
 
 def metrics_beside(primary: str) -> list[str]:
@@ -204,18 +197,18 @@ def _slice_differences(source: Source, comparison: Comparison, leader: Pair) -> 
         return []
     base, candidate = shared(base, candidate)
     runs, level = (leader.baseline, leader.candidate), comparison.terms.level
-    by_users: dict[bytes, tuple[Slice, UnjudgedPair]] = {}
+    slices: dict[bytes, Slice] = {}
+    unjudged: dict[bytes, UnjudgedPair] = {}
     for user_slice in source.user_slices():
         if user_slice.users is None:
             raise ValueError(f"{user_slice.title} is a slice of items")
         inside = user_slice.users[base.users]
-        key = base.users[inside].tobytes()
-        if LEAST <= inside.sum() < len(inside) and key not in by_users:
-            pair = pair_of(*runs, base.of(inside), candidate.of(inside), level=level)
-            if pair:
-                by_users[key] = user_slice, pair
-    pairs = judge_family([pair for _, pair in by_users.values()], comparison.terms)
+        users = base.users[inside].tobytes()
+        if users in unjudged or not LEAST <= inside.sum() < len(inside):
+            continue
+        if pair := pair_of(*runs, base.of(inside), candidate.of(inside), level=level):
+            slices[users], unjudged[users] = user_slice, pair
     return [
-        SliceDifference(user_slice.by, user_slice.value, user_slice.title, pair)
-        for (user_slice, _), pair in zip(by_users.values(), pairs, strict=True)
+        SliceDifference(slices[users].by, slices[users].value, slices[users].title, pair)
+        for users, pair in judge_family(unjudged, comparison.terms).items()
     ]

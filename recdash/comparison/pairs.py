@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
+from typing import TypeVar
 
 import numpy as np
 
@@ -20,6 +21,8 @@ MARGIN, MOST_PERCENT = 0.01, 100
 """A difference of less than this share of the baseline's value is too small to matter, unless one says so."""
 
 GUARD = 0.2
+
+Key = TypeVar("Key")
 
 
 @dataclass(frozen=True)
@@ -137,12 +140,18 @@ def compare(
     candidates = [run for run in values if run != baseline]
 
     def judged(run_pairs: Iterable[tuple[str, str]]) -> list[Pair]:
-        pairs = [
-            pair_of(base, run, values[base], values[run], lower_is_better=lower, level=terms.level)
+        pairs = {
+            (base, run): pair_of(
+                base, run, values[base], values[run], lower_is_better=lower, level=terms.level
+            )
             for base, run in run_pairs
-        ]
-        one_truth = [pair for pair in pairs if pair and not _n_rated_otherwise(pair.base_values, pair.values)]
-        return judge_family(one_truth, terms)
+        }
+        one_truth = {
+            runs: pair
+            for runs, pair in pairs.items()
+            if pair and not _n_rated_otherwise(pair.base_values, pair.values)
+        }
+        return list(judge_family(one_truth, terms).values())
 
     against = judged((baseline, run) for run in candidates)
     others = judged(combinations(candidates, 2)) if among else []
@@ -174,22 +183,20 @@ class UnjudgedPair:
         return float(self.values.values.mean())
 
 
-def judge_family(pairs: Sequence[UnjudgedPair], terms: Terms) -> list[Pair]:
+def judge_family(unjudged: Mapping[Key, UnjudgedPair], terms: Terms) -> dict[Key, Pair]:
     """All differences judged as one family."""
     judged = judge(
-        [pair.paired for pair in pairs],
+        [pair.paired for pair in unjudged.values()],
         terms.correction,
-        margins=[terms.margin.of(pair.base_value) for pair in pairs],
+        margins=[terms.margin.of(pair.base_value) for pair in unjudged.values()],
         level=terms.level,
     )
-    judged = [
-        _checked_tie(replace(difference, lower_is_better=pair.lower_is_better), pair, terms.margin)
-        for difference, pair in zip(judged, pairs, strict=True)
-    ]
-    return [
-        Pair(pair.baseline, pair.candidate, pair.base_value, pair.value, difference)
-        for pair, difference in zip(pairs, judged, strict=True)
-    ]
+    pairs: dict[Key, Pair] = {}
+    for (key, pair), difference in zip(unjudged.items(), judged, strict=True):
+        directed = replace(difference, lower_is_better=pair.lower_is_better)
+        checked = _checked_tie(directed, pair, terms.margin)
+        pairs[key] = Pair(pair.baseline, pair.candidate, pair.base_value, pair.value, checked)
+    return pairs
 
 
 def _checked_tie(judged: JudgedDifference, pair: UnjudgedPair, margin: Margin) -> JudgedDifference:

@@ -156,7 +156,7 @@ def _judged(
             values = (source.values(run, metric, k) for run in (worse, better))
             if pair := pair_of(worse, better, *values):
                 unjudged[metric, worse, better] = pair
-    return dict(zip(unjudged, judge_family(list(unjudged.values()), terms), strict=True))
+    return judge_family(unjudged, terms)
 
 
 def _side(pair: Pair | None, is_level: bool) -> Side:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
+from recdash.comparison.pairs import Terms
 from recdash.comparison.source import Source
 from recdash.domain.kinds import Ints
-from recdash.domain.records import Replicated
 from recdash.domain.results import UserValues
 from recdash.metrics import define
-from recdash.stats import LEVEL, Correction
 from recdash.stats.replicates import (
     ReplicateDifference,
     ReplicateValues,
@@ -21,83 +21,95 @@ from recdash.stats.replicates import (
 
 
 def replicate_differences(
-    source: Source,
-    runs: Sequence[str],
-    baseline: str,
-    metric: str,
-    k: int,
-    *,
-    correction: Correction = "holm",
-    level: float = LEVEL,
+    source: Source, runs: Sequence[str], baseline: str, metric: str, k: int, terms: Terms | None = None
 ) -> dict[str, ReplicateDifference]:
     """Run → its difference to the baseline over folds or seeds, all judged as one family.
 
     Runs that lack the metric are left out, and so are runs uploaded once where the baseline was too.
     """
-    alone = {run: _difference(source, run, baseline, metric, k, level) for run in runs}
-    known = {run: difference for run, difference in alone.items() if difference is not None}
-    return dict(zip(known, judge_replicates(list(known.values()), correction, level), strict=True))
+    terms, replicates = terms or Terms(), _Replicates(source, metric, k)
+    alone = {run: replicates.difference(run, baseline, terms.level) for run in runs}
+    unjudged = {run: difference for run, difference in alone.items() if difference is not None}
+    judged = judge_replicates(list(unjudged.values()), terms.correction, terms.level)
+    return dict(zip(unjudged, judged, strict=True))
 
 
-def _difference(
-    source: Source, run: str, baseline: str, metric: str, k: int, level: float
-) -> ReplicateDifference | None:
-    kinds = {
-        replicated.kind if replicated else None for replicated in map(source.replicated, (run, baseline))
-    }
-    if kinds == {None}:
-        return None
-    if define(metric).has_user_values:
-        values, base_values = _means_over_shared_users(source, run, baseline, metric, k)
-        is_paired = kinds != {"folds", "seeds"} and (
-            kinds != {"folds"} or _same_folds(source, run, baseline, metric, k)
+@dataclass(frozen=True)
+class _Replicates:
+    """The folds or seeds of a source's runs by one metric at one k."""
+
+    source: Source
+    metric: str
+    k: int
+
+    def difference(self, run: str, baseline: str, level: float) -> ReplicateDifference | None:
+        """The run's difference to the baseline; None for two runs uploaded once, and without the metric."""
+        both = map(self.source.replicated, (run, baseline))
+        kinds = {replicated.kind if replicated else None for replicated in both}
+        if kinds == {None}:
+            return None
+        if define(self.metric).has_user_values:
+            values, base_values = self._means_over_shared_users(run, baseline)
+            has_same_folds = kinds != {"folds"} or self._have_same_folds(run, baseline)
+            is_paired = kinds != {"folds", "seeds"} and has_same_folds
+        else:
+            values, base_values = self._plain_values(run), self._plain_values(baseline)
+            is_paired = kinds == {"seeds"} or None in kinds
+        if not values or not base_values:
+            return None
+        return replicate_difference(values, base_values, same_users=is_paired, level=level)
+
+    def _means_over_shared_users(
+        self, run: str, baseline: str
+    ) -> tuple[ReplicateValues | None, ReplicateValues | None]:
+        """Of run and baseline: the mean of each replicate over the users of the paired test."""
+        own, base = (self.source.values(run_id, self.metric, self.k) for run_id in (run, baseline))
+        if own is None or base is None:
+            return None, None
+        users = np.intersect1d(own.users, base.users)
+        return self._means(run, own, baseline, users), self._means(baseline, base, run, users)
+
+    def _means(self, run: str, own: UserValues, other: str, users: Ints) -> ReplicateValues | None:
+        """The mean over ``users`` [n] in each of the run's replicates, or in its only one.
+
+        A run that was trained once is cut to the users of the other's folds, which pairs the two.
+        """
+        replicated, folds = self.source.replicated(run), self.source.replicated(other)
+        if replicated is not None:
+            means = {label: _mean(values, users) for label, values in self._by_label(run).items()}
+            return _present(means, replicated.noun, overlap=replicated.kind == "folds")
+        if folds is None or folds.kind == "seeds":
+            return _present({"": _mean(own, users)})
+        of_folds = {label: fold.users for label, fold in self._by_label(other).items() if fold}
+        means = {label: _mean(own, np.intersect1d(users, fold)) for label, fold in of_folds.items()}
+        return _present(means, folds.noun, overlap=True, trained_once=True)
+
+    def _by_label(self, run: str) -> dict[str, UserValues | None]:
+        replicated = self.source.replicated(run)
+        labels = replicated.labels if replicated else ()
+        return {label: self.source.replicate_values(run, label, self.metric, self.k) for label in labels}
+
+    def _have_same_folds(self, run: str, baseline: str) -> bool:
+        """Whether the folds of both have the same users, label by label."""
+        of_run, of_baseline = self._by_label(run), self._by_label(baseline)
+        return of_run.keys() == of_baseline.keys() and all(
+            values is not None
+            and (base := of_baseline[label]) is not None
+            and np.array_equal(values.users, base.users)
+            for label, values in of_run.items()
         )
-    else:
-        values, base_values = (_plain_values(source, run_id, metric, k) for run_id in (run, baseline))
-        is_paired = kinds == {"seeds"} or None in kinds
-    if not values or not base_values:
-        return None
-    return replicate_difference(values, base_values, same_users=is_paired, level=level)
 
-
-def _means_over_shared_users(
-    source: Source, run: str, baseline: str, metric: str, k: int
-) -> tuple[ReplicateValues | None, ReplicateValues | None]:
-    """Of run and baseline: the mean of each replicate over the users of the paired test."""
-    own, base = source.values(run, metric, k), source.values(baseline, metric, k)
-    if own is None or base is None:
-        return None, None
-    users = np.intersect1d(own.users, base.users)
-    return (
-        _replicate_means(source, run, baseline, metric, k, users),
-        _replicate_means(source, baseline, run, metric, k, users),
-    )
-
-
-def _replicate_means(
-    source: Source, run: str, other: str, metric: str, k: int, users: Ints
-) -> ReplicateValues | None:
-    """The mean over ``users`` [n] in each of the run's replicates, or in its only one.
-
-    A run that was trained once is cut to the users of the other's folds, which pairs the two.
-    """
-    replicated, folds = source.replicated(run), source.replicated(other)
-    if replicated is not None:
-        by_label = _by_label(source, run, replicated, metric, k)
-        means = {label: _mean(values, users) for label, values in by_label.items()}
-        return _known(means, replicated.noun, overlap=replicated.kind == "folds")
-    own = source.values(run, metric, k)
-    if folds is None or folds.kind == "seeds":
-        return _known({"": _mean(own, users)})
-    of_folds = _by_label(source, other, folds, metric, k)
-    means = {label: _mean(own, np.intersect1d(users, fold.users)) for label, fold in of_folds.items() if fold}
-    return _known(means, folds.noun, overlap=True, trained_once=True)
-
-
-def _by_label(
-    source: Source, run: str, replicated: Replicated, metric: str, k: int
-) -> dict[str, UserValues | None]:
-    return {label: source.replicate_values(run, label, metric, k) for label in replicated.labels}
+    def _plain_values(self, run: str) -> ReplicateValues | None:
+        """Of a metric without a value per user; None of folds, whose fewer users make it another number."""
+        replicated = self.source.replicated(run)
+        if replicated is None:
+            return _present({"": self.source.value(run, self.metric, self.k)})
+        if replicated.kind == "folds":
+            return None
+        values = {
+            label: self.source.replicate_value(run, label, self.metric, self.k) for label in replicated.labels
+        }
+        return _present(values, replicated.noun)
 
 
 def _mean(values: UserValues | None, users: Ints) -> float | None:
@@ -110,38 +122,13 @@ def _mean(values: UserValues | None, users: Ints) -> float | None:
     return float(values.of(inside).values.mean()) if inside.any() else None
 
 
-def _plain_values(source: Source, run: str, metric: str, k: int) -> ReplicateValues | None:
-    """Of a metric without a value per user; None of folds, whose fewer users make it another number."""
-    replicated = source.replicated(run)
-    if replicated is None:
-        return _known({"": source.value(run, metric, k)})
-    if replicated.kind == "folds":
-        return None
-    by_label = {label: source.replicate_value(run, label, metric, k) for label in replicated.labels}
-    return _known(by_label, replicated.noun)
-
-
-def _known(
+def _present(
     by_label: Mapping[str, float | None],
     noun: str = "seed",
     *,
     overlap: bool = False,
     trained_once: bool = False,
 ) -> ReplicateValues | None:
-    known = {label: value for label, value in by_label.items() if value is not None}
-    return ReplicateValues(known, noun, overlap, trained_once) if known else None
-
-
-def _same_folds(source: Source, run: str, baseline: str, metric: str, k: int) -> bool:
-    """Whether the folds of both have the same users, label by label."""
-    of_run, of_baseline = (
-        _by_label(source, run_id, folds, metric, k)
-        for run_id in (run, baseline)
-        if (folds := source.replicated(run_id))
-    )
-    return of_run.keys() == of_baseline.keys() and all(
-        values is not None
-        and (base := of_baseline[label]) is not None
-        and np.array_equal(values.users, base.users)
-        for label, values in of_run.items()
-    )
+    """Those of the values that there are; None without any."""
+    values = {label: value for label, value in by_label.items() if value is not None}
+    return ReplicateValues(values, noun, overlap, trained_once) if values else None

@@ -143,8 +143,8 @@ def compare_segments(empty: SegmentComparison, values: Mapping[str, Values]) -> 
                     families[segment == EVERYBODY][segment, run] = pair
             cells[segment, run] = cell
     for family in families.values():
-        pairs = judge_family(list(family.values()), empty.terms)
-        cells |= {key: replace(cells[key], pair=pair) for key, pair in zip(family, pairs, strict=True)}
+        pairs = judge_family(family, empty.terms)
+        cells |= {key: replace(cells[key], pair=pair) for key, pair in pairs.items()}
     return replace(empty, cells=cells)
 
 

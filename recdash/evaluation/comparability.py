@@ -204,23 +204,16 @@ def _different_users(bases: Sequence[Basis]) -> Differences:
         if len(_groups(counted, [(basis.counted, basis.served) for basis in counted])) > 1:
             counts = _first_four([f"{basis.run} {basis.counted:,}" for basis in counted])
             text = f"only users with a list count, and those are not the same users for all runs: {counts}"
-            yield (
-                "different-users-counted",
-                text,
-                "Compare the paired differences, which use the shared users.",
-            )
+            fix = "Compare the paired differences, which use the shared users."
+            yield "different-users-counted", text, fix
         return
     shares = {basis.run: _share_without_list(basis) for basis in counted}
     least = min(shares.values(), default=0.0)
     if max(shares.values(), default=0.0) - least > NOTICEABLE:
         names = [f"{name} for {share:.0%}" for name, share in shares.items() if share > least + NOTICEABLE]
-        worst = _first_four(names, " of the users")
-        text = f"some runs have no list for users that others serve: {worst}"
-        yield (
-            "lists-missing",
-            text,
-            "Those users count as 0; compare both population rules before you decide.",
-        )
+        text = f"some runs have no list for users that others serve: {_first_four(names, ' of the users')}"
+        fix = "Those users count as 0; compare both population rules before you decide."
+        yield "lists-missing", text, fix
 
 
 def _first_four(texts: Sequence[str], after: str = "") -> str:

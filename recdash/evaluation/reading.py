@@ -20,7 +20,6 @@ from recdash.metrics.ratings import Predictions
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from recdash.engines.ids import IdIndex
     from recdash.ingest import Limits
 
 OTHER_TABLES: tuple[TableKind, ...] = ("users", "vectors", "similarity")
@@ -161,14 +160,11 @@ class RatedPairs:
     def rows(self, table: pa.Table) -> RatedRows:
         """The rows of a checked table that have a prediction; of a pair that comes twice, the first."""
         with self._lock:
-            user, item = (index.codes(table[name]) for index, name in self._columns())
+            user, item = self._users.codes(table["user_id"]), self._items.codes(table["item_id"])
         rating, guess = (table[name].to_numpy().astype(np.float64) for name in ("rating", "prediction"))
         key = (user.astype(np.int64) << _ITEM_BITS) | item
         rows = RatedRows(key, user, rating, guess).of(~np.isnan(guess))
         return rows.of(np.unique(rows.key, return_index=True)[1])
-
-    def _columns(self) -> tuple[tuple[IdIndex, str], tuple[IdIndex, str]]:
-        return (self._users, "user_id"), (self._items, "item_id")
 
 
 _ITEM_BITS = 32

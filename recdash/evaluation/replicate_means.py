@@ -24,14 +24,14 @@ def mean_curve(
     Of accuracy metrics the mean of the users' means. Of the others, which have no value per user, the mean of
     the replicates' values; its standard error is at most the mean of theirs, and that is given.
     """
-    known = [curve for curve in curves if curve is not None]
-    if len(known) < len(curves):
+    present = [curve for curve in curves if curve is not None]
+    if len(present) < len(curves):
         return None
     if isinstance(definition.metric, RankingMetric):
-        return _curve_of_user_means(definition, samples, known)
-    value = np.mean([curve.value for curve in known], axis=0)
-    error = np.mean([curve.std_error for curve in known], axis=0)
-    return Curve(str(definition), known[0].k, value, error, max(curve.n_users for curve in known))
+        return _curve_of_user_means(definition, samples, present)
+    value = np.mean([curve.value for curve in present], axis=0)
+    error = np.mean([curve.std_error for curve in present], axis=0)
+    return Curve(str(definition), present[0].k, value, error, max(curve.n_users for curve in present))
 
 
 def user_values(definition: Definition, samples: Sequence[RelevantHits], k: int) -> UserValues | None:
@@ -69,11 +69,11 @@ def rated_values(definition: Definition, rows: RatedRows) -> UserValues | None:
 
 def mean_per_user(parts: Iterable[tuple[Ints, Floats]]) -> tuple[Ints, Floats]:
     """Users [n], ascending, and each one's mean over the parts (users, values) in which the user counts."""
-    known = list(parts)
-    if len(known) == 1:
-        return known[0]
-    users, place, times = _union([users for users, _ in known])
-    return users, np.bincount(place, np.concatenate([values for _, values in known])) / times
+    parts = list(parts)
+    if len(parts) == 1:
+        return parts[0]
+    users, place, times = _union([users for users, _ in parts])
+    return users, np.bincount(place, np.concatenate([values for _, values in parts])) / times
 
 
 def _union(parts: Sequence[Ints]) -> tuple[Ints, Ints, Ints]:
@@ -143,8 +143,4 @@ def _merged(ratio: RatioFormula, samples: Sequence[RelevantHits]) -> tuple[Ratio
     merged = replace(
         samples[0], user=user[order], rank=rank[order], gain=credit[order], item=item[order], judged=None
     )
-    return replace(ratio, credit=_gain), merged
-
-
-def _gain(sample: RelevantHits) -> Floats:
-    return sample.gain
+    return replace(ratio, credit=lambda sample: sample.gain), merged

@@ -26,12 +26,12 @@ def merge_replicates(runs: Sequence[Recommendations], *, labelled: bool = False)
     columns = [
         name for name in ("user_id", "item_id", "rank", "score") if getattr(first, f"has_{name}", True)
     ]
-    known: dict[tuple[str, str], Problem] = {}
+    by_place: dict[tuple[str, str], Problem] = {}
     notices: list[Problem] = []
 
     def gather_notices() -> None:
-        known.update({(notice.code, notice.place): notice for run in runs for notice in run.notices})
-        notices[:] = known.values()
+        by_place.update({(notice.code, notice.place): notice for run in runs for notice in run.notices})
+        notices[:] = by_place.values()
 
     gather_notices()
 

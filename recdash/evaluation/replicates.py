@@ -225,8 +225,8 @@ def lists_of(scored: Scored) -> Hits | None:
 def overlap_of(scored: Scored) -> IdOverlap | None:
     """What is known of a run's ids; of seeds, of the one whose items are known least."""
     overlaps = [hits_of(part).overlap for part in scored.with_lists]
-    known = [overlap for overlap in overlaps if overlap is not None]
-    return min(known, key=lambda overlap: overlap.items.share, default=None)
+    counted = [overlap for overlap in overlaps if overlap is not None]
+    return min(counted, key=lambda overlap: overlap.items.share, default=None)
 
 
 ROWS = ("rows", "duplicates", "tied_rows")

@@ -102,14 +102,14 @@ def preset_notices(requests: Sequence[MetricRequest], rules: CountingRules) -> l
     agreements = dict.fromkeys(
         preset_agreement(rules.preset, str(request.definition)) for request in requests
     )
-    missing = [known for known in agreements if known.state == "not offered"]
+    missing = [agreement for agreement in agreements if agreement.state == "not offered"]
     notices = [
-        Problem("preset-differs", f"{place}, metric '{known.spec}'", known.sentence(), _SEE)
-        for known in agreements
-        if known.state in {"different", "documented"}
+        Problem("preset-differs", f"{place}, metric '{agreement.spec}'", agreement.sentence(), _SEE)
+        for agreement in agreements
+        if agreement.state in {"different", "documented"}
     ]
     if missing:
-        named = ", ".join(known.spec for known in missing)
+        named = ", ".join(agreement.spec for agreement in missing)
         text = f"{missing[0].library} does not offer {named}: recdash's own definition is shown"
         notices.append(Problem("preset-not-offered", place, text, _SEE, len(missing)))
     return notices

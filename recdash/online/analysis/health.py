@@ -159,7 +159,7 @@ def unevenly_left_out(bots: Mapping[str, int], users: Mapping[str, int]) -> bool
     if sum(bots.get(name, 0) for name in users) < FEW_BOTS or len(users) < 2:
         return False
     counts = np.array([[bots.get(name, 0), n - bots.get(name, 0)] for name, n in users.items()])
-    return _independent(counts) < MISMATCH_BELOW
+    return p_independent(counts) < MISMATCH_BELOW
 
 
 def uneven_days(users: OnlineUsers) -> tuple[Problem, ...]:
@@ -168,18 +168,18 @@ def uneven_days(users: OnlineUsers) -> tuple[Problem, ...]:
     counts = np.zeros((int(day.max()) + 1, len(users.variants)), dtype=np.int64)
     np.add.at(counts, (day, variant), 1)
     counts = counts[counts.sum(axis=1) >= FEW_EXPECTED * len(users.variants)]
-    if len(counts) < 2 or len(users.variants) < 2 or _independent(counts) >= MISMATCH_BELOW:
+    if len(counts) < 2 or len(users.variants) < 2 or p_independent(counts) >= MISMATCH_BELOW:
         return ()
     message = "New users are split otherwise on some days than on others"
     fix = "Did a variant start later, or pause? Compare only days on which all ran."
     return (Problem("uneven-days", "days", message, fix),)
 
 
-def _independent(counts: Ints) -> float:
-    """p of χ² that rows and columns are independent."""
+def p_independent(counts: Ints) -> float:
+    """p of χ² that rows and columns are independent; empty ones say nothing."""
     from scipy.stats import chi2_contingency
 
-    counts = counts[:, counts.sum(axis=0) > 0]
+    counts = counts[counts.sum(axis=1) > 0][:, counts.sum(axis=0) > 0]
     return float(chi2_contingency(counts).pvalue) if min(counts.shape) > 1 else 1.0
 
 

@@ -12,6 +12,7 @@ from recdash.errors import UnknownName
 from recdash.formatting.numbers import none_if_nan
 from recdash.online.analysis import grouped_lifts
 from recdash.online.analysis.grouped_lifts import Sums
+from recdash.online.analysis.health import p_independent
 from recdash.online.analysis.lift import Estimate
 from recdash.online.metrics import OnlineMetric
 from recdash.online.users import OnlineUsers
@@ -137,7 +138,8 @@ def _reversal(variant: str, rows: Sequence[SegmentLift], overall: Estimate) -> R
 def _is_paradox(rows: Sequence[SegmentLift], overall: Estimate) -> bool:
     """Whether it takes more than chance that all ``rows`` point away from the whole."""
     sign = _sign(overall.low, overall.high)
-    return sign != 0 and (_sign(*_inside(rows)) == -sign or _mix_p(rows) < MIX_BELOW)
+    users = np.array([[row.n_control, row.n_variant] for row in rows])
+    return sign != 0 and (_sign(*_inside(rows)) == -sign or p_independent(users) < MIX_BELOW)
 
 
 def _inside(rows: Sequence[SegmentLift]) -> tuple[float | None, float | None]:
@@ -150,16 +152,6 @@ def _inside(rows: Sequence[SegmentLift]) -> tuple[float | None, float | None]:
     weight = 1 / half**2
     middle, width = float(weight @ (low + high) / 2 / weight.sum()), float(weight.sum() ** -0.5)
     return math.expm1(middle - width), math.expm1(middle + width)
-
-
-def _mix_p(rows: Sequence[SegmentLift]) -> float:
-    """How likely chance divides the users of both variants into the segments so differently."""
-    from scipy.stats import chi2_contingency
-
-    counts = np.array([[row.n_control, row.n_variant] for row in rows])
-    counts = counts[counts.sum(axis=1) > 0]
-    comparable = len(counts) > 1 and counts.any(axis=0).all()
-    return float(chi2_contingency(counts).pvalue) if comparable else 1.0
 
 
 def _sign(low: float | None, high: float | None) -> int:

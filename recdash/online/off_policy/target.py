@@ -18,16 +18,8 @@ ROUNDING = 1e-3
 """How far the probabilities of one case may be from 1 in all: files are written with few digits."""
 OWN = ("item_id", "probability")
 USER_NAMES = (
-    "user_id",
-    "unit_id",
-    "user",
-    "uid",
-    "visitor_id",
-    "customer_id",
-    "client_id",
-    "member_id",
-    "account_id",
-)
+    "user_id", "unit_id", "user", "uid", "visitor_id", "customer_id", "client_id", "member_id", "account_id",
+)  # fmt: skip
 """Columns that are taken for the user's, likeliest first."""
 
 
