@@ -179,7 +179,7 @@ def metrics_beside(primary: str) -> list[str]:
 def _values_of_both(
     source: Source, pair: Pair, metric: str, k: int
 ) -> tuple[UserValues | None, UserValues | None]:
-    """Of baseline and candidate; None for a run that lacks the metric, and where it has no value per user."""
+    """The values of baseline and candidate; None where a run lacks the metric or it has no value per user."""
     try:
         return source.values(pair.baseline, metric, k), source.values(pair.candidate, metric, k)
     except InputError:

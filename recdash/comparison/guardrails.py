@@ -38,7 +38,7 @@ class GuardrailResult:
 
     @property
     def change(self) -> float:
-        """As a share of the baseline's value; NaN where that is 0."""
+        """The change as a share of the baseline's value; NaN where that is 0."""
         base = abs(self.base_value)
         return (self.value - self.base_value) / base if base >= ROUNDED else nan
 

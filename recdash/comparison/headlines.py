@@ -50,10 +50,10 @@ def first_place(first: Sequence[str], ranked: int, where: str, *, unranked: bool
     return f"{some(first)} share first place on {where}"
 
 
-def best_value(known: Mapping[str, float], where: str) -> str:
-    """Who is first by a metric without a value per user. ``known``: name → value, best first."""
-    best = next(iter(known.values()), 0.0)
-    first = [name for name, value in known.items() if abs(value - best) <= EQUAL]
+def best_value(values_by_name: Mapping[str, float], where: str) -> str:
+    """The headline of a metric without a value per user. ``values_by_name``: best first."""
+    best = next(iter(values_by_name.values()), 0.0)
+    first = [name for name, value in values_by_name.items() if abs(value - best) <= EQUAL]
     if len(first) < 2:
         return f"{first[0]} has the best {where}" if first else f"No run has {where}"
     return f"{some(first)} have the same {where}, the best"
@@ -81,7 +81,7 @@ def no_shared_user(names: Sequence[str], base: str) -> str:
 
 
 def standing_sentence(standing: Standing | None, best_first: Sequence[str]) -> str:
-    """Where the best uploaded run stands between floor and ceiling; empty where nothing says so."""
+    """A sentence on the best uploaded run between floor and ceiling; empty where there is none."""
     sentences = (standing.sentence(run_id) for run_id in best_first) if standing else iter(())
     return next((sentence for sentence in sentences if sentence), "")
 

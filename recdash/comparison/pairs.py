@@ -33,7 +33,7 @@ class Margin:
     relative: bool = True
 
     def of(self, value: float) -> float:
-        """In units of the metric, where the baseline has ``value``."""
+        """The margin in units of the metric, for a baseline with this ``value``."""
         return self.size * abs(value) if self.relative else self.size
 
     def __str__(self) -> str:
@@ -200,7 +200,7 @@ def judge_family(unjudged: Mapping[Key, UnjudgedPair], terms: Terms) -> dict[Key
 
 
 def _checked_tie(judged: JudgedDifference, pair: UnjudgedPair, margin: Margin) -> JudgedDifference:
-    """No tie where the uncertainty of the baseline's value leaves it open how wide a relative margin is.
+    """The difference, but no tie where the baseline's value is too uncertain for a margin relative to it.
 
     The candidate must lie below 1 + size and above 1 − size times the baseline, user by user.
     """

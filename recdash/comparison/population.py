@@ -13,7 +13,7 @@ _EQUAL = 1e-12
 
 @dataclass(frozen=True)
 class PopulationEffect:
-    """Who leads when every truth user counts, and when only users with a list do.
+    """The leaders when every user of the truth counts, and when only users with a list do.
 
     Leaders are run ids; several where values are equal. ``values`` and ``n_users`` are
     {"truth" | "both": {run id: number}}.

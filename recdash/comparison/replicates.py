@@ -62,7 +62,7 @@ class _Replicates:
     def _means_over_shared_users(
         self, run: str, baseline: str
     ) -> tuple[ReplicateValues | None, ReplicateValues | None]:
-        """Of run and baseline: the mean of each replicate over the users of the paired test."""
+        """Means of each replicate over the users of the paired test, of run and baseline."""
         own, base = (self.source.values(run_id, self.metric, self.k) for run_id in (run, baseline))
         if own is None or base is None:
             return None, None
@@ -100,7 +100,7 @@ class _Replicates:
         )
 
     def _plain_values(self, run: str) -> ReplicateValues | None:
-        """Of a metric without a value per user; None of folds, whose fewer users make it another number."""
+        """Values of a metric without one per user; None for folds, of which they would be another number."""
         replicated = self.source.replicated(run)
         if replicated is None:
             return _present({"": self.source.value(run, self.metric, self.k)})
@@ -129,6 +129,6 @@ def _present(
     overlap: bool = False,
     trained_once: bool = False,
 ) -> ReplicateValues | None:
-    """Those of the values that there are; None without any."""
+    """The values that are not None, by label; None without any."""
     values = {label: value for label, value in by_label.items() if value is not None}
     return ReplicateValues(values, noun, overlap, trained_once) if values else None

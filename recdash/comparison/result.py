@@ -126,7 +126,7 @@ class Compared:
         return values
 
     def known_ids(self) -> dict[str, IdOverlap]:
-        """By run of any pair: how many of its items and users truth, catalogue and train know."""
+        """For each compared run, how many of its items and users truth, catalogue and train know."""
         pairs = self.comparison.pairs
         runs = dict.fromkeys([self.comparison.baseline, *(pair.candidate for pair in pairs)])
         overlaps = {run: self.source.known_ids(run) for run in runs}

@@ -63,7 +63,7 @@ def _unjudged(comparison: SegmentComparison) -> str:
 
 
 def _one_way(comparison: SegmentComparison, runs: Sequence[str]) -> str:
-    """Where no run is better in some segments and worse in others."""
+    """The headline where no run is better in some segments and worse in others."""
     base = _name(comparison, comparison.baseline)
     better, worse = ({run: comparison.with_word(run, word) for run in runs} for word in ("better", "worse"))
     n_judged = {run: len(comparison.judged(run)) for run in runs}
@@ -201,8 +201,8 @@ def _one_segment(comparison: SegmentComparison, flag: Flag) -> str:
 
 def _reversed(comparison: SegmentComparison, flag: Flag) -> str:
     run, base = flag.run, comparison.baseline
-    whole = [comparison.whole(of_run).value for of_run in (run, base)]
-    side, other = ("above", "below") if whole[0] > whole[1] else ("below", "above")
+    means = [comparison.whole(of_run).value for of_run in (run, base)]
+    side, other = ("above", "below") if means[0] > means[1] else ("below", "above")
     own_shares = {
         segment: [
             comparison.cells[segment, of_run].n / max(1, comparison.whole(of_run).n) for of_run in (run, base)
@@ -211,7 +211,7 @@ def _reversed(comparison: SegmentComparison, flag: Flag) -> str:
     }
     apart = max(flag.segments, key=lambda segment: abs(own_shares[segment][0] - own_shares[segment][1]))
     shares = [f"{numbers.three(100 * share)} %" for share in own_shares[apart]]
-    names, values = comparison.names, " against ".join(map(numbers.three, whole))
+    names, values = comparison.names, " against ".join(map(numbers.three, means))
     return (
         f"By its own mean {names[run]} is {side} {names[base]} ({values}), but {other} it in "
         f"every segment that is judged. They count different users: {segment_title(comparison, apart)} are "

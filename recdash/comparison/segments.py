@@ -110,7 +110,7 @@ class SegmentComparison:
 
 @dataclass(frozen=True)
 class Flag:
-    """Where the whole and its parts do not say the same of a run.
+    """A contradiction between a run's difference over all users and those in segments.
 
     *reversed*: the means order the runs one way, those of every judged segment the other way, and most users
     are in these (the runs count different users); *cancelled*: gains and losses hide each other; *outvoted*:
@@ -168,7 +168,7 @@ def flags(comparison: SegmentComparison) -> list[Flag]:
 
 
 def _ahead(comparison: SegmentComparison, segment: str, run: str) -> float:
-    """By how much the run's own mean is above the baseline's own; each over the users it counts."""
+    """The run's own mean less the baseline's own, each over the users it counts."""
     return comparison.cells[segment, run].value - comparison.cells[segment, comparison.baseline].value
 
 
@@ -179,9 +179,9 @@ def _reversed(comparison: SegmentComparison, run: str) -> Flag | None:
     )
     if same_users or comparison.of_items or len(judged) < 2:
         return None
-    whole = _ahead(comparison, EVERYBODY, run)
-    other_way = all(_ahead(comparison, segment, run) * whole < 0 for segment in judged)
-    if whole and other_way and _hold_most(comparison, judged, run):
+    overall = _ahead(comparison, EVERYBODY, run)
+    other_way = all(_ahead(comparison, segment, run) * overall < 0 for segment in judged)
+    if overall and other_way and _hold_most(comparison, judged, run):
         return Flag("reversed", run, tuple(judged))
     return None
 
@@ -202,22 +202,22 @@ def _cancelled(comparison: SegmentComparison, run: str) -> Flag | None:
 
 
 def _outvoted(comparison: SegmentComparison, run: str) -> Flag | None:
-    whole, judged = comparison.whole(run).word, comparison.judged(run)
+    overall, judged = comparison.whole(run).word, comparison.judged(run)
     n_judged = sum(cell.n_shared for cell in judged.values())
     for word in ("better", "worse"):
         segments = comparison.with_word(run, word)
         in_all_judged = len(judged) > 1 and len(segments) == len(judged)
         n_users = sum(judged[segment].n_shared for segment in segments)
-        most = whole in ("better", "worse") and n_users > MOST * n_judged
-        if whole not in (None, word) and (in_all_judged or most) and _hold_most(comparison, segments, run):
+        most = overall in ("better", "worse") and n_users > MOST * n_judged
+        if overall not in (None, word) and (in_all_judged or most) and _hold_most(comparison, segments, run):
             return Flag("outvoted", run, tuple(segments))
     return None
 
 
 def _one_segment(comparison: SegmentComparison, run: str) -> Flag | None:
-    """Of several judged segments only one shows the difference, and nearly all of it comes from there."""
-    whole = comparison.whole(run).word
-    segments = comparison.with_word(run, whole) if whole in ("better", "worse") else []
+    """The flag that nearly all of the difference comes from one of several judged segments."""
+    overall = comparison.whole(run).word
+    segments = comparison.with_word(run, overall) if overall in ("better", "worse") else []
     if len(segments) != 1 or len(comparison.judged(run)) < 2:
         return None
     if comparison.is_additive(run):

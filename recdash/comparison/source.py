@@ -53,9 +53,10 @@ class Source(Protocol):
     def list_pulls(
         self, runs: Sequence[str], metrics: Sequence[str], k: int
     ) -> Sequence[Mapping[str, Pulls]]:
-        """Of each run what its users pull catalogue metrics at k by, the same users in the same groups.
+        """How far the users of each run pull catalogue metrics at k, the same users in the same groups.
 
-        Without metrics of which no list says what it adds. Raises RecdashError where lists are not there now.
+        Metrics to which single lists add nothing of their own are left out. Raises RecdashError where lists
+        are missing now.
         """
 
     def online(self, run: str, baseline: str) -> Sequence[OnlineLift]:

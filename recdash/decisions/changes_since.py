@@ -48,7 +48,7 @@ def _verdict(then: Offline, now: Offline) -> Iterator[Changed]:
 
 
 def _pairs(then: Offline, now: Offline) -> Iterator[Changed]:
-    """Of the pairs with the baseline, and of those in slices and by other metrics."""
+    """What changed in the pairs with the baseline, in slices and by other metrics."""
     today = {difference.key: difference for difference in (*now.pairs, *now.metrics, *now.slices)}
     base = then.subject.baseline.id if then.subject.baseline else None
     for old in (*then.pairs, *then.metrics, *then.slices):

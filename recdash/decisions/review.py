@@ -154,7 +154,7 @@ class Review(AboutSubject):
 
     @cached_property
     def checklist(self) -> tuple[ChecklistItem, ...]:
-        """From the evidence that is attached; a closed review takes no more of it."""
+        """The checklist of the attached evidence; a closed review takes no more evidence."""
         return checklist(self.offline, self.online)
 
     @property

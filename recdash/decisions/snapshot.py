@@ -1,4 +1,4 @@
-"""Numbers as they stood when somebody wrote something down: plain values that go to JSON and come back."""
+"""The numbers that an entry of a journal rests on, as they stood: plain values that are stored as JSON."""
 
 from __future__ import annotations
 

@@ -85,10 +85,10 @@ def sessions(evidence: Evidence) -> CheckAnswer:
     picture = Picture("Lift over the control", bars, "%", sign=True)
     statistic = f"sessions per user {change(visits.value)} ({between(visits.low, visits.high)})"
     result = Result("sessions", statistic, picture)
-    whole = (1 + visits.value) * (1 + lift.value) - 1 if about.per == "sessions" else lift.value
-    turns = whole * lift.value < 0
+    per_user_change = (1 + visits.value) * (1 + lift.value) - 1 if about.per == "sessions" else lift.value
+    turns = per_user_change * lift.value < 0
     if visits.sign and (abs(visits.value) >= MATTERS or turns):
-        per_user = f"; per user the change is {change(whole)}" if about.per == "sessions" else ""
+        per_user = f"; per user the change is {change(per_user_change)}" if about.per == "sessions" else ""
         title = f"{about.online[:1].lower()}{about.online[1:]}"
         return result.supports(
             2 if turns else 1,

@@ -98,7 +98,7 @@ class SplitEvidence:
 
 @dataclass(frozen=True)
 class Popularity:
-    """Who finds what, by how popular it is: the head are the most popular items with half of the train rows.
+    """The hits of both by popularity of the item; the head: the most popular with half of the train rows.
 
     Relevant items found within k over all users, and Gini coefficients (0 even .. 1 all in one item) of the
     places within k over the items of train. Run minus baseline, over users: ``change`` in items found; and
@@ -164,7 +164,7 @@ class AudienceEvidence:
 
 @dataclass(frozen=True)
 class ExposureEvidence:
-    """How much of what a run recommends anybody could have reacted to before.
+    """The share of a run's recommendations that users could have reacted to before.
 
     ``unseen_*``: share of places within k that hold an item which nobody met before the test: the control
     never showed it, and neither train nor truth has a row of it.

@@ -58,7 +58,7 @@ def mean_by(group: Ints, values: Floats) -> Floats:
 
 
 def turned(lift: OnlineChange) -> OnlineChange:
-    """Of a metric of which less is better: above 0 is better again."""
+    """The change of a metric of which less is better, turned so that above 0 is better."""
     low = None if lift.high is None else -lift.high
     high = None if lift.low is None else -lift.low
     return OnlineChange(-lift.value, low, high)

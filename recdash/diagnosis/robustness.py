@@ -27,7 +27,7 @@ def left(usual: Gain, other: Gain) -> Left:
 
 
 def becomes(usual: Gain, other: Gain) -> str:
-    """In words, how a gain goes."""
+    """The words for what becomes of a gain that goes."""
     if other.sign == usual.sign:
         return "shrinks to less than half"
     return "turns into the opposite" if other.sign == -usual.sign else "goes away"

@@ -9,15 +9,15 @@ from recdash.errors import Forbidden
 
 AccessRole = Literal["viewer", "editor", "admin"]
 ROLES: tuple[AccessRole, ...] = get_args(AccessRole)
-"""From the one who may least to the one who may most; each may what those before it may."""
+"""From the fewest rights to the most; each role has the rights of those before it."""
 
 
 @dataclass(frozen=True)
 class Person:
-    """Somebody who reads or changes things here, under the name that stands beside what they did.
+    """A user, under the name that the audit log has beside what they did.
 
     ``experiment``: the only one that the person may see: a guest who came by a share link. ``named`` is False
-    where nobody checked the name, such as on one's own machine.
+    where the name was not checked, such as on one's own machine.
     """
 
     name: str

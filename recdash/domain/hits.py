@@ -77,7 +77,7 @@ class KnownIds:
 
     @property
     def share(self) -> float:
-        """Of the rows, from 0 to 1; 1 without any."""
+        """The share of the rows that are known, from 0 to 1; 1 without any."""
         return self.known / self.rows if self.rows else 1.0
 
     def as_dict(self) -> dict[str, Any]:
@@ -139,7 +139,7 @@ class RankCounts:
 
 @dataclass(frozen=True)
 class ListMean:
-    """Of a value that each list has: mean [depth], its standard error [depth] and lists [depth] at every k.
+    """A value that each list has, at every k: its mean [depth], standard error [depth] and lists [depth].
 
     NaN where no list has the value at that k.
     """
@@ -182,7 +182,7 @@ class TiedHits:
 
 @dataclass(frozen=True)
 class Hits:
-    """Where one run's lists meet the truth: all that any accuracy metric needs.
+    """The places where one run's lists meet the truth: all that any accuracy metric needs.
 
     ``user`` [H] ascending, ``rank`` [H] 1..depth ascending within a user, ``row`` [H] the truth
     row that was hit (relevant or not: thresholds are applied later); ``list_length`` [U] items

@@ -19,7 +19,7 @@ class Entry:
 
     ``about`` is the id of what it belongs to: of evidence and of a decision of a review the proposal, of a
     comment the entry or the report that it is on. ``text`` is the author's prose; ``facts`` what was true
-    when it was written (whom it is about, numbers with definition and provenance), ready for JSON.
+    when it was written (its subject, numbers with definition and provenance), ready for JSON.
     """
 
     id: str
@@ -54,9 +54,9 @@ class Report:
 
 @dataclass(frozen=True)
 class ShareLink:
-    """Leave to read one experiment, or one report of it, for whoever holds the link.
+    """Permission to read one experiment, or one report of it, for whoever has the link.
 
-    ``id`` is the sha256 of what the link carries, so that nobody can make a link from what is stored.
+    ``id`` is the sha256 of what the link carries, so that a link cannot be made from what is stored.
     """
 
     id: str
@@ -70,7 +70,7 @@ class ShareLink:
 
     @property
     def guest(self) -> Person:
-        """Whoever reads by this link: a viewer of its experiment alone."""
+        """The person who reads by this link: a viewer of its experiment alone."""
         return Person(f"guest of {self.author}", "viewer", self.experiment)
 
 

@@ -24,7 +24,7 @@ without a relevant item counts as 0.
 Duplicates = Literal["first", "keep"]
 """Of an item that a list repeats the better place counts (first), or every place (keep)."""
 OnlineKind = Literal["sessions", "events", "aggregates"]
-"""What an A/B test is known by: its sessions, the events that make them, or somebody's summary."""
+"""What an A/B test is known by: its sessions, the events that make them, or a summary."""
 Replication = Literal["seeds", "folds"]
 """How a candidate's several uploads relate: seeds serve the same users again, folds divide the users."""
 TableKind = Literal[

@@ -85,7 +85,7 @@ class Run:
 
     @property
     def replicated(self) -> Replicated | None:
-        """How the candidate's replicates relate; None where it was uploaded once."""
+        """The candidate's replicates and how they relate; None where it was uploaded once."""
         facts = self.provenance.get("replicates")
         return Replicated(facts["kind"], facts["noun"], tuple(facts["labels"])) if facts else None
 

@@ -33,7 +33,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class Unavailable:
-    """A metric that cannot be had for this run, and why, in words for a person."""
+    """A metric that a run lacks, and the reason as a text."""
 
     metric: str
     reason: str

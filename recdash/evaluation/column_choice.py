@@ -45,7 +45,7 @@ class ColumnChoice:
         unused = [(r, c) for r, c in self.shared.chosen.items() if r not in self.shared.used]
         if not unused or not tables:
             return
-        known = sorted({column for columns in tables.values() for column in columns})
+        names = sorted({column for columns in tables.values() for column in columns})
         columns_by_table = "; ".join(f"{table}: {listed(columns)}" for table, columns in tables.items())
         raise InputError(
             [
@@ -53,7 +53,7 @@ class ColumnChoice:
                     "unknown-column",
                     f"columns, {role}",
                     f"no table has a column '{column}' for {role}; found: {columns_by_table}",
-                    near(column, known) + "Name one of the columns found.",
+                    near(column, names) + "Name one of the columns found.",
                 )
                 for role, column in unused
             ]
@@ -71,10 +71,10 @@ def read_column_choice(
     _check_types(columns)
     shared: dict[str, str] = {}
     by_table: dict[str, Mapping[str, str]] = {}
-    known = [*(TITLES.get(kind, kind) for kind in kinds), *candidates]
+    names = [*(TITLES.get(kind, kind) for kind in kinds), *candidates]
     for name, chosen in (columns or {}).items():
         if isinstance(chosen, Mapping):
-            by_table[_table(name, kinds, known)] = dict(chosen)
+            by_table[_table(name, kinds, names)] = dict(chosen)
         else:
             shared[name] = chosen
     _check_roles(shared, kinds)
@@ -114,13 +114,13 @@ def _bad_type(place: str, value: object, expected: str) -> Problem:
     return Problem("bad-columns", place, f"{type(value).__name__} {value!r:.40}, not {expected}", fix)
 
 
-def _table(name: str, kinds: Sequence[TableKind], known: Sequence[str]) -> str:
+def _table(name: str, kinds: Sequence[TableKind], names: Sequence[str]) -> str:
     plain = name.replace("-", "_")
     kind = KINDS.get(plain, plain)
     if kind in kinds:
         return kind
-    if name not in known:
-        raise UnknownName("table", name, list(known))
+    if name not in names:
+        raise UnknownName("table", name, list(names))
     return name
 
 

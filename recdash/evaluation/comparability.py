@@ -52,7 +52,7 @@ class Basis:
 
 @dataclass(frozen=True)
 class DefinitionChange:
-    """From ``version`` on a metric's stored numbers mean something else than before."""
+    """A change of what a metric's stored numbers mean, from ``version`` on."""
 
     version: str
     metric: str
@@ -64,7 +64,7 @@ CHANGES: tuple[DefinitionChange, ...] = ()
 
 
 def basis_of(run: Run, experiment: Experiment, ids: tuple[Problem, ...] = ()) -> Basis:
-    """Of a stored run; ``ids``: what is wrong with its ids."""
+    """The basis of a stored run; ``ids``: what is wrong with its ids."""
     made, ledger = run.provenance, run.ledger
     main = {"truth": experiment.truth, "train": experiment.train, "catalogue": experiment.catalogue}
     return Basis(

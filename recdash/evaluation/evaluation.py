@@ -369,7 +369,7 @@ class Evaluation:
         }
 
     def known_ids(self) -> dict[str, IdOverlap]:
-        """By run: how many of its items and users truth, catalogue and train know; uploads only."""
+        """For each uploaded run, how many of its items and users truth, catalogue and train know."""
         overlaps = {run.name: overlap_of(run) for run in self.runs}
         return {name: overlap for name, overlap in overlaps.items() if overlap is not None}
 

@@ -71,7 +71,7 @@ class Headroom:
 
 
 def headroom(truth: Truth, relevant: Mask, hit_masks: Sequence[Mask], listed: Mask) -> Headroom | None:
-    """Over the users with a ``relevant`` row [T] among those marked in ``listed`` [U]; None without any."""
+    """The headroom over users with a ``relevant`` row [T] among those in ``listed`` [U]; None without any."""
     per_user = truth.per_user(relevant)
     counted = (per_user > 0) & listed
     if not counted.any() or not hit_masks:
@@ -92,9 +92,9 @@ def users_of_all(hits: Sequence[Hits], users: Users) -> Mask:
 
 @dataclass(frozen=True)
 class ItemsFound:
-    """Of each held-out relevant item: ``item`` [n] its code in the truth, ``users`` [n] who hold it out,
-    ``found`` [runs, n] in how many of their lists it stands within k, ``shown`` [runs, n] in how many lists
-    of all users who count.
+    """Counts for each held-out relevant item: ``item`` [n] its code in the truth, ``users`` [n] who hold it
+    out, ``found`` [runs, n] in how many of their lists it stands within k, ``shown`` [runs, n] in how many
+    lists of all users who count.
     """
 
     item: Ints
@@ -119,6 +119,6 @@ def _times_shown(exposure: Exposure, k: int, n: int) -> Ints:
     """[n] number of lists in which each of the first n items stands within k."""
     end = int(exposure.shown.start[k])
     item, count = exposure.shown.item[:end], exposure.shown.count[:end]
-    known = item < n
-    total: Ints = np.bincount(item[known], weights=count[known], minlength=n).astype(np.int64)
+    in_truth = item < n
+    total: Ints = np.bincount(item[in_truth], weights=count[in_truth], minlength=n).astype(np.int64)
     return total

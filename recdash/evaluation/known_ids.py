@@ -93,7 +93,7 @@ def overlap_problems(name: str, overlap: IdOverlap, reference: Reference) -> lis
 
 
 def predicted_problems(name: str, overlap: IdOverlap) -> list[Problem]:
-    """Of predicted ratings: ids that truth, catalogue or train would know in another spelling."""
+    """Ids of predicted ratings that truth, catalogue or train would know in another spelling."""
     sides = ((overlap.items, PREDICTED_ITEMS), (overlap.users, PREDICTED_USERS))
     problems = (_of_run(name, known, kind, None, False) for known, kind in sides if known is not None)
     return [
@@ -102,12 +102,12 @@ def predicted_problems(name: str, overlap: IdOverlap) -> list[Problem]:
 
 
 def stopping(problems: Iterable[Problem]) -> list[Problem]:
-    """Those that keep a run from being scored, unless its ids are accepted."""
+    """The problems that keep a run from being scored, unless its ids are accepted."""
     return [problem for problem in problems if problem.code in STOPPING]
 
 
 def caveats(notices: Iterable[Problem]) -> tuple[Problem, ...]:
-    """Those notices of a run that a comparison repeats."""
+    """The notices of a run that a comparison repeats."""
     return tuple(notice for notice in notices if notice.code in CAVEATS)
 
 
@@ -150,7 +150,7 @@ def unmet_by_truth(reference: Reference) -> str:
 
 
 def _expected_share(reference: Reference) -> float:
-    """Of places that would show an item of the truth by chance; 0 where there is no table of all items."""
+    """The share of places that would show an item of the truth by chance; 0 without a table of all items."""
     in_catalogue = 0 if reference.catalogue is None else len(reference.catalogue)
     in_train = 0 if reference.train_users is None else int((reference.train_users > 0).sum())
     n_items = max(in_catalogue, in_train)
@@ -188,7 +188,7 @@ def _knows_half(known: KnownIds, table: str) -> bool:
 def _of_run(
     name: str, known: KnownIds, kind: _Kind, expected: float | None, are_alike: bool
 ) -> Problem | None:
-    """The run's ids are written otherwise, or hardly known; the latter is a notice where ``are_alike``."""
+    """The problem of ids written otherwise, or hardly known; the latter is a notice where ``are_alike``."""
     gained = {table: _gained(known, table) for table in known.respelled}
     for table, rows in gained.items():
         # Where the table is written otherwise than the truth, the table is to be repaired, not the run.

@@ -70,7 +70,7 @@ def read_coded(
     relevance: str | None = None,
     mappings: Mapping[str, Mapping[str, str]] | None = None,
 ) -> tuple[dict[TableKind, Upload], CodedTruth]:
-    """As ``read_tables``, but the truth, the largest table, is coded while it is read, and not kept."""
+    """The tables as ``read_tables`` reads them, with the truth, the largest, coded while it is read."""
     from recdash.ingest import read_stream, read_upload
 
     def read(kind: TableKind, source: Any) -> Upload | CodedTruth:

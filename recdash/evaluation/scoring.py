@@ -307,7 +307,7 @@ def population_counts(hits: Hits, users: Users) -> PopulationCounts:
 
 
 def short_list_notices(name: str, hits: Hits, requests: Sequence[MetricRequest]) -> list[Problem]:
-    """Where short lists make misses: at the least and the largest cutoff requested (a curve: 10, depth)."""
+    """Notices of short lists, at the least and the largest cutoff requested (a curve: 10, depth)."""
     cutoffs = set()
     for request in requests:
         if request.definition.metric.has_cutoff:

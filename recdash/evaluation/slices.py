@@ -246,9 +246,9 @@ def _groups_of_column(reference: Reference, family: Family, column: str) -> list
 def _owners(codes: Ints, n: int) -> Ints:
     """Which of the n users or items each row describes; −1 for others, and for a second row of one id."""
     owner = np.full(len(codes), -1, dtype=np.int64)
-    known, first = np.unique(codes, return_index=True)
-    inside = (known >= 0) & (known < n)
-    owner[first[inside]] = known[inside]
+    distinct, first = np.unique(codes, return_index=True)
+    inside = (distinct >= 0) & (distinct < n)
+    owner[first[inside]] = distinct[inside]
     return owner
 
 

@@ -61,14 +61,14 @@ class Findings:
     def problem(
         self, code: str, column: str, where: Callable[[], str], finding: str, fix: str, count: int
     ) -> None:
-        known = self._problems.get((code, column))
-        first = known or Problem(code, f"column '{column}', {where()}", finding, fix, 0)
+        earlier = self._problems.get((code, column))
+        first = earlier or Problem(code, f"column '{column}', {where()}", finding, fix, 0)
         self._problems[code, column] = replace(first, count=first.count + count)
 
     def notice(self, code: str, place: str, finding: str, fix: str, count: int) -> None:
         """``finding`` holds ``{rows}``, which becomes '1 row', '5 rows' … once all are counted."""
-        known = self._notices.get((code, place))
-        first = known or Problem(code, place, finding, fix, 0)
+        earlier = self._notices.get((code, place))
+        first = earlier or Problem(code, place, finding, fix, 0)
         self._notices[code, place] = replace(first, count=first.count + count)
 
     @property

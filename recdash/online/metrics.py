@@ -37,7 +37,7 @@ class OnlineMetric:
 
     @property
     def is_summary(self) -> bool:
-        """Whether somebody else added it up: there are no sums then."""
+        """Whether it was added up before the upload: there are no sums then."""
         return self.numerator == SUMMARY
 
     def is_in(self, totals: Container[str]) -> bool:

@@ -64,7 +64,7 @@ def with_p(low: Any, high: Any, p: Any, level: float) -> tuple[Any, Any]:
 
 
 def note(needed: float, n: float, side: str) -> str:
-    """Words why there is no valid interval, and from how many users on there will be."""
+    """The reason why there is no valid interval, and the number of users from which there is one."""
     of_side = f" of the {side}" if side else ""
     if needed > MOST_USERS:
         return f"the variance{of_side} is too large for an interval"

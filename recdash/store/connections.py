@@ -84,7 +84,7 @@ class DatabaseUrl:
 
     @property
     def artifacts(self) -> Path:
-        """Where the artifacts are when nobody says otherwise: beside the database file."""
+        """The default folder of the artifacts: beside the database file."""
         return (self.file.parent if self.file else Path.cwd() / DATA_FOLDER) / "artifacts"
 
 

@@ -121,7 +121,7 @@ def _is_empty(connection: Connection) -> bool:
 
 
 def _files_below(root: Path) -> Iterator[Path]:
-    """Of all stores, and of the time before stores had folders of their own."""
+    """The files of all stores, also those from before stores had folders of their own."""
     yield from files_in(root)
     for folder in sorted(root.glob("store-*")):
         yield from files_in(folder)

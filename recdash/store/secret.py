@@ -32,7 +32,7 @@ def kept_secret(folder: Path) -> bytes:
 
 
 def _make(file: Path) -> None:
-    """Write it aside and link it into place, so that nobody reads half of it and the first one stays."""
+    """Write the file aside and link it into place: it is never read half written, and the first one stays."""
     file.parent.mkdir(parents=True, exist_ok=True)
     aside = file.with_name(f"{NAME}.{secrets.token_hex(8)}")
     with os.fdopen(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600), "w") as new:

@@ -348,7 +348,7 @@ DAMAGED = "it is damaged: what is stored is not what was written, so that no num
 class Kind:
     """One kind of stored thing: its word, its value, its row, and the artifacts that a value needs.
 
-    ``changes``: the only fields that may change, where what somebody wrote has to stay as it was written.
+    ``changes``: the only fields that may change, where what people wrote has to stay as it was written.
     """
 
     word: str
@@ -398,7 +398,7 @@ class Kind:
         }
 
     def damage(self, row: Any) -> Problem:
-        """That a row is not what was written, and what can be done."""
+        """The problem that a row is not what was written, and how it is repaired."""
         place = f"{self.word} '{row.name}'" if self.has("name") else f"{self.word} {row.id}"
         return Problem("damaged", place, DAMAGED, self.repair)
 

@@ -155,16 +155,16 @@ def agreement(
     reason: str = "",
 ) -> Agreement:
     """The agreement over the ``runs`` that have both values, and over their ``pairs`` (by variants)."""
-    known = tuple(run for run in runs if run.on_both_sides)
-    if not reason and len(known) < 2:
-        n_runs = "one run has" if known else "no run has"
+    on_both_sides = tuple(run for run in runs if run.on_both_sides)
+    if not reason and len(on_both_sides) < 2:
+        n_runs = "one run has" if on_both_sides else "no run has"
         reason = f"{n_runs} a value on both sides, and an order takes two"
     if reason:
-        return Agreement(metric, online_metric, known, (), None, reason)
-    variants = {run.variant for run in known}
+        return Agreement(metric, online_metric, on_both_sides, (), None, reason)
+    variants = {run.variant for run in on_both_sides}
     both = tuple(pair for names, pair in pairs.items() if variants.issuperset(names))
-    sides = np.array([[run.offline, run.online] for run in known], dtype=np.float64)
-    return Agreement(metric, online_metric, known, both, tau(sides[:, 0], sides[:, 1]))
+    sides = np.array([[run.offline, run.online] for run in on_both_sides], dtype=np.float64)
+    return Agreement(metric, online_metric, on_both_sides, both, tau(sides[:, 0], sides[:, 1]))
 
 
 def _pairs_in_words(agreement: Agreement) -> str:
@@ -173,10 +173,9 @@ def _pairs_in_words(agreement: Agreement) -> str:
     if not decided:
         return f"No pair of runs is settled on both sides, of {total}: there is nothing to agree on yet."
     same, opposite = agreement.count("concordant"), agreement.count("discordant")
-    whole = decided == total
-    of = f"{same} of {decided} pair{'s' if decided > 1 else ''} of runs{'' if whole else ' that both settle'}"
-    other = f", and opposite ways for {opposite}" if opposite else ""
     left = total - decided
+    of = f"{same} of {decided} pair{'s' if decided > 1 else ''} of runs{' that both settle' if left else ''}"
+    other = f", and opposite ways for {opposite}" if opposite else ""
     rest = f"; {left} of all {total} {'is' if left == 1 else 'are'} undecided" if left else ""
     return f"Offline and online point the same way for {of}{other}{rest}."
 
@@ -250,12 +249,12 @@ def best_metric(
 
     Values are turned so that more is better. ``reason``: why nothing may be judged at all.
     """
-    whole = {name: values for name, values in candidates.items() if None not in values}
-    left_out = tuple(name[2] for name in candidates if name not in whole)
-    measured = np.array(list(whole.values()), dtype=np.float64).reshape(len(whole), len(online))
-    result = None if reason or len(online) < 2 or not whole else best(measured, np.array(online))
-    taus = [None] * len(whole) if result is None else map(numbers.none_if_nan, result.tau)
-    predictions = [Prediction(*name, tau) for name, tau in zip(whole, taus, strict=True)]
+    complete = {name: values for name, values in candidates.items() if None not in values}
+    left_out = tuple(name[2] for name in candidates if name not in complete)
+    measured = np.array(list(complete.values()), dtype=np.float64).reshape(len(complete), len(online))
+    result = None if reason or len(online) < 2 or not complete else best(measured, np.array(online))
+    taus = [None] * len(complete) if result is None else map(numbers.none_if_nan, result.tau)
+    predictions = [Prediction(*name, tau) for name, tau in zip(complete, taus, strict=True)]
     predictions.sort(key=lambda metric: 2.0 if metric.tau is None else -metric.tau)
     ranked = (online_metric, len(online), tuple(predictions))
     if result is None:
@@ -264,12 +263,12 @@ def best_metric(
     if result.n < LEAST_RUNS:
         perfect = numbers.of_100(round(1e6 * result.perfect), 1_000_000)
         reason = (
-            f"with {result.n} runs one of {len(whole)} metrics has their whole order right by chance in "
+            f"with {result.n} runs one of {len(complete)} metrics has their whole order right by chance in "
             f"{perfect} of 100 cases; from {LEAST_RUNS} runs on the best is named"
         )
     elif result.p > CONVINCING:
         p = numbers.p_value(result.p)
-        reason = f"the best of {len(whole)} metrics does as well by chance with p = {p}"
-    labels = [label for _, _, label in whole]
+        reason = f"the best of {len(complete)} metrics does as well by chance with p = {p}"
+    labels = [label for _, _, label in complete]
     winners = () if reason else tuple(labels[place] for place in result.places)
     return BestMetric(*ranked, result.p, result.perfect, winners, reason, left_out)

@@ -85,7 +85,7 @@ def columns(metric: OnlineMetric, totals: Mapping[str, Floats]) -> tuple[Floats,
 
 
 def place(users: OnlineUsers, control: str) -> int:
-    """Of the control among the variants. Raises UnknownName."""
+    """The index of the control among the variants. Raises UnknownName."""
     if control not in users.variants:
         raise UnknownName("variant", control, users.variants)
     return users.variants.index(control)

@@ -49,9 +49,9 @@ def control_among(variants: Sequence[str], control: str | None) -> tuple[str, tu
     """The control that was named, or the one that its name gives away, or the first with a notice."""
     if control is None:
         by_name = {variant.strip().casefold(): variant for variant in reversed(variants)}
-        whole = [by_name[name] for name in CONTROL_NAMES if name in by_name]
-        partly = [by_name[name] for name in sorted(by_name) if any(word in name for word in CONTROL_WORDS)]
-        for named in whole + partly:
+        exact = [by_name[name] for name in CONTROL_NAMES if name in by_name]
+        partial = [by_name[name] for name in sorted(by_name) if any(word in name for word in CONTROL_WORDS)]
+        for named in exact + partial:
             return named, ()
         message = (
             f"No variant is named like a control, so '{variants[0]}', the first by name, is taken for it"

@@ -33,7 +33,7 @@ def family(p: Sequence[float | None], correction: Correction) -> list[tuple[floa
 
 
 def word(metric: OnlineMetric, estimate: lift.Estimate, p: float | None) -> Word:
-    """In one word what a lift with its (corrected) interval and p says of the metric.
+    """The word for what a lift with its (corrected) interval and p says of the metric.
 
     A guardrail *holds* where a loss of the margin is excluded, and is *broken* where a smaller one is.
     """

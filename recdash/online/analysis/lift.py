@@ -256,7 +256,7 @@ def _explained(metric: OnlineMetric, arm: Any) -> float:
 
 
 def _why_no_share(metric: OnlineMetric, control: Any, variant: Any) -> str:
-    """Words why there is no lift; empty where there is."""
+    """The reason why there is no lift; empty where there is one."""
     base, other = value(metric, control).value, value(metric, variant).value
     if base is None or other is None:
         return f"there are no {per(metric)}"
@@ -264,7 +264,7 @@ def _why_no_share(metric: OnlineMetric, control: Any, variant: Any) -> str:
 
 
 def why_no_interval(metric: OnlineMetric, control: Any, variant: Any) -> str:
-    """Words why the delta method gives no valid interval of a lift; empty where it does."""
+    """The reason why the delta method gives no valid interval of a lift; empty where it does."""
     sides = {"control": control, "variant": variant}
     if any(math.isnan(_variance(metric, side)) for side in sides.values()):
         return REPEATED
@@ -280,7 +280,7 @@ def why_no_interval(metric: OnlineMetric, control: Any, variant: Any) -> str:
 
 
 def why_not_valid(metric: OnlineMetric, control: Any, variant: Any, bound: Bound) -> str:
-    """Words why an interval within ``bound`` is not valid yet, and from when on; empty where it is."""
+    """The reason why an interval within ``bound`` is not valid yet, and when it is; empty where it is."""
     needed = users_needed(metric, control, variant, bound)
     sides = zip(needed, (control.count(), variant.count()), ("control", "variant"), strict=True)
     least, n, side = max(sides, key=lambda need: need[0] / need[1])

@@ -118,11 +118,11 @@ def of_users(
 ) -> OnlineResults:
     """The results of a test that is known user by user; of ``metrics`` those that the logs allow."""
     arms = arms_of(users)
-    known = [metric for metric in metrics if metric.is_in(users.totals)]
-    measured = [Measured(metric, arms, rules.planned_users) for metric in known]
+    measurable = [metric for metric in metrics if metric.is_in(users.totals)]
+    measured = [Measured(metric, arms, rules.planned_users) for metric in measurable]
     control, guessed = health.control_among(sorted(users.variants), control)
     warnings, notices = health.crossovers(users)
-    fading = health.fading(users, [metric for metric in known if metric.role == "goal"], control)
+    fading = health.fading(users, [metric for metric in measurable if metric.role == "goal"], control)
     srm_p, mismatch = health.sample_ratio(users.assigned, rules.split)
     checks = health.Health(
         srm_p,
@@ -148,7 +148,7 @@ def of_summaries(
     metrics: Sequence[OnlineMetric] = (),
     correction: Correction = "holm",
 ) -> OnlineResults:
-    """The results of a test that somebody else added up; ``metrics`` say the roles of those named there."""
+    """The results of a test uploaded as summaries; ``metrics`` say the roles of those named there."""
     measured = [
         Measured(metric, arms, rules.planned_users) for metric, arms in aggregates.measured(rows, metrics)
     ]
@@ -224,11 +224,11 @@ def _row(measured: Measured, variant: str, control: str) -> OnlineRow:
     )
     if plain is not None:
         row = replace(row, plain_lift=plain.value, plain_low=plain.low, plain_high=plain.high)
-    return row if row.is_control or lift.p is None else _looked_at(row, measured, control)
+    return row if row.is_control or lift.p is None else _with_sequence(row, measured, control)
 
 
-def _looked_at(row: OnlineRow, measured: Measured, control: str) -> OnlineRow:
-    """With the interval for those who look more than once, or why there is none yet."""
+def _with_sequence(row: OnlineRow, measured: Measured, control: str) -> OnlineRow:
+    """The row with the interval that may be looked at every day, or the reason why there is none yet."""
     pair = measured.arms[control], measured.arms[row.variant]
     ratio = compare.log_ratio(measured.metric, *pair, adjusted=row.is_adjusted)
     note = compare.why_not_valid(measured.metric, *pair, MANY_LOOKS)

@@ -86,7 +86,7 @@ def whole(users: OnlineUsers, metric: OnlineMetric, control: str) -> dict[str, E
 
 
 def simpson(rows: Sequence[SegmentLift], overall: Mapping[str, Estimate]) -> tuple[Reversal, ...]:
-    """Where segments contradict the ``overall`` lift of their variant, see ``whole``; empty where none does.
+    """The variants whose segments contradict their ``overall`` lift (see ``whole``).
 
     Both must be plain: an adjusted lift may have another sign than the plain ones of its segments by chance.
     """

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def of_rows(unit: Ints, table: pa.Table, names: list[str], n_units: int, ts: Floats) -> dict[str, Segment]:
-    """By column: each unit [n_units] under the earliest value that its rows give.
+    """The segments by column: each unit [n_units] under the earliest value that its rows give.
 
     ``ts`` [rows] seconds since 1970, NaN where no time is known: later than any. Of several values at the
     same time the first by name counts, so that the order of the file says nothing.

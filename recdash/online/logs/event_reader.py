@@ -124,9 +124,9 @@ class EventReader:
     def read(self, batch: pa.RecordBatch) -> Events:
         """The events of exposed users that were not there before, those without a session too."""
         unit = self.exposed.known(batch.column("unit_id"))
-        known = unit >= 0
-        self.strangers += int((~known).sum())
-        keep = known & self._is_new(batch, unit, known)
+        is_exposed = unit >= 0
+        self.strangers += int((~is_exposed).sum())
+        keep = is_exposed & self._is_new(batch, unit, is_exposed)
         if not keep.all():
             import pyarrow as pa
 

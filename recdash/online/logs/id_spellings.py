@@ -56,9 +56,9 @@ class Spellings:
         """The notice that ids were matched in spite of another spelling; none where none was."""
         if not len(self._met):
             return []
-        written, known = self._example
+        written, exposed = self._example
         message = f"{len(self._met):,} users are written otherwise than in the exposures, such as "
-        message += f"'{written}' for '{known}'"
+        message += f"'{written}' for '{exposed}'"
         fix = "They count as the same users; write ids in one form to be sure."
         return [Problem("mixed-id-forms", "column 'unit_id'", message, fix, len(self._met))]
 

@@ -163,9 +163,9 @@ class Lists:
             answer[lists[~own]] = watched[~own]
             lists = lists[own]
             place[lists] += 1
-        known = answer >= 0
-        held = known & _known(self._listed, paired(np.arange(len(self)), _as_keys(answer)))
-        return {"answerable_lists": known, "answered_lists": held}
+        answerable = answer >= 0
+        held = answerable & _known(self._listed, paired(np.arange(len(self)), _as_keys(answer)))
+        return {"answerable_lists": answerable, "answered_lists": held}
 
 
 NO_CLICKS = Problem(

@@ -53,8 +53,8 @@ def per_user(table: pa.Table, rules: OnlineRules = USUAL, exposures: pa.Table | 
     _refuse_strangers(rows, assigned)
     segments = _segments(table, exposures, units, len(unit_ids), rows.at)
     # a row of the test without a time is taken for one of its first moment
-    known = rows.at[~before & ~np.isnan(rows.at)]
-    first = known.min() if len(known) else 0.0
+    times_in_test = rows.at[~before & ~np.isnan(rows.at)]
+    first = times_in_test.min() if len(times_in_test) else 0.0
     rows = replace(rows, at=np.where(np.isnan(rows.at), first, rows.at))
     unrepeated = (rows.session < 0) | _first_of_each(rows)
     counts = unrepeated & assigned.counted[rows.unit]
@@ -156,7 +156,7 @@ def _assignment(
     n_units: int,
     rules: OnlineRules,
 ) -> tuple[Assigned, Mask]:
-    """Who was in which variant; [rows] what lies before the test."""
+    """The variant of each unit, and [rows] what lies before the test."""
     if exposures is not None:
         assigned = by_exposures(exposed, n_units, exposures["variant"], exposures["ts"])
         return assigned, ~_open_at_exposure(table, rows, exposures, exposed, assigned, rules)

@@ -36,13 +36,13 @@ class TimestampOutliers:
     @classmethod
     def among(cls, at: Floats) -> TimestampOutliers:
         """None of fewer rows than ``FEWEST``; a time that is not known (NaN) is none."""
-        known = at[~np.isnan(at)]
-        if len(known) < FEWEST:
+        moments = at[~np.isnan(at)]
+        if len(moments) < FEWEST:
             return cls(np.zeros(len(at), dtype=np.bool_), at)
-        outer = max(OF_ONE_CLOCK, int(OUTERMOST * len(known)))
-        known = np.partition(known, (outer, len(known) - 1 - outer))
+        outer = max(OF_ONE_CLOCK, int(OUTERMOST * len(moments)))
+        moments = np.partition(moments, (outer, len(moments) - 1 - outer))
         slack = FAR_DAYS * times.DAY
-        return cls((at < known[outer] - slack) | (at > known[-1 - outer] + slack), at)
+        return cls((at < moments[outer] - slack) | (at > moments[-1 - outer] + slack), at)
 
     def notices(self, place: str, fix: str) -> list[Problem]:
         count = int(self.far.sum())

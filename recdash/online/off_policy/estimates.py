@@ -209,7 +209,7 @@ class OffPolicy:
 
 
 def chance(propensity: float) -> str:
-    """With at most three digits: ``0.000165``, ``0.0001``."""
+    """A probability with at most three digits: ``0.000165``, ``0.0001``."""
     return f"{propensity:.1g}" if propensity < LEAST_WRITTEN else numbers.three(propensity).rstrip("0")
 
 

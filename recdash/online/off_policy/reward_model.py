@@ -44,10 +44,10 @@ def _learnt(log: Logged, rows: Ints) -> tuple[Floats, float]:
 
 def _of_target(target: Target, means: Floats, overall: float) -> Floats:
     """[cases, positions] the mean of ``means`` over what the target shows."""
-    known = target.entry_item >= 0
+    in_log = target.entry_item >= 0
     expected = np.empty((target.n_cases, means.shape[1]))
     for place in range(means.shape[1]):
-        of_entry = np.where(known, means[target.entry_item, place], overall)
+        of_entry = np.where(in_log, means[target.entry_item, place], overall)
         parts = target.entry_probability * of_entry
         expected[:, place] = np.bincount(target.entry_case, parts, target.n_cases)
     return expected

@@ -119,20 +119,20 @@ def uniform(log: Logged, n_items: int | None = None) -> Target:
 
     ``n_items`` to choose from, by default those that the log shows. Raises InputError when it shows more.
     """
-    known = len(log.items)
-    wanted = known if n_items is None else n_items
-    if wanted < known:
-        message = f"{wanted:,} items to choose from, and the log shows {known:,}"
+    n_logged = len(log.items)
+    n_choices = n_logged if n_items is None else n_items
+    if n_choices < n_logged:
+        message = f"{n_choices:,} items to choose from, and the log shows {n_logged:,}"
         raise InputError(Problem("too-few-items", "items", message, "Count every item that can be shown."))
-    others = [(wanted - known) / wanted] if wanted > known else []
+    others = [(n_choices - n_logged) / n_choices] if n_choices > n_logged else []
     return Target(
-        name=f"uniform over {wanted:,} items",
-        probability=np.full(len(log), 1 / wanted),
+        name=f"uniform over {n_choices:,} items",
+        probability=np.full(len(log), 1 / n_choices),
         case=np.zeros(len(log), dtype=np.int64),
         n_cases=1,
-        entry_item=np.array([*range(known), *(-1 for _ in others)], dtype=np.int64),
-        entry_case=np.zeros(known + len(others), dtype=np.int64),
-        entry_probability=np.array([*[1 / wanted] * known, *others]),
+        entry_item=np.array([*range(n_logged), *(-1 for _ in others)], dtype=np.int64),
+        entry_case=np.zeros(n_logged + len(others), dtype=np.int64),
+        entry_probability=np.array([*[1 / n_choices] * n_logged, *others]),
     )
 
 
@@ -168,13 +168,13 @@ def of_table(log: Logged, rows: pa.Table, table: pa.Table, name: str) -> Target:
 
 def _looked_up(of_row: Ints, log: Logged, case: Ints, item: Ints, chances: Floats) -> Floats:
     """[n] the target's probability of each row's item; 0 where the table does not have it."""
-    known = item >= 0
-    keys = case[known] * len(log.items) + item[known]
+    in_log = item >= 0
+    keys = case[in_log] * len(log.items) + item[in_log]
     order = np.argsort(keys)
-    keys, listed = np.append(keys[order], -1), np.append(chances[known][order], 0.0)
-    wanted = of_row * len(log.items) + log.item
-    index = np.searchsorted(keys[:-1], wanted)
-    return np.where(keys[index] == wanted, listed[index], 0.0)
+    keys, listed = np.append(keys[order], -1), np.append(chances[in_log][order], 0.0)
+    logged_keys = of_row * len(log.items) + log.item
+    index = np.searchsorted(keys[:-1], logged_keys)
+    return np.where(keys[index] == logged_keys, listed[index], 0.0)
 
 
 def _cases_of(rows: pa.Table, depends_on: Sequence[str], cases: Sequence[str]) -> Ints:
