@@ -129,7 +129,7 @@ def read_recommendations(
     ``checked``: the table was read before, and no doubtful reading is a problem. The header and the first
     rows are checked now, the values while ``batches()`` is read. Raises ``UploadError`` with all problems.
     """
-    opened = _open("run", source, name, mapping, limits, decided=Decided(order, checked))
+    opened = _open(TableRequest("run", source, name, mapping, limits, decided=Decided(order, checked)))
     try:
         several = [_split(of_model) for of_model in _by_model(opened)]
     except UploadError as error:
@@ -182,7 +182,7 @@ def read_upload(
     where times that say none were written, such as Europe/Berlin; None for UTC. ``experiment`` (exposures):
     which one to read where the table holds several. Raises ``UploadError`` with all problems found.
     """
-    opened = _open_table(kind, source, name, mapping, relevance, limits, zone=zone)
+    opened = _open_table(TableRequest(kind, source, name, mapping, limits), relevance, zone)
     findings = Findings()
     try:
         table = _as_table(list(_of_one_type(_checked(opened, _roles(opened), findings))))
@@ -208,7 +208,7 @@ def read_stream(
     The header and the first rows are checked now, the values while ``batches()`` is read; both raise
     ``UploadError`` with all problems found.
     """
-    opened = _open_table(kind, source, name, mapping, relevance, limits, zone=zone)
+    opened = _open_table(TableRequest(kind, source, name, mapping, limits), relevance, zone)
     notices = opened.notices
 
     def batches() -> Iterator[pa.RecordBatch]:
@@ -256,13 +256,12 @@ def preview(
     rows: int = 8,
 ) -> Preview:
     """How ``source`` would be read as ``kind``; never raises for bad data."""
-    known = ROLES[kind]
-    required = tuple(role.name for role in known if role.required)
-    optional = tuple(role.name for role in known if not role.required)
-    outline = Preview(kind, _names(source, name, kind)[0], mapping={}, required=required, optional=optional)
+    request = TableRequest(kind, source, name, mapping, limits)
+    required = tuple(role.name for role in ROLES[kind] if role.required)
+    optional = tuple(role.name for role in ROLES[kind] if not role.required)
+    outline = Preview(kind, _names(request)[0], mapping={}, required=required, optional=optional)
     try:
-        opened = _assigned(kind, source, name, mapping, limits or UNLIMITED)
-        opened = replace(opened, zone=known_zone(zone))
+        opened = replace(_assigned(request), zone=known_zone(zone))
     except UploadError as error:
         return replace(outline, problems=error.problems)
     findings, problems = Findings(), opened.columns.problems
@@ -308,61 +307,50 @@ def _first_block_problems(opened: Opened, findings: Findings) -> tuple[Problem, 
 # ── opening ──────────────────────────────────────────────────────────────────────────────────
 
 
-def _open(
-    kind: TableKind,
-    source: Source,
-    name: str | None,
-    mapping: Mapped,
-    limits: Limits | None,
-    without: Sequence[str] = (),
-    *,
-    decided: Decided = UNDECIDED,
-) -> Opened:
+@dataclass(frozen=True)
+class TableRequest:
+    """What is to be read, and how; ``without``: roles to leave out, ``decided``: what is not asked about."""
+
+    kind: TableKind
+    source: Source
+    name: str | None
+    mapping: Mapped
+    limits: Limits | None
+    without: Sequence[str] = ()
+    decided: Decided = UNDECIDED
+
+
+def _open(request: TableRequest) -> Opened:
     """Raises ``UploadError`` with what the format, the header and the mapping get wrong."""
     try:
-        opened = _assigned(kind, source, name, mapping, limits or UNLIMITED, without, decided=decided)
+        opened = _assigned(request)
     except UploadError as error:
-        raise UploadError(error.problems, _names(source, name, kind)[0]) from error
+        raise UploadError(error.problems, _names(request)[0]) from error
     if opened.columns.problems:
         raise UploadError(opened.columns.problems, opened.name)
     return opened
 
 
-def _open_table(
-    kind: TableKind,
-    source: Source,
-    name: str | None,
-    mapping: Mapped,
-    relevance: str | None,
-    limits: Limits | None,
-    *,
-    zone: str | None,
-) -> Opened:
+def _open_table(request: TableRequest, relevance: str | None, zone: str | None) -> Opened:
     """A table that is no run; ``relevance`` and ``zone`` as ``read_upload`` takes them."""
+    mapping = request.mapping
     without = ("relevance",) if relevance == "none" else ()
     chosen = {"relevance": relevance} if relevance and not without else {}
     shared = mapping.shared if isinstance(mapping, TableMapping) else SharedColumns({})
     full_mapping = TableMapping({**(mapping or {}), **chosen}, shared)
-    opened = _open(kind, source, name, full_mapping, limits, without)
+    opened = _open(replace(request, mapping=full_mapping, without=without))
     try:
         return replace(opened, zone=known_zone(zone))
     except UploadError as error:
         raise UploadError(error.problems, opened.name) from None
 
 
-def _assigned(
-    kind: TableKind,
-    source: Source,
-    name: str | None,
-    mapping: Mapped,
-    limits: Limits,
-    without: Sequence[str] = (),
-    *,
-    decided: Decided = UNDECIDED,
-) -> Opened:
+def _assigned(request: TableRequest) -> Opened:
+    kind, mapping, decided = request.kind, request.mapping, request.decided
+    limits = request.limits or UNLIMITED
     _check_mapping(mapping)
-    name_shown, given_name = _names(source, name, kind)
-    raw = _raw(kind, source, name, limits)
+    name_shown, given_name = _names(request)
+    raw = _raw(kind, request.source, request.name, limits)
     if raw.without_header:
         names_a_place = names_place((mapping or {}).values(), raw.columns)
         if names_a_place or (isinstance(mapping, TableMapping) and mapping.shared_names_place(raw.columns)):
@@ -373,7 +361,7 @@ def _assigned(
     explicit = dict(mapping or {})
     if isinstance(mapping, TableMapping):
         explicit = mapping.within(kind, name_shown, raw.columns)
-    columns = _columns(kind, raw, explicit, without, decided)
+    columns = _columns(kind, raw, explicit, request.without, decided)
     if not decided.checked:
         columns = with_header_checked(raw, kind, columns)
     if columns.problems and isinstance(mapping, TableMapping):
@@ -425,15 +413,16 @@ def _content(source: Source, name: str | None) -> contents.Content:
     raise UploadError(Problem("bad-source", "source", finding, fix))
 
 
-def _names(source: Source, name: str | None, kind: TableKind) -> tuple[str, str | None]:
+def _names(request: TableRequest) -> tuple[str, str | None]:
     """(name to show, name given by the user or None); only a file's own name loses its suffixes."""
-    if name:
-        return name, name
+    if request.name:
+        return request.name, request.name
+    source = request.source
     # only a file has a name: on a data frame this would be its column called "name"
     own = source if isinstance(source, str | Path) else getattr(source, "name", None)
     is_open = hasattr(source, "read") or isinstance(source, contents.OpenFile)
     is_file = isinstance(source, str | Path) or (is_open and own)
-    file_name = Path(str(own)).name if is_file else kind
+    file_name = Path(str(own)).name if is_file else request.kind
     return without_suffixes(file_name) or file_name or "upload", None
 
 
@@ -533,15 +522,15 @@ def noun_of(column: str) -> str:
 def _recommendations(opened: Opened, name: str, part: Part) -> Recommendations:
     roles = [role for role in ("user_id", "item_id", "rank", "score") if role in opened.mapping]
     notices = opened.notices
-    known = {(n.code, n.place): n for n in notices}
+    by_place = {(n.code, n.place): n for n in notices}
 
     def batches(columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
         findings = Findings()
         wanted = roles if columns is None else [role for role in columns if role in roles]
         for batch in _checked(opened, _with_ids(opened, wanted, part), findings, part):
             yield batch if batch.schema.names == wanted else batch.select(wanted)
-        known.update({(n.code, n.place): n for n in findings.notices})
-        notices[:] = known.values()
+        by_place.update({(n.code, n.place): n for n in findings.notices})
+        notices[:] = by_place.values()
 
     return Recommendations(
         name,
