@@ -20,7 +20,7 @@ from recdash.ui.app import current_user
 from recdash.ui.shell import session_cleanup, startup
 from recdash.web.base_url import TellAddress
 from recdash.web.middleware import AuthMiddleware
-from recdash.web.routes import broken, routes
+from recdash.web.routes import routes, server_error
 
 SHELL = Path(__file__).resolve().parent / "recdash" / "ui" / "shell" / "main.py"
 auth = startup.auth_config()
@@ -28,7 +28,7 @@ auth = startup.auth_config()
 app = st.App(
     SHELL,
     routes=routes(auth, current_user.full_workspace),
-    middleware=[Middleware(AuthMiddleware, door=auth), Middleware(TellAddress)],
-    exception_handlers={500: broken(auth)},
+    middleware=[Middleware(AuthMiddleware, config=auth), Middleware(TellAddress)],
+    exception_handlers={500: server_error(auth)},
     lifespan=session_cleanup.lifespan,
 )

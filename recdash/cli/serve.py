@@ -19,7 +19,7 @@ from recdash.errors import InputError, Problem
 def serve(host: str | None, port: int | None) -> None:
     """Open the dashboard in a browser at the address shown."""
     from recdash.settings import settings
-    from recdash.web.startup_checks import refuse_open_house, refuse_unnamed_viewers
+    from recdash.web.startup_checks import refuse_open_access, refuse_unnamed_viewers
 
     app = Path(__file__).resolve().parents[2] / "app.py"
     if not app.is_file():
@@ -29,7 +29,7 @@ def serve(host: str | None, port: int | None) -> None:
             )
         )
     address = host or settings().host
-    refuse_open_house(address, settings())
+    refuse_open_access(address, settings())
     refuse_unnamed_viewers(settings())
     where = ["--server.address", address, "--server.port", str(port or settings().port)]
     command = [sys.executable, "-m", "streamlit", "run", str(app), *where]

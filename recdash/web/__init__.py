@@ -1,1 +1,1 @@
-"""The door of the web server: who is let in, by which link, and what every answer carries."""
+"""Access to the web server: who is let in, by which link, and the headers of every answer."""

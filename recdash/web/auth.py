@@ -30,7 +30,7 @@ Cookies = Mapping[str, str]
 
 @dataclass(frozen=True)
 class AuthConfig:
-    """What the door has to know. ``pages``: their addresses.
+    """How visitors are recognised. ``pages``: their addresses.
 
     ``claims``: what a provider said of the person in the cookies of a sign-in, empty for nobody.
     ``guest``: whom a share link lets in; raises a RecdashError for a dead one.
@@ -45,21 +45,21 @@ class AuthConfig:
     is_needed: Callable[[bytes], bool] = lambda _: True
 
 
-def visitor_of(asked: HTTPConnection, door: AuthConfig) -> Visitor:
+def visitor_of(request: HTTPConnection, config: AuthConfig) -> Visitor:
     """Who is asking; a share link counts before any name. Nobody where nothing says who."""
-    share = asked.cookies.get(cookie(SHARE, asked))
-    own = _WAYS[door.rules.auth](asked, door)
+    share = request.cookies.get(cookie(SHARE, request))
+    own = _WAYS[config.rules.auth](request, config)
     return Visitor(own.name, own.role, own.named, share)
 
 
-def cookie(name: str, asked: HTTPConnection) -> str:
+def cookie(name: str, request: HTTPConnection) -> str:
     """``name`` for this server alone: browsers do not tell the ports of a host apart."""
-    port = asked.headers.get("host", "").rpartition(":")[2]
+    port = request.headers.get("host", "").rpartition(":")[2]
     return f"{name}_{port}" if port.isdecimal() else name
 
 
-def _local(asked: HTTPConnection, _door: AuthConfig) -> Visitor:
-    if not _is_here(asked) or FORWARDED & set(asked.headers.keys()):
+def _local(request: HTTPConnection, _door: AuthConfig) -> Visitor:
+    if not _is_here(request) or FORWARDED & set(request.headers.keys()):
         raise Refused(
             403,
             "Only for this machine",
@@ -69,28 +69,28 @@ def _local(asked: HTTPConnection, _door: AuthConfig) -> Visitor:
     return Visitor.of(person_here())
 
 
-def _key(asked: HTTPConnection, door: AuthConfig) -> Visitor:
-    given = asked.cookies.get(cookie(KEY, asked), "")
-    return Visitor.of(key_holder(door.rules)) if same(given, door.key) else Visitor()
+def _key(request: HTTPConnection, config: AuthConfig) -> Visitor:
+    given = request.cookies.get(cookie(KEY, request), "")
+    return Visitor.of(key_holder(config.rules)) if same(given, config.key) else Visitor()
 
 
-def _proxy(asked: HTTPConnection, door: AuthConfig) -> Visitor:
+def _proxy(request: HTTPConnection, config: AuthConfig) -> Visitor:
     """A name counts when the proxy's address is trusted, it knows the secret, and it says one name only."""
-    secret = door.rules.proxy_secret.get_secret_value() if door.rules.proxy_secret else ""
-    names = asked.headers.getlist(door.rules.proxy_user_header)
-    vouched = same(asked.headers.get(PROXY_SECRET, ""), secret) and _is_trusted(asked, door.rules)
-    return _named(_utf8(names[0]), door.rules) if vouched and len(names) == 1 else Visitor()
+    secret = config.rules.proxy_secret.get_secret_value() if config.rules.proxy_secret else ""
+    names = request.headers.getlist(config.rules.proxy_user_header)
+    vouched = same(request.headers.get(PROXY_SECRET, ""), secret) and _is_trusted(request, config.rules)
+    return _named(_utf8(names[0]), config.rules) if vouched and len(names) == 1 else Visitor()
 
 
-def _oidc(asked: HTTPConnection, door: AuthConfig) -> Visitor:
+def _oidc(request: HTTPConnection, config: AuthConfig) -> Visitor:
     """By the address that the provider says is the person's own, else by the provider's id of them.
 
     Where it does not say so, anybody may have written any address into their profile.
     """
-    claims = door.claims(asked.cookies)
-    if parts_of(str(claims.get("origin", ""))).netloc != asked.headers.get("host"):
+    claims = config.claims(request.cookies)
+    if parts_of(str(claims.get("origin", ""))).netloc != request.headers.get("host"):
         return Visitor()  # a cookie of a server that shares this one's secret, or of nobody
-    return _named(_verified_address(claims) or _id_of(claims), door.rules)
+    return _named(_verified_address(claims) or _id_of(claims), config.rules)
 
 
 def _verified_address(claims: Mapping[str, Any]) -> str:
@@ -133,22 +133,22 @@ def same(given: str, wanted: str) -> bool:
     return bool(wanted) and compare_digest(given.encode(), wanted.encode())
 
 
-def _is_here(asked: HTTPConnection) -> bool:
+def _is_here(request: HTTPConnection) -> bool:
     """Does the request come from this machine, and not through a proxy on it from elsewhere?"""
-    address = _peer(asked)
+    address = _peer(request)
     return address is not None and address.is_loopback
 
 
-def _is_trusted(asked: HTTPConnection, rules: Settings) -> bool:
+def _is_trusted(request: HTTPConnection, rules: Settings) -> bool:
     """Was it a trusted proxy that connected?
 
     The web server puts the client that a proxy on this machine names (X-Forwarded-For) in the proxy's place,
     with port 0, which no connection has. Whom it believes is in FORWARDED_ALLOW_IPS, else 127.0.0.1.
     """
-    if asked.client is not None and asked.client.port == 0:
+    if request.client is not None and request.client.port == 0:
         believed = listed(os.environ.get("FORWARDED_ALLOW_IPS", "127.0.0.1"))
         return all(_lies_in(name, rules) for name in believed)
-    address = _peer(asked)
+    address = _peer(request)
     return address is not None and any(address in network for network in rules.networks())
 
 
@@ -161,10 +161,10 @@ def _lies_in(name: str, rules: Settings) -> bool:
     return any(inner[0] in outer and inner[-1] in outer for outer in rules.networks())
 
 
-def _peer(asked: HTTPConnection) -> IPv4Address | IPv6Address | None:
+def _peer(request: HTTPConnection) -> IPv4Address | IPv6Address | None:
     """The address that the request comes from; an IPv4 one that a socket for both wrote as IPv6 as it is."""
     try:
-        address = ip_address(asked.client.host if asked.client else "")
+        address = ip_address(request.client.host if request.client else "")
     except ValueError:
         return None
     return getattr(address, "ipv4_mapped", None) or address

@@ -48,12 +48,12 @@ def with_address(send: Send) -> Send:
         elif message["type"] == "http.response.body":
             body.extend(message.get("body", b""))
             if not message.get("more_body"):
-                whole = bytes(body).replace(BEFORE, ADDRESS + BEFORE, 1)
+                page = bytes(body).replace(BEFORE, ADDRESS + BEFORE, 1)
                 headers = [header for header in start["headers"] if header[0].lower() != b"content-length"]
-                length = (b"content-length", str(len(whole)).encode())
+                length = (b"content-length", str(len(page)).encode())
                 bodiless = start["status"] in {204, 304}
                 await send({**start, "headers": headers if bodiless else [*headers, length]})
-                await send({"type": "http.response.body", "body": whole})
+                await send({"type": "http.response.body", "body": page})
         else:
             await send(message)
 

@@ -32,7 +32,7 @@ _PRIVATE = {"cache-control": "no-store"}
 
 
 class Refused(Exception):
-    """What is asked for is not to be had by who asks: the ``status`` of the answer, and why in words.
+    """A request that is refused: the ``status`` of the answer, and why in words.
 
     ``way``: where to go from here, as an address and what the link says. ``again_after``: seconds until it is
     worth asking again.

@@ -50,7 +50,7 @@ def of_every_answer(origins: Sequence[str]) -> Headers:
     return (policy, *_PLAIN, *older)
 
 
-def adding(send: Send, headers: Headers) -> Send:
+def with_headers(send: Send, headers: Headers) -> Send:
     """``send`` that adds ``headers`` to each answer, leaving those already set; cookies join the others."""
 
     async def send_with_headers(message: Message) -> None:

@@ -16,30 +16,30 @@ LONGEST = 2000
 """Characters of a link that is kept; browsers keep 4096 of a cookie."""
 
 
-def wanted(asked: HTTPConnection, pages: frozenset[str]) -> str | None:
+def wanted(request: HTTPConnection, pages: frozenset[str]) -> str | None:
     """The page and parameters that a request asks for; None for the first page alone, and for no page."""
-    name, query = asked.url.path.strip("/"), asked.url.query
+    name, query = request.url.path.strip("/"), request.url.query
     if name not in pages | {""} or not (name or query):
         return None
     return f"{name}?{query}" if query else name
 
 
-def remembering(asked: HTTPConnection, place: str) -> Headers:
+def return_cookie(request: HTTPConnection, place: str) -> Headers:
     """What an answer carries so that the browser keeps ``place``; nothing for what is too long to keep."""
     if len(place) > LONGEST:
         return ()
-    keeper, secure = Response(), asked.url.scheme == "https"
+    keeper, secure = Response(), request.url.scheme == "https"
     keeper.set_cookie(
-        cookie(RETURN, asked), quote(place, safe=""), SECONDS, httponly=True, samesite="lax", secure=secure
+        cookie(RETURN, request), quote(place, safe=""), SECONDS, httponly=True, samesite="lax", secure=secure
     )
     return tuple(header for header in keeper.raw_headers if header[0] == b"set-cookie")
 
 
-def way_back(asked: HTTPConnection, pages: frozenset[str]) -> Response | None:
+def way_back(request: HTTPConnection, pages: frozenset[str]) -> Response | None:
     """The answer to the first page's address after a sign-in that leads on; None when nothing was wanted."""
-    name = cookie(RETURN, asked)
-    page, mark, query = unquote(asked.cookies.get(name, "")).partition("?")
-    if wanted(asked, pages) is not None or asked.url.path.strip("/") or not (page or query):
+    name = cookie(RETURN, request)
+    page, mark, query = unquote(request.cookies.get(name, "")).partition("?")
+    if wanted(request, pages) is not None or request.url.path.strip("/") or not (page or query):
         return None
     if page not in pages | {""}:
         return None

@@ -1,4 +1,4 @@
-"""The door of the web server: known hosts, same origin, and nobody behind it unknown."""
+"""Admits requests from known hosts, of the same origin, and from visitors who may come in."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from recdash.web import upload_quota
 from recdash.web import visitor as identity
 from recdash.web.auth import AuthConfig, visitor_of
 from recdash.web.error_pages import Refused
-from recdash.web.headers import Application, Receive, Scope, Send, adding, of_every_answer
+from recdash.web.headers import Application, Receive, Scope, Send, of_every_answer, with_headers
 from recdash.web.hosts import is_loopback, parts_of
-from recdash.web.login_redirect import remembering, wanted, way_back
-from recdash.web.offered_files import Offered
+from recdash.web.login_redirect import return_cookie, wanted, way_back
+from recdash.web.offered_files import OfferedFiles
 from recdash.web.route_policy import Place, place_of
 from recdash.web.socket_limits import Sockets, converse
 from recdash.web.visitor import Visitor
@@ -38,64 +38,64 @@ class AuthMiddleware:
     """
 
     def __init__(
-        self, app: Application, door: AuthConfig, desk: upload_quota.UploadQuota = upload_quota.desk
+        self, app: Application, config: AuthConfig, quota: upload_quota.UploadQuota = upload_quota.quota
     ) -> None:
-        self.app, self.door, self.desk = app, door, desk
-        self.hosts = door.rules.hosts()
-        self.sockets, self.offered = Sockets(door.rules), Offered()
-        self.headers = of_every_answer(door.rules.embedders())
-        self.signs_in_on_pages = door.rules.auth == "oidc"
+        self.app, self.config, self.quota = app, config, quota
+        self.hosts = config.rules.hosts()
+        self.sockets, self.offered = Sockets(config.rules), OfferedFiles()
+        self.headers = of_every_answer(config.rules.embedders())
+        self.signs_in_on_pages = config.rules.auth == "oidc"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):
             await self.app(scope, receive, send)
             return
-        send = adding(send, self.headers)
+        send = with_headers(send, self.headers)
         try:
             await self.admit(HTTPConnection(scope), receive, send)
         except Refused as refusal:
             await refusal.answer(scope, receive, send)
 
-    async def admit(self, asked: HTTPConnection, receive: Receive, send: Send) -> None:
+    async def admit(self, request: HTTPConnection, receive: Receive, send: Send) -> None:
         """Raises Refused, in words, for whom and what is not let in."""
-        self.refuse_foreign(asked)
-        path: str = asked.scope["path"]
-        place = place_of(path, self.door.rules.auth)
+        self.refuse_foreign(request)
+        path: str = request.scope["path"]
+        place = place_of(path, self.config.rules.auth)
         if place == "hidden":
             raise Refused(404, "Nothing here", "There is no such page.")
         if place == "open":
-            await self.app(telling(asked.scope, None), receive, send)
+            await self.app(with_visitor(request.scope, None), receive, send)
             return
-        visitor = visitor_of(asked, self.door)
+        visitor = visitor_of(request, self.config)
         person = await self.person(visitor, place)
-        if place == "upload" and asked.scope.get("method") != "OPTIONS":
-            receive = self.counting(asked, path, person, receive)
-        if place == "page" and self.signs_in_on_pages and asked.scope.get("method") == "GET":
-            await self.page(asked, visitor, receive, send)
+        if place == "upload" and request.scope.get("method") != "OPTIONS":
+            receive = self.counting(request, path, person, receive)
+        if place == "page" and self.signs_in_on_pages and request.scope.get("method") == "GET":
+            await self.page(request, visitor, receive, send)
             return
-        self.refuse_foreign_file(asked, visitor)
-        if asked.scope["type"] == "websocket":
-            await self.converse(asked, visitor, receive, send)
+        self.refuse_foreign_file(request, visitor)
+        if request.scope["type"] == "websocket":
+            await self.converse(request, visitor, receive, send)
             return
-        await self.app(telling(asked.scope, visitor), receive, send)
+        await self.app(with_visitor(request.scope, visitor), receive, send)
 
-    def refuse_foreign_file(self, asked: HTTPConnection, visitor: Visitor) -> None:
+    def refuse_foreign_file(self, request: HTTPConnection, visitor: Visitor) -> None:
         """Raises Refused for a file of a page unless it was offered to this visitor."""
-        path, is_read = asked.scope["path"], asked.scope.get("method") != "OPTIONS"
+        path, is_read = request.scope["path"], request.scope.get("method") != "OPTIONS"
         if path.startswith("/media/") and is_read and not self.offered.is_offered(visitor, path):
             raise Refused(404, "Nothing here", "No page of yours offers such a file.")
 
-    async def converse(self, asked: HTTPConnection, visitor: Visitor, receive: Receive, send: Send) -> None:
+    async def converse(self, request: HTTPConnection, visitor: Visitor, receive: Receive, send: Send) -> None:
         """A page's websocket, for as long as it is open."""
-        told = HTTPConnection(telling(asked.scope, visitor))
-        with self.sockets.one_more(asked, visitor):
+        named = HTTPConnection(with_visitor(request.scope, visitor))
+        with self.sockets.one_more(request, visitor):
             noting = self.offered.noting(send, visitor)
-            await converse(self.app, told, receive, noting, self.door.is_needed)
+            await converse(self.app, named, receive, noting, self.config.is_needed)
 
-    def refuse_foreign(self, asked: HTTPConnection) -> None:
+    def refuse_foreign(self, request: HTTPConnection) -> None:
         """Is the Host known, and the Origin (when there is one) the same as the Host?"""
-        host = asked.headers.get("host", "").lower()
-        origin = asked.headers.get("origin", "").lower()
+        host = request.headers.get("host", "").lower()
+        origin = request.headers.get("origin", "").lower()
         if not self.knows(host) or (origin and parts_of(origin).netloc != host):
             raise Refused(
                 403, "Not this way", f"This host or origin is not allowed. Name it in {HOSTS_VARIABLE}."
@@ -109,47 +109,49 @@ class AuthMiddleware:
         """Raises Refused for whom has no business here; None is for pages, where people can sign in."""
         asks_later = place == "page" and self.signs_in_on_pages
         try:
-            person = await run_in_threadpool(visitor.person, self.door.guest)
+            person = await run_in_threadpool(visitor.person, self.config.guest)
         except Forbidden as refusal:
             if asks_later:
                 return None
             raise Refused(403, "No role here", str(refusal)) from None
-        except RecdashError as dead:
-            raise self.dead_link(visitor, dead) from None
+        except RecdashError as error:
+            raise self.closed_link(visitor, error) from None
         if person is None and not asks_later:
             way = ("/", "Sign in") if self.signs_in_on_pages else None
-            raise Refused(403, "You are not signed in", _WHO[self.door.rules.auth], way)
+            raise Refused(403, "You are not signed in", _WHO[self.config.rules.auth], way)
         return person
 
-    def dead_link(self, visitor: Visitor, why: RecdashError) -> Refused:
+    def closed_link(self, visitor: Visitor, why: RecdashError) -> Refused:
         may_go_on = visitor.name is not None or self.signs_in_on_pages
-        return dead(why, ("/s/leave", "Leave this link") if may_go_on else None)
+        return closed_link(why, ("/s/leave", "Leave this link") if may_go_on else None)
 
-    def counting(self, asked: HTTPConnection, path: str, person: Person | None, receive: Receive) -> Receive:
-        sender = upload_quota.refuse_stranger(self.desk, path, person)
-        length = asked.headers.get("content-length", "")
-        return upload_quota.within(receive, self.desk, sender.name, length, self.door.rules)
+    def counting(
+        self, request: HTTPConnection, path: str, person: Person | None, receive: Receive
+    ) -> Receive:
+        sender = upload_quota.refuse_stranger(self.quota, path, person)
+        length = request.headers.get("content-length", "")
+        return upload_quota.within(receive, self.quota, sender.name, length, self.config.rules)
 
-    async def page(self, asked: HTTPConnection, visitor: Visitor, receive: Receive, send: Send) -> None:
+    async def page(self, request: HTTPConnection, visitor: Visitor, receive: Receive, send: Send) -> None:
         """A page where people sign in: what they wanted before is remembered, and found again after."""
         is_known = visitor.name is not None or visitor.share is not None
-        place = wanted(asked, self.door.pages)
-        if is_known and (onwards := way_back(asked, self.door.pages)):
-            await onwards(asked.scope, receive, send)
+        place = wanted(request, self.config.pages)
+        if is_known and (onwards := way_back(request, self.config.pages)):
+            await onwards(request.scope, receive, send)
             return
         if not is_known and place:
-            send = adding(send, remembering(asked, place))
-        await self.app(telling(asked.scope, visitor), receive, send)
+            send = with_headers(send, return_cookie(request, place))
+        await self.app(with_visitor(request.scope, visitor), receive, send)
 
 
-def telling(scope: Scope, visitor: Visitor | None) -> Scope:
-    """``scope`` with our headers as the door means them: none that came from outside."""
+def with_visitor(scope: Scope, visitor: Visitor | None) -> Scope:
+    """``scope`` with the visitor in a header of ours, and none of our headers that came from outside."""
     outside = [header for header in scope["headers"] if not header[0].lower().startswith(identity.OURS)]
-    told = [(identity.VISITOR.encode(), visitor.sealed().encode())] if visitor else []
-    return {**scope, "headers": [*outside, *told]}
+    own = [(identity.VISITOR.encode(), visitor.sealed().encode())] if visitor else []
+    return {**scope, "headers": [*outside, *own]}
 
 
-def dead(why: RecdashError, way: tuple[str, str] | None = None) -> Refused:
+def closed_link(why: RecdashError, way: tuple[str, str] | None = None) -> Refused:
     """The answer to a share link that lets nobody in any more, or never did."""
     reason = getattr(why, "reason", None)
     status = 503 if reason is None else 404 if reason == "unknown" else 410

@@ -17,7 +17,7 @@ MOST_FILES, MOST_VISITORS = 2_000, 10_000
 """Kept of each visitor, and visitors; those that were offered longest ago are forgotten first."""
 
 
-class Offered:
+class OfferedFiles:
     """Names of the files that the server told each visitor over a websocket of theirs."""
 
     def __init__(self) -> None:

@@ -20,7 +20,7 @@ AGAIN_AFTER = 5
 class ReportTurns:
     """The visitors whose reports are being made, or wait for their turn.
 
-    The threads are not those that find out who asks: a door that waits for reports would open to no visitor.
+    The threads are not those that check visitors: if these waited for reports, nobody would be admitted.
     """
 
     def __init__(self) -> None:

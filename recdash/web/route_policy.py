@@ -1,4 +1,4 @@
-"""What lies behind an address, as far as the door cares."""
+"""Which check an address needs before it is answered."""
 
 from __future__ import annotations
 

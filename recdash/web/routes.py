@@ -18,38 +18,38 @@ from recdash.service import LinkDead, Workspace
 from recdash.web.auth import KEY, SHARE, AuthConfig, cookie, same
 from recdash.web.error_pages import Refused
 from recdash.web.headers import of_every_answer, report_policy
-from recdash.web.middleware import dead
+from recdash.web.middleware import closed_link
 from recdash.web.report_queue import AGAIN_AFTER, ReportTurns
-from recdash.web.visitor import VISITOR, opened, person_of
+from recdash.web.visitor import VISITOR, person_of, read_visitor
 
 KEY_DAYS = 30
 PAGE = "html"
 
 
-def routes(door: AuthConfig, whole: Callable[[], Workspace]) -> list[Route]:
+def routes(config: AuthConfig, workspace: Callable[[], Workspace]) -> list[Route]:
     """``whole``: the workspace with everything in it; each answer is narrowed to who asks."""
     turns = ReportTurns()
-    links = ShareLinks(door, whole, turns)
+    links = ShareLinks(config, workspace, turns)
     return [
         Route("/s/leave", links.leave),
         Route("/s/{token}", links.open),
-        Route("/key/{key}", KeyHole(door).open),
-        Route("/reports/{name}", ReportShelf(door, whole, turns).open),
-        *(Route(f"/{name}/{{rest:path}}", nothing) for name in ("s", "key", "reports")),
+        Route("/key/{key}", KeyRoute(config).open),
+        Route("/reports/{name}", ReportRoute(config, workspace, turns).open),
+        *(Route(f"/{name}/{{rest:path}}", not_found) for name in ("s", "key", "reports")),
     ]
 
 
-def nothing(asked: Request) -> Response:
-    return Refused(404, "Nothing here", "There is no such page.").response(asked.headers)
+def not_found(request: Request) -> Response:
+    return Refused(404, "Nothing here", "There is no such page.").response(request.headers)
 
 
-def broken(door: AuthConfig) -> Callable[[Request, Exception], Response]:
+def server_error(config: AuthConfig) -> Callable[[Request, Exception], Response]:
     """The answer where the program has an error: nothing of it, and what every answer carries."""
 
-    def answer(asked: Request, _error: Exception) -> Response:
+    def answer(request: Request, _error: Exception) -> Response:
         words = "An error of the program, which its log tells. Try again, and tell who runs it if it stays."
-        found = Refused(500, "This did not work", words).response(asked.headers)
-        found.raw_headers.extend(of_every_answer(door.rules.embedders()))
+        found = Refused(500, "This did not work", words).response(request.headers)
+        found.raw_headers.extend(of_every_answer(config.rules.embedders()))
         return found
 
     return answer
@@ -58,84 +58,84 @@ def broken(door: AuthConfig) -> Callable[[Request, Exception], Response]:
 class ShareLinks:
     """/s/<token>: leave to read one experiment, or one report of it."""
 
-    def __init__(self, door: AuthConfig, whole: Callable[[], Workspace], turns: ReportTurns) -> None:
-        self.door, self.whole, self.turns = door, whole, turns
+    def __init__(self, config: AuthConfig, workspace: Callable[[], Workspace], turns: ReportTurns) -> None:
+        self.config, self.workspace, self.turns = config, workspace, turns
 
-    async def open(self, asked: Request) -> Response:
+    async def open(self, request: Request) -> Response:
         """An experiment's link is kept in a cookie, which every later request is checked by.
 
         A report's is answered with the report, and kept nowhere.
         """
-        token = asked.path_params["token"]
+        token = request.path_params["token"]
         try:
-            link = await run_in_threadpool(lambda: self.whole().sharing.shared(token))
+            link = await run_in_threadpool(lambda: self.workspace().sharing.shared(token))
             if link.report is None:
-                return self.to_experiment(asked, token, link)
-            reader = f"{address_of(asked)} {link.id}"
-            file = await self.turns.make(reader, lambda: Reports(self.whole()).shared(token))
-            return report_page(file, self.door)
+                return self.to_experiment(request, token, link)
+            reader = f"{address_of(request)} {link.id}"
+            file = await self.turns.make(reader, lambda: Reports(self.workspace()).shared(token))
+            return report_page(file, self.config)
         except LinkDead as why:
-            return dead(why).response(asked.headers)
+            return closed_link(why).response(request.headers)
         except RecdashError as why:
-            return not_to_be_had(why).response(asked.headers)
+            return report_refusal(why).response(request.headers)
 
-    def to_experiment(self, asked: Request, token: str, link: ShareLink) -> Response:
+    def to_experiment(self, request: Request, token: str, link: ShareLink) -> Response:
         onwards = RedirectResponse(f"../?{urlencode({'e': link.experiment})}", 303)
         seconds = int((link.expires - datetime.now(UTC)).total_seconds())
-        return keeping(onwards, asked, SHARE, token, max(seconds, 1))
+        return with_cookie(onwards, request, SHARE, token, max(seconds, 1))
 
-    def leave(self, asked: Request) -> Response:
+    def leave(self, request: Request) -> Response:
         onwards = RedirectResponse("../", 303)
-        onwards.delete_cookie(cookie(SHARE, asked), httponly=True, samesite="lax")
+        onwards.delete_cookie(cookie(SHARE, request), httponly=True, samesite="lax")
         return onwards
 
 
-class KeyHole:
+class KeyRoute:
     """/key/<key>: what is printed at the start of a dashboard with auth = key."""
 
-    def __init__(self, door: AuthConfig) -> None:
-        self.door = door
+    def __init__(self, config: AuthConfig) -> None:
+        self.config = config
 
-    def open(self, asked: Request) -> Response:
-        if self.door.rules.auth != "key" or not same(asked.path_params["key"], self.door.key):
+    def open(self, request: Request) -> Response:
+        if self.config.rules.auth != "key" or not same(request.path_params["key"], self.config.key):
             words = "This key does not fit. Open the address that was printed when the dashboard started."
-            return Refused(403, "Another key", words).response(asked.headers)
-        return keeping(RedirectResponse("../", 303), asked, KEY, self.door.key, KEY_DAYS * 24 * 3600)
+            return Refused(403, "Another key", words).response(request.headers)
+        return with_cookie(RedirectResponse("../", 303), request, KEY, self.config.key, KEY_DAYS * 24 * 3600)
 
 
-class ReportShelf:
+class ReportRoute:
     """/reports/<id>: a report as a page of its own; /reports/<id>.<form>: as a file."""
 
-    def __init__(self, door: AuthConfig, whole: Callable[[], Workspace], turns: ReportTurns) -> None:
-        self.door, self.whole, self.turns = door, whole, turns
+    def __init__(self, config: AuthConfig, workspace: Callable[[], Workspace], turns: ReportTurns) -> None:
+        self.config, self.workspace, self.turns = config, workspace, turns
 
-    async def open(self, asked: Request) -> Response:
-        report, _, form = asked.path_params["name"].partition(".")
+    async def open(self, request: Request) -> Response:
+        report, _, form = request.path_params["name"].partition(".")
         try:
-            file = await self.turns.make(reader_of(asked), lambda: self.file(asked, report, form or PAGE))
+            file = await self.turns.make(reader_of(request), lambda: self.file(request, report, form or PAGE))
         except RecdashError as why:
-            return not_to_be_had(why).response(asked.headers)
-        return report_download(file) if form else report_page(file, self.door)
+            return report_refusal(why).response(request.headers)
+        return report_download(file) if form else report_page(file, self.config)
 
-    def file(self, asked: Request, report: str, form: str) -> ReportFile:
+    def file(self, request: Request, report: str, form: str) -> ReportFile:
         """The report for who asks. Raises RecdashError where they may not read it."""
-        reader = person_of(asked.headers, self.door.guest)
+        reader = person_of(request.headers, self.config.guest)
         if reader is None:
             raise Forbidden("Sign in to read this.")
-        return Reports(self.whole().seen_by(reader)).file(report, form)
+        return Reports(self.workspace().seen_by(reader)).file(report, form)
 
 
-def reader_of(asked: Request) -> str:
+def reader_of(request: Request) -> str:
     """Who asks for a report, as a key: a person by the name, a guest by link and address."""
-    visitor = opened(asked.headers.get(VISITOR))
-    return f"{address_of(asked)} {visitor.share}" if visitor.share else str(visitor.name)
+    visitor = read_visitor(request.headers.get(VISITOR))
+    return f"{address_of(request)} {visitor.share}" if visitor.share else str(visitor.name)
 
 
-def address_of(asked: Request) -> str:
-    return asked.client.host if asked.client else ""
+def address_of(request: Request) -> str:
+    return request.client.host if request.client else ""
 
 
-def not_to_be_had(why: RecdashError) -> Refused:
+def report_refusal(why: RecdashError) -> Refused:
     if isinstance(why, NotFound | UnknownName):
         return Refused(404, "No such report", str(why))
     if isinstance(why, StoreBusy):
@@ -143,9 +143,9 @@ def not_to_be_had(why: RecdashError) -> Refused:
     return Refused(403 if isinstance(why, Forbidden) else 503, "This report cannot be shown", str(why))
 
 
-def report_page(file: ReportFile, door: AuthConfig) -> Response:
+def report_page(file: ReportFile, config: AuthConfig) -> Response:
     """A report that may run its own script, ask nobody for anything, and see no cookie."""
-    policy = report_policy(door.rules.embedders())
+    policy = report_policy(config.rules.embedders())
     headers = {"cache-control": "no-store", "content-security-policy": policy}
     return Response(file.content, media_type=file.media_type, headers=headers)
 
@@ -156,10 +156,15 @@ def report_download(file: ReportFile) -> Response:
     return Response(file.content, media_type=file.media_type, headers=headers)
 
 
-def keeping(answer: Response, asked: Request, name: str, value: str, seconds: int) -> Response:
+def with_cookie(answer: Response, request: Request, name: str, value: str, seconds: int) -> Response:
     """``answer``, of which the browser keeps a value that no script reads and no other site sends."""
     answer.set_cookie(
-        cookie(name, asked), value, seconds, httponly=True, samesite="lax", secure=asked.url.scheme == "https"
+        cookie(name, request),
+        value,
+        seconds,
+        httponly=True,
+        samesite="lax",
+        secure=request.url.scheme == "https",
     )
     answer.headers["cache-control"] = "no-store"
     return answer

@@ -27,9 +27,9 @@ class Sockets:
         self._open: Counter[str] = Counter()
 
     @contextmanager
-    def one_more(self, asked: HTTPConnection, visitor: Visitor) -> Iterator[None]:
+    def one_more(self, request: HTTPConnection, visitor: Visitor) -> Iterator[None]:
         """A websocket of this visitor is open for the block. Raises Refused where too many are."""
-        owner, most = self._owner(asked, visitor)
+        owner, most = self._owner(request, visitor)
         if self._open[owner] >= most:
             words = f"{most} pages of yours are open here. Close some of them."
             raise Refused(429, "Too many pages", words)
@@ -41,12 +41,12 @@ class Sockets:
             if not self._open[owner]:
                 del self._open[owner]
 
-    def _owner(self, asked: HTTPConnection, visitor: Visitor) -> tuple[str, int]:
+    def _owner(self, request: HTTPConnection, visitor: Visitor) -> tuple[str, int]:
         """Whose websocket it is, as a key, and how many of theirs may be open.
 
         A name that was checked counts by itself; all other visitors count by their address.
         """
-        address = asked.client.host if asked.client else ""
+        address = request.client.host if request.client else ""
         if visitor.share is not None:
             return f"link {address}", self._rules.sockets_per_address
         if visitor.name is None:
@@ -57,13 +57,17 @@ class Sockets:
 
 
 async def converse(
-    app: Application, asked: HTTPConnection, receive: Receive, send: Send, is_needed: Callable[[bytes], bool]
+    app: Application,
+    request: HTTPConnection,
+    receive: Receive,
+    send: Send,
+    is_needed: Callable[[bytes], bool],
 ) -> None:
     """Runs ``app`` for a websocket whose messages wait in an inbox; ends it where too many do."""
     inbox = Inbox(receive, is_needed)
     reading = asyncio.create_task(inbox.fill())
     try:
-        await app(asked.scope, inbox.take, send)
+        await app(request.scope, inbox.take, send)
     finally:
         reading.cancel()
         with suppress(asyncio.CancelledError):

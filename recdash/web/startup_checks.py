@@ -11,7 +11,7 @@ from recdash.settings import Settings, listed
 from recdash.web.hosts import is_loopback
 
 
-def refuse_open_house(address: str | None, rules: Settings) -> None:
+def refuse_open_access(address: str | None, rules: Settings) -> None:
     """Raises InputError where anybody who reaches ``address`` could change things; None is every address."""
     if rules.auth == "local" and not is_loopback(address or ""):
         raise InputError(
@@ -40,7 +40,7 @@ def refuse_unnamed_viewers(rules: Settings) -> None:
 
 
 def refuse_base_path(path: str) -> None:
-    """Raises InputError for a path before all addresses: the door knows what lies at the root only."""
+    """Raises InputError for a path before all addresses: access is checked for addresses at the root only."""
     if path.strip("/"):
         raise InputError(
             Problem(

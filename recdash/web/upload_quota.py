@@ -52,19 +52,19 @@ class UploadQuota:
         return int(self._clock() // HOUR)
 
 
-desk = UploadQuota()
-"""The one of this process: the pages seat people here, the door asks."""
+quota = UploadQuota()
+"""The one of this process: pages note sessions here, the middleware asks."""
 
 
-def refuse_stranger(desk: UploadQuota, path: str, person: Person | None) -> Person:
+def refuse_stranger(quota: UploadQuota, path: str, person: Person | None) -> Person:
     """Who sends a file; raises Refused unless it is to the own session of somebody who may change things."""
     found = _PATH.fullmatch(path)
-    if person is None or found is None or not desk.seats(found[1], person):
+    if person is None or found is None or not quota.seats(found[1], person):
         raise Refused(403, "No file from here", "Only editors may upload, each in a page of their own.")
     return person
 
 
-def within(receive: Receive, desk: UploadQuota, name: str, length: str, rules: Settings) -> Receive:
+def within(receive: Receive, quota: UploadQuota, name: str, length: str, rules: Settings) -> Receive:
     """``receive`` that counts the bytes of an upload; raises Refused before more than may be are taken.
 
     ``length`` is what the request says of itself, which saves reading what is too long anyway.
@@ -75,7 +75,7 @@ def within(receive: Receive, desk: UploadQuota, name: str, length: str, rules: S
     def refuse_more(size: int) -> None:
         if size > most:
             raise Refused(413, "File too large", f"A file may have {rules.max_upload_bytes:,} bytes.")
-        if desk.sent(name) + size - taken > rules.upload_budget_bytes:
+        if quota.sent(name) + size - taken > rules.upload_budget_bytes:
             raise Refused(
                 429,
                 "Too much for one hour",
@@ -87,7 +87,7 @@ def within(receive: Receive, desk: UploadQuota, name: str, length: str, rules: S
         message = await receive()
         size = len(message.get("body", b""))
         refuse_more(taken + size)
-        desk.count(name, size)
+        quota.count(name, size)
         taken += size
         return message
 

@@ -1,4 +1,4 @@
-"""Who is asking: found out once at the door, and handed on where nobody else can write."""
+"""Who is asking: recognised once per request, and handed on in a header that only this process can make."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from recdash.service.context import person_here
 from recdash.settings import Settings, settings
 
 OURS = b"x-recdash-"
-"""What comes from outside under this name is dropped at the door."""
+"""What comes from outside under this name is dropped by the middleware."""
 VISITOR = "x-recdash-visitor"
 _SEAL = token_urlsafe(24)
-"""Known to this process alone, so that a header that another door let through is worth nothing."""
+"""Known to this process alone, so that a header from elsewhere is worth nothing."""
 
 
 @dataclass(frozen=True)
 class Visitor:
-    """What the door found out: a name with its role, and the share link that somebody came by.
+    """A visitor as recognised: a name with its role, and the share link that somebody came by.
 
     Without a ``name`` nobody has signed in; with one but no ``role`` nobody gave that name one. A ``share``
     link counts before both: who opens one sees what it shows, whoever they are.
@@ -59,7 +59,7 @@ class Visitor:
         return Person(self.name, self.role, named=self.named)
 
 
-def opened(header: str | None) -> Visitor:
+def read_visitor(header: str | None) -> Visitor:
     """The visitor in a header of this process; nobody for any other."""
     seal, _, body = (header or "").partition(".")
     if not compare_digest(seal.encode(), _SEAL.encode()):
@@ -68,13 +68,13 @@ def opened(header: str | None) -> Visitor:
 
 
 def person_of(headers: Mapping[str, str], guest: Callable[[str], Person]) -> Person | None:
-    """Who is asking, by the headers that passed the door. None: sign in first.
+    """Who is asking, by the headers of the middleware. None: sign in first.
 
     A script that runs without a web server, such as in a test, has no headers and is of this machine.
     """
     if not headers and settings().auth == "local":
         return person_here()
-    return opened(headers.get(VISITOR)).person(guest)
+    return read_visitor(headers.get(VISITOR)).person(guest)
 
 
 def key_holder(rules: Settings) -> Person:

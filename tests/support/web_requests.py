@@ -15,7 +15,7 @@ from recdash.web.auth import AuthConfig
 from recdash.web.headers import Application, Receive, Scope, Send
 from recdash.web.middleware import AuthMiddleware
 from recdash.web.upload_quota import UploadQuota
-from recdash.web.visitor import VISITOR, opened
+from recdash.web.visitor import VISITOR, read_visitor
 
 HERE = ("127.0.0.1", 50_000)
 AFAR = ("203.0.113.5", 50_000)
@@ -56,7 +56,7 @@ class Answer:
 
     def person(self, guest: Callable[[str], Person]) -> Person | None:
         """Whom the application behind the door takes the visitor for."""
-        return opened(self.told[0].get(VISITOR)).person(guest)
+        return read_visitor(self.told[0].get(VISITOR)).person(guest)
 
 
 def behind(answer: Answer) -> Application:

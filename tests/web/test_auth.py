@@ -15,7 +15,7 @@ from recdash.web.startup_checks import (
     greeting,
     key_of,
     refuse_base_path,
-    refuse_open_house,
+    refuse_open_access,
     refuse_unnamed_viewers,
 )
 from recdash.web.visitor import Visitor, person_of
@@ -320,13 +320,13 @@ ALL = "0.0.0.0"  # noqa: S104 - never listened on
 @pytest.mark.parametrize("address", [ALL, "::", "192.0.2.1", "", None, "team.example"])
 def test_a_dashboard_open_to_all_does_not_start(address: str | None) -> None:
     with pytest.raises(InputError, match=r"Listen on 127\.0\.0\.1, or say who may come in: RECDASH_AUTH=key"):
-        refuse_open_house(address, rules())
-    refuse_open_house(address, rules(auth="key"))
+        refuse_open_access(address, rules())
+    refuse_open_access(address, rules(auth="key"))
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "localhost", "::1", "127.8.8.8"])
 def test_on_this_machine_it_starts_without_a_word(address: str) -> None:
-    refuse_open_house(address, rules())
+    refuse_open_access(address, rules())
 
 
 @pytest.mark.parametrize("auth", ["proxy", "oidc"])

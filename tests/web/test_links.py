@@ -22,7 +22,7 @@ from recdash.web.auth import AuthConfig
 from recdash.web.middleware import AuthMiddleware
 from recdash.web.routes import routes
 from recdash.web.upload_quota import UploadQuota
-from recdash.web.visitor import VISITOR, opened
+from recdash.web.visitor import VISITOR, read_visitor
 
 
 @pytest.fixture
@@ -39,12 +39,12 @@ def browser_of(workspace: Workspace, auth: str = "key") -> Browser:
         return workspace.sharing.guest_of(workspace.sharing.shared(token))
 
     async def page(asked: Request) -> PlainTextResponse:
-        person = opened(asked.headers.get(VISITOR)).person(guest)
+        person = read_visitor(asked.headers.get(VISITOR)).person(guest)
         return PlainTextResponse(f"{person.name} reads {person.experiment}" if person else "nobody")
 
     door = AuthConfig(rules(auth=auth), key="the-key", guest=guest)
     inside = [*routes(door, lambda: workspace), Route("/{rest:path}", page)]
-    app = Starlette(routes=inside, middleware=[Middleware(AuthMiddleware, door=door, desk=UploadQuota())])
+    app = Starlette(routes=inside, middleware=[Middleware(AuthMiddleware, config=door, quota=UploadQuota())])
     return Browser(app)
 
 

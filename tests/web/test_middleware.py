@@ -15,8 +15,8 @@ from web_requests import AFAR, HERE, Answer, ask, door, no_guest, request
 
 from recdash.web.base_url import TellAddress
 from recdash.web.middleware import AuthMiddleware
-from recdash.web.routes import broken
-from recdash.web.visitor import VISITOR, Visitor, opened
+from recdash.web.routes import server_error
+from recdash.web.visitor import VISITOR, Visitor, read_visitor
 
 PAGE = b'<html><head><script type="module" src="x"></script></head></html>'
 
@@ -153,8 +153,8 @@ def test_an_error_of_the_program_says_nothing_of_it_and_carries_the_headers() ->
     here = door()
     app = Starlette(
         routes=[Route("/", divide)],
-        middleware=[Middleware(AuthMiddleware, door=here)],
-        exception_handlers={500: broken(here)},
+        middleware=[Middleware(AuthMiddleware, config=here)],
+        exception_handlers={500: server_error(here)},
     )
     answer = Answer()
     with pytest.raises(ZeroDivisionError):  # for the log
@@ -217,9 +217,9 @@ def test_nobody_tells_from_outside_who_they_are() -> None:
 def test_a_header_that_another_process_made_is_worth_nothing() -> None:
     sealed = Visitor("mara", "admin").sealed()
     seal, _, body = sealed.partition(".")
-    assert opened(sealed).name == "mara"
+    assert read_visitor(sealed).name == "mara"
     for forged in (body, f".{body}", f"{seal[:-1]}x.{body}", f"{seal}é.{body}", "", None):
-        assert opened(forged) == Visitor()
+        assert read_visitor(forged) == Visitor()
 
 
 # ── where the server is ──────────────────────────────────────────────────────────────────────

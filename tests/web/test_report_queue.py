@@ -9,7 +9,7 @@ import pytest
 
 from recdash.errors import StoreBusy
 from recdash.web.report_queue import AT_ONCE, MOST_WAITING, ReportTurns
-from recdash.web.routes import not_to_be_had
+from recdash.web.routes import report_refusal
 
 
 def test_two_are_made_at_a_time_and_the_others_wait_without_a_thread() -> None:
@@ -68,5 +68,5 @@ def test_a_report_that_fails_gives_its_place_back() -> None:
 
 
 def test_who_is_sent_away_is_told_when_to_come_back() -> None:
-    refused = not_to_be_had(StoreBusy("Busy."))
+    refused = report_refusal(StoreBusy("Busy."))
     assert (refused.status, refused.headers["retry-after"]) == (503, "5")

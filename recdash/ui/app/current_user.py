@@ -35,7 +35,7 @@ def person() -> Person | None:
 
 def visitor() -> Visitor:
     """What the middleware found out."""
-    return identity.opened(st.context.headers.get(identity.VISITOR))
+    return identity.read_visitor(st.context.headers.get(identity.VISITOR))
 
 
 def link() -> ShareLink | None:

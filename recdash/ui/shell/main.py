@@ -13,7 +13,7 @@ from recdash.ui.app import current_user, links, state, theme
 from recdash.ui.components.widgets import problems
 from recdash.ui.sharing import popover
 from recdash.ui.shell import access_pages, iframe, navigation
-from recdash.web.upload_quota import desk
+from recdash.web.upload_quota import quota
 
 OPENED = "recdash.opened-view"
 
@@ -29,7 +29,7 @@ def main() -> None:
     else:
         instead = access_pages.sign_in
     if context := get_script_run_ctx():  # editors' sessions may take files
-        desk.seat(context.session_id, reader)
+        quota.seat(context.session_id, reader)
     if reader is None:
         _nothing_but(instead)
     else:

@@ -16,7 +16,7 @@ from recdash.web.startup_checks import (
     greeting,
     key_of,
     refuse_base_path,
-    refuse_open_house,
+    refuse_open_access,
     refuse_unnamed_viewers,
 )
 
@@ -34,7 +34,7 @@ def auth_config() -> AuthConfig:
 
 def _auth_config(rules: Settings) -> AuthConfig:
     address: str | None = config.get_option("server.address")
-    refuse_open_house(address, rules)
+    refuse_open_access(address, rules)
     refuse_unnamed_viewers(rules)
     refuse_base_path(config.get_option("server.baseUrlPath") or "")
     if rules.auth == "oidc":
