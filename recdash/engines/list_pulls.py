@@ -31,7 +31,7 @@ class ListSource:
     """A run that can be read again: its lists, what they showed, and how they were put in order."""
 
     run: Recommendations
-    shelf: CatalogueInputs
+    catalogue: CatalogueInputs
     order: Order
     ties: Ties = "file"
     duplicates: Duplicates = "first"
@@ -51,11 +51,12 @@ def pulls_of(
         raise InputError(Problem("repeated-items", f"run '{source.run.name}'", finding, ""))
     # an index that knows every item that the run shows, and [N] the code of each in it
     items, n_shared = reference.items.copy(), len(reference.items)
-    further = items.codes(pa.array(source.shelf.exposure.items[n_shared:], pa.string()))
+    further = items.codes(pa.array(source.catalogue.exposure.items[n_shared:], pa.string()))
     code = np.concatenate((np.arange(n_shared), further))
     known = replace(reference, users=users, items=items)
+    catalogue = source.catalogue
     adders = {
-        str(metric): adder for metric in metrics if (adder := _adder_of(metric, source.shelf, known, code, k))
+        str(metric): adder for metric in metrics if (adder := _adder_of(metric, catalogue, known, code, k))
     }
     totals = _Totals(list(adders.values()))
     match(
@@ -92,11 +93,11 @@ class _Adder:
 
 
 def _adder_of(
-    definition: Definition, shelf: CatalogueInputs, reference: Reference, code: Ints, k: int
+    definition: Definition, catalogue: CatalogueInputs, reference: Reference, code: Ints, k: int
 ) -> _Adder | None:
     if definition.parameters.get("users") != "run":
         return None
-    worth = list_worth(definition, shelf.of("run"), k)
+    worth = list_worth(definition, catalogue.of("run"), k)
     if worth is not None:
         of_item = np.zeros(len(reference.items))
         of_item[code] = worth.worth

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from recdash.errors import Problem
 from recdash.formatting.numbers import none_if_nan
 from recdash.online.agreement.agreement import UNDECIDED, quadrant
 
@@ -17,6 +18,11 @@ COLUMNS = (
     "variant", "run_id", "run", "offline_value", "offline_delta", "offline_low", "offline_high",
     "online_value", "online_lift", "online_low", "online_high", "quadrant", "sentence",
 )  # fmt: skip
+
+
+def split_is_broken(notices: Iterable[Problem]) -> bool:
+    """Whether the notices of a test say that its split of users is broken."""
+    return any(notice.code == SPLIT_BROKEN for notice in notices)
 
 
 def join_offline(

@@ -9,7 +9,7 @@ import numpy as np
 
 from recdash.domain.kinds import Floats, Ints, Mask
 from recdash.online.logs.assignment import Assigned, by_exposures
-from recdash.online.logs.hash_index import Ids, Keys, Keys64, Met, Tally, hashes, paired
+from recdash.online.logs.hash_index import Ids, Keys, Keys64, SeenKeys, Tally, hashes, paired
 from recdash.online.logs.id_spellings import Spellings
 from recdash.online.logs.sources import Sources
 from recdash.online.logs.timestamp_outliers import exposures_without_outliers
@@ -117,7 +117,7 @@ class EventReader:
         self.sources: Sources | None = None
         self.strangers = 0
         self.has_requests = False
-        self._event_ids, self._deliveries = Met(), Met()
+        self._event_ids, self._deliveries = SeenKeys(), SeenKeys()
         self._looked_at = np.zeros((2, 2), dtype=np.int64)  # all of a short log, some of a long one
         self._left_out: dict[str, Ints] = {}
 

@@ -13,7 +13,7 @@ from recdash.domain.kinds import Floats, Ints
 from recdash.errors import InputError, Problem
 from recdash.online.logs.event_reader import CLICK, HEARTBEAT, IMPRESSION, OURS, WATCH, EventReader, Events
 from recdash.online.logs.hash_index import Tally
-from recdash.online.logs.served_lists import Lists
+from recdash.online.logs.served_lists import ServedLists
 from recdash.online.logs.watch_times import WatchTimes
 from recdash.online.rules import USUAL, OnlineRules
 from recdash.online.users import Removed
@@ -60,7 +60,7 @@ def sessions_of(
     import pyarrow as pa
 
     folded = Folded(exposures)
-    lists = None if served is None else Lists(served, folded.reader)
+    lists = None if served is None else ServedLists(served, folded.reader)
     for batch in events:
         exposed = folded.add(batch)
         if lists is not None:

@@ -122,7 +122,7 @@ class Keys:
         self._code[self._slot_of_each(keys, grow=True)] = codes
 
 
-class Met:
+class SeenKeys:
     """Which keys were met before: sorted blocks of them, and flags that say of most that they are new."""
 
     def __init__(self) -> None:

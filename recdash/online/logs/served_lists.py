@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 LATE = np.iinfo(np.int64).max
 
 
-class Watchings:
+class WatchedItems:
     """What users watched, on any surface: a row for each item in a session, or outside sessions."""
 
     def __init__(self) -> None:
@@ -49,13 +49,13 @@ class Watchings:
         return unit[order], begun[order], item[order]
 
 
-class Lists:
+class ServedLists:
     """The served lists of exposed users, by code; a list is a request of a user."""
 
     def __init__(self, served: pa.Table, reader: EventReader) -> None:
         self._table, self._reader = served, reader
         self._keys, self._listed, self._own, self._clicked = Keys(), Keys(), Keys(), Keys()
-        self._watchings = Watchings()
+        self._watched = WatchedItems()
         unit = reader.exposed.known(served["unit_id"].combine_chunks())
         self._rows = np.flatnonzero(unit >= 0)
         unit = unit[self._rows]
@@ -80,7 +80,7 @@ class Lists:
 
     def add(self, events: Events) -> None:
         """What a batch of events says of the lists: their own clicks, and what was watched."""
-        self._watchings.add(events)
+        self._watched.add(events)
         is_use = events.named(CLICK, WATCH, HEARTBEAT) & (events.request != NONE) & (events.item >= 0)
         events = events.of(is_use)
         code, _ = self._keys.codes(paired(events.unit, events.request), grow=False)
@@ -147,7 +147,7 @@ class Lists:
 
     def _answers(self, rules: OnlineRules) -> dict[str, Mask]:
         """[lists] whether an answer is known, and whether the list holds it."""
-        unit, begun, item = self._watchings.past(rules.threshold_s)
+        unit, begun, item = self._watched.past(rules.threshold_s)
         # times as places among all of them, so that unit and time fit into one number
         moments = np.unique(np.concatenate([begun, self._at]))
         key = unit.astype(np.int64) << 32 | np.searchsorted(moments, begun)

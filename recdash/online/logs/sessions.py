@@ -15,7 +15,7 @@ from recdash.online.logs import attributes, bots
 from recdash.online.logs.assignment import Assigned, by_exposures, by_rows, codes
 from recdash.online.logs.id_spellings import Spellings
 from recdash.online.logs.timestamp_outliers import WHAT, exposures_without_outliers, without_outliers
-from recdash.online.logs.user_totals import AddedUp, SessionRows, too_rare_to_cut
+from recdash.online.logs.user_totals import SessionRows, UserTotals, too_rare_to_cut
 from recdash.online.rules import USUAL, OnlineRules
 from recdash.online.users import OnlineUsers, Removed, Segment
 from recdash.sorting import first_of_equals, order_of
@@ -66,9 +66,9 @@ def per_user(table: pa.Table, rules: OnlineRules = USUAL, exposures: pa.Table | 
         count = int(is_bot.sum())
         message = f"All {count:,} users do more in a day than the rule against bots allows"
         raise InputError(Problem("all-bots", "rules", message, RAISE_LIMIT, count))
-    added = AddedUp(np.flatnonzero(arm >= 0), rows, counts, before)
-    totals, days = added.in_test(rules)
-    left, variant = np.unique(arm[added.units], return_inverse=True)
+    user_totals = UserTotals(np.flatnonzero(arm >= 0), rows, counts, before)
+    totals, days = user_totals.in_test(rules)
+    left, variant = np.unique(arm[user_totals.units], return_inverse=True)
     of_row, earlier = assigned.arm[rows.unit], unrepeated & before & (rows.session >= 0)
     removed = (
         Removed("stray-times", WHAT, "rows", assigned.by_name(of_row[outliers.far])),
@@ -78,13 +78,13 @@ def per_user(table: pa.Table, rules: OnlineRules = USUAL, exposures: pa.Table | 
     )
     return OnlineUsers(
         variants=tuple(assigned.names[code] for code in left),
-        unit=unit_ids.take(added.units),
+        unit=unit_ids.take(user_totals.units),
         variant=variant,
         totals=totals,
-        exposed=added.exposed(assigned.since),
+        exposed=user_totals.exposed(assigned.since),
         days=days,
-        before=added.before_test(rules),
-        segments=attributes.of_units(segments, added.units),
+        before=user_totals.before_test(rules),
+        segments=attributes.of_units(segments, user_totals.units),
         assigned=assigned.by_name(assigned.arm),
         crossed=assigned.crossed,
         removed=tuple(rule for rule in removed if rule.count),

@@ -51,7 +51,7 @@ class SessionRows:
 
 
 @dataclass(frozen=True)
-class AddedUp:
+class UserTotals:
     """``units`` [U] codes of the users that count, ascending; ``counts`` and ``earlier`` [rows] which rows
     count, and which lie before the test.
     """

@@ -19,7 +19,7 @@ from recdash.domain.kinds import Floats, Ints
 from recdash.errors import Problem
 from recdash.formatting import numbers
 from recdash.online.off_policy import reward_model
-from recdash.online.off_policy.target import ROUNDING, Logged, Target
+from recdash.online.off_policy.target import ROUNDING, LoggedRows, Target
 from recdash.stats import NORMAL_95
 
 LEAST_USERS = 50
@@ -213,7 +213,7 @@ def chance(propensity: float) -> str:
     return f"{propensity:.1g}" if propensity < LEAST_WRITTEN else numbers.three(propensity).rstrip("0")
 
 
-def off_policy(log: Logged, target: Target, clip: float | None = None) -> OffPolicy:
+def off_policy(log: LoggedRows, target: Target, clip: float | None = None) -> OffPolicy:
     """The estimates of ``target`` from ``log``.
 
     ``clip``: no weight counts more in the clipped estimate; by default √n (Ionides 2008), which lets the
@@ -318,7 +318,7 @@ def _spread(weight: Floats, parts: Floats) -> Weights:
 # ── what to know ─────────────────────────────────────────────────────────────────────────────
 
 
-def _notices(log: Logged, target: Target) -> list[Problem]:
+def _notices(log: LoggedRows, target: Target) -> list[Problem]:
     notices = []
     if target.unseen > 0:
         message = f"{100 * target.unseen:.3g} % of what the target shows is never in the log"

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from recdash.domain.kinds import Floats, Ints
-from recdash.online.off_policy.target import Logged, Target
+from recdash.online.off_policy.target import LoggedRows, Target
 
 FOLDS = 5
 SHRINK_ROWS = 100
 """Rows of the overall mean that are mixed into the mean of an item in a position."""
 
 
-def expected(log: Logged, target: Target) -> tuple[Floats, Floats]:
+def expected(log: LoggedRows, target: Target) -> tuple[Floats, Floats]:
     """[n] the expected reward of what each row shows, and [n] of what the target would show in its place.
 
     The mean reward per item and position, drawn to the overall mean as by 100 more rows of it; an item
@@ -32,7 +32,7 @@ def expected(log: Logged, target: Target) -> tuple[Floats, Floats]:
     return of_shown, of_target
 
 
-def _learnt(log: Logged, rows: Ints) -> tuple[Floats, float]:
+def _learnt(log: LoggedRows, rows: Ints) -> tuple[Floats, float]:
     """[items, positions] shrunk mean rewards over ``rows``, and the overall mean (0 without rows)."""
     size = len(log.items) * log.n_positions
     cell = log.item[rows] * log.n_positions + log.position[rows]

@@ -24,7 +24,7 @@ USER_NAMES = (
 
 
 @dataclass(frozen=True)
-class Logged:
+class LoggedRows:
     """One row for each item shown.
 
     ``item`` [n] places in ``items`` (ids as text), ``position`` [n] 0..``n_positions`` − 1 (0 where the log
@@ -71,7 +71,7 @@ class Target:
         return float(shares[self.case].mean())
 
 
-def logged(rows: pa.Table, user_column: str | None = None) -> Logged:
+def logged(rows: pa.Table, user_column: str | None = None) -> LoggedRows:
     """The log of checked rows with item_id, click, propensity_score and, where known, position.
 
     ``user_column`` says whose rows they are, by default a column with a usual name for it. Raises InputError
@@ -89,7 +89,7 @@ def logged(rows: pa.Table, user_column: str | None = None) -> Logged:
     has_places = "position" in rows.column_names
     place, places = _codes(rows["position"]) if has_places else (np.zeros(len(item), dtype=np.int64), ["1"])
     user, without = _users(rows, user_column)
-    return Logged(item, items, place, len(places), _numbers(rows["click"]), propensity, user, without)
+    return LoggedRows(item, items, place, len(places), _numbers(rows["click"]), propensity, user, without)
 
 
 def _users(rows: pa.Table, column: str | None) -> tuple[Ints | None, int]:
@@ -114,7 +114,7 @@ def _users(rows: pa.Table, column: str | None) -> tuple[Ints | None, int]:
     return None, 0
 
 
-def uniform(log: Logged, n_items: int | None = None) -> Target:
+def uniform(log: LoggedRows, n_items: int | None = None) -> Target:
     """Every item as likely as any other in every slot.
 
     ``n_items`` to choose from, by default those that the log shows. Raises InputError when it shows more.
@@ -136,7 +136,7 @@ def uniform(log: Logged, n_items: int | None = None) -> Target:
     )
 
 
-def of_table(log: Logged, rows: pa.Table, table: pa.Table, name: str) -> Target:
+def of_table(log: LoggedRows, rows: pa.Table, table: pa.Table, name: str) -> Target:
     """The policy in ``table``: item_id, probability, and columns of the log's ``rows`` that it depends on.
 
     Raises InputError for a column that the log lacks, a probability below 0, an item twice in a case,
@@ -166,7 +166,7 @@ def of_table(log: Logged, rows: pa.Table, table: pa.Table, name: str) -> Target:
     )
 
 
-def _looked_up(of_row: Ints, log: Logged, case: Ints, item: Ints, chances: Floats) -> Floats:
+def _looked_up(of_row: Ints, log: LoggedRows, case: Ints, item: Ints, chances: Floats) -> Floats:
     """[n] the target's probability of each row's item; 0 where the table does not have it."""
     in_log = item >= 0
     keys = case[in_log] * len(log.items) + item[in_log]
