@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import click
 
-from recdash.cli.options import experiment_option, form_option, open_workspace
+from recdash.cli.options import experiment_option, form_option, open_experiment
 from recdash.cli.output import aligned
-from recdash.cli.terminal import say_lines
+from recdash.cli.terminal import say_json, say_lines
 from recdash.formatting import numbers
 
 if TYPE_CHECKING:
@@ -31,16 +30,17 @@ def agree(experiment: str, test: str | None, metric: str, online: str, form: str
     from recdash.comparison.result import cutoff_of
     from recdash.metrics import parse
 
-    workspace, spec = open_workspace(), parse(metric)
+    spec = parse(metric)
     label, k = spec.label, cutoff_of(spec)
-    chosen = workspace.online_tests.named(workspace.experiments.named(experiment).id, test)
+    workspace, stored = open_experiment(experiment)
+    chosen = workspace.online_tests.named(stored.id, test)
     agreement = workspace.agreement.of(chosen.id, label, k, online)
     best = workspace.agreement.best_metric(chosen.id, online)
     record = workspace.track_records.of(label, k, online)
     if form == "json":
         further = {"best_metric": best.as_dict(), "track_record": record.as_dict()}
         facts = {"test": chosen.name, **agreement.as_dict(), **further}
-        say_lines(json.dumps(facts, indent=2, ensure_ascii=False))
+        say_json(facts)
     else:
         parts = (chosen.name, _agreement_text(agreement), _best_text(best), "\n".join(_record_lines(record)))
         say_lines("\n\n".join(parts))

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 
 import click
 
 from recdash.cli.options import form_option
-from recdash.cli.terminal import say, say_lines
+from recdash.cli.terminal import say, say_json
 from recdash.errors import Problem, StoreError
 
 
@@ -27,7 +26,7 @@ def check(context: click.Context, form: str) -> None:
     except StoreError as error:  # it cannot be opened at all
         problems = [Problem("unusable", "store", str(error), "")]
     if form == "json":
-        say_lines(json.dumps([asdict(problem) for problem in problems], ensure_ascii=False, indent=2))
+        say_json([asdict(problem) for problem in problems])
     elif problems:
         for problem in problems:
             say(str(problem))

@@ -121,11 +121,11 @@ def _compare_stored(
     workspace, spec = open_workspace(), parse(metric)
     stored = workspace.runs.all(workspace.experiments.named(experiment).id)
     ids = {run.name: run.id for run in stored}
-    own = [run.name for run in stored if not run.reference]
-    wanted = [run_named(ids, name) for name in names or own]
-    _check_candidates(names or own, baseline)
+    names = names or [run.name for run in stored if not run.reference]
+    candidates = [run_named(ids, name) for name in names]
+    _check_candidates(names, baseline)
     return workspace.comparisons.compare(
-        wanted, run_named(ids, baseline), spec.label, cutoff_of(spec), terms, scope
+        candidates, run_named(ids, baseline), spec.label, cutoff_of(spec), terms, scope
     )
 
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from recdash.cli.options import experiment_option, form_option, open_workspace, run_named
+from recdash.cli.options import experiment_option, form_option, open_experiment, run_ids, run_named
 from recdash.cli.output import aligned
-from recdash.cli.terminal import say, say_lines
+from recdash.cli.terminal import say, say_json, say_lines
 from recdash.errors import NotFound, UnknownName
 
 if TYPE_CHECKING:
@@ -55,18 +54,17 @@ def decide(
     author: str,
 ) -> None:
     """Write down an outcome, with the numbers as they stand. It is superseded later, never edited."""
-    workspace = open_workspace()
-    home = workspace.experiments.named(experiment).id
-    review = None if wanted is None else review_wanted(workspace, home, wanted)
+    workspace, stored = open_experiment(experiment)
+    review = None if wanted is None else review_wanted(workspace, stored.id, wanted)
     decision = workspace.decisions.decide(
-        home,
+        stored.id,
         OUTCOMES[outcome],
         text=text,
         about=review.id if review else None,
         although=although,
-        supersedes=_last(workspace, home) if supersedes == "last" else supersedes,
+        supersedes=_last(workspace, stored.id) if supersedes == "last" else supersedes,
         author=author,
-        **named(workspace, home, run, baseline, metric),
+        **named(workspace, stored.id, run, baseline, metric),
     )
     say(f"{decision.label}{f': {decision.about}' if decision.about else ''} ({decision.id})")
     for line in unmet(decision.checklist):
@@ -78,12 +76,11 @@ def decide(
 @form_option
 def decisions(experiment: str, form: str) -> None:
     """What was decided, the newest first, and what of it still holds; as JSON with every number then."""
-    workspace = open_workspace()
-    home = workspace.experiments.named(experiment)
-    entries = workspace.journal.decisions(home.id)
+    workspace, stored = open_experiment(experiment)
+    entries = workspace.journal.decisions(stored.id)
     if form == "json":
-        facts = {"experiment": home.name, "decisions": [decision_facts(decision) for decision in entries]}
-        say_lines(json.dumps(facts, ensure_ascii=False, indent=2))
+        facts = {"experiment": stored.name, "decisions": [decision_facts(decision) for decision in entries]}
+        say_json(facts)
         return
     rows = [["id", "decided (UTC)", "outcome", "about", "by", "holds", "why"]]
     for decision in entries:
@@ -92,7 +89,7 @@ def decisions(experiment: str, form: str) -> None:
         why = line if len(line) <= 60 else f"{line[:59]}…"
         cells = [decision.id, f"{decision.created:%Y-%m-%d %H:%M}", decision.label, decision.about or "–"]
         rows.append([*cells, decision.author, holds, why])
-    say_lines(aligned(rows, texts=7) if entries else f"Nothing is decided on '{home.name}' yet.")
+    say_lines(aligned(rows, texts=7) if entries else f"Nothing is decided on '{stored.name}' yet.")
 
 
 def decision_facts(decision: Decision) -> dict[str, Any]:
@@ -123,11 +120,11 @@ def named(
     """Names as ids, a metric with its cutoff as both. Raises UnknownName."""
     from recdash.metrics import parse
 
-    known = {known_run.name: known_run.id for known_run in workspace.runs.all(experiment_id, archived=True)}
+    by_name = run_ids(workspace, experiment_id, archived=True)
     spec = parse(metric) if metric else None
     return {
-        "run_id": None if run is None else run_named(known, run),
-        "baseline": None if baseline is None else run_named(known, baseline),
+        "run_id": None if run is None else run_named(by_name, run),
+        "baseline": None if baseline is None else run_named(by_name, baseline),
         "metric": spec.label if spec else None,
         "k": spec.k if spec else None,
     }

@@ -22,7 +22,9 @@ from recdash.cli.options import (
     columns_option,
     experiment_option,
     form_option,
+    linked_runs,
     open_workspace,
+    run_ids,
     run_named,
     tell,
     uploads,
@@ -103,11 +105,10 @@ def add(
     for added in workspace.runs.store_prepared(experiment_id, prepared, {"tags": tuple(tags)}):
         tell(added.run.notices)
         _echo_added(added)
-    by_name = {run.name: run.id for run in workspace.runs.all(experiment_id)}
+    by_name = run_ids(workspace, experiment_id)
     if baseline is not None:
         workspace.experiments.set_baseline(experiment_id, run_named(by_name, baseline))
-    pairs = [link.partition("=") for link in more["links"]]
-    links = {variant: run_named(by_name, run) for variant, _, run in pairs}
+    links = linked_runs(more["links"], by_name)
     for kind, (name, file) in tests.items():
         how: dict[str, Any] = {"control": more["control"], "mappings": mappings_of(choice, [kind])}
         test = workspace.online_tests.add(experiment_id, name, {kind: file}, links=links, **how)
@@ -127,17 +128,9 @@ def _echo_added(added: AddedRun) -> None:
 
 ONLINE: tuple[OnlineKind, ...] = ("sessions", "aggregates")
 SETUP = (
-    "train",
-    "catalogue",
-    "user_attributes",
-    "item_vectors",
-    "item_similarity",
-    "depth",
-    "relevance",
-    "relevance_threshold",
-    "users",
-    "duplicates",
-)
+    "train", "catalogue", "user_attributes", "item_vectors", "item_similarity", "depth", "relevance",
+    "relevance_threshold", "users", "duplicates",
+)  # fmt: skip
 
 
 def _target(
@@ -271,18 +264,18 @@ def definitions(experiment: str, name: str, metric: str, form: str) -> None:
     from recdash.metrics import parse
 
     workspace, spec = open_workspace(), parse(metric)
-    home = workspace.experiments.named(experiment)
-    by_name = {run.name: run for run in workspace.runs.all(home.id)}
-    run, depth = by_name[run_named(dict.fromkeys(by_name, name), name)], home.settings["depth"]
+    stored = workspace.experiments.named(experiment)
+    by_name = {run.name: run for run in workspace.runs.all(stored.id)}
+    run, depth = by_name[run_named(dict.fromkeys(by_name, name), name)], stored.settings["depth"]
     question = (run.id, spec.label, spec.k or depth)
     answers = (
         workspace.definitions.under_presets(*question),
         workspace.definitions.preset_causes(*question),
-        ledger_lines(run.ledger, home.settings["users"], depth, home.settings.get("duplicates", "first")),
+        ledger_lines(run.ledger, stored.settings["users"], depth, stored.settings.get("duplicates", "first")),
         workspace.scores.tie_band(*question),
     )
     if form == "json":
-        facts = {"experiment": home.name, "run": run.name, "metric": spec.label, "k": question[-1]}
+        facts = {"experiment": stored.name, "run": run.name, "metric": spec.label, "k": question[-1]}
         say(json.dumps({**facts, **as_dict(*answers)}, ensure_ascii=False))
     else:
         say_lines("\n\n".join(aligned(rows, len(rows[0])) for rows in as_tables(*answers)))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 import click
 
-from recdash.cli.options import experiment_option, form_option, open_workspace, run_named
+from recdash.cli.options import experiment_option, form_option, open_experiment, run_ids, run_named
 from recdash.cli.output import aligned
-from recdash.cli.terminal import say_lines
+from recdash.cli.terminal import say_json, say_lines
 from recdash.errors import InputError, NotFound, Problem
 
 if TYPE_CHECKING:
@@ -39,18 +38,17 @@ def why(
     from recdash.comparison.result import cutoff_of
     from recdash.metrics import parse
 
-    workspace, spec = open_workspace(), parse(metric)
-    home = workspace.experiments.named(experiment)
-    chosen = workspace.online_tests.named(home.id, test)
+    spec = parse(metric)
+    workspace, stored = open_experiment(experiment)
+    chosen = workspace.online_tests.named(stored.id, test)
     question = (spec.label, cutoff_of(spec), online)
-    runs = {known_run.name: known_run.id for known_run in workspace.runs.all(home.id, archived=True)}
-    wanted = _variant(workspace, chosen, variant, None if run is None else run_named(runs, run), question)
-    explanation = workspace.diagnosis.explain(chosen.id, wanted, *question)
-    say_lines(
-        json.dumps(explanation.as_dict(), ensure_ascii=False, indent=2)
-        if form == "json"
-        else as_text(explanation)
-    )
+    run_id = None if run is None else run_named(run_ids(workspace, stored.id, archived=True), run)
+    variant = _variant(workspace, chosen, variant, run_id, question)
+    explanation = workspace.diagnosis.explain(chosen.id, variant, *question)
+    if form == "json":
+        say_json(explanation.as_dict())
+    else:
+        say_lines(as_text(explanation))
 
 
 def _variant(

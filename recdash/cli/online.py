@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from recdash.cli.fast_start import start_light
-from recdash.cli.options import columns_option, form_option, open_workspace, run_named, tell
+from recdash.cli.options import columns_option, form_option, linked_runs, open_experiment, run_ids, tell
 from recdash.cli.output import aligned
 from recdash.cli.terminal import say_lines
 from recdash.errors import InputError, Problem
@@ -73,7 +73,7 @@ HEADER = ("metric", "variant", "control", "value", "lift %", "95 % interval", "p
 @click.option("--split", help="Planned split, where it is not even: control=2,new=1.")
 @click.option(
     "--metric",
-    "own",
+    "own_metrics",
     multiple=True,
     help="NAME=NUMERATOR[/DENOMINATOR][:down][:guardrail:MARGIN]; again for each.",
 )
@@ -85,7 +85,7 @@ def online(
     *,
     control: str | None,
     correction: Correction,
-    own: Sequence[str],
+    own_metrics: Sequence[str],
     experiment: str | None,
     name: str | None,
     links: Sequence[str],
@@ -100,13 +100,9 @@ def online(
     start_light()
     files = {kind: options.pop(kind) for kind in TABLES}
     tables: dict[str, Any] = {kind: file for kind, file in files.items() if file is not None}
-    metrics = [_metric(text) for text in own]
-    how: dict[str, Any] = {
-        "control": control,
-        "rules": _rules(**options),
-        "columns": columns,
-        "metrics": metrics,
-    }
+    metrics = [_metric(text) for text in own_metrics]
+    how: dict[str, Any] = {"control": control, "columns": columns, "metrics": metrics}
+    how["rules"] = _rules(**options)
     _refuse_twice("--metric", [metric.name for metric in metrics])
     _refuse_twice("--link", [link.partition("=")[0] for link in links])
     if experiment is not None:
@@ -134,17 +130,14 @@ def _stored_results(
     correction: Correction,
 ) -> OnlineResults:
     """Results of a test of an experiment, stored first where files are given."""
-    workspace = open_workspace()
-    home = workspace.experiments.named(experiment)
+    workspace, stored = open_experiment(experiment)
     if tables:
-        runs = {run.name: run.id for run in workspace.runs.all(home.id)}
-        pairs = [link.partition("=") for link in links]
-        linked = {variant: run_named(runs, run) for variant, _, run in pairs}
+        runs = linked_runs(links, run_ids(workspace, stored.id))
         title = name or next(iter(tables.values())).name.split(".")[0]
-        test = workspace.online_tests.add(home.id, title, tables, links=linked, **how)
+        test = workspace.online_tests.add(stored.id, title, tables, links=runs, **how)
     else:
         _refuse_counting()
-        test = workspace.online_tests.named(home.id, name)
+        test = workspace.online_tests.named(stored.id, name)
     return workspace.online_tests.results(test.id, correction)
 
 

@@ -13,6 +13,7 @@ from recdash.cli.terminal import say
 from recdash.errors import InputError, Problem
 
 if TYPE_CHECKING:
+    from recdash.domain.records import Experiment
     from recdash.service import Workspace
 
 
@@ -151,6 +152,23 @@ def open_workspace() -> Workspace:
 
     click.get_current_context().call_on_close(report_damage)
     return workspace
+
+
+def open_experiment(name: str) -> tuple[Workspace, Experiment]:
+    """The workspace of the settings, and the experiment of this name in it. Raises NotFound."""
+    workspace = open_workspace()
+    return workspace, workspace.experiments.named(name)
+
+
+def run_ids(workspace: Workspace, experiment_id: str, *, archived: bool = False) -> dict[str, str]:
+    """{name: id} of the experiment's runs."""
+    return {run.name: run.id for run in workspace.runs.all(experiment_id, archived)}
+
+
+def linked_runs(links: Sequence[str], by_name: Mapping[str, str]) -> dict[str, str]:
+    """{variant: run id} of texts as ``variant=run``. Raises UnknownName for a run that is not there."""
+    pairs = [link.partition("=") for link in links]
+    return {variant: run_named(by_name, run) for variant, _, run in pairs}
 
 
 def run_named(by_name: Mapping[str, str], name: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -10,7 +9,7 @@ import click
 
 from recdash.cli.options import form_option
 from recdash.cli.output import aligned
-from recdash.cli.terminal import say_lines
+from recdash.cli.terminal import say_json, say_lines
 
 if TYPE_CHECKING:
     from recdash.metrics.agreement import PresetAgreement
@@ -29,7 +28,7 @@ def presets(name: str | None, form: str) -> None:
 
     agreements = [row for row in agreement_table() if name is None or row.preset == preset(name).name]
     if form == "json":
-        say_lines(json.dumps([asdict(row) for row in agreements], indent=2, ensure_ascii=False))
+        say_json([asdict(row) for row in agreements])
     elif name is None:
         overview = _overview(agreements)
         say_lines(aligned(overview, len(overview[0])))

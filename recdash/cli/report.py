@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from recdash.cli.options import correction_option, experiment_option, form_option, open_workspace, run_named
-from recdash.cli.terminal import say, say_lines
+from recdash.cli.options import (
+    correction_option,
+    experiment_option,
+    form_option,
+    open_workspace,
+    run_ids,
+    run_named,
+)
+from recdash.cli.terminal import say, say_json, say_lines
 from recdash.errors import InputError, Problem, UnknownName
 
 if TYPE_CHECKING:
@@ -78,18 +84,18 @@ def _question(
     from recdash.domain.results import Scope
     from recdash.report.reports import Reports
 
-    home = workspace.experiments.named(experiment)
-    by_name = {run.name: run.id for run in workspace.runs.all(home.id, archived=True)}
+    stored = workspace.experiments.named(experiment)
+    by_name = run_ids(workspace, stored.id, archived=True)
     metric, k = _metric_and_k(options["metric"], options["k"])
     terms = Terms(margin=read_margin(options["margin"]), correction=options["correction"])
     test = None
     if (name := options["test"]) is not None:
-        tests = {test.name: test.id for test in workspace.online_tests.all(home.id, archived=True)}
+        tests = {test.name: test.id for test in workspace.online_tests.all(stored.id, archived=True)}
         if name not in tests:
             raise UnknownName("A/B test", name, list(tests))
         test = tests[name]
     return Reports(workspace).question(
-        home.id,
+        stored.id,
         [run_named(by_name, name) for name in runs],
         run_named(by_name, baseline) if baseline is not None else None,
         metric,
@@ -128,6 +134,9 @@ def reproduce(context: click.Context, file: Path, form: str) -> None:
     from recdash.report.reproduce.reproduce import reproduction
 
     result = reproduction(open_workspace(), file)
-    say_lines(json.dumps(result.as_dict(), ensure_ascii=False, indent=2) if form == "json" else result.text)
+    if form == "json":
+        say_json(result.as_dict())
+    else:
+        say_lines(result.text)
     if not result.holds:
         context.exit(1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,9 +16,9 @@ from recdash.cli.decide import (
     review_option,
     review_wanted,
 )
-from recdash.cli.options import experiment_option, form_option, open_workspace
+from recdash.cli.options import experiment_option, form_option, open_experiment
 from recdash.cli.output import aligned
-from recdash.cli.terminal import say, say_lines
+from recdash.cli.terminal import say, say_json, say_lines
 from recdash.formatting.sanitize import visible
 
 if TYPE_CHECKING:
@@ -44,10 +43,9 @@ def propose(
     experiment: str, run: str, baseline: str | None, metric: str | None, text: str, author: str
 ) -> None:
     """Ask for a candidate to be approved."""
-    workspace = open_workspace()
-    home = workspace.experiments.named(experiment).id
-    question = named(workspace, home, run, baseline, metric)
-    _tell(workspace.reviews.propose(home, question.pop("run_id"), text=text, author=author, **question))
+    workspace, stored = open_experiment(experiment)
+    question = named(workspace, stored.id, run, baseline, metric)
+    _tell(workspace.reviews.propose(stored.id, question.pop("run_id"), text=text, author=author, **question))
 
 
 @review.command()
@@ -57,8 +55,8 @@ def propose(
 @author_option
 def offline(experiment: str, wanted: str | None, text: str, author: str) -> None:
     """Attach the verdict and its numbers as they stand now."""
-    workspace = open_workspace()
-    review_ = review_wanted(workspace, workspace.experiments.named(experiment).id, wanted)
+    workspace, stored = open_experiment(experiment)
+    review_ = review_wanted(workspace, stored.id, wanted)
     _tell(workspace.reviews.add_offline_evidence(review_.id, text, author=author))
 
 
@@ -70,10 +68,9 @@ def offline(experiment: str, wanted: str | None, text: str, author: str) -> None
 @author_option
 def online(experiment: str, wanted: str | None, test: str | None, text: str, author: str) -> None:
     """Attach what an A/B test says of the candidate now."""
-    workspace = open_workspace()
-    home = workspace.experiments.named(experiment).id
-    review_ = review_wanted(workspace, home, wanted)
-    chosen = workspace.online_tests.named(home, test)
+    workspace, stored = open_experiment(experiment)
+    review_ = review_wanted(workspace, stored.id, wanted)
+    chosen = workspace.online_tests.named(stored.id, test)
     _tell(workspace.reviews.add_online_evidence(review_.id, chosen.id, text, author=author))
 
 
@@ -85,10 +82,9 @@ def online(experiment: str, wanted: str | None, test: str | None, text: str, aut
 @author_option
 def comment(experiment: str, wanted: str | None, on: str | None, text: str, author: str) -> None:
     """Say something about a review, an entry or a report."""
-    workspace = open_workspace()
-    home = workspace.experiments.named(experiment).id
-    about = on or review_wanted(workspace, home, wanted).id
-    say(workspace.journal.comment(home, about, text, author=author).id)
+    workspace, stored = open_experiment(experiment)
+    about = on or review_wanted(workspace, stored.id, wanted).id
+    say(workspace.journal.comment(stored.id, about, text, author=author).id)
 
 
 @review.command()
@@ -97,15 +93,16 @@ def comment(experiment: str, wanted: str | None, on: str | None, text: str, auth
 @form_option
 def show(experiment: str, wanted: str | None, form: str) -> None:
     """The reviews of an experiment: how far each is, and its checklist."""
-    workspace = open_workspace()
-    home = workspace.experiments.named(experiment)
-    reviews = [review_wanted(workspace, home.id, wanted)] if wanted else workspace.journal.reviews(home.id)
+    workspace, stored = open_experiment(experiment)
+    reviews = workspace.journal.reviews(stored.id)
+    if wanted:
+        reviews = [review_wanted(workspace, stored.id, wanted)]
     if form == "json":
-        facts = {"experiment": home.name, "reviews": [_facts(review_) for review_ in reviews]}
-        say_lines(json.dumps(facts, ensure_ascii=False, indent=2))
+        facts = {"experiment": stored.name, "reviews": [_facts(review_) for review_ in reviews]}
+        say_json(facts)
     else:
         text = "\n\n".join(map(_text, reviews))
-        say_lines(text or f"No candidate of '{home.name}' was proposed yet.")
+        say_lines(text or f"No candidate of '{stored.name}' was proposed yet.")
 
 
 def _tell(review_: Review) -> None:
@@ -145,6 +142,6 @@ def _facts(review_: Review) -> dict[str, Any]:
         "checklist": [item.as_dict() for item in review_.checklist],
         "offline": review_.offline.as_dict() if review_.offline else None,
         "online": [test.as_dict() for test in review_.online],
-        "decisions": [decision_facts(made) for made in review_.decisions],
+        "decisions": [decision_facts(decision) for decision in review_.decisions],
         "comments": [comment_facts(comment) for comment in review_.comments],
     }

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
 
-from recdash.cli.options import experiment_option, form_option, open_workspace
+from recdash.cli.options import experiment_option, form_option, open_experiment, open_workspace
 from recdash.cli.output import aligned
-from recdash.cli.terminal import say, say_lines
+from recdash.cli.terminal import say, say_json, say_lines
 from recdash.errors import InputError, NotFound, Problem
 
 if TYPE_CHECKING:
@@ -34,15 +33,14 @@ def share(experiment: str, report: str | None, days: float, label: str, address:
 
     The link is shown this once and cannot be had again; what is stored does not make one.
     """
-    workspace = open_workspace()
-    home = workspace.experiments.named(experiment)
-    report_id = None if report is None else _report(workspace, home.id, report)
-    made = workspace.sharing.share(home.id, report_id=report_id, days=days, label=label)
-    say(f"{address.rstrip('/')}/s/{made.token}")
-    shared = "the report" if report_id else f"'{home.name}'"
+    workspace, stored = open_experiment(experiment)
+    report_id = None if report is None else _report(workspace, stored.id, report)
+    shared = workspace.sharing.share(stored.id, report_id=report_id, days=days, label=label)
+    say(f"{address.rstrip('/')}/s/{shared.token}")
+    subject = "the report" if report_id else f"'{stored.name}'"
     say(
-        f"Opens {shared} for reading until {made.link.expires:%Y-%m-%d %H:%M} UTC. To take it back: "
-        f"recdash revoke {made.link.id[:ID_SHOWN]}",
+        f"Opens {subject} for reading until {shared.link.expires:%Y-%m-%d %H:%M} UTC. To take it back: "
+        f"recdash revoke {shared.link.id[:ID_SHOWN]}",
         err=True,
     )
 
@@ -51,10 +49,10 @@ def _report(workspace: Workspace, experiment_id: str, wanted: str) -> str:
     """The id of the report with this id or title; of several with one title the newest."""
     from recdash.report.reports import Reports
 
-    known = Reports(workspace).all(experiment_id)
-    ids = [report.id for report in known if wanted in (report.id, report.title)]
+    reports = Reports(workspace).all(experiment_id)
+    ids = [report.id for report in reports if wanted in (report.id, report.title)]
     if not ids:
-        titles = ", ".join(f"'{report.title}'" for report in known) or "none"
+        titles = ", ".join(f"'{report.title}'" for report in reports) or "none"
         raise NotFound(f"No report is called '{wanted}'. There are: {titles}.")
     return ids[0]
 
@@ -66,21 +64,20 @@ def links(experiment: str, form: str) -> None:
     """The share links of an experiment: who made them, until when they open, and which are dead."""
     from recdash.report.reports import Reports
 
-    workspace = open_workspace()
-    home = workspace.experiments.named(experiment)
-    titles = {report.id: report.title for report in Reports(workspace).all(home.id, archived=True)}
+    workspace, stored = open_experiment(experiment)
+    titles = {report.id: report.title for report in Reports(workspace).all(stored.id, archived=True)}
     facts = []
-    for link in workspace.sharing.links(home.id):
+    for link in workspace.sharing.links(stored.id):
         opens = "experiment" if link.report is None else f"report '{titles[link.report]}'"
         fact = {"id": link.id, "opens": opens, "state": workspace.sharing.link_state(link)}
         until = f"{link.expires:%Y-%m-%d %H:%M}"
         facts.append(fact | {"until": until, "author": link.author, "label": link.label})
     if form == "json":
-        say_lines(json.dumps(facts, ensure_ascii=False, indent=2))
+        say_json(facts)
         return
     rows = [["id", "opens", "state", "until (UTC)", "made by", "label"]]
     rows += [[fact["id"][:ID_SHOWN], *list(fact.values())[1:]] for fact in facts]
-    say_lines(aligned(rows, texts=6) if facts else f"'{home.name}' has no share link.")
+    say_lines(aligned(rows, texts=6) if facts else f"'{stored.name}' has no share link.")
 
 
 @click.command()
@@ -88,8 +85,8 @@ def links(experiment: str, form: str) -> None:
 def revoke(link_id: str) -> None:
     """Take a share link back, at once and for good: the beginning of its id, as recdash links shows it."""
     workspace = open_workspace()
-    homes = workspace.experiments.all(archived=True)
-    links = [link for home in homes for link in workspace.sharing.links(home.id)]
+    experiments = workspace.experiments.all(archived=True)
+    links = [link for experiment in experiments for link in workspace.sharing.links(experiment.id)]
     matching = [link.id for link in links if link.id.startswith(link_id)]
     if len(matching) != 1:
         count = f"{len(matching)} share links" if matching else "no share link"
@@ -118,21 +115,20 @@ def views(
     form: str,
 ) -> None:
     """The saved views of an experiment; save one, or forget one."""
-    workspace = open_workspace()
-    home = workspace.experiments.named(experiment)
+    workspace, stored = open_experiment(experiment)
     if name is not None:
-        workspace.sharing.save_view(home.id, name, page, {"e": home.id, **dict(map(_param, params))})
+        workspace.sharing.save_view(stored.id, name, page, {"e": stored.id, **dict(map(_param, params))})
     if forget is not None:
         workspace.sharing.forget_view(workspace.sharing.saved_view(forget).id)
     facts = []
-    for view in workspace.sharing.saved_views(home.id):
+    for view in workspace.sharing.saved_views(stored.id):
         link = f"{address.rstrip('/')}/?view={view.name}"
         facts.append({"name": view.name, "page": view.page, "link": link, "author": view.author})
     if form == "json":
-        say_lines(json.dumps(facts, ensure_ascii=False, indent=2))
+        say_json(facts)
         return
     rows = [["name", "page", "link", "saved by"], *(list(fact.values()) for fact in facts)]
-    say_lines(aligned(rows, texts=4) if facts else f"'{home.name}' has no saved view.")
+    say_lines(aligned(rows, texts=4) if facts else f"'{stored.name}' has no saved view.")
 
 
 def _param(text: str) -> tuple[str, str]:
@@ -156,7 +152,7 @@ def audit(last: int, form: str) -> None:
     if form == "json":
         lines = [{**vars(event), "at": event.at.isoformat()} for event in events]
         facts = {"broken": broken, "altered": altered, "lines": lines}
-        say_lines(json.dumps(facts, ensure_ascii=False, indent=2))
+        say_json(facts)
     else:
         rows = [["when (UTC)", "who", "role", "did", "what"], *map(_event_cells, events)]
         say_lines(aligned(rows, texts=5) if events else "Nothing was done yet.")

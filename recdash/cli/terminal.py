@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import traceback
 from collections.abc import Iterator
@@ -21,6 +22,11 @@ def say(line: str, *, err: bool = False) -> None:
 def say_lines(text: str, *, err: bool = False) -> None:
     """Print a text of several lines, else as ``say``; for a text made here, whose cells are visible."""
     click.echo(visible_lines(text), err=err)
+
+
+def say_json(facts: object) -> None:
+    """Print plain values as indented JSON."""
+    say_lines(json.dumps(facts, ensure_ascii=False, indent=2))
 
 
 @contextmanager
