@@ -10,7 +10,7 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from recdash.domain.access import Person
-from recdash.domain.records import Run
+from recdash.domain.records import Experiment, OnlineTest, Run
 from recdash.service.cache import SizedCache
 from recdash.settings import settings
 from recdash.store import OneExperiment, Store
@@ -94,6 +94,14 @@ class ServiceContext:
         experiment = self.store.runs.get(run_ids[0]).experiment
         known = {run.id: run for run in self.store.runs.of_experiment(experiment, archived=True)}
         return [known.get(run_id) or self.store.runs.get(run_id) for run_id in run_ids]
+
+    def experiment_of(self, run_id: str) -> Experiment:
+        """The experiment that a run belongs to."""
+        return self.store.experiments.get(self.store.runs.get(run_id).experiment)
+
+    def run_of_control(self, test: OnlineTest) -> str | None:
+        """The run that a test's control served: the one it is linked to, else the experiment's baseline."""
+        return test.links.get(test.control) or self.store.experiments.get(test.experiment).baseline
 
     def secret(self) -> bytes:
         """What links and cookies are signed with: that of the settings, else that of the store."""

@@ -1,4 +1,4 @@
-"""What metrics make of a run: inputs, values of users, and whether there is what a metric needs."""
+"""What metrics are computed from, their values per user, and whether a run has what a metric needs."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ class MetricValues:
         self._context, self._data = context, data
         self._ideals = context.cached(self._make_ideals, most=8)
         self.user_values = context.sized_cache(self.compute_user_values, least=64)
-        self.material = context.sized_cache(self.read_material, least=64)
-        self.is_possible = context.cached(self._ask_whether_possible, most=4096)
-        self.whole_shelf = context.cached(self._look_at_all_lists, most=16)
+        self.inputs = context.sized_cache(self.read_inputs, least=64)
+        self.is_possible = context.cached(self._check_possible, most=4096)
+        self.catalogue_of_all_lists = context.cached(self._read_all_lists, most=16)
 
     def _make_ideals(self, experiment_id: str, scope: Scope) -> Ideals:  # noqa: ARG002 - a key
         return Ideals()
 
-    def material_for(self, run_id: str, definition: Definition, scope: Scope = WHOLE) -> MetricInputs:
+    def inputs_for(self, run_id: str, definition: Definition, scope: Scope = WHOLE) -> MetricInputs:
         """What the metric is computed from; what was not stored of the lists comes from the upload.
 
         Raises InputError when the upload was not kept.
@@ -49,27 +49,28 @@ class MetricValues:
         run = self._context.store.runs.get(run_id)
         if not run.has_lists:
             return MetricInputs()
-        material = self.material(run_id, None, scope)
-        shelf = material.catalogue
-        if shelf is None or not isinstance(metric, CatalogueMetric):
-            return material
-        if metric.from_lists(definition.parameters) and definition.of_lists not in shelf.exposure.list_means:
+        inputs = self.inputs(run_id, None, scope)
+        catalogue = inputs.catalogue
+        if catalogue is None or not isinstance(metric, CatalogueMetric):
+            return inputs
+        known_means = catalogue.exposure.list_means
+        if metric.from_lists(definition.parameters) and definition.of_lists not in known_means:
             reference = self._data.reference(run.experiment)
-            wanted = list_metrics([definition], reference, shelf.depth)
-            if wanted:  # else the set-up lacks what the metric needs
-                hits = self._data.match_again(run_id, list_metrics=wanted)
-                shelf = scoring.catalogue_inputs_of(hits, reference) or shelf
-        elif definition.parameters["users"] == "run" and not shelf.is_whole:
-            shelf = self.whole_shelf(run_id)
-        return replace(material, catalogue=shelf)
+            metrics_of_lists = list_metrics([definition], reference, catalogue.depth)
+            if metrics_of_lists:  # else the set-up lacks what the metric needs
+                hits = self._data.match_again(run_id, list_metrics=metrics_of_lists)
+                catalogue = scoring.catalogue_inputs_of(hits, reference) or catalogue
+        elif definition.parameters["users"] == "run" and not catalogue.is_whole:
+            catalogue = self.catalogue_of_all_lists(run_id)
+        return replace(inputs, catalogue=catalogue)
 
-    def _look_at_all_lists(self, run_id: str) -> CatalogueInputs | None:
+    def _read_all_lists(self, run_id: str) -> CatalogueInputs | None:
         """What the stored upload shows to everybody, for a run that was scored before that was counted."""
-        reference = self._data.reference(self._context.store.runs.get(run_id).experiment)
+        reference = self._data.reference_of(run_id)
         return scoring.catalogue_inputs_of(self._data.match_again(run_id), reference)
 
-    def _ask_whether_possible(self, run_id: str, metric: str) -> bool:
-        """Are the tables there that the metric needs? Asks without computing it."""
+    def _check_possible(self, run_id: str, metric: str) -> bool:
+        """Whether the tables are there that the metric needs; computes nothing."""
         definition, run = define(metric), self._context.store.runs.get(run_id)
         if run.is_mean:
             return all(self.is_possible(replicate, metric) for replicate in self._data.replicate_ids(run_id))
@@ -78,9 +79,9 @@ class MetricValues:
         if not run.has_lists:
             return False
         if isinstance(definition.metric, CatalogueMetric):
-            shelf, parameters = self.material(run_id).catalogue, definition.parameters
-            return shelf is not None and not definition.metric.missing_input(
-                shelf.of(parameters["users"]), parameters
+            catalogue, parameters = self.inputs(run_id).catalogue, definition.parameters
+            return catalogue is not None and not definition.metric.missing_input(
+                catalogue.of(parameters["users"]), parameters
             )
         return not definition.missing_input(self.sample(run_id))
 
@@ -109,12 +110,12 @@ class MetricValues:
 
     def sample(self, run_id: str, users: Users | None = None, scope: Scope = WHOLE) -> RelevantHits:
         """The run's users who count, by the experiment's rule unless another is named."""
-        sample = self.material(run_id, users, scope).sample
+        sample = self.inputs(run_id, users, scope).sample
         if sample is None:
             raise ValueError(f"run '{run_id}' has no lists")
         return sample
 
-    def read_material(self, run_id: str, users: Users | None = None, scope: Scope = WHOLE) -> MetricInputs:
+    def read_inputs(self, run_id: str, users: Users | None = None, scope: Scope = WHOLE) -> MetricInputs:
         """Of a slice only what accuracy rests on: what it is shown takes another look at the lists."""
         run = self._data.lasting_run(run_id)
         rule = self.rule(run, users)
@@ -124,11 +125,10 @@ class MetricValues:
         ideals = self._ideals(run.experiment, scope) if rule == "truth" else None
         if not scope.slice:
             return scoring.metric_inputs_of(hits, reference, rule, ideals=ideals)
-        of = self._data.slice(run.experiment, scope)
-        known = scoring.familiar_of(reference)
-        return MetricInputs(sample_of(hits, rule, of.users, of.rows, known, ideals))
+        part, familiar = self._data.slice(run.experiment, scope), scoring.familiar_of(reference)
+        return MetricInputs(sample_of(hits, rule, part.users, part.rows, familiar, ideals))
 
     def rule(self, run: Run, users: Users | None) -> Users:
         """Who counts: by the rule named, that of the replicate, or that of the experiment."""
-        own: Users | None = users or run.provenance.get("users")
-        return own or self._context.settings_of(run.experiment)["users"]
+        named: Users | None = users or run.provenance.get("users")
+        return named or self._context.settings_of(run.experiment)["users"]

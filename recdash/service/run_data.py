@@ -46,6 +46,10 @@ class RunData:
     def _read_run(self, run_id: str) -> Run:
         return self._context.store.runs.get(run_id)
 
+    def reference_of(self, run_id: str) -> Reference:
+        """The reference of a run's experiment."""
+        return self.reference(self.lasting_run(run_id).experiment)
+
     def _read_rated_pairs(self, experiment_id: str) -> reading.RatedPairs:
         return reading.RatedPairs(self.reference(experiment_id))
 
@@ -95,29 +99,29 @@ class RunData:
         """Raises UnknownName for a slice in which no user counts."""
         columns = known_slices(self.reference(experiment_id))
         by = max((column for column in columns if scope.slice.startswith(f"{column}=")), key=len, default="")
-        cuts = self.slices_by(experiment_id, by, scope.threshold) if by else ()
-        named = {f"{cut.by}={cut.value}": cut for cut in cuts}
-        if scope.slice not in named:
-            raise UnknownName("slice", scope.slice, sorted(named) or [f"{column}=…" for column in columns])
-        return named[scope.slice]
+        slices = self.slices_by(experiment_id, by, scope.threshold) if by else ()
+        by_name = {f"{part.by}={part.value}": part for part in slices}
+        if scope.slice not in by_name:
+            raise UnknownName("slice", scope.slice, sorted(by_name) or [f"{column}=…" for column in columns])
+        return by_name[scope.slice]
 
     def _cut_into(self, experiment_id: str, by: str, threshold: float | None = None) -> tuple[Slice, ...]:
         return tuple(slices_of(self.reference_under(experiment_id, threshold), by))
 
     def _take_as_relevant(self, experiment_id: str, threshold: float | None) -> Reference:
         """The reference with another threshold; the experiment's own without one."""
-        own = self.reference(experiment_id)
+        reference = self.reference(experiment_id)
         if threshold is None:
-            return own
+            return reference
         if not threshold > 0:
             fix = "Use a number above 0; rows with relevance 0 or less are never relevant."
             raise InputError(Problem("bad-threshold", "relevance threshold", f"{threshold:g}", fix))
-        truth = own.truth.under(threshold)
+        truth = reference.truth.under(threshold)
         if not truth.relevant().any():
             problem = f"no row of the truth has a relevance of {threshold:g} or more"
             fix = f"The largest is {float(truth.gain.max()):g}; choose a smaller threshold."
             raise InputError(Problem("nothing-relevant", "relevance threshold", problem, fix))
-        return replace(own, truth=truth)
+        return replace(reference, truth=truth)
 
     def _read_hits(self, run_id: str) -> Hits:
         run = self.lasting_run(run_id)
@@ -137,15 +141,15 @@ class RunData:
         """
         from recdash import ingest
 
-        home = run if run.replicate_of is None else self._context.store.runs.get(run.replicate_of)
-        if home.upload is None:
+        candidate = run if run.replicate_of is None else self._context.store.runs.get(run.replicate_of)
+        if candidate.upload is None:
             raise InputError(Problem("no-upload", f"run '{run.name}'", "its upload was not kept", ""))
         if run.is_mean:
             raise InputError(_several_lists(run))
-        column = {"replicate": replicate_merge.LABEL if run is not home else ""}
-        mapping = column if home.replicated else None
+        column = {"replicate": replicate_merge.LABEL if run is not candidate else ""}
+        mapping = column if candidate.replicated else None
         uploads = ingest.read_recommendations(
-            self._context.store.artifacts.path(home.upload), name=run.name, mapping=mapping, checked=True
+            self._context.store.artifacts.path(candidate.upload), name=run.name, mapping=mapping, checked=True
         )
         return next(upload for upload in uploads if upload.replicate is None or upload.replicate == run.name)
 

@@ -13,7 +13,7 @@ from recdash.formatting.numbers import is_number
 from recdash.formatting.records import Row, plain_columns, records
 from recdash.formatting.wording import day, listed, small
 from recdash.online.agreement.agreement import DISAGREE
-from recdash.online.agreement.join import SPLIT_BROKEN, judged_by
+from recdash.online.agreement.join import SPLIT_BROKEN, judged_by, split_is_broken
 from recdash.online.analysis.judgement import SIGNS, TONES
 from recdash.online.analysis.results import OnlineRow, validity_notes
 from recdash.report.cells import PERCENT, count, level_numbers, range_of, single
@@ -75,16 +75,12 @@ def online(context: ReportContext) -> Section | None:
     return Section("online", agreement(list(rows["quadrant"])), note, tuple(parts))
 
 
-def is_broken(test: OnlineTest) -> bool:
-    return any(notice.code == SPLIT_BROKEN for notice in test.notices)
-
-
 # ── both sides ───────────────────────────────────────────────────────────────────────────────
 
 
 def _figures(context: ReportContext, test: OnlineTest, rows: pd.DataFrame, title: str) -> list[Part]:
     control = test.links.get(test.control) or context.experiment.baseline
-    base, judged = context.names.get(control or "", "the control"), not is_broken(test)
+    base, judged = context.names.get(control or "", "the control"), not split_is_broken(test.notices)
     table = _table(context, rows, title, judged=judged)
     heading = f"Online: {title}, lift over {base}, %"
     lifts = _side(context, rows, heading, LIFTS, lifted=True, judged=judged)
@@ -176,7 +172,7 @@ def _all_lifts(context: ReportContext, test: OnlineTest, results: pd.DataFrame) 
     n_variants = max(1, len({row["variant"] for row in rows}))
     listed_metrics = metrics[: max(1, MOST_ROWS // n_variants)]
     rows = [row for metric in listed_metrics for row in rows if row["metric"] == metric]
-    lines = [_lift_row(row, judged=not is_broken(test)) for row in rows]
+    lines = [_lift_row(row, judged=not split_is_broken(test.notices)) for row in rows]
     names = (Column("Online metric"), Column("Variant"))
     values = number_columns("Value", "Lift", "95 % CI")
     columns = (*names, *values, Column("Finding"), *number_columns("n"))
@@ -190,7 +186,7 @@ def _all_lifts(context: ReportContext, test: OnlineTest, results: pd.DataFrame) 
 
 def _validity(test: OnlineTest, results: pd.DataFrame, chosen: str) -> list[Paragraph]:
     """What the page of the test says below its lifts, of goals, guardrails and the chosen metric."""
-    if is_broken(test):
+    if split_is_broken(test.notices):
         return []
     names = [field.name for field in fields(OnlineRow)]
     rows = [OnlineRow(**{name: row[name] for name in names}) for row in records(results)]

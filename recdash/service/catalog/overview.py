@@ -150,14 +150,10 @@ class ExperimentCards:
 
     def _card(self, experiment: Experiment, events: Sequence[AuditEvent]) -> Card:
         store, own_id = self._context.store, experiment.id
-        runs, tests = (
-            store.runs.of_experiment(own_id, archived=True),
-            store.online_tests.of_experiment(own_id, archived=True),
-        )
-        entries, reports = (
-            store.journal.of_experiment(own_id),
-            store.reports.of_experiment(own_id, archived=True),
-        )
+        runs = store.runs.of_experiment(own_id, archived=True)
+        tests = store.online_tests.of_experiment(own_id, archived=True)
+        entries = store.journal.of_experiment(own_id)
+        reports = store.reports.of_experiment(own_id, archived=True)
         changes = happenings(experiment, Stored(runs, tests, entries, reports), events)
         active_runs = tuple(run for run in runs if run.archived is None)
         active_tests = tuple(test for test in tests if test.archived is None)

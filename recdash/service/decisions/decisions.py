@@ -73,29 +73,26 @@ class Decisions:
         """
         request = (run_id, baseline, metric, k)
         words = (experiment_id, outcome, text, about, supersedes, although, *request, runs)
-        writing, home = (
-            self._journal.writing(author, key, "decide", *words),
-            self._context.store.experiments.get(experiment_id).id,
-        )
+        writing = self._journal.writing(author, key, "decide", *words)
+        experiment_id = self._context.store.experiments.get(experiment_id).id
         prose_text, reason = prose("reason", text), long_text("although", although, MOST_CHARS)
-        written = self._journal.written(home, writing)
+        written = self._journal.written(experiment_id, writing)
         if written is not None:
             return self._journal.decision(written.id)
-        superseded = self._to_supersede(home, supersedes)
+        superseded = self._to_supersede(experiment_id, supersedes)
         if not about and superseded is not None:
             before = superseded.subject.run.id if superseded.subject.run else None
             about = superseded.review if run_id in {None, before} else None
-        review = self._to_answer(home, about, superseded)
-        numbers = self._rests_on(home, review, superseded, request, runs)
+        review = self._to_answer(experiment_id, about, superseded)
+        numbers = self._rests_on(experiment_id, review, superseded, request, runs)
         _check(outcome, review, numbers, run_id, reason)
         if outcome == "ship":
             self._subjects.refuse_gone(replace(numbers.subject, baseline=None))
         facts = {"outcome": outcome, "supersedes": supersedes, "although": reason, **numbers.as_dict()}
         about = review.id if review else None
         check = still_open(about or "", supersedes)
-        return self._journal.decision(
-            self._journal.add(writing, home, "decision", prose_text, facts, about, check=check).id
-        )
+        entry = self._journal.add(writing, experiment_id, "decision", prose_text, facts, about, check=check)
+        return self._journal.decision(entry.id)
 
     def _to_supersede(self, experiment_id: str, decision_id: str | None) -> Decision | None:
         if decision_id is None:

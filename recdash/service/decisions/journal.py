@@ -11,7 +11,7 @@ from typing import Any
 
 from recdash.decisions import Decision, Review
 from recdash.decisions import review as fold
-from recdash.domain.journal import Entry, EntryKind
+from recdash.domain.journal import Entry, EntryKind, Report
 from recdash.errors import InputError, NotFound, Problem
 from recdash.service.context import ServiceContext
 from recdash.service.validation import long_text, one_line
@@ -72,14 +72,15 @@ class Journal:
     def comment(self, experiment_id: str, about: str, text: str, *, author: str = "", key: str = "") -> Entry:
         """Say something about an entry or a report of the experiment."""
         writing = self.writing(author, key, "comment", experiment_id, about, text)
-        home = self._context.store.experiments.get(experiment_id).id
+        store = self._context.store
+        experiment_id = store.experiments.get(experiment_id).id
         try:
-            home_of_subject = self._context.store.journal.get(about).experiment
+            subject: Entry | Report = store.journal.get(about)
         except NotFound:
-            home_of_subject = self._context.store.reports.get(about).experiment
-        if home_of_subject != home:
+            subject = store.reports.get(about)
+        if subject.experiment != experiment_id:
             raise NotFound(f"There is nothing with the id '{about}' to comment on.")
-        return self.add(writing, home, "comment", prose("comment", text), {}, about)
+        return self.add(writing, experiment_id, "comment", prose("comment", text), {}, about)
 
     def _entries(self, experiment_id: str) -> list[Entry]:
         return self._context.store.journal.of_experiment(

@@ -86,10 +86,9 @@ class Reviews:
         self, writing: Writing, review: Review, kind: EntryKind, text: str, facts: dict[str, Any],
         subject: Subject,
     ) -> Review:  # fmt: skip
-        home = review.entry.experiment
-        facts["provenance"] = self._snapshots.provenance_now(home, subject)
-        note = long_text("text", text, MOST_CHARS)
-        self._journal.add(writing, home, kind, note, facts, review.id, check=still_open(review.id))
+        experiment_id, note = review.entry.experiment, long_text("text", text, MOST_CHARS)
+        facts["provenance"] = self._snapshots.provenance_now(experiment_id, subject)
+        self._journal.add(writing, experiment_id, kind, note, facts, review.id, check=still_open(review.id))
         return self._journal.review(review.id)
 
     def tests_for(self, proposal_id: str) -> list[Named]:

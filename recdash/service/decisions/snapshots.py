@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -27,6 +26,7 @@ from recdash.definitions.conventions import users_words, who_counts
 from recdash.diagnosis.summary import likely
 from recdash.domain.records import OnlineTest
 from recdash.errors import InputError, Problem, RecdashError
+from recdash.formatting.numbers import none_if_nan
 from recdash.formatting.records import records
 from recdash.formatting.wording import CORRECTIONS
 from recdash.metrics import define
@@ -119,7 +119,9 @@ class Snapshots:
             blocked=results.health.blocked,
             crossover=results.health.crossover,
             # the split has its own line
-            warnings=tuple(str(one) for one in results.health.warnings if one.code != SPLIT_BROKEN),
+            warnings=tuple(
+                str(warning) for warning in results.health.warnings if warning.code != SPLIT_BROKEN
+            ),
             lifts=tuple(_lift(row, rows.get((row.metric, results.control))) for row in own_rows),
             sides=tuple(self._both_ways(test, subject, variant, own_rows, explained=explained)),
             definitions=tuple(self._online_definitions(test, own_rows)),
@@ -210,10 +212,11 @@ def _difference(pair: Pair, metric: str, k: int, part: str = "") -> Difference:
     paired, judged = pair.paired, pair.judged
     return Difference(
         baseline=pair.baseline, candidate=pair.candidate, metric=metric, title=metric_title(metric, k),
-        base_value=_number(pair.base_value), value=_number(pair.value), difference=_number(paired.mean),
-        low=_number(judged.corrected.low), high=_number(judged.corrected.high), p=_number(paired.p),
-        p_corrected=_number(judged.p), n=int(paired.n), wins=int(paired.wins), ties=int(paired.ties),
-        losses=int(paired.losses), margin=float(judged.margin), word=judged.word, part=part,
+        base_value=none_if_nan(pair.base_value), value=none_if_nan(pair.value),
+        difference=none_if_nan(paired.mean), low=none_if_nan(judged.corrected.low),
+        high=none_if_nan(judged.corrected.high), p=none_if_nan(paired.p), p_corrected=none_if_nan(judged.p),
+        n=int(paired.n), wins=int(paired.wins), ties=int(paired.ties), losses=int(paired.losses),
+        margin=float(judged.margin), word=judged.word, part=part,
     )  # fmt: skip
 
 
@@ -221,13 +224,9 @@ def _guardrail(guardrail: GuardrailResult, k: int) -> Guardrail:
     title = metric_title(guardrail.metric, k)
     return Guardrail(
         guardrail.metric, title, float(guardrail.base_value), float(guardrail.value),
-        _number(guardrail.change), guardrail.guard, bool(guardrail.is_broken), _number(guardrail.low),
-        _number(guardrail.high), guardrail.why_no_interval,
+        none_if_nan(guardrail.change), guardrail.guard, bool(guardrail.is_broken), none_if_nan(guardrail.low),
+        none_if_nan(guardrail.high), guardrail.why_no_interval,
     )  # fmt: skip
-
-
-def _number(value: float) -> float | None:
-    return None if math.isnan(value) else float(value)
 
 
 def _definition(metric: str, users: Any) -> DefinitionSnapshot:

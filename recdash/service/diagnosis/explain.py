@@ -12,7 +12,7 @@ from recdash.domain.records import OnlineTest
 from recdash.errors import InputError, NotFound, Problem, RecdashError, UnknownName
 from recdash.metrics import check_k, define, naming
 from recdash.online.agreement.agreement import quadrant
-from recdash.online.agreement.join import BLOCKED, SPLIT_BROKEN
+from recdash.online.agreement.join import BLOCKED, split_is_broken
 from recdash.service.context import ServiceContext
 from recdash.service.diagnosis.case import Case, Explanation
 from recdash.service.diagnosis.offline_evidence import OfflineEvidence
@@ -58,7 +58,7 @@ class Diagnosis:
         metrics = list(dict.fromkeys(str(row["metric"]) for row in test.results))
         if online_metric not in metrics:
             raise UnknownName("online metric", online_metric, metrics)
-        base = test.links.get(test.control) or self._context.store.experiments.get(test.experiment).baseline
+        base = self._context.run_of_control(test)
         if variant not in test.links:
             raise NotFound(f"Variant '{variant}' is not linked to a run. Link it on the Runs page.")
         if base is None or base == test.links[variant]:
@@ -127,7 +127,7 @@ def _unless_missing(
 
 def _quadrant(test: OnlineTest, evidence: Evidence) -> str:
     """As on the page: nothing is judged where the split of users is broken."""
-    if any(notice.code == SPLIT_BROKEN for notice in test.notices):
+    if split_is_broken(test.notices):
         return BLOCKED
     gain, lift = evidence.gain, evidence.lift
     low, high = (None, None) if isinstance(gain, Missing) else (gain.low, gain.high)

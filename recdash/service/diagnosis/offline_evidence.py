@@ -134,10 +134,8 @@ class OfflineEvidence:
         seconds = float(case.test.rules.get("threshold_s", 120.0))
         is_time = any(word in column for word in ("watch", "second", "duration"))
         if is_time and gains.max() > seconds:
-            least, rule = (
-                float(np.nextafter(seconds, np.inf)),
-                f"rows with more than {three(seconds)} s watched",
-            )
+            least = float(np.nextafter(seconds, np.inf))
+            rule = f"rows with more than {three(seconds)} s watched"
         else:
             least = evidence_math.strict_grade(gains)
             rule = f"grades of {f'{least:g}'.replace('-', '−')} and more"
@@ -207,10 +205,8 @@ def _changes(truth: Truth, of_head: Mask, run: Mask, base: Mask, k: int) -> tupl
     counted = truth.users_who_count()
     share = base[of_head].sum() / base.sum() if base.any() else 0.5
     totals, leanings = [], []
-    for found in (run, base):
-        head, tail = (
-            truth.per_user(found & part)[counted].astype(np.float64) for part in (of_head, ~of_head)
-        )
+    for hits in (run, base):
+        head, tail = (truth.per_user(hits & part)[counted].astype(np.float64) for part in (of_head, ~of_head))
         totals.append(head + tail)
         leanings.append((1 - share) * head - share * tail)
     change = paired_difference(totals[0], totals[1], bound=k)

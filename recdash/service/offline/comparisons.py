@@ -19,7 +19,7 @@ from recdash.engines.list_pulls import ListSource, pulls_of_runs
 from recdash.errors import InputError, Problem
 from recdash.evaluation.slices import user_slices
 from recdash.metrics import check_k, define
-from recdash.online.agreement.join import SPLIT_BROKEN, judged_by
+from recdash.online.agreement.join import judged_by, split_is_broken
 from recdash.service import frames
 from recdash.service.context import ServiceContext
 from recdash.service.metric_values import MetricValues
@@ -137,7 +137,7 @@ class Comparisons:
 
     def verdict_state(self, run_id: str) -> Hashable:
         """What a verdict says and somebody may change: the names of the runs, and the A/B tests."""
-        experiment = self._context.store.experiments.get(self._context.store.runs.get(run_id).experiment)
+        experiment = self._context.experiment_of(run_id)
         names = [
             (run.id, run.name) for run in self._context.store.runs.of_experiment(experiment.id, archived=True)
         ]
@@ -172,8 +172,8 @@ class Comparisons:
 
         check_k(k)
         names = {run.id: run.name for run in self._context.runs_of(run_ids)}
-        known = {run: self._values.user_values(run, metric, k, None, scope) for run in names}
-        present = {run: values for run, values in known.items() if values is not None}
+        values = {run: self._values.user_values(run, metric, k, None, scope) for run in names}
+        present = {run: run_values for run, run_values in values.items() if run_values is not None}
         lower = define(metric).lower_is_better
         rows = _rank_rows(_over_the_same_rows(present), correction, lower_is_better=lower)
         return pd.DataFrame([{**row, "run": names[row["run_id"]]} for row in rows], columns=RANK_COLUMNS)
@@ -210,11 +210,11 @@ class Comparisons:
         """
 
         def list_source(run: Run) -> ListSource:
-            shelf = self._values.material_for(run.id, define("coverage")).catalogue
-            if shelf is None:
+            catalogue = self._values.inputs_for(run.id, define("coverage")).catalogue
+            if catalogue is None:
                 raise InputError(Problem("no-lists", f"run '{run.name}'", "its lists are not there", ""))
             hits = self._data.hits(run.id)
-            return ListSource(self._data.lists_of(run), shelf, hits.order, duplicates=hits.duplicates)
+            return ListSource(self._data.lists_of(run), catalogue, hits.order, duplicates=hits.duplicates)
 
         runs = self._context.runs_of(run_ids)
         reference = self._data.reference(runs[0].experiment)
@@ -229,12 +229,11 @@ class Comparisons:
         A control that is not linked served the experiment's own baseline. A test with a broken split of
         users has found nothing; an uploaded summary does not say whether more is better.
         """
-        experiment = self._context.store.experiments.get(self._context.store.runs.get(run_id).experiment)
+        experiment = self._context.experiment_of(run_id)
         lifts = []
         for test in self._context.store.online_tests.of_experiment(experiment.id):
-            is_broken = any(notice.code == SPLIT_BROKEN for notice in test.notices)
             served = test.links.get(test.control, experiment.baseline)
-            if test.kind == "aggregates" or is_broken or served != baseline_id:
+            if test.kind == "aggregates" or split_is_broken(test.notices) or served != baseline_id:
                 continue
             for row in test.results:
                 low, high = judged_by(row)
@@ -261,9 +260,7 @@ class Comparisons:
     def _ask_otherwise(self, query: ComparisonQuery, state: Hashable) -> list[WhatIf]:
         from recdash.comparison.sensitivity import changes
 
-        experiment = self._context.store.experiments.get(
-            self._context.store.runs.get(query.baseline).experiment
-        )
+        experiment = self._context.experiment_of(query.baseline)
         depth, users = int(experiment.settings["depth"]), experiment.settings["users"]
         return changes(self.source(experiment.id, query.scope), self._verdicts(query, state), depth, users)
 

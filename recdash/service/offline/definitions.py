@@ -75,27 +75,26 @@ class PresetResults:
         return worked.of_run(define(convention.spec), hits, k, scoring.familiar_of(reference))
 
     def _conventions(self, run_id: str, metric: str) -> dict[str, Convention]:
-        return conventions.conventions_of(
-            metric, self._context.settings_of(self._context.store.runs.get(run_id).experiment)
-        )
+        settings = self._context.settings_of(self._data.lasting_run(run_id).experiment)
+        return conventions.conventions_of(metric, settings)
 
     def _count_at(self, run_id: str, k: int) -> conventions.Count:
         """Scores the run under a convention, at k."""
         check_k(k)
 
         def count(convention: Convention) -> MetricValue:
-            found = self._counted(run_id, convention)
-            if isinstance(found, Unavailable):
-                return MetricValue(float("nan"), reason=found.reason)
-            return MetricValue(**frames.at(found, k))
+            curve = self._counted(run_id, convention)
+            if isinstance(curve, Unavailable):
+                return MetricValue(float("nan"), reason=curve.reason)
+            return MetricValue(**frames.at(curve, k))
 
         return count
 
     def _count(self, run_id: str, convention: Convention) -> Curve | Unavailable:
-        spec = convention.spec
-        if self._context.store.runs.get(run_id).is_mean:
+        spec, run = convention.spec, self._data.lasting_run(run_id)
+        if run.is_mean:
             return self._count_mean(run_id, convention)
-        if not self._context.store.runs.get(run_id).has_lists:
+        if not run.has_lists:
             return self._run_curves.curve(run_id, spec)
         try:
             hits, reference = self._hits_under(run_id, convention)
@@ -123,7 +122,7 @@ class PresetResults:
 
         Raises InputError when the upload lacks the column to order by.
         """
-        reference = self._data.reference(self._context.store.runs.get(run_id).experiment)
+        reference = self._data.reference_of(run_id)
         truth = conventions.truth_under(reference.truth, convention)
         hits = self._data.hits(run_id)
         if conventions.needs_upload(hits, truth, convention):
@@ -131,8 +130,8 @@ class PresetResults:
         return replace(hits, truth=truth), replace(reference, truth=truth)
 
     def _read_hits_again(self, run_id: str, convention: Convention) -> Hits:
-        stored = self._data.reference(self._context.store.runs.get(run_id).experiment)
+        stored = self._data.reference_of(run_id)
         reference = replace(stored, truth=conventions.truth_under(stored.truth, convention))
-        wanted = list_metrics([define(convention.spec)], reference, self._data.hits(run_id).depth)
+        metrics = list_metrics([define(convention.spec)], reference, self._data.hits(run_id).depth)
         how = {"order": convention.order, "ties": convention.ties, "duplicates": convention.duplicates}
-        return self._data.match_again(run_id, reference, list_metrics=wanted, **how)
+        return self._data.match_again(run_id, reference, list_metrics=metrics, **how)

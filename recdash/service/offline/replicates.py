@@ -22,7 +22,7 @@ SPREAD_COLUMNS = ("run_id", "run", "replicate", "value", "n_users")
 
 
 class Replicates:
-    """What is below the candidates that were uploaded several times."""
+    """The folds or seeds of candidates that were uploaded several times."""
 
     def __init__(self, context: ServiceContext, data: RunData, run_curves: RunCurves) -> None:
         self._context, self._data, self._run_curves = context, data, run_curves
@@ -41,12 +41,11 @@ class Replicates:
         check_k(k)
         rows = []
         for run in self._context.runs_of(run_ids):
-            below = self._data.replicates_of(run.id)
-            curves = self._run_curves.of([replicate.id for replicate in below], [metric], scope)
-            for replicate in below:
+            replicates = self._data.replicates_of(run.id)
+            curves = self._run_curves.of([replicate.id for replicate in replicates], [metric], scope)
+            for replicate in replicates:
                 curve = curves[replicate.id].get(metric)
-                score = {"value": np.nan} if curve is None else frames.at(curve, k)
-                if not np.isnan(score["value"]):
-                    value = float(score["value"])
-                    rows.append((run.id, run.name, replicate.name, value, score["n_users"]))
+                score = None if curve is None else frames.at(curve, k)
+                if score is not None and not np.isnan(score["value"]):
+                    rows.append((run.id, run.name, replicate.name, float(score["value"]), score["n_users"]))
         return pd.DataFrame(rows, columns=list(SPREAD_COLUMNS))

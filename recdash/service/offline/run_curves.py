@@ -30,9 +30,8 @@ class RunCurves:
         stored = self._context.store.curves.of_runs(run_ids, metrics) if scope == WHOLE else {}
         curves: dict[str, dict[str, Curve]] = {run_id: {} for run_id in run_ids}
         for run in self._context.runs_of(run_ids):
-            known = stored.get(run.id, {})
             for metric in metrics:
-                curve = known.get(metric)
+                curve = stored.get(run.id, {}).get(metric)
                 if curve is None and metric not in run.absent:
                     curve = self.curve(run.id, metric, scope)
                 if isinstance(curve, Curve):
@@ -48,23 +47,23 @@ class RunCurves:
         try:
             if self._context.store.runs.get(run_id).is_mean:
                 return self._mean_curve(run_id, definition, scope)
-            return score([definition], self._values.material_for(run_id, definition, scope))[0]
+            return score([definition], self._values.inputs_for(run_id, definition, scope))[0]
         except InputError as error:
             return absent_for(metric, error)
 
     def _mean_curve(self, run_id: str, definition: Definition, scope: Scope) -> Curve | Unavailable:
         """Of a run whose users have a list in each replicate; else why the first one lacks the metric."""
-        metric, below = str(definition), self._data.replicates_of(run_id)
-        known = self.of([replicate.id for replicate in below], [metric], scope)
-        samples = [self._values.sample(replicate.id, None, scope) for replicate in below]
-        curves = [known[replicate.id].get(metric) for replicate in below]
+        metric, replicates = str(definition), self._data.replicates_of(run_id)
+        curves_of = self.of([replicate.id for replicate in replicates], [metric], scope)
+        samples = [self._values.sample(replicate.id, None, scope) for replicate in replicates]
+        curves = [curves_of[replicate.id].get(metric) for replicate in replicates]
         curve = replicate_means.mean_curve(definition, samples, curves)
         if curve is not None:
             return curve
-        for replicate in below:
+        for replicate in replicates:
             if metric in replicate.absent:
                 return Unavailable(metric, replicate.absent[metric])
-        for replicate in below:
+        for replicate in replicates:
             computed = self.curve(replicate.id, metric)
             if isinstance(computed, Unavailable):
                 return computed
@@ -72,9 +71,9 @@ class RunCurves:
 
     def _curve_of_slice(self, run_id: str, metric: str, scope: Scope) -> Curve | Unavailable:
         """What is shown to a slice of users does not depend on what counts as relevant."""
-        of = self._data.slice(self._context.store.runs.get(run_id).experiment, scope)
-        for scores in self._slices.slice_scores(run_id, of.by, metric):
-            if scores.of.value == of.value:
+        part = self._data.slice(self._context.store.runs.get(run_id).experiment, scope)
+        for scores in self._slices.slice_scores(run_id, part.by, metric):
+            if scores.of.value == part.value:
                 reason = scores.absent.get(metric, "nothing is shown to this slice")
                 return scores.curves.get(metric) or Unavailable(metric, reason)
         return Unavailable(metric, "nobody in this slice counts")

@@ -65,7 +65,7 @@ class Segments:
         self, run_ids: Sequence[str], baseline_id: str, metric: str, k: int, by: str,
         terms: Terms | None = None, *, least: int = LEAST,
     ) -> SegmentComparison:  # fmt: skip
-        """What ``of`` tells, with what the whole does not show."""
+        """The same comparison as ``of``, as a value with its terms and titles."""
         check_k(k)
         runs = tuple(dict.fromkeys((baseline_id, *run_ids)))
         result = self._segmented(runs, str(define(metric)), k, by, terms or Terms(), least)
@@ -101,7 +101,7 @@ class Segments:
         definition = define(metric)
         return everybody, *(
             replicate_means.user_values(definition, samples, k)
-            if any(one.n_users for one in samples)
+            if any(sample.n_users for sample in samples)
             else None
             for samples in self._slice_samples(run_id, by)
         )
@@ -113,8 +113,8 @@ class Segments:
         samples = []
         for cut in self._data.slices_by(run.experiment, by):
             scope = Scope(f"{by}={cut.value}")
-            # not through the cache of materials, which so many would empty
-            of_slice = [self._values.read_material(own_id, None, scope).sample for own_id in ids]
+            # not through the cache of inputs, which so many would empty
+            of_slice = [self._values.read_inputs(id_, None, scope).sample for id_ in ids]
             samples.append([sample for sample in of_slice if sample is not None])
         return samples
 

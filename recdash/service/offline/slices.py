@@ -34,7 +34,7 @@ class Slices:
 
     def __init__(self, context: ServiceContext, data: RunData, values: MetricValues) -> None:
         self._context, self._data, self._values = context, data, values
-        self._shown = context.cached(self._look_at_slices, most=4)
+        self._exposures = context.cached(self._expose_slices, most=4)
         self.slice_scores = context.cached(self._score_slices, most=1024)
         self._attributes = context.cached(self._read_attributes, most=64)
         self._shown_rows = context.cached(self._count_shown, most=1024)
@@ -64,10 +64,10 @@ class Slices:
         hits, reference = self._data.hits(run_id), self._data.reference(run.experiment)
         users = self._context.settings_of(run.experiment)["users"]
         # Metrics that counts suffice for share one look at the lists; the others need their own.
-        watch = metric if list_metrics([definition], reference, hits.depth) else ""
-        asks_what_is_shown = isinstance(definition.metric, CatalogueMetric)
+        metric_of_lists = metric if list_metrics([definition], reference, hits.depth) else ""
+        needs_exposure = isinstance(definition.metric, CatalogueMetric)
         cuts = self._data.slices_by(run.experiment, by)
-        exposures = self._shown(run_id, by, watch) if asks_what_is_shown else [None] * len(cuts)
+        exposures = self._exposures(run_id, by, metric_of_lists) if needs_exposure else [None] * len(cuts)
         return tuple(
             scoring.score_slice(hits, reference, [definition], users, cut, exposure)
             for cut, exposure in zip(cuts, exposures, strict=True)
@@ -84,10 +84,10 @@ class Slices:
             for cut, scores in zip(self._data.slices_by(experiment, by), by_slice, strict=True)
         )
 
-    def _look_at_slices(self, run_id: str, by: str, watch: str) -> Sequence[Exposure | None]:
+    def _expose_slices(self, run_id: str, by: str, metric_of_lists: str) -> Sequence[Exposure | None]:
         """What the lists show to the users of each slice, from the stored upload; None for slices of items.
 
-        ``watch`` is a metric that needs the lists themselves, or nothing.
+        ``metric_of_lists`` is a metric that needs the lists themselves, or "".
         """
         run = self._context.store.runs.get(run_id)
         hits, reference = self._data.hits(run_id), self._data.reference(run.experiment)
@@ -95,10 +95,9 @@ class Slices:
         users = scoring.slice_users(cuts)
         if not users:
             return [None] * len(cuts)
-        wanted = list_metrics([define(watch)] if watch else [], reference, hits.depth)
-        return scoring.exposure_by_slice(
-            cuts, self._data.match_again(run_id, shown_to=users, list_metrics=wanted)
-        )
+        metrics = list_metrics([define(metric_of_lists)] if metric_of_lists else [], reference, hits.depth)
+        hits = self._data.match_again(run_id, shown_to=users, list_metrics=metrics)
+        return scoring.exposure_by_slice(cuts, hits)
 
     def attributes(self, experiment_id: str) -> list[str]:
         """The columns of the catalogue that ``shown_by`` says something by; empty without a catalogue."""
@@ -131,10 +130,10 @@ class Slices:
             return mean_rows([self._shown_rows(replicate, attribute, k) for replicate in ids])
         reference = self._data.reference(run.experiment)
         check_attribute(reference, attribute)
-        shelf = self._values.material(run_id).catalogue if run.has_lists else None
-        if shelf is not None and not shelf.is_whole:
-            shelf = self._values.whole_shelf(run_id)
-        if shelf is None:
+        catalogue = self._values.inputs(run_id).catalogue if run.has_lists else None
+        if catalogue is not None and not catalogue.is_whole:
+            catalogue = self._values.catalogue_of_all_lists(run_id)
+        if catalogue is None:
             return []
-        check_k(k, shelf.depth)
-        return attribute_share_rows(shelf, reference, attribute, k)
+        check_k(k, catalogue.depth)
+        return attribute_share_rows(catalogue, reference, attribute, k)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from recdash.domain.records import OnlineTest
 from recdash.errors import UnknownName
+from recdash.formatting.numbers import none_if_nan
 from recdash.metrics import check_k, define, naming
 from recdash.online.agreement.agreement import (
     Agreement,
@@ -24,7 +25,7 @@ from recdash.service.context import ServiceContext
 from recdash.service.offline.comparisons import Comparisons
 from recdash.service.offline.scores import Scores
 from recdash.service.online.analysis import OnlineAnalysis
-from recdash.service.online.offline_online import OfflineOnlineResult, number_of, sign_of, turned
+from recdash.service.online.offline_online import OfflineOnlineResult, sign_of, turned
 
 if TYPE_CHECKING:
     from recdash.online import OnlineMetric
@@ -80,9 +81,7 @@ class OnlineAgreement:
         if not rows:
             known = list(dict.fromkeys(str(row["metric"]) for row in test.results))
             raise UnknownName("online metric", online_metric, known)
-        control = (
-            test.links.get(test.control) or self._context.store.experiments.get(test.experiment).baseline
-        )
+        control = self._context.run_of_control(test)
         served = {variant: run for variant, run in test.links.items() if variant != test.control}
         runs = {test.control: control, **served} if control else served
         names = {run.id: run.name for run in self._context.runs_of(list(dict.fromkeys(runs.values())))}
@@ -108,7 +107,7 @@ class OnlineAgreement:
             return {}
         intervals: dict[tuple[str, str], DifferenceInterval] = {}
         for row in self._comparisons.pairs(runs[1:], runs[0], metric, k, among=True).to_dict("records"):
-            ends = DifferenceInterval(number_of(row["ci_low"]), number_of(row["ci_high"]))
+            ends = DifferenceInterval(none_if_nan(row["ci_low"]), none_if_nan(row["ci_high"]))
             intervals[row["baseline_id"], row["run_id"]] = turned(ends, sign_of(metric))
             intervals[row["run_id"], row["baseline_id"]] = turned(ends, -sign_of(metric))
         return intervals

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from recdash.domain.records import OnlineTest
+from recdash.formatting.numbers import none_if_nan
 from recdash.metrics import naming
 from recdash.online.agreement.agreement import DifferenceInterval
-from recdash.online.agreement.join import SPLIT_BROKEN, judged_by
+from recdash.online.agreement.join import judged_by, split_is_broken
 
 BROKEN = "the split of users between the variants is broken"
 Row = Mapping[str, Any]
@@ -38,7 +38,7 @@ class OfflineOnlineResult:
     @property
     def broken(self) -> str:
         """Why nothing is judged; empty where the split is sound."""
-        return BROKEN if any(notice.code == SPLIT_BROKEN for notice in self.test.notices) else ""
+        return BROKEN if split_is_broken(self.test.notices) else ""
 
     @property
     def variants(self) -> list[str]:
@@ -49,7 +49,7 @@ class OfflineOnlineResult:
         """More is better; 0 for the control."""
         if variant == self.test.control:
             return 0.0
-        lift = number_of(self.rows[variant]["lift"])
+        lift = none_if_nan(self.rows[variant]["lift"])
         return None if lift is None else self.sign * lift
 
     def interval(self, variant: str) -> DifferenceInterval:
@@ -66,8 +66,3 @@ def turned(ends: DifferenceInterval, sign: int) -> DifferenceInterval:
     """The interval so that more is better."""
     low, high = ends
     return ends if sign > 0 or low is None or high is None else DifferenceInterval(-high, -low)
-
-
-def number_of(value: Any) -> float | None:
-    """None for what is missing."""
-    return None if value is None or math.isnan(value) else float(value)

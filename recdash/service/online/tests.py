@@ -173,10 +173,8 @@ class OnlineTests:
         self._context.must_be_editor()
         rules.check()
         test = self._context.store.online_tests.get(test_id)
-        fixed, current = (
-            (*AT_THE_DOOR, *(WHEN_FOLDED if test.kind == "events" else ())),
-            OnlineRules(**test.rules),
-        )
+        fixed = (*AT_THE_DOOR, *(WHEN_FOLDED if test.kind == "events" else ()))
+        current = OnlineRules(**test.rules)
         changed = [name for name in fixed if getattr(rules, name) != getattr(current, name)]
         if changed:
             problem = f"the logs of '{test.name}' were read by another one"
@@ -274,18 +272,16 @@ class OnlineTests:
         its online metrics.
         """
         check_k(k)
-        found = []
+        contradictions = []
         for test in self.all(experiment_id):
             served = self._served_runs(test)
             for online_metric in dict.fromkeys(str(row["metric"]) for row in test.results):
                 rows = records(self._joined(test.id, metric, k, online_metric, served))
-                found += [(test, row) for row in rows if row["quadrant"] in DISAGREE]
-        return found
+                contradictions += [(test, row) for row in rows if row["quadrant"] in DISAGREE]
+        return contradictions
 
     def _served_runs(self, test: OnlineTest) -> ServedRuns:
-        reference = (
-            test.links.get(test.control) or self._context.store.experiments.get(test.experiment).baseline
-        )
+        reference = self._context.run_of_control(test)
         runs = self._context.runs_of(list(test.links.values()))
         state = json.dumps([counting_state(test), dict(test.links)])
         return ServedRuns(reference, tuple((run.id, run.name) for run in runs), state)
@@ -293,7 +289,7 @@ class OnlineTests:
     def _join(
         self, test_id: str, metric: str, k: int, online_metric: str, served: ServedRuns
     ) -> pd.DataFrame:
-        from recdash.online.agreement.join import SPLIT_BROKEN, join_offline
+        from recdash.online.agreement.join import join_offline, split_is_broken
 
         test = self._context.store.online_tests.get(test_id)
         reference, names, delta = served.reference, dict(served.runs), None
@@ -307,7 +303,7 @@ class OnlineTests:
             scores=self._scores.scoreboard(list(names), [metric], k),
             differences=delta,
             offline_title=naming.metric_title(metric, k),
-            broken_split=any(notice.code == SPLIT_BROKEN for notice in test.notices),
+            broken_split=split_is_broken(test.notices),
         )
 
 

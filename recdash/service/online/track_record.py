@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 from recdash.comparison import compare
 from recdash.domain.records import OnlineTest
 from recdash.errors import InputError, StoreError
+from recdash.formatting.numbers import none_if_nan
 from recdash.metrics import check_k, define, naming
 from recdash.online.agreement.agreement import UNDECIDED, DifferenceInterval, quadrant
 from recdash.online.agreement.track_record import Point, TrackRecord, track_record
 from recdash.service.context import ServiceContext
 from recdash.service.offline.comparisons import Comparisons
 from recdash.service.online.agreement import OnlineAgreement
-from recdash.service.online.offline_online import OfflineOnlineResult, number_of, sign_of, turned
+from recdash.service.online.offline_online import OfflineOnlineResult, sign_of, turned
 from recdash.service.online.tests import OnlineTests
 from recdash.stats import NORMAL_95
 
@@ -82,7 +83,7 @@ def _point(experiment: str, sides: OfflineOnlineResult, variant: str, pair: Pair
     ``calls``: whether both sides point the same way; None where one is not settled, as A/B results judges it.
     """
     row = sides.rows[variant]
-    lift, low, high = (number_of(row[name]) for name in ("lift", "lift_low", "lift_high"))
+    lift, low, high = (none_if_nan(row[name]) for name in ("lift", "lift_low", "lift_high"))
     if lift is None or low is None or high is None or not pair.base_value:
         return None
     if low <= -1:  # of a rate without a success the logarithm has no standard error
