@@ -29,6 +29,7 @@ class MetricValues:
 
     def __init__(self, context: ServiceContext, data: RunData) -> None:
         self._context, self._data = context, data
+        self._store = context.store
         self._ideals = context.cached(self._make_ideals, most=8)
         self.user_values = context.sized_cache(self.compute_user_values, least=64)
         self.inputs = context.sized_cache(self.read_inputs, least=64)
@@ -46,7 +47,7 @@ class MetricValues:
         metric = definition.metric
         if isinstance(metric, RatingMetric):
             return MetricInputs(predictions=self._data.predictions(run_id))
-        run = self._context.store.runs.get(run_id)
+        run = self._store.runs.get(run_id)
         if not run.has_lists:
             return MetricInputs()
         inputs = self.inputs(run_id, None, scope)
@@ -71,7 +72,7 @@ class MetricValues:
 
     def _check_possible(self, run_id: str, metric: str) -> bool:
         """Whether the tables are there that the metric needs; computes nothing."""
-        definition, run = define(metric), self._context.store.runs.get(run_id)
+        definition, run = define(metric), self._store.runs.get(run_id)
         if run.is_mean:
             return all(self.is_possible(replicate, metric) for replicate in self._data.replicate_ids(run_id))
         if isinstance(definition.metric, RatingMetric):
@@ -93,7 +94,7 @@ class MetricValues:
         if isinstance(definition.metric, RatingMetric):
             if scope.slice or "predictions" not in run.hits:
                 return None
-            table = self._context.store.artifacts.table(run.hits["predictions"])
+            table = self._store.artifacts.table(run.hits["predictions"])
             return rated_values(definition, self._data.rated_pairs(run.experiment).rows(table))
         definition.formula()  # refuses a metric without a value per user
         users = definition.own_rule or users

@@ -34,6 +34,7 @@ class RunData:
 
     def __init__(self, context: ServiceContext) -> None:
         self._context = context
+        self._store = context.store
         self.reference = context.cached(self._read_reference, most=4)
         self.hits = context.sized_cache(self._read_hits, least=64)
         self.lasting_run = context.cached(self._read_run, most=4096)
@@ -44,7 +45,7 @@ class RunData:
         self.replicates_of = context.cached(self._read_replicates, most=4096)
 
     def _read_run(self, run_id: str) -> Run:
-        return self._context.store.runs.get(run_id)
+        return self._store.runs.get(run_id)
 
     def reference_of(self, run_id: str) -> Reference:
         """The reference of a run's experiment."""
@@ -60,7 +61,7 @@ class RunData:
         A file is read once in a process. One that is not there any more is no damage: what was counted
         from it stands.
         """
-        store = self._context.store
+        store = self._store
         runs = [part for run in self._context.runs_of(run_ids) for part in (run, *self.replicates_of(run.id))]
         names = {run.id: run.name for run in runs}
         for run_id, curves in store.curves.of_runs(list(names)).items():
@@ -82,18 +83,16 @@ class RunData:
 
     def _read_replicates(self, run_id: str) -> tuple[Run, ...]:
         """The folds or seeds of a run; empty for one that was uploaded once."""
-        return tuple(self._context.store.runs.replicates([run_id])[run_id])
+        return tuple(self._store.runs.replicates([run_id])[run_id])
 
     def replicate_ids(self, run_id: str) -> list[str]:
         return [replicate.id for replicate in self.replicates_of(run_id)]
 
     def predictions(self, run_id: str) -> Predictions | None:
-        sha = self._context.store.runs.get(run_id).hits.get("predictions")
+        sha = self._store.runs.get(run_id).hits.get("predictions")
         if sha is None:
             return None
-        return reading.predictions_of(
-            Upload("predictions", run_id, self._context.store.artifacts.table(sha), {})
-        )
+        return reading.predictions_of(Upload("predictions", run_id, self._store.artifacts.table(sha), {}))
 
     def slice(self, experiment_id: str, scope: Scope) -> Slice:
         """Raises UnknownName for a slice in which no user counts."""
@@ -128,9 +127,7 @@ class RunData:
         if run.is_mean:
             raise InputError(_several_lists(run))
         tables = {
-            name: self._context.store.artifacts.table(sha)
-            for name, sha in run.hits.items()
-            if name != "predictions"
+            name: self._store.artifacts.table(sha) for name, sha in run.hits.items() if name != "predictions"
         }
         return hits_from_tables(tables, self.reference(run.experiment).truth)
 
@@ -141,7 +138,7 @@ class RunData:
         """
         from recdash import ingest
 
-        candidate = run if run.replicate_of is None else self._context.store.runs.get(run.replicate_of)
+        candidate = run if run.replicate_of is None else self._store.runs.get(run.replicate_of)
         if candidate.upload is None:
             raise InputError(Problem("no-upload", f"run '{run.name}'", "its upload was not kept", ""))
         if run.is_mean:
@@ -149,7 +146,7 @@ class RunData:
         column = {"replicate": replicate_merge.LABEL if run is not candidate else ""}
         mapping = column if candidate.replicated else None
         uploads = ingest.read_recommendations(
-            self._context.store.artifacts.path(candidate.upload), name=run.name, mapping=mapping, checked=True
+            self._store.artifacts.path(candidate.upload), name=run.name, mapping=mapping, checked=True
         )
         return next(upload for upload in uploads if upload.replicate is None or upload.replicate == run.name)
 
@@ -158,7 +155,7 @@ class RunData:
 
         Unless told otherwise, in the same order and against the experiment's own reference.
         """
-        run, stored = self._context.store.runs.get(run_id), self.hits(run_id)
+        run, stored = self._store.runs.get(run_id), self.hits(run_id)
         how = {"depth": stored.depth, "order": stored.order, "duplicates": stored.duplicates} | how
         return match(self.lists_of(run), reference or self.reference(run.experiment), **how)[0]
 
@@ -168,12 +165,12 @@ class RunData:
 
     def tables(self, experiment_id: str) -> dict[TableKind, Upload]:
         """The tables of the experiment's set-up, as they were stored."""
-        experiment = self._context.store.experiments.get(experiment_id)
+        experiment = self._store.experiments.get(experiment_id)
         main = {"truth": experiment.truth, "train": experiment.train, "catalogue": experiment.catalogue}
         stored = {**main, **experiment.tables}
         kinds: tuple[TableKind, ...] = ("truth", "train", "catalogue", *reading.OTHER_TABLES)
         return {
-            kind: Upload(kind, experiment.name, self._context.store.artifacts.table(sha), {})
+            kind: Upload(kind, experiment.name, self._store.artifacts.table(sha), {})
             for kind in kinds
             if (sha := stored.get(kind)) is not None
         }

@@ -58,6 +58,7 @@ class Sharing:
 
     def __init__(self, context: ServiceContext) -> None:
         self._context = context
+        self._store = context.store
 
     @cached_property
     def _signer(self) -> Signer:
@@ -71,7 +72,7 @@ class Sharing:
 
         Raises InputError for days that are not between 0 and 366, and for a label that is too long.
         """
-        store, experiment = self._context.writable_store(), self._context.store.experiments.get(experiment_id)
+        store, experiment = self._context.writable_store(), self._store.experiments.get(experiment_id)
         if not 0 < days <= MOST_DAYS:
             fix = f"Give more than 0 and at most {MOST_DAYS} days."
             raise InputError(Problem("bad-days", "days", f"'{days:g}'", fix))
@@ -91,7 +92,7 @@ class Sharing:
 
     def shared(self, token: str) -> ShareLink:
         """The link that a token belongs to. Raises LinkDead, saying why, unless it is alive."""
-        store = self._context.store
+        store = self._store
         try:
             link = store.share_links.get(hashlib.sha256(self._carried(token)).hexdigest())
         except (BadSignature, UnicodeError, ValueError, NotFound):
@@ -127,11 +128,11 @@ class Sharing:
     def links(self, experiment_id: str) -> list[ShareLink]:
         """The links of an experiment and of its reports, the newest first, dead ones included."""
         self._context.person.must_be("editor")
-        return self._context.store.share_links.of_experiment(experiment_id)
+        return self._store.share_links.of_experiment(experiment_id)
 
     def revoke(self, link_id: str) -> ShareLink:
         """Take a link back, for good; who made it may, by name, and admins. Twice is the same as once."""
-        store, link = self._context.writable_store(), self._context.store.share_links.get(link_id)
+        store, link = self._context.writable_store(), self._store.share_links.get(link_id)
         if link.author != self._context.person.name:
             self._context.person.must_be("admin")
         if link.revoked is not None:
@@ -146,7 +147,7 @@ class Sharing:
         Saving the very same view again changes nothing. Raises InputError for a name that does not fit an
         address, NameTaken for one that another view has.
         """
-        store, experiment = self._context.writable_store(), self._context.store.experiments.get(experiment_id)
+        store, experiment = self._context.writable_store(), self._store.experiments.get(experiment_id)
         if not SLUG.fullmatch(name):
             fix = "Use up to 40 of a to z, 0 to 9 and -, such as weekly-check."
             raise InputError(Problem("bad-view-name", "name of the view", f"'{name[:80]}'", fix))
@@ -163,11 +164,11 @@ class Sharing:
         )
 
     def saved_views(self, experiment_id: str) -> list[SavedView]:
-        return self._context.store.saved_views.of_experiment(experiment_id)
+        return self._store.saved_views.of_experiment(experiment_id)
 
     def saved_view(self, name: str) -> SavedView:
         """Raises NotFound where no view has this name."""
-        view = self._context.store.saved_views.named(name)
+        view = self._store.saved_views.named(name)
         if view is None:
             raise NotFound(f"No saved view is called '{name}'.")
         return view

@@ -15,10 +15,11 @@ class DemoExperiment:
         self, context: ServiceContext, experiments: Experiments, runs: Runs, online_tests: OnlineTests
     ) -> None:
         self._context, self._experiments, self._runs = context, experiments, runs
+        self._store = context.store
         self._online_tests = online_tests
 
     def exists(self) -> bool:
-        return any(experiment.demo for experiment in self._context.store.experiments.all(archived=True))
+        return any(experiment.demo for experiment in self._store.experiments.all(archived=True))
 
     def load(self, progress: Progress | None = None) -> Experiment:
         """Five candidates of an invented film service, and an A/B test; loading again changes nothing."""
@@ -28,7 +29,7 @@ class DemoExperiment:
         tell = progress or quiet
         tell(0.0, "Inventing a film service")
         service = film_service.make()
-        known = [stored for stored in self._context.store.experiments.all(archived=True) if stored.demo]
+        known = [stored for stored in self._store.experiments.all(archived=True) if stored.demo]
         experiment = (
             self._experiments.restore(known[0].id)
             if known
@@ -49,6 +50,6 @@ class DemoExperiment:
 
     def remove(self) -> None:
         self._context.must_be_editor()
-        for experiment in self._context.store.experiments.all(archived=True):
+        for experiment in self._store.experiments.all(archived=True):
             if experiment.demo:
                 self._context.writable_store().experiments.delete(experiment.id)

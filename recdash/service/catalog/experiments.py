@@ -39,17 +39,18 @@ class Experiments:
 
     def __init__(self, context: ServiceContext) -> None:
         self._context = context
+        self._store = context.store
 
     def all(self, archived: bool = False) -> list[Experiment]:
-        return self._context.store.experiments.all(archived)
+        return self._store.experiments.all(archived)
 
     def get(self, experiment_id: str) -> Experiment:
         """Raises NotFound."""
-        return self._context.store.experiments.get(experiment_id)
+        return self._store.experiments.get(experiment_id)
 
     def named(self, name: str) -> Experiment:
         """Raises NotFound, naming the experiments there are."""
-        experiment = self._context.store.experiments.named(name)
+        experiment = self._store.experiments.named(name)
         if experiment is None:
             known = ", ".join(f"'{other.name}'" for other in self.all()) or "none"
             raise NotFound(f"No experiment is called '{name}'. There are: {known}.")
@@ -136,13 +137,11 @@ class Experiments:
     def store_setup(self, setup: Setup) -> Experiment:
         """Store what ``read_setup`` read."""
         self._context.must_be_editor()
-        artifacts = {
-            kind: self._context.store.artifacts.put(upload.table) for kind, upload in setup.tables.items()
-        }
-        known = self._context.store.experiments.named(setup.name)
+        artifacts = {kind: self._store.artifacts.put(upload.table) for kind, upload in setup.tables.items()}
+        known = self._store.experiments.named(setup.name)
         if known is not None and _same_setup(known, setup.settings, artifacts):
             return known
-        return self._context.store.experiments.add(
+        return self._store.experiments.add(
             Experiment(
                 id=new_id(),
                 name=setup.name,
@@ -159,10 +158,10 @@ class Experiments:
 
     def same_truth(self, experiment_id: str) -> list[Experiment]:
         """Other experiments over the very same truth."""
-        truth = self._context.store.experiments.get(experiment_id).truth
+        truth = self._store.experiments.get(experiment_id).truth
         return [
             other
-            for other in self._context.store.experiments.all(archived=True)
+            for other in self._store.experiments.all(archived=True)
             if other.truth == truth and other.id != experiment_id
         ]
 
@@ -187,13 +186,11 @@ class Experiments:
         Decisions are never taken back, so an experiment that has some goes only by an admin's hand.
         """
         self._context.must_be_editor()
-        if any(
-            entry.kind == "decision" for entry in self._context.store.journal.of_experiment(experiment_id)
-        ):
+        if any(entry.kind == "decision" for entry in self._store.journal.of_experiment(experiment_id)):
             self._context.person.must_be("admin")
-        check_typed(typed_name, self._context.store.experiments.get(experiment_id).name)
+        check_typed(typed_name, self._store.experiments.get(experiment_id).name)
         self._context.writable_store().experiments.delete(experiment_id)
-        self._context.store.artifacts.collect()
+        self._store.artifacts.collect()
 
 
 def _same_setup(known: Experiment, settings: Mapping[str, Any], artifacts: Mapping[TableKind, str]) -> bool:

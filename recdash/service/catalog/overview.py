@@ -105,6 +105,7 @@ class ExperimentCards:
 
     def __init__(self, context: ServiceContext, scores: Scores, comparisons: Comparisons) -> None:
         self._context, self._scores, self._comparisons = context, scores, comparisons
+        self._store = context.store
         self._cards = context.cached(self._read_cards, most=4)
 
     def cards(self, search: str = "", *, archived: bool = False) -> list[Card]:
@@ -117,24 +118,22 @@ class ExperimentCards:
         events = self._events()
         cards = [
             self._card(experiment, events.get(experiment.id, ()))
-            for experiment in self._context.store.experiments.all(archived)
+            for experiment in self._store.experiments.all(archived)
         ]
         return tuple(sorted(cards, key=lambda card: card.last_change.when, reverse=True))
 
     def _last(self) -> int:
         """Each write adds a line to the log: while its last number is the same, so is all that is stored."""
-        last = self._context.store.audit.events(1)
+        last = self._store.audit.events(1)
         return last[0].number if last else 0
 
     def card(self, experiment_id: str) -> Card:
-        return self._card(
-            self._context.store.experiments.get(experiment_id), self._events().get(experiment_id, ())
-        )
+        return self._card(self._store.experiments.get(experiment_id), self._events().get(experiment_id, ()))
 
     def verdict(self, experiment_id: str) -> CardVerdict:
         """The verdict that the experiment's overview opens with; kept for the next question."""
-        experiment = self._context.store.experiments.get(experiment_id)
-        runs = self._context.store.runs.of_experiment(experiment_id)
+        experiment = self._store.experiments.get(experiment_id)
+        runs = self._store.runs.of_experiment(experiment_id)
         if not runs:
             return CardVerdict(None, None, "No run yet")
         metrics = ordered_metrics(self._scores.metrics_of([run.id for run in runs]))
@@ -149,7 +148,7 @@ class ExperimentCards:
         return CardVerdict(question, verdict)
 
     def _card(self, experiment: Experiment, events: Sequence[AuditEvent]) -> Card:
-        store, own_id = self._context.store, experiment.id
+        store, own_id = self._store, experiment.id
         runs = store.runs.of_experiment(own_id, archived=True)
         tests = store.online_tests.of_experiment(own_id, archived=True)
         entries = store.journal.of_experiment(own_id)
@@ -163,7 +162,7 @@ class ExperimentCards:
         """The newest lines of the audit log by experiment; none for a guest."""
         events: dict[str, list[AuditEvent]] = defaultdict(list)
         if not self._context.person.is_guest:
-            for event in self._context.store.audit.events(MOST_EVENTS):
+            for event in self._store.audit.events(MOST_EVENTS):
                 events[str(event.details.get("experiment", event.target))].append(event)
         return events
 

@@ -88,11 +88,12 @@ class Runs:
 
     def __init__(self, context: ServiceContext, data: RunData) -> None:
         self._context, self._data = context, data
+        self._store = context.store
         self._lacks = context.cached(self._read_lacks, most=64)
 
     def all(self, experiment_id: str, archived: bool = False) -> list[Run]:
         """The candidates of an experiment."""
-        return self._context.store.runs.of_experiment(experiment_id, archived)
+        return self._store.runs.of_experiment(experiment_id, archived)
 
     def add(
         self,
@@ -212,16 +213,12 @@ class Runs:
         tell = progress or quiet
         for scored in prepared:
             clean_name(scored.run.name)
-        uploads = {
-            scored.run.name: self._context.store.artifacts.put(scored.run.batches()) for scored in prepared
-        }
-        known = {
-            run.name: run for run in self._context.store.runs.of_experiment(experiment_id, archived=True)
-        }
+        uploads = {scored.run.name: self._store.artifacts.put(scored.run.batches()) for scored in prepared}
+        known = {run.name: run for run in self._store.runs.of_experiment(experiment_id, archived=True)}
         for name in sorted(known.keys() & uploads.keys()):
             # the very same upload may come again: it repairs
             again = known[name].upload == uploads[name]
-            if not again and self._context.store.runs.find(experiment_id, uploads[name]) is None:
+            if not again and self._store.runs.find(experiment_id, uploads[name]) is None:
                 raise NameTaken(_name_taken(known[name]))
         added = []
         for number, scored in enumerate(prepared, start=1):
@@ -253,7 +250,7 @@ class Runs:
     def reference_choices(self, experiment_id: str) -> list[ReferenceChoice]:
         """The reference candidates that this experiment may have, has, or lacks a table for."""
         lacks = self._lacks(experiment_id)
-        runs = self._context.store.runs.of_experiment(experiment_id, archived=True)
+        runs = self._store.runs.of_experiment(experiment_id, archived=True)
         stored = {run.reference for run in runs}
         archived = stored - {run.reference for run in runs if run.archived is None}
         return [
@@ -325,7 +322,7 @@ class Runs:
         # Stored again even if the run is there: that repairs files that were lost or damaged.
         tables = self._put_hits(scored.hits)
         replicates = self._replicates(experiment_id, run, scored)
-        known = self._context.store.runs.find(experiment_id, upload)
+        known = self._store.runs.find(experiment_id, upload)
         if known is not None:
             if scored.predictions is not None and "predictions" not in known.hits:
                 problem = "it is already there, without rating predictions"
@@ -333,17 +330,17 @@ class Runs:
                 raise InputError(Problem("predictions-too-late", f"run '{known.name}'", problem, fix))
             return AddedRun(known, already_there=True)
         if scored.predictions is not None:
-            tables["predictions"] = self._context.store.artifacts.put(scored.predictions)
+            tables["predictions"] = self._store.artifacts.put(scored.predictions)
         if run.reference:
             facts = {**facts, "tags": tuple(dict.fromkeys((*facts.get("tags", ()), REFERENCE_TAG)))}
         new = self._new_run(experiment_id, run, scored, lists_of(scored), tables)
         try:
-            stored = self._context.store.runs.add(
+            stored = self._store.runs.add(
                 replace(new, upload=upload, **facts), list(scored.curves.values()), replicates
             )
         except NameTaken:
             # Another tab may have stored the same upload since we looked.
-            known = self._context.store.runs.find(experiment_id, upload)
+            known = self._store.runs.find(experiment_id, upload)
             if known is None:
                 raise
             return AddedRun(known, already_there=True)
@@ -352,7 +349,7 @@ class Runs:
     def _put_hits(self, hits: Hits | None) -> dict[str, str]:
         """{kind: sha256}; the mean of seeds has no hits of its own."""
         tables = {} if hits is None else hits_to_tables(hits)
-        return {kind: self._context.store.artifacts.put(table) for kind, table in tables.items()}
+        return {kind: self._store.artifacts.put(table) for kind, table in tables.items()}
 
     def _replicates(
         self, experiment_id: str, run: Recommendations, candidate: Scored
@@ -426,7 +423,7 @@ class Runs:
                 for part in (run, *self._data.replicates_of(run.id)):
                     files = {*part.hits.values(), *([part.upload] if with_lists and part.upload else [])}
                     for sha256 in files:
-                        self._context.store.artifacts.path(sha256)
+                        self._store.artifacts.path(sha256)
             except (NotFound, EvidenceDamaged) as error:
                 reasons[run.id] = str(error)
         return reasons
@@ -458,9 +455,9 @@ class Runs:
     def delete(self, run_id: str, typed_name: str) -> None:
         """A damaged run can be deleted, too. Raises InputError unless the name was typed exactly."""
         self._context.must_be_editor()
-        check_typed(typed_name, self._context.store.runs.name_of(run_id))
+        check_typed(typed_name, self._store.runs.name_of(run_id))
         self._context.writable_store().runs.delete(run_id)
-        self._context.store.artifacts.collect()
+        self._store.artifacts.collect()
 
 
 def _name_taken(run: Run) -> str:

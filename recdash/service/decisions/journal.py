@@ -38,6 +38,7 @@ class Journal:
 
     def __init__(self, context: ServiceContext) -> None:
         self._context = context
+        self._store = context.store
 
     def entries(self, experiment_id: str) -> list[Entry]:
         """Who wrote what, the newest first."""
@@ -49,7 +50,7 @@ class Journal:
 
     def review(self, proposal_id: str) -> Review:
         """Raises NotFound for an id that is not a proposal's."""
-        for review in self.reviews(self._context.store.journal.get(proposal_id).experiment):
+        for review in self.reviews(self._store.journal.get(proposal_id).experiment):
             if review.id == proposal_id:
                 return review
         raise NotFound(f"There is no review with the id '{proposal_id}'.")
@@ -60,7 +61,7 @@ class Journal:
 
     def decision(self, decision_id: str) -> Decision:
         """Raises NotFound for an id that is not a decision's."""
-        for decision in self.decisions(self._context.store.journal.get(decision_id).experiment):
+        for decision in self.decisions(self._store.journal.get(decision_id).experiment):
             if decision.id == decision_id:
                 return decision
         raise NotFound(f"There is no decision with the id '{decision_id}'.")
@@ -72,7 +73,7 @@ class Journal:
     def comment(self, experiment_id: str, about: str, text: str, *, author: str = "", key: str = "") -> Entry:
         """Say something about an entry or a report of the experiment."""
         writing = self.writing(author, key, "comment", experiment_id, about, text)
-        store = self._context.store
+        store = self._store
         experiment_id = store.experiments.get(experiment_id).id
         try:
             subject: Entry | Report = store.journal.get(about)
@@ -83,9 +84,7 @@ class Journal:
         return self.add(writing, experiment_id, "comment", prose("comment", text), {}, about)
 
     def _entries(self, experiment_id: str) -> list[Entry]:
-        return self._context.store.journal.of_experiment(
-            self._context.store.experiments.get(experiment_id).id
-        )
+        return self._store.journal.of_experiment(self._store.experiments.get(experiment_id).id)
 
     # ── writing ──────────────────────────────────────────────────────────────────────────────
 
@@ -105,7 +104,7 @@ class Journal:
 
     def written(self, experiment_id: str, writing: Writing) -> Entry | None:
         """What the same form has written already."""
-        entries = self._context.store.journal.of_experiment(experiment_id) if writing.mark else []
+        entries = self._store.journal.of_experiment(experiment_id) if writing.mark else []
         return next((entry for entry in entries if entry.facts.get("mark") == writing.mark), None)
 
     def add(

@@ -25,14 +25,15 @@ from recdash.service.offline.scores import Scores
 class Subjects:
     def __init__(self, context: ServiceContext, scores: Scores) -> None:
         self._context, self._scores = context, scores
+        self._store = context.store
 
     def subject(
         self, experiment_id: str, run_id: str | None, baseline: str | None, metric: str | None,
         k: int | None, runs: Sequence[str] | None,
     ) -> Subject:  # fmt: skip
         """What is decided about, with defaults in place of what is None. Raises InputError."""
-        experiment = self._context.store.experiments.get(experiment_id)
-        known = {run.id: run for run in self._context.store.runs.of_experiment(experiment_id, archived=True)}
+        experiment = self._store.experiments.get(experiment_id)
+        known = {run.id: run for run in self._store.runs.of_experiment(experiment_id, archived=True)}
         active = [run for run in known.values() if run.archived is None]
         for own_id in (run_id, baseline, *(runs or ())):
             if own_id is not None and own_id not in known:
@@ -76,7 +77,7 @@ class Subjects:
         names: dict[str, str] = {}
         for named in filter(None, (subject.run, subject.baseline, *subject.others)):
             with suppress(NotFound):
-                names[named.id] = self._context.store.runs.get(named.id).name
+                names[named.id] = self._store.runs.get(named.id).name
         return names
 
 

@@ -76,6 +76,7 @@ class Comparisons:
         replicates: Replicates,
     ) -> None:
         self._context, self._data, self._values, self._run_curves = context, data, values, run_curves
+        self._store = context.store
         self._scores, self._replicates = scores, replicates
         self.user_slices = context.cached(self._read_user_slices, most=8)
         self.value = context.cached(self._read_value, most=4096)
@@ -103,7 +104,7 @@ class Comparisons:
         from recdash.comparison.result import compared
 
         self._data.refuse_damage([baseline_id, *run_ids])
-        source = self.source(self._context.store.runs.get(baseline_id).experiment, scope)
+        source = self.source(self._store.runs.get(baseline_id).experiment, scope)
         return compared(source, run_ids, baseline_id, str(define(metric)), k, terms)
 
     def verdict(
@@ -138,10 +139,8 @@ class Comparisons:
     def verdict_state(self, run_id: str) -> Hashable:
         """What a verdict says and somebody may change: the names of the runs, and the A/B tests."""
         experiment = self._context.experiment_of(run_id)
-        names = [
-            (run.id, run.name) for run in self._context.store.runs.of_experiment(experiment.id, archived=True)
-        ]
-        tests = self._context.store.online_tests.of_experiment(experiment.id)
+        names = [(run.id, run.name) for run in self._store.runs.of_experiment(experiment.id, archived=True)]
+        tests = self._store.online_tests.of_experiment(experiment.id)
         links = [(test.id, test.name, *sorted(test.links.items())) for test in tests]
         return (experiment.baseline, *names, *links)
 
@@ -155,7 +154,7 @@ class Comparisons:
         """
         import pandas as pd
 
-        source = self.source(self._context.store.runs.get(baseline_id).experiment, scope)
+        source = self.source(self._store.runs.get(baseline_id).experiment, scope)
         comparison = compare(source, run_ids, baseline_id, str(define(metric)), k, terms, among=among)
         return pd.DataFrame(_pair_rows(comparison), columns=PAIR_COLUMNS)
 
@@ -195,7 +194,7 @@ class Comparisons:
         Without the runs that lack the metric, and those that were uploaded once where the baseline was too.
         """
         check_k(k)
-        source = self.source(self._context.store.runs.get(baseline_id).experiment, scope)
+        source = self.source(self._store.runs.get(baseline_id).experiment, scope)
         return replicate_differences(source, run_ids, baseline_id, str(define(metric)), k)
 
     def _read_value(self, run_id: str, metric: str, k: int, scope: Scope = WHOLE) -> float | None:
@@ -231,7 +230,7 @@ class Comparisons:
         """
         experiment = self._context.experiment_of(run_id)
         lifts = []
-        for test in self._context.store.online_tests.of_experiment(experiment.id):
+        for test in self._store.online_tests.of_experiment(experiment.id):
             served = test.links.get(test.control, experiment.baseline)
             if test.kind == "aggregates" or split_is_broken(test.notices) or served != baseline_id:
                 continue
@@ -253,7 +252,7 @@ class Comparisons:
     def _decide(self, query: ComparisonQuery, state: Hashable) -> Verdict:  # noqa: ARG002 - a key of what is kept
         from recdash.comparison import decide, gather_evidence
 
-        source = self.source(self._context.store.runs.get(query.baseline).experiment, query.scope)
+        source = self.source(self._store.runs.get(query.baseline).experiment, query.scope)
         comparison = compare(source, query.runs, query.baseline, query.metric, query.k, query.terms)
         return decide(gather_evidence(source, comparison))
 

@@ -26,6 +26,7 @@ class StoredLists:
 
     def __init__(self, context: ServiceContext, data: RunData) -> None:
         self._context, self._data = context, data
+        self._store = context.store
         self._row_groups = context.cached(self._open_row_groups, most=64)
         self.small_lists = context.cached(self._read_all_lists, most=64)
         self._large_lists = context.cached(self._read_all_lists, most=10)
@@ -38,7 +39,7 @@ class StoredLists:
 
         Of a large upload only the row groups with the user are read, unless each user is all over the file.
         """
-        run = self._context.store.runs.get(run_id)
+        run = self._store.runs.get(run_id)
         if self.is_small(run):
             return self.small_lists(run_id)
         truth = self._data.reference(run.experiment).truth
@@ -51,7 +52,7 @@ class StoredLists:
 
     def has_lists(self, run: Run) -> bool:
         """One list for each user at most, and the upload was kept; a replicate's is that of its candidate."""
-        home = self._context.store.runs.get(run.replicate_of) if run.replicate_of else run
+        home = self._store.runs.get(run.replicate_of) if run.replicate_of else run
         return run.has_lists and not run.is_mean and home.upload is not None
 
     def is_small(self, run: Run) -> bool:
@@ -61,9 +62,9 @@ class StoredLists:
         return run.ledger["rows"] or 0
 
     def _open_row_groups(self, run_id: str) -> RowGroups:
-        run = self._context.store.runs.get(run_id)
+        run = self._store.runs.get(run_id)
         return RowGroups(
-            self._context.store.artifacts.path(run.upload or ""),
+            self._store.artifacts.path(run.upload or ""),
             self._data.reference(run.experiment).users.copy(),
         )
 
@@ -79,14 +80,14 @@ class StoredLists:
         )
 
     def _read_all_lists(self, run_id: str) -> UserLists:
-        return self._lists_in(self._context.store.runs.get(run_id))
+        return self._lists_in(self._store.runs.get(run_id))
 
     def _read_facts(self, experiment_id: str) -> ItemFacts:
         return ItemFacts(self._data.reference(experiment_id))
 
     def _read_sample(self, run_id: str) -> UserLists:
         """The same users for every run of an experiment."""
-        run = self._context.store.runs.get(run_id)
+        run = self._store.runs.get(run_id)
         truth = self._data.reference(run.experiment).truth
         chosen = np.flatnonzero(truth.users_who_count())
         if len(chosen) > SAMPLE_USERS:

@@ -32,6 +32,7 @@ class Overlap:
 
     def __init__(self, context: ServiceContext, data: RunData, lists: StoredLists) -> None:
         self._context, self._data, self._lists = context, data, lists
+        self._store = context.store
         self.found = context.cached(self._find, most=256)
         self._relevant = context.cached(self._look_for_relevant, most=32)
         self._alike = context.cached(self._compare_lists, most=1024)
@@ -73,7 +74,7 @@ class Overlap:
 
     def _compare_lists(self, run_id: str, baseline_id: str, scope: Scope) -> tuple[Floats, float, int]:
         """Mean overlap at k = 1..depth, mean rbo, over how many users."""
-        runs = [self._context.store.runs.get(run_id), self._context.store.runs.get(baseline_id)]
+        runs = [self._store.runs.get(run_id), self._store.runs.get(baseline_id)]
         if not all(map(self._lists.has_lists, runs)):
             return _NO_LIKENESS
         are_small = all(map(self._lists.is_small, runs))
@@ -104,7 +105,7 @@ class Overlap:
     def _find(self, run_id: str, k: int, scope: Scope) -> Mask:
         hits = self._data.hits(run_id)
         check_k(k, hits.depth)
-        relevant = self._relevant(self._context.store.runs.get(run_id).experiment, scope)
+        relevant = self._relevant(self._store.runs.get(run_id).experiment, scope)
         return hit_overlap.hit_rows(hits, k, relevant)
 
     def _look_for_relevant(self, experiment_id: str, scope: Scope) -> Mask:

@@ -21,13 +21,14 @@ class RunCurves:
 
     def __init__(self, context: ServiceContext, data: RunData, values: MetricValues, slices: Slices) -> None:
         self._context, self._data, self._values, self._slices = context, data, values, slices
+        self._store = context.store
         self.curve = context.cached(self._compute_curve, most=1024)
 
     def of(
         self, run_ids: Sequence[str], metrics: Sequence[str], scope: Scope = WHOLE
     ) -> dict[str, dict[str, Curve]]:
         """Run id → metric → curve, stored or computed; without the metrics that a run lacks."""
-        stored = self._context.store.curves.of_runs(run_ids, metrics) if scope == WHOLE else {}
+        stored = self._store.curves.of_runs(run_ids, metrics) if scope == WHOLE else {}
         curves: dict[str, dict[str, Curve]] = {run_id: {} for run_id in run_ids}
         for run in self._context.runs_of(run_ids):
             for metric in metrics:
@@ -45,7 +46,7 @@ class RunCurves:
         if scope.slice and isinstance(definition.metric, CatalogueMetric):
             return self._curve_of_slice(run_id, metric, scope)
         try:
-            if self._context.store.runs.get(run_id).is_mean:
+            if self._store.runs.get(run_id).is_mean:
                 return self._mean_curve(run_id, definition, scope)
             return score([definition], self._values.inputs_for(run_id, definition, scope))[0]
         except InputError as error:
@@ -71,7 +72,7 @@ class RunCurves:
 
     def _curve_of_slice(self, run_id: str, metric: str, scope: Scope) -> Curve | Unavailable:
         """What is shown to a slice of users does not depend on what counts as relevant."""
-        part = self._data.slice(self._context.store.runs.get(run_id).experiment, scope)
+        part = self._data.slice(self._store.runs.get(run_id).experiment, scope)
         for scores in self._slices.slice_scores(run_id, part.by, metric):
             if scores.of.value == part.value:
                 reason = scores.absent.get(metric, "nothing is shown to this slice")

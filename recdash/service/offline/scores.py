@@ -38,6 +38,7 @@ class Scores:
         self, context: ServiceContext, data: RunData, values: MetricValues, run_curves: RunCurves
     ) -> None:
         self._context, self._data, self._values, self._run_curves = context, data, values, run_curves
+        self._store = context.store
         self._means = context.cached(self._compute_mean, most=4096)
         self._tie_bands = context.cached(self._compute_tie_band, most=1024)
         self._ties_again = context.cached(self._find_ties, most=32)
@@ -48,9 +49,7 @@ class Scores:
         """Canonical specs that at least one of the runs has or, of the default ones, can have; these first,
         in the order of the guide.
         """
-        stored = {
-            metric for metrics in self._context.store.curves.metrics(run_ids).values() for metric in metrics
-        }
+        stored = {metric for metrics in self._store.curves.metrics(run_ids).values() for metric in metrics}
         runs = self._context.runs_of(run_ids)
 
         def is_offered(metric: str) -> bool:
@@ -75,7 +74,7 @@ class Scores:
         """run_id, run, metric, value, std_error, n_users at k; best first by the first metric."""
         check_k(k)
         runs = self._context.runs_of(run_ids)
-        stored = self._context.store.curves.of_runs(run_ids, metrics) if scope == WHOLE else {}
+        stored = self._store.curves.of_runs(run_ids, metrics) if scope == WHOLE else {}
         scores = {
             (run.id, metric): score
             for run in runs
@@ -100,7 +99,7 @@ class Scores:
 
     def absences(self, run_ids: Sequence[str], metric: str, scope: Scope = WHOLE) -> dict[str, str]:
         """Why a run lacks the metric, for the runs that do."""
-        stored = self._context.store.curves.of_runs(run_ids, [metric]) if scope == WHOLE else {}
+        stored = self._store.curves.of_runs(run_ids, [metric]) if scope == WHOLE else {}
         reasons = {}
         for run in self._context.runs_of(run_ids):
             curve = None
@@ -148,7 +147,7 @@ class Scores:
         references = [
             run.id
             for experiment in {run.experiment for run in self._context.runs_of(run_ids)}
-            for run in self._context.store.runs.of_experiment(experiment)
+            for run in self._store.runs.of_experiment(experiment)
             if run.reference
         ]
         if not references or not define(metric).ideal_is_best:
@@ -166,7 +165,7 @@ class Scores:
         return self._tie_bands(run_id, metric, k)
 
     def _compute_tie_band(self, run_id: str, metric: str, k: int) -> TieBand | None:
-        run = self._context.store.runs.get(run_id)
+        run = self._store.runs.get(run_id)
         if run.is_mean and metric not in run.absent:
             return self._mean_band(run_id, metric, k)
         if not run.has_lists or metric in run.absent:
@@ -204,9 +203,7 @@ class Scores:
     def comparability(self, run_ids: Sequence[str]) -> list[Problem]:
         """Why the numbers of these runs may not stand side by side as they are; empty where they may."""
         runs = [run for run in self._context.runs_of(run_ids) if run.has_lists or run.is_mean]
-        experiments = {
-            id_: self._context.store.experiments.get(id_) for id_ in {run.experiment for run in runs}
-        }
+        experiments = {id_: self._store.experiments.get(id_) for id_ in {run.experiment for run in runs}}
         return comparability_problems(
             [basis_of(run, experiments[run.experiment], self._id_caveats(run)) for run in runs]
         )
@@ -217,11 +214,11 @@ class Scores:
         Where that was not noted when the run was scored, its items are counted from its hits; its users are
         not known then.
         """
-        run = self._context.store.runs.get(run_id)
+        run = self._store.runs.get(run_id)
         return run.overlap or self._stored_overlap(run_id)
 
     def _count_known(self, run_id: str) -> IdOverlap | None:
-        run = self._context.store.runs.get(run_id)
+        run = self._store.runs.get(run_id)
         if run.is_mean:
             overlaps = filter(None, map(self.id_overlap, self._data.replicate_ids(run_id)))
             return min(overlaps, key=lambda overlap: overlap.items.share, default=None)

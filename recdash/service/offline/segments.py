@@ -35,6 +35,7 @@ class Segments:
         self, context: ServiceContext, data: RunData, values: MetricValues, scores: Scores, slices: Slices
     ) -> None:
         self._context, self._data, self._values = context, data, values
+        self._store = context.store
         self._scores, self._slices = scores, slices
         self._inside = context.cached(self._values_inside, most=256)
         self._segmented = context.cached(self._cut_and_judge, most=256)
@@ -75,7 +76,7 @@ class Segments:
         self, run_ids: tuple[str, ...], metric: str, k: int, by: str, terms: Terms, least: int
     ) -> SegmentComparison:
         """The first run is the baseline."""
-        cuts = self._data.slices_by(self._context.store.runs.get(run_ids[0]).experiment, by)
+        cuts = self._data.slices_by(self._store.runs.get(run_ids[0]).experiment, by)
         titles = {cut.value: cut.title for cut in cuts}
         of_items = any(cut.rows is not None for cut in cuts)
         empty = SegmentComparison(by, metric, k, run_ids[0], {}, titles, {}, least, terms, of_items)
@@ -92,7 +93,7 @@ class Segments:
     def _values_inside(self, run_id: str, by: str, metric: str, k: int) -> tuple[UserValues | None, ...]:
         """A run's values of everybody, then of each slice; None without the metric or a user who counts."""
         everybody = self._values.user_values(run_id, metric, k)
-        cuts = self._data.slices_by(self._context.store.runs.get(run_id).experiment, by)
+        cuts = self._data.slices_by(self._store.runs.get(run_id).experiment, by)
         if everybody is None:
             return (None,) * (1 + len(cuts))
         of_users = [everybody.of(cut.users[everybody.users]) for cut in cuts if cut.users is not None]
@@ -108,7 +109,7 @@ class Segments:
 
     def _sample_slices(self, run_id: str, by: str) -> list[list[RelevantHits]]:
         """For each slice who counts in it: one sample, or one per seed."""
-        run = self._context.store.runs.get(run_id)
+        run = self._store.runs.get(run_id)
         ids = self._data.replicate_ids(run_id) if run.is_mean else [run_id]
         samples = []
         for cut in self._data.slices_by(run.experiment, by):

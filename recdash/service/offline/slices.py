@@ -34,6 +34,7 @@ class Slices:
 
     def __init__(self, context: ServiceContext, data: RunData, values: MetricValues) -> None:
         self._context, self._data, self._values = context, data, values
+        self._store = context.store
         self._exposures = context.cached(self._expose_slices, most=4)
         self.slice_scores = context.cached(self._score_slices, most=1024)
         self._attributes = context.cached(self._read_attributes, most=64)
@@ -58,7 +59,7 @@ class Slices:
         return frames.slice_rows(scores, k)
 
     def _score_slices(self, run_id: str, by: str, metric: str) -> tuple[SliceScores, ...]:
-        run, definition = self._context.store.runs.get(run_id), define(metric)
+        run, definition = self._store.runs.get(run_id), define(metric)
         if run.is_mean:
             return self._mean_slices(run_id, by, definition)
         hits, reference = self._data.hits(run_id), self._data.reference(run.experiment)
@@ -75,7 +76,7 @@ class Slices:
 
     def _mean_slices(self, run_id: str, by: str, definition: Definition) -> tuple[SliceScores, ...]:
         """Of a run whose users have a list in each of its replicates."""
-        experiment, ids = self._context.store.runs.get(run_id).experiment, self._data.replicate_ids(run_id)
+        experiment, ids = self._store.runs.get(run_id).experiment, self._data.replicate_ids(run_id)
         reference, users = self._data.reference(experiment), self._context.settings_of(experiment)["users"]
         hits = [self._data.hits(replicate) for replicate in ids]
         by_slice = zip(*(self.slice_scores(replicate, by, str(definition)) for replicate in ids), strict=True)
@@ -89,7 +90,7 @@ class Slices:
 
         ``metric_of_lists`` is a metric that needs the lists themselves, or "".
         """
-        run = self._context.store.runs.get(run_id)
+        run = self._store.runs.get(run_id)
         hits, reference = self._data.hits(run_id), self._data.reference(run.experiment)
         cuts = self._data.slices_by(run.experiment, by)
         users = scoring.slice_users(cuts)
@@ -124,7 +125,7 @@ class Slices:
         return attributes_of(self._data.reference(experiment_id))
 
     def _count_shown(self, run_id: str, attribute: str, k: int) -> Sequence[Mapping[str, Any]]:
-        run = self._context.store.runs.get(run_id)
+        run = self._store.runs.get(run_id)
         if run.is_mean:
             ids = self._data.replicate_ids(run_id)
             return mean_rows([self._shown_rows(replicate, attribute, k) for replicate in ids])

@@ -42,6 +42,7 @@ class UserResults:
         self, context: ServiceContext, data: RunData, values: MetricValues, lists: StoredLists
     ) -> None:
         self._context, self._data, self._values, self._lists = context, data, values, lists
+        self._store = context.store
         self._histories = context.cached(self._read_histories, most=2)
         self._gaps = context.cached(self._compare_users, most=64)
 
@@ -106,9 +107,7 @@ class UserResults:
         gap = differences(own.own, base.own if baseline_id else np.full(len(own.own), np.median(own.own)))
         others = [self._user_values(other, metric, k, scope) for other in beside]
         chosen = largest_changes(gap, spread(own, others), n)
-        truth = self._data.reference_under(
-            self._context.store.runs.get(run_id).experiment, scope.threshold
-        ).truth
+        truth = self._data.reference_under(self._store.runs.get(run_id).experiment, scope.threshold).truth
         users = own.users[chosen]
         columns = (
             [truth.users[user] for user in users.tolist()], gap[chosen], own.own[chosen], base.own[chosen],
@@ -157,7 +156,7 @@ class UserResults:
         the truth does not know.
         """
         check_k(k)
-        experiment_id = self._context.store.runs.get(run_ids[0]).experiment
+        experiment_id = self._store.runs.get(run_ids[0]).experiment
         user = self._user(experiment_id, user_id)
         reference, facts = self._data.reference(experiment_id), self._lists.facts(experiment_id)
         truth = self._data.reference_under(experiment_id, scope.threshold).truth
@@ -184,7 +183,7 @@ class UserResults:
         """What one user got by the metric from each run, for the runs in which the user counts."""
         if not run_ids:
             return {}
-        user = self._user(self._context.store.runs.get(run_ids[0]).experiment, user_id)
+        user = self._user(self._store.runs.get(run_ids[0]).experiment, user_id)
         known = {run_id: self._user_values(run_id, metric, k, scope) for run_id in run_ids}
         own = {run_id: values.own[values.users == user] for run_id, values in known.items() if values}
         return {run_id: float(value[0]) for run_id, value in own.items() if len(value)}

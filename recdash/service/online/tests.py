@@ -46,17 +46,18 @@ class OnlineTests:
 
     def __init__(self, context: ServiceContext, scores: Scores, comparisons: Comparisons) -> None:
         self._context, self._scores, self._comparisons = context, scores, comparisons
+        self._store = context.store
         self._users = context.sized_cache(self._read_users, least=2)
         self._joined = context.cached(self._join, most=256)
 
     def all(self, experiment_id: str, archived: bool = False) -> list[OnlineTest]:
-        return self._context.store.online_tests.of_experiment(experiment_id, archived)
+        return self._store.online_tests.of_experiment(experiment_id, archived)
 
     def named(self, experiment_id: str, name: str | None = None) -> OnlineTest:
         """The test of that name, without one the newest. Raises NotFound where there is none at all."""
         tests = self.all(experiment_id)
         if not tests:
-            home = self._context.store.experiments.get(experiment_id).name
+            home = self._store.experiments.get(experiment_id).name
             raise NotFound(f"'{home}' has no A/B test yet. Add one with recdash add, or on the page Upload.")
         if name is None:
             return max(tests, key=lambda test: test.created)
@@ -94,8 +95,8 @@ class OnlineTests:
             name=clean_name(name),
             created=self._context.now(),
             kind=logs.kind,
-            upload=self._context.store.artifacts.put(logs.table),
-            tables={kind: self._context.store.artifacts.put(table) for kind, table in logs.beside.items()},
+            upload=self._store.artifacts.put(logs.table),
+            tables={kind: self._store.artifacts.put(table) for kind, table in logs.beside.items()},
             rules=rules.as_dict(),
             metrics=[asdict(metric) for metric in metrics],
             removed=[asdict(removed) for removed in logs.removed],
@@ -114,7 +115,7 @@ class OnlineTests:
         same = self._same_test(test)
         if same is None:
             try:
-                return self._context.store.online_tests.add(test)
+                return self._store.online_tests.add(test)
             except NameTaken:  # another person stored it while this one was read
                 same = self._same_test(test)
                 if same is None:
@@ -162,7 +163,7 @@ class OnlineTests:
     # ── how a stored test is counted ─────────────────────────────────────────────────────────
 
     def rules(self, test_id: str) -> OnlineRules:
-        return OnlineRules(**self._context.store.online_tests.get(test_id).rules)
+        return OnlineRules(**self._store.online_tests.get(test_id).rules)
 
     def set_rules(self, test_id: str, rules: OnlineRules) -> OnlineTest:
         """Count the test's logs by other rules.
@@ -172,7 +173,7 @@ class OnlineTests:
         """
         self._context.must_be_editor()
         rules.check()
-        test = self._context.store.online_tests.get(test_id)
+        test = self._store.online_tests.get(test_id)
         fixed = (*AT_THE_DOOR, *(WHEN_FOLDED if test.kind == "events" else ()))
         current = OnlineRules(**test.rules)
         changed = [name for name in fixed if getattr(rules, name) != getattr(current, name)]
@@ -185,11 +186,11 @@ class OnlineTests:
     def count_again(self, test_id: str, **changed: Any) -> OnlineTest:
         """Store the change with the results that follow from it; nothing where they cannot be had."""
         self._context.must_be_editor()
-        test = self._context.store.online_tests.get(test_id)
+        test = self._store.online_tests.get(test_id)
         before = self.results(test_id).notices
         results = self.results_of(replace(test, **changed))
         kept = [notice for notice in test.notices if notice not in before]
-        return self._context.store.online_tests.update(
+        return self._store.online_tests.update(
             test_id, **changed, results=results.records(), notices=(*kept, *results.notices)
         )
 
@@ -197,37 +198,37 @@ class OnlineTests:
 
     def results(self, test_id: str, correction: Correction = "holm") -> OnlineResults:
         """Health, values, lifts and words of a stored test; ``correction`` of the family of its goals."""
-        return self.results_of(self._context.store.online_tests.get(test_id), correction)
+        return self.results_of(self._store.online_tests.get(test_id), correction)
 
     def results_of(self, test: OnlineTest, correction: Correction = "holm") -> OnlineResults:
         """The results of a test by the rules and metrics that it names, stored or not."""
         rules, own = OnlineRules(**test.rules), [OnlineMetric(**facts) for facts in test.metrics]
         if test.kind == "aggregates":
-            logs = OnlineTables(test.kind, self._context.store.artifacts.table(test.upload), {})
+            logs = OnlineTables(test.kind, self._store.artifacts.table(test.upload), {})
             return results_of(logs, test.control, rules, own, correction=correction)
         results = of_users(self._users(*_counted_by(test)), test.control, rules, with_own(own), correction)
         return replace(results, removed=(*(Removed(**facts) for facts in test.removed), *results.removed))
 
     def users(self, test_id: str) -> OnlineUsers:
         """One row per user of a test. Raises NotFound for one that is known by aggregates only."""
-        test = self._context.store.online_tests.get(test_id)
+        test = self._store.online_tests.get(test_id)
         if test.kind == "aggregates":
             raise NotFound(f"Of '{test.name}' only sums are known, not its users.")
         return self._users(*_counted_by(test))
 
     def _read_users(self, upload: str, exposures: str | None, rules: str) -> OnlineUsers:
-        beside = {"exposures": self._context.store.artifacts.table(exposures)} if exposures else {}
-        return users_of(self._context.store.artifacts.table(upload), beside, OnlineRules(**json.loads(rules)))
+        beside = {"exposures": self._store.artifacts.table(exposures)} if exposures else {}
+        return users_of(self._store.artifacts.table(upload), beside, OnlineRules(**json.loads(rules)))
 
     def link_variants(self, test_id: str, links: Mapping[str, str]) -> OnlineTest:
         """Say which run each variant served: {variant: run id}."""
         self._context.must_be_editor()
-        test = self._context.store.online_tests.get(test_id)
+        test = self._store.online_tests.get(test_id)
         self._check_links(test.experiment, links, [str(row["variant"]) for row in test.results])
-        return self._context.store.online_tests.update(test_id, links=dict(links))
+        return self._store.online_tests.update(test_id, links=dict(links))
 
     def _check_links(self, experiment_id: str, links: Mapping[str, str], variants: Sequence[str]) -> None:
-        known = {run.id for run in self._context.store.runs.of_experiment(experiment_id, archived=True)}
+        known = {run.id for run in self._store.runs.of_experiment(experiment_id, archived=True)}
         for variant, run_id in links.items():
             if variant not in variants:
                 raise UnknownName("variant", variant, sorted(set(variants)))
@@ -242,7 +243,7 @@ class OnlineTests:
 
     def delete(self, test_id: str, typed_name: str) -> None:
         self._context.must_be_editor()
-        check_typed(typed_name, self._context.store.online_tests.name_of(test_id))
+        check_typed(typed_name, self._store.online_tests.name_of(test_id))
         self._context.writable_store().online_tests.delete(test_id)
 
     def result_frame(self, test_id: str) -> pd.DataFrame:
@@ -252,7 +253,7 @@ class OnlineTests:
         """
         import pandas as pd
 
-        test = self._context.store.online_tests.get(test_id)
+        test = self._store.online_tests.get(test_id)
         frame = pd.DataFrame([asdict(OnlineRow(**row)) for row in test.results])
         frame.insert(4, "run_id", frame["variant"].map(dict(test.links)))
         return frame
@@ -263,7 +264,7 @@ class OnlineTests:
         The offline difference is paired against the run that the control served (else the baseline), and
         corrected over the variants.
         """
-        test = self._context.store.online_tests.get(test_id)
+        test = self._store.online_tests.get(test_id)
         check_k(k)
         return self._joined(test_id, metric, k, online_metric, self._served_runs(test)).copy()
 
@@ -291,7 +292,7 @@ class OnlineTests:
     ) -> pd.DataFrame:
         from recdash.online.agreement.join import join_offline, split_is_broken
 
-        test = self._context.store.online_tests.get(test_id)
+        test = self._store.online_tests.get(test_id)
         reference, names, delta = served.reference, dict(served.runs), None
         if reference is not None and define(metric).has_user_values:
             others = [run_id for run_id in names if run_id != reference]
