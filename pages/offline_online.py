@@ -33,20 +33,14 @@ offline, online = st.columns([1.12, 1], gap="large")
 with offline:
     widgets.section(*page.offline_title(sides))
     if sides.has_differences:
-        widgets.chart(
-            bars(sides.rows, sides.marks, colours, page.OFFLINE),
-            "bars-offline",
-            page.alt(sides, "offline"),
-        )
+        chart = bars(sides.rows, sides.marks, colours, page.OFFLINE)
+        widgets.chart(chart, "bars-offline", page.alt(sides, "offline"))
     else:
         page.offline_values(sides)
 with online:
     widgets.section(*page.online_title(sides))
-    widgets.chart(
-        bars(sides.rows, sides.marks, colours, page.online_side(sides)),
-        "bars-online",
-        page.alt(sides, "online"),
-    )
+    chart = bars(sides.rows, sides.marks, colours, page.online_side(sides))
+    widgets.chart(chart, "bars-online", page.alt(sides, "online"))
 st.html('<hr class="rd-rule">')
 
 scatter, reading = st.columns([1.9, 1], gap="large")

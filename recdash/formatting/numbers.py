@@ -91,9 +91,18 @@ def count(value: float | None) -> str:
     return fixed(value, 0)
 
 
+def counted(n: int, noun: str) -> str:
+    """``0 items``, ``1 item``, ``1,200 items``."""
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
+
+
 def users(n: int) -> str:
-    """``1 user``, ``1,200 users``."""
-    return f"{n:,} {'user' if n == 1 else 'users'}"
+    return counted(n, "user")
+
+
+def percent(share: float | None) -> float:
+    """A share in %; NaN where there is none."""
+    return math.nan if share is None else 100 * share
 
 
 def ticks(low: float, high: float, wanted: int = 5) -> list[float]:

@@ -41,6 +41,16 @@ def is_percent(metric: str) -> bool:
     return base(metric) in PERCENT
 
 
+def scale_of(metric: str) -> int:
+    """What a value is multiplied by to be read: 100 where that is in %."""
+    return 100 if is_percent(metric) else 1
+
+
+def metric_and_unit(metric: str, k: int | str) -> str:
+    """``nDCG@10``; ``Coverage@10, %`` of a metric that is read in %."""
+    return f"{metric_at(metric, k)}{', %' if is_percent(metric) else ''}"
+
+
 def ordered_metrics(metrics: Sequence[str]) -> list[str]:
     """Core accuracy first, then beyond accuracy, then the rest; variants behind their plain form."""
     rank = {name: place for place, name in enumerate((*CORE, *BEYOND))}

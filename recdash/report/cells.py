@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from recdash.formatting import numbers
 from recdash.formatting.wording import tone
-from recdash.metrics.naming import is_percent
+from recdash.metrics.naming import scale_of
 from recdash.report.document import Interval, Number, Tone, Word
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def p_value(value: Any) -> Number:
 
 def metric_values(metric: str, values: Sequence[Any], why: Sequence[str] = ()) -> list[Number]:
     """Values of a metric; fractions of a catalogue are read in %. ``why``: for each that is missing."""
-    scale = 100 if is_percent(metric) else 1
+    scale = scale_of(metric)
     cells = alike(values, scale=scale, unit=PERCENT if scale == 100 else "")
     return [
         Number(None, why=reason) if cell.value is None and reason else cell

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from recdash.formatting import numbers
 from recdash.formatting.wording import listed, users
-from recdash.metrics.naming import has_k, is_percent, metric_at, metric_title
+from recdash.metrics.naming import has_k, is_percent, metric_and_unit, metric_at, metric_title
 from recdash.report.cells import metric_values, number_of
 from recdash.report.context import ReportContext
 from recdash.report.document import Cell, Figure, Number, Part, Section, Table, number_columns
@@ -67,7 +67,7 @@ def _figure(context: ReportContext, rows: pd.DataFrame, metric: str) -> Figure:
         | {"k": [int(k) for k in line["k"].tolist()]}
         for run, line in drawn.groupby("run_id", sort=False)
     ]
-    title = f"{metric_at(metric, 'k')}{', %' if is_percent(metric) else ''}"
+    title = metric_and_unit(metric, "k")
     alt = f"{metric_title(metric)} against k. At k = {k}: {listed(values)}."
     data = {"k": k, "percent": is_percent(metric), "ends": last_k(context), "lines": lines}
     return Figure("curve", title, "", alt, data, _table(context, rows, metric), wide=False)

@@ -9,7 +9,7 @@ from recdash.comparison.segments import EVERYBODY, SegmentComparison, flags
 from recdash.comparison.segments import Cell as OneCell
 from recdash.domain.results import WHOLE
 from recdash.formatting import numbers
-from recdash.metrics.naming import is_percent, metric_at
+from recdash.metrics.naming import is_percent, metric_at, scale_of
 from recdash.report.cells import corrected, count, finding_of, intervals, metric_values, number_of
 from recdash.report.context import ReportContext
 from recdash.report.document import (
@@ -78,7 +78,7 @@ def _figure(
 
 def _span(result: SegmentComparison, names: list[str]) -> list[float]:
     """The ends of one axis for all runs, so that charts of some of them compare."""
-    scale = 100 if result.by_value and is_percent(result.metric) else 1
+    scale = scale_of(result.metric) if result.by_value else 1
     runs = result.runs if result.by_value else result.candidates
     cells = [_cell(result, name, run) for name in names for run in runs]
     judged = [corrected(cell.pair) for cell in cells if cell.pair]

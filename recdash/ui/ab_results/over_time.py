@@ -13,7 +13,7 @@ from recdash.charts.ab_over_time import LiftPoint, ends_of, over_time
 from recdash.charts.attribute_shares import panels
 from recdash.charts.layout import escape as plotly
 from recdash.formatting import numbers
-from recdash.formatting.numbers import is_number
+from recdash.formatting.numbers import is_number, percent
 from recdash.formatting.records import Row, records
 from recdash.formatting.wording import listed, lowered, many
 from recdash.online.analysis.health import FADES_BELOW
@@ -22,7 +22,6 @@ from recdash.online.analysis.novelty_effect import NoveltyEffect
 from recdash.online.validity import MANY_LOOKS
 from recdash.ui.ab_results import cached
 from recdash.ui.ab_results.page import AbTest
-from recdash.ui.ab_results.table import percent
 from recdash.ui.app import links, state, theme
 from recdash.ui.components import widgets
 

@@ -11,7 +11,6 @@ from recdash.formatting.html import html, markdown
 from recdash.formatting.wording import lowered, many
 from recdash.ui.ab_results import cached
 from recdash.ui.ab_results.page import AbTest
-from recdash.ui.ab_results.table import percent
 from recdash.ui.ab_results.wording import variant_cell
 from recdash.ui.app import state
 from recdash.ui.components import widgets
@@ -45,7 +44,7 @@ def show(ab_test: AbTest, metric: str) -> None:
     rows = []
     for variant in ab_test.challengers:
         lift, n_now = smallest.get(variant), users[variant] + users[ab_test.control]
-        lift_text = numbers.NONE if lift is None else f"±{numbers.three(percent(lift))} %"
+        lift_text = numbers.NONE if lift is None else f"±{numbers.three(numbers.percent(lift))} %"
         more = _missing_text(missing[variant])
         rows.append([variant_cell(ab_test.marks[variant]), numbers.count(n_now), lift_text, more])
     widgets.table(columns, rows)

@@ -11,14 +11,14 @@ from recdash.charts.attribute_shares import panels
 from recdash.charts.layout import escape as plotly
 from recdash.charts.segments import SegmentPoint, SegmentRow, ends_of, segment_panels
 from recdash.formatting import numbers
-from recdash.formatting.numbers import is_number
+from recdash.formatting.numbers import is_number, percent
 from recdash.formatting.records import Row, records
 from recdash.formatting.wording import cut, listed, lowered
 from recdash.online.analysis.judgement import SETTLED_P, SIGNS
 from recdash.online.analysis.segments import Reversal
 from recdash.ui.ab_results import cached
 from recdash.ui.ab_results.page import AbTest
-from recdash.ui.ab_results.table import amount_text, percent
+from recdash.ui.ab_results.table import amount_text
 from recdash.ui.app import links, state, theme
 from recdash.ui.components import widgets
 

@@ -13,7 +13,7 @@ from recdash.charts.ab_lifts import LiftRow, lifts
 from recdash.charts.layout import escape as plotly
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html
-from recdash.formatting.numbers import is_number
+from recdash.formatting.numbers import is_number, percent
 from recdash.formatting.wording import cut_inside, listed
 from recdash.online import OnlineRow
 from recdash.online.analysis.judgement import SIGNS, TONES
@@ -99,10 +99,6 @@ def interval_of(row: OnlineRow) -> tuple[float | None, float | None]:
     if row.corrected_low is None:
         return row.lift_low, row.lift_high
     return row.corrected_low, row.corrected_high
-
-
-def percent(share: float | None) -> float:
-    return nan if share is None else 100 * share
 
 
 def _hover(row: OnlineRow) -> str:

@@ -103,6 +103,11 @@ class View:
         baseline = self.baseline.id if self.baseline else None
         return marks(self.runs, baseline, self.candidate_ids, theme.palette())
 
+    @property
+    def base_name(self) -> str:
+        """The baseline's name; empty without one."""
+        return self.name(self.baseline.id) if self.baseline else ""
+
     def name(self, run_id: str) -> str:
         return self.marks[run_id].name
 

@@ -16,12 +16,12 @@ from recdash.formatting import numbers
 from recdash.formatting.html import Html, html, markdown
 from recdash.formatting.records import Row, by_run, records
 from recdash.formatting.wording import cut, listed
-from recdash.metrics.naming import base, is_percent, metric_at
+from recdash.metrics.naming import base, metric_and_unit
 from recdash.ui.app import cached, links, state, theme
 from recdash.ui.app.state import SEPARATOR, View
 from recdash.ui.components import widgets
 from recdash.ui.components.absences import reasons
-from recdash.ui.components.tiles import value_text
+from recdash.ui.components.tiles import decimals_of, value_text
 from recdash.ui.components.widgets import number_columns, run_cell, table_html, text_columns
 
 if TYPE_CHECKING:
@@ -144,11 +144,8 @@ def measures_table(view: View, distribution: AttributeRows | None) -> Html:
     """One row per run: how much of the catalogue it shows, how evenly, how rare and how unlike."""
     scores = cached.scoreboard(view, view.shown_ids, MEASURES, view.k)
     known = {metric: values(scores, metric) for metric in MEASURES}
-    decimals = {
-        metric: numbers.places(value * (100 if is_percent(metric) else 1) for value in by.values())
-        for metric, by in known.items()
-    }
-    heads = [_head(view, metric) for metric in MEASURES]
+    decimals = {metric: decimals_of(metric, by.values()) for metric, by in known.items()}
+    heads = [_link(view, metric, metric_and_unit(metric, view.k)) for metric in MEASURES]
     if distribution:
         heads = [_link(view, "coverage_by", f"Values of {distribution.attribute}"), *heads]
     rows: list[list[object]] = []
@@ -157,11 +154,6 @@ def measures_table(view: View, distribution: AttributeRows | None) -> Html:
         cells = (value_text(metric, known[metric].get(run_id, nan), decimals[metric]) for metric in MEASURES)
         rows.append([run_cell(view.marks[run_id]), *values_shown, *cells])
     return table_html([*text_columns("Run"), *number_columns(*heads)], rows, kind="rd-small")
-
-
-def _head(view: View, metric: str) -> Html:
-    unit = ", %" if is_percent(metric) else ""
-    return _link(view, metric, f"{metric_at(metric, view.k)}{unit}")
 
 
 def _link(view: View, metric: str, text: str) -> Html:

@@ -15,7 +15,7 @@ from recdash.evaluation.comparability import LISTED
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html
 from recdash.formatting.wording import listed
-from recdash.metrics.naming import is_percent, lower_is_better, metric_at
+from recdash.metrics.naming import is_percent, lower_is_better, metric_at, scale_of
 from recdash.ui.app import cached, theme
 from recdash.ui.app.state import View
 from recdash.ui.components import widgets
@@ -48,7 +48,7 @@ def section(view: View) -> None:
         return
     st.space("small")
     widgets.section(finding(view, spread), note(view, spread))
-    scale = 100.0 if is_percent(view.metric) else 1.0
+    scale = scale_of(view.metric)
     chart = replicate_spread(spread.rows, spread.values, view.marks, theme.palette(), scale)
     widgets.chart(chart, "replicate-spread", alt(view, spread))
     if spread.differences:

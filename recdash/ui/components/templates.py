@@ -34,19 +34,25 @@ class TableTemplate:
         return f"recdash-{self.kind}.csv"
 
 
+def required(name: str, meaning: str) -> TemplateColumn:
+    return TemplateColumn(name, True, meaning)
+
+
+def optional(name: str, meaning: str) -> TemplateColumn:
+    return TemplateColumn(name, False, meaning)
+
+
 RUN = TableTemplate(
     "run",
     "Recommendations",
     "One candidate's lists: one row per user and recommended item.",
     (
-        TemplateColumn("user_id", True, "Who the list is for."),
-        TemplateColumn("item_id", True, "What is recommended."),
-        TemplateColumn("rank", False, "Place in the list, from 1. Where it is there, it decides the order."),
-        TemplateColumn("score", False, "The higher, the better. Decides the order where there is no rank."),
-        TemplateColumn("run", False, "Name of the candidate, when one file holds several."),
-        TemplateColumn(
-            "replicate", False, "Fold or training seed, when one file holds several of a candidate."
-        ),
+        required("user_id", "Who the list is for."),
+        required("item_id", "What is recommended."),
+        optional("rank", "Place in the list, from 1. Where it is there, it decides the order."),
+        optional("score", "The higher, the better. Decides the order where there is no rank."),
+        optional("run", "Name of the candidate, when one file holds several."),
+        optional("replicate", "Fold or training seed, when one file holds several of a candidate."),
     ),
     "user_id,item_id,rank,score\nu1,film-07,1,0.93\nu1,film-02,2,0.81\nu2,film-07,1,0.88\nu2,film-05,2,0.42\n",
 )
@@ -55,10 +61,10 @@ TRUTH = TableTemplate(
     "Truth",
     "What users really took after the split: the held-out rows that lists are scored against.",
     (
-        TemplateColumn("user_id", True, "Who."),
-        TemplateColumn("item_id", True, "What this user really took."),
-        TemplateColumn("relevance", False, "How much: a rating or grade. Without it every row is relevant."),
-        TemplateColumn("timestamp", False, "When, as seconds since 1970 or as a date."),
+        required("user_id", "Who."),
+        required("item_id", "What this user really took."),
+        optional("relevance", "How much: a rating or grade. Without it every row is relevant."),
+        optional("timestamp", "When, as seconds since 1970 or as a date."),
     ),
     "user_id,item_id,relevance\nu1,film-02,4\nu1,film-09,5\nu2,film-05,3\nu3,film-07,5\n",
 )
@@ -67,10 +73,10 @@ TRAIN = TableTemplate(
     "Train",
     "What the candidates learned from. Gives novelty, popularity and the user's history.",
     (
-        TemplateColumn("user_id", True, "Who."),
-        TemplateColumn("item_id", True, "What this user took before the split."),
-        TemplateColumn("rating", False, "Rating or strength."),
-        TemplateColumn("timestamp", False, "When, as seconds since 1970 or as a date."),
+        required("user_id", "Who."),
+        required("item_id", "What this user took before the split."),
+        optional("rating", "Rating or strength."),
+        optional("timestamp", "When, as seconds since 1970 or as a date."),
     ),
     "user_id,item_id,timestamp\nu1,film-01,1790000000\nu1,film-03,1790003600\nu2,film-01,1790007200\n",
 )
@@ -79,11 +85,9 @@ CATALOGUE = TableTemplate(
     "Catalogue",
     "Every item that could be recommended. Gives coverage, titles and attributes.",
     (
-        TemplateColumn("item_id", True, "The item."),
-        TemplateColumn("title", False, "Its name for people."),
-        TemplateColumn(
-            "any other column", False, "An attribute such as year; several values as Crime|Drama."
-        ),
+        required("item_id", "The item."),
+        optional("title", "Its name for people."),
+        optional("any other column", "An attribute such as year; several values as Crime|Drama."),
     ),
     "item_id,title,genre,year\nfilm-01,The Salt Lantern,Drama,2019\nfilm-02,Seven Orchards,Comedy,2024\n",
 )
@@ -92,8 +96,8 @@ USERS = TableTemplate(
     "User attributes",
     "What is known of each user. Gives slices: scores for some of the users.",
     (
-        TemplateColumn("user_id", True, "The user."),
-        TemplateColumn("any other column", True, "An attribute such as age or country."),
+        required("user_id", "The user."),
+        required("any other column", "An attribute such as age or country."),
     ),
     "user_id,country,plan,age\nu1,SE,free,34\nu2,PT,paid,27\nu3,SE,paid,51\n",
 )
@@ -102,8 +106,8 @@ VECTORS = TableTemplate(
     "Item vectors",
     "A vector of each item, such as its embedding. Gives diversity by vectors.",
     (
-        TemplateColumn("item_id", True, "The item."),
-        TemplateColumn("vector", True, "Its numbers, as many for every item; or a column for each number."),
+        required("item_id", "The item."),
+        required("vector", "Its numbers, as many for every item; or a column for each number."),
     ),
     "item_id,vector\nfilm-01,0.8|0.1|0.3\nfilm-02,0.2|0.9|0.4\nfilm-05,0.1|0.7|0.6\n",
 )
@@ -112,9 +116,9 @@ SIMILARITY = TableTemplate(
     "Item similarities",
     "How alike two items are. Gives diversity by similarity.",
     (
-        TemplateColumn("item_a", True, "One item."),
-        TemplateColumn("item_b", True, "Another item; a pair is written once or the same both ways."),
-        TemplateColumn("similarity", True, "From -1 to 1; pairs that are not written count as 0."),
+        required("item_a", "One item."),
+        required("item_b", "Another item; a pair is written once or the same both ways."),
+        required("similarity", "From -1 to 1; pairs that are not written count as 0."),
     ),
     "item_a,item_b,similarity\nfilm-01,film-02,0.25\nfilm-01,film-05,0.1\nfilm-02,film-05,0.9\n",
 )
@@ -123,10 +127,10 @@ PREDICTIONS = TableTemplate(
     "Rating predictions",
     "Predicted against true ratings of one candidate. Gives RMSE and MAE.",
     (
-        TemplateColumn("user_id", True, "Who."),
-        TemplateColumn("item_id", True, "What was rated."),
-        TemplateColumn("rating", True, "The true rating."),
-        TemplateColumn("prediction", True, "The predicted rating, on the same scale."),
+        required("user_id", "Who."),
+        required("item_id", "What was rated."),
+        required("rating", "The true rating."),
+        required("prediction", "The predicted rating, on the same scale."),
     ),
     "user_id,item_id,rating,prediction\nu1,film-02,4,3.6\nu1,film-09,5,4.1\nu2,film-05,3,3.4\n",
 )
@@ -135,17 +139,15 @@ SESSIONS = TableTemplate(
     "Sessions of an online test",
     "One row per session of an A/B test.",
     (
-        TemplateColumn("unit_id", True, "The user that was randomised."),
-        TemplateColumn("session_id", True, "The session."),
-        TemplateColumn("variant", False, "Which arm the user was in; needed unless there are exposures."),
-        TemplateColumn("start_ts", True, "When the session began (UTC)."),
-        TemplateColumn("end_ts", False, "When it ended."),
-        TemplateColumn("clicks", True, "Clicks on recommendations in the session."),
-        TemplateColumn("watch_s", True, "Seconds watched that came from recommendations."),
-        TemplateColumn("videos", False, "Videos watched past the threshold."),
-        TemplateColumn(
-            "any other column", False, "A number is added up per user; a text, such as country, is a segment."
-        ),
+        required("unit_id", "The user that was randomised."),
+        required("session_id", "The session."),
+        optional("variant", "Which arm the user was in; needed unless there are exposures."),
+        required("start_ts", "When the session began (UTC)."),
+        optional("end_ts", "When it ended."),
+        required("clicks", "Clicks on recommendations in the session."),
+        required("watch_s", "Seconds watched that came from recommendations."),
+        optional("videos", "Videos watched past the threshold."),
+        optional("any other column", "A number is added up per user; a text, such as country, is a segment."),
     ),
     templates()["sessions"],
 )
@@ -154,12 +156,12 @@ EXPOSURES = TableTemplate(
     "Exposures of an online test",
     "Who was put into which variant, and when they first met it. Repeats are allowed.",
     (
-        TemplateColumn("unit_id", True, "The user that was randomised."),
-        TemplateColumn("variant", True, "Which arm the user was in."),
-        TemplateColumn("ts", True, "When the user met the variant (UTC)."),
-        TemplateColumn("experiment_id", False, "Which test, when one file holds several."),
-        TemplateColumn("session_id", False, "In which session."),
-        TemplateColumn("any other column", False, "A text, such as country, is a segment of the user."),
+        required("unit_id", "The user that was randomised."),
+        required("variant", "Which arm the user was in."),
+        required("ts", "When the user met the variant (UTC)."),
+        optional("experiment_id", "Which test, when one file holds several."),
+        optional("session_id", "In which session."),
+        optional("any other column", "A text, such as country, is a segment of the user."),
     ),
     templates()["exposures"],
 )
@@ -168,18 +170,16 @@ EVENTS = TableTemplate(
     "Events of an online test",
     "What users did: one row per event. Sessions and all their numbers are added up from it.",
     (
-        TemplateColumn("unit_id", True, "Who did it: the user that was randomised."),
-        TemplateColumn("session_id", True, "In which session."),
-        TemplateColumn("ts", True, "When (UTC)."),
-        TemplateColumn(
-            "event", True, "impression, click, watch or heartbeat; others are counted under their own name."
-        ),
-        TemplateColumn("item_id", True, "Which item."),
-        TemplateColumn("watch_s", False, "Seconds watched; of a heartbeat: seconds watched so far."),
-        TemplateColumn("source", False, "Where the item came from. With it, only recommendations count."),
-        TemplateColumn("position", False, "The place at which the item stood, from 1."),
-        TemplateColumn("request_id", False, "The served list that the item came from."),
-        TemplateColumn("event_id", False, "The event itself; one that is there twice counts once."),
+        required("unit_id", "Who did it: the user that was randomised."),
+        required("session_id", "In which session."),
+        required("ts", "When (UTC)."),
+        required("event", "impression, click, watch or heartbeat; others are counted under their own name."),
+        required("item_id", "Which item."),
+        optional("watch_s", "Seconds watched; of a heartbeat: seconds watched so far."),
+        optional("source", "Where the item came from. With it, only recommendations count."),
+        optional("position", "The place at which the item stood, from 1."),
+        optional("request_id", "The served list that the item came from."),
+        optional("event_id", "The event itself; one that is there twice counts once."),
     ),
     templates()["events"],
 )
@@ -188,16 +188,14 @@ SERVED = TableTemplate(
     "Served lists of an online test",
     "What was really shown: one row per served list and item. Gives the online hit ratio.",
     (
-        TemplateColumn("request_id", True, "The list."),
-        TemplateColumn("unit_id", True, "Who it was for."),
-        TemplateColumn("ts", True, "When it was served (UTC)."),
-        TemplateColumn("variant", True, "Which arm made it."),
-        TemplateColumn("rank", True, "The item's place in the list, from 1."),
-        TemplateColumn("item_id", True, "The item."),
-        TemplateColumn("propensity", False, "With which probability the item was shown there."),
-        TemplateColumn(
-            "click", False, "1 where it was clicked there; needed only where the events do not tell."
-        ),
+        required("request_id", "The list."),
+        required("unit_id", "Who it was for."),
+        required("ts", "When it was served (UTC)."),
+        required("variant", "Which arm made it."),
+        required("rank", "The item's place in the list, from 1."),
+        required("item_id", "The item."),
+        optional("propensity", "With which probability the item was shown there."),
+        optional("click", "1 where it was clicked there; needed only where the events do not tell."),
     ),
     templates()["served"],
 )
@@ -206,13 +204,13 @@ AGGREGATES = TableTemplate(
     "Aggregates of an online test",
     "One row per variant and metric, for those who have only a summary.",
     (
-        TemplateColumn("variant", True, "The arm."),
-        TemplateColumn("metric", True, "Name of the metric."),
-        TemplateColumn("n", False, "Users in the arm, also of a rate: their split is checked. With them …"),
-        TemplateColumn("mean", False, "… the mean per user …"),
-        TemplateColumn("variance", False, "… and the variance over users. Or instead of these three:"),
-        TemplateColumn("successes", False, "for a rate, how many succeeded …"),
-        TemplateColumn("trials", False, "… out of how many."),
+        required("variant", "The arm."),
+        required("metric", "Name of the metric."),
+        optional("n", "Users in the arm, also of a rate: their split is checked. With them …"),
+        optional("mean", "… the mean per user …"),
+        optional("variance", "… and the variance over users. Or instead of these three:"),
+        optional("successes", "for a rate, how many succeeded …"),
+        optional("trials", "… out of how many."),
     ),
     templates()["aggregates"],
 )
@@ -221,17 +219,13 @@ BANDIT = TableTemplate(
     "Logged bandit feedback",
     "What was shown, with which probability, and whether it was clicked. Gives off-policy estimates.",
     (
-        TemplateColumn("item_id", True, "The item that was shown."),
-        TemplateColumn("click", True, "1 where it was clicked, 0 where it was not."),
-        TemplateColumn(
-            "propensity_score", True, "With which probability it was shown there, above 0 and up to 1."
-        ),
-        TemplateColumn("position", False, "The place at which it was shown, from 1."),
-        TemplateColumn("timestamp", False, "When (UTC)."),
-        TemplateColumn(
-            "any other column",
-            False,
-            "What was known of the user or the moment; user_id makes errors by user.",
+        required("item_id", "The item that was shown."),
+        required("click", "1 where it was clicked, 0 where it was not."),
+        required("propensity_score", "With which probability it was shown there, above 0 and up to 1."),
+        optional("position", "The place at which it was shown, from 1."),
+        optional("timestamp", "When (UTC)."),
+        optional(
+            "any other column", "What was known of the user or the moment; user_id makes errors by user."
         ),
     ),
     templates()["bandit"],
@@ -241,12 +235,10 @@ POLICY = TableTemplate(
     "Target policy",
     "How likely another policy would show each item. Asked of a log of bandit feedback.",
     (
-        TemplateColumn("item_id", True, "The item that may be shown."),
-        TemplateColumn(
-            "probability", True, "How likely; 1 in all, for each case that the other columns tell apart."
-        ),
-        TemplateColumn("position", False, "The place, where the policy depends on it."),
-        TemplateColumn("any other column", False, "A column of the log that the policy depends on."),
+        required("item_id", "The item that may be shown."),
+        required("probability", "How likely; 1 in all, for each case that the other columns tell apart."),
+        optional("position", "The place, where the policy depends on it."),
+        optional("any other column", "A column of the log that the policy depends on."),
     ),
     templates()["policy"],
 )

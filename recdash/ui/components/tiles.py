@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import isfinite
 
@@ -13,7 +13,7 @@ from recdash.comparison.wording import bounds, rail_bounds, rail_value
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html, join
 from recdash.formatting.wording import tone
-from recdash.metrics.naming import is_percent
+from recdash.metrics.naming import is_percent, scale_of
 from recdash.ui.components.widgets import toned
 
 
@@ -103,10 +103,16 @@ def _strip(strip: Strip, mark: Mark, scale: tuple[float, float]) -> Html:
     )
 
 
+def decimals_of(metric: str, values: Iterable[float]) -> int:
+    """Decimals of a column with these values of a metric, as they are read."""
+    scale = scale_of(metric)
+    return numbers.places(value * scale for value in values)
+
+
 def value_text(metric: str, value: float | None, decimals: int | None = None) -> str:
     """A metric's value; fractions of a catalogue are shown as %."""
-    if value is not None and is_percent(metric):
-        value *= 100
+    if value is not None:
+        value *= scale_of(metric)
     text = numbers.fixed(value, numbers.places([value]) if decimals is None else decimals)
     return f"{text} %" if is_percent(metric) and decimals is None and text != numbers.NONE else text
 

@@ -11,10 +11,10 @@ from recdash.charts.curves import metric_curve, with_interval
 from recdash.definitions.conventions import POPULATION
 from recdash.domain.kinds import Users
 from recdash.formatting import numbers
-from recdash.formatting.html import html, markdown
+from recdash.formatting.html import markdown
 from recdash.formatting.wording import listed, users
 from recdash.metrics import define
-from recdash.metrics.naming import has_k, is_percent, metric_at, metric_title
+from recdash.metrics.naming import has_k, is_percent, metric_and_unit, metric_title
 from recdash.ui.app import cached, state, theme
 from recdash.ui.app.state import View
 from recdash.ui.components import widgets
@@ -100,16 +100,18 @@ def last_k(view: View) -> dict[str, int | None]:
     return {run: None if end is None else max(1, end - 1) for run, end in ends.items()}
 
 
+def lists_ended(view: View) -> str:
+    """``ALS at 12 and EASE at 7``: where most lists end; empty where they reach the depth."""
+    return listed([f"{view.name(run)} at {end}" for run, end in last_k(view).items() if end is not None])
+
+
 def pairs(metrics: Sequence[str]) -> list[list[str]]:
     return [list(metrics[start : start + 2]) for start in range(0, len(metrics), 2)]
 
 
 def draw(view: View, curves: pd.DataFrame, metric: str, *, ribbon: bool, delta: bool) -> None:
     """One metric's title and chart; or why no run has it."""
-    unit = ", %" if is_percent(metric) else ""
-    change = "Difference in " if delta else ""
-    title = f"{change}{metric_at(metric, 'k')}{unit}"
-    st.html(html('<div class="rd-title"><h2>{title}</h2></div>', title=title))
+    widgets.section(f"{'Difference in ' if delta else ''}{metric_and_unit(metric, 'k')}")
     rows = curves[curves["metric"] == metric]
     if rows.empty:
         reasons = sorted(set(cached.absences(view.shown_ids, metric, view.scope).values()))
@@ -140,8 +142,8 @@ def alt(view: View, rows: pd.DataFrame, metric: str, *, delta: bool = False) -> 
 def subtitle(view: View, *, delta: bool) -> str:
     rows = gather(view, (view.metric,))
     counted = users(int(n) for n in rows["n_users"])
-    ended = [f"{view.name(run)} at {end}" for run, end in last_k(view).items() if end is not None]
-    stops = f" Lists end: {listed(ended)}; the line stops there." if ended else ""
+    ended = lists_ended(view)
+    stops = f" Lists end: {ended}; the line stops there." if ended else ""
     base = view.name(view.shown[0].id)
     if delta:
         return (

@@ -14,7 +14,7 @@ from recdash.formatting.wording import listed
 from recdash.ui.app import cached, theme
 from recdash.ui.app.state import View
 from recdash.ui.components import widgets
-from recdash.ui.components.widgets import TableColumn, run_cell
+from recdash.ui.components.widgets import number_columns, run_cell, text_columns
 from recdash.ui.curves import page
 
 if TYPE_CHECKING:
@@ -82,11 +82,8 @@ def alt(view: View, paths: pd.DataFrame) -> str:
         f"{view.name(row['run_id'])} P {numbers.three(row['precision'])} R {numbers.three(row['recall'])}"
         for row in here
     ]
-    return (
-        f"Precision against recall. At k = {view.k}: {listed(parts)}."
-        if parts
-        else "Precision against recall."
-    )
+    values = f" At k = {view.k}: {listed(parts)}." if parts else ""
+    return f"Precision against recall.{values}"
 
 
 def table_at_k(view: View, paths: pd.DataFrame) -> None:
@@ -99,7 +96,7 @@ def table_at_k(view: View, paths: pd.DataFrame) -> None:
         for row in here
     ]
     widgets.section(f"At k = {view.k}")
-    columns = [TableColumn("Run"), *(TableColumn(name, number=True) for name in ("P", "R", "F1"))]
+    columns = [*text_columns("Run"), *number_columns("P", "R", "F1")]
     st.html(widgets.table_html(columns, rows, kind="rd-narrow"))
 
 
@@ -110,9 +107,9 @@ def print_definition(view: View, curve: str, average: str) -> None:
             "11-point: levels that a run's recall does not reach within its depth are left out, not set to 0."
         )
     lines.append("F1 and its lines use the averaged precision and recall.")
-    ended = [f"{view.name(run)} at {end}" for run, end in page.last_k(view).items() if end is not None]
+    ended = page.lists_ended(view)
     if ended and curve == "path":
-        lines.append(f"Most lists end: {listed(ended)}; the path stops there.")
+        lines.append(f"Most lists end: {ended}; the path stops there.")
     widgets.section("Definition")
     widgets.note(lines)
 

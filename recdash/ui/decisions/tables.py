@@ -15,12 +15,13 @@ from recdash.decisions.checklist import rail_value
 from recdash.decisions.snapshot import Difference, Lift
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html, markdown
+from recdash.formatting.numbers import percent
 from recdash.formatting.wording import capital, many, nested
 from recdash.online.analysis.judgement import SIGNS as ONLINE_SIGNS
 from recdash.ui.components import widgets
 from recdash.ui.components.tiles import finding_cell, value_text
 from recdash.ui.components.widgets import number_columns, table_html, text_columns
-from recdash.ui.decisions.tiles import online_value, percent, rail_interval, sign_of
+from recdash.ui.decisions.tiles import online_value, rail_interval, sign_of
 
 NUMBERS = ("Value", "Baseline", "Difference", "95 % CI, corrected", "p, corrected", "n")
 

@@ -11,6 +11,7 @@ from recdash.decisions.checklist import rail_value
 from recdash.decisions.snapshot import Difference, Guardrail, Lift, Named
 from recdash.formatting import numbers
 from recdash.formatting.html import Html
+from recdash.formatting.numbers import is_number, percent
 from recdash.formatting.wording import small
 from recdash.online.analysis.judgement import SIGNS as ONLINE_SIGNS
 from recdash.stats.family import SIGNS
@@ -70,7 +71,7 @@ def _of_difference(pair: Difference) -> Tile:
     """In % of the baseline's value; in units of the metric where that is 0."""
     amounts = (pair.difference, pair.low, pair.high)
     shares = [percent(pair.share(amount)) for amount in amounts]
-    unit, amounts_shown = (" %", shares) if shares[0] is not None else ("", list(amounts))
+    unit, amounts_shown = (" %", shares) if is_number(shares[0]) else ("", list(amounts))
     title = f"{pair.title}, {pair.part.partition(' (')[0]}" if pair.part else pair.title
     value, change = cards.value_text(pair.metric, pair.value), numbers.change(amounts_shown[0], unit)
     note = f"{_interval(amounts_shown, unit)}, n = {numbers.count(pair.n)}"
@@ -124,17 +125,11 @@ def rail_interval(rail: Guardrail) -> str:
     return f"95 % CI {numbers.interval(low, high, numbers.places([low, high]), ' %')}"
 
 
-def percent(share: float | None) -> float | None:
-    return None if share is None else 100 * share
-
-
 def _interval(amounts: Sequence[float | None], unit: str) -> str:
     ends = numbers.interval(amounts[1], amounts[2], numbers.places(amounts[1:]), unit)
     return "no interval" if ends == numbers.NONE else f"95 % CI {ends}"
 
 
-def _strip(shares: Sequence[float | None], *, hollow: bool) -> Strip | None:
+def _strip(shares: Sequence[float], *, hollow: bool) -> Strip | None:
     middle, low, high = shares
-    if middle is None or low is None or high is None:
-        return None
-    return Strip(low, middle, high, hollow)
+    return Strip(low, middle, high, hollow) if all(map(is_number, shares)) else None

@@ -68,16 +68,12 @@ def finding(view: View, items: Items) -> str:
     """``3,200 of 4,478 held-out items are found by no run, 812 of them never shown``."""
     total = len(items.frame)
     if items.nobody == 0:
-        return f"Each of the {_items(total)} held out is found by some run"
+        return f"Each of the {numbers.counted(total, 'item')} held out is found by some run"
     of = f"{numbers.count(items.nobody)} of {numbers.count(total)} held-out items"
     never = f", {numbers.count(items.never)} of them never shown" if items.never else ""
     if len(items.run_ids) == 1:
         return f"{view.name(items.run_ids[0])} does not find {of}{never}"
     return f"{of} {'is' if items.nobody == 1 else 'are'} found by no run{never}"
-
-
-def _items(count: int) -> str:
-    return f"{numbers.count(count)} {'item' if count == 1 else 'items'}"
 
 
 def subtitle(view: View, items: Items) -> str:

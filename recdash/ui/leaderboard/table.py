@@ -10,12 +10,13 @@ from recdash.comparison.headlines import EQUAL, values
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html
 from recdash.formatting.records import Row, records
+from recdash.formatting.wording import cut
 from recdash.metrics.naming import has_k, is_percent, metric_at, metric_title
 from recdash.stats import Correction
 from recdash.stats.family import SIGNS
 from recdash.ui.components import corrections
-from recdash.ui.components.tiles import finding_cell, value_text
-from recdash.ui.components.widgets import TableColumn, run_cell
+from recdash.ui.components.tiles import decimals_of, finding_cell, value_text
+from recdash.ui.components.widgets import TableColumn, muted, number_columns, run_cell, text_columns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -115,18 +116,18 @@ def baseline_first(order: Sequence[str], baseline: str) -> tuple[str, ...]:
 
 
 def columns(view: View, board: Board) -> list[TableColumn]:
-    base_name = view.name(view.baseline.id) if view.baseline else ""
     rule = "" if board.correction == "off" else f", {corrections.TITLES[board.correction]}"
     return [
-        TableColumn(two_lines("Rank,", "range")),
-        TableColumn("Run"),
-        TableColumn(_head(view.metric, view.k), number=True),
-        TableColumn(two_lines(f"Difference{board.unit and ', %'}", f"to {_clipped(base_name)}"), number=True),
-        TableColumn(two_lines("95 % CI", f"(paired{rule})"), number=True),
-        TableColumn("Finding"),
-        *([TableColumn(two_lines("n", "users"), number=True)] if board.users_differ else []),
+        *text_columns(two_lines("Rank,", "range"), "Run"),
+        *number_columns(
+            _head(view.metric, view.k),
+            two_lines(f"Difference{board.unit and ', %'}", f"to {cut(view.base_name, 16)}"),
+            two_lines("95 % CI", f"(paired{rule})"),
+        ),
+        *text_columns("Finding"),
+        *(number_columns(two_lines("n", "users")) if board.users_differ else []),
         *_standing_columns(board.standing),
-        *[TableColumn(_head(metric, view.k), number=True) for metric in board.metrics[1:]],
+        *number_columns(*(_head(metric, view.k) for metric in board.metrics[1:])),
     ]
 
 
@@ -137,7 +138,7 @@ def _standing_columns(standing: Standing | None) -> list[TableColumn]:
         titles.append(two_lines("Of the", "way, %"))
     if standing and standing.times:
         titles.append(two_lines("× Most", "popular"))
-    return [TableColumn(title, number=True) for title in titles]
+    return number_columns(*titles)
 
 
 def _standing_cells(view: View, standing: Standing | None, run_id: str) -> list[str]:
@@ -149,10 +150,6 @@ def _standing_cells(view: View, standing: Standing | None, run_id: str) -> list[
         for known in (shares, standing.times)
         if known
     ]
-
-
-def _clipped(name: str) -> str:
-    return name if len(name) <= 16 else name[:15] + "…"
 
 
 def _head(metric: str, k: int) -> Html:
@@ -170,7 +167,8 @@ def rows(view: View, board: Board) -> list[list[object]]:
     """Cells of the table, in the board's order."""
     known = {metric: values(board.scores, metric) for metric in board.metrics}
     decimals = {
-        metric: _decimals(metric, without_references(view, known[metric])) for metric in board.metrics
+        metric: decimals_of(metric, without_references(view, of_runs).values())
+        for metric, of_runs in known.items()
     }
     spread = numbers.places(row[name] for row in board.pairs.values() for name in DIFFERENCE[:3])
 
@@ -209,30 +207,21 @@ def without_references(view: View, scores: Mapping[str, float]) -> dict[str, flo
     return {run_id: value for run_id, value in scores.items() if not view.is_reference(run_id)}
 
 
-def _decimals(metric: str, scores: Mapping[str, float]) -> int:
-    scale = 100 if is_percent(metric) else 1
-    return numbers.places(value * scale for value in scores.values())
-
-
 def _difference(view: View, board: Board, run_id: str, decimals: int) -> list[object]:
     if view.baseline and run_id == view.baseline.id:
-        return [_muted("baseline"), numbers.NONE, ""]
+        return [muted("baseline"), numbers.NONE, ""]
     if view.is_reference(run_id):
-        return [_muted("reference"), numbers.NONE, ""]
+        return [muted("reference"), numbers.NONE, ""]
     row = board.pairs.get(run_id)
     if row is None:
         if run_id in board.apart:
-            return [_muted("no shared user"), numbers.NONE, ""]
+            return [muted("no shared user"), numbers.NONE, ""]
         return [html('<span title="No value per user, so no paired interval">–</span>'), numbers.NONE, ""]
     return [
         html("<b>{text}</b>", text=numbers.signed(row["mean_diff"], decimals)),
-        _muted(numbers.interval(row["ci_low"], row["ci_high"], decimals)),
+        muted(numbers.interval(row["ci_low"], row["ci_high"], decimals)),
         finding_cell(row["word"], SIGNS[row["word"]]),
     ]
-
-
-def _muted(text: str) -> Html:
-    return html('<span class="rd-muted">{text}</span>', text=text)
 
 
 def export(view: View, board: Board) -> pd.DataFrame:

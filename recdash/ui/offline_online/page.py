@@ -253,7 +253,7 @@ def results_table(sides: OfflineOnlinePage) -> None:
 
 def _result_row(sides: OfflineOnlinePage, row: Row) -> list[object]:
     look = sides.marks.get(row["run_id"]) if isinstance(row["run_id"], str) else None
-    low, high = map(_percent, judged_by(row))
+    low, high = map(numbers.percent, judged_by(row))
     decimals = numbers.places([low, high])
     return [
         row["title"],
@@ -268,15 +268,11 @@ def _result_row(sides: OfflineOnlinePage, row: Row) -> list[object]:
 def _lift_cells(row: Row, low: float, high: float, decimals: int, *, judged: bool) -> list[object]:
     if row["is_control"]:
         return [widgets.muted("control"), numbers.NONE, ""]
-    lift = numbers.signed(_percent(row["lift"]), decimals)
+    lift = numbers.signed(numbers.percent(row["lift"]), decimals)
     verdict = widgets.muted(numbers.NONE if judged else "not judged")
     if judged and is_number(low):  # tests stored before A/B results had words are judged by their intervals
         verdict = finding_cell(row["word"] or finding_of(low, high), glyph(low, high))
     return [lift if lift == numbers.NONE else f"{lift} %", numbers.interval(low, high, decimals), verdict]
-
-
-def _percent(fraction: float | None) -> float:
-    return 100 * fraction if fraction is not None else float("nan")
 
 
 def alt(sides: OfflineOnlinePage, side: str) -> str:

@@ -17,12 +17,12 @@ from recdash.comparison.segments import EVERYBODY, Cell, SegmentComparison, flag
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html, markdown
 from recdash.formatting.wording import cut, tone
-from recdash.metrics.naming import is_percent, metric_at
+from recdash.metrics.naming import is_percent, metric_at, scale_of
 from recdash.stats import LEAST, Correction
 from recdash.ui.app import cached, links, state, theme
 from recdash.ui.app.state import View
 from recdash.ui.components import corrections, widgets
-from recdash.ui.components.tiles import value_text
+from recdash.ui.components.tiles import decimals_of, value_text
 from recdash.ui.components.widgets import number_columns, table_html, text_columns
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def _dot(comparison: SegmentComparison, segment: str, run: str, beside: int) -> 
     cell = _cell(comparison, segment, run)
     name = plotly(f"{comparison.names[run]}, {comparison.titles[segment]}")
     if comparison.by_value:
-        scale = 100 if is_percent(comparison.metric) else 1
+        scale = scale_of(comparison.metric)
         text = value_text(comparison.metric, cell.value)
         words = text.removesuffix(" %") if isfinite(cell.value) else numbers.NONE
         tick = _cell(comparison, segment, comparison.baseline).value * scale
@@ -173,7 +173,7 @@ def alt(view: View, comparison: SegmentComparison, run_ids: Sequence[str]) -> st
 def _cell_words(comparison: SegmentComparison, cell: Cell) -> str:
     if cell.pair is None:
         return value_text(comparison.metric, cell.value) if comparison.by_value else cell.why or "not scored"
-    return f"{numbers.signed(cell.difference, numbers.places([cell.difference]))} {cell.word}"
+    return f"{numbers.change(cell.difference)} {cell.word}"
 
 
 # ── the values ───────────────────────────────────────────────────────────────────────────────
@@ -194,8 +194,7 @@ def show_values(view: View, comparison: SegmentComparison) -> None:
 
 
 def values_table(view: View, comparison: SegmentComparison) -> Html:
-    scale = 100 if is_percent(comparison.metric) else 1
-    decimals = numbers.places(cell.value * scale for cell in comparison.cells.values())
+    decimals = decimals_of(comparison.metric, (cell.value for cell in comparison.cells.values()))
     titles: Mapping[str, str] = {EVERYBODY: "All users", **comparison.titles}
     heads = [_head(view, run, len(comparison.runs)) for run in comparison.runs]
     columns = [*text_columns("Segment"), *number_columns("n", *heads)]

@@ -12,7 +12,7 @@ import streamlit as st
 from recdash.charts.tradeoff import Direction, TradeOffPoint, trade_off
 from recdash.comparison.pareto import TradeOff, goal
 from recdash.formatting.html import Html, html, join, markdown
-from recdash.metrics.naming import is_percent, metric_at, metric_title
+from recdash.metrics.naming import metric_and_unit, metric_at, metric_title, scale_of
 from recdash.stats import NORMAL_95
 from recdash.ui.app import cached, state, theme
 from recdash.ui.app.state import View
@@ -96,11 +96,11 @@ def _metrics(tradeoff: TradeOff) -> tuple[str, str]:
 
 def _title(metric: str, k: int) -> str:
     less = " (less is better)" if goal(metric).less_is_better else ""
-    return f"{metric_at(metric, k)}{', %' if is_percent(metric) else ''}{less}"
+    return f"{metric_and_unit(metric, k)}{less}"
 
 
 def _dots(tradeoff: TradeOff) -> list[TradeOffPoint]:
-    x_scale, y_scale = (100 if is_percent(metric) else 1 for metric in _metrics(tradeoff))
+    x_scale, y_scale = map(scale_of, _metrics(tradeoff))
     dots = []
     for run, (x, y) in tradeoff.places.items():
         x_half, y_half = (

@@ -10,16 +10,15 @@ import streamlit as st
 from recdash.charts.parallel_axes import ParallelAxis, parallel
 from recdash.comparison.headlines import values
 from recdash.comparison.pareto import goal
-from recdash.formatting import numbers
 from recdash.formatting.html import Html
 from recdash.formatting.wording import cut, listed
-from recdash.metrics.naming import has_k, is_percent, metric_at, metric_title
+from recdash.metrics.naming import has_k, is_percent, metric_and_unit, metric_at, metric_title, scale_of
 from recdash.ui.app import cached, theme
 from recdash.ui.app.state import View
 from recdash.ui.components import widgets
 from recdash.ui.components.metric_sets import metrics_of_set
-from recdash.ui.components.tiles import value_text
-from recdash.ui.components.widgets import TableColumn, run_cell, table_html
+from recdash.ui.components.tiles import decimals_of, value_text
+from recdash.ui.components.widgets import number_columns, run_cell, table_html, text_columns
 from recdash.ui.tradeoffs.page import why_absent
 from recdash.ui.tradeoffs.wording import LONGEST_NAME
 
@@ -66,7 +65,7 @@ def show(view: View, metrics: Sequence[str], runs: Sequence[str]) -> None:
 
 
 def _parallel_axis(metric: str, of: Mapping[str, float], k: int) -> ParallelAxis:
-    scale = 100 if is_percent(metric) else 1
+    scale = scale_of(metric)
     less = goal(metric).less_is_better
     unit = f"{f'@{k}' if has_k(metric) else ''}{' %' if is_percent(metric) else ''}{' ↓' if less else ''}"
     scaled = {run: value * scale for run, value in of.items()}
@@ -110,27 +109,15 @@ def alt(view: View, known: Known) -> str:
 
 def values_table(view: View, known: Known) -> Html:
     """One row per chosen run."""
-    columns = [TableColumn("Run"), *(TableColumn(_head(metric, view.k), number=True) for metric in known)]
-    decimals = {metric: _decimals(metric, of) for metric, of in known.items()}
-    rows = [
-        [
-            run_cell(view.marks[run]),
-            *(
-                value_text(metric, of[run], decimals[metric]) if run in of else numbers.NONE
-                for metric, of in known.items()
-            ),
-        ]
-        for run in view.shown_ids
-    ]
+    heads = (metric_and_unit(metric, view.k) for metric in known)
+    columns = [*text_columns("Run"), *number_columns(*heads)]
+    decimals = {metric: decimals_of(metric, of.values()) for metric, of in known.items()}
+    rows: list[list[object]] = []
+    for run in view.shown_ids:
+        values_of = ((metric, of.get(run)) for metric, of in known.items())
+        cells = (value_text(metric, value, decimals[metric]) for metric, value in values_of)
+        rows.append([run_cell(view.marks[run]), *cells])
     return table_html(columns, rows, bands=(0,) if view.baseline else (), kind="rd-small")
-
-
-def _decimals(metric: str, of: Mapping[str, float]) -> int:
-    return numbers.places(value * (100 if is_percent(metric) else 1) for value in of.values())
-
-
-def _head(metric: str, k: int) -> str:
-    return f"{metric_at(metric, k)}{', %' if is_percent(metric) else ''}"
 
 
 def tidy(view: View, known: Known, order: Sequence[str]) -> pd.DataFrame:

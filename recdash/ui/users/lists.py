@@ -22,13 +22,9 @@ if TYPE_CHECKING:
 def heading(user: OneUser) -> None:
     """Who it is, and of how much we know."""
     held_out = sum(item.relevant for item in user.held_out)
-    had = f"{_items(user.n_history)} in train. " if user.n_history else ""
+    had = f"{numbers.counted(user.n_history, 'item')} in train. " if user.n_history else ""
     counts = "" if user.counts else " No held-out item is relevant, so this user is not counted."
-    widgets.section(f"User {user.user_id}", f"{had}{_items(held_out)} held out.{counts}")
-
-
-def _items(count: int) -> str:
-    return f"{numbers.count(count)} {'item' if count == 1 else 'items'}"
+    widgets.section(f"User {user.user_id}", f"{had}{numbers.counted(held_out, 'item')} held out.{counts}")
 
 
 def show(view: View, user: OneUser, first: str) -> None:
@@ -130,7 +126,7 @@ def _result(view: View, list_: UserList | None, value: float | None) -> str:
     """``4 hits, nDCG 0.812``."""
     if list_ is None:
         return ""
-    hits = f"{numbers.count(list_.hits)} {'hit' if list_.hits == 1 else 'hits'}"
+    hits = numbers.counted(list_.hits, "hit")
     return hits if value is None else f"{hits}, {metric_at(view.metric, view.k)} {numbers.three(value)}"
 
 
@@ -166,9 +162,8 @@ def _legend(view: View, user: OneUser, first: str, against: str) -> Html:
     parts = ["● held-out item found", "○ not held out"]
     if view.candidates and against:
         parts += [f"↑ ↓ places moved against {against}", "= same place", f"new: not in {against}'s list"]
-        parts += [
-            _shared(view, list_, against) for list_ in user.lists if list_.run_id == first and list_.length
-        ]
+        shared = (list_ for list_ in user.lists if list_.run_id == first and list_.length)
+        parts += [_shared(view, list_, against) for list_ in shared]
     if view.k > MOST_PLACES:
         parts.append(f"The first {MOST_PLACES} places are shown; hits are counted to {view.k}")
     spans = [html("<span>{part}</span>", part=part) for part in parts]
@@ -176,5 +171,5 @@ def _legend(view: View, user: OneUser, first: str, against: str) -> Html:
 
 
 def _shared(view: View, list_: UserList, base: str) -> str:
-    longest = min(view.k, list_.length)
-    return f"{view.name(list_.run_id)} and {base} share {list_.shared} of {_items(longest)}"
+    longest = numbers.counted(min(view.k, list_.length), "item")
+    return f"{view.name(list_.run_id)} and {base} share {list_.shared} of {longest}"

@@ -83,7 +83,7 @@ def _cells(view: View, row: Row) -> list[object]:
 
 
 def _notes(view: View, rows: list[Row]) -> Html:
-    base = view.name(view.baseline.id) if view.baseline else ""
+    base = view.base_name
     alike = (
         f"Common items: of the first {view.k} places, those that {base} fills with the same items, in any "
         f"order. RBO: rank-biased overlap of the whole lists, p = 0.9, extrapolated ({RBO_SOURCE}); 1 is the "

@@ -91,10 +91,8 @@ def finding(view: View, gains: Gains) -> str:
 
 
 def subtitle(view: View, gains: Gains) -> str:
-    base = view.name(view.baseline.id) if view.baseline else ""
-    change = (
-        f"Per-user {metric_at(view.metric, view.k)} against {base}, {numbers.users(gains.row['n_users'])}."
-    )
+    metric, n = metric_at(view.metric, view.k), numbers.users(gains.row["n_users"])
+    change = f"Per-user {metric} against {view.base_name}, {n}."
     return f"{change} {concentration(gains)}{_pooled(view)}"
 
 
@@ -128,18 +126,13 @@ def show_charts(view: View, gains: Gains) -> None:
         _show_distribution(view, gains)
     absent = [view.name(run) for run in view.candidate_ids if run not in set(gains.changes["run_id"])]
     if absent:
-        base = view.name(view.baseline.id) if view.baseline else ""
-        st.caption(
-            f"Not drawn: {markdown(listed(absent))}, without this metric or without a user in "
-            f"common with {markdown(base)}."
-        )
+        why = f"without this metric or without a user in common with {markdown(view.base_name)}"
+        st.caption(f"Not drawn: {markdown(listed(absent))}, {why}.")
 
 
 def _show_split(view: View, gains: Gains) -> None:
-    base = view.name(view.baseline.id) if view.baseline else ""
-    widgets.section(
-        "Better, same, worse", f"Of 100 users, against {base}; from left to right. Ordered as in the frame."
-    )
+    order = "from left to right. Ordered as in the frame."
+    widgets.section("Better, same, worse", f"Of 100 users, against {view.base_name}; {order}")
     rows = records(gains.changes)
     alt = "; ".join(
         f"{row['run']}: better for {numbers.count(row['better'])}, same for {numbers.count(row['same'])}, "
@@ -151,17 +144,13 @@ def _show_split(view: View, gains: Gains) -> None:
 
 
 def _show_distribution(view: View, gains: Gains) -> None:
-    row, base = gains.row, view.name(view.baseline.id) if view.baseline else ""
+    row = gains.row
     bars = cached.change_bars(view, gains.run_id, view.baseline.id if view.baseline else "")
-    typical = numbers.three(row["typical"])
-    heading = (
-        f"Half of all changes are larger than {typical} either way" if len(bars.count) else "No user changes"
-    )
-    widgets.section(
-        heading,
-        f"{view.name(gains.run_id)} minus {base}, per user; "
-        f"{numbers.users(row['same'])} without a change not drawn.",
-    )
+    heading = "No user changes"
+    if len(bars.count):
+        heading = f"Half of all changes are larger than {numbers.three(row['typical'])} either way"
+    unchanged = f"{numbers.users(row['same'])} without a change not drawn."
+    widgets.section(heading, f"{view.name(gains.run_id)} minus {view.base_name}, per user; {unchanged}")
     title = f"Change in {metric_at(view.metric, view.k)} (height: users)"
     alt = f"Distribution of the changes. {finding(view, gains)}. {heading}."
     widgets.chart(distribution(bars, theme.palette(), title), "users-distribution", alt)
@@ -180,9 +169,8 @@ def show_alone(view: View) -> str:
         widgets.title(f"{name} has no {title} of single users", hint)
         return run_id
     widgets.title(f"{name} has {title} above zero for {_share(n - without, n)}", hint)
-    widgets.section(
-        "Users by their value", f"{title} of {numbers.users(n)}; {numbers.users(without)} at zero not drawn."
-    )
+    not_drawn = f"{numbers.users(without)} at zero not drawn."
+    widgets.section("Users by their value", f"{title} of {numbers.users(n)}; {not_drawn}")
     alt = f"Distribution of {title}: {numbers.users(without)} of {numbers.count(n)} have zero."
     figure = distribution(bars, theme.palette(), f"{title} (height: users)", signed=False)
     widgets.chart(figure, "users-values", alt)
