@@ -49,20 +49,10 @@ def _fields(ab_test: AbTest, known: OnlineMetric | None) -> OnlineMetric:
     key = f"{ab_test.test.id}-{known.name if known else NEW}"
     made = known or _made(ab_test, key)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        direction: Direction = st.selectbox(
-            "Direction",
-            **widgets.titled(DIRECTIONS),
-            index=list(DIRECTIONS).index(made.direction),
-            key=f"ab-direction-{key}",
-            width=190,
+        direction: Direction = widgets.pick(
+            "Direction", DIRECTIONS, made.direction, f"ab-direction-{key}", width=190
         )
-        role: MetricRole = st.selectbox(
-            "Role",
-            **widgets.titled(ROLES),
-            index=list(ROLES).index(made.role),
-            key=f"ab-role-{key}",
-            width=170,
-        )
+        role: MetricRole = widgets.pick("Role", ROLES, made.role, f"ab-role-{key}", width=170)
         margin = st.number_input(
             "Margin of a guardrail, %",
             0.01,

@@ -66,10 +66,7 @@ def pick(
     form: str, label: str, options: Mapping[str, str], wanted: str | None = None, *, name: str = "pick"
 ) -> str:
     """One of ``options`` {value: label}; the wanted one at first."""
-    values = list(options)
-    index = values.index(wanted) if wanted in values else 0
-    box = f"{form}-{name}-{key(form)}"
-    return str(st.selectbox(label, **widgets.titled(options), index=index, key=box, width=420))
+    return str(widgets.pick(label, options, wanted, f"{form}-{name}-{key(form)}", width=420))
 
 
 def show_toast() -> None:

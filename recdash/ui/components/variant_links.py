@@ -30,11 +30,9 @@ def link_boxes(
     if links is None:
         by_name = {run.name.casefold(): run.id for run in runs if run.archived is None}
         links = {variant: by_name.get(variant.casefold(), NOT_LINKED) for variant in variants}
-    options, chosen = list(names), {}
+    chosen: dict[str, str] = {}
     with st.container(horizontal=True):
         for variant in variants:
-            run_id = links.get(variant, NOT_LINKED)
-            label, index = f"{html.markdown(variant)} served", options.index(run_id) if run_id in names else 0
-            box = {**widgets.titled(names), "key": f"{key}_{variant}"}
-            chosen[variant] = st.selectbox(label, index=index, width=260, **box)
+            label, linked_run = f"{html.markdown(variant)} served", links.get(variant, NOT_LINKED)
+            chosen[variant] = widgets.pick(label, names, linked_run, f"{key}_{variant}", width=260)
     return {variant: run_id for variant, run_id in chosen.items() if run_id != NOT_LINKED}

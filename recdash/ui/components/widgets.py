@@ -226,6 +226,19 @@ def titled(options: Mapping[Any, str]) -> dict[str, Any]:
     return {"options": list(options), "format_func": options.__getitem__}
 
 
+def one_of(label: str, options: Mapping[Any, str], default: object, key: str, hint: str = "") -> Any:
+    """The value of a segmented control that is not in the URL; one is always chosen."""
+    box = titled(options) | {"default": default, "required": True}
+    return st.segmented_control(label, **box, key=key, help=hint or None)
+
+
+def pick(label: str, options: Mapping[Any, str], value: object, key: str, *, width: int) -> Any:
+    """The value of a select box that is not in the URL; at first ``value``, or the first of ``options``."""
+    values = list(options)
+    index = values.index(value) if value in values else 0
+    return st.selectbox(label, **titled(options), index=index, key=key, width=width)
+
+
 def bound(
     name: str,
     key: str,

@@ -226,6 +226,8 @@ def left_out(view: View) -> str:
     """Who has no lists to look into, or several for each user."""
     means = [run.name for run in view.shown if run.is_mean]
     names = [run.name for run in view.shown if not run.has_lists and not run.is_mean]
-    several = f"{listed(means)}: several lists for each user, which cannot be looked at as one."
-    none = f"{listed(names)}: no lists, so nothing is found or shown."
-    return " ".join([several] * bool(means) + [none] * bool(names))
+    reasons = {
+        "several lists for each user, which cannot be looked at as one": means,
+        "no lists, so nothing is found or shown": names,
+    }
+    return " ".join(f"{listed(runs)}: {reason}." for reason, runs in reasons.items() if runs)

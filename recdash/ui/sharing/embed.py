@@ -20,8 +20,7 @@ HEIGHT = 760
 
 def show_snippet(view: View) -> None:
     """The HTML for a wiki, and what must be set before its pages may show ours."""
-    box = widgets.titled(THEMES)
-    theme = st.segmented_control("Colours", **box, default="reader", required=True, key="embed-theme")
+    theme = widgets.one_of("Colours", THEMES, "reader", "embed-theme")
     st.code(snippet(view, theme), language="html", wrap_lines=True)
     st.caption(_what_must_be_set())
 

@@ -51,14 +51,9 @@ def online_test(upload: UploadState) -> None:
     if experiment is None:
         return
     st.subheader("1 · Files")
-    kind: OnlineKind = st.segmented_control(
-        "What was logged",
-        **widgets.titled(KINDS),
-        default="sessions",
-        required=True,
-        key=upload.key("online_kind"),
-        help="Sessions that were added up already, the events they come from, or only a summary.",
-    )
+    hint = "Sessions that were added up already, the events they come from, or only a summary."
+    key = upload.key("online_kind")
+    kind: OnlineKind = widgets.one_of("What was logged", KINDS, "sessions", key, hint)
     files = files_in_columns(upload, FILES[kind])
     missing = [label for name, label in FILES[kind].items() if "optional" not in label and name not in files]
     if missing:

@@ -170,14 +170,9 @@ def _relevance(upload: UploadState, truth: CheckedFile) -> tuple[str | None, flo
     column = (truth.preview.mapping or {}).get("relevance")
     titles = {"column": f"by {html.markdown(column)}"} if column else {}
     titles |= {"none": "every row is relevant"}
-    chosen = st.segmented_control(
-        "Relevance",
-        **widgets.titled(titles),
-        default=next(iter(titles)),
-        required=True,
-        key=f"{upload.key('relevance')}_{column}",
-        help="By a column: its values are the gains of nDCG, and rows above 0 are relevant.",
-    )
+    hint = "By a column: its values are the gains of nDCG, and rows above 0 are relevant."
+    key = f"{upload.key('relevance')}_{column}"
+    chosen = widgets.one_of("Relevance", titles, next(iter(titles)), key, hint)
     threshold = st.number_input(
         "Relevant from (optional)",
         value=None,
@@ -274,10 +269,8 @@ def choose_experiment(upload: UploadState) -> Experiment | None:
     if not experiments:
         st.info("There is no experiment yet. Add one first: the truth to score candidates against.")
         return None
-    wanted = state.params().get("e")
-    index = list(names).index(wanted) if wanted in names else 0
-    key = upload.key("for_experiment")
-    return experiments[st.selectbox("Experiment", **widgets.titled(names), index=index, key=key, width=420)]
+    wanted, key = state.params().get("e"), upload.key("for_experiment")
+    return experiments[widgets.pick("Experiment", names, wanted, key, width=420)]
 
 
 # ── demo ─────────────────────────────────────────────────────────────────────────────────────

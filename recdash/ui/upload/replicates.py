@@ -32,14 +32,7 @@ def meaning(upload: UploadState, n_files: int) -> Meaning:
     """What several files are to each other; asked only where there are several."""
     if n_files < 2:
         return "each"
-    chosen: Meaning = st.segmented_control(
-        "These files are",
-        **widgets.titled(MEANINGS),
-        default="each",
-        required=True,
-        key=upload.key("meaning"),
-        help=HELP,
-    )
+    chosen: Meaning = widgets.one_of("These files are", MEANINGS, "each", upload.key("meaning"), HELP)
     return chosen
 
 

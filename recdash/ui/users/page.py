@@ -131,8 +131,8 @@ def show_charts(view: View, gains: Gains) -> None:
 
 
 def _show_split(view: View, gains: Gains) -> None:
-    order = "from left to right. Ordered as in the frame."
-    widgets.section("Better, same, worse", f"Of 100 users, against {view.base_name}; {order}")
+    how = "from left to right. Ordered as in the frame."
+    widgets.section("Better, same, worse", f"Of 100 users, against {view.base_name}; {how}")
     rows = records(gains.changes)
     alt = "; ".join(
         f"{row['run']}: better for {numbers.count(row['better'])}, same for {numbers.count(row['same'])}, "
