@@ -24,9 +24,12 @@ from recdash.report.formats.packing import pack, unpack
 from recdash.report.formats.registry import FORMS
 from recdash.report.reports import Reports
 from recdash.report.reproduce.compare_documents import check
+from recdash.report.reproduce.read_file import page_of
 from recdash.report.reproduce.reproduce import Reproduction, reproduction
 from recdash.service import Workspace
 from recdash.service.question import Question
+
+FIGURES = re.compile(r'(?<=id="packed-figures">)([^<]*)')
 
 
 @dataclass(frozen=True)
@@ -284,7 +287,7 @@ def test_figures_are_compared_by_their_values(
     space: Workspace, written: Callable[[str], Path], change: str, holds: bool
 ) -> None:
     file = written("html")
-    head, packed, tail = re.split(r'(?<=id="packed-figures">)([^<]*)', file.read_text("utf-8"), maxsplit=1)
+    head, packed, tail = FIGURES.split(file.read_text("utf-8"), maxsplit=1)
     figures = json.loads(unpack(packed))
     first = figures["figures"][0]
     if change == "value":
@@ -294,6 +297,29 @@ def test_figures_are_compared_by_their_values(
     file.write_text(head + pack(json.dumps(figures)) + tail, "utf-8")
     found = reproduction(space, file)
     assert found.holds is holds, found.text
+
+
+def test_the_order_of_names_of_one_length_is_always_the_same_and_tells_nothing(
+    written: Callable[[str], Path],
+) -> None:
+    """Once it was that of a set, another one in each process."""
+    document = from_json(written("json").read_text("utf-8"))
+    alike = [f"run {letter}" for letter in "abcdefgh"]
+    looks = [replace(document.runs[0], run_id=name, name=name) for name in alike[::-1]]
+    document = replace(document, runs=(*document.runs, *looks))
+    head, packed, tail = FIGURES.split(to_html(document), maxsplit=1)
+    figures = json.loads(unpack(packed))
+    assert figures["names"] == ["popular", "films", *alike, "ease", "als"]
+    for names, holds in (
+        (sorted(figures["names"], key=lambda name: (len(name), name), reverse=True), True),
+        (
+            figures["names"][::-1],
+            False,
+        ),  # a name would be looked for before one that holds it
+    ):
+        assert names != figures["names"]
+        page = head + pack(json.dumps({**figures, "names": names})) + tail
+        assert (page_of(page, document).differs == "") is holds
 
 
 def test_renaming_a_run_later_changes_no_number_and_is_told(

@@ -122,7 +122,7 @@ def _figures(document: Document) -> str:
         for part in section.parts
         if isinstance(part, Figure)
     ]
-    names = sorted({document.experiment, *document.names.values()}, key=len, reverse=True)
+    names = sorted(sorted({document.experiment, *document.names.values()}), key=len, reverse=True)
     themes = {"light": colours_of(LIGHT), "dark": colours_of(DARK)}
     return json.dumps(
         {"names": names, "themes": themes, "figures": figures}, ensure_ascii=False, separators=(",", ":")

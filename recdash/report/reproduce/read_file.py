@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
-from itertools import zip_longest
+from itertools import groupby, zip_longest
 from pathlib import Path
 
 from recdash.errors import InputError, Problem
@@ -72,7 +72,8 @@ class Page:
 
 
 def _with_sorted_figures(text: str) -> str:
-    """The page with its figures unpacked and the keys of each sorted, for their order draws nothing.
+    """The page with its figures unpacked, and sorted what draws the same in any order: the keys of each, and
+    names of one length.
 
     Figures that cannot be unpacked stay as they are, and so differ from those of any page of ours.
     """
@@ -80,7 +81,8 @@ def _with_sorted_figures(text: str) -> str:
     def unpacked(figures: re.Match[str]) -> str:
         try:
             values = json.loads(unpack(figures[2]))
-        except (ValueError, RecursionError):
+            values["names"] = [name for _, alike in groupby(values["names"], len) for name in sorted(alike)]
+        except (ValueError, TypeError, KeyError, RecursionError):
             return figures[0]
         return f"{figures[1]}{json.dumps(values, sort_keys=True)}{figures[3]}"
 
