@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from benchmarks.harness import ROOT, Cost, measure
+from benchmarks.harness import ROOT, SHELL, Cost, measure
 
 SEED, PATIENCE_S = 11, 600
 
@@ -72,9 +72,7 @@ def _started() -> Any:
     import tea_tasting  # noqa: F401
     from streamlit.testing.v1 import AppTest
 
-    return AppTest.from_file(
-        str(ROOT / "recdash" / "ui" / "app" / "shell.py"), default_timeout=PATIENCE_S
-    ).run()
+    return AppTest.from_file(str(SHELL), default_timeout=PATIENCE_S).run()
 
 
 def commands(folder: Path) -> Iterator[tuple[str, list[str]]]:

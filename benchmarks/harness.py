@@ -21,6 +21,8 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
+SHELL = ROOT / "recdash" / "ui" / "shell" / "main.py"
+"""The script of the app, as app.py serves it."""
 ONCE_ABOVE = 60.0
 """CPU seconds above which a contender is measured once."""
 PATIENCE = 5

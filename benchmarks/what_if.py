@@ -19,7 +19,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as app.py does
 
 import numpy as np
 
-from benchmarks.harness import ROOT
+from benchmarks.harness import ROOT, SHELL
 from benchmarks.workloads import ITEMS, make, workload
 
 DEPTH, SEED = 20, 7
@@ -84,7 +84,7 @@ def measure(page: str) -> Iterator[tuple[str, float]]:
     """CPU milliseconds of a script run after each change, in one session."""
     from streamlit.testing.v1 import AppTest
 
-    app = AppTest.from_file(str(ROOT / "recdash" / "ui" / "app" / "shell.py"), default_timeout=600)
+    app = AppTest.from_file(str(SHELL), default_timeout=600)
     app.run()
     if page != "overview":
         app.switch_page(str(ROOT / "pages" / f"{page}.py")).run()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +15,7 @@ import pytest
 
 import recdash
 from benchmarks import contenders, report
-from benchmarks.harness import ROOT, Contender, Cost, Record, Results, measure, ratio, run_rounds
+from benchmarks.harness import ROOT, SHELL, Contender, Cost, Record, Results, measure, ratio, run_rounds
 from benchmarks.limit import read
 from benchmarks.peers import ir_measures, peer, peer_names
 from benchmarks.workloads import FORMS, LENGTH, blocks, make, workload
@@ -33,6 +34,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def python(code: str) -> list[str | Path]:
     return [sys.executable, "-c", code]
+
+
+def test_the_app_that_is_measured_is_the_one_that_is_served() -> None:
+    named = re.search(r"^SHELL = .*parent(.*)$", (ROOT / "app.py").read_text("utf-8"), re.MULTILINE)
+    assert named
+    assert ROOT.joinpath(*re.findall(r'"([^"]+)"', named[1])) == SHELL
+    assert SHELL.is_file()
 
 
 # ── workloads ────────────────────────────────────────────────────────────────────────────────
