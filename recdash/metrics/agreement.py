@@ -47,10 +47,6 @@ class PresetAgreement:
     values: int = 0
     largest: float = 0.0
 
-    @property
-    def keeps_its_word(self) -> bool:
-        return self.state in {"own", "equal"}
-
     def sentence(self) -> str:
         """The state in words, for a table's cell: ``equal (RecTools 0.19: NDCG; 760 values, …)``."""
         version = f"{self.library} {self.version}".strip()

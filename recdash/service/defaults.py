@@ -1,4 +1,4 @@
-"""What is compared where nobody chose: baseline, candidates, metric and k of an experiment."""
+"""Default baseline, candidates, metric and k of an experiment."""
 
 from __future__ import annotations
 

@@ -62,20 +62,20 @@ def slice_rows(scores: Iterable[tuple[Run, str, Sequence[SliceScores]]], k: int)
     for run, metric, slices in scores:
         for of_slice in slices:
             cut, curve = of_slice.of, of_slice.curves.get(metric)
-            score = none if curve is None else at(curve, k)
+            score = none if curve is None else score_at(curve, k)
             reason = of_slice.absent.get(metric, "")
             rows.append((run.id, run.name, cut.value, cut.title, metric, *score.values(), reason))
     return pd.DataFrame(rows, columns=columns)
 
 
-def at(curve: Curve, k: int) -> dict[str, Any]:
+def score_at(curve: Curve, k: int) -> dict[str, Any]:
     """value, std_error and n_users at k. Raises InputError for a k that ``check_k`` refuses."""
     check_k(k, len(curve.k) or None)
     place = k - 1 if len(curve.k) else 0
     return {"value": curve.value[place], "std_error": curve.std_error[place], "n_users": curve.n_users}
 
 
-def of_values(values: UserValues) -> dict[str, Any]:
+def score_of_values(values: UserValues) -> dict[str, Any]:
     """value, std_error and n_users of a metric's values, user by user."""
     n, own = len(values.users), values.values
     error = float(own.std(ddof=1)) / n**0.5 if n > 1 else np.nan

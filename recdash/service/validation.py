@@ -11,7 +11,7 @@ Progress = Callable[[float, str], None]
 
 
 def quiet(fraction: float, text: str) -> None:
-    """Progress that nobody watches."""
+    """Report no progress."""
 
 
 LONGEST_NAME = 255

@@ -7,7 +7,7 @@ from urllib.parse import SplitResult, urlsplit
 
 
 def parts_of(address: str) -> SplitResult:
-    """All parts are empty, and so known to nobody, for what is no address, such as ``//[::1``."""
+    """The parts of an address; all are empty for what is no address, such as ``//[::1``."""
     try:
         return urlsplit(address)
     except ValueError:

@@ -1,4 +1,4 @@
-"""The page that somebody wanted before signing in, kept for a few minutes in a cookie of theirs."""
+"""The page that was asked for before signing in, kept for a few minutes in a cookie."""
 
 from __future__ import annotations
 

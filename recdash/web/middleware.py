@@ -31,7 +31,7 @@ _WHO = {
 
 
 class AuthMiddleware:
-    """ASGI middleware. Finds out once who asks, tells whoever is behind it, and lets nobody else tell.
+    """ASGI middleware. Recognises the visitor once, and hands them on in a header that no client can make.
 
     A foreign Host (DNS rebinding) or Origin (another site's script) gets 403 before Streamlit sees it.
     Loopback names always pass; others only when they are listed.
@@ -57,7 +57,7 @@ class AuthMiddleware:
             await refusal.answer(scope, receive, send)
 
     async def admit(self, request: HTTPConnection, receive: Receive, send: Send) -> None:
-        """Raises Refused, in words, for whom and what is not let in."""
+        """Raises Refused, in words, for a request that is not let in."""
         self.refuse_foreign(request)
         path: str = request.scope["path"]
         place = place_of(path, self.config.rules.auth)
@@ -106,7 +106,7 @@ class AuthMiddleware:
         return is_loopback(name) or name in self.hosts or "*" in self.hosts
 
     async def person(self, visitor: Visitor, place: Place) -> Person | None:
-        """Raises Refused for whom has no business here; None is for pages, where people can sign in."""
+        """The visitor as a person, None on pages where people can sign in. Raises Refused for others."""
         asks_later = place == "page" and self.signs_in_on_pages
         try:
             person = await run_in_threadpool(visitor.person, self.config.guest)
@@ -152,7 +152,7 @@ def with_visitor(scope: Scope, visitor: Visitor | None) -> Scope:
 
 
 def closed_link(why: RecdashError, way: tuple[str, str] | None = None) -> Refused:
-    """The answer to a share link that lets nobody in any more, or never did."""
+    """The answer to a share link that is unknown, expired or revoked."""
     reason = getattr(why, "reason", None)
     status = 503 if reason is None else 404 if reason == "unknown" else 410
     return Refused(status, "This link is closed" if reason else "Not now", str(why), way)

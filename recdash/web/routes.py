@@ -144,7 +144,7 @@ def report_refusal(why: RecdashError) -> Refused:
 
 
 def report_page(file: ReportFile, config: AuthConfig) -> Response:
-    """A report that may run its own script, ask nobody for anything, and see no cookie."""
+    """A report that may run its own script, but neither send requests nor see a cookie."""
     policy = report_policy(config.rules.embedders())
     headers = {"cache-control": "no-store", "content-security-policy": policy}
     return Response(file.content, media_type=file.media_type, headers=headers)

@@ -28,7 +28,7 @@ class UploadQuota:
         self._sent: dict[str, tuple[int, int]] = {}
 
     def seat(self, session: str, person: Person | None) -> None:
-        """Note whose session this is; one of nobody who may change things is forgotten."""
+        """Note whose session this is; that of a person who is no editor is forgotten."""
         self._editors.pop(session, None)
         if person is not None and person.may("editor"):
             self._editors[session] = person.name
@@ -57,7 +57,7 @@ quota = UploadQuota()
 
 
 def refuse_stranger(quota: UploadQuota, path: str, person: Person | None) -> Person:
-    """Who sends a file; raises Refused unless it is to the own session of somebody who may change things."""
+    """The person who sends a file; raises Refused unless an editor sends it to a session of their own."""
     found = _PATH.fullmatch(path)
     if person is None or found is None or not quota.seats(found[1], person):
         raise Refused(403, "No file from here", "Only editors may upload, each in a page of their own.")

@@ -60,7 +60,7 @@ class Visitor:
 
 
 def read_visitor(header: str | None) -> Visitor:
-    """The visitor in a header of this process; nobody for any other."""
+    """The visitor in a header of this process; one without a name for any other."""
     seal, _, body = (header or "").partition(".")
     if not compare_digest(seal.encode(), _SEAL.encode()):
         return Visitor()

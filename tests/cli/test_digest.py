@@ -19,7 +19,7 @@ from recdash.report.digest.digest import Digest, DigestEntry
 from recdash.report.digest.html import as_html
 from recdash.report.digest.text import as_markdown, as_text, escaped
 from recdash.service import Workspace
-from recdash.service.catalog.history import Happening
+from recdash.service.catalog.history import HistoryEvent
 
 FILES: dict[str, str] = {}
 NOON = datetime(2026, 10, 9, 12, tzinfo=UTC)
@@ -141,9 +141,9 @@ def test_a_link_is_the_address_of_a_dashboard(link: str) -> None:
 
 
 def told(name: str = "films", **more: object) -> DigestEntry:
-    happening = Happening(NOON, f"added the run {name}", name)
+    event = HistoryEvent(NOON, f"added the run {name}", name)
     base = DigestEntry(name, "?e=1", f"What {name} took", f"Ship {name}", SHIP, (f"{name} is 1 % above",),
-                (f"Decided: “{name}”",), (happening,), 0, happening)  # fmt: skip
+                (f"Decided: “{name}”",), (event,), 0, event)  # fmt: skip
     return replace(base, **more)
 
 

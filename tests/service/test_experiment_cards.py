@@ -162,7 +162,7 @@ def test_what_was_done_is_told_the_newest_first_with_its_author(
     clock.move(days=1)
     bob.decisions.decide(films["films"], "needs A/B", about=review.id, text="Four weeks on the home row.")
     (card,) = space.overview.cards()
-    assert [str(one) for one in card.happened] == [
+    assert [str(one) for one in card.history] == [
         "bob decided: Needs A/B – best",
         "bob proposed best",
         "ann added three runs: poor, good and best",
@@ -182,7 +182,7 @@ def test_changes_of_baseline_note_and_name_are_told(
     ):
         clock.move(hours=1)
         change()
-    told = [str(one) for one in space.overview.card(films["films"]).happened[:3]]
+    told = [str(one) for one in space.overview.card(films["films"]).history[:3]]
     assert [words.removeprefix("ann ") for words in told] == [
         "renamed the experiment", "changed the note", "chose another baseline",
     ]  # fmt: skip
@@ -202,7 +202,7 @@ def test_what_is_archived_restored_renamed_or_deleted_is_told(
         clock.move(hours=1)
         change()
     card = space.overview.card(films["films"])
-    assert [str(one).removeprefix("ann ") for one in card.happened] == [
+    assert [str(one).removeprefix("ann ") for one in card.history] == [
         "archived the experiment", "deleted the run poor", "archived the run fine", "renamed the run fine",
         "restored the run fine", "archived the run fine", "added two runs: fine and best",
         "made the experiment",
@@ -214,7 +214,7 @@ def test_many_runs_of_one_day_are_one_line(space: Workspace, clock: Clock) -> No
     made = store(space, {f"run {number}": lists(1, USERS[number:]) for number in range(5)})
     clock.move(days=1)
     space.runs.add(made["films"], lists(2), name="late")
-    told = [one.what for one in space.overview.card(made["films"]).happened]
+    told = [one.what for one in space.overview.card(made["films"]).history]
     assert told[:2] == ["added the run late", "added five runs: run 0, run 1, run 2 and two more"]
 
 
@@ -256,6 +256,6 @@ def test_a_guest_sees_the_card_of_one_experiment_and_not_who_uploaded(
     guest = space.seen_by(Person("guest of ann", "viewer", films["films"]))
     (card,) = guest.overview.cards()
     assert card.experiment.name == "films"
-    assert [one.by for one in card.happened] == ["", ""]
+    assert [one.by for one in card.history] == ["", ""]
     space.runs.add(films["films"], lists(3), name="third")
     assert len(guest.overview.cards()[0].own) == 4

@@ -11,7 +11,7 @@ from app_pages import TRUTH, Open, link, lists, markup, passed, press, said, sto
 from recdash.domain.records import Experiment
 from recdash.service import Workspace
 from recdash.service.catalog.experiments import Experiments
-from recdash.service.catalog.history import Happening
+from recdash.service.catalog.history import HistoryEvent
 from recdash.service.catalog.overview import Card, CardVerdict, ExperimentCards
 from recdash.ui.experiments import cards as experiment_cards
 from recdash.ui.experiments.page import Listed, finding, subtitle
@@ -22,8 +22,8 @@ NOON = datetime(2026, 10, 9, 12, tzinfo=UTC)
 def a_card(number: int, **more: object) -> Card:
     settings = {"truth_users": 20, "depth": 5}
     made = Experiment(f"e{number}", f"experiment {number}", NOON, truth="", settings=settings, **more)  # type: ignore[arg-type]
-    happened = Happening(NOON + timedelta(minutes=number), "made the experiment", "ann")
-    return Card(made, (), (), (), (happened,))
+    event = HistoryEvent(NOON + timedelta(minutes=number), "made the experiment", "ann")
+    return Card(made, (), (), (), (event,))
 
 
 def two_hundred(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ from recdash.errors import NotFound
 from recdash.formatting import numbers
 from recdash.formatting.wording import day, listed, many
 from recdash.metrics.naming import metric_at
-from recdash.service.catalog.history import Happening
+from recdash.service.catalog.history import HistoryEvent
 from recdash.service.catalog.overview import Card
 
 if TYPE_CHECKING:
@@ -49,14 +49,14 @@ class DigestEntry:
     badge: Badge | None
     words: tuple[str, ...]
     decided: tuple[str, ...]
-    since: tuple[Happening, ...]
+    since: tuple[HistoryEvent, ...]
     more: int
-    last: Happening
+    last: HistoryEvent
 
     @property
     def changed(self) -> tuple[str, ...]:
         """One line for each thing that happened."""
-        lines = tuple(f"{happening}, {day(happening.when)}" for happening in self.since)
+        lines = tuple(f"{event}, {day(event.when)}" for event in self.since)
         return (*lines, f"and {self.more} more") if self.more else lines
 
 
@@ -119,7 +119,7 @@ class Digests:
     def _entry(self, card: Card, begin: datetime) -> DigestEntry:
         answer = self._workspace.overview.verdict(card.experiment.id)
         verdict = answer.verdict
-        happened = [happening for happening in card.happened if happening.when >= begin]
+        history = [event for event in card.history if event.when >= begin]
         return DigestEntry(
             name=card.experiment.name,
             path=f"?e={card.experiment.id}",
@@ -128,8 +128,8 @@ class Digests:
             badge=badge_of(verdict) if verdict else None,
             words=_words(verdict) if verdict else (),
             decided=tuple(_decided(card)),
-            since=tuple(happened[:MOST_CHANGES]),
-            more=max(0, len(happened) - MOST_CHANGES),
+            since=tuple(history[:MOST_CHANGES]),
+            more=max(0, len(history) - MOST_CHANGES),
             last=card.last_change,
         )
 
@@ -214,8 +214,8 @@ def _entry_as_dict(entry: DigestEntry, link: str) -> dict[str, Any]:
         "words": list(entry.words),
         "decided": list(entry.decided),
         "changes": [
-            {"when": happening.when.isoformat(), "what": happening.what, "by": happening.by or None}
-            for happening in entry.since
+            {"when": event.when.isoformat(), "what": event.what, "by": event.by or None}
+            for event in entry.since
         ],
         "more_changes": entry.more,
     }

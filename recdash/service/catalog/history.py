@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import date, datetime
 from itertools import groupby
 
 from recdash.decisions import LABELS
@@ -29,8 +29,8 @@ OF_THINGS: Mapping[str, str] = {"run": "run", "online test": "A/B test", "report
 
 
 @dataclass(frozen=True)
-class Happening:
-    """Something that was done. ``by`` is empty where nobody noted it; ``run`` names an added run."""
+class HistoryEvent:
+    """One change of an experiment; ``by`` is empty for an unknown author, ``run`` names an added run."""
 
     when: datetime
     what: str
@@ -48,7 +48,7 @@ class Happening:
 
 
 @dataclass(frozen=True)
-class Stored:
+class ExperimentContents:
     """What is stored of an experiment, archived or not."""
 
     runs: Sequence[Run] = ()
@@ -57,7 +57,9 @@ class Stored:
     reports: Sequence[Report] = ()
 
 
-def happenings(experiment: Experiment, stored: Stored, log: Iterable[AuditEvent] = ()) -> list[Happening]:
+def history_of(
+    experiment: Experiment, stored: ExperimentContents, log: Iterable[AuditEvent] = ()
+) -> list[HistoryEvent]:
     """The newest first. Runs that one person added on one day, with nothing in between, are one of them."""
     events = list(log)
     names = _names(events)
@@ -65,26 +67,32 @@ def happenings(experiment: Experiment, stored: Stored, log: Iterable[AuditEvent]
     author = authors.get
     runs, tests = [run for run in stored.runs if not run.reference], stored.tests
     changes = [
-        Happening(experiment.created, "made the experiment", author(experiment.id, "")),
-        *(Happening(run.created, "", author(run.id, ""), run.name) for run in runs),
-        *(Happening(test.created, f"added the A/B test {test.name}", author(test.id, "")) for test in tests),
+        HistoryEvent(experiment.created, "made the experiment", author(experiment.id, "")),
+        *(HistoryEvent(run.created, "", author(run.id, ""), run.name) for run in runs),
+        *(
+            HistoryEvent(test.created, f"added the A/B test {test.name}", author(test.id, ""))
+            for test in tests
+        ),
         *map(_of_entry, stored.entries),
-        *(Happening(one.created, f"made the report “{one.title}”", one.author) for one in stored.reports),
+        *(
+            HistoryEvent(report.created, f"made the report “{report.title}”", report.author)
+            for report in stored.reports
+        ),
         *(change for event in events for change in _changes(event, names)),
     ]
     return _together(sorted(changes, key=lambda change: change.when))[::-1]
 
 
-def _of_entry(entry: Entry) -> Happening:
+def _of_entry(entry: Entry) -> HistoryEvent:
     subject = entry.facts.get("subject") or {}
     name = (subject.get("run") or {}).get("name", "")
     if entry.kind == "decision":
         label = LABELS[entry.facts["outcome"]]
-        return Happening(entry.created, f"decided: {label}{f' – {name}' if name else ''}", entry.author)
-    return Happening(entry.created, ENTRIES[entry.kind].format(name=name or "a candidate"), entry.author)
+        return HistoryEvent(entry.created, f"decided: {label}{f' – {name}' if name else ''}", entry.author)
+    return HistoryEvent(entry.created, ENTRIES[entry.kind].format(name=name or "a candidate"), entry.author)
 
 
-def _changes(event: AuditEvent, names: Mapping[str, str]) -> list[Happening]:
+def _changes(event: AuditEvent, names: Mapping[str, str]) -> list[HistoryEvent]:
     """What a line of the audit log says that is not seen from what is stored."""
     verb, _, kind = event.action.partition(" ")
     details, phrases = event.details, []
@@ -94,14 +102,14 @@ def _changes(event: AuditEvent, names: Mapping[str, str]) -> list[Happening]:
     elif kind in OF_THINGS and verb in {"change", "delete"}:
         thing = f"the {OF_THINGS[kind]} {names.get(event.target, '')}".rstrip()
         if verb == "delete":
-            return [Happening(event.at, f"deleted {thing}", event.who)]
+            return [HistoryEvent(event.at, f"deleted {thing}", event.who)]
         phrases += [f"renamed {thing}"] if "name" in details else []
         phrases += [f"changed which run a variant of {thing} served"] if "links" in details else []
     else:
         return []
     if "archived" in details:
         phrases.append(f"{'archived' if details['archived'] else 'restored'} {thing}")
-    return [Happening(event.at, words, event.who) for words in phrases]
+    return [HistoryEvent(event.at, words, event.who) for words in phrases]
 
 
 def _names(events: Iterable[AuditEvent]) -> dict[str, str]:
@@ -114,20 +122,25 @@ def _names(events: Iterable[AuditEvent]) -> dict[str, str]:
     return names
 
 
-def _together(changes: Sequence[Happening]) -> list[Happening]:
+def _together(changes: Sequence[HistoryEvent]) -> list[HistoryEvent]:
     """``added 3 runs: a, b and c`` in place of three lines."""
     merged = []
-    for (_, by, is_run), some in groupby(changes, key=lambda one: (one.when.date(), one.by, bool(one.run))):
-        group = list(some)
+    for (_, by, is_run), same_day in groupby(changes, key=_day_and_author):
+        group = list(same_day)
         merged += (
             [replace(group[-1], what=_added([change.run for change in group]), by=by)] if is_run else group
         )
     return merged
 
 
+def _day_and_author(event: HistoryEvent) -> tuple[date, str, bool]:
+    """What events have in common that are told together; added runs apart from other events."""
+    return event.when.date(), event.by, bool(event.run)
+
+
 def _added(names: Sequence[str]) -> str:
     if len(names) == 1:
         return f"added the run {names[0]}"
     more = len(names) - MOST_NAMED
-    shown = [*names[:MOST_NAMED], *([f"{named_number(more).lower()} more"] if more > 0 else [])]
-    return f"added {named_number(len(names)).lower()} runs: {listed(shown)}"
+    named = [*names[:MOST_NAMED], *([f"{named_number(more).lower()} more"] if more > 0 else [])]
+    return f"added {named_number(len(names)).lower()} runs: {listed(named)}"

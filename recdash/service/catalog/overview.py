@@ -17,7 +17,7 @@ from recdash.formatting import numbers
 from recdash.formatting.wording import many
 from recdash.metrics import define
 from recdash.metrics.naming import metric_at, ordered_metrics
-from recdash.service.catalog.history import Happening, Stored, happenings
+from recdash.service.catalog.history import ExperimentContents, HistoryEvent, history_of
 from recdash.service.context import ServiceContext
 from recdash.service.defaults import DefaultQuestion, default_question
 from recdash.service.offline.comparisons import Comparisons
@@ -32,13 +32,13 @@ MOST_EVENTS = 5_000
 
 @dataclass(frozen=True)
 class Card:
-    """An experiment at a glance. ``happened``: the newest first, at least that it was made."""
+    """An experiment at a glance. ``history``: its changes, the newest first, the last that it was made."""
 
     experiment: Experiment
     runs: tuple[Run, ...]
     tests: tuple[OnlineTest, ...]
     entries: tuple[Entry, ...]
-    happened: tuple[Happening, ...]
+    history: tuple[HistoryEvent, ...]
 
     @property
     def question(self) -> str:
@@ -51,8 +51,8 @@ class Card:
         return tuple(run for run in self.runs if not run.reference)
 
     @property
-    def last_change(self) -> Happening:
-        return self.happened[0]
+    def last_change(self) -> HistoryEvent:
+        return self.history[0]
 
     @cached_property
     def decision(self) -> Decision | None:
@@ -153,7 +153,7 @@ class ExperimentCards:
         tests = store.online_tests.of_experiment(own_id, archived=True)
         entries = store.journal.of_experiment(own_id)
         reports = store.reports.of_experiment(own_id, archived=True)
-        changes = happenings(experiment, Stored(runs, tests, entries, reports), events)
+        changes = history_of(experiment, ExperimentContents(runs, tests, entries, reports), events)
         active_runs = tuple(run for run in runs if run.archived is None)
         active_tests = tuple(test for test in tests if test.archived is None)
         return Card(experiment, active_runs, active_tests, tuple(entries), tuple(changes))

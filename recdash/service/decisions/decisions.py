@@ -141,7 +141,7 @@ class Decisions:
     # ── then and now ─────────────────────────────────────────────────────────────────────────
 
     def since(self, entry_id: str) -> list[Changed]:
-        """What is another today than in the numbers that an entry froze, and who is gone or renamed."""
+        """What has changed since an entry was written: numbers, and runs deleted or renamed."""
         entry = self._context.store.journal.get(entry_id)
         offline, online = offline_of(entry), online_of(entry)
         return [
@@ -177,7 +177,7 @@ class Decisions:
 
 
 def _check(outcome: str, review: Review | None, numbers: Numbers, run_id: str | None, although: str) -> None:
-    """Raises InputError for an unknown outcome, for another run than the review's, for shipping nobody, and
+    """Raises InputError for an unknown outcome, for another run than the review's, for shipping no run, and
     for approving without a reason what does not hold.
     """
     if outcome not in OUTCOMES:

@@ -78,17 +78,17 @@ class Snapshots:
         return replace(snapshot, definitions=self._definitions(experiment_id, snapshot))
 
     def _with_own(self, snapshot: Offline) -> Offline:
-        """With other metrics, guardrails and slices of the subject, whoever leads among all."""
+        """The snapshot with metrics, guardrails and slices of the subject, even where another leads."""
         subject = snapshot.subject
         run, baseline, metric, k = subject.run, subject.baseline, subject.metric, subject.k
         if run is None or baseline is None or run.id == baseline.id:
             return snapshot
-        alone = self._comparisons.verdict([run.id], baseline.id, metric, k).evidence
+        evidence = self._comparisons.verdict([run.id], baseline.id, metric, k).evidence
         return replace(
             snapshot,
-            metrics=tuple(_difference(pair, other, k) for other, pair in alone.metrics),
-            guardrails=tuple(_guardrail(guardrail, k) for guardrail in alone.guardrails),
-            slices=tuple(_difference(part.pair, metric, k, slice_title(part)) for part in alone.slices),
+            metrics=tuple(_difference(pair, other, k) for other, pair in evidence.metrics),
+            guardrails=tuple(_guardrail(guardrail, k) for guardrail in evidence.guardrails),
+            slices=tuple(_difference(part.pair, metric, k, slice_title(part)) for part in evidence.slices),
         )
 
     def _definitions(self, experiment_id: str, snapshot: Offline) -> tuple[DefinitionSnapshot, ...]:

@@ -71,7 +71,7 @@ class ServedEvidence:
         return ExposureEvidence(unseen, base_unseen, self._judged(run, case), self._judged(base, case))
 
     def _unseen(self, run_id: str, case: Case, served: Requests) -> float | None:
-        """Share of the run's places within k with an item that nobody met before the test."""
+        """Share of the run's places within k with an item that no user had met before the test."""
         exposure, reference = self._data.hits(run_id).exposure, self._data.reference(case.experiment_id)
         if exposure is None:
             return None
@@ -113,7 +113,7 @@ class ServedEvidence:
         reference, hits = self._data.reference(case.experiment_id), self._data.hits(case.run_id)
         users = reference.users.codes(served.unit, grow=False).astype(np.int64)
         users[users >= reference.truth.n_users] = -1
-        known = np.unique(users[users >= 0])
+        known_users = np.unique(users[users >= 0])
         # lists of all users, or of a large upload those of a sample of them
         is_small = self._lists.is_small(self._context.store.runs.get(case.run_id))
         lists = (self._lists.small_lists if is_small else self._lists.sampled_lists)(case.run_id)
@@ -129,8 +129,8 @@ class ServedEvidence:
         return ServedOverlap(
             overlap=overlap,
             n_units=len(pc.unique(served.unit)),
-            n_known=len(known),
-            n_without=int((hits.list_length[known] == 0).sum()),
+            n_known=len(known_users),
+            n_without=int((hits.list_length[known_users] == 0).sum()),
         )
 
 

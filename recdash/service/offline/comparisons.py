@@ -137,7 +137,7 @@ class Comparisons:
         return self._changes(query, self.verdict_state(baseline_id))
 
     def verdict_state(self, run_id: str) -> Hashable:
-        """What a verdict says and somebody may change: the names of the runs, and the A/B tests."""
+        """What a verdict depends on and can be changed: baseline, names of the runs, and linked A/B tests."""
         experiment = self._context.experiment_of(run_id)
         names = [(run.id, run.name) for run in self._store.runs.of_experiment(experiment.id, archived=True)]
         tests = self._store.online_tests.of_experiment(experiment.id)
@@ -200,7 +200,7 @@ class Comparisons:
     def _read_value(self, run_id: str, metric: str, k: int, scope: Scope = WHOLE) -> float | None:
         """Any metric of a run; None where it lacks it."""
         curve = self._run_curves.of([run_id], [metric], scope)[run_id].get(metric)
-        return None if curve is None else float(frames.at(curve, k)["value"])
+        return None if curve is None else float(frames.score_at(curve, k)["value"])
 
     def list_pulls(self, run_ids: Sequence[str], metrics: Sequence[str], k: int) -> list[Mapping[str, Pulls]]:
         """Of each run what its users pull catalogue metrics at k by, in one more pass over its lists.

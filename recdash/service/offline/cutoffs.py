@@ -74,22 +74,22 @@ class CutoffComparisons:
     def _compare_across(
         self, run_ids: tuple[str, ...], metric: str, scope: Scope
     ) -> tuple[Mapping[str, int], Mapping[int, AllPairs]]:
-        """Run → its place among those that have the metric for somebody; k → all their pairs."""
+        """Run → its place among those that have the metric for at least one user; k → all their pairs."""
         define(metric).formula()  # refuses a metric without a value per user
         depth = self._context.settings_of(self._context.store.runs.get(run_ids[0]).experiment)["depth"]
-        known: tuple[str, ...] = run_ids
+        ids: tuple[str, ...] = run_ids
         pairs_by_k: dict[int, AllPairs] = {}
         for k in cutoffs_within(depth):
             # Not kept: these values of many cutoffs would push out those that pages ask for again.
-            values = {run: self._values.compute_user_values(run, metric, k, None, scope) for run in known}
+            values = {run: self._values.compute_user_values(run, metric, k, None, scope) for run in ids}
             present = {
                 run: run_values
                 for run, run_values in values.items()
                 if run_values is not None and run_values.users.size
             }
-            known = tuple(present)
+            ids = tuple(present)
             pairs_by_k[k] = _all_pairs(list(present.values()))
-        return {run: index for index, run in enumerate(known)}, pairs_by_k
+        return {run: index for index, run in enumerate(ids)}, pairs_by_k
 
 
 def _cells(pairs: AllPairs, baseline: int, run: int) -> dict[str, Any]:

@@ -86,7 +86,7 @@ class PresetResults:
             curve = self._counted(run_id, convention)
             if isinstance(curve, Unavailable):
                 return MetricValue(float("nan"), reason=curve.reason)
-            return MetricValue(**frames.at(curve, k))
+            return MetricValue(**frames.score_at(curve, k))
 
         return count
 

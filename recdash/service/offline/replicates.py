@@ -45,7 +45,7 @@ class Replicates:
             curves = self._run_curves.of([replicate.id for replicate in replicates], [metric], scope)
             for replicate in replicates:
                 curve = curves[replicate.id].get(metric)
-                score = None if curve is None else frames.at(curve, k)
+                score = None if curve is None else frames.score_at(curve, k)
                 if score is not None and not np.isnan(score["value"]):
                     rows.append((run.id, run.name, replicate.name, float(score["value"]), score["n_users"]))
         return pd.DataFrame(rows, columns=list(SPREAD_COLUMNS))

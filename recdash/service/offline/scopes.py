@@ -23,7 +23,7 @@ class Scopes:
         self._grades = context.cached(self._read_grades, most=16)
 
     def of(self, experiment_id: str, threshold: float | None = None) -> Mapping[str, str]:
-        """``by=value`` → title of every slice in which somebody counts."""
+        """``by=value`` → title of every slice with at least one user who counts."""
         return self._named_slices(experiment_id, threshold)
 
     def thresholds(self, experiment_id: str) -> tuple[float, ...]:

@@ -93,9 +93,9 @@ class Scores:
         run = self._data.lasting_run(run_id)
         if curve is None and define(metric).has_user_values and self._values.rule(run, None) != "run":
             values = self._values.user_values(run_id, metric, k, None, scope)
-            return None if values is None or not len(values.users) else frames.of_values(values)
+            return None if values is None or not len(values.users) else frames.score_of_values(values)
         curve = curve or self._run_curves.curve(run_id, metric, scope)
-        return frames.at(curve, k) if isinstance(curve, Curve) else None
+        return frames.score_at(curve, k) if isinstance(curve, Curve) else None
 
     def absences(self, run_ids: Sequence[str], metric: str, scope: Scope = WHOLE) -> dict[str, str]:
         """Why a run lacks the metric, for the runs that do."""
@@ -135,7 +135,7 @@ class Scores:
         return population.population_effect(names, values, n_users, naming.metric_title(metric, k))
 
     def _compute_mean(self, run_id: str, metric: str, k: int, users: Users | None) -> tuple[float, int]:
-        """Mean and number of users; (0, 0) where nobody counts."""
+        """Mean and number of users; (0, 0) where no user counts."""
         values = self._values.compute_user_values(run_id, metric, k, users)
         if values is None or not len(values.users):
             return 0.0, 0

@@ -80,7 +80,7 @@ class OnlineAnalysis:
         return fading(*self._question(test_id, metric))
 
     def segments(self, test_id: str) -> list[str]:
-        """What the test's users can be told apart by."""
+        """The columns that divide the test's users into segments."""
         return sorted(self._online_tests.users(test_id).segments)
 
     def by_segment(self, test_id: str, metric: str, segment: str) -> pd.DataFrame:

@@ -143,7 +143,7 @@ class OnlineTests:
         mappings: Mapping[str, Mapping[str, str]] | None = None,
         columns: ColumnsGiven | None = None,
     ) -> OnlineResults:
-        """The results as they would be, with what was said while the tables were read; stores nothing."""
+        """The results as they would be, with the notices of reading the tables; stores nothing."""
         logs, users = self._read_logs(tables, rules, mappings, columns)
         results = results_of(logs, control, rules, users=users)
         return replace(results, notices=(*logs.notices, *results.notices))
@@ -309,7 +309,7 @@ class OnlineTests:
 
 
 def counting_state(test: OnlineTest) -> str:
-    """What somebody may change of a stored test, and its results with it."""
+    """Control, rules and metrics of a stored test as text: what changes its results."""
     return json.dumps([test.control, dict(test.rules), list(test.metrics)], default=str)
 
 
