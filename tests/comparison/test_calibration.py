@@ -70,8 +70,10 @@ def test_the_page_has_every_situation_and_none_is_beyond_the_limit() -> None:
     lines = PAGE.read_text(encoding="utf-8").splitlines()
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines if line.startswith("| ")][1:]
     told = {(title, users, one) for title, users, many, *_ in rows for one in many.split(" · ")}
-    kept = {one.title: one.kept for one in situations()}
-    assert told == {(one.title, f"{one.n:,}", str(one.candidates)) for one in situations()}
+    kept = {situation.title: situation.kept for situation in situations()}
+    assert told == {
+        (situation.title, f"{situation.n:,}", str(situation.candidates)) for situation in situations()
+    }
     for title, _, _, *shares, tries in rows:
         fewest = min(int(one.split()[0].replace(",", "")) for one in tries.split(" · "))
         known = [float(one) for cell in shares for one in cell.split(" · ") if one != "–"]
@@ -80,6 +82,10 @@ def test_the_page_has_every_situation_and_none_is_beyond_the_limit() -> None:
 
 def test_the_page_is_what_is_counted_today() -> None:
     """A row with some wrong answers, counted again."""
-    again = [tally(one) for one in situations() if (one.title, one.n) == ("equal runs, hit rate 1 %", 300)]
+    again = [
+        tally(situation)
+        for situation in situations()
+        if (situation.title, situation.n) == ("equal runs, hit rate 1 %", 300)
+    ]
     assert row(again) in PAGE.read_text(encoding="utf-8").splitlines()
     assert again[0].most > 0

@@ -108,10 +108,10 @@ def test_an_unknown_metric_is_named() -> None:
 
 def test_where_less_is_better_the_smallest_value_is_on_the_front() -> None:
     known = {run: {"ndcg": of_users(HALF)} for run in ("even", "steep")}
-    found = trade_off(
+    result = trade_off(
         Held(known), ("gini", "ndcg"), 10, {"even": (0.2, 0.5), "steep": (0.9, 0.5)}, [], Terms()
     )
-    assert found.front == ("even",)
+    assert result.front == ("even",)
 
 
 # ── who is beaten ────────────────────────────────────────────────────────────────────────────
@@ -163,11 +163,11 @@ def test_two_metrics_with_values_per_user_are_one_family() -> None:
     """Three runs make 3 pairs by 2 metrics; Holm multiplies the smallest p by 6."""
     rng = np.random.default_rng(5)
     known = {str(n): {m: of_users(rng.random(N) + 0.2 * n) for m in ("ndcg", "recall")} for n in range(3)}
-    found = asked(known, {}, metrics=("recall", "ndcg"))
-    pairs = [pair for one in found.beaten for pair in one.pairs if pair]
+    result = asked(known, {}, metrics=("recall", "ndcg"))
+    pairs = [pair for one in result.beaten for pair in one.pairs if pair]
     smallest = min(pairs, key=lambda pair: pair.paired.p)
     assert smallest.judged.p == pytest.approx(6 * smallest.paired.p)
-    assert [(one.run, one.by) for one in found.beaten] == [("0", "2"), ("1", "2")]
+    assert [(one.run, one.by) for one in result.beaten] == [("0", "2"), ("1", "2")]
 
 
 def test_a_settled_opponent_is_named_before_one_that_is_higher_but_unsure() -> None:
@@ -177,9 +177,9 @@ def test_a_settled_opponent_is_named_before_one_that_is_higher_but_unsure() -> N
         "sure": {"ndcg": of_users(HALF + 0.2 + SPREAD)},
         "wild": {"ndcg": of_users(wild)},
     }
-    found = asked(known, {"poor": 0.1, "sure": 0.2, "wild": 0.3})
-    assert found.front == ("wild",)
-    assert [(one.run, one.by, one.settled) for one in found.beaten] == [
+    result = asked(known, {"poor": 0.1, "sure": 0.2, "wild": 0.3})
+    assert result.front == ("wild",)
+    assert [(one.run, one.by, one.settled) for one in result.beaten] == [
         ("poor", "sure", True),
         ("sure", "wild", False),
     ]
@@ -192,11 +192,11 @@ def test_whom_only_a_run_nobody_asked_about_beats_is_held_against_that_run() -> 
 
 
 def test_a_single_run_is_the_front_and_beaten_by_nobody() -> None:
-    found = asked({"only": {"ndcg": of_users(HALF)}}, {"only": 0.1})
-    assert (found.front, found.beaten) == (("only",), ())
+    result = asked({"only": {"ndcg": of_users(HALF)}}, {"only": 0.1})
+    assert (result.front, result.beaten) == (("only",), ())
 
 
 def test_runs_without_a_place_are_left_out() -> None:
     known = {"mine": {"ndcg": of_users(HALF)}}
-    found = trade_off(Held(known), ("coverage", "ndcg"), 10, {"mine": (0.1, 0.5)}, ["mine", "bare"], Terms())
-    assert (found.front, found.beaten) == (("mine",), ())
+    result = trade_off(Held(known), ("coverage", "ndcg"), 10, {"mine": (0.1, 0.5)}, ["mine", "bare"], Terms())
+    assert (result.front, result.beaten) == (("mine",), ())

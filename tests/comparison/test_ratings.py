@@ -99,16 +99,16 @@ def test_the_interval_of_rmse_covers_the_true_difference_in_95_of_100_samples() 
             values_of_rows(RMSE, RatedRows(key, user, rating, rating + error * hard * noise))
             for error, noise in zip((1.0, 0.9), rng.normal(0, 1, (2, len(user))), strict=True)
         )
-        found = paired_difference(other.values, base.values)
-        known += not isnan(found.low)
-        hits += found.low < (0.9 - 1.0) * sqrt(np.exp(2 * 0.4**2)) < found.high  # √E[hard²]
+        result = paired_difference(other.values, base.values)
+        known += not isnan(result.low)
+        hits += result.low < (0.9 - 1.0) * sqrt(np.exp(2 * 0.4**2)) < result.high  # √E[hard²]
     assert known > 0.9 * tries
     assert 0.925 < hits / known < 0.972  # 95 % ± 3.2 standard errors of 1,000 tries
 
 
 def test_the_candidate_with_the_lower_rmse_is_the_better_one() -> None:
-    found = compare("rmse", base=rated(1.0, 1), near=rated(0.5, 2), far=rated(2.0, 3))
-    comparison, verdict = found.comparison, found.verdict
+    compared = compare("rmse", base=rated(1.0, 1), near=rated(0.5, 2), far=rated(2.0, 3))
+    comparison, verdict = compared.comparison, compared.verdict
     assert [(pair.candidate, pair.judged.word) for pair in comparison.against] == [
         ("near", "better"), ("far", "worse"),
     ]  # fmt: skip
@@ -139,17 +139,17 @@ def test_the_users_who_are_better_off_are_those_with_the_smaller_error() -> None
 
 def test_rows_of_no_user_in_common_are_no_difference() -> None:
     base, other = rated(1.0, 1), rated(0.5, 2).assign(item_id=lambda table: "x" + table["item_id"])
-    found = compare("rmse", base=base, other=other).comparison
-    assert not found.pairs
-    assert found.apart == {"other": "other shares no rated row with base"}
+    result = compare("rmse", base=base, other=other).comparison
+    assert not result.pairs
+    assert result.apart == {"other": "other shares no rated row with base"}
 
 
 def test_rows_with_other_ratings_are_another_truth() -> None:
     base, other = rated(1.0, 1), rated(0.5, 2)
     other.loc[[3, 4], "rating"] += 1
-    found = compare("rmse", base=base, other=other)
-    assert found.verdict.state == "not comparable"
-    assert found.comparison.apart == {
+    compared = compare("rmse", base=base, other=other)
+    assert compared.verdict.state == "not comparable"
+    assert compared.comparison.apart == {
         "other": "the ratings of 2 rows that other shares with base differ: these are two truths"
     }
 
@@ -185,10 +185,10 @@ FILES = {
 def test_the_command_compares_files_of_predictions(run: Recdash) -> None:
     files = ("--predictions", "base=base.csv", "--predictions", "near=near.csv")
     asked = ("compare", "--truth", "truth.csv", *files, "--baseline", "base")
-    found = answer(run(*asked, "--format", "json"))
-    assert found["metric"] == "rmse"  # predictions alone have no nDCG
-    assert (found["verdict"]["state"], found["verdict"]["run"]) == ("ship", "near")
-    assert found["lower_is_better"] is True
+    result = answer(run(*asked, "--format", "json"))
+    assert result["metric"] == "rmse"  # predictions alone have no nDCG
+    assert (result["verdict"]["state"], result["verdict"]["run"]) == ("ship", "near")
+    assert result["lower_is_better"] is True
     assert "better" in run(*asked, "--metric", "mae").output
 
 
@@ -208,20 +208,20 @@ def stored(space: Workspace) -> dict[str, str]:
     """Run ids by name: equal lists, other predictions."""
     films = space.experiments.create("Films", TRUTH, depth=2)
     frames = {"base": without(rated(1.0, 1), 5), "near": rated(0.5, 2), "far": rated(2.0, 3)}
-    found = {}
+    result = {}
     for place, (name, frame) in enumerate(frames.items()):
         lists = LISTS | {"u0": [f"i{place}", "i9"]}  # the same upload twice would be the same run
         (added,) = space.runs.add(films.id, lists, name=name, predictions=frame)
-        found[name] = added.run.id
-    return found
+        result[name] = added.run.id
+    return result
 
 
 def test_stored_runs_are_compared_as_files_are(space: Workspace, stored: dict[str, str]) -> None:
-    found = space.comparisons.compare(list(stored.values()), stored["base"], "rmse", 2)
+    compared = space.comparisons.compare(list(stored.values()), stored["base"], "rmse", 2)
     files = compare("rmse", base=without(rated(1.0, 1), 5), near=rated(0.5, 2), far=rated(2.0, 3))
-    pairs = [pair.paired for pair in found.comparison.pairs]
+    pairs = [pair.paired for pair in compared.comparison.pairs]
     assert pairs == [pair.paired for pair in files.comparison.pairs]
-    assert found.verdict.headline == files.verdict.headline == "Ship near"
+    assert compared.verdict.headline == files.verdict.headline == "Ship near"
 
 
 def test_the_pages_rank_and_pair_by_the_lower_error(space: Workspace, stored: dict[str, str]) -> None:
@@ -236,8 +236,8 @@ def test_the_pages_rank_and_pair_by_the_lower_error(space: Workspace, stored: di
 
 
 def test_predictions_are_not_cut_into_slices(space: Workspace, stored: dict[str, str]) -> None:
-    found = space.comparisons.compare(
+    compared = space.comparisons.compare(
         list(stored.values()), stored["base"], "rmse", 2, scope=Scope(slice="history=1 item")
     )
-    assert not found.comparison.pairs
-    assert all("not in slices" in why for why in found.comparison.apart.values())
+    assert not compared.comparison.pairs
+    assert all("not in slices" in why for why in compared.comparison.apart.values())

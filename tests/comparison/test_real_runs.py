@@ -26,8 +26,8 @@ def tweetings(shared_data: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def reference(tweetings: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((tweetings / "reference" / "significance.json").read_text())["pairs"]
-    return found
+    result: dict[str, Any] = json.loads((tweetings / "reference" / "significance.json").read_text())["pairs"]
+    return result
 
 
 @pytest.fixture(scope="module")
@@ -62,25 +62,25 @@ def test_t_wilcoxon_and_intervals_are_those_of_scipy(
 ) -> None:
     for names, values in reference.items():
         candidate, baseline = names.split(" vs ")
-        found, expected = pair_of(rows_of(metric, baseline), candidate, baseline), values[metric]
-        assert found["n_users"] == expected["n_users"]
-        assert found["mean_diff"] == pytest.approx(expected["mean_diff"], abs=1e-12)
-        assert found["t_p"] == pytest.approx(expected["scipy.ttest_rel p"], rel=1e-9)
-        assert found["wilcoxon_p"] == pytest.approx(expected["scipy.wilcoxon(wilcox) p"], rel=1e-9)
+        result, expected = pair_of(rows_of(metric, baseline), candidate, baseline), values[metric]
+        assert result["n_users"] == expected["n_users"]
+        assert result["mean_diff"] == pytest.approx(expected["mean_diff"], abs=1e-12)
+        assert result["t_p"] == pytest.approx(expected["scipy.ttest_rel p"], rel=1e-9)
+        assert result["wilcoxon_p"] == pytest.approx(expected["scipy.wilcoxon(wilcox) p"], rel=1e-9)
         ends = expected["ttest 95% CI of diff"]
         width = ends[1] - ends[0]
-        by_t = found["method"] == "paired t-test"  # else wider, by what could not be seen
-        assert [found["ci_low"], found["ci_high"]] == pytest.approx(ends, abs=1e-12 if by_t else width / 4)
-        assert found["bootstrap_low"] == pytest.approx(ends[0], abs=0.02 * width)
-        assert found["bootstrap_high"] == pytest.approx(ends[1], abs=0.02 * width)
+        by_t = result["method"] == "paired t-test"  # else wider, by what could not be seen
+        assert [result["ci_low"], result["ci_high"]] == pytest.approx(ends, abs=1e-12 if by_t else width / 4)
+        assert result["bootstrap_low"] == pytest.approx(ends[0], abs=0.02 * width)
+        assert result["bootstrap_high"] == pytest.approx(ends[1], abs=0.02 * width)
 
 
 def test_the_permutation_test_agrees_where_both_are_sure(rows_of: Rows, reference: dict[str, Any]) -> None:
     name = "paired randomisation p ((c+1)/(B+1), B=5000, numpy default_rng(0))"
     for names, values in reference.items():
         candidate, baseline = names.split(" vs ")
-        found = pair_of(rows_of("ndcg@10", baseline), candidate, baseline)
-        assert found["permutation_p"] == pytest.approx(values["ndcg@10"][name], abs=0.002)
+        result = pair_of(rows_of("ndcg@10", baseline), candidate, baseline)
+        assert result["permutation_p"] == pytest.approx(values["ndcg@10"][name], abs=0.002)
 
 
 def test_holm_is_over_every_pair_that_is_answered(rows_of: Rows) -> None:
@@ -96,23 +96,26 @@ def test_holm_is_over_every_pair_that_is_answered(rows_of: Rows) -> None:
 
 def test_als_against_itemknn_is_a_verdict_to_act_on(tweetings: Path) -> None:
     runs = {name: tweetings / "runs" / f"{name}.parquet" for name in ("als", "itemknn")}
-    found = recdash.evaluate(
+    compared = recdash.evaluate(
         runs, tweetings / "truth.csv", metrics=["ndcg@10", "coverage@10"], relevance="none",
         catalogue=tweetings / "catalogue.csv",
     ).compare("ndcg@10", "itemknn")  # fmt: skip
-    assert found.verdict.state == "not enough evidence"
-    (first, second, *others) = found.verdict.text.split(". ")
+    assert compared.verdict.state == "not enough evidence"
+    (first, second, *others) = compared.verdict.text.split(". ")
     assert first == "Not enough evidence for als"
     assert second.startswith("nDCG@10 of als is 4.44 % below itemknn (95 % CI −")
-    assert any(one.startswith("If the true difference is the one measured, ") for one in others)
-    assert any(one.startswith("als costs ") and "catalogue coverage@10" in one for one in others)
+    assert any(other.startswith("If the true difference is the one measured, ") for other in others)
+    assert any(other.startswith("als costs ") and "catalogue coverage@10" in other for other in others)
 
 
 def test_popular_is_kept_until_only_users_with_a_list_count(scored: Evaluation) -> None:
     from recdash.comparison.sensitivity import changes
 
-    found = scored.compare("ndcg@10", "popular")
-    assert found.verdict.headline == "Keep popular"
-    asked = {one.question: one for one in changes(found.source, found.verdict, depth=100, users="truth")}
+    compared = scored.compare("ndcg@10", "popular")
+    assert compared.verdict.headline == "Keep popular"
+    asked = {
+        change.question: change
+        for change in changes(compared.source, compared.verdict, depth=100, users="truth")
+    }
     assert asked["Only users with a list"].matters
     assert not asked["k = 5, 20, 50"].matters

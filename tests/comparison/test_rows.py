@@ -40,11 +40,11 @@ def test_pairs_of_many_runs_are_tested_as_if_each_stood_alone() -> None:
 
 
 def test_the_users_of_a_pair_are_those_who_count_for_both() -> None:
-    found = scored(ALL)
+    result = scored(ALL)
     values = {
-        name: of.set_index("user_id")["value"] for name, of in found.per_user("recall@4").groupby("run")
+        name: of.set_index("user_id")["value"] for name, of in result.per_user("recall@4").groupby("run")
     }
-    rows = {(row["baseline"], row["candidate"]): row for row in found.compare("recall@4", "a").rows()}
+    rows = {(row["baseline"], row["candidate"]): row for row in result.compare("recall@4", "a").rows()}
     for pair in combinations("abcde", 2):
         row = rows[pair]
         base, mine = values[pair[0]].align(values[pair[1]], join="inner")

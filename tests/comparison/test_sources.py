@@ -104,10 +104,10 @@ def test_another_rule_of_who_counts_is_asked_of_every_run() -> None:
 
 
 def test_seeds_against_folds_keep_the_noise_of_both() -> None:
-    found = evaluate(
+    compared = evaluate(
         {"als": uploaded("seeds", 0.6, 10), "popular": uploaded("folds", 0.4, 20)},
         TRUTH, depth=5, metrics=[f"{METRIC}@{K}"],
     ).compare(f"{METRIC}@{K}", "popular")  # fmt: skip
-    over = found.verdict.evidence.over_replicates["als"]
+    over = compared.verdict.evidence.over_replicates["als"]
     assert (over.n, over.n_baseline) == (3, 5)
     assert over.method.startswith("Welch's t-test, 3 seeds against 5 folds")

@@ -72,10 +72,10 @@ class Table:
         return replace(self, rule=users)
 
     def values(self, run: str, metric: str, k: int) -> UserValues | None:
-        found = self.of[run] if metric == "ndcg" else self.others.get((run, metric))
-        if found is None:
+        result = self.of[run] if metric == "ndcg" else self.others.get((run, metric))
+        if result is None:
             return None
-        return UserValues(self.users.get(run, np.arange(len(found))), found, found, bound=self.bound)
+        return UserValues(self.users.get(run, np.arange(len(result))), result, result, bound=self.bound)
 
     def value(self, run: str, metric: str, k: int) -> float | None:
         return float(self.of[run].mean()) if metric == "ndcg" else self.catalogue.get((run, metric))
@@ -136,50 +136,52 @@ def test_a_clear_gain_is_shipped() -> None:
     sd = ((0.01 * 160 / 400 - 0.02**2) * 400 / 399) ** 0.5
     half = 1.965927 * sd / 400**0.5  # t with 399 degrees of freedom
     low, high = (100 * end / 0.2 for end in (0.02 - half, 0.02 + half))
-    found = verdict(Table({"Popular": BASE, "ALS": CLEAR}))
-    assert (found.state, found.run, found.headline) == ("ship", "ALS", "Ship ALS")
-    told, once = said(found)
+    result = verdict(Table({"Popular": BASE, "ALS": CLEAR}))
+    assert (result.state, result.run, result.headline) == ("ship", "ALS", "Ship ALS")
+    told, once = said(result)
     assert told == (
         f"nDCG@10 is 10.0 % above Popular (95 % CI +{low:.1f} to +{high:.1f} %, paired over 400 users; "
         "better for 30 of 100 users, worse for 10)."
     )
     assert once == ONCE
-    assert found.as_dict() == {"state": "ship", "run": "ALS", "text": f"Ship ALS. {told} {once}"}
+    assert result.as_dict() == {"state": "ship", "run": "ALS", "text": f"Ship ALS. {told} {once}"}
 
 
 def test_small_gains_that_a_rare_large_loss_could_undo_are_not_shipped() -> None:
     """Of 400 users 3.69 may have lost 1 unseen (2.5 % = (1 − 3.69/400)⁴⁰⁰): 0.0092 each on average."""
     gain = BASE + np.resize([0.005, 0.01], N)
-    found = verdict(Table({"Popular": BASE, "ALS": gain}, bound=1.0))
-    assert found.state == "not enough evidence"
-    assert "paired over 400 users;" in said(found)[0]
-    (hint,) = {piece.hint for piece in found.sentences[0] if piece.hint}
+    result = verdict(Table({"Popular": BASE, "ALS": gain}, bound=1.0))
+    assert result.state == "not enough evidence"
+    assert "paired over 400 users;" in said(result)[0]
+    (hint,) = {piece.hint for piece in result.sentences[0] if piece.hint}
     assert hint == "Gaffke's test of a bounded mean"
     larger = Table({"Popular": BASE, "ALS": gain + 0.005}, bound=1.0)
     assert verdict(larger).state == "ship"
 
 
 def test_where_every_candidate_is_worse_the_baseline_is_kept() -> None:
-    found = verdict(Table({"Popular": BASE, "ALS": LOSS, "BPR": LOSS - 0.01}))
-    assert (found.state, found.run, found.headline) == ("ship", "Popular", "Keep Popular")
-    assert said(found)[0].startswith("nDCG@10 of ALS is 10.0 % below Popular (95 % CI −")
-    assert ", Holm-corrected over 2, paired" in said(found)[0]
+    result = verdict(Table({"Popular": BASE, "ALS": LOSS, "BPR": LOSS - 0.01}))
+    assert (result.state, result.run, result.headline) == ("ship", "Popular", "Keep Popular")
+    assert said(result)[0].startswith("nDCG@10 of ALS is 10.0 % below Popular (95 % CI −")
+    assert ", Holm-corrected over 2, paired" in said(result)[0]
 
 
 def test_of_those_that_are_better_the_best_is_shipped_and_its_rivals_are_named() -> None:
     rival = CLEAR + run(0.001, wins=60, losses=50)
-    found = verdict(Table({"Popular": BASE, "ALS": CLEAR, "EASE": rival, "BPR": LOSS}))
-    assert found.headline == "Ship EASE"
+    result = verdict(Table({"Popular": BASE, "ALS": CLEAR, "EASE": rival, "BPR": LOSS}))
+    assert result.headline == "Ship EASE"
     assert [
-        one for one in said(found) if one.startswith("Not separable from ALS (difference +0.00100, 95 % CI −")
+        one
+        for one in said(result)
+        if one.startswith("Not separable from ALS (difference +0.00100, 95 % CI −")
     ]
 
 
 def test_a_small_loss_of_coverage_is_told_and_allowed() -> None:
     kept = {("Popular", "coverage"): 0.5, ("ALS", "coverage"): 0.445}
-    found = verdict(Table({"Popular": BASE, "ALS": CLEAR}, kept))
-    assert found.state == "ship"
-    assert said(found)[1] == (
+    result = verdict(Table({"Popular": BASE, "ALS": CLEAR}, kept))
+    assert result.state == "ship"
+    assert said(result)[1] == (
         "It costs 11.0 % of catalogue coverage@10 (from 50.0 % to 44.5 %; "
         "no interval: its upload was not kept)."
     )
@@ -192,8 +194,8 @@ def test_a_change_too_small_to_mention_is_not_mentioned() -> None:
 
 def test_a_gain_of_coverage_is_told_too() -> None:
     kept = {("Popular", "coverage"): 0.012, ("ALS", "coverage"): 0.234}
-    found = verdict(Table({"Popular": BASE, "ALS": CLEAR}, kept))
-    assert said(found)[1] == "It raises catalogue coverage@10 from 1.20 % to 23.4 %."
+    result = verdict(Table({"Popular": BASE, "ALS": CLEAR}, kept))
+    assert said(result)[1] == "It raises catalogue coverage@10 from 1.20 % to 23.4 %."
 
 
 LOSERS = np.r_[120:184]
@@ -208,9 +210,9 @@ def part(title: str, users: np.ndarray) -> Slice:
 def test_a_slice_without_a_shown_gain_is_named_with_its_size() -> None:
     """Three of forty new users gain 0.1, the others nothing: the interval holds zero."""
     cut = [part("New users", np.r_[0:3, 160:197])]
-    found = verdict(Table({"Popular": BASE, "ALS": CLEAR}, cuts=cut))
-    assert found.state == "ship"
-    assert said(found)[1] == "Not shown to be better for new users (n = 40)."
+    result = verdict(Table({"Popular": BASE, "ALS": CLEAR}, cuts=cut))
+    assert result.state == "ship"
+    assert said(result)[1] == "Not shown to be better for new users (n = 40)."
 
 
 # ── trade-off ────────────────────────────────────────────────────────────────────────────────
@@ -218,9 +220,9 @@ def test_a_slice_without_a_shown_gain_is_named_with_its_size() -> None:
 
 def test_a_broken_guardrail_is_a_trade_off() -> None:
     kept = {("Popular", "coverage"): 0.5, ("ALS", "coverage"): 0.3}
-    found = verdict(Table({"Popular": BASE, "ALS": CLEAR}, kept))
-    assert (found.state, found.run, found.headline) == ("trade-off", "ALS", "ALS is a trade-off")
-    assert said(found)[1] == (
+    result = verdict(Table({"Popular": BASE, "ALS": CLEAR}, kept))
+    assert (result.state, result.run, result.headline) == ("trade-off", "ALS", "ALS is a trade-off")
+    assert said(result)[1] == (
         "It costs 40.0 % of catalogue coverage@10 (from 50.0 % to 30.0 %; "
         "no interval: its upload was not kept), more than the 20 % that is allowed."
     )
@@ -240,29 +242,29 @@ def ends(value: float, error: float, base: float = 0.5) -> tuple[float, float]:
 
 def test_a_guardrail_is_surely_broken_where_the_interval_lies_beyond_it() -> None:
     low, high = ends(0.38, 0.005)
-    found = rail_at(0.38, 0.005)
-    assert (found.state, high < -20) == ("trade-off", True)
-    assert said(found)[1] == (
+    result = rail_at(0.38, 0.005)
+    assert (result.state, high < -20) == ("trade-off", True)
+    assert said(result)[1] == (
         "It costs 24.0 % of catalogue coverage@10 (from 50.0 % to 38.0 %; "
         f"95 % CI −{-low:.1f} to −{-high:.1f} %), more than the 20 % that is allowed."
     )
 
 
 def test_a_broken_guardrail_whose_interval_holds_less_says_so() -> None:
-    found = rail_at(0.38, 0.05)
-    assert (found.state, ends(0.38, 0.05)[1] > -20) == ("trade-off", True)
-    assert said(found)[1].endswith("more than the 20 % that is allowed; the interval does not exclude less.")
+    result = rail_at(0.38, 0.05)
+    assert (result.state, ends(0.38, 0.05)[1] > -20) == ("trade-off", True)
+    assert said(result)[1].endswith("more than the 20 % that is allowed; the interval does not exclude less.")
 
 
 def test_a_guardrail_that_may_be_broken_is_told_and_stops_nothing() -> None:
     low, high = ends(0.425, 0.05)
-    found = rail_at(0.425, 0.05)
-    assert (found.state, low < -20 < -15 < high) == ("ship", True)
-    assert said(found)[1] == (
+    result = rail_at(0.425, 0.05)
+    assert (result.state, low < -20 < -15 < high) == ("ship", True)
+    assert said(result)[1] == (
         "It may cost more than the 20 % of catalogue coverage@10 that is allowed: "
         f"−15.0 % (from 50.0 % to 42.5 %; 95 % CI −{-low:.1f} to +{high:.1f} %)."
     )
-    (rail,) = found.evidence.guardrails
+    (rail,) = result.evidence.guardrails
     assert (rail.word, rail.sign) == ("may be below its guardrail", "▼")
 
 
@@ -298,9 +300,9 @@ def test_a_wider_guardrail_holds() -> None:
 
 def test_a_slice_that_loses_is_a_trade_off() -> None:
     """40 users lose 0.1; 24 who neither gain nor lose give the difference a spread."""
-    found = verdict(Table({"Popular": BASE, "ALS": CLEAR}, cuts=[part("New users", LOSERS)]))
-    assert found.state == "trade-off"
-    assert said(found)[1] == "Worse for new users (n = 64)."
+    result = verdict(Table({"Popular": BASE, "ALS": CLEAR}, cuts=[part("New users", LOSERS)]))
+    assert result.state == "trade-off"
+    assert said(result)[1] == "Worse for new users (n = 64)."
 
 
 def test_what_won_offline_and_lost_online_is_a_trade_off() -> None:
@@ -309,9 +311,9 @@ def test_what_won_offline_and_lost_online_is_a_trade_off() -> None:
         OnlineLift("Homepage", "Engagement rate", 0.068, 0.0438, 0.0927),
         OnlineLift("Homepage", "Videos watched", -0.04, -0.08, 0.001),
     ]
-    found = verdict(Table({"Popular": BASE, "ALS": CLEAR}, tests=tests))
-    assert found.state == "trade-off"
-    assert said(found)[1:-1] == [
+    result = verdict(Table({"Popular": BASE, "ALS": CLEAR}, tests=tests))
+    assert result.state == "trade-off"
+    assert said(result)[1:-1] == [
         "But online it lost: session watch time −12.2 % (95 % CI −15.7 to −8.6 %).",
         "Online it won: engagement rate +6.80 % (95 % CI +4.38 to +9.27 %).",
     ]
@@ -319,9 +321,9 @@ def test_what_won_offline_and_lost_online_is_a_trade_off() -> None:
 
 def test_another_metric_that_loses_is_a_trade_off() -> None:
     others = {("Popular", "recall"): BASE, ("ALS", "recall"): LOSS}
-    found = verdict(Table({"Popular": BASE, "ALS": CLEAR}, others=others))
-    assert found.state == "trade-off"
-    assert said(found)[1].startswith("But Recall@10 is 10.0 % below Popular (95 % CI −")
+    result = verdict(Table({"Popular": BASE, "ALS": CLEAR}, others=others))
+    assert result.state == "trade-off"
+    assert said(result)[1].startswith("But Recall@10 is 10.0 % below Popular (95 % CI −")
 
 
 # ── tie, not enough evidence, not comparable ─────────────────────────────────────────────────
@@ -329,15 +331,15 @@ def test_another_metric_that_loses_is_a_trade_off() -> None:
 
 def test_a_difference_inside_the_margin_is_a_tie() -> None:
     tight = BASE + run(0.0001, wins=40, losses=20)
-    found = verdict(Table({"Popular": BASE, "ALS": tight}), Terms(margin=Margin(0.05)))
-    assert (found.state, found.run, found.headline) == ("tie", "ALS", "ALS and Popular are a tie")
-    assert said(found)[1] == "Whatever the difference is, it is within ±5 % (0.0100): too small to matter."
+    result = verdict(Table({"Popular": BASE, "ALS": tight}), Terms(margin=Margin(0.05)))
+    assert (result.state, result.run, result.headline) == ("tie", "ALS", "ALS and Popular are a tie")
+    assert said(result)[1] == "Whatever the difference is, it is within ±5 % (0.0100): too small to matter."
 
 
 def test_an_absolute_margin_is_told_in_units_of_the_metric() -> None:
     tight = BASE + run(0.0001, wins=40, losses=20)
-    found = verdict(Table({"Popular": BASE, "ALS": tight}), Terms(margin=Margin(0.01, relative=False)))
-    assert said(found)[1] == "Whatever the difference is, it is within ±0.0100: too small to matter."
+    result = verdict(Table({"Popular": BASE, "ALS": tight}), Terms(margin=Margin(0.01, relative=False)))
+    assert said(result)[1] == "Whatever the difference is, it is within ±0.0100: too small to matter."
 
 
 def test_a_margin_that_is_itself_uncertain_makes_no_tie() -> None:
@@ -367,10 +369,10 @@ def test_the_p_of_equivalence_and_the_finding_of_a_tie_are_one_answer(share: flo
 
 def test_every_interval_is_at_the_level_of_the_terms() -> None:
     source = Table({"Popular": BASE, "ALS": CLEAR})
-    found = compared(source, ["ALS"], "Popular", "ndcg", 10, Terms(level=0.8)).as_dict()
-    (pair,) = found["pairs"]
+    result = compared(source, ["ALS"], "Popular", "ndcg", 10, Terms(level=0.8)).as_dict()
+    (pair,) = result["pairs"]
     expected = stats.t.interval(0.8, N - 1, (CLEAR - BASE).mean(), stats.sem(CLEAR - BASE))
-    assert found["level"] == 0.8
+    assert result["level"] == 0.8
     for name in ("ci", "ci_corrected"):
         assert [pair[f"{name}_low"], pair[f"{name}_high"]] == pytest.approx(expected)
     assert [pair["bootstrap_low"], pair["bootstrap_high"]] == pytest.approx(expected, rel=0.02)
@@ -386,21 +388,21 @@ def seeds(*values: float) -> dict[str, float]:
 def test_a_gain_that_does_not_hold_across_seeds_is_not_enough_evidence() -> None:
     """+0.09, 0.00 and −0.03 from seed to seed; then +0.021, +0.010 and +0.029 less a hundredth each."""
     apart = {"ALS": seeds(0.29, 0.21, 0.16), "Popular": SAME}
-    found = verdict(Table({"Popular": BASE, "ALS": CLEAR}, seeds=apart))
-    assert (found.state, found.run) == ("not enough evidence", "ALS")
-    assert said(found)[1].startswith(
+    result = verdict(Table({"Popular": BASE, "ALS": CLEAR}, seeds=apart))
+    assert (result.state, result.run) == ("not enough evidence", "ALS")
+    assert said(result)[1].startswith(
         "But it does not hold across seeds: over 3 seeds of ALS and 3 of Popular it is +0.020 (95 % CI −0."
     )
 
 
 def test_a_gain_that_holds_across_seeds_is_shipped() -> None:
     steady = {"ALS": seeds(0.221, 0.230, 0.209), "Popular": SAME}
-    found = verdict(Table({"Popular": BASE, "ALS": CLEAR}, seeds=steady))
-    assert found.state == "ship"
-    assert said(found)[1].startswith(
+    result = verdict(Table({"Popular": BASE, "ALS": CLEAR}, seeds=steady))
+    assert result.state == "ship"
+    assert said(result)[1].startswith(
         "It holds across seeds: over 3 seeds of ALS and 3 of Popular it is +0.0200 (95 % CI +"
     )
-    assert ONCE not in said(found)
+    assert ONCE not in said(result)
 
 
 def test_the_same_data_mirrored_give_the_mirrored_verdict() -> None:
@@ -440,9 +442,9 @@ def test_several_candidates_are_corrected_over_seeds_too() -> None:
         {"Popular": BASE, "ALS": CLEAR, **others},
         seeds={"Popular": SAME, **dict.fromkeys(("ALS", *others), barely)},
     )
-    found = verdict(many)
-    assert found.state == "not enough evidence"
-    assert "Holm-corrected over 8)" in said(found)[1]
+    result = verdict(many)
+    assert result.state == "not enough evidence"
+    assert "Holm-corrected over 8)" in said(result)[1]
 
 
 def test_a_candidate_that_holds_across_seeds_is_found_behind_one_that_does_not() -> None:
@@ -452,30 +454,30 @@ def test_a_candidate_that_holds_across_seeds_is_found_behind_one_that_does_not()
 
 
 def test_who_was_trained_once_is_named() -> None:
-    found = verdict(Table({"Popular": BASE, "ALS": CLEAR}, seeds={"ALS": seeds(0.221, 0.220, 0.219)}))
-    assert said(found)[-1] == "Popular was trained once; its seeds are taken to vary as much as ALS's."
+    result = verdict(Table({"Popular": BASE, "ALS": CLEAR}, seeds={"ALS": seeds(0.221, 0.220, 0.219)}))
+    assert said(result)[-1] == "Popular was trained once; its seeds are taken to vary as much as ALS's."
 
 
 def test_seeds_that_do_not_differ_say_nothing_of_another_training_run() -> None:
     same = {"ALS": seeds(0.22, 0.22, 0.22), "Popular": seeds(0.2, 0.2, 0.2)}
-    found = verdict(Table({"Popular": BASE, "ALS": CLEAR}, seeds=same))
-    assert found.state == "ship"
-    assert said(found)[1] == "The seeds do not differ, so they say nothing about another training run."
+    result = verdict(Table({"Popular": BASE, "ALS": CLEAR}, seeds=same))
+    assert result.state == "ship"
+    assert said(result)[1] == "The seeds do not differ, so they say nothing about another training run."
 
 
 def test_a_metric_of_one_seed_only_says_nothing_of_another_training_run() -> None:
     alone = {"ALS": seeds(0.22, np.nan, np.nan)}
-    found = verdict(Table({"Popular": BASE, "ALS": CLEAR}, seeds=alone))
-    assert found.state == "ship"
-    assert said(found)[1:] == [
+    result = verdict(Table({"Popular": BASE, "ALS": CLEAR}, seeds=alone))
+    assert result.state == "ship"
+    assert said(result)[1:] == [
         "Only one of the seeds has the metric, so they say nothing about another training run."
     ]
 
 
 def test_of_another_method_the_users_needed_are_an_upper_end() -> None:
     """The estimate is that of a normal mean with a win and a loss added."""
-    found = verdict(Table({"Popular": BASE, "ALS": UNSURE}, bound=1.0))
-    assert " at most about " in said(found)[1]
+    result = verdict(Table({"Popular": BASE, "ALS": UNSURE}, bound=1.0))
+    assert " at most about " in said(result)[1]
     assert " at most " not in said(verdict(Table({"Popular": BASE, "ALS": UNSURE})))[1]
 
 
@@ -483,10 +485,10 @@ def test_what_includes_zero_and_leaves_the_margin_is_not_enough_evidence() -> No
     """110 users change by ±0.4: sd² = (0.16·110/400 − 0.01²)·400/399, and (1.96 + 0.84)²·sd²/0.01² in all."""
     variance = (0.16 * 110 / 400 - 0.01**2) * 400 / 399
     more = (1.965927 + 0.841621) ** 2 * variance / 0.01**2 - 400
-    found = verdict(Table({"Popular": BASE, "ALS": UNSURE}))
-    assert (found.state, found.run) == ("not enough evidence", "ALS")
-    assert found.headline == "Not enough evidence for ALS"
-    told = said(found)[1]
+    result = verdict(Table({"Popular": BASE, "ALS": UNSURE}))
+    assert (result.state, result.run) == ("not enough evidence", "ALS")
+    assert result.headline == "Not enough evidence for ALS"
+    told = said(result)[1]
     assert told.startswith("The interval includes zero. If the true difference is the one measured")
     assert told.endswith(" more users like these would give an answer with a chance of 80 %.")
     number = int(told.split("about ")[1].split(" more")[0].replace(",", ""))
@@ -495,44 +497,44 @@ def test_what_includes_zero_and_leaves_the_margin_is_not_enough_evidence() -> No
 
 def test_an_equal_mean_is_never_settled_by_more_users_without_a_margin() -> None:
     mixed = BASE + np.where(np.arange(N) % 2, 0.125, -0.125)  # adds up to 0 exactly
-    found = verdict(Table({"Popular": BASE, "ALS": mixed}), Terms(margin=Margin(0.0)))
-    assert found.state == "not enough evidence"
-    assert said(found)[0].startswith("nDCG@10 of ALS is equal to Popular (95 % CI −")
-    assert said(found)[1] == "The interval includes zero. How many more users it takes is not known."
+    result = verdict(Table({"Popular": BASE, "ALS": mixed}), Terms(margin=Margin(0.0)))
+    assert result.state == "not enough evidence"
+    assert said(result)[0].startswith("nDCG@10 of ALS is equal to Popular (95 % CI −")
+    assert said(result)[1] == "The interval includes zero. How many more users it takes is not known."
 
 
 def test_who_is_not_settled_is_named_before_who_is_worse() -> None:
     """The worse one has the higher mean; the other may still be better than the baseline."""
     tight, wide = BASE - 0.002 - run(0.002, wins=30, losses=10), BASE - run(0.006, wins=60, losses=50)
-    found = verdict(Table({"Popular": BASE, "ALS": tight, "BPR": wide}), Terms(margin=Margin(0.0)))
-    assert [pair.judged.word for pair in found.evidence.comparison.against] == ["worse", "not settled"]
-    assert (found.state, found.run) == ("not enough evidence", "BPR")
+    result = verdict(Table({"Popular": BASE, "ALS": tight, "BPR": wide}), Terms(margin=Margin(0.0)))
+    assert [pair.judged.word for pair in result.evidence.comparison.against] == ["worse", "not settled"]
+    assert (result.state, result.run) == ("not enough evidence", "BPR")
 
 
 def test_few_users_of_a_slice_say_nothing() -> None:
-    found = verdict(Table({"Popular": BASE, "ALS": CLEAR}, cuts=[part("New users", np.r_[120:149])]))
-    assert (found.state, found.evidence.slices) == ("ship", ())
+    result = verdict(Table({"Popular": BASE, "ALS": CLEAR}, cuts=[part("New users", np.r_[120:149])]))
+    assert (result.state, result.evidence.slices) == ("ship", ())
 
 
 def test_the_name_of_an_uploaded_column_is_left_as_it_is() -> None:
     cut = [replace(part("NPS: high", LOSERS), by="user:NPS")]
-    found = verdict(Table({"Popular": BASE, "ALS": CLEAR}, cuts=cut))
-    assert said(found)[1] == "Worse for users with NPS: high (n = 64)."
+    result = verdict(Table({"Popular": BASE, "ALS": CLEAR}, cuts=cut))
+    assert said(result)[1] == "Worse for users with NPS: high (n = 64)."
 
 
 def test_who_would_raise_coverage_is_named_where_the_baseline_is_kept() -> None:
     kept = {("Popular", "coverage"): 0.012, ("ALS", "coverage"): 0.234}
-    found = verdict(Table({"Popular": BASE, "ALS": LOSS}, kept))
-    assert said(found)[1] == "ALS raises catalogue coverage@10 from 1.20 % to 23.4 %."
+    result = verdict(Table({"Popular": BASE, "ALS": LOSS}, kept))
+    assert said(result)[1] == "ALS raises catalogue coverage@10 from 1.20 % to 23.4 %."
 
 
 def test_runs_of_different_truths_are_not_compared() -> None:
     told = ("the runs were scored with different truths", "Score them in one.")
     between = [Problem("different-truth", "comparison", *told)]
-    found = verdict(Table({"Popular": BASE, "ALS": CLEAR}, between=between))
-    assert (found.state, found.run) == ("not comparable", None)
-    assert found.headline == "These runs cannot be compared"
-    assert said(found) == ["The runs were scored with different truths. Score them in one."]
+    result = verdict(Table({"Popular": BASE, "ALS": CLEAR}, between=between))
+    assert (result.state, result.run) == ("not comparable", None)
+    assert result.headline == "These runs cannot be compared"
+    assert said(result) == ["The runs were scored with different truths. Score them in one."]
 
 
 def test_a_caveat_does_not_block_the_verdict() -> None:
@@ -542,14 +544,14 @@ def test_a_caveat_does_not_block_the_verdict() -> None:
 
 def test_runs_without_a_shared_user_are_not_compared() -> None:
     apart = Table({"Popular": BASE, "ALS": CLEAR}, users={"ALS": np.arange(N) + N})
-    found = verdict(apart)
-    assert found.state == "not comparable"
-    assert said(found) == ["ALS shares no user with Popular."]
+    result = verdict(apart)
+    assert result.state == "not comparable"
+    assert said(result) == ["ALS shares no user with Popular."]
 
 
 def test_a_single_run_is_compared_with_nothing() -> None:
-    found = verdict(Table({"Popular": BASE}))
-    assert said(found) == ["There is no candidate beside the baseline."]
+    result = verdict(Table({"Popular": BASE}))
+    assert said(result) == ["There is no candidate beside the baseline."]
 
 
 # ── links, families, margins ─────────────────────────────────────────────────────────────────
@@ -571,32 +573,32 @@ def test_a_pooled_ratio_says_nothing_of_slices() -> None:
     pooled = {(run, "precision(average=micro)"): of for run, of in {"Popular": BASE, "ALS": CLEAR}.items()}
     cut = [part("New users", np.r_[120:160])]
     source = Table({"Popular": BASE, "ALS": CLEAR}, others=pooled, cuts=cut)
-    found = decide(
+    result = decide(
         gather_evidence(source, compare(source, ["ALS"], "Popular", "precision(average=micro)", 10))
     )
-    assert (found.state, found.evidence.slices) == ("ship", ())
+    assert (result.state, result.evidence.slices) == ("ship", ())
 
 
 def test_a_user_who_is_one_in_a_thousand_is_not_rounded_away() -> None:
     few = np.zeros(2_000)
     few[:3] = 0.5
-    found = verdict(Table({"Popular": np.full(2_000, 0.2), "ALS": 0.2 + few}))
-    assert "better for 0.1 of 100 users, worse for 0" in said(found)[0]
+    result = verdict(Table({"Popular": np.full(2_000, 0.2), "ALS": 0.2 + few}))
+    assert "better for 0.1 of 100 users, worse for 0" in said(result)[0]
 
 
 def test_the_family_is_every_pair_and_the_candidates_come_best_first() -> None:
     source = Table({"Popular": BASE, "BPR": LOSS, "ALS": CLEAR})
-    found = compare(source, ["BPR", "ALS"], "Popular", "ndcg", 10)
-    assert [pair.candidate for pair in found.against] == ["ALS", "BPR"]
-    assert [(pair.baseline, pair.candidate) for pair in found.among] == [("BPR", "ALS")]
+    result = compare(source, ["BPR", "ALS"], "Popular", "ndcg", 10)
+    assert [pair.candidate for pair in result.against] == ["ALS", "BPR"]
+    assert [(pair.baseline, pair.candidate) for pair in result.among] == [("BPR", "ALS")]
 
 
 def test_a_run_that_lacks_the_metric_is_left_out_with_its_reason() -> None:
     recall = {("Popular", "recall"): BASE, ("ALS", "recall"): CLEAR}
     source = Table({"Popular": BASE, "ALS": CLEAR, "SVD": BASE}, others=recall)
-    found = compare(source, ["ALS", "SVD"], "Popular", "recall", 10)
-    assert found.apart == {"SVD": "SVD lacks the metric: it was not uploaded"}
-    assert [pair.candidate for pair in found.pairs] == ["ALS"]
+    result = compare(source, ["ALS", "SVD"], "Popular", "recall", 10)
+    assert result.apart == {"SVD": "SVD lacks the metric: it was not uploaded"}
+    assert [pair.candidate for pair in result.pairs] == ["ALS"]
 
 
 @pytest.mark.parametrize(
@@ -622,8 +624,8 @@ class ByCutoff(Table):
 
     def values(self, run: str, metric: str, k: int) -> UserValues | None:
         loses = run == "ALS" and (k == 20 or metric == "recall" or self.rule == "both")
-        found = LOSS if loses else self.of[run]
-        return UserValues(np.arange(N), found, found)
+        result = LOSS if loses else self.of[run]
+        return UserValues(np.arange(N), result, result)
 
 
 def questions(found: Sequence[WhatIf]) -> dict[str, str]:
@@ -646,8 +648,8 @@ def test_every_question_is_answered_by_deciding_anew() -> None:
 
 def test_a_slice_of_another_mind_is_named() -> None:
     source = Table({"Popular": BASE, "ALS": CLEAR}, cuts=[part("New users", LOSERS)])
-    found = changes(source, verdict(source), depth=10, users="truth")
-    assert questions(found)["Only new users"] == "Worse (n = 64)"
+    result = changes(source, verdict(source), depth=10, users="truth")
+    assert questions(result)["Only new users"] == "Worse (n = 64)"
 
 
 @pytest.mark.parametrize(

@@ -73,8 +73,8 @@ def side(quadrant: str, explained: str = "") -> OfflineOnlineSnapshot:
 
 def item(name: str, *evidence: Any) -> ChecklistItem:
     first = evidence[0] if evidence and isinstance(evidence[0], Offline) else None
-    found = checklist(first, [one for one in evidence if isinstance(one, Online)])
-    return next(one for one in found if one.name == name)
+    items = checklist(first, [one for one in evidence if isinstance(one, Online)])
+    return next(one for one in items if one.name == name)
 
 
 WITHIN = "Within their guard: 1 guardrail offline and 1 online."
@@ -124,8 +124,8 @@ NO_OFFLINE = "No offline evidence is attached."
     ],
 )
 def test_gain(evidence: tuple[Any, ...], state: str, reason: str) -> None:
-    found = item("Gain", *evidence)
-    assert (found.state, found.reason) == (state, reason)
+    result = item("Gain", *evidence)
+    assert (result.state, result.reason) == (state, reason)
 
 
 @pytest.mark.parametrize(
@@ -159,8 +159,8 @@ def test_gain(evidence: tuple[Any, ...], state: str, reason: str) -> None:
     ],
 )
 def test_guardrails(evidence: tuple[Any, ...], state: str, reason: str) -> None:
-    found = item("Guardrails", *evidence)
-    assert (found.state, found.reason) == (state, reason)
+    result = item("Guardrails", *evidence)
+    assert (result.state, result.reason) == (state, reason)
 
 
 @pytest.mark.parametrize(
@@ -175,8 +175,8 @@ def test_guardrails(evidence: tuple[Any, ...], state: str, reason: str) -> None:
     ],
 )
 def test_split_of_users(evidence: tuple[Any, ...], state: str, reason: str) -> None:
-    found = item("Split of users", *evidence)
-    assert (found.state, found.reason) == (state, reason)
+    result = item("Split of users", *evidence)
+    assert (result.state, result.reason) == (state, reason)
 
 
 @pytest.mark.parametrize(
@@ -195,8 +195,8 @@ def test_split_of_users(evidence: tuple[Any, ...], state: str, reason: str) -> N
     ],
 )
 def test_slices(evidence: tuple[Any, ...], state: str, reason: str) -> None:
-    found = item("Slices", *evidence)
-    assert (found.state, found.reason) == (state, reason)
+    result = item("Slices", *evidence)
+    assert (result.state, result.reason) == (state, reason)
 
 
 WON, LOST, OPEN = side("won both"), side("won offline, lost online"), side("undecided")
@@ -225,8 +225,8 @@ WHY = "Most likely: it shows old films."
     ],
 )
 def test_agreement(evidence: tuple[Any, ...], state: str, reason: str) -> None:
-    found = item("Agreement", *evidence)
-    assert (found.state, found.reason) == (state, reason)
+    result = item("Agreement", *evidence)
+    assert (result.state, result.reason) == (state, reason)
 
 
 def test_each_item_shows_the_numbers_that_it_rests_on() -> None:
@@ -248,8 +248,8 @@ def test_each_item_shows_the_numbers_that_it_rests_on() -> None:
 
 
 def test_from_a_baseline_of_zero_a_difference_is_told_in_units_of_the_metric() -> None:
-    found = Offline(SUBJECT, "ship", "", (), "", (difference("better", base_value=0.0),))
-    assert item("Gain", found).numbers == (
+    result = Offline(SUBJECT, "ship", "", (), "", (difference("better", base_value=0.0),))
+    assert item("Gain", result).numbers == (
         "nDCG@10: +0.0200 (95 % CI +0.0100 to +0.0300), n = 1,000, better",
     )
 

@@ -68,8 +68,8 @@ def test_a_review_goes_from_proposed_over_offline_and_online_evidence_to_its_dec
     seen: list[tuple[State, str]] = []
 
     def note() -> None:
-        one = journal.review()
-        seen.append((one.state, one.missing))
+        review = journal.review()
+        seen.append((review.state, review.missing))
 
     proposal = journal.propose()
     note()
@@ -101,10 +101,10 @@ def test_only_shipping_or_not_ends_a_review(
 ) -> None:
     proposal = journal.propose()
     decision = journal.decide(outcome, proposal)
-    found = journal.review()
-    assert (found.state, found.is_open) == (state, is_open)
-    assert found.decision is not None
-    assert found.decision.id == decision
+    review = journal.review()
+    assert (review.state, review.is_open) == (state, is_open)
+    assert review.decision is not None
+    assert review.decision.id == decision
 
 
 def test_an_approval_that_is_superseded_by_a_rejection_is_a_rejection(journal: Journal) -> None:
@@ -127,10 +127,10 @@ def test_a_review_stays_closed_when_a_decision_outside_it_takes_the_place_of_its
     proposal = journal.propose()
     first = journal.decide("ship", proposal)
     journal.decide("do not ship", supersedes=first)
-    found = journal.review()
-    assert found.state == "approved"
-    assert found.decision is not None
-    assert not found.decision.is_current
+    review = journal.review()
+    assert review.state == "approved"
+    assert review.decision is not None
+    assert not review.decision.is_current
 
 
 def test_evidence_that_is_attached_again_takes_the_place_of_the_old(journal: Journal) -> None:
@@ -140,12 +140,12 @@ def test_evidence_that_is_attached_again_takes_the_place_of_the_old(journal: Jou
     first = journal.add("online evidence", proposal, online=[online("a")])
     other = journal.add("online evidence", proposal, online=[online("b")])
     last = journal.add("online evidence", proposal, online=[online("a")])
-    found = journal.review()
-    assert [one.id for one in found.evidence] == [again, last, other]
-    assert first not in [one.id for one in found.evidence]
-    assert found.offline is not None
-    assert found.offline.headline == "Keep Popular"
-    assert [one.test.name for one in found.online] == ["Test a", "Test b"]
+    review = journal.review()
+    assert [one.id for one in review.evidence] == [again, last, other]
+    assert first not in [one.id for one in review.evidence]
+    assert review.offline is not None
+    assert review.offline.headline == "Keep Popular"
+    assert [one.test.name for one in review.online] == ["Test a", "Test b"]
 
 
 def test_each_review_has_its_own_evidence_comments_and_decisions(journal: Journal) -> None:
@@ -156,7 +156,7 @@ def test_each_review_has_its_own_evidence_comments_and_decisions(journal: Journa
     newest, oldest = reviews(journal.entries)
     assert (oldest.id, oldest.state, oldest.comments) == (first, "approved", ())
     assert (newest.id, newest.state) == (second, "proposed")
-    assert [one.text for one in newest.comments] == ["Why two?"]
+    assert [comment.text for comment in newest.comments] == ["Why two?"]
 
 
 # ── decisions ────────────────────────────────────────────────────────────────────────────────
@@ -165,8 +165,8 @@ def test_each_review_has_its_own_evidence_comments_and_decisions(journal: Journa
 def test_decisions_stand_newest_first_and_say_what_superseded_them(journal: Journal) -> None:
     first = journal.decide("needs A/B")
     second = journal.decide("ship", supersedes=first)
-    found = decisions(journal.entries)
-    assert [(one.id, one.superseded_by, one.supersedes) for one in found] == [
+    result = decisions(journal.entries)
+    assert [(one.id, one.superseded_by, one.supersedes) for one in result] == [
         (second, None, first),
         (first, second, None),
     ]
@@ -176,18 +176,18 @@ def test_the_last_decision_is_the_newest_that_holds(journal: Journal) -> None:
     first = journal.decide("inconclusive")
     second = journal.decide("needs A/B")
     journal.decide("ship", supersedes=second)
-    found = last_decision(journal.entries)
-    assert found is not None
-    assert (found.id, found.label) == ("e3", "Ship")
+    result = last_decision(journal.entries)
+    assert result is not None
+    assert (result.id, result.label) == ("e3", "Ship")
     journal.decide("do not ship", supersedes="e3")
-    found = last_decision(journal.entries)
-    assert found is not None
-    assert found.label == "Don't ship"
-    assert [one.id for one in decisions(journal.entries) if one.is_current] == ["e4", first]
+    result = last_decision(journal.entries)
+    assert result is not None
+    assert result.label == "Don't ship"
+    assert [decision.id for decision in decisions(journal.entries) if decision.is_current] == ["e4", first]
 
 
 def test_a_decision_knows_whom_it_is_about_and_by_what(journal: Journal) -> None:
     journal.decide("ship")
-    (found,) = decisions(journal.entries)
-    assert (found.about, found.subject.where, found.author) == ("ALS v3", "nDCG@10", "Mary")
-    assert (found.offline, found.online, found.checklist) == (None, (), ())
+    (result,) = decisions(journal.entries)
+    assert (result.about, result.subject.where, result.author) == ("ALS v3", "nDCG@10", "Mary")
+    assert (result.offline, result.online, result.checklist) == (None, (), ())

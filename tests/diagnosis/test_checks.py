@@ -58,10 +58,10 @@ def gain(mean: float, low: float, high: float, base: float = 0.2) -> Gain:
 
 def test_noise_is_supported_while_the_online_interval_holds_what_offline_implies() -> None:
     """0.02 of 0.2 is +10 %, inside −4 .. +12 %."""
-    found = ask("noise", lift=OnlineChange(0.04, -0.04, 0.12), detectable=0.11)
-    assert found.verdict == "supports"
-    assert "+10.0 %" in found.sentence
-    assert found.statistic == "online −4.0 to +12.0 %; offline implies +10.0 %"
+    result = ask("noise", lift=OnlineChange(0.04, -0.04, 0.12), detectable=0.11)
+    assert result.verdict == "supports"
+    assert "+10.0 %" in result.sentence
+    assert result.statistic == "online −4.0 to +12.0 %; offline implies +10.0 %"
 
 
 def test_noise_is_supported_where_the_offline_difference_is_not_settled() -> None:
@@ -71,11 +71,11 @@ def test_noise_is_supported_where_the_offline_difference_is_not_settled() -> Non
 @pytest.mark.parametrize("interval", [(-0.15, 0.09), (-0.02, 0.02), (0.0, 0.04), (-0.3, 0.0)])
 def test_noise_is_not_ruled_out_while_the_online_interval_holds_zero(interval: tuple[float, float]) -> None:
     """Offline implies 0.02 / 0.2 = +10 %, outside each of them."""
-    found = ask("noise", lift=OnlineChange(sum(interval) / 2, *interval), detectable=0.17)
-    assert (found.verdict, found.needs) == ("can't tell", "more users")
-    assert "the +10.0 % that offline implies" in found.sentence
-    assert found.picture is not None
-    assert [bar.value for bar in found.picture.bars][-1] == 17.0
+    result = ask("noise", lift=OnlineChange(sum(interval) / 2, *interval), detectable=0.17)
+    assert (result.verdict, result.needs) == ("can't tell", "more users")
+    assert "the +10.0 % that offline implies" in result.sentence
+    assert result.picture is not None
+    assert [bar.value for bar in result.picture.bars][-1] == 17.0
 
 
 def test_noise_is_ruled_out_by_a_settled_loss() -> None:
@@ -104,23 +104,23 @@ FAIR = SplitEvidence(0.4, {"a": 1000, "b": 1010}, crossed=5, machines={"a": 4, "
 
 
 def test_a_broken_split_is_supported_and_comes_first() -> None:
-    found = ask("split", split=replace(FAIR, srm_p=0.0004))
-    assert (found.verdict, found.strength) == ("supports", 3)
-    assert "<0.001" in found.statistic
+    result = ask("split", split=replace(FAIR, srm_p=0.0004))
+    assert (result.verdict, result.strength) == ("supports", 3)
+    assert "<0.001" in result.statistic
 
 
 def test_a_split_with_one_user_in_a_hundred_in_both_variants_is_supported() -> None:
     """21 of 1,000 + 1,010 + 21 users are 1.03 %."""
-    found = ask("split", split=replace(FAIR, crossed=21))
-    assert found.verdict == "supports"
-    assert "1.03 %" in found.sentence
+    result = ask("split", split=replace(FAIR, crossed=21))
+    assert result.verdict == "supports"
+    assert "1.03 %" in result.sentence
 
 
 def test_a_split_that_lost_machines_in_one_variant_is_supported() -> None:
     """60 of 1,010 against 4 of 1,000: z = (.0594 − .004) / √(.0318 · .9682 · (1/1,010 + 1/1,000)) = 7.1."""
-    found = ask("split", split=replace(FAIR, machines={"a": 4, "b": 60}))
-    assert found.verdict == "supports"
-    assert "5.94 % against 0.4" in found.sentence
+    result = ask("split", split=replace(FAIR, machines={"a": 4, "b": 60}))
+    assert result.verdict == "supports"
+    assert "5.94 % against 0.4" in result.sentence
 
 
 def test_a_machine_or_two_say_nothing_of_the_split() -> None:
@@ -135,8 +135,8 @@ def test_a_fair_split_is_ruled_out() -> None:
 
 
 def test_a_split_of_a_summary_cannot_be_told() -> None:
-    found = ask("split", split=replace(FAIR, crossed=None, machines=None))
-    assert (found.verdict, found.needs) == ("can't tell", "a table of sessions, with the user of each")
+    result = ask("split", split=replace(FAIR, crossed=None, machines=None))
+    assert (result.verdict, result.needs) == ("can't tell", "a table of sessions, with the user of each")
 
 
 # ── 3 popularity ─────────────────────────────────────────────────────────────────────────────
@@ -159,10 +159,10 @@ def items(
 
 def test_popularity_is_supported_where_two_thirds_of_the_gain_are_in_the_head() -> None:
     """+20 in the head and +10 in the tail: 20 / 30 = 2 / 3."""
-    found = ask("popularity", popularity=items(70, 60))
-    assert (found.verdict, found.strength) == ("supports", 1)
-    assert "66.7 %" in found.cause
-    assert "more concentrated" in found.sentence
+    result = ask("popularity", popularity=items(70, 60))
+    assert (result.verdict, result.strength) == ("supports", 1)
+    assert "66.7 %" in result.cause
+    assert "more concentrated" in result.sentence
 
 
 def test_popularity_is_supported_where_the_tail_has_lost_what_the_head_has_gained() -> None:
@@ -178,23 +178,23 @@ def test_popularity_is_ruled_out_where_the_gain_is_in_the_tail() -> None:
 
 def test_popularity_is_ruled_out_where_the_run_finds_less_and_wins_all_the_same() -> None:
     """Head −30, tail +5: it has won by the order of what it finds."""
-    found = ask("popularity", popularity=items(20, 55))
-    assert found.verdict == "rules out"
-    assert "finds fewer held-out items" in found.sentence
+    result = ask("popularity", popularity=items(20, 55))
+    assert result.verdict == "rules out"
+    assert "finds fewer held-out items" in result.sentence
 
 
 def test_popularity_is_ruled_out_where_the_gain_is_less_in_the_head_than_what_the_baseline_finds() -> None:
     """700 of a gain of 1,000 are in the head, of what the baseline finds 9,000 of 10,000."""
-    found = ask("popularity", popularity=items(9700, 1300, 9000, 1000))
-    assert found.verdict == "rules out"
-    assert "70.0 % of the gain" in found.sentence
-    assert "90.0 % of what the baseline finds" in found.sentence
+    result = ask("popularity", popularity=items(9700, 1300, 9000, 1000))
+    assert result.verdict == "rules out"
+    assert "70.0 % of the gain" in result.sentence
+    assert "90.0 % of what the baseline finds" in result.sentence
 
 
 def test_popularity_cannot_be_told_where_the_change_may_be_chance() -> None:
     """Head +60, tail −59 is one item more, ± 10; and the gain may not be settled either."""
-    found = ask("popularity", popularity=items(110, 1, 50, 60, error=10))
-    assert (found.verdict, found.needs) == ("can't tell", "more users offline")
+    result = ask("popularity", popularity=items(110, 1, 50, 60, error=10))
+    assert (result.verdict, result.needs) == ("can't tell", "more users offline")
     unsettled = gain(0.02, -0.01, 0.05)
     assert ask("popularity", gain=unsettled, popularity=items(90, 40)).verdict == "can't tell"
 
@@ -216,8 +216,8 @@ def test_concentration_is_not_told_where_nothing_of_train_is_shown() -> None:
 
 
 def test_popularity_cannot_be_told_without_train() -> None:
-    found = ask("popularity", popularity=Missing("a train table"))
-    assert found.sentence == "This can't be told: it needs a train table."
+    result = ask("popularity", popularity=Missing("a train table"))
+    assert result.sentence == "This can't be told: it needs a train table."
 
 
 # ── 4 leakage ────────────────────────────────────────────────────────────────────────────────
@@ -225,9 +225,9 @@ def test_popularity_cannot_be_told_without_train() -> None:
 
 def test_leakage_is_supported_from_one_row_in_a_hundred_before_the_end_of_train() -> None:
     """Rows at 0, 1, 2 .. 99 and train until .5: the row at 0 is before it, 1 of 100."""
-    found = ask("leakage", times=Times(np.arange(100.0), train_end=0.5))
-    assert (found.verdict, found.strength) == ("supports", 3)
-    assert found.statistic == "1.00 % of 100 truth rows before the end of train"
+    result = ask("leakage", times=Times(np.arange(100.0), train_end=0.5))
+    assert (result.verdict, result.strength) == ("supports", 3)
+    assert result.statistic == "1.00 % of 100 truth rows before the end of train"
 
 
 def test_leakage_is_ruled_out_where_train_ends_first() -> None:
@@ -252,15 +252,15 @@ OTHERS = AudienceEvidence(
 
 def test_users_are_supported_where_the_gain_of_the_users_served_is_another() -> None:
     """.3 · .03 + .7 · −.07 = −.04, where offline it is .9 · .03 + .1 · −.07 = +.02."""
-    found = ask("users", audience=OTHERS)
-    assert (found.verdict, found.strength) == ("supports", 2)
-    assert "−0.0400 instead of +0.0200" in found.sentence
+    result = ask("users", audience=OTHERS)
+    assert (result.verdict, result.strength) == ("supports", 2)
+    assert "−0.0400 instead of +0.0200" in result.sentence
 
 
 def test_users_are_supported_where_the_users_evaluated_had_the_opposite_lift() -> None:
-    found = ask("users", audience=replace(OTHERS, cold_online=0.1, evaluated=OnlineChange(0.04, 0.01, 0.07)))
-    assert (found.verdict, found.strength) == ("supports", 2)
-    assert "Among the 300 users who were evaluated and served" in found.sentence
+    result = ask("users", audience=replace(OTHERS, cold_online=0.1, evaluated=OnlineChange(0.04, 0.01, 0.07)))
+    assert (result.verdict, result.strength) == ("supports", 2)
+    assert "Among the 300 users who were evaluated and served" in result.sentence
 
 
 def test_users_are_ruled_out_where_the_users_evaluated_had_the_lift_of_all() -> None:
@@ -286,14 +286,14 @@ def test_users_are_ruled_out_where_half_of_the_gain_is_left() -> None:
 
 def test_users_cannot_be_told_where_the_gain_of_new_users_is_not_settled() -> None:
     """.3 · .03 + .7 · −.0074 = .004 of .02, but ± √((.3 · .01)² + (.7 · .03)²) = .021."""
-    found = ask("users", audience=replace(OTHERS, cold=gain(-0.0074, -0.0374, 0.0226)))
-    assert (found.verdict, found.needs) == ("can't tell", "more new users in the truth")
+    result = ask("users", audience=replace(OTHERS, cold=gain(-0.0074, -0.0374, 0.0226)))
+    assert (result.verdict, result.needs) == ("can't tell", "more new users in the truth")
     assert ask("users", gain=gain(0.0002, -0.005, 0.005), audience=OTHERS).verdict == "can't tell"
 
 
 def test_users_cannot_be_told_where_the_ids_are_others() -> None:
-    found = ask("users", audience=replace(OTHERS, n_both=0))
-    assert found.needs == "the same user ids in the test as in the truth"
+    result = ask("users", audience=replace(OTHERS, n_both=0))
+    assert result.needs == "the same user ids in the test as in the truth"
     assert ask("users").verdict == "can't tell"
 
 
@@ -302,8 +302,8 @@ def test_users_cannot_be_told_where_the_ids_are_others() -> None:
 
 def test_exposure_is_supported_where_the_loser_shows_more_that_nobody_met() -> None:
     """It counts as wrong offline: 25 % of the loser's places against 5 %."""
-    found = ask("exposure", gain=gain(-0.02, -0.03, -0.01), seen=ExposureEvidence(0.25, 0.05))
-    assert (found.verdict, found.cause) == (
+    result = ask("exposure", gain=gain(-0.02, -0.03, -0.01), seen=ExposureEvidence(0.25, 0.05))
+    assert (result.verdict, result.cause) == (
         "supports", "nobody met 25.0 % of what it shows before, of the baseline 5.00 %",
     )  # fmt: skip
     assert ask("exposure", seen=ExposureEvidence(0.05, 0.25)).verdict == "supports"
@@ -341,10 +341,10 @@ def places(at_slots: Gain, slots: int = 2) -> Places:
 
 
 def test_position_is_supported_where_the_gain_lies_beyond_the_places_shown() -> None:
-    found = ask("position", places=places(gain(0.001, -0.01, 0.012)))
-    assert (found.verdict, found.strength) == ("supports", 2)
-    assert found.picture is not None
-    assert [bar.value for bar in found.picture.bars] == [30.0, 10.0]
+    result = ask("position", places=places(gain(0.001, -0.01, 0.012)))
+    assert (result.verdict, result.strength) == ("supports", 2)
+    assert result.picture is not None
+    assert [bar.value for bar in result.picture.bars] == [30.0, 10.0]
 
 
 def test_position_is_ruled_out_where_the_gain_is_in_the_places_shown() -> None:
@@ -353,8 +353,8 @@ def test_position_is_ruled_out_where_the_gain_is_in_the_places_shown() -> None:
 
 def test_position_is_ruled_out_where_all_places_that_were_looked_at_were_shown() -> None:
     """k = 10 of 20 shown, whatever the gain is there."""
-    found = ask("position", places=places(gain(0.001, -0.01, 0.012), slots=20))
-    assert found.verdict == "rules out"
+    result = ask("position", places=places(gain(0.001, -0.01, 0.012), slots=20))
+    assert result.verdict == "rules out"
     assert ask("position", places=places(gain(0.001, -0.01, 0.012), slots=10)).verdict == "rules out"
 
 
@@ -379,16 +379,16 @@ def served(*overlap: float, n_known: int = 20, n_without: int = 0) -> ServedOver
 
 def test_served_is_supported_where_lists_have_less_than_four_in_five_items_in_common() -> None:
     """(.5 + 1) / 2 = .75."""
-    found = ask("served", served=served(0.5, 1.0))
-    assert (found.verdict, found.strength) == ("supports", 3)
-    assert "75.0 %" in found.cause
+    result = ask("served", served=served(0.5, 1.0))
+    assert (result.verdict, result.strength) == ("supports", 3)
+    assert "75.0 %" in result.cause
 
 
 def test_served_is_supported_where_more_than_a_tenth_had_a_fallback() -> None:
     """3 of 20 are 15 %."""
-    found = ask("served", served=served(1.0, n_without=3))
-    assert found.verdict == "supports"
-    assert "15.0 % of the users were served a fallback" in found.cause
+    result = ask("served", served=served(1.0, n_without=3))
+    assert result.verdict == "supports"
+    assert "15.0 % of the users were served a fallback" in result.cause
 
 
 def test_served_is_ruled_out_where_the_lists_are_the_same() -> None:
@@ -404,9 +404,9 @@ def test_served_cannot_be_told_where_the_ids_are_others() -> None:
 
 def test_novelty_is_supported_where_the_lift_changes() -> None:
     """log(1.01) − log(1.10) = −.085, settled."""
-    found = ask("novelty", fading=NoveltyEvidence(0.10, 0.01, -0.085, -0.12, -0.05))
-    assert found.verdict == "supports"
-    assert "falls from +10.0 %" in found.sentence
+    result = ask("novelty", fading=NoveltyEvidence(0.10, 0.01, -0.085, -0.12, -0.05))
+    assert result.verdict == "supports"
+    assert "falls from +10.0 %" in result.sentence
 
 
 def test_novelty_is_ruled_out_where_no_change_could_cancel_the_lift() -> None:
@@ -415,8 +415,8 @@ def test_novelty_is_ruled_out_where_no_change_could_cancel_the_lift() -> None:
 
 
 def test_novelty_cannot_be_told_where_the_whole_lift_may_have_come_and_gone() -> None:
-    found = ask("novelty", fading=NoveltyEvidence(-0.05, -0.04, 0.01, -0.03, 0.06))
-    assert (found.verdict, found.needs) == ("can't tell", "more days or more users")
+    result = ask("novelty", fading=NoveltyEvidence(-0.05, -0.04, 0.01, -0.03, 0.06))
+    assert (result.verdict, result.needs) == ("can't tell", "more days or more users")
     assert ask("novelty").verdict == "can't tell"
 
 
@@ -439,10 +439,10 @@ def counting(mean: float, low: float, high: float, base: float = 0.2, **more: An
 def test_labels_are_supported_where_the_gain_does_not_outlive_the_online_rule(
     stricter: Stricter, word: str
 ) -> None:
-    found = ask("labels", stricter=stricter)
-    assert (found.verdict, found.strength) == ("supports", 2)
-    assert word in found.cause
-    assert "40.0 % of the relevant rows" in found.sentence
+    result = ask("labels", stricter=stricter)
+    assert (result.verdict, result.strength) == ("supports", 2)
+    assert word in result.cause
+    assert "40.0 % of the relevant rows" in result.sentence
 
 
 def test_labels_are_ruled_out_where_half_of_the_gain_is_left() -> None:
@@ -462,8 +462,8 @@ def test_labels_cannot_be_told_where_the_stricter_gain_is_as_large_and_less_cert
 
 def test_labels_cannot_be_told_without_grades_or_without_a_gain() -> None:
     assert ask("labels").verdict == "can't tell"
-    found = ask("labels", gain=gain(0.02, -0.01, 0.05), stricter=counting(0.02, -0.01, 0.05))
-    assert found.needs == "more users offline"
+    result = ask("labels", gain=gain(0.02, -0.01, 0.05), stricter=counting(0.02, -0.01, 0.05))
+    assert result.needs == "more users offline"
 
 
 # ── 11 sessions per user ─────────────────────────────────────────────────────────────────────
@@ -471,9 +471,9 @@ def test_labels_cannot_be_told_without_grades_or_without_a_gain() -> None:
 
 def test_sessions_are_supported_where_users_come_less_often() -> None:
     """+5 % per session over 10 % fewer sessions: 1.05 · .9 − 1 = −5.5 % per user, the other way."""
-    found = ask("sessions", lift=OnlineChange(0.05, 0.02, 0.08), sessions=OnlineChange(-0.10, -0.13, -0.07))
-    assert (found.verdict, found.strength) == ("supports", 2)
-    assert "−5.50 %" in found.sentence
+    result = ask("sessions", lift=OnlineChange(0.05, 0.02, 0.08), sessions=OnlineChange(-0.10, -0.13, -0.07))
+    assert (result.verdict, result.strength) == ("supports", 2)
+    assert "−5.50 %" in result.sentence
 
 
 def test_sessions_are_ruled_out_where_their_change_is_too_small_to_matter() -> None:
@@ -500,14 +500,14 @@ def test_sessions_are_ruled_out_for_a_number_per_user() -> None:
 
 def test_sessions_are_looked_at_for_other_rates_too_whose_number_per_user_they_do_not_tell() -> None:
     about = replace(ABOUT, online="List CTR", per="lists")
-    found = ask(
+    result = ask(
         "sessions",
         about=about,
         lift=OnlineChange(0.05, 0.02, 0.08),
         sessions=OnlineChange(-0.10, -0.13, -0.07),
     )
-    assert (found.verdict, found.strength) == ("supports", 1)
-    assert found.sentence == "Users come less often, so list CTR is over other lists."
+    assert (result.verdict, result.strength) == ("supports", 1)
+    assert result.sentence == "Users come less often, so list CTR is over other lists."
     assert ask("sessions", about=about, sessions=OnlineChange(0.0, -0.04, 0.04)).verdict == "rules out"
 
 
@@ -525,9 +525,9 @@ def segments(*rows: tuple[str, float, float], **more: Any) -> SegmentsEvidence:
 
 
 def test_segments_are_supported_where_one_goes_the_other_way() -> None:
-    found = ask("segments", segments=segments(("phone", 0.08, 0.01), ("tv", -0.2, 0.001)))
-    assert (found.verdict, found.strength) == ("supports", 1)
-    assert "device = phone" in found.cause
+    result = ask("segments", segments=segments(("phone", 0.08, 0.01), ("tv", -0.2, 0.001)))
+    assert (result.verdict, result.strength) == ("supports", 1)
+    assert "device = phone" in result.cause
 
 
 def test_segments_are_supported_by_simpson_and_by_uneven_mixes() -> None:
@@ -537,9 +537,9 @@ def test_segments_are_supported_by_simpson_and_by_uneven_mixes() -> None:
 
 
 def test_segments_are_ruled_out_where_none_is_settled_the_other_way() -> None:
-    found = ask("segments", segments=segments(("phone", 0.08, 0.06), ("tv", -0.2, 0.001)))
-    assert found.verdict == "rules out"
-    assert found.statistic == "0 of 2 segments the other way; mix of users p 0.500"
+    result = ask("segments", segments=segments(("phone", 0.08, 0.06), ("tv", -0.2, 0.001)))
+    assert result.verdict == "rules out"
+    assert result.statistic == "0 of 2 segments the other way; mix of users p 0.500"
 
 
 def test_segments_cannot_be_told_without_a_column_of_them() -> None:

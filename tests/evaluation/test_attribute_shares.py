@@ -47,14 +47,14 @@ def rows(frame: pd.DataFrame, *columns: str) -> list[tuple[Any, ...]]:
 
 
 def test_places_and_items_count_in_each_of_an_items_values() -> None:
-    found = evaluated().shown_by("genres", 2)
-    assert rows(found, "value", "places", "share", "items", "catalogue_share") == [
+    result = evaluated().shown_by("genres", 2)
+    assert rows(result, "value", "places", "share", "items", "catalogue_share") == [
         ("Drama", 3, 3 / 4, 3, 3 / 4),
         ("Comedy", 0, 0.0, 1, 1 / 4),
         ("Crime", 2, 2 / 4, 1, 1 / 4),
         ("(none)", 1, 1 / 4, 1, 1 / 4),
     ]
-    assert rows(found, "run", "attribute", "k")[0] == ("als", "genres", 2)
+    assert rows(result, "run", "attribute", "k")[0] == ("als", "genres", 2)
 
 
 @pytest.mark.parametrize(
@@ -75,41 +75,41 @@ def test_a_number_is_written_as_such_whatever_stands_beside_it(
     number: float, written: str, beside: float
 ) -> None:
     items = pd.DataFrame({"item_id": ["a", "b"], "size": [number, beside]})
-    found = evaluated(items).shown_by("size", 1)
-    assert rows(found[found["places"] > 0], "value", "places") == [(written, 2)]
+    result = evaluated(items).shown_by("size", 1)
+    assert rows(result[result["places"] > 0], "value", "places") == [(written, 2)]
 
 
 @pytest.mark.parametrize("word", ["", " ", "nan", "NaN", "NAN", "null", "NULL", "None", "<NA>", "NaT"])
 def test_what_libraries_write_for_nothing_is_no_value_of_an_attribute(word: str) -> None:
     genres = ["Crime", f"Crime|{word}", word, f"{word};{word}"]
-    found = evaluated(CATALOGUE.assign(genres=genres)).shown_by("genres", 2)
-    assert rows(found, "value", "items") == [("Crime", 2), ("(none)", 2)]
+    result = evaluated(CATALOGUE.assign(genres=genres)).shown_by("genres", 2)
+    assert rows(result, "value", "items") == [("Crime", 2), ("(none)", 2)]
 
 
 @pytest.mark.parametrize("nothing", [None, float("nan"), pd.NA])
 def test_nothing_in_a_list_of_values_is_no_value(nothing: Any) -> None:
     genres = [["Crime", nothing], ["Crime"], [nothing], []]
-    found = evaluated(CATALOGUE.assign(genres=genres)).shown_by("genres", 2)
-    assert rows(found, "value", "items") == [("Crime", 2), ("(none)", 2)]
+    result = evaluated(CATALOGUE.assign(genres=genres)).shown_by("genres", 2)
+    assert rows(result, "value", "items") == [("Crime", 2), ("(none)", 2)]
 
 
 def test_only_the_first_k_places_count() -> None:
-    found = evaluated().shown_by("genres", 1)
-    assert rows(found, "value", "places")[0] == ("Drama", 2)
+    result = evaluated().shown_by("genres", 1)
+    assert rows(result, "value", "places")[0] == ("Drama", 2)
 
 
 def test_numbers_ascend() -> None:
-    found = evaluated().shown_by("year", 2)
-    assert rows(found, "value", "places", "items") == [("1994", 2, 1), ("2001", 1, 2), ("(none)", 1, 1)]
+    result = evaluated().shown_by("year", 2)
+    assert rows(result, "value", "places", "items") == [("1994", 2, 1), ("2001", 1, 2), ("(none)", 1, 1)]
 
 
 def test_shown_values_are_those_that_coverage_by_counts() -> None:
-    found = recdash.evaluate(
+    evaluation = recdash.evaluate(
         {"als": LISTS}, TRUTH, metrics="coverage_by(attribute=genres)@2", catalogue=CATALOGUE
     )
-    by_genre = found.shown_by("genres", 2)
+    by_genre = evaluation.shown_by("genres", 2)
     assert by_genre["values_shown"].sum() / by_genre["values"].sum() == 2 / 3
-    assert found.table()["value"].tolist() == [pytest.approx(2 / 3)]
+    assert evaluation.table()["value"].tolist() == [pytest.approx(2 / 3)]
 
 
 def of_years(years: list[Any], shown: int = 0) -> pd.DataFrame:
@@ -117,15 +117,15 @@ def of_years(years: list[Any], shown: int = 0) -> pd.DataFrame:
     items = [f"i{place:03}" for place in range(len(years))]
     catalogue = pd.DataFrame({"item_id": items, "year": years})
     truth = {"u": [items[0]]}
-    found = recdash.evaluate(
+    evaluation = recdash.evaluate(
         {"als": {"u": [items[shown]]}}, truth, metrics="recall@1", depth=1, catalogue=catalogue
     )
-    return found.shown_by("year", 1)
+    return evaluation.shown_by("year", 1)
 
 
 def test_many_years_are_shown_as_decades() -> None:
-    found = of_years(list(range(1898, 2015)), shown=92)  # 1990
-    assert rows(found, "value", "items", "values", "values_shown") == [
+    result = of_years(list(range(1898, 2015)), shown=92)  # 1990
+    assert rows(result, "value", "items", "values", "values_shown") == [
         ("1898–1899", 2, 2, 0),
         *((f"{year}–{year + 9}", 10, 10, int(year == 1990)) for year in range(1900, 2010, 10)),
         ("2010–2014", 5, 5, 0),
@@ -139,14 +139,14 @@ def test_a_year_stays_alone_where_there_are_few() -> None:
 
 def test_where_round_bands_would_hide_most_of_the_catalogue_bands_weigh_alike() -> None:
     """Prices 1 to 40 and one of a million: in bands of a round width all but one would be together."""
-    found = of_years([*range(1, 41), 1_000_000])
-    assert found["items"].max() <= 4
-    assert rows(found, "value")[-2][0].endswith("1000000")
+    result = of_years([*range(1, 41), 1_000_000])
+    assert result["items"].max() <= 4
+    assert rows(result, "value")[-2][0].endswith("1000000")
 
 
 def test_what_is_no_finite_number_is_no_value() -> None:
-    found = of_years([1990.5, float("nan"), float("inf"), 1992.0])
-    assert rows(found, "value", "items") == [("1990.5", 1), ("1992", 1), ("(none)", 2)]
+    result = of_years([1990.5, float("nan"), float("inf"), 1992.0])
+    assert rows(result, "value", "items") == [("1990.5", 1), ("1992", 1), ("(none)", 2)]
 
 
 def test_bands_of_a_round_width_are_not_more_than_asked_for() -> None:
@@ -251,8 +251,8 @@ def test_the_terminal_shows_values_beside_the_catalogue(ask: Any) -> None:
 
 
 def test_json_has_the_rows_when_asked(ask: Any) -> None:
-    found = json.loads(ask("--shown-by", "year", "--shown-by-k", "1", "--format", "json").stdout)
-    assert found["shown_by"][0] == {
+    facts = json.loads(ask("--shown-by", "year", "--shown-by-k", "1", "--format", "json").stdout)
+    assert facts["shown_by"][0] == {
         "run": "als", "attribute": "year", "k": 1, "value": "1994", "places": 2, "share": 1.0, "items": 1,
         "catalogue_share": 0.25, "values": 1, "values_shown": 1,
     }  # fmt: skip

@@ -126,8 +126,8 @@ def scored(rows: list[tuple[str, str, float]], name: str) -> Recommendations:
 
 
 def test_an_evaluation_warns_of_lists_that_others_serve() -> None:
-    found = evaluate({"full": scored(FULL, "full"), "half": scored(FULL[:1], "half")}, TRUTH)
-    assert found.as_dict()["warnings"][0] == (
+    evaluation = evaluate({"full": scored(FULL, "full"), "half": scored(FULL[:1], "half")}, TRUTH)
+    assert evaluation.as_dict()["warnings"][0] == (
         "comparison: some runs have no list for users that others serve: half for 67% of the users. Those "
         "users count as 0; compare both population rules before you decide."
     )

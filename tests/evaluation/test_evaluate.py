@@ -52,33 +52,36 @@ def test_tables_of_any_kind_give_the_same_scores(form: str, tmp_path: Path) -> N
         file = as_file(columns, tmp_path / f"{name}.{'parquet' if form == 'parquet' else 'csv'}")
         return str(file) if form == "path as text" else file
 
-    found = recdash.evaluate(
+    evaluation = recdash.evaluate(
         {"als": source(RUN_COLUMNS, "run")}, source(TRUTH_COLUMNS, "truth"), metrics="recall@2,ndcg@1"
     )
-    assert values(found) == pytest.approx([(1 / 2 + 0) / 2, (5 / 5 + 0) / 2])
+    assert values(evaluation) == pytest.approx([(1 / 2 + 0) / 2, (5 / 5 + 0) / 2])
 
 
 def test_one_file_with_several_candidates_is_several_runs() -> None:
     several = pd.DataFrame(
         {"model": ["x", "y"], "user_id": ["u", "u"], "item_id": ["a", "z"], "rank": [1, 1]}
     )
-    found = recdash.evaluate({"night": several}, TRUTH, metrics="precision@1")
-    assert [(row["run"], row["value"]) for row in found.rows()] == [("night: x", 1 / 3), ("night: y", 0.0)]
+    evaluation = recdash.evaluate({"night": several}, TRUTH, metrics="precision@1")
+    assert [(row["run"], row["value"]) for row in evaluation.rows()] == [
+        ("night: x", 1 / 3),
+        ("night: y", 0.0),
+    ]
 
 
 def test_candidates_are_named_as_asked_whatever_their_files_are_called(tmp_path: Path) -> None:
     file = as_file(RUN_COLUMNS, tmp_path / "final_v2.csv")
-    found = recdash.evaluate({"als": file}, pd.DataFrame(TRUTH_COLUMNS), metrics="recall@1")
-    assert [run.name for run in found.runs] == ["als"]
+    evaluation = recdash.evaluate({"als": file}, pd.DataFrame(TRUTH_COLUMNS), metrics="recall@1")
+    assert [run.name for run in evaluation.runs] == ["als"]
 
 
 # ── the question ─────────────────────────────────────────────────────────────────────────────
 
 
 def test_without_a_question_all_metrics_are_answered_or_absent_with_a_reason() -> None:
-    found = recdash.evaluate({"als": ALS}, TRUTH)
-    answered = {row["metric"] for row in found.rows()}
-    absent = {row["metric"] for row in found.as_dict()["absent"]}
+    evaluation = recdash.evaluate({"als": ALS}, TRUTH)
+    answered = {row["metric"] for row in evaluation.rows()}
+    absent = {row["metric"] for row in evaluation.as_dict()["absent"]}
     assert answered | absent == set(DEFAULT_METRICS)
     assert answered & absent == set()
     must_be_told_which = {"coverage_by"}
@@ -88,8 +91,8 @@ def test_without_a_question_all_metrics_are_answered_or_absent_with_a_reason() -
 
 
 def test_a_metric_without_k_is_the_curve_to_the_depth() -> None:
-    found = recdash.evaluate({"als": ALS}, TRUTH, metrics="recall", depth=3)
-    assert [(row["metric"], row["k"]) for row in found.rows()] == [
+    evaluation = recdash.evaluate({"als": ALS}, TRUTH, metrics="recall", depth=3)
+    assert [(row["metric"], row["k"]) for row in evaluation.rows()] == [
         ("recall", 1),
         ("recall", 2),
         ("recall", 3),
@@ -141,8 +144,8 @@ def test_unknown_metrics_and_presets_are_refused_before_any_file_is_read() -> No
 
 
 def test_the_metric_is_named_as_it_was_asked_for() -> None:
-    found = recdash.evaluate({"als": ALS}, TRUTH, metrics=["ndcg(gain=linear)@2", "f1( of=map,mar )@2"])
-    assert [row["metric"] for row in found.rows()] == ["ndcg(gain=linear)", "f1(of=map,mar)"]
+    evaluation = recdash.evaluate({"als": ALS}, TRUTH, metrics=["ndcg(gain=linear)@2", "f1( of=map,mar )@2"])
+    assert [row["metric"] for row in evaluation.rows()] == ["ndcg(gain=linear)", "f1(of=map,mar)"]
 
 
 def test_what_is_given_beside_a_preset_wins() -> None:
@@ -179,50 +182,50 @@ def test_what_counts_as_relevant_is_chosen(how: dict[str, Any], recall: float, n
 
 
 def test_the_table_has_one_row_per_run_metric_and_k() -> None:
-    found = recdash.evaluate(
+    table = recdash.evaluate(
         {"als": ALS, "ease": EASE}, TRUTH, metrics="recall@1,recall@2,r_precision"
     ).table()
-    assert found.columns.tolist() == ["run", "metric", "k", "value", "std_error", "n_users"]
-    assert found["run"].tolist() == ["als"] * 3 + ["ease"] * 3
-    assert found["k"].tolist() == [1, 2, pd.NA] * 2
-    assert found["k"].dtype == "Int64"
-    assert found["n_users"].tolist() == [3] * 6
+    assert table.columns.tolist() == ["run", "metric", "k", "value", "std_error", "n_users"]
+    assert table["run"].tolist() == ["als"] * 3 + ["ease"] * 3
+    assert table["k"].tolist() == [1, 2, pd.NA] * 2
+    assert table["k"].dtype == "Int64"
+    assert table["n_users"].tolist() == [3] * 6
 
 
 def test_the_dict_can_be_written_as_json_and_holds_scores_ledger_and_warnings() -> None:
-    found = recdash.evaluate({"als": ALS}, TRUTH, metrics="recall@2,coverage@1,personalization@1").as_dict()
-    again = json.loads(json.dumps(found, allow_nan=False))
-    assert again == found
-    assert set(found) == {"scores", "ledger", "known_ids", "absent", "warnings"}
-    recall, personalization = found["scores"]
+    result = recdash.evaluate({"als": ALS}, TRUTH, metrics="recall@2,coverage@1,personalization@1").as_dict()
+    again = json.loads(json.dumps(result, allow_nan=False))
+    assert again == result
+    assert set(result) == {"scores", "ledger", "known_ids", "absent", "warnings"}
+    recall, personalization = result["scores"]
     assert set(recall) == {"run", "metric", "k", "value", "std_error", "n_users"}
     assert (personalization["value"], personalization["std_error"]) == (1.0, None)
-    assert found["ledger"]["als"]["without_list"] == 1
-    assert found["absent"] == [
+    assert result["ledger"]["als"]["without_list"] == 1
+    assert result["absent"] == [
         {"run": "als", "metric": "coverage", "reason": "needs a catalogue table, and none was given"}
     ]
-    assert any("file order" in warning for warning in found["warnings"])
+    assert any("file order" in warning for warning in result["warnings"])
 
 
 def test_values_per_user_are_in_the_order_of_the_truth_and_average_to_the_score() -> None:
-    found = recdash.evaluate({"als": ALS, "ease": EASE}, TRUTH, metrics="ndcg@2")
-    per_user = found.per_user("ndcg@2")
+    evaluation = recdash.evaluate({"als": ALS, "ease": EASE}, TRUTH, metrics="ndcg@2")
+    per_user = evaluation.per_user("ndcg@2")
     assert per_user["user_id"].tolist() == ["u", "v", "w"] * 2
-    assert per_user.groupby("run")["value"].mean().tolist() == pytest.approx(values(found))
+    assert per_user.groupby("run")["value"].mean().tolist() == pytest.approx(values(evaluation))
 
 
 def test_values_per_user_follow_the_population_and_the_preset() -> None:
-    found = recdash.evaluate({"als": ALS}, TRUTH, metrics="ndcg@2", preset="lenskit")
-    assert found.per_user("ndcg@2")["user_id"].tolist() == ["u", "v"]
-    assert found.per_user("ndcg@2")["value"].tolist() == [1 / (1 + 1), 1 / 1]
+    evaluation = recdash.evaluate({"als": ALS}, TRUTH, metrics="ndcg@2", preset="lenskit")
+    assert evaluation.per_user("ndcg@2")["user_id"].tolist() == ["u", "v"]
+    assert evaluation.per_user("ndcg@2")["value"].tolist() == [1 / (1 + 1), 1 / 1]
 
 
 def test_values_per_user_beyond_the_depth_or_without_a_user_are_refused() -> None:
-    found = recdash.evaluate({"als": ALS}, TRUTH, metrics="ndcg", depth=5)
+    evaluation = recdash.evaluate({"als": ALS}, TRUTH, metrics="ndcg", depth=5)
     with pytest.raises(InputError, match="read to depth 5"):
-        found.per_user("ndcg@6")
+        evaluation.per_user("ndcg@6")
     with pytest.raises(InputError, match="no value per user"):
-        found.per_user("coverage@5")
+        evaluation.per_user("coverage@5")
 
 
 def test_the_ledger_follows_the_population() -> None:
@@ -234,9 +237,9 @@ def test_the_ledger_follows_the_population() -> None:
 
 def test_without_anybody_who_counts_the_metric_is_absent() -> None:
     rated = pd.DataFrame({"user_id": ["u", "v"], "item_id": ["a", "a"], "rating": [0, 5]})
-    found = recdash.evaluate({"als": {"u": ["a"]}}, rated, metrics="recall@1", users="both").as_dict()
-    assert found["scores"] == []
-    assert "no user counts" in found["absent"][0]["reason"]
+    result = recdash.evaluate({"als": {"u": ["a"]}}, rated, metrics="recall@1", users="both").as_dict()
+    assert result["scores"] == []
+    assert "no user counts" in result["absent"][0]["reason"]
 
 
 # ── predictions ──────────────────────────────────────────────────────────────────────────────
@@ -248,13 +251,13 @@ def predicted(rows: list[tuple[Any, ...]]) -> pd.DataFrame:
 
 def test_predictions_belong_to_the_candidate_of_their_name() -> None:
     rows = predicted([("u", "a", 3.0, 4.0), ("u", "b", 5.0, 2.0)])
-    found = recdash.evaluate(
+    evaluation = recdash.evaluate(
         {"als": ALS, "ease": EASE}, TRUTH, metrics="recall@3,mae", predictions={"als": rows, "svd": rows}
     )
-    assert [(row["run"], row["metric"], row["n_users"]) for row in found.rows()] == [
+    assert [(row["run"], row["metric"], row["n_users"]) for row in evaluation.rows()] == [
         ("als", "recall", 3), ("als", "mae", 1), ("ease", "recall", 3), ("svd", "mae", 1),
     ]  # fmt: skip
-    assert {(row["run"], row["metric"]) for row in found.as_dict()["absent"]} == {
+    assert {(row["run"], row["metric"]) for row in evaluation.as_dict()["absent"]} == {
         ("ease", "mae"),
         ("svd", "recall"),
     }
@@ -262,17 +265,17 @@ def test_predictions_belong_to_the_candidate_of_their_name() -> None:
 
 def test_a_row_without_a_prediction_is_counted_and_left_out() -> None:
     rows = predicted([("u", "a", 3.0, 4.0), ("v", "a", 3.0, math.nan)])
-    found = recdash.evaluate({}, TRUTH, metrics="rmse", predictions={"svd": rows})
-    assert [(row["value"], row["n_users"]) for row in found.rows()] == [(1.0, 1)]
-    assert any("no prediction in 1 row" in warning for warning in found.as_dict()["warnings"])
+    evaluation = recdash.evaluate({}, TRUTH, metrics="rmse", predictions={"svd": rows})
+    assert [(row["value"], row["n_users"]) for row in evaluation.rows()] == [(1.0, 1)]
+    assert any("no prediction in 1 row" in warning for warning in evaluation.as_dict()["warnings"])
 
 
 def test_a_metric_that_is_absent_has_no_values_per_user_either() -> None:
-    found = recdash.evaluate({"als": ALS}, TRUTH, metrics="f1(bpref,recall)@2,judged(list)@2")
-    assert found.table().empty
+    evaluation = recdash.evaluate({"als": ALS}, TRUTH, metrics="f1(bpref,recall)@2,judged(list)@2")
+    assert evaluation.table().empty
     for spec in ("bpref@2", "f1(bpref,recall)@2", "serendipity@2", "judged(over=list)@2"):
         with pytest.raises(InputError, match="needs"):
-            found.per_user(spec)
+            evaluation.per_user(spec)
 
 
 # ── relevance and slices ─────────────────────────────────────────────────────────────────────
@@ -293,16 +296,16 @@ TWO_LISTS = {"u": ["b", "a"], "v": ["x", "c"]}
     ],
 )
 def test_a_preset_says_what_is_relevant_unless_it_was_asked_for(how: dict[str, Any], expected: float) -> None:
-    found = recdash.evaluate({"run": TWO_LISTS}, GRADED, metrics="precision@1", **how)
-    assert found.table()["value"].tolist() == [expected]
+    evaluation = recdash.evaluate({"run": TWO_LISTS}, GRADED, metrics="precision@1", **how)
+    assert evaluation.table()["value"].tolist() == [expected]
 
 
 def test_a_slice_is_scored_beside_the_whole() -> None:
     train = pd.DataFrame({"user_id": ["u"], "item_id": ["c"]})
     asked, by = "mrr@2,popularity@2", ["user_warmth", "item_warmth"]
-    found = recdash.evaluate({"run": TWO_LISTS}, GRADED, metrics=asked, train=train, slices=by)
+    evaluation = recdash.evaluate({"run": TWO_LISTS}, GRADED, metrics=asked, train=train, slices=by)
     told = ("metric", "slice_by", "slice", "value", "n_users")
-    assert [tuple(row[name] for name in told) for row in found.rows()] == [
+    assert [tuple(row[name] for name in told) for row in evaluation.rows()] == [
         ("mrr", None, None, (1 / 2 + 1 / 2) / 2, 2),
         ("popularity", None, None, (0 / 2 + 1 / 2) / 2, 2),
         ("mrr", "user_warmth", "warm", 1 / 2, 1),
@@ -330,11 +333,11 @@ def test_a_slice_of_all_items_keeps_the_judged_negatives() -> None:
 def test_what_no_slice_has_is_told_with_the_reason() -> None:
     train = pd.DataFrame({"user_id": ["u"], "item_id": ["c"]})
     rated = predicted([("u", "a", 3.0, 4.0)])
-    found = recdash.evaluate(
+    evaluation = recdash.evaluate(
         {"run": TWO_LISTS}, GRADED, metrics="popularity@2,mae", train=train, slices="item_warmth",
         predictions={"run": rated, "svd": rated},
     )  # fmt: skip
-    told = [(row["run"], row["metric"], row.get("slice")) for row in found.absences()]
+    told = [(row["run"], row["metric"], row.get("slice")) for row in evaluation.absences()]
     assert told == [
         ("run", "popularity", "warm"), ("run", "mae", "warm"),
         ("run", "popularity", "cold"), ("run", "mae", "cold"),
@@ -376,23 +379,23 @@ def codes(found: recdash.Evaluation) -> list[str]:
 def test_short_lists_are_said_at_the_cutoff_that_was_asked_for() -> None:
     ranked = pd.DataFrame({"user_id": ["u", "u", "v"], "item_id": ["a", "b", "a"], "rank": [1, 2, 1]})
     assert codes(recdash.evaluate({"als": ranked}, TRUTH, metrics="recall@1")) == []
-    found = recdash.evaluate({"als": ranked}, TRUTH, metrics="recall@2")
-    assert [str(notice) for notice in found.notices()] == [
+    evaluation = recdash.evaluate({"als": ranked}, TRUTH, metrics="recall@2")
+    assert [str(notice) for notice in evaluation.notices()] == [
         "run 'als': lists shorter than k = 2: 1 of 2 users. The missing places count as misses."
     ]
 
 
 def test_items_that_the_catalogue_does_not_know_are_said() -> None:
     catalogue = pd.DataFrame({"item_id": ["a", "b", "c"]})
-    found = recdash.evaluate({"als": ALS}, TRUTH, metrics="recall@1", catalogue=catalogue)
-    (notice,) = [notice for notice in found.notices() if notice.code == "unknown-items"]
+    evaluation = recdash.evaluate({"als": ALS}, TRUTH, metrics="recall@1", catalogue=catalogue)
+    (notice,) = [notice for notice in evaluation.notices() if notice.code == "unknown-items"]
     assert (notice.count, notice.found) == (1, "1 item ids are not in the catalogue ('x')")
 
 
 def test_what_is_noticed_of_the_truth_is_said_once_and_not_per_run() -> None:
     truth = pd.DataFrame({"user_id": ["u", "u"], "item_id": ["a", "a"]})
-    found = recdash.evaluate({"als": {"u": ["a"]}, "ease": {"u": ["a"]}}, truth, metrics="recall@1")
-    assert codes(found).count("duplicate-truth") == 1
+    evaluation = recdash.evaluate({"als": {"u": ["a"]}, "ease": {"u": ["a"]}}, truth, metrics="recall@1")
+    assert codes(evaluation).count("duplicate-truth") == 1
 
 
 def test_problems_of_all_shared_tables_are_raised_together(tmp_path: Path) -> None:
@@ -459,11 +462,11 @@ def test_exponential_gain_of_counts_is_absent_with_the_reason() -> None:
 
 def test_a_preset_reaches_metrics_inside_others_and_those_asked_later() -> None:
     wanted, lists = {"u": [f"i{n}" for n in range(9)]}, {"u": ["i0", "x", "i1"]}
-    found = recdash.evaluate({"als": lists}, wanted, metrics=["f1(of=map,mar)@3"], preset="recbole")
+    evaluation = recdash.evaluate({"als": lists}, wanted, metrics=["f1(of=map,mar)@3"], preset="recbole")
     ap = (1 / 1 + 2 / 3) / 3  # over min(m, k), as RecBole does
     ar = (1 / 9 + 1 / 9 + 2 / 9) / 3
-    assert found.table()["value"].tolist() == [pytest.approx(2 * ap * ar / (ap + ar))]
-    assert found.per_user("map@3")["value"].tolist() == [pytest.approx(ap)]
+    assert evaluation.table()["value"].tolist() == [pytest.approx(2 * ap * ar / (ap + ar))]
+    assert evaluation.per_user("map@3")["value"].tolist() == [pytest.approx(ap)]
 
 
 @pytest.mark.parametrize("threshold", [0.0, -1.0])
@@ -479,17 +482,19 @@ def test_a_depth_that_no_memory_holds_is_refused() -> None:
 
 def test_users_that_meet_in_spite_of_spelling_are_said() -> None:
     candidate = pd.DataFrame({"user_id": ["12", "12"], "item_id": ["b", "a"]})
-    found = recdash.evaluate({"als": candidate}, {"0012": ["a"]}, metrics="mrr@2")
-    assert found.table()["value"].tolist() == [0.5]
-    assert any("column 'user_id'" in str(notice) and "'0012'" in str(notice) for notice in found.notices())
+    evaluation = recdash.evaluate({"als": candidate}, {"0012": ["a"]}, metrics="mrr@2")
+    assert evaluation.table()["value"].tolist() == [0.5]
+    assert any(
+        "column 'user_id'" in str(notice) and "'0012'" in str(notice) for notice in evaluation.notices()
+    )
 
 
 def test_integer_ids_that_meet_padded_text_are_said() -> None:
     wanted = pd.DataFrame({"user_id": ["u"], "item_id": ["0110912"]})
     candidate = pd.DataFrame({"user_id": ["u"], "item_id": [110912]})
-    found = recdash.evaluate({"als": candidate}, wanted, metrics="mrr@2")
-    assert found.table()["value"].tolist() == [1.0]
-    assert any("'110912', written '0110912' elsewhere" in str(notice) for notice in found.notices())
+    evaluation = recdash.evaluate({"als": candidate}, wanted, metrics="mrr@2")
+    assert evaluation.table()["value"].tolist() == [1.0]
+    assert any("'110912', written '0110912' elsewhere" in str(notice) for notice in evaluation.notices())
 
 
 def test_what_is_shown_counts_all_lists_of_the_run_or_those_of_users_with_a_relevant_item() -> None:
@@ -502,8 +507,8 @@ def test_what_is_shown_counts_all_lists_of_the_run_or_those_of_users_with_a_rele
         "coverage(users=truth)@2": (2 / 5, 1), "coverage(users=both)@2": (2 / 5, 1),
         "coverage(of=truth)@2": (1.0, 4), "coverage(of=truth,users=truth)@2": (1.0, 1),
     }  # fmt: skip
-    found = recdash.evaluate({"als": lists}, wanted, catalogue=items, metrics=list(shown), depth=2)
-    rows = found.table()
+    evaluation = recdash.evaluate({"als": lists}, wanted, catalogue=items, metrics=list(shown), depth=2)
+    rows = evaluation.table()
     assert list(zip(rows["value"], rows["n_users"], strict=True)) == list(shown.values())
 
 
@@ -524,13 +529,13 @@ def test_lists_of_users_outside_the_truth_are_counted_however_the_file_is_ordere
     """Places at k = 3: a 2, b 2, c 2, d 2, e 1 of all lists; Gini of 1, 2, 2, 2, 2: (−4 − 4 + 4 + 8)/45."""
     run = SCATTERED if scattered else SCATTERED.sort_values("user_id", kind="stable")
     wanted, items = {"u": {"a": 1}, "v": {"a": 0}}, pd.DataFrame({"item_id": list("abcde")})
-    found = recdash.evaluate(
+    evaluation = recdash.evaluate(
         {"als": run}, wanted, catalogue=items, metrics=["gini@3", "gini(users=truth)@3"], order=order
     )
     # of u alone 0, 0, 0, 1, 1: (2·1 + 4·1)/(5·2)
-    assert found.table()["value"].tolist() == pytest.approx([4 / 45, 6 / 10], abs=1e-15)
-    assert found.runs[0].ledger is not None
-    assert found.runs[0].ledger.without_truth == 2
+    assert evaluation.table()["value"].tolist() == pytest.approx([4 / 45, 6 / 10], abs=1e-15)
+    assert evaluation.runs[0].ledger is not None
+    assert evaluation.runs[0].ledger.without_truth == 2
 
 
 @pytest.mark.parametrize(
@@ -546,15 +551,15 @@ def test_who_counts_is_said_in_one_word(users: Any, expected: tuple[int, float])
     specs = ["recall", "ndcg", "ndcg(ideal=full)", "map", "mrr", "mar", "mar(form=hits)", "hit_rate", "f1",
              "f1(of=map,mar)", "ndcg(gain=exp,ideal=all)", "r_precision"]  # fmt: skip
     asked = [spec if spec == "r_precision" else f"{spec}@1" for spec in specs]
-    found = recdash.evaluate({"als": SCATTERED}, wanted, metrics=asked, users=users)
+    evaluation = recdash.evaluate({"als": SCATTERED}, wanted, metrics=asked, users=users)
     n_users, value = expected
-    assert {row["metric"]: row["value"] for row in found.rows()} == pytest.approx(
+    assert {row["metric"]: row["value"] for row in evaluation.rows()} == pytest.approx(
         dict.fromkeys(specs, value), abs=1e-15
     )
-    assert {row["n_users"] for row in found.rows()} == {n_users}
-    assert found.runs[0].ledger is not None
-    assert found.runs[0].ledger.counted == n_users
-    errors = [row["std_error"] for row in found.rows()]
+    assert {row["n_users"] for row in evaluation.rows()} == {n_users}
+    assert evaluation.runs[0].ledger is not None
+    assert evaluation.runs[0].ledger.counted == n_users
+    errors = [row["std_error"] for row in evaluation.rows()]
     values = np.array([1.0] * round(n_users * value) + [0.0] * (n_users - round(n_users * value)))
     spread = values.std(ddof=1) / n_users**0.5 if n_users > 1 else None
     assert errors == [spread if spread is None else pytest.approx(spread, abs=1e-15)] * len(errors)
@@ -562,8 +567,11 @@ def test_who_counts_is_said_in_one_word(users: Any, expected: tuple[int, float])
 
 def test_users_outside_the_truth_have_no_row_of_their_own() -> None:
     """They have 0 whatever they are shown, so that no comparison looks at them."""
-    found = recdash.evaluate({"als": SCATTERED}, {"u": {"a": 1}, "v": {"a": 0}}, users="run")
-    assert found.per_user("recall@1")[["user_id", "value"]].to_numpy().tolist() == [["u", 1.0], ["v", 0.0]]
+    evaluation = recdash.evaluate({"als": SCATTERED}, {"u": {"a": 1}, "v": {"a": 0}}, users="run")
+    assert evaluation.per_user("recall@1")[["user_id", "value"]].to_numpy().tolist() == [
+        ["u", 1.0],
+        ["v", 0.0],
+    ]
 
 
 def test_a_repeated_item_counts_once_or_at_each_place() -> None:
@@ -581,20 +589,20 @@ def test_a_repeated_item_counts_once_or_at_each_place() -> None:
 
 
 def test_kept_repeats_may_take_a_metric_above_1() -> None:
-    found = recdash.evaluate(
+    evaluation = recdash.evaluate(
         {"als": {"u": ["a", "a"]}}, {"u": {"a": 1}}, metrics=["ndcg@2", "recall@2"], duplicates="keep"
     )
-    assert found.table()["value"].tolist() == pytest.approx([1 + 1 / np.log2(3), 2.0])
+    assert evaluation.table()["value"].tolist() == pytest.approx([1 + 1 / np.log2(3), 2.0])
     kept = recdash.evaluate(
         {"als": {"u": ["a", "a"], "v": ["a"]}},
         {"u": {"a": 1}},
         metrics="personalization@2",
         duplicates="keep",
     )
-    assert [one["reason"] for one in kept.absences()] == [
+    assert [absence["reason"] for absence in kept.absences()] == [
         "needs each item once in a list; count duplicates=first"
     ]
-    assert "Each counts again at its rank" in " ".join(map(str, found.notices()))
+    assert "Each counts again at its rank" in " ".join(map(str, evaluation.notices()))
 
 
 def test_n_users_are_those_whose_list_has_a_value() -> None:
@@ -602,8 +610,10 @@ def test_n_users_are_those_whose_list_has_a_value() -> None:
     films = pd.DataFrame({"item_id": ["a", "b", "c"], "genre": ["Crime", "Crime", None]})
     lists = {"u": ["a", "b"], "v": ["a", "c"], "w": ["b"]}
     wanted = {user: ["a"] for user in lists}
-    found = recdash.evaluate({"als": lists}, wanted, catalogue=films, metrics=["diversity@2", "coverage@2"])
-    assert found.table()[["value", "n_users"]].to_numpy().tolist() == [[0.0, 1], [1.0, 3]]
+    evaluation = recdash.evaluate(
+        {"als": lists}, wanted, catalogue=films, metrics=["diversity@2", "coverage@2"]
+    )
+    assert evaluation.table()[["value", "n_users"]].to_numpy().tolist() == [[0.0, 1], [1.0, 3]]
 
 
 @pytest.mark.parametrize("categories", [["u", "w"], ["u", "v", "w"], ["u", "w", "z"]])
@@ -612,23 +622,25 @@ def test_users_and_items_of_the_truth_are_those_with_a_row(categories: list[str]
     items = pd.Categorical(["a", "b", "a", "c"], categories=["a", "x", "b", "c"])
     wanted = pd.DataFrame({"user_id": users, "item_id": items})
     lists = {"u": ["a", "b"], "w": ["b", "a"]}
-    found = recdash.evaluate({"als": lists}, wanted, metrics=["mrr@2", "coverage(of=truth)@2"])
-    assert found.table()["value"].tolist() == [(1 + 1 / 2) / 2, 2 / 3]
-    assert found.as_dict()["ledger"]["als"]["truth_users"] == 2
+    evaluation = recdash.evaluate({"als": lists}, wanted, metrics=["mrr@2", "coverage(of=truth)@2"])
+    assert evaluation.table()["value"].tolist() == [(1 + 1 / 2) / 2, 2 / 3]
+    assert evaluation.as_dict()["ledger"]["als"]["truth_users"] == 2
 
 
 @pytest.mark.parametrize("metric", ["recall(average=micro)@2", "f1(average=means)@2"])
 def test_a_pooled_metric_has_no_value_of_a_user(metric: str) -> None:
-    found = recdash.evaluate({"als": {"u": ["a"]}}, {"u": ["a"], "v": ["b"]}, metrics="recall@2")
+    evaluation = recdash.evaluate({"als": {"u": ["a"]}}, {"u": ["a"], "v": ["b"]}, metrics="recall@2")
     with pytest.raises(InputError, match="it pools all users"):
-        found.per_user(metric)
+        evaluation.per_user(metric)
 
 
 def test_lists_of_items_that_train_never_saw_are_said() -> None:
-    found = recdash.evaluate(
+    evaluation = recdash.evaluate(
         {"als": {"u": ["a"]}}, {"u": ["a"]}, train={"q": ["z"]}, metrics="novelty@1", depth=1
     )
-    assert any("no item of these lists is in the train table" in str(notice) for notice in found.notices())
+    assert any(
+        "no item of these lists is in the train table" in str(notice) for notice in evaluation.notices()
+    )
 
 
 def test_two_candidates_of_one_name_are_refused() -> None:

@@ -142,7 +142,7 @@ def test_float32_took_digits() -> None:
     problem = refused(
         lists(through).astype({"item_id": int}),
         TRUTH.assign(item_id=TRUTH["item_id"].map(large).astype(int)),
-        catalogue=pd.DataFrame({"item_id": [int(one) for one in large.values()]}),
+        catalogue=pd.DataFrame({"item_id": [int(value) for value in large.values()]}),
     )
     assert "rounding to float32" in problem.found
     assert "cannot be restored" in problem.fix

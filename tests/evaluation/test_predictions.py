@@ -27,7 +27,7 @@ def evaluated(**predictions: Any) -> recdash.Evaluation:
 
 
 def notices(evaluation: recdash.Evaluation) -> dict[str, Problem]:
-    return {one.code: one for one in evaluation.notices()}
+    return {notice.code: notice for notice in evaluation.notices()}
 
 
 def test_predictions_in_another_spelling_stop_with_the_repair() -> None:
@@ -76,10 +76,10 @@ def test_the_problems_of_all_candidates_are_told_at_once() -> None:
             TRUTH,
             predictions={"svd": PREDICTED.assign(item_id="movie_" + PREDICTED["item_id"])},
         )
-    told = "\n".join(str(problem) for problem in error.value.problems)
+    text = "\n".join(str(problem) for problem in error.value.problems)
     for part in ("run 'als', column 'item_id'", "run 'knn', column 'user_id'", "predictions of 'svd'", "pop"):
-        assert part in told
-    assert "ease" not in told
+        assert part in text
+    assert "ease" not in text
 
 
 def test_seeds_without_a_shared_user_are_told() -> None:

@@ -45,10 +45,10 @@ def per_replicate(found: Evaluation) -> dict[str, tuple[float, int]]:
 
 
 def test_seeds_score_the_mean_of_each_users_values() -> None:
-    found = scored({"7": SEED_1, "42": SEED_2})
-    assert value(found) == (pytest.approx((0.5 + 0.5 + 1 + 0) / 4), 4)
-    assert per_replicate(found) == {"7": (2 / 4, 4), "42": (2 / 4, 4)}
-    users = found.per_user("recall@1")
+    result = scored({"7": SEED_1, "42": SEED_2})
+    assert value(result) == (pytest.approx((0.5 + 0.5 + 1 + 0) / 4), 4)
+    assert per_replicate(result) == {"7": (2 / 4, 4), "42": (2 / 4, 4)}
+    users = result.per_user("recall@1")
     assert dict(zip(users["user_id"], users["value"], strict=True)) == {
         "u1": 0.5, "u2": 0.5, "u3": 1.0, "u4": 0.0,
     }  # fmt: skip
@@ -60,16 +60,16 @@ def test_the_standard_error_of_seeds_is_that_of_the_users_means() -> None:
 
 
 def test_a_user_without_a_list_in_one_seed_is_a_miss_there() -> None:
-    found = scored({"7": SEED_1, "42": SEED_2.query("user_id != 'u3'")}, replicates="seeds")
-    assert value(found) == (pytest.approx((0.5 + 0.5 + 0.5 + 0) / 4), 4)
-    assert per_replicate(found)["42"] == (1 / 4, 4)
-    assert any("1 users have a list in some of its replicates only" in n.found for n in found.notices())
+    result = scored({"7": SEED_1, "42": SEED_2.query("user_id != 'u3'")}, replicates="seeds")
+    assert value(result) == (pytest.approx((0.5 + 0.5 + 0.5 + 0) / 4), 4)
+    assert per_replicate(result)["42"] == (1 / 4, 4)
+    assert any("1 users have a list in some of its replicates only" in n.found for n in result.notices())
 
 
 def test_with_users_both_a_user_counts_in_the_seeds_that_serve_the_user() -> None:
-    found = scored({"7": SEED_1, "42": SEED_2.query("user_id != 'u3'")}, replicates="seeds", users="both")
-    assert value(found) == (pytest.approx((0.5 + 0.5 + 1 + 0) / 4), 4)
-    assert per_replicate(found) == {"7": (2 / 4, 4), "42": (1 / 3, 3)}
+    result = scored({"7": SEED_1, "42": SEED_2.query("user_id != 'u3'")}, replicates="seeds", users="both")
+    assert value(result) == (pytest.approx((0.5 + 0.5 + 1 + 0) / 4), 4)
+    assert per_replicate(result) == {"7": (2 / 4, 4), "42": (1 / 3, 3)}
 
 
 def test_seeds_are_said_to_be_a_mean() -> None:
@@ -82,18 +82,18 @@ def test_seeds_are_said_to_be_a_mean() -> None:
 
 def test_a_metric_without_values_per_user_is_the_mean_over_the_seeds() -> None:
     catalogue = pd.DataFrame({"item_id": list("abcdx")})
-    found = evaluate(
+    evaluation = evaluate(
         {"als": {"7": SEED_1, "42": lists(u1="x", u2="x", u3="x", u4="x")}},
         TRUTH, metrics=["coverage@1"], catalogue=catalogue,
     )  # fmt: skip
-    assert value(found)[0] == pytest.approx((3 / 5 + 1 / 5) / 2)
+    assert value(evaluation)[0] == pytest.approx((3 / 5 + 1 / 5) / 2)
 
 
 @pytest.mark.parametrize("metric", ["ndcg", "map", "precision(average=micro)", "f1", "r_precision"])
 def test_seeds_that_are_all_alike_score_as_one_of_them(metric: str) -> None:
-    one = evaluate({"als": SEED_1}, TRUTH, metrics=[metric], depth=3).table()
+    table = evaluate({"als": SEED_1}, TRUTH, metrics=[metric], depth=3).table()
     three = evaluate({"als": [SEED_1] * 3}, TRUTH, metrics=[metric], depth=3).table()
-    pd.testing.assert_frame_equal(one, three)
+    pd.testing.assert_frame_equal(table, three)
 
 
 def some_lists(seed: int) -> pd.DataFrame:
@@ -124,12 +124,12 @@ def test_the_curve_of_seeds_is_mean_and_standard_error_of_the_users_means(
 ) -> None:
     seeds = {"a": some_lists(1), "b": some_lists(2).query("user_id != 'u7'"), "c": some_lists(3)}
     train = some_lists(4)[["user_id", "item_id"]]
-    found = evaluate(
+    evaluation = evaluate(
         {"als": seeds}, judged, metrics=[metric], depth=5, train=train, users=users, replicates="seeds"
     )
-    for row in found.rows():
+    for row in evaluation.rows():
         at_k = f"{metric}@{row['k']}" if row["k"] else metric
-        values = found.per_user(at_k)["value"].to_numpy()
+        values = evaluation.per_user(at_k)["value"].to_numpy()
         assert row["n_users"] == len(values)
         assert row["value"] == pytest.approx(values.mean())
         assert row["std_error"] == pytest.approx(values.std(ddof=1) / len(values) ** 0.5)
@@ -137,21 +137,23 @@ def test_the_curve_of_seeds_is_mean_and_standard_error_of_the_users_means(
 
 @pytest.mark.parametrize("metric", ["precision(average=micro)", "recall(average=micro)", "f1(average=means)"])
 def test_pooled_metrics_of_seeds_are_the_means_of_theirs(metric: str, judged: pd.DataFrame) -> None:
-    found = evaluate({"als": [some_lists(1), some_lists(2)]}, judged, metrics=[metric], depth=5)
-    own = [row["value"] for row in found.replicate_rows()]
-    assert [row["value"] for row in found.rows()] == pytest.approx(np.mean(np.reshape(own, (2, 5)), axis=0))
+    evaluation = evaluate({"als": [some_lists(1), some_lists(2)]}, judged, metrics=[metric], depth=5)
+    own = [row["value"] for row in evaluation.replicate_rows()]
+    assert [row["value"] for row in evaluation.rows()] == pytest.approx(
+        np.mean(np.reshape(own, (2, 5)), axis=0)
+    )
 
 
 # ── folds ────────────────────────────────────────────────────────────────────────────────────
 
 
 def test_folds_are_one_run_and_nobody_is_a_miss_in_anothers_fold() -> None:
-    found = scored({"1": FOLD_1, "2": FOLD_2})
+    result = scored({"1": FOLD_1, "2": FOLD_2})
     # u4 has no list in any fold: a miss, once
-    assert value(found) == ((1 + 0 + 1 + 0) / 4, 4)
-    assert per_replicate(found) == {"1": (1 / 2, 2), "2": (1.0, 1)}
-    assert found.runs[0].ledger is not None
-    assert (found.runs[0].ledger.counted, found.runs[0].ledger.without_list) == (4, 1)
+    assert value(result) == ((1 + 0 + 1 + 0) / 4, 4)
+    assert per_replicate(result) == {"1": (1 / 2, 2), "2": (1.0, 1)}
+    assert result.runs[0].ledger is not None
+    assert (result.runs[0].ledger.counted, result.runs[0].ledger.without_list) == (4, 1)
 
 
 def test_folds_score_as_the_same_lists_in_one_file() -> None:
@@ -166,10 +168,10 @@ def test_with_users_both_those_without_a_list_in_any_fold_are_left_out() -> None
 
 def test_a_column_of_folds_is_read_as_folds() -> None:
     rows = pd.concat([FOLD_1.assign(fold="A"), FOLD_2.assign(fold="B")])
-    found = scored(rows)
-    assert per_replicate(found) == {"A": (1 / 2, 2), "B": (1.0, 1)}
-    assert found.runs[0].replicated is not None
-    assert str(found.runs[0].replicated) == "2 folds"
+    result = scored(rows)
+    assert per_replicate(result) == {"A": (1 / 2, 2), "B": (1.0, 1)}
+    assert result.runs[0].replicated is not None
+    assert str(result.runs[0].replicated) == "2 folds"
 
 
 def test_ids_that_files_write_as_numbers_and_as_text_are_the_same_users() -> None:
@@ -185,8 +187,8 @@ def test_ids_that_files_write_as_numbers_and_as_text_are_the_same_users() -> Non
 
 
 def test_disjoint_users_are_folds_unless_said_otherwise() -> None:
-    found = scored({"1": FOLD_1, "2": FOLD_2}, replicates="seeds")
-    assert value(found) == (pytest.approx((0.5 + 0 + 0.5 + 0) / 4), 4)
+    result = scored({"1": FOLD_1, "2": FOLD_2}, replicates="seeds")
+    assert value(result) == (pytest.approx((0.5 + 0 + 0.5 + 0) / 4), 4)
 
 
 def test_folds_that_share_users_are_refused() -> None:
@@ -214,10 +216,10 @@ def test_replicates_of_another_form_are_refused() -> None:
 
 
 def test_a_candidate_with_seeds_stands_beside_one_without() -> None:
-    found = evaluate({"als": [SEED_1, SEED_2], "pop": SEED_1}, TRUTH, metrics=["recall@1"])
-    assert [(row["run"], row["value"]) for row in found.rows()] == [("als", 0.5), ("pop", 0.5)]
-    assert found.comparability() == []
-    assert {row["run"] for row in found.as_dict()["replicates"]} == {"als"}
+    evaluation = evaluate({"als": [SEED_1, SEED_2], "pop": SEED_1}, TRUTH, metrics=["recall@1"])
+    assert [(row["run"], row["value"]) for row in evaluation.rows()] == [("als", 0.5), ("pop", 0.5)]
+    assert evaluation.comparability() == []
+    assert {row["run"] for row in evaluation.as_dict()["replicates"]} == {"als"}
 
 
 def test_without_replicates_nothing_is_said_of_them() -> None:
@@ -226,19 +228,19 @@ def test_without_replicates_nothing_is_said_of_them() -> None:
 
 def test_slices_of_seeds_are_means_too() -> None:
     users = pd.DataFrame({"user_id": ["u1", "u2", "u3", "u4"], "age": ["old", "old", "new", "new"]})
-    found = scored([SEED_1, SEED_2], user_attributes=users, slices="user:age")
-    rows = {row["slice"]: row["value"] for row in found.rows()}
+    result = scored([SEED_1, SEED_2], user_attributes=users, slices="user:age")
+    rows = {row["slice"]: row["value"] for row in result.rows()}
     assert (rows["old"], rows["new"]) == ((0.5 + 0.5) / 2, (1 + 0) / 2)
 
 
 def test_ties_and_what_is_shown_are_told_of_each_seed() -> None:
     tied = pd.DataFrame({"user_id": ["u1", "u1"], "item_id": ["a", "x"], "score": [1.0, 1.0]})
     catalogue = pd.DataFrame({"item_id": list("abcdx"), "genre": ["one", "two", "one", "two", "one"]})
-    found = scored({"7": tied, "42": tied}, catalogue=catalogue)
-    assert [(row["run"], row["worst"], row["best"]) for row in found.tie_bands()] == [
+    result = scored({"7": tied, "42": tied}, catalogue=catalogue)
+    assert [(row["run"], row["worst"], row["best"]) for row in result.tie_bands()] == [
         ("als, seed 7", 0.0, 0.25), ("als, seed 42", 0.0, 0.25),
     ]  # fmt: skip
-    assert {row["run"] for row in found.shown_rows("genre", 1)} == {"als, seed 7", "als, seed 42"}
+    assert {row["run"] for row in result.shown_rows("genre", 1)} == {"als, seed 7", "als, seed 42"}
 
 
 # ── what is given ────────────────────────────────────────────────────────────────────────────

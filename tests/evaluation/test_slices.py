@@ -153,8 +153,8 @@ def many_users(n: int, **columns: Any) -> Reference:
 
 
 def test_many_numbers_are_cut_into_fifths() -> None:
-    found = users_in("user:age", many_users(20, age=list(range(20, 40))))
-    assert {value: len(users) for value, users in found.items()} == {
+    result = users_in("user:age", many_users(20, age=list(range(20, 40))))
+    assert {value: len(users) for value, users in result.items()} == {
         "20–23": 4,
         "24–27": 4,
         "28–31": 4,
@@ -166,8 +166,8 @@ def test_many_numbers_are_cut_into_fifths() -> None:
 def test_a_number_that_would_fill_a_band_has_it_to_itself() -> None:
     """2013 is three fifths of all; without its own band it would take 2012 in."""
     years = [*range(2001, 2013), *[2013] * 18]
-    found = users_in("user:since", many_users(30, since=years))
-    assert {value: len(users) for value, users in found.items()} == {
+    result = users_in("user:since", many_users(30, since=years))
+    assert {value: len(users) for value, users in result.items()} == {
         "2001–2006": 6,
         "2007–2012": 6,
         "2013": 18,
@@ -175,31 +175,31 @@ def test_a_number_that_would_fill_a_band_has_it_to_itself() -> None:
 
 
 def test_fractions_and_infinities_are_cut_too() -> None:
-    found = users_in(
+    result = users_in(
         "user:x", many_users(15, x=[*(place / 8 for place in range(13)), float("inf"), float("nan")])
     )
-    assert list(found) == ["0–0.25", "0.375–0.625", "0.75–0.875", "1–1.25", "1.375–1.5", NONE]
-    assert found[NONE] == {"u13", "u14"}
+    assert list(result) == ["0–0.25", "0.375–0.625", "0.75–0.875", "1–1.25", "1.375–1.5", NONE]
+    assert result[NONE] == {"u13", "u14"}
 
 
 def test_numbers_that_differ_late_keep_labels_of_their_own() -> None:
-    found = users_in("user:x", many_users(20, x=[1 + place / 1e9 for place in range(20)]))
-    assert len(found) == 5
+    result = users_in("user:x", many_users(20, x=[1 + place / 1e9 for place in range(20)]))
+    assert len(result) == 5
 
 
 def test_rare_values_are_pooled_so_that_no_column_makes_more_than_twelve_slices() -> None:
     plans = [f"p{place:02}" for place in range(14) for _ in range(14 - place)] + [None]
-    found = users_in("user:plan", many_users(len(plans), plan=plans))
-    assert list(found) == [*(f"p{place:02}" for place in range(10)), OTHER, NONE]
-    assert len(found) == MOST_SLICES
-    assert len(found[OTHER]) == 4 + 3 + 2 + 1
+    result = users_in("user:plan", many_users(len(plans), plan=plans))
+    assert list(result) == [*(f"p{place:02}" for place in range(10)), OTHER, NONE]
+    assert len(result) == MOST_SLICES
+    assert len(result[OTHER]) == 4 + 3 + 2 + 1
 
 
 def test_a_value_that_is_called_other_goes_with_the_pooled_ones() -> None:
     plans = ["other", "other", *(f"p{place:02}" for place in range(12))]
-    found = users_in("user:plan", many_users(len(plans), plan=plans))
-    assert len(found) == MOST_SLICES
-    assert found[OTHER] == {"u0", "u1", "u13"}
+    result = users_in("user:plan", many_users(len(plans), plan=plans))
+    assert len(result) == MOST_SLICES
+    assert result[OTHER] == {"u0", "u1", "u13"}
 
 
 # ── what can be asked ────────────────────────────────────────────────────────────────────────
@@ -249,12 +249,12 @@ def recall_at_2(known: Reference, by: str) -> dict[str, tuple[float, int]]:
         for place, item in enumerate(items, 1)
     ]
     hits, _ = match(run("user_id item_id rank", rows), known)
-    found = {}
+    result = {}
     for one in slices_of(known, by):
         sample = sample_of(hits, only=one.users, rows=one.rows)
         values = define("recall").formula().values(sample, 2)
-        found[one.value] = (float(values.mean()), sample.n_users)
-    return found
+        result[one.value] = (float(values.mean()), sample.n_users)
+    return result
 
 
 def test_a_user_slice_is_the_mean_over_its_users() -> None:
@@ -290,10 +290,10 @@ def test_real_users_without_a_history_are_the_cold_ones(tweets: Reference) -> No
 
 
 def test_real_genres_make_twelve_slices_that_cover_every_row(tweets: Reference) -> None:
-    found = slices_of(tweets, "item:genres")
-    assert len(found) == MOST_SLICES
-    assert np.any([one.rows for one in found], axis=0)[tweets.truth.relevant()].all()
-    assert {"Drama", "Comedy"} < {one.value for one in found}
+    result = slices_of(tweets, "item:genres")
+    assert len(result) == MOST_SLICES
+    assert np.any([one.rows for one in result], axis=0)[tweets.truth.relevant()].all()
+    assert {"Drama", "Comedy"} < {one.value for one in result}
 
 
 @pytest.mark.parametrize("by", ["user_warmth", "history"])
@@ -303,6 +303,6 @@ def test_real_user_slices_add_up_to_the_whole(tweets: Reference, shared_data: An
     formula = define("ndcg").formula()
     samples = [sample_of(hits, only=one.users) for one in slices_of(tweets, by)]
     total = sum(formula.values(sample, 10).sum() for sample in samples)
-    whole = formula.values(sample_of(hits), 10)
-    assert sum(sample.n_users for sample in samples) == len(whole)
-    assert total / len(whole) == pytest.approx(whole.mean(), abs=1e-12)
+    values = formula.values(sample_of(hits), 10)
+    assert sum(sample.n_users for sample in samples) == len(values)
+    assert total / len(values) == pytest.approx(values.mean(), abs=1e-12)

@@ -34,8 +34,8 @@ def test_the_runs_that_ties_can_move_have_a_band_each() -> None:
 
 
 def test_a_band_may_be_asked_for_a_metric_that_was_not() -> None:
-    found = evaluated(tied=TIED).tie_band("mrr(sum=all)@2")
-    assert found[["metric", "worst", "best"]].to_numpy().tolist() == [["mrr(sum=all)", 0.75, 1.0]]
+    result = evaluated(tied=TIED).tie_band("mrr(sum=all)@2")
+    assert result[["metric", "worst", "best"]].to_numpy().tolist() == [["mrr(sum=all)", 0.75, 1.0]]
 
 
 def test_without_a_cutoff_the_band_is_at_ten_and_at_the_depth_if_ties_move_it_there() -> None:

@@ -59,13 +59,13 @@ def test_words_with_blanks_are_names_or_lists_as_is_said() -> None:
 
 
 def test_the_page_offers_both_readings_and_keeps_the_choice() -> None:
-    found = preview("run", NAMES, mapping={"item_id": "thing"})
-    assert ([problem.code for problem in found.problems], found.mapping) == (
+    result = preview("run", NAMES, mapping={"item_id": "thing"})
+    assert ([problem.code for problem in result.problems], result.mapping) == (
         ["list-or-item"],
         {"user_id": "user_id"},
     )
     for label in ("thing[]", "thing[1]"):
-        assert label in found.columns
+        assert label in result.columns
         chosen = preview("run", NAMES, mapping={"item_id": label})
         assert (chosen.problems, (chosen.mapping or {})["item_id"]) == ((), label)
 

@@ -88,18 +88,18 @@ def test_rows_that_cannot_be_lists_are_read_as_scores(rows: bytes) -> None:
 
 
 def test_the_page_leaves_the_items_of_such_rows_open() -> None:
-    found = preview("run", EITHER)
-    assert found.mapping == {"user_id": "column 1"}
-    assert "column 2 … column 4" in found.columns
-    assert [problem.code for problem in found.problems] == ["ambiguous-rows"]
-    chosen = preview("run", EITHER, mapping={**found.mapping, "item_id": "column 2 … column 4"})
+    result = preview("run", EITHER)
+    assert result.mapping == {"user_id": "column 1"}
+    assert "column 2 … column 4" in result.columns
+    assert [problem.code for problem in result.problems] == ["ambiguous-rows"]
+    chosen = preview("run", EITHER, mapping={**result.mapping, "item_id": "column 2 … column 4"})
     assert chosen.problems == ()
 
 
 @pytest.mark.parametrize("kind", ["sessions", "bandit", "policy", "exposures", "served", "aggregates"])
 def test_a_log_without_a_header_line_is_refused_by_its_missing_columns(kind: Any) -> None:
-    found = preview(kind, b"7,8,9\n10,11,12\n")
-    assert {problem.code for problem in found.problems} == {"missing-column"}
+    result = preview(kind, b"7,8,9\n10,11,12\n")
+    assert {problem.code for problem in result.problems} == {"missing-column"}
 
 
 # ── lists under any name, one column per model, one object per model ─────────────────────────
@@ -137,8 +137,8 @@ def test_each_column_of_lists_is_a_candidate(form: str) -> None:
 
 def test_the_page_leaves_the_items_open_where_each_column_of_lists_is_a_candidate() -> None:
     table = pa.table({"user_id": [1, 2], "als": [["a"], ["c"]], "ease": [["b"], ["d"]]})
-    found = preview("run", table)
-    assert (found.mapping, found.problems) == ({"user_id": "user_id"}, ())
+    result = preview("run", table)
+    assert (result.mapping, result.problems) == ({"user_id": "user_id"}, ())
     renamed = read_recommendations(table, name="new", mapping={"user_id": "user_id", "item_id": ""})
     assert [run.name for run in renamed] == ["new: als", "new: ease"]
 
@@ -191,11 +191,11 @@ def test_ranks_that_run_down_are_ranks_or_scores_as_is_said() -> None:
 
 
 def test_a_page_leaves_such_ranks_open_and_takes_either_choice() -> None:
-    found = preview("run", DOWN)
-    assert found.mapping is not None
-    assert "rank" not in found.mapping
+    result = preview("run", DOWN)
+    assert result.mapping is not None
+    assert "rank" not in result.mapping
     for role in ("rank", "score"):
-        assert preview("run", DOWN, mapping={**found.mapping, role: "rank"}).problems == ()
+        assert preview("run", DOWN, mapping={**result.mapping, role: "rank"}).problems == ()
 
 
 def test_ranks_that_rise_or_are_shuffled_are_not_asked_about() -> None:
@@ -300,8 +300,8 @@ def test_several_lists_of_a_user_are_looked_at_one_by_one(column: str) -> None:
 
     for head in ("rank,score", "score,prediction"):
         last = "{rank}" if head.startswith("rank") else "{up}"
-        found = runs_of(table(head, "{label},{user},i{rank}," + last + ",{score}"))
-        assert [codes(run) & {"rank-against-score"} for run in found] == [set()] * 2
+        result = runs_of(table(head, "{label},{user},i{rank}," + last + ",{score}"))
+        assert [codes(run) & {"rank-against-score"} for run in result] == [set()] * 2
     said = refused(table("score", "{label},{user},i{rank},{rank}"))
     assert "counts 1 to n in each list" in said
 
@@ -357,8 +357,8 @@ def test_a_distance_that_falls_along_the_lists_is_asked_about() -> None:
 
 
 def test_the_page_offers_the_least_score_as_the_best_one() -> None:
-    found = preview("run", b"user_id,item_id,distance,shelf\n1,a,0.9,x\n1,b,0.8,y\n1,c,0.7,z\n1,d,0.6,x\n")
-    assert (found.reversible, len(found.problems)) == (("-distance",), 1)
+    result = preview("run", b"user_id,item_id,distance,shelf\n1,a,0.9,x\n1,b,0.8,y\n1,c,0.7,z\n1,d,0.6,x\n")
+    assert (result.reversible, len(result.problems)) == (("-distance",), 1)
     chosen = preview("run", b"user_id,item_id,distance\n1,a,0.5\n", mapping={"score": "-distance"})
     assert chosen.mapping is not None
     assert chosen.mapping["score"] == "-distance"

@@ -95,8 +95,8 @@ AGAINST = b"1 Q0 a 1 0.1 t\n1 Q0 b 2 0.8 t\n2 Q0 b 1 0.3 t\n2 Q0 c 2 0.6 t\n"
 
 @pytest.mark.parametrize(("order", "expected"), [(None, 0.5), ("score", 0.5), ("rank", 1.0)])
 def test_the_ranks_of_a_trec_run_order_it_where_that_is_said(order: Any, expected: float) -> None:
-    found = recdash.evaluate({"als": AGAINST}, {"1": ["a"], "2": ["b"]}, metrics="mrr@2", order=order)
-    assert [row["value"] for row in found.rows()] == [pytest.approx(expected)]
+    evaluation = recdash.evaluate({"als": AGAINST}, {"1": ["a"], "2": ["b"]}, metrics="mrr@2", order=order)
+    assert [row["value"] for row in evaluation.rows()] == [pytest.approx(expected)]
 
 
 @pytest.mark.parametrize("options", [{"order": "rank"}, {"mapping": {"rank": "rank"}}])
@@ -114,16 +114,19 @@ MODELS = {"als": {"1": ["a", "b"]}, "ease": {"1": ["b", "a"]}}
 
 def test_a_dict_by_model_and_user_holds_candidates_in_python_as_in_json() -> None:
     for source in (MODELS, json.dumps(MODELS).encode()):
-        found = recdash.evaluate({"films": source}, {"1": ["a"]}, metrics="mrr@2")
-        assert {row["run"]: row["value"] for row in found.rows()} == {"films: als": 1.0, "films: ease": 0.5}
+        evaluation = recdash.evaluate({"films": source}, {"1": ["a"]}, metrics="mrr@2")
+        assert {row["run"]: row["value"] for row in evaluation.rows()} == {
+            "films: als": 1.0,
+            "films: ease": 0.5,
+        }
 
 
 @pytest.mark.parametrize("labels", [("seed_1", "seed_2"), ("1", "2")])
 def test_a_dict_by_seed_and_user_holds_replicates_in_python_as_in_json(labels: tuple[str, str]) -> None:
     document = dict(zip(labels, MODELS.values(), strict=True))
     for source in (document, json.dumps(document).encode()):
-        found = recdash.evaluate({"films": source}, {"1": ["a"]}, metrics="mrr@2")
-        assert {row["run"]: row["value"] for row in found.rows()} == {"films": 0.75}
+        evaluation = recdash.evaluate({"films": source}, {"1": ["a"]}, metrics="mrr@2")
+        assert {row["run"]: row["value"] for row in evaluation.rows()} == {"films": 0.75}
 
 
 def test_sets_are_no_lists_of_recommendations() -> None:

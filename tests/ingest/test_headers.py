@@ -59,11 +59,11 @@ def test_rows_of_ratings_are_not_asked_about(rows: bytes) -> None:
 
 
 def test_the_truth_of_an_evaluation_takes_such_a_choice() -> None:
-    found = recdash.evaluate(
+    evaluation = recdash.evaluate(
         {"als": {"1": ["103"], "2": ["7"]}}, EITHER, metrics="mrr@1",
         columns={"truth": {"item_id": "column 2..column 4"}},
     )  # fmt: skip
-    assert [row["value"] for row in found.rows()] == [0.5]
+    assert [row["value"] for row in evaluation.rows()] == [0.5]
 
 
 # ── a first line of words ────────────────────────────────────────────────────────────────────
@@ -79,8 +79,8 @@ def test_the_first_line_is_data_for_who_names_columns_by_their_place(kind: Any) 
 
 
 def test_the_page_offers_the_places() -> None:
-    found = preview("run", WORDS)
-    assert {"column 1", "column 2"} <= set(found.columns)
+    result = preview("run", WORDS)
+    assert {"column 1", "column 2"} <= set(result.columns)
     chosen = {"user_id": "column 1", "item_id": "column 2", "rank": "", "score": ""}
     read = preview("run", WORDS, mapping=chosen)
     assert (read.problems, read.mapping) == ((), {"user_id": "column 1", "item_id": "column 2"})
@@ -94,11 +94,11 @@ def test_a_range_of_places_says_the_same() -> None:
 
 
 def test_columns_by_place_hold_for_each_table_that_has_no_known_column() -> None:
-    found = recdash.evaluate(
+    evaluation = recdash.evaluate(
         {"als": WORDS}, b"user_id,item_id\nu1,b\nu3,b\n", metrics="hit_rate@1",
         columns={"als": {"user_id": "column 1", "item_id": "column 2"}},
     )  # fmt: skip
-    assert [row["value"] for row in found.rows()] == [0.5]  # u1 is there
+    assert [row["value"] for row in evaluation.rows()] == [0.5]  # u1 is there
 
 
 @pytest.mark.parametrize("rows", [WORDS, b"u1,m1\nu2,m7\nu3,m9\n"])

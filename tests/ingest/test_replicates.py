@@ -33,8 +33,8 @@ def test_a_column_of_folds_makes_replicates_of_one_candidate(column: str, noun: 
 
 def test_recommenders_and_folds_split_together_into_those_that_are_there() -> None:
     rows = b"user_id,item_id,model,fold\nu,a,als,1\nu,b,als,2\nu,c,pop,2\n"
-    found = read_recommendations(rows, name="mine")
-    assert [(run.name, run.replicate, items(run)) for run in found] == [
+    runs = read_recommendations(rows, name="mine")
+    assert [(run.name, run.replicate, items(run)) for run in runs] == [
         ("mine: als", "1", [("u", "a")]),
         ("mine: als", "2", [("u", "b")]),
         ("mine: pop", "2", [("u", "c")]),
@@ -58,8 +58,8 @@ def test_a_guessed_column_that_names_no_replicates_is_left_out(values: tuple[str
 
 def test_a_column_that_is_mapped_to_it_makes_replicates_whatever_it_says() -> None:
     rows = b"user_id,item_id,which\nu,a,yes\nu,b,no\n"
-    found = read_recommendations(rows, mapping={"replicate": "which"})
-    assert [(run.replicate, run.noun) for run in found] == [("no", "replicate"), ("yes", "replicate")]
+    runs = read_recommendations(rows, mapping={"replicate": "which"})
+    assert [(run.replicate, run.noun) for run in runs] == [("no", "replicate"), ("yes", "replicate")]
 
 
 def test_a_column_that_is_mapped_away_makes_none() -> None:
@@ -68,13 +68,13 @@ def test_a_column_that_is_mapped_away_makes_none() -> None:
 
 
 def test_rows_without_a_label_belong_to_no_replicate() -> None:
-    found = read_recommendations(b"user_id,item_id,fold\nu,a,1\nu,b,2\nu,c,\n")
-    assert [(run.replicate, items(run)) for run in found] == [("1", [("u", "a")]), ("2", [("u", "b")])]
+    runs = read_recommendations(b"user_id,item_id,fold\nu,a,1\nu,b,2\nu,c,\n")
+    assert [(run.replicate, items(run)) for run in runs] == [("1", [("u", "a")]), ("2", [("u", "b")])]
 
 
 def test_lists_written_sideways_have_replicates_too() -> None:
-    found = read_recommendations(b"user_id,fold,rec_1,rec_2\nu1,1,a,b\nu2,2,c,d\n")
-    assert [(run.replicate, items(run)) for run in found] == [
+    runs = read_recommendations(b"user_id,fold,rec_1,rec_2\nu1,1,a,b\nu2,2,c,d\n")
+    assert [(run.replicate, items(run)) for run in runs] == [
         ("1", [("u1", "a"), ("u1", "b")]),
         ("2", [("u2", "c"), ("u2", "d")]),
     ]
@@ -82,8 +82,8 @@ def test_lists_written_sideways_have_replicates_too() -> None:
 
 def test_a_single_recommender_that_was_mapped_still_names_its_replicates() -> None:
     rows = b"user_id,item_id,which,fold\nu,a,als,1\nu,b,als,2\n"
-    found = read_recommendations(rows, mapping={"run": "which"})
-    assert [(run.name, run.replicate) for run in found] == [("als", "1"), ("als", "2")]
+    runs = read_recommendations(rows, mapping={"run": "which"})
+    assert [(run.name, run.replicate) for run in runs] == [("als", "1"), ("als", "2")]
 
 
 def test_a_preview_shows_the_column_that_is_taken() -> None:

@@ -35,14 +35,14 @@ def row(found: OnlineResults, variant: str) -> OnlineRow:
 
 
 def test_values_and_lifts_of_means_are_those_of_welch() -> None:
-    found = results_of_upload(summary(("A", "spend", 100, 10.0, 16.0), ("B", "spend", 120, 11.0, 25.0)))
+    result = results_of_upload(summary(("A", "spend", 100, 10.0, 16.0), ("B", "spend", 120, 11.0, 25.0)))
     half = stats.t.ppf(0.975, 99) * math.sqrt(16 / 100)
-    assert (row(found, "A").value, row(found, "A").ci_low, row(found, "A").ci_high) == pytest.approx(
+    assert (row(result, "A").value, row(result, "A").ci_low, row(result, "A").ci_high) == pytest.approx(
         (10.0, 10 - half, 10 + half)
     )
     welch = stats.ttest_ind_from_stats(11, 5, 120, 10, 4, 100, equal_var=False)
-    assert (row(found, "B").lift, row(found, "B").p) == pytest.approx((0.10, welch.pvalue))
-    assert row(found, "B").title == "spend"
+    assert (row(result, "B").lift, row(result, "B").p) == pytest.approx((0.10, welch.pvalue))
+    assert row(result, "B").title == "spend"
 
 
 def test_an_empty_cell_may_be_nan_instead_of_null() -> None:
@@ -53,54 +53,57 @@ def test_an_empty_cell_may_be_nan_instead_of_null() -> None:
     )  # fmt: skip
     cells = dict(zip(COLUMNS, zip(*rows, strict=True), strict=True))
     table = pa.table({name: list(values) for name, values in cells.items()})
-    found = results_of_upload(read_upload("aggregates", table))
-    assert [row.value for row in found.rows] == [0.3, 0.45, 10.0, 11.0]
+    result = results_of_upload(read_upload("aggregates", table))
+    assert [row.value for row in result.rows] == [0.3, 0.45, 10.0, 11.0]
 
 
 def test_a_known_metric_bears_its_title_but_no_unit_of_ours() -> None:
-    found = results_of_upload(
+    result = results_of_upload(
         summary(("A", "session_watch_time", 100, 810.0, 16.0), ("B", "session_watch_time", 99, 800.0, 25.0))
     )
-    assert (row(found, "A").title, row(found, "A").unit) == ("Session watch time", "")
+    assert (row(result, "A").title, row(result, "A").unit) == ("Session watch time", "")
 
 
 def test_successes_of_trials_are_a_rate_and_said_to_take_trials_as_independent() -> None:
-    found = results_of_upload(
+    result = results_of_upload(
         summary(("A", "ctr", None, None, None, 30, 100), ("B", "ctr", None, None, None, 45, 100))
     )
     half = stats.t.ppf(0.975, 99) * math.sqrt(0.3 * 0.7 / 99)
-    assert (row(found, "A").value, row(found, "A").ci_high, row(found, "A").n_users) == pytest.approx(
+    assert (row(result, "A").value, row(result, "A").ci_high, row(result, "A").n_users) == pytest.approx(
         (0.3, 0.3 + half, 100)
     )
-    assert row(found, "B").lift == pytest.approx(0.5)
-    assert "independent-trials" in {notice.code for notice in found.notices}
-    assert found.health.srm_p is None
+    assert row(result, "B").lift == pytest.approx(0.5)
+    assert "independent-trials" in {notice.code for notice in result.notices}
+    assert result.health.srm_p is None
 
 
 def test_a_mean_may_be_below_zero_but_is_no_base_of_a_lift() -> None:
-    found = results_of_upload(summary(("A", "margin", 100, -2.0, 1.0), ("B", "margin", 100, 1.0, 1.0)))
-    assert row(found, "A").ci_low is not None
-    assert row(found, "A").ci_low < -2.0  # type: ignore[operator]
-    assert row(found, "B").lift is None
-    assert "the control is -2" in row(found, "B").note
+    result = results_of_upload(summary(("A", "margin", 100, -2.0, 1.0), ("B", "margin", 100, 1.0, 1.0)))
+    assert row(result, "A").ci_low is not None
+    assert row(result, "A").ci_low < -2.0  # type: ignore[operator]
+    assert row(result, "B").lift is None
+    assert "the control is -2" in row(result, "B").note
 
 
 def test_a_metric_without_a_row_of_the_control_has_values_but_no_lift() -> None:
-    found = results_of_upload(summary(("A", "x", 10, 1.0, 1.0), ("B", "y", 10, 1.0, 1.0)))
-    assert [(row.metric, row.variant, row.lift) for row in found.rows] == [("x", "A", None), ("y", "B", None)]
-    assert "the control has no row" in row(found, "B").note
+    result = results_of_upload(summary(("A", "x", 10, 1.0, 1.0), ("B", "y", 10, 1.0, 1.0)))
+    assert [(row.metric, row.variant, row.lift) for row in result.rows] == [
+        ("x", "A", None),
+        ("y", "B", None),
+    ]
+    assert "the control has no row" in row(result, "B").note
 
 
 def test_a_variance_out_of_all_proportion_gives_no_interval_and_says_so() -> None:
-    found = row(results_of_upload(summary(("A", "x", 30, 1.0, 1e12), ("B", "x", 30, 1.0, 1e12))), "B")
-    assert (found.lift, found.lift_low) == (0.0, None)
-    assert "too large" in found.note
+    result = row(results_of_upload(summary(("A", "x", 30, 1.0, 1e12), ("B", "x", 30, 1.0, 1e12))), "B")
+    assert (result.lift, result.lift_low) == (0.0, None)
+    assert "too large" in result.note
 
 
 def test_an_unlikely_split_of_users_blocks_the_verdict() -> None:
-    found = results_of_upload(summary(("A", "x", 1000, 1.0, 1.0), ("B", "x", 1200, 1.0, 1.0)))
-    assert found.health.srm_p == pytest.approx(float(stats.chisquare([1000, 1200]).pvalue))
-    assert found.health.blocked
+    result = results_of_upload(summary(("A", "x", 1000, 1.0, 1.0), ("B", "x", 1200, 1.0, 1.0)))
+    assert result.health.srm_p == pytest.approx(float(stats.chisquare([1000, 1200]).pvalue))
+    assert result.health.blocked
 
 
 def rates(*users: int | None, per_user: int = 1) -> OnlineResults:
@@ -113,21 +116,21 @@ def rates(*users: int | None, per_user: int = 1) -> OnlineResults:
 
 
 def test_the_split_of_the_users_of_a_rate_is_checked_and_blocks_its_verdict() -> None:
-    found = rates(1000, 1300)
+    result = rates(1000, 1300)
     # chi-square of 1000 and 1300 against 1150 each, one degree of freedom
-    assert found.health.srm_p == pytest.approx(math.erfc(math.sqrt(2 * 150**2 / 1150 / 2)))
-    assert found.health.blocked
-    assert found.health.srm_p < 1e-9
-    assert {row.word for row in found.rows if not row.is_control} == {"not judged"}
-    assert dict(found.users) == {"A": 1000, "B": 1300}
+    assert result.health.srm_p == pytest.approx(math.erfc(math.sqrt(2 * 150**2 / 1150 / 2)))
+    assert result.health.blocked
+    assert result.health.srm_p < 1e-9
+    assert {row.word for row in result.rows if not row.is_control} == {"not judged"}
+    assert dict(result.users) == {"A": 1000, "B": 1300}
     assert not rates(1000, 1030).health.blocked
 
 
 def test_of_trials_alone_it_is_said_that_they_are_no_users() -> None:
-    found = rates(None, None)
-    assert (found.health.srm_p, found.health.blocked) == (None, False)
-    assert "counts trials, and no users" in found.health.unchecked
-    assert dict(found.users) == {}
+    result = rates(None, None)
+    assert (result.health.srm_p, result.health.blocked) == (None, False)
+    assert "counts trials, and no users" in result.health.unchecked
+    assert dict(result.users) == {}
 
 
 def test_users_are_known_only_where_each_variant_says_them() -> None:
@@ -136,21 +139,21 @@ def test_users_are_known_only_where_each_variant_says_them() -> None:
 
 
 def test_the_least_likely_split_of_several_metrics_decides() -> None:
-    found = results_of_upload(
+    result = results_of_upload(
         summary(("A", "spend", 1000, 1.0, 1.0), ("B", "spend", 1010, 1.0, 1.0),
                 ("A", "bought", 1000, None, None, 100, 1000), ("B", "bought", 1300, None, None, 130, 1300))
     )  # fmt: skip
-    assert found.health.blocked
-    assert "B 1,300" in str(found.health.warnings[0])
+    assert result.health.blocked
+    assert "B 1,300" in str(result.health.warnings[0])
 
 
 def test_more_trials_than_users_are_not_independent_and_no_lift_is_judged() -> None:
     """Ten trials of each of 1,000 users are not 10,000 independent ones."""
-    found = rates(1000, 1000, per_user=10)
-    assert "repeated-trials" in {notice.code for notice in found.notices}
-    assert (row(found, "B").lift_low, row(found, "B").p) == (None, None)
-    assert "more trials than users" in row(found, "B").note
-    assert row(found, "A").ci_low is None
+    result = rates(1000, 1000, per_user=10)
+    assert "repeated-trials" in {notice.code for notice in result.notices}
+    assert (row(result, "B").lift_low, row(result, "B").p) == (None, None)
+    assert "more trials than users" in row(result, "B").note
+    assert row(result, "A").ci_low is None
     alone = rates(1000, 1000)
     assert row(alone, "B").lift_low is not None
     assert "independent-trials" not in {notice.code for notice in alone.notices}
@@ -177,16 +180,16 @@ def test_a_wrong_row_is_named_with_its_mistake(wrong: tuple[Any, ...], says: str
 
 
 def test_a_mean_over_users_is_preferred_to_trials() -> None:
-    found = results_of_upload(summary(("A", "x", 10, 0.4, 0.2, 50, 100), ("B", "x", 10, 0.5, 0.2, 60, 100)))
-    assert (row(found, "A").value, row(found, "A").n_users) == (0.4, 10)
-    assert found.notices == ()
+    result = results_of_upload(summary(("A", "x", 10, 0.4, 0.2, 50, 100), ("B", "x", 10, 0.5, 0.2, 60, 100)))
+    assert (row(result, "A").value, row(result, "A").n_users) == (0.4, 10)
+    assert result.notices == ()
 
 
 def test_the_template_is_a_test_with_results() -> None:
     table = pyarrow.csv.read_csv(io.BytesIO(templates()["aggregates"].encode()))
-    found = results_of_upload(Upload("aggregates", "template.csv", table, {}))
-    assert {row.metric for row in found.rows} == {"session_watch_time", "click_rate"}
-    assert all(row.lift_low is not None for row in found.rows if not row.is_control)
+    result = results_of_upload(Upload("aggregates", "template.csv", table, {}))
+    assert {row.metric for row in result.rows} == {"session_watch_time", "click_rate"}
+    assert all(row.lift_low is not None for row in result.rows if not row.is_control)
 
 
 # ── what cannot be ───────────────────────────────────────────────────────────────────────────

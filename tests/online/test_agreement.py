@@ -72,33 +72,35 @@ def around(first: float | None, second: float | None) -> DifferenceInterval:
 
 def test_pairs_between_variants_count_as_much_as_those_with_the_control() -> None:
     """a is the control: 3 pairs with it, and b–c, b–d, c–d; only c–d is in another order online."""
-    found = over([0, 1, 2, 3], [0, 1, 3, 2])
-    assert len(found.pairs) == 6
-    assert (found.count("concordant"), found.count("discordant"), found.decided) == (5, 1, 6)
-    assert found.tau is not None
-    assert found.tau.value == pytest.approx((5 - 1) / 6)
-    assert [(pair.first, pair.second) for pair in found.pairs if pair.outcome == "discordant"] == [("c", "d")]
+    result = over([0, 1, 2, 3], [0, 1, 3, 2])
+    assert len(result.pairs) == 6
+    assert (result.count("concordant"), result.count("discordant"), result.decided) == (5, 1, 6)
+    assert result.tau is not None
+    assert result.tau.value == pytest.approx((5 - 1) / 6)
+    assert [(pair.first, pair.second) for pair in result.pairs if pair.outcome == "discordant"] == [
+        ("c", "d")
+    ]
 
 
 def test_a_pair_that_one_side_does_not_settle_is_no_agreement() -> None:
     """b and c differ by 0.4 online, within ±0.5: in order, and undecided."""
-    found = over([0, 1, 2], [0, 1, 1.4])
-    assert (found.count("concordant"), found.count("undecided")) == (2, 1)
-    assert found.sentences[0] == (
+    result = over([0, 1, 2], [0, 1, 1.4])
+    assert (result.count("concordant"), result.count("undecided")) == (2, 1)
+    assert result.sentences[0] == (
         "Offline and online point the same way for 2 of 2 pairs of runs that both settle; "
         "1 of all 3 is undecided."
     )
 
 
 def test_without_a_settled_pair_nothing_agrees() -> None:
-    found = over([0, 0.1, 0.2], [0, 0.1, 0.2])
-    assert found.decided == 0
-    assert found.sentences[0].startswith("No pair of runs is settled on both sides, of 3:")
+    result = over([0, 0.1, 0.2], [0, 0.1, 0.2])
+    assert result.decided == 0
+    assert result.sentences[0].startswith("No pair of runs is settled on both sides, of 3:")
 
 
 def test_few_runs_are_said_to_say_little_however_well_they_agree() -> None:
-    found = over([0, 1, 2, 3], [0, 1, 2, 3])
-    assert found.sentences[1] == (
+    result = over([0, 1, 2, 3], [0, 1, 2, 3])
+    assert result.sentences[1] == (
         "Over the order of all 4 runs Kendall's τ is 1.00, but 4 runs say little "
         "(p = 0.083; even full agreement has p = 0.083)."
     )
@@ -112,9 +114,9 @@ def test_five_runs_in_the_same_order_are_more_than_chance_explains() -> None:
 
 
 def test_a_run_without_a_value_on_one_side_takes_no_part() -> None:
-    found = over([0, 1, None, 3], [0, 1, 2, 3])
-    assert [run.run for run in found.runs] == ["a", "b", "d"]
-    assert len(found.pairs) == 3
+    result = over([0, 1, None, 3], [0, 1, 2, 3])
+    assert [run.run for run in result.runs] == ["a", "b", "d"]
+    assert len(result.pairs) == 3
 
 
 def test_one_run_has_no_order() -> None:
@@ -124,22 +126,22 @@ def test_one_run_has_no_order() -> None:
 
 
 def test_a_broken_split_is_not_judged() -> None:
-    found = over([0, 1, 2], [0, 1, 2], "the split is broken")
-    assert (found.tau, found.pairs) == (None, ())
-    assert found.sentences == ["Agreement is not judged: the split is broken."]
+    result = over([0, 1, 2], [0, 1, 2], "the split is broken")
+    assert (result.tau, result.pairs) == (None, ())
+    assert result.sentences == ["Agreement is not judged: the split is broken."]
 
 
 def test_runs_that_are_all_alike_have_pairs_and_no_tau() -> None:
-    found = over([1, 1, 1], [0, 1, 2])
-    assert found.tau is None
-    assert len(found.sentences) == 1
+    result = over([1, 1, 1], [0, 1, 2])
+    assert result.tau is None
+    assert len(result.sentences) == 1
 
 
 def test_agreement_as_plain_values_can_be_written_as_json() -> None:
-    told = json.loads(json.dumps(over([0, 1, 2], [0, 1, 2]).as_dict()))
-    assert (told["concordant"], told["discordant"], told["undecided"]) == (3, 0, 0)
-    assert told["least_p"] == pytest.approx(1 / 3)
-    assert told["pairs"][0]["outcome"] == "concordant"
+    facts = json.loads(json.dumps(over([0, 1, 2], [0, 1, 2]).as_dict()))
+    assert (facts["concordant"], facts["discordant"], facts["undecided"]) == (3, 0, 0)
+    assert facts["least_p"] == pytest.approx(1 / 3)
+    assert facts["pairs"][0]["outcome"] == "concordant"
 
 
 # ── which metric had the order right ─────────────────────────────────────────────────────────
@@ -152,32 +154,34 @@ def asked(n: int, *metrics: list[float | None], reason: str = "") -> BestMetric:
 
 
 def test_below_six_runs_no_metric_is_named_and_the_reason_says_why() -> None:
-    found = asked(5, [1, 2, 3, 4, 5], [5, 4, 3, 2, 1])
-    assert found.winners == ()
-    assert found.predictions[0].label == "m0@10"
-    assert found.reason == (
+    result = asked(5, [1, 2, 3, 4, 5], [5, 4, 3, 2, 1])
+    assert result.winners == ()
+    assert result.predictions[0].label == "m0@10"
+    assert result.reason == (
         "with 5 runs one of 2 metrics has their whole order right by chance in 2 of 100 cases; "
         "from 6 runs on the best is named"
     )
 
 
 def test_from_six_runs_on_the_best_is_named() -> None:
-    found = asked(6, [6, 5, 4, 3, 2, 1], [1, 2, 3, 4, 5, 6], [2, 1, 4, 3, 6, 5])
-    assert found.winners == ("m1@10",)
-    assert found.reason == ""
-    assert found.p == pytest.approx(3 / 720), "each of three orders would have been found perfect"
-    assert [one.label for one in found.predictions] == ["m1@10", "m2@10", "m0@10"]
+    result = asked(6, [6, 5, 4, 3, 2, 1], [1, 2, 3, 4, 5, 6], [2, 1, 4, 3, 6, 5])
+    assert result.winners == ("m1@10",)
+    assert result.reason == ""
+    assert result.p == pytest.approx(3 / 720), "each of three orders would have been found perfect"
+    assert [prediction.label for prediction in result.predictions] == ["m1@10", "m2@10", "m0@10"]
 
 
 def test_a_best_that_chance_explains_is_not_named() -> None:
     """τ is .6 and .467: how many orders are as near to one of them as .6?"""
     metrics: list[list[float | None]] = [[2, 1, 4, 3, 6, 5], [1, 3, 2, 6, 5, 4]]
     tried = permutations(range(6))
-    reached = [max(kendalltau(one, order).statistic for one in metrics) >= 0.6 - 1e-9 for order in tried]
-    found = asked(6, *metrics)
-    assert found.winners == ()
-    assert found.p == pytest.approx(np.mean(reached))
-    assert found.reason == "the best of 2 metrics does as well by chance with p = 0.129"
+    reached = [
+        max(kendalltau(metric, order).statistic for metric in metrics) >= 0.6 - 1e-9 for order in tried
+    ]
+    result = asked(6, *metrics)
+    assert result.winners == ()
+    assert result.p == pytest.approx(np.mean(reached))
+    assert result.reason == "the best of 2 metrics does as well by chance with p = 0.129"
 
 
 def test_metrics_of_the_same_order_are_named_together() -> None:
@@ -185,22 +189,22 @@ def test_metrics_of_the_same_order_are_named_together() -> None:
 
 
 def test_a_metric_that_a_run_lacks_is_left_out_and_said() -> None:
-    found = asked(3, [1, None, 3], [1, 2, 3])
-    assert found.left_out == ("m0@10",)
-    assert [one.label for one in found.predictions] == ["m1@10"]
+    result = asked(3, [1, None, 3], [1, 2, 3])
+    assert result.left_out == ("m0@10",)
+    assert [prediction.label for prediction in result.predictions] == ["m1@10"]
 
 
 def test_a_metric_that_is_the_same_for_all_comes_last_without_a_tau() -> None:
-    found = asked(3, [1, 1, 1], [3, 2, 1])
-    assert [(one.label, one.tau) for one in found.predictions] == [
+    result = asked(3, [1, 1, 1], [3, 2, 1])
+    assert [(prediction.label, prediction.tau) for prediction in result.predictions] == [
         ("m1@10", pytest.approx(-1)),
         ("m0@10", None),
     ]
 
 
 def test_after_a_broken_split_no_metric_is_measured() -> None:
-    found = asked(6, [1, 2, 3, 4, 5, 6], reason="the split is broken")
-    assert (found.winners, found.reason, found.p) == ((), "the split is broken", None)
+    result = asked(6, [1, 2, 3, 4, 5, 6], reason="the split is broken")
+    assert (result.winners, result.reason, result.p) == ((), "the split is broken", None)
 
 
 def test_twenty_useless_metrics_are_hardly_ever_named() -> None:

@@ -18,9 +18,9 @@ def test_without_a_bound_looking_again_and_again_finds_what_is_not_there_and_as_
     name: str,
 ) -> None:
     """At 90 to 10 with 1,000 planned users 30 to 37 % of tests at some time; shown, at most 5 % may be."""
-    found = many_looks(BY_NAME[name], "90/10", tries=150, longest=4_000)
-    assert found.ever[1] / 150 > 0.15
-    assert found.shown[1] / 150 < 0.05
+    result = many_looks(BY_NAME[name], "90/10", tries=150, longest=4_000)
+    assert result.ever[1] / 150 > 0.15
+    assert result.shown[1] / 150 < 0.05
 
 
 def test_where_both_variants_have_users_enough_the_interval_for_many_looks_is_shown() -> None:

@@ -49,21 +49,21 @@ def notices(found: Counted) -> str:
 def test_the_template_adds_up_to_the_sessions_of_the_template() -> None:
     names = ("unit_id", "session_id", "start_ts", "clicks", "watch_s", "videos")
     sessions = read_upload("sessions", templates()["sessions"].encode()).table
-    found = counted(templates()["events"], exposures=templates()["exposures"]).sessions
-    assert found.select(names).sort_by("session_id").to_pylist() == sessions.select(names).to_pylist()
+    result = counted(templates()["events"], exposures=templates()["exposures"]).sessions
+    assert result.select(names).sort_by("session_id").to_pylist() == sessions.select(names).to_pylist()
 
 
 def test_a_session_lasts_from_its_first_to_its_last_event() -> None:
-    found = counted(f"{HEAD}\nu,s,200,click,f,\nu,s,100,search,,\nu,s,300,watch,f,60\nv,t,50,click,f,\n")
+    result = counted(f"{HEAD}\nu,s,200,click,f,\nu,s,100,search,,\nu,s,300,watch,f,60\nv,t,50,click,f,\n")
     seconds = {
-        name: (a.timestamp(), b.timestamp()) for name, (a, b) in sums(found, "start_ts", "end_ts").items()
+        name: (a.timestamp(), b.timestamp()) for name, (a, b) in sums(result, "start_ts", "end_ts").items()
     }
     assert seconds == {"s": (100, 300), "t": (50, 50)}
 
 
 def test_sessions_of_two_users_may_have_the_same_id() -> None:
-    found = counted(f"{HEAD}\nu,1,5,click,f,\nv,1,5,click,f,\nv,1,6,click,f,\n").sessions
-    assert found.select(["unit_id", "clicks"]).to_pylist() == [
+    result = counted(f"{HEAD}\nu,1,5,click,f,\nv,1,5,click,f,\nv,1,6,click,f,\n").sessions
+    assert result.select(["unit_id", "clicks"]).to_pylist() == [
         {"unit_id": "u", "clicks": 1},
         {"unit_id": "v", "clicks": 2},
     ]
@@ -96,32 +96,32 @@ def test_of_watch_events_and_heartbeats_the_longer_time_counts() -> None:
     # f: max(100 + 50, 140) = 150 · g: max(10, 200) = 200
     text = f"{HEAD}\nu,s,1,watch,f,100\nu,s,1,watch,f,50\nu,s,1,heartbeat,f,140\n"
     text += "u,s,1,watch,g,10\nu,s,1,heartbeat,g,200\n"
-    found = counted(text)
-    assert sums(found, "watch_s", "videos") == {"s": (350, 2)}
-    assert "2 items of a session have watch events and heartbeats" in notices(found)
+    result = counted(text)
+    assert sums(result, "watch_s", "videos") == {"s": (350, 2)}
+    assert "2 items of a session have watch events and heartbeats" in notices(result)
 
 
 def test_a_cap_cuts_the_seconds_of_an_item_but_not_its_being_a_video() -> None:
     text = f"{HEAD}\nu,s,1,watch,f,500\nv,t,1,watch,g,90\n"
-    found = counted(text, OnlineRules(item_cap_s=100))
-    assert sums(found, "watch_s", "videos") == {"s": (100, 1), "t": (90, 0)}
-    assert removed(found) == {"item-cap": {"A": 1, "B": 0}, "threshold": {"A": 0, "B": 1}}
+    result = counted(text, OnlineRules(item_cap_s=100))
+    assert sums(result, "watch_s", "videos") == {"s": (100, 1), "t": (90, 0)}
+    assert removed(result) == {"item-cap": {"A": 1, "B": 0}, "threshold": {"A": 0, "B": 1}}
 
 
 def test_only_recommended_items_count_where_the_log_tells() -> None:
     text = f"{HEAD},source\nu,s,1,click,f,,home_recs\nu,s,1,click,f,,search\nu,s,1,watch,f,200,search\n"
     text += "u,s,1,watch,g,300,home_recs\nv,t,1,click,f,,\nv,t,1,like,f,,search\n"
-    found = counted(text)
-    assert sums(found, "clicks", "watch_s", "videos", "like") == {"s": (1, 300, 1, 0), "t": (0, 0, 0, 1)}
-    assert removed(found) == {"source": {"A": 2, "B": 1}}
+    result = counted(text)
+    assert sums(result, "clicks", "watch_s", "videos", "like") == {"s": (1, 300, 1, 0), "t": (0, 0, 0, 1)}
+    assert removed(result) == {"source": {"A": 2, "B": 1}}
     told = "taken for recommendations: home_recs (2 events); not search (3 events), no source (1 events)"
-    assert told in notices(found)
+    assert told in notices(result)
 
 
 def test_without_a_source_every_item_counts_and_that_is_said() -> None:
-    found = counted(f"{HEAD}\nu,s,1,click,f,\n")
-    assert sums(found, "clicks") == {"s": 1}
-    assert "Clicks and watch time of all items count" in notices(found)
+    result = counted(f"{HEAD}\nu,s,1,click,f,\n")
+    assert sums(result, "clicks") == {"s": 1}
+    assert "Clicks and watch time of all items count" in notices(result)
 
 
 def test_a_log_in_which_nothing_says_recommendation_is_refused() -> None:
@@ -145,17 +145,17 @@ def test_an_event_that_is_there_twice_counts_once() -> None:
     text = f"{HEAD},event_id\nu,s,1,click,f,,e1\nu,s,1,click,f,,e1\nu,s,1,click,f,,e2\n"
     text += "v,t,1,click,f,,\nv,t,1,click,f,,\n"
     for rows in (None, 1, 2):
-        found = counted(text, rows=rows)
-        assert sums(found, "clicks") == {"s": 2, "t": 2}
-        assert removed(found) == {"duplicate-event": {"A": 1, "B": 0}}
+        result = counted(text, rows=rows)
+        assert sums(result, "clicks") == {"s": 2, "t": 2}
+        assert removed(result) == {"duplicate-event": {"A": 1, "B": 0}}
 
 
 def test_event_ids_may_count_up_for_each_user_anew() -> None:
     rows = "".join(f"{user},{user}1,{i},click,f,,{i}\n" for i in range(1, 6) for user in "uv")
     for size in (None, 1):
-        found = counted(f"{HEAD},event_id\n{rows}", rows=size)
-        assert sums(found, "clicks") == {"u1": 5, "v1": 5}
-        assert removed(found) == {}
+        result = counted(f"{HEAD},event_id\n{rows}", rows=size)
+        assert sums(result, "clicks") == {"u1": 5, "v1": 5}
+        assert removed(result) == {}
 
 
 def test_event_ids_that_do_not_tell_events_apart_are_refused() -> None:
@@ -188,23 +188,30 @@ def test_impressions_and_other_events_are_counted_per_session() -> None:
     text = (
         f"{HEAD}\nu,s,1,view,f,\nu,s,1,imp,g,\nu,s,1,add_to_list,f,\nv,t,1,add_to_list,f,\nv,t,1,videos,f,\n"
     )
-    found = counted(text)
-    assert sums(found, "impressions", "add_to_list", "videos events") == {"s": (2, 1, 0), "t": (0, 1, 1)}
-    assert "counted under their own names: add_to_list, videos" in notices(found)
-    assert "videos" not in found.sessions.column_names
+    result = counted(text)
+    assert sums(result, "impressions", "add_to_list", "videos events") == {"s": (2, 1, 0), "t": (0, 1, 1)}
+    assert "counted under their own names: add_to_list, videos" in notices(result)
+    assert "videos" not in result.sessions.column_names
 
 
 def test_a_column_of_many_names_is_no_column_of_events() -> None:
     text = f"{HEAD}\nu,s,1,click,f,\n" + "".join(f"u,s,1,clicked on {i},f,\n" for i in range(41))
-    found = counted(text)
-    assert found.sessions.column_names == ["unit_id", "session_id", "start_ts", "end_ts", "clicks", "watch_s"]
-    assert "41 names" in notices(found)
+    result = counted(text)
+    assert result.sessions.column_names == [
+        "unit_id",
+        "session_id",
+        "start_ts",
+        "end_ts",
+        "clicks",
+        "watch_s",
+    ]
+    assert "41 names" in notices(result)
 
 
 def test_users_who_were_never_exposed_do_not_count() -> None:
-    found = counted(f"{HEAD}\nu,s,1,click,f,\nx,t,1,click,f,\nx,t,2,click,f,\n")
-    assert sums(found, "clicks") == {"s": 1}
-    assert "2 events are of users who were never exposed" in notices(found)
+    result = counted(f"{HEAD}\nu,s,1,click,f,\nx,t,1,click,f,\nx,t,2,click,f,\n")
+    assert sums(result, "clicks") == {"s": 1}
+    assert "2 events are of users who were never exposed" in notices(result)
 
 
 def test_a_log_of_other_users_is_refused() -> None:
@@ -215,23 +222,23 @@ def test_a_log_of_other_users_is_refused() -> None:
 
 
 def test_events_without_a_session_are_left_out_and_counted() -> None:
-    found = counted(f"{HEAD}\nu,,1,click,f,\nu,s,1,click,f,\nv,,1,click,f,\nw,,1,click,f,\n")
-    assert sums(found, "clicks") == {"s": 1}
-    assert removed(found) == {"no-session": {"A": 1, "B": 1}}
+    result = counted(f"{HEAD}\nu,,1,click,f,\nu,s,1,click,f,\nv,,1,click,f,\nw,,1,click,f,\n")
+    assert sums(result, "clicks") == {"s": 1}
+    assert removed(result) == {"no-session": {"A": 1, "B": 1}}
 
 
 def test_watching_without_an_item_is_left_out_and_counted() -> None:
-    found = counted(f"{HEAD}\nu,s,1,watch,,500\nu,s,1,click,,\n")
-    assert sums(found, "clicks", "watch_s") == {"s": (1, 0)}
-    assert removed(found) == {"no-item": {"A": 1, "B": 0}}
+    result = counted(f"{HEAD}\nu,s,1,watch,,500\nu,s,1,click,,\n")
+    assert sums(result, "clicks", "watch_s") == {"s": (1, 0)}
+    assert removed(result) == {"no-item": {"A": 1, "B": 0}}
 
 
 def test_numbers_and_their_text_are_one_id() -> None:
     who = pa.table({"unit_id": [7, 8], "variant": ["A", "B"], "ts": [1, 1]})
     exposures = read_upload("exposures", who).table
     events = read_stream("events", f"{HEAD}\n7,s,1,click,f,\n9,s,1,click,f,\n".encode())
-    found = sessions_of(events.batches(), exposures)
-    assert found.sessions["unit_id"].to_pylist() == ["7"]
+    result = sessions_of(events.batches(), exposures)
+    assert result.sessions["unit_id"].to_pylist() == ["7"]
 
 
 def random_log(seed: int, rows: int) -> str:
@@ -260,18 +267,18 @@ def test_the_size_of_the_batches_changes_nothing(seed: int) -> None:
 def test_many_sessions_are_told_apart() -> None:
     n = 20_000
     rows = "".join(f"u,s{i % n},1,click,f,\n" for i in range(2 * n))
-    found = counted(f"{HEAD}\n{rows}", rows=4096)
-    assert found.sessions["session_id"].to_pylist() == [f"s{i}" for i in range(n)]
-    assert set(found.sessions["clicks"].to_pylist()) == {2}
+    result = counted(f"{HEAD}\n{rows}", rows=4096)
+    assert result.sessions["session_id"].to_pylist() == [f"s{i}" for i in range(n)]
+    assert set(result.sessions["clicks"].to_pylist()) == {2}
 
 
 def test_an_invented_log_adds_up_to_the_sessions_that_it_was_made_from() -> None:
     tables = simulate(300, 1, events=True).tables()
     exposures = read_upload("exposures", tables["exposures"]).table
-    found = sessions_of(read_stream("events", tables["events"]).batches(), exposures)
+    result = sessions_of(read_stream("events", tables["events"]).batches(), exposures)
     names = ["session_id", "unit_id", "start_ts", "clicks", "watch_s", "videos"]
     made = read_upload("sessions", tables["sessions"]).table.select(names).to_pylist()
     assert sorted(made, key=itemgetter("session_id")) == [
         {**row, "unit_id": type(made[0]["unit_id"])(row["unit_id"])}
-        for row in found.sessions.select(names).sort_by("session_id").to_pylist()
+        for row in result.sessions.select(names).sort_by("session_id").to_pylist()
     ]

@@ -44,9 +44,9 @@ def clicks(found: OnlineUsers) -> dict[str, float]:
 def test_users_meet_in_spite_of_zeros_in_front_and_that_is_said(
     ids: tuple[str, ...], exposed: tuple[str, ...]
 ) -> None:
-    found = users(ids, exposed)
-    assert {str(unit): one for unit, one in clicks(found).items()} == dict.fromkeys(exposed, 1)
-    (notice,) = [one for one in found.notices if one.code == "mixed-id-forms"]
+    result = users(ids, exposed)
+    assert {str(unit): one for unit, one in clicks(result).items()} == dict.fromkeys(exposed, 1)
+    (notice,) = [one for one in result.notices if one.code == "mixed-id-forms"]
     assert SAID.format(ids[0], exposed[0]) in str(notice)
     events = counted(ids, exposed)
     assert events.sessions["unit_id"].to_pylist() == list(exposed)
@@ -54,18 +54,18 @@ def test_users_meet_in_spite_of_zeros_in_front_and_that_is_said(
 
 
 def test_spellings_that_the_exposures_tell_apart_stay_apart() -> None:
-    found = users(("7", "007", "07", "8"), ("7", "007", "8"))
-    assert clicks(found) == {"7": 1, "007": 1, "8": 1}
-    assert "mixed-id-forms" not in {one.code for one in found.notices}
-    assert {one.code for one in found.notices} >= {"never-exposed"}
+    result = users(("7", "007", "07", "8"), ("7", "007", "8"))
+    assert clicks(result) == {"7": 1, "007": 1, "8": 1}
+    assert "mixed-id-forms" not in {notice.code for notice in result.notices}
+    assert {notice.code for notice in result.notices} >= {"never-exposed"}
     events = counted(("7", "007", "07", "8"), ("7", "007", "8"))
     assert events.sessions["unit_id"].to_pylist() == ["7", "007", "8"]
 
 
 def test_ids_that_are_alike_meet_without_a_word() -> None:
-    found = users(("007", "x0", "0x"), ("007", "x0", "0x"))
-    assert clicks(found) == {"007": 1, "x0": 1, "0x": 1}
-    assert "mixed-id-forms" not in {one.code for one in found.notices}
+    result = users(("007", "x0", "0x"), ("007", "x0", "0x"))
+    assert clicks(result) == {"007": 1, "x0": 1, "0x": 1}
+    assert "mixed-id-forms" not in {notice.code for notice in result.notices}
 
 
 def test_only_numbers_with_other_zeros_meet() -> None:

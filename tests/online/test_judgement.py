@@ -63,9 +63,9 @@ STARTS = "2025-10-31"  # the day before the sessions above
 def test_a_goal_is_won_or_lost_in_its_own_direction(
     low: float, high: float, p: float, up: str, down: str
 ) -> None:
-    found = Estimate((low + high) / 2, low, high, p)
-    assert judgement.word(GOAL, found, p) == up
-    assert judgement.word(replace(GOAL, direction="down"), found, p) == down
+    result = Estimate((low + high) / 2, low, high, p)
+    assert judgement.word(GOAL, result, p) == up
+    assert judgement.word(replace(GOAL, direction="down"), result, p) == down
 
 
 @pytest.mark.parametrize(
@@ -91,15 +91,15 @@ def test_without_an_interval_nothing_is_settled() -> None:
 
 def test_a_loss_is_no_gain_because_its_interval_reaches_further_up() -> None:
     # One user of the variant watched 300 videos: the interval of a loss of 71 % ends above +96 %.
-    found = Estimate(-0.71, -0.96, 1.06, 0.015)
-    assert judgement.word(GOAL, found, 0.015) == "not settled"
+    result = Estimate(-0.71, -0.96, 1.06, 0.015)
+    assert judgement.word(GOAL, result, 0.015) == "not settled"
 
 
 def test_how_many_users_settle_it_is_asked_at_the_level_of_the_family() -> None:
-    found = of_users(per_user(sessions(21, effect=0.035, variants=("control", *"abcdefgh"))))
-    open_ones = [one for one in found.rows if one.word == "not settled" and one.role == "goal"]
+    result = of_users(per_user(sessions(21, effect=0.035, variants=("control", *"abcdefgh"))))
+    open_ones = [row for row in result.rows if row.word == "not settled" and row.role == "goal"]
     assert open_ones
-    assert all(one.more_users is None or one.more_users >= 1 for one in open_ones)
+    assert all(row.more_users is None or row.more_users >= 1 for row in open_ones)
 
 
 def test_a_guardrail_needs_users_to_exclude_its_margin_and_not_to_find_a_change() -> None:
@@ -116,27 +116,27 @@ def test_a_guardrail_needs_users_to_exclude_its_margin_and_not_to_find_a_change(
 
 def arms_of_both(users: OnlineUsers) -> list[Any]:
     order = [users.variants.index(name) for name in ("control", "new")]
-    found = arms(users.totals, users.variant)
-    return [found[code] for code in order]
+    result = arms(users.totals, users.variant)
+    return [result[code] for code in order]
 
 
 def test_all_goals_of_all_variants_are_one_family_and_guardrails_stand_alone() -> None:
-    found = of_users(per_user(sessions(1, variants=("control", "a", "b"), effect=0.03)))
-    goals = [one for one in found.rows if one.role == "goal" and not one.is_control]
-    raw = sorted(one.p or 1 for one in goals)
+    result = of_users(per_user(sessions(1, variants=("control", "a", "b"), effect=0.03)))
+    goals = [one for one in result.rows if one.role == "goal" and not one.is_control]
+    raw = sorted(goal.p or 1 for goal in goals)
     assert len(goals) == 2 * 2  # engagement and watch time; there are no videos
     steps = np.maximum.accumulate([min(1.0, p * (len(raw) - at)) for at, p in enumerate(raw)])
-    assert sorted(one.p_corrected or 1 for one in goals) == pytest.approx(steps.tolist())
-    guards = [one for one in found.rows if one.role == "guardrail" and not one.is_control]
-    assert [one.p_corrected for one in guards] == [one.p for one in guards]
+    assert sorted(goal.p_corrected or 1 for goal in goals) == pytest.approx(steps.tolist())
+    guards = [one for one in result.rows if one.role == "guardrail" and not one.is_control]
+    assert [guard.p_corrected for guard in guards] == [guard.p for guard in guards]
     off = of_users(per_user(sessions(1, variants=("control", "a", "b"), effect=0.03)), correction="off")
     assert [one.p_corrected for one in off.rows] == [one.p for one in off.rows]
 
 
 def test_the_corrected_interval_excludes_no_lift_where_the_corrected_p_is_small() -> None:
     for seed in range(6):
-        found = of_users(per_user(sessions(seed, variants=("control", "a", "b"), effect=0.05)))
-        for one in found.rows:
+        result = of_users(per_user(sessions(seed, variants=("control", "a", "b"), effect=0.05)))
+        for one in result.rows:
             if one.role == "goal" and one.p_corrected is not None and abs(one.p_corrected - 0.05) > 0.003:
                 excludes = one.corrected_low > 0 or one.corrected_high < 0  # type: ignore[operator]
                 assert excludes == (one.p_corrected < 0.05), one
@@ -159,11 +159,11 @@ def test_the_log_ratio_has_the_error_of_the_delta_method() -> None:
     top, below = rng.gamma(2, 1, (2, 800)), 1.0 + rng.poisson(2, (2, 800))
     totals = {"watch_min": top.ravel(), "sessions": below.ravel()}
     control, variant = arms(totals, np.repeat([0, 1], 800))
-    found = log_ratio(GOAL, control, variant)
+    result = log_ratio(GOAL, control, variant)
     ratios = top.sum(axis=1) / below.sum(axis=1)
     residual = (top - ratios[:, None] * below) / below.mean(axis=1, keepdims=True)
     error = math.sqrt(((residual.var(axis=1, ddof=1) / 800) / ratios**2).sum())
-    assert found == pytest.approx((math.log(ratios[1] / ratios[0]), error), rel=1e-9)
+    assert result == pytest.approx((math.log(ratios[1] / ratios[0]), error), rel=1e-9)
 
 
 def test_the_interval_that_may_be_peeked_at_holds_the_one_that_may_not() -> None:
@@ -190,9 +190,9 @@ def test_a_metric_too_small_beside_its_error_has_no_interval_and_a_reason() -> N
     for seed in range(300):
         net = np.random.default_rng(seed).normal(0, 100, 200)
         control, variant = arms({"net": net}, code)
-        found = lift(OnlineMetric("net", "Net", "", "", "net", low=None), control, variant)
-        assert found.low is None or -1 < found.low <= found.high < math.inf  # type: ignore[operator]
-        assert (found.low is None) == bool(found.note)
+        result = lift(OnlineMetric("net", "Net", "", "", "net", low=None), control, variant)
+        assert result.low is None or -1 < result.low <= result.high < math.inf  # type: ignore[operator]
+        assert (result.low is None) == bool(result.note)
 
 
 # ── what users did before ────────────────────────────────────────────────────────────────────
@@ -221,19 +221,21 @@ def test_the_adjusted_difference_is_that_of_a_regression_on_the_time_before() ->
     y = x * rng.gamma(5, 0.2, 4_000) * (1 + 0.1 * code)
     metric = OnlineMetric("plays", "Plays", "", "", "plays")
     sides = arms({"plays": y, "before_plays": x}, code)
-    found = lift(metric, *sides, adjusted=can_adjust(metric, *sides))
+    result = lift(metric, *sides, adjusted=can_adjust(metric, *sides))
     centred = [values - np.array([values[code == c].mean() for c in (0, 1)])[code] for values in (x, y)]
     theta = (centred[0] @ centred[1]) / (centred[0] @ centred[0])
     means = [y[code == c].mean() - theta * (x[code == c].mean() - x.mean()) for c in (0, 1)]
-    assert found.value == pytest.approx(means[1] / means[0] - 1, rel=1e-3)
+    assert result.value == pytest.approx(means[1] / means[0] - 1, rel=1e-3)
 
 
 def test_a_test_that_nobody_came_to_has_no_lift_however_much_was_done_before() -> None:
     table = sessions(4)
     late = pa.table({"unit_id": table["unit_id"], "variant": table["variant"],
                      "ts": np.full(len(table), 1_800_000_000.0)})  # fmt: skip
-    found = of_users(per_user(table, OnlineRules(), late))
-    assert {one.note for one in found.rows if one.metric == "session_watch_time"} == {"there are no sessions"}
+    result = of_users(per_user(table, OnlineRules(), late))
+    assert {one.note for one in result.rows if one.metric == "session_watch_time"} == {
+        "there are no sessions"
+    }
 
 
 def test_a_time_before_that_nobody_varies_in_or_that_a_metric_lacks_changes_nothing() -> None:
@@ -252,8 +254,8 @@ def test_a_time_before_that_nobody_varies_in_or_that_a_metric_lacks_changes_noth
 def test_a_planned_split_is_what_users_are_held_against() -> None:
     users = {"control": 2_000, "new": 1_000}
     assert health.sample_ratio(users)[1][0].code == "sample-ratio-mismatch"
-    p, found = health.sample_ratio(users, {"control": 2, "new": 1})
-    assert (p, found) == (1.0, ())
+    p, result = health.sample_ratio(users, {"control": 2, "new": 1})
+    assert (p, result) == (1.0, ())
     p, _ = health.sample_ratio({"control": 1_950, "new": 1_050}, {"control": 2, "new": 1})
     assert p == pytest.approx(float(stats.chisquare([1_950, 1_050], [2_000, 1_000]).pvalue))
 
@@ -277,10 +279,10 @@ def test_a_broken_split_judges_nothing() -> None:
     table = sessions(5, effect=0.3)
     new = np.array(table["variant"].to_pylist()) == "new"
     lost = table.filter(pa.array(~new | (np.array(table["unit_id"]) % 5 > 0)))
-    found = of_users(per_user(lost))
-    assert found.health.blocked
-    assert {one.word for one in found.rows if not one.is_control} == {"not judged"}
-    assert row(found, "session_watch_time").p < 0.001  # type: ignore[operator]
+    result = of_users(per_user(lost))
+    assert result.health.blocked
+    assert {one.word for one in result.rows if not one.is_control} == {"not judged"}
+    assert row(result, "session_watch_time").p < 0.001  # type: ignore[operator]
 
 
 def test_machines_in_one_variant_are_named() -> None:
@@ -296,16 +298,16 @@ def test_a_variant_that_started_later_is_noticed() -> None:
     table = sessions(7)
     start = np.array(table["start_ts"])
     late = start + np.where(np.array(table["variant"].to_pylist()) == "new", 3 * 86_400, 0)
-    found = of_users(per_user(table.set_column(3, "start_ts", pa.array(late))))
-    assert "uneven-days" in {one.code for one in found.health.warnings}
+    result = of_users(per_user(table.set_column(3, "start_ts", pa.array(late))))
+    assert "uneven-days" in {warning.code for warning in result.health.warnings}
     assert of_users(per_user(table)).health.warnings == ()
 
 
 def test_a_test_of_less_than_a_week_says_so() -> None:
     table = sessions(8)
     short = table.filter(pa.array(np.array(table["start_ts"]) < 1_762_000_000 + 3 * 86_400))
-    assert "few-days" in {one.code for one in of_users(per_user(short)).notices}
-    assert "few-days" not in {one.code for one in of_users(per_user(table)).notices}
+    assert "few-days" in {notice.code for notice in of_users(per_user(short)).notices}
+    assert "few-days" not in {notice.code for notice in of_users(per_user(table)).notices}
 
 
 # ── metrics of one's own ─────────────────────────────────────────────────────────────────────

@@ -99,13 +99,13 @@ def four_hundred() -> tuple[Simulated, list[list[Any]]]:
 
 def coverage(intervals: list[compare.Estimate], truth: float) -> float:
     """Share of the intervals that hold the truth; every one has both ends."""
-    ends = np.array([(one.low, one.high) for one in intervals], dtype=np.float64)
+    ends = np.array([(interval.low, interval.high) for interval in intervals], dtype=np.float64)
     assert np.isfinite(ends).all()
     return float(((ends[:, 0] <= truth) & (truth <= ends[:, 1])).mean())
 
 
 def width(intervals: list[compare.Estimate]) -> float:
-    return float(np.mean([(one.high or 0) - (one.low or 0) for one in intervals]))
+    return float(np.mean([(interval.high or 0) - (interval.low or 0) for interval in intervals]))
 
 
 # ── A/A: the same users, dealt into two variants again and again ─────────────────────────────
@@ -179,7 +179,7 @@ def excludes_0(low: float | None, high: float | None) -> bool:
     ids=["a lost share of users", "users in two variants", "a lift that fades", "bots in one variant"],
 )
 def test_a_planted_fault_is_found_and_named(fault: dict[str, float], code: str, place: str) -> None:
-    (told,) = {(one.code, one.place) for one in warnings(simulate(40_000, seed=7, **fault))}
+    (told,) = {(warning.code, warning.place) for warning in warnings(simulate(40_000, seed=7, **fault))}
     assert told == (code, place)
 
 

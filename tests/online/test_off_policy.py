@@ -73,42 +73,42 @@ def every_log(n: int) -> Iterator[tuple[float, pa.Table]]:
 
 
 def test_over_all_logs_that_can_happen_ips_and_dr_average_the_true_value() -> None:
-    found = [(chance, estimated(rows)) for chance, rows in every_log(3)]
-    assert sum(chance for chance, _ in found) == pytest.approx(1)
-    assert sum(chance * one.ips.value for chance, one in found) == pytest.approx(TRUE, abs=1e-12)
-    assert sum(chance * one.dr.value for chance, one in found) == pytest.approx(TRUE, abs=1e-12)
-    assert sum(chance * one.mean_weight for chance, one in found) == pytest.approx(1, abs=1e-12)
+    result = [(chance, estimated(rows)) for chance, rows in every_log(3)]
+    assert sum(chance for chance, _ in result) == pytest.approx(1)
+    assert sum(chance * one.ips.value for chance, one in result) == pytest.approx(TRUE, abs=1e-12)
+    assert sum(chance * one.dr.value for chance, one in result) == pytest.approx(TRUE, abs=1e-12)
+    assert sum(chance * one.mean_weight for chance, one in result) == pytest.approx(1, abs=1e-12)
 
 
 def test_over_all_logs_clipping_only_takes_away() -> None:
     """The heaviest weight is c's, 0.7 ÷ 0.2 = 3.5; cut at 2, c counts 0.2 · 2 = 0.4 instead of 0.7."""
-    found = [(chance, estimated(rows, clip=2).clipped.value) for chance, rows in every_log(2)]
-    assert sum(chance * value for chance, value in found) == pytest.approx(
+    result = [(chance, estimated(rows, clip=2).clipped.value) for chance, rows in every_log(2)]
+    assert sum(chance * value for chance, value in result) == pytest.approx(
         0.1 * 0.1 + 0.2 * 0.5 + 0.4 * 0.9, abs=1e-12
     )
 
 
 def test_the_intervals_hold_the_true_value_about_95_times_in_100() -> None:
-    found = [estimated(drawn(seed)) for seed in range(400)]
+    result = [estimated(drawn(seed)) for seed in range(400)]
     for name in ("ips", "snips", "dr"):
-        each = [getattr(one, name) for one in found]
+        each = [getattr(one, name) for one in result]
         held = sum(one.low <= TRUE <= one.high for one in each) / len(each)
         assert 0.925 <= held <= 0.975, name
 
 
 def test_a_model_that_knows_the_items_makes_dr_more_certain_than_ips() -> None:
-    found = [estimated(drawn(seed)) for seed in range(60)]
-    spread = {name: np.std([getattr(one, name).value for one in found]) for name in ("ips", "dr")}
+    result = [estimated(drawn(seed)) for seed in range(60)]
+    spread = {name: np.std([getattr(one, name).value for one in result]) for name in ("ips", "dr")}
     assert spread["dr"] < 0.6 * spread["ips"]
-    assert all(one.dr.std_error < one.ips.std_error for one in found)
+    assert all(one.dr.std_error < one.ips.std_error for one in result)
 
 
 def test_standard_errors_are_the_spread_over_repeated_logs() -> None:
-    found = [estimated(drawn(seed)) for seed in range(400)]
+    result = [estimated(drawn(seed)) for seed in range(400)]
     for name in ("observed", "ips", "snips", "dr", "gain"):
-        values = [getattr(one, name).value for one in found]
-        told = np.mean([getattr(one, name).std_error for one in found])
-        assert told == pytest.approx(np.std(values), rel=0.1), name
+        values = [getattr(one, name).value for one in result]
+        mean = np.mean([getattr(one, name).std_error for one in result])
+        assert mean == pytest.approx(np.std(values), rel=0.1), name
 
 
 def test_the_gain_over_the_logs_own_policy_is_found() -> None:
@@ -388,8 +388,8 @@ def test_the_same_logs_as_an_ab_test_have_the_p_of_the_two_sided_z(
     clicks = {name: open_bandit(shared_data, f"{name}_{campaign}")["click"] for name in ("random", "bts")}
     table = pa.table({
         "variant": list(clicks), "metric": ["click_rate"] * 2,
-        "successes": [float(pa.compute.sum(one).as_py()) for one in clicks.values()],
-        "trials": [float(len(one)) for one in clicks.values()],
+        "successes": [float(pa.compute.sum(value).as_py()) for value in clicks.values()],
+        "trials": [float(len(value)) for value in clicks.values()],
     })  # fmt: skip
     rows = results_of_upload(Upload("aggregates", "test", table, {}), "random").rows
     assert round(rows[1].p or 0, 3) == p
@@ -439,10 +439,10 @@ def test_rows_that_repeat_a_user_make_no_interval_narrower() -> None:
 def test_the_error_by_user_is_that_of_the_clustered_formula() -> None:
     """The mean of five rows of three users: (0.2, 0.2, 0.2, −0.8, 0.2) add up to 0.4, −0.6 and 0.2."""
     rows = log_of(["a"] * 5, [1.0, 1.0, 1.0, 0.0, 1.0], user_id=["x", "x", "y", "y", "z"])
-    found = estimated(rows, {"a": 1.0}).observed
+    result = estimated(rows, {"a": 1.0}).observed
     error = math.sqrt(3 / 2 * (0.4**2 + 0.6**2 + 0.2**2)) / 5
-    assert found.std_error == pytest.approx(error)
-    assert found.high == pytest.approx(0.8 + 4.302652729911275 * error)  # t of two degrees of freedom
+    assert result.std_error == pytest.approx(error)
+    assert result.high == pytest.approx(0.8 + 4.302652729911275 * error)  # t of two degrees of freedom
 
 
 def test_the_user_is_known_by_a_usual_name_or_by_the_one_that_is_given() -> None:
@@ -469,9 +469,9 @@ def test_what_standard_errors_take_for_independent_is_said() -> None:
 
 
 def test_few_users_are_refused_however_many_rows_they_have() -> None:
-    found = estimated(of_users(40, 100))
-    assert found.failed.users
-    assert "40 users are worth only" in found.sentence
+    result = estimated(of_users(40, 100))
+    assert result.failed.users
+    assert "40 users are worth only" in result.sentence
     assert not estimated(of_users(400, 10)).failed.users
 
 
@@ -479,10 +479,10 @@ def test_few_users_are_refused_however_many_rows_they_have() -> None:
 def test_a_column_without_any_user_counts_as_no_column(empty: Any) -> None:
     kind = pa.float64() if isinstance(empty, float) else pa.string()
     rows = drawn(0, 300)
-    found = estimated(rows.append_column("user_id", pa.array([empty] * 300, kind)))
-    assert (found.n_users, found.errors_by) == (None, estimated(rows).errors_by)
-    assert found.ips == estimated(rows).ips
-    assert "slots-independent" in {notice.code for notice in found.notices}
+    result = estimated(rows.append_column("user_id", pa.array([empty] * 300, kind)))
+    assert (result.n_users, result.errors_by) == (None, estimated(rows).errors_by)
+    assert result.ips == estimated(rows).ips
+    assert "slots-independent" in {notice.code for notice in result.notices}
 
 
 def test_where_the_likeliest_column_is_empty_the_next_one_names_the_users() -> None:
@@ -496,18 +496,18 @@ def test_rows_without_a_user_are_told_with_their_share() -> None:
     """Of 400 rows every other one has no user, NaN or none at all; 100 users have two rows each."""
     ids = [place // 4 if place % 2 else (math.nan if place % 4 else None) for place in range(400)]
     rows = drawn(0, 400).append_column("user_id", pa.array(ids, pa.float64()))
-    found = estimated(rows)
-    assert found.n_users == 100 + 200
-    (notice,) = found.notices
+    result = estimated(rows)
+    assert result.n_users == 100 + 200
+    (notice,) = result.notices
     assert (notice.code, notice.count) == ("rows-without-user", 200)
     assert "50 % (200 of 400) of the rows name no user" in str(notice)
     assert not estimated(of_users(40, 10)).notices
 
 
 def test_one_user_is_told_in_the_singular() -> None:
-    found = estimated(of_users(1, 300))
-    assert "1 user is worth only 1 after weighting" in found.sentence
-    assert found.errors_by.endswith("(300 rows of 1 user)")
+    result = estimated(of_users(1, 300))
+    assert "1 user is worth only 1 after weighting" in result.sentence
+    assert result.errors_by.endswith("(300 rows of 1 user)")
 
 
 def test_all_rows_of_a_user_are_scored_by_a_model_that_saw_none_of_them() -> None:

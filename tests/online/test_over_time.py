@@ -65,18 +65,18 @@ def invented(n: int, seed: int, n_days: int = 8) -> OnlineUsers:
 
 
 def test_up_to_a_day_only_users_exposed_by_then_count_with_what_they_did_by_then() -> None:
-    found = over_time.cumulative(FOUR, ENGAGEMENT, "a")
+    cumulative = over_time.cumulative(FOUR, ENGAGEMENT, "a")
     a, b = (1 / 1, 2 / 3, 3 / 6), (1 / 2, 3 / 7, 4 / 8)
-    assert lifts(found) == [round(b[day] / a[day] - 1, 9) for day in range(3)]
-    assert [(moment.variant, moment.day, moment.n) for moment in found] == [
+    assert lifts(cumulative) == [round(b[day] / a[day] - 1, 9) for day in range(3)]
+    assert [(moment.variant, moment.day, moment.n) for moment in cumulative] == [
         ("b", FIRST, 2), ("b", FIRST + 1, 4), ("b", FIRST + 2, 4)
     ]  # fmt: skip
 
 
 def test_up_to_a_day_a_metric_per_user_is_divided_by_the_users_exposed_by_then() -> None:
-    found = over_time.cumulative(FOUR, SESSIONS, "a")
+    cumulative = over_time.cumulative(FOUR, SESSIONS, "a")
     a, b = (1 / 1, 3 / 2, 6 / 2), (2 / 1, 7 / 2, 8 / 2)
-    assert lifts(found) == [round(b[day] / a[day] - 1, 9) for day in range(3)]
+    assert lifts(cumulative) == [round(b[day] / a[day] - 1, 9) for day in range(3)]
 
 
 @pytest.mark.parametrize("metric", [ENGAGEMENT, SESSIONS])
@@ -103,13 +103,13 @@ def test_the_last_day_is_the_result_of_the_test() -> None:
 
 def test_the_sequence_is_wider_than_the_interval_and_narrowest_where_it_was_planned() -> None:
     whole = invented(n=3_000, seed=3)
-    found = over_time.cumulative(whole, ENGAGEMENT, "a", n_planned=3_000)
+    cumulative = over_time.cumulative(whole, ENGAGEMENT, "a", n_planned=3_000)
     log_ratio, error = lift.log_ratio(ENGAGEMENT, *lift.arms(whole.totals, whole.variant)) or (0, 0)
     expected = sequence(log_ratio, error, n=3_000, n_planned=3_000)
-    assert (found[-1].sequence_low, found[-1].sequence_high) == pytest.approx(expected)
-    assert [moment.sequence_low is None for moment in found] == [moment.n < 400 for moment in found]
-    assert found[0].sequence_low is None
-    for moment in found[1:]:
+    assert (cumulative[-1].sequence_low, cumulative[-1].sequence_high) == pytest.approx(expected)
+    assert [moment.sequence_low is None for moment in cumulative] == [moment.n < 400 for moment in cumulative]
+    assert cumulative[0].sequence_low is None
+    for moment in cumulative[1:]:
         assert moment.low is not None
         assert moment.high is not None
         assert moment.sequence_low is not None
@@ -117,7 +117,7 @@ def test_the_sequence_is_wider_than_the_interval_and_narrowest_where_it_was_plan
         assert moment.sequence_low < moment.low < moment.high < moment.sequence_high
     unplanned = over_time.cumulative(whole, ENGAGEMENT, "a")
     assert unplanned == over_time.cumulative(whole, ENGAGEMENT, "a", n_planned=PLANNED)
-    assert unplanned[-1].sequence_low < found[-1].sequence_low  # type: ignore[operator]
+    assert unplanned[-1].sequence_low < cumulative[-1].sequence_low  # type: ignore[operator]
 
 
 # ── on each day, and since the exposure ──────────────────────────────────────────────────────
@@ -140,11 +140,11 @@ def test_each_day_has_the_interval_of_that_day_alone(metric: OnlineMetric) -> No
 
 
 def test_since_the_exposure_day_0_is_the_day_of_it_and_only_users_who_could_be_watched_count() -> None:
-    found = over_time.since_exposure(FOUR, SESSIONS, "a")
-    assert [(moment.day, moment.n) for moment in found] == [(0, 4), (1, 4), (2, 2)]
+    result = over_time.since_exposure(FOUR, SESSIONS, "a")
+    assert [(moment.day, moment.n) for moment in result] == [(0, 4), (1, 4), (2, 2)]
     # day 0: u0 1, u1 2 | u2 2, u3 4; day 1: nothing | u2 1, u3 1; day 2 (u0 and u2 only): u0 3 | nothing
-    assert lifts(found) == [round((6 / 2) / (3 / 2) - 1, 9), None, round(0 / 3 - 1, 9)]
-    assert found[1].note == "the control is not above 0, and a lift is a share of it"
+    assert lifts(result) == [round((6 / 2) / (3 / 2) - 1, 9), None, round(0 / 3 - 1, 9)]
+    assert result[1].note == "the control is not above 0, and a lift is a share of it"
 
 
 @pytest.mark.parametrize("metric", [ENGAGEMENT, SESSIONS])
@@ -251,33 +251,33 @@ def test_early_and_late_are_of_the_same_users_who_could_be_watched() -> None:
     """Six days: watched for four of them, early two, late two. Users 4 and 5 came on the last day."""
     rows = [(user, day, 2, 1 + (user > 1) * (day < 2)) for user in range(4) for day in range(6)]
     known = users("aabbab", exposed=[0] * 4 + [5, 5], days=[*rows, (4, 5, 50, 1), (5, 5, 50, 49)])
-    (found,) = novelty_effect.fading(known, ENGAGEMENT, "a")
-    assert (found.n, found.early_days, found.late_days) == (4, (0, 1), (2, 3))
-    assert (found.early_lift, found.late_lift) == (pytest.approx(2 / 2 / (1 / 2) - 1), pytest.approx(0.0))
-    assert found.difference == pytest.approx(-math.log(2))
-    assert (found.p, found.note) == (None, "all users are alike, which gives no interval")
+    (result,) = novelty_effect.fading(known, ENGAGEMENT, "a")
+    assert (result.n, result.early_days, result.late_days) == (4, (0, 1), (2, 3))
+    assert (result.early_lift, result.late_lift) == (pytest.approx(2 / 2 / (1 / 2) - 1), pytest.approx(0.0))
+    assert result.difference == pytest.approx(-math.log(2))
+    assert (result.p, result.note) == (None, "all users are alike, which gives no interval")
 
 
 def test_the_difference_is_of_logarithms_with_all_covariances() -> None:
     """Against the gradient of the log ratio of ratios and the covariance matrix of four sums per arm."""
     whole = invented(n=600, seed=6)
-    (found,) = novelty_effect.fading(whole, ENGAGEMENT, "a")
+    (result,) = novelty_effect.fading(whole, ENGAGEMENT, "a")
     ratios, variance = [], 0.0
     for code in (1, 0):
-        sums = _four_sums(whole, code, found.early_days, found.late_days)
+        sums = _four_sums(whole, code, result.early_days, result.late_days)
         mean = sums.mean(axis=1)
         gradient = (
             np.array([-1, 1, 1, -1]) / mean
         )  # early engaged, early sessions, late engaged, late sessions
         variance += gradient @ np.cov(sums) @ gradient / sums.shape[1]
         ratios.append(np.log(mean[2] / mean[3] * mean[1] / mean[0]))
-    assert found.difference == pytest.approx(ratios[0] - ratios[1])
-    assert found.difference == pytest.approx(
-        math.log1p(found.late_lift or 0) - math.log1p(found.early_lift or 0)
+    assert result.difference == pytest.approx(ratios[0] - ratios[1])
+    assert result.difference == pytest.approx(
+        math.log1p(result.late_lift or 0) - math.log1p(result.early_lift or 0)
     )
-    assert found.high == pytest.approx((found.difference or 0) + 1.959964 * math.sqrt(variance), abs=1e-6)
-    z = (found.difference or 0) / math.sqrt(variance)
-    assert found.p == pytest.approx(math.erfc(abs(z) / math.sqrt(2)))
+    assert result.high == pytest.approx((result.difference or 0) + 1.959964 * math.sqrt(variance), abs=1e-6)
+    z = (result.difference or 0) / math.sqrt(variance)
+    assert result.p == pytest.approx(math.erfc(abs(z) / math.sqrt(2)))
 
 
 def _four_sums(whole: OnlineUsers, code: int, early: tuple[int, int], late: tuple[int, int]) -> Floats:
@@ -295,14 +295,14 @@ def _four_sums(whole: OnlineUsers, code: int, early: tuple[int, int], late: tupl
 
 def test_a_test_of_one_day_has_no_late() -> None:
     day = users("aabb", exposed=[0] * 4, days=[(user, 0, 1 + user, 1) for user in range(4)])
-    (found,) = novelty_effect.fading(day, ENGAGEMENT, "a")
-    assert (found.p, found.note) == (None, "one day cannot be early and late")
+    (result,) = novelty_effect.fading(day, ENGAGEMENT, "a")
+    assert (result.p, result.note) == (None, "one day cannot be early and late")
 
 
 def test_nobody_who_could_be_watched_is_said() -> None:
     late = users("aab", exposed=[0, 0, 5], days=[(0, 0, 1, 1), (1, 5, 1, 1), (2, 5, 1, 1)])
-    (found,) = novelty_effect.fading(late, ENGAGEMENT, "a")
-    assert found.note == "fewer than two users of a variant could be watched for 4 days"
+    (result,) = novelty_effect.fading(late, ENGAGEMENT, "a")
+    assert result.note == "fewer than two users of a variant could be watched for 4 days"
 
 
 def test_no_sessions_late_is_said() -> None:
@@ -346,8 +346,8 @@ def test_novelty_is_a_gain_that_fades_or_turns(
     monkeypatch: pytest.MonkeyPatch, metric: OnlineMetric, early: float, late: float, says: str | None
 ) -> None:
     change = math.log1p(late) - math.log1p(early)
-    found = NoveltyEffect("b", 9, (0, 1), (2, 3), early, late, change, p=1e-6)
-    monkeypatch.setattr("recdash.online.analysis.novelty_effect.fading", lambda *_: [found])
+    result = NoveltyEffect("b", 9, (0, 1), (2, 3), early, late, change, p=1e-6)
+    monkeypatch.setattr("recdash.online.analysis.novelty_effect.fading", lambda *_: [result])
     told = [one.found for one in health.fading(FOUR, [metric], "a")]
     assert len(told) == (says is not None)
     assert all(says in text for text in told if says)
@@ -357,7 +357,7 @@ def test_of_few_users_no_change_is_told() -> None:
     rng, rows = np.random.default_rng(0), []
     for n, told in ((16, False), (400, True)):
         rows = [(user, day, 5, int(rng.integers(1, 5))) for user in range(n) for day in range(6)]
-        (found,) = novelty_effect.fading(users("ab" * (n // 2), exposed=[0] * n, days=rows), ENGAGEMENT, "a")
-        assert found.early_lift is not None
-        assert (found.p is not None) == told
-        assert found.note == ("" if told else "too few users for a valid interval")
+        (result,) = novelty_effect.fading(users("ab" * (n // 2), exposed=[0] * n, days=rows), ENGAGEMENT, "a")
+        assert result.early_lift is not None
+        assert (result.p is not None) == told
+        assert result.note == ("" if told else "too few users for a valid interval")

@@ -73,8 +73,8 @@ def test_numbers_are_those_of_tea_tasting(adjusted: bool) -> None:
         ratio=variant.count() / control.count(), rel_effect_size=0.02,
     )  # fmt: skip
     (expected,) = theirs.solve_power_from_aggregates(control, "n_obs")
-    found = more_users(ENGAGEMENT, control, variant, 0.02, adjusted=adjusted)
-    assert found == pytest.approx(expected.n_obs - 2_000, abs=2)
+    result = more_users(ENGAGEMENT, control, variant, 0.02, adjusted=adjusted)
+    assert result == pytest.approx(expected.n_obs - 2_000, abs=2)
 
 
 @pytest.mark.parametrize(
@@ -88,9 +88,9 @@ def test_no_number_of_users_is_told_where_none_would_do(control: Any, effect: fl
 
 def test_the_smallest_lift_is_found_by_just_as_many_users() -> None:
     control = arm(1_000, 3.4, 10.0)
-    found = detectable(SESSIONS, control, n=20_000)
-    assert found == pytest.approx(TOGETHER * math.sqrt(4 * 10.0 / 20_000) / 3.4, rel=1e-4)
-    assert more_users(SESSIONS, control, control, found or 0) == pytest.approx(18_000, abs=5)
+    result = detectable(SESSIONS, control, n=20_000)
+    assert result == pytest.approx(TOGETHER * math.sqrt(4 * 10.0 / 20_000) / 3.4, rel=1e-4)
+    assert more_users(SESSIONS, control, control, result or 0) == pytest.approx(18_000, abs=5)
 
 
 def test_an_uneven_split_finds_only_larger_lifts() -> None:

@@ -79,18 +79,18 @@ def test_exposures_that_name_their_session_leave_nothing_to_the_grace() -> None:
         {"unit_id": ["u1", "u1", "u2"], "variant": ["A", "A", "B"],
          "ts": [at(1, 5), at(3), at(1)], "session_id": ["a", "z", None]}
     )  # fmt: skip
-    found = per_user(table, OnlineRules(), seen)
-    assert total(found, "sessions") == {"u1": 1, "u2": 1}
-    assert before(found, "sessions") == {"u1": 1, "u2": 0}
+    result = per_user(table, OnlineRules(), seen)
+    assert total(result, "sessions") == {"u1": 1, "u2": 1}
+    assert before(result, "sessions") == {"u1": 1, "u2": 0}
 
 
 def test_who_was_exposed_and_never_came_counts_with_nothing() -> None:
     table = sessions(("u1", "a", None, at(2), 2, 120.0), ("u3", "c", None, at(2), 9, 9.0))
     seen = exposures(("u1", "A", at(1)), ("u2", "A", at(1)), ("u4", "B", at(1)))
-    found = per_user(table, OnlineRules(), seen)
-    assert total(found, "sessions") == {"u1": 1, "u2": 0, "u4": 0}
-    assert found.n == {"A": 2, "B": 1}
-    (notice,) = [one for one in found.notices if one.code == "never-exposed"]
+    result = per_user(table, OnlineRules(), seen)
+    assert total(result, "sessions") == {"u1": 1, "u2": 0, "u4": 0}
+    assert result.n == {"A": 2, "B": 1}
+    (notice,) = [one for one in result.notices if one.code == "never-exposed"]
     assert notice.count == 1  # u3
 
 
@@ -99,17 +99,17 @@ def test_the_first_exposure_counts_and_one_in_another_variant_excludes() -> None
     seen = exposures(
         ("u1", "A", at(5)), ("u1", "A", at(2)), ("u2", "A", at(1)), ("u2", "B", at(9)), ("u3", "B", at(1))
     )
-    found = per_user(table, OnlineRules(), seen)
-    assert total(found, "sessions") == {"u1": 1, "u3": 0}
-    assert found.exposed.tolist() == [DAY_1 + 1, DAY_1]
-    assert found.crossed == 1
-    assert found.assigned == {"A": 1, "B": 1}
+    result = per_user(table, OnlineRules(), seen)
+    assert total(result, "sessions") == {"u1": 1, "u3": 0}
+    assert result.exposed.tolist() == [DAY_1 + 1, DAY_1]
+    assert result.crossed == 1
+    assert result.assigned == {"A": 1, "B": 1}
 
 
 def test_ids_that_are_numbers_in_one_table_and_text_in_the_other_meet() -> None:
     table = sessions((7, "a", None, at(2), 1, 0.0), (8, "b", None, at(2), 1, 0.0))
-    found = per_user(table, OnlineRules(), exposures(("7", "A", at(1)), ("8", "B", at(1))))
-    assert total(found, "sessions") == {"7": 1, "8": 1}
+    result = per_user(table, OnlineRules(), exposures(("7", "A", at(1)), ("8", "B", at(1))))
+    assert total(result, "sessions") == {"7": 1, "8": 1}
 
 
 # ── sessions alone ───────────────────────────────────────────────────────────────────────────
@@ -120,11 +120,11 @@ def test_sessions_before_the_test_began_are_the_time_before_whatever_their_varia
         ("u1", "a", "B", at(1), 3, 600.0), ("u1", "b", "A", at(3), 1, 60.0), ("u2", "c", "B", at(3), 0, 0.0),
         ("u3", "d", "A", at(1), 1, 60.0),
     )  # fmt: skip
-    found = per_user(table, OnlineRules(starts="2024-10-06"))  # the 20,002nd day, which is the third here
-    assert total(found, "clicks") == {"u1": 1, "u2": 0}
-    assert before(found, "watch_min") == {"u1": 600 / 60, "u2": 0}
-    assert found.crossed == 0
-    assert removed(found, "before") == {"A": 1, "B": 0}
+    result = per_user(table, OnlineRules(starts="2024-10-06"))  # the 20,002nd day, which is the third here
+    assert total(result, "clicks") == {"u1": 1, "u2": 0}
+    assert before(result, "watch_min") == {"u1": 600 / 60, "u2": 0}
+    assert result.crossed == 0
+    assert removed(result, "before") == {"A": 1, "B": 0}
 
 
 def test_a_test_that_begins_after_all_sessions_holds_nobody() -> None:
@@ -144,9 +144,9 @@ def test_further_numbers_are_added_up_and_further_texts_tell_users_apart() -> No
         ("u1", "a", "A", at(1), 1, 1.0), ("u1", "b", "A", at(2), 1, 1.0), ("u2", "c", "B", at(1), 1, 1.0),
         ads=[2, 3, 4], country=[None, "SE", "PT"],
     )  # fmt: skip
-    found = per_user(table)
-    assert total(found, "ads") == {"u1": 5, "u2": 4}
-    country = found.segments["country"]
+    result = per_user(table)
+    assert total(result, "ads") == {"u1": 5, "u2": 4}
+    country = result.segments["country"]
     assert [country.labels[code] for code in country.label] == ["SE", "PT"]
 
 
@@ -156,9 +156,9 @@ def test_a_row_outside_sessions_adds_its_numbers_and_no_session() -> None:
         ("u1", None, "A", at(1), None, None), ("u2", "b", "B", at(1), 0, 0.0),
         lists=[None, 1, 1, None],
     )  # fmt: skip
-    found = per_user(table)
-    assert total(found, "lists") == {"u1": 2, "u2": 0}
-    assert total(found, "sessions") == {"u1": 1, "u2": 1}
+    result = per_user(table)
+    assert total(result, "lists") == {"u1": 2, "u2": 0}
+    assert total(result, "sessions") == {"u1": 1, "u2": 1}
 
 
 # ── machines, heavy users, days ──────────────────────────────────────────────────────────────
@@ -174,10 +174,10 @@ def test_who_clicks_more_in_a_day_than_the_rule_allows_is_left_out_and_counted()
         *busy("fan", "A", 1, clicks=40), *busy("fan", "A", 2, clicks=40),  # 80, on two days
         *busy("new", "B", 1, clicks=1),
     ]  # fmt: skip
-    found = per_user(sessions(*rows), OnlineRules(bot_clicks=50))
-    assert total(found, "clicks") == {"fan": 80, "new": 1}
-    assert removed(found, "bots") == {"A": 0, "B": 1}
-    assert found.assigned == {"A": 1, "B": 2}
+    result = per_user(sessions(*rows), OnlineRules(bot_clicks=50))
+    assert total(result, "clicks") == {"fan": 80, "new": 1}
+    assert removed(result, "bots") == {"A": 0, "B": 1}
+    assert result.assigned == {"A": 1, "B": 2}
     assert set(total(per_user(sessions(*rows), OnlineRules(bot_clicks=None)), "clicks")) == {
         "bot",
         "fan",
@@ -192,8 +192,8 @@ def test_who_clicks_more_in_a_day_than_the_rule_allows_is_left_out_and_counted()
 
 def test_who_comes_more_often_in_a_day_than_the_rule_allows_is_left_out() -> None:
     rows = [*busy("bot", "B", 1, 0, n_sessions=4), *busy("new", "B", 1, 1), *busy("old", "A", 1, 1, 3)]
-    found = per_user(sessions(*rows), OnlineRules(bot_sessions=3))
-    assert set(total(found, "sessions")) == {"new", "old"}
+    result = per_user(sessions(*rows), OnlineRules(bot_sessions=3))
+    assert set(total(result, "sessions")) == {"new", "old"}
 
 
 def test_a_test_of_machines_alone_is_refused() -> None:
@@ -207,9 +207,9 @@ def test_totals_beyond_the_quantile_are_cut_in_all_variants_alike() -> None:
         (f"u{i}", f"s{i}", "AB"[i % 2], at(1), 1, seconds)
         for i, seconds in enumerate((60.0, 120.0, 180.0, 240.0, 6000.0))
     ]
-    found = per_user(sessions(*rows), OnlineRules(winsorise=0.75))
-    assert total(found, "watch_min") == {"u0": 1, "u1": 2, "u2": 3, "u3": 4, "u4": 4}
-    assert total(found, "sessions")["u4"] == 1
+    result = per_user(sessions(*rows), OnlineRules(winsorise=0.75))
+    assert total(result, "watch_min") == {"u0": 1, "u1": 2, "u2": 3, "u3": 4, "u4": 4}
+    assert total(result, "sessions")["u4"] == 1
 
 
 @pytest.mark.parametrize("rules", [OnlineRules(), OnlineRules(winsorise=0.8)])
@@ -222,13 +222,13 @@ def test_the_days_add_up_to_the_totals(rules: OnlineRules) -> None:
          "start_ts": at(1) + rng.integers(0, 9 * DAY, n), "clicks": rng.poisson(2, n),
          "watch_s": rng.gamma(0.5, 900, n), "ads": rng.poisson(1, n)}
     )  # fmt: skip
-    found = per_user(table, rules)
-    assert len(found.days.day) < n
-    for name, values in found.totals.items():
-        of_days = np.bincount(found.days.unit, found.days.totals[name], minlength=len(found))
+    result = per_user(table, rules)
+    assert len(result.days.day) < n
+    for name, values in result.totals.items():
+        of_days = np.bincount(result.days.unit, result.days.totals[name], minlength=len(result))
         np.testing.assert_allclose(of_days, values)
-    first = [found.days.day[found.days.unit == user].min() for user in range(len(found))]
-    assert found.exposed.tolist() == first
+    first = [result.days.day[result.days.unit == user].min() for user in range(len(result))]
+    assert result.exposed.tolist() == first
 
 
 def test_the_order_of_rows_changes_nothing_but_which_of_two_equal_sessions_counts() -> None:
@@ -248,9 +248,9 @@ def test_who_was_exposed_without_a_time_counts_also_where_the_test_has_a_first_d
         ("u1", "a", "A", at(1), 1, 60.0), ("u1", "b", "A", at(3), 1, 60.0),
         ("u2", None, "B", None, None, None),
     )  # fmt: skip
-    found = per_user(table, OnlineRules(starts="2024-10-06"))  # the third day here
-    assert found.assigned == {"A": 1, "B": 1}
-    assert total(found, "sessions") == {"u1": 1, "u2": 0}
+    result = per_user(table, OnlineRules(starts="2024-10-06"))  # the third day here
+    assert result.assigned == {"A": 1, "B": 1}
+    assert total(result, "sessions") == {"u1": 1, "u2": 0}
 
 
 def test_the_first_day_begins_where_the_log_was_written() -> None:
@@ -269,17 +269,17 @@ def test_a_session_lasts_as_long_as_was_watched_in_it() -> None:
 
 def test_only_the_last_session_that_had_begun_can_hold_the_exposure() -> None:
     table = sessions(("u1", "a", None, at(1, 0), 1, 60.0), ("u1", "b", None, at(1, 20), 1, 60.0))
-    found = per_user(table, OnlineRules(), exposures(("u1", "A", at(1, 25)), ("u2", "B", at(1))))
-    assert total(found, "sessions") == {"u1": 1, "u2": 0}
-    assert before(found, "sessions") == {"u1": 1, "u2": 0}
+    result = per_user(table, OnlineRules(), exposures(("u1", "A", at(1, 25)), ("u2", "B", at(1))))
+    assert total(result, "sessions") == {"u1": 1, "u2": 0}
+    assert before(result, "sessions") == {"u1": 1, "u2": 0}
 
 
 def test_a_total_that_few_users_have_is_not_cut_to_nothing() -> None:
     rows = [(f"u{i}", f"s{i}", "AB"[i % 2], at(1), 0, 60.0) for i in range(100)]
     table = sessions(*rows, plays=[3 if i == 7 else 0 for i in range(100)])
-    found = per_user(table, OnlineRules(winsorise=0.9))
-    assert found.totals["plays"].sum() == 3
-    assert [one.code for one in found.notices if one.code == "not-winsorised"] == ["not-winsorised"]
+    result = per_user(table, OnlineRules(winsorise=0.9))
+    assert result.totals["plays"].sum() == 3
+    assert [notice.code for notice in result.notices if notice.code == "not-winsorised"] == ["not-winsorised"]
 
 
 def test_lists_are_not_cut() -> None:
@@ -293,13 +293,13 @@ def test_lists_are_not_cut() -> None:
 @pytest.mark.parametrize("emptied", ["A", "B"])
 def test_a_variant_of_machines_alone_is_named_and_the_others_are_counted(emptied: str) -> None:
     rows = [(f"u{i}", f"s{i}", v, at(1), 90 if v == emptied else 1, 60.0) for i, v in enumerate("AABBCC")]
-    found = per_user(sessions(*rows), OnlineRules(bot_clicks=50))
-    assert found.variants == tuple(v for v in "ABC" if v != emptied)
-    assert found.assigned == {"A": 2, "B": 2, "C": 2}
-    (notice,) = [one for one in found.notices if one.code == "variant-without-users"]
+    result = per_user(sessions(*rows), OnlineRules(bot_clicks=50))
+    assert result.variants == tuple(v for v in "ABC" if v != emptied)
+    assert result.assigned == {"A": 2, "B": 2, "C": 2}
+    (notice,) = [one for one in result.notices if one.code == "variant-without-users"]
     assert f"'{emptied}'" in notice.found
-    results = of_users(found)
-    assert {row.variant for row in results.rows} == set(found.variants)
+    results = of_users(result)
+    assert {row.variant for row in results.rows} == set(result.variants)
 
 
 def test_a_session_that_went_on_after_the_exposure_counts_though_another_was_named() -> None:

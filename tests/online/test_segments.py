@@ -108,10 +108,10 @@ def overall(lift: float | None, error: float = 0.01) -> dict[str, Estimate]:
 
 def test_the_lift_over_all_users_is_that_of_the_comparison_without_the_time_before() -> None:
     known = invented()
-    found = whole(known, ENGAGEMENT, "a")
+    result = whole(known, ENGAGEMENT, "a")
     arms = compare.arms(known.totals, known.variant)
-    assert list(found) == ["b", "c"]
-    assert found["c"][:4] == pytest.approx(compare.lift(ENGAGEMENT, arms[0], arms[2])[:4])
+    assert list(result) == ["b", "c"]
+    assert result["c"][:4] == pytest.approx(compare.lift(ENGAGEMENT, arms[0], arms[2])[:4])
 
 
 def test_every_segment_against_the_whole_is_simpsons_paradox() -> None:
@@ -125,15 +125,15 @@ def test_every_segment_against_the_whole_is_simpsons_paradox() -> None:
     )
     rows = by_segment(known, ENGAGEMENT, "a", "platform")
     assert all((one.lift or 0) > 0 for one in rows)
-    (found,) = simpson(rows, whole(known, ENGAGEMENT, "a"))
-    assert (found.variant, found.segments, found.all_of_them) == ("b", ("tv", "web"), True)
+    (result,) = simpson(rows, whole(known, ENGAGEMENT, "a"))
+    assert (result.variant, result.segments, result.all_of_them) == ("b", ("tv", "web"), True)
 
 
 def test_visits_in_other_segments_by_evenly_split_users_are_simpsons_paradox_too() -> None:
     """b brings tv, where few sessions engage, more of them; each segment is 5 % better (SE 1 %)."""
     rows = [row("tv", 0.05, error=0.01), row("web", 0.05, error=0.01)]
-    (found,) = simpson(rows, overall(-0.05))
-    assert found.all_of_them
+    (result,) = simpson(rows, overall(-0.05))
+    assert result.all_of_them
 
 
 def test_segments_against_an_unsettled_whole_are_no_paradox() -> None:
@@ -163,8 +163,8 @@ def test_chance_makes_no_paradox_in_tests_without_an_effect() -> None:
 
 def test_a_segment_that_surely_goes_the_other_way_is_named() -> None:
     rows = [row("tv", -0.2, 0.001), row("web", 0.1, 0.01), row("phone", -0.01, 0.8)]
-    (found,) = simpson(rows, overall(0.05))
-    assert (found.segments, found.all_of_them) == (("tv",), False)
+    (result,) = simpson(rows, overall(0.05))
+    assert (result.segments, result.all_of_them) == (("tv",), False)
 
 
 def test_chance_is_no_contradiction() -> None:

@@ -43,12 +43,12 @@ def notices(found: Counted) -> str:
 
 
 def test_lists_are_rows_outside_sessions() -> None:
-    found = counted("u,s,100,click,f,,r\n").sessions.to_pylist()
-    assert [(row["session_id"], row["clicks"], row["lists"]) for row in found] == [
+    result = counted("u,s,100,click,f,,r\n").sessions.to_pylist()
+    assert [(row["session_id"], row["clicks"], row["lists"]) for row in result] == [
         ("s", 1, None),
         (None, None, 1),
     ]
-    assert found[1]["start_ts"].timestamp() == 100
+    assert result[1]["start_ts"].timestamp() == 100
 
 
 def test_a_list_is_clicked_by_a_click_on_one_of_its_items_in_that_request() -> None:
@@ -89,8 +89,8 @@ def test_what_another_user_watches_is_no_answer() -> None:
 def test_each_list_has_its_own_next_item() -> None:
     # u watches g at 150 and x at 250: g answers the list of 100, x that of 200
     served = ONE_LIST + "r2,u,200,A,1,g\nr3,v,100,B,1,g\n"
-    found = counted("u,s,150,watch,g,200,q\nu,s,250,watch,x,200,\nv,t,1,click,g,,r3\n", served)
-    assert lists(found) == [(0, 1, 1), (0, 1, 0), (1, 0, 0)]
+    result = counted("u,s,150,watch,g,200,q\nu,s,250,watch,x,200,\nv,t,1,click,g,,r3\n", served)
+    assert lists(result) == [(0, 1, 1), (0, 1, 0), (1, 0, 0)]
 
 
 def test_requests_of_two_users_may_have_the_same_id() -> None:
@@ -99,28 +99,28 @@ def test_requests_of_two_users_may_have_the_same_id() -> None:
 
 
 def test_without_request_ids_only_the_number_of_lists_is_known() -> None:
-    found = counted("u,s,110,click,f,,\n")
-    assert not set(LISTS) & set(found.sessions.column_names)
-    assert "no event names the list that it belongs to. Add request_id to the events" in notices(found)
+    result = counted("u,s,110,click,f,,\n")
+    assert not set(LISTS) & set(result.sessions.column_names)
+    assert "no event names the list that it belongs to. Add request_id to the events" in notices(result)
 
 
 def test_served_lists_may_say_themselves_what_was_clicked() -> None:
     served = f"{SERVED[:-1]},click\nr,u,100,A,1,f,1\nr,u,100,A,2,g,0\n"
-    found = counted("u,s,110,watch,f,200,\nu,s,120,watch,g,200,\n", served)
-    assert lists(found) == [(1, 1, 1)]
+    result = counted("u,s,110,watch,f,200,\nu,s,120,watch,g,200,\n", served)
+    assert lists(result) == [(1, 1, 1)]
 
 
 def test_the_served_table_learns_what_was_clicked() -> None:
-    found = counted("u,s,110,click,g,,r\nu,s,110,click,f,,\n")
-    assert found.served is not None
-    assert found.served["click"].to_pylist() == [0, 1, 0]
+    result = counted("u,s,110,click,g,,r\nu,s,110,click,f,,\n")
+    assert result.served is not None
+    assert result.served["click"].to_pylist() == [0, 1, 0]
 
 
 def test_lists_of_others_and_of_other_variants_are_told() -> None:
-    found = counted("u,s,110,click,f,,r\n", f"{ONE_LIST}q,x,1,A,1,f\np,v,1,A,1,f\n")
-    assert "1 rows are of users who were never exposed" in notices(found)
-    assert "1 lists were made by another variant than their user's" in notices(found)
-    assert "2 lists of 1 to 3 items" in notices(found)
+    result = counted("u,s,110,click,f,,r\n", f"{ONE_LIST}q,x,1,A,1,f\np,v,1,A,1,f\n")
+    assert "1 rows are of users who were never exposed" in notices(result)
+    assert "1 lists were made by another variant than their user's" in notices(result)
+    assert "2 lists of 1 to 3 items" in notices(result)
 
 
 @pytest.mark.parametrize("rows", [1, 3, 11])
@@ -137,7 +137,7 @@ def test_the_size_of_the_batches_changes_nothing(rows: int) -> None:
 
 def test_hit_ratio_and_list_ctr_of_the_template() -> None:
     # control: lists r1 and r2, both clicked, r1 answered, the only one with an answer; new: the same of r4
-    found = ab_test(**{name: templates()[name].encode() for name in ("exposures", "events", "served")})
-    values = {(row.metric, row.variant): row.value for row in found.rows}
+    results = ab_test(**{name: templates()[name].encode() for name in ("exposures", "events", "served")})
+    values = {(row.metric, row.variant): row.value for row in results.rows}
     for variant in ("control", "new"):
         assert [values[metric.name, variant] for metric in SERVED_METRICS] == [1 / 2, 1 / 2, 2 / 2]

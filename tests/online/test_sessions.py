@@ -66,8 +66,8 @@ def simulated(seed: int, n_users: int = 400, lift: float = 0.0) -> pa.Table:
 
 def test_a_long_watch_beats_many_clicks_only_in_session_watch_time() -> None:
     # User A clicks five and watches three for ten minutes each; B clicks two and watches 5 and 90 minutes.
-    found = results_of_upload(upload("userA s1 A 5 1800 3\nuserB s2 B 2 5700 2"))
-    values = {(row.metric, row.variant): row.value for row in found.rows}
+    result = results_of_upload(upload("userA s1 A 5 1800 3\nuserB s2 B 2 5700 2"))
+    values = {(row.metric, row.variant): row.value for row in result.rows}
     assert values == {
         ("engagement_rate", "A"): 1.0,
         ("engagement_rate", "B"): 1.0,
@@ -78,54 +78,54 @@ def test_a_long_watch_beats_many_clicks_only_in_session_watch_time() -> None:
         ("sessions_per_user", "A"): 1,
         ("sessions_per_user", "B"): 1,
     }
-    assert row(found, "session_watch_time", "B").lift == pytest.approx(95 / 30 - 1)
+    assert row(result, "session_watch_time", "B").lift == pytest.approx(95 / 30 - 1)
 
 
 def test_a_rate_is_a_ratio_of_sums_and_not_a_mean_of_users_rates() -> None:
     # u1 clicks in 1 of 1 session, u2 in 1 of 3: 2 of 4 sessions, where users' rates average 2/3.
-    found = results_of_upload(
+    result = results_of_upload(
         upload("u1 a A 1 60 1\nu2 b A 1 60 1\nu2 c A 0 0 0\nu2 d A 0 0 0\nu3 e B 1 1 0\nu4 f B 0 0 0")
     )
-    assert row(found, "engagement_rate", "A").value == pytest.approx(2 / 4)
-    assert row(found, "session_watch_time", "A").value == pytest.approx(2 / 4)
-    assert row(found, "sessions_per_user", "A").value == pytest.approx(4 / 2)
+    assert row(result, "engagement_rate", "A").value == pytest.approx(2 / 4)
+    assert row(result, "session_watch_time", "A").value == pytest.approx(2 / 4)
+    assert row(result, "sessions_per_user", "A").value == pytest.approx(4 / 2)
 
 
 def test_a_user_without_a_session_counts_per_user() -> None:
-    found = results_of_upload(upload("u1 a A 1 60 4\nu2 - A - - -\nu3 b B 1 60 1\nu4 c B 1 60 1"))
-    assert row(found, "videos_per_user", "A").value == 4 / 2
-    assert row(found, "engagement_rate", "A").value == 1 / 1
-    assert row(found, "engagement_rate", "A").n_users == 2
+    result = results_of_upload(upload("u1 a A 1 60 4\nu2 - A - - -\nu3 b B 1 60 1\nu4 c B 1 60 1"))
+    assert row(result, "videos_per_user", "A").value == 4 / 2
+    assert row(result, "engagement_rate", "A").value == 1 / 1
+    assert row(result, "engagement_rate", "A").n_users == 2
 
 
 def test_an_uploaded_user_without_a_session_counts_per_user() -> None:
     header = "unit_id,session_id,variant,start_ts,clicks,watch_s\n"
     rows = "u1,a,control,5,1,60\nu2,,control,5,,\nu3,b,new,5,1,60\nu4,,new,,,\nu5,,new,,,\n"
-    found = results_of_upload(read_upload("sessions", (header + rows).encode()))
-    assert row(found, "sessions_per_user", "control").value == 1 / 2
-    assert row(found, "sessions_per_user", "new").value == pytest.approx(1 / 3)
-    assert row(found, "sessions_per_user", "new").n_users == 3
+    result = results_of_upload(read_upload("sessions", (header + rows).encode()))
+    assert row(result, "sessions_per_user", "control").value == 1 / 2
+    assert row(result, "sessions_per_user", "new").value == pytest.approx(1 / 3)
+    assert row(result, "sessions_per_user", "new").n_users == 3
 
 
 def test_a_session_counts_once_per_user() -> None:
     # s1 of u1 is there twice and counts as it first was; s1 of u2 is another session.
-    found = results_of_upload(
+    result = results_of_upload(
         upload("u1 s1 A 1 60 1\nu1 s1 A 9 600 9\nu2 s1 A 0 0 0\nu3 s3 B 1 60 1\nu4 s4 B 0 0 0")
     )
-    assert row(found, "videos_per_user", "A").value == 1 / 2
-    assert row(found, "sessions_per_user", "A").value == 2 / 2
-    (notice,) = [notice for notice in found.notices if notice.code == "duplicate-session"]
+    assert row(result, "videos_per_user", "A").value == 1 / 2
+    assert row(result, "sessions_per_user", "A").value == 2 / 2
+    (notice,) = [notice for notice in result.notices if notice.code == "duplicate-session"]
     assert notice.count == 1
 
 
 def test_a_user_seen_in_two_variants_is_left_out_and_counted() -> None:
-    found = results_of_upload(
+    result = results_of_upload(
         upload("u1 a A 1 60 1\nu2 b A 0 0 0\nboth c A 9 9 9\nboth d B 9 9 9\nu3 e B 1 60 1\nu4 f B 1 1 1")
     )
-    assert row(found, "sessions_per_user", "A").n_users == 2
-    assert row(found, "engagement_rate", "A").value == 1 / 2
-    assert found.health.crossover == 1
-    (notice,) = [notice for notice in found.notices if notice.code == "crossovers"]
+    assert row(result, "sessions_per_user", "A").n_users == 2
+    assert row(result, "engagement_rate", "A").value == 1 / 2
+    assert result.health.crossover == 1
+    (notice,) = [notice for notice in result.notices if notice.code == "crossovers"]
     assert "1 of 5 users" in notice.found
 
 
@@ -149,9 +149,9 @@ def test_crossing_users_are_a_warning_from_one_percent_and_ten_users(
 
 
 def test_without_a_videos_column_the_metric_is_absent_and_the_reason_said() -> None:
-    found = results_of_upload(of_table(simulated(1).drop_columns(["videos"])))
-    assert {row.metric for row in found.rows} == {metric.name for metric in METRICS} - {"videos_per_user"}
-    assert "missing-column" in codes(found)
+    result = results_of_upload(of_table(simulated(1).drop_columns(["videos"])))
+    assert {row.metric for row in result.rows} == {metric.name for metric in METRICS} - {"videos_per_user"}
+    assert "missing-column" in codes(result)
 
 
 @pytest.mark.parametrize("stamp", [None, datetime(2026, 11, 2), "2026-11-02 09:00"])  # noqa: DTZ001
@@ -191,8 +191,8 @@ def test_the_interval_of_a_value_is_the_delta_method_over_users() -> None:
     rate = users.c.sum() / users.n.sum()
     error = ((users.c - rate * users.n) / users.n.mean()).std() / math.sqrt(len(users))
     half = stats.t.ppf(0.975, len(users) - 1) * error
-    found = row(results_of_upload(of_table(table)), "engagement_rate", "new")
-    assert (found.ci_low, found.ci_high) == pytest.approx((rate - half, rate + half))
+    result = row(results_of_upload(of_table(table)), "engagement_rate", "new")
+    assert (result.ci_low, result.ci_high) == pytest.approx((rate - half, rate + half))
 
 
 def test_lifts_are_those_of_tea_tasting_over_users() -> None:
@@ -205,8 +205,8 @@ def test_lifts_are_those_of_tea_tasting_over_users() -> None:
     users = users.agg(minutes=("minutes", "sum"), sessions=("minutes", "size"))
     test = tea_tasting.Experiment(watch=tea_tasting.RatioOfMeans("minutes", "sessions"))
     expected = test.analyze(users, control="control")["watch"]
-    found = row(results_of_upload(of_table(table)), "session_watch_time", "new")
-    assert (found.lift, found.lift_low, found.lift_high, found.p) == pytest.approx(
+    result = row(results_of_upload(of_table(table)), "session_watch_time", "new")
+    assert (result.lift, result.lift_low, result.lift_high, result.p) == pytest.approx(
         (
             expected.rel_effect_size,
             expected.rel_effect_size_ci_lower,
@@ -218,28 +218,28 @@ def test_lifts_are_those_of_tea_tasting_over_users() -> None:
 
 def test_an_interval_stays_within_what_is_possible() -> None:
     rows = [f"u{i} s{i} {'AB'[i % 2]} {int(i > 1)} {60 * (i < 2)} 1" for i in range(24)]
-    found = results_of_upload(upload("\n".join(rows)))
-    assert row(found, "engagement_rate", "A").ci_high == 1.0
-    assert row(found, "session_watch_time", "A").ci_low == 0.0
+    result = results_of_upload(upload("\n".join(rows)))
+    assert row(result, "engagement_rate", "A").ci_high == 1.0
+    assert row(result, "session_watch_time", "A").ci_low == 0.0
 
 
 # ── words instead of numbers ─────────────────────────────────────────────────────────────────
 
 
 def test_a_single_variant_has_values_but_no_lift() -> None:
-    found = results_of_upload(upload("u1 a new 1 60 1\nu2 b new 0 0 0"))
-    assert row(found, "engagement_rate", "new").value == 0.5
-    assert row(found, "engagement_rate", "new").lift is None
-    assert "single-variant" in codes(found)
+    result = results_of_upload(upload("u1 a new 1 60 1\nu2 b new 0 0 0"))
+    assert row(result, "engagement_rate", "new").value == 0.5
+    assert row(result, "engagement_rate", "new").lift is None
+    assert "single-variant" in codes(result)
 
 
 def test_one_user_in_a_variant_gives_no_interval_and_says_so() -> None:
-    found = row(
+    result = row(
         results_of_upload(upload("u1 a A 1 60 1\nu2 b A 0 0 0\nu3 c B 1 90 2")), "engagement_rate", "B"
     )
-    assert (found.value, found.lift) == (1.0, 1.0)
-    assert (found.ci_low, found.ci_high, found.lift_low, found.lift_high, found.p) == (None,) * 5
-    assert "one user" in found.note
+    assert (result.value, result.lift) == (1.0, 1.0)
+    assert (result.ci_low, result.ci_high, result.lift_low, result.lift_high, result.p) == (None,) * 5
+    assert "one user" in result.note
 
 
 def test_users_who_are_all_alike_give_no_interval_and_say_so() -> None:
@@ -247,45 +247,45 @@ def test_users_who_are_all_alike_give_no_interval_and_say_so() -> None:
     rows = (
         "u1 a A 1 60 1\nu2 b A 1 0 0\nu2 c A 1 5 0\nu3 d B 1 90 2\nu4 e B 1 9 2\nu4 f B 1 9 2\nu4 g B 1 9 2"
     )
-    found = row(results_of_upload(upload(rows)), "engagement_rate", "B")
-    assert (found.value, found.lift) == (1.0, 0.0)
-    assert (found.ci_low, found.lift_low, found.p) == (None, None, None)
-    assert "alike" in found.note
+    result = row(results_of_upload(upload(rows)), "engagement_rate", "B")
+    assert (result.value, result.lift) == (1.0, 0.0)
+    assert (result.ci_low, result.lift_low, result.p) == (None, None, None)
+    assert "alike" in result.note
 
 
 def test_rounding_is_not_taken_for_variance() -> None:
     # Each of these users watches a tenth of a minute per session, which binary fractions only come near to.
     rows = [f"u{i} s{i}-{j} {'AB'[i % 2]} 1 6 1" for i in range(20) for j in range(i + 1)]
-    found = row(results_of_upload(upload("\n".join(rows))), "session_watch_time", "B")
-    assert found.value == pytest.approx(0.1)
-    assert (found.ci_low, found.lift_low, found.p) == (None, None, None)
+    result = row(results_of_upload(upload("\n".join(rows))), "session_watch_time", "B")
+    assert result.value == pytest.approx(0.1)
+    assert (result.ci_low, result.lift_low, result.p) == (None, None, None)
 
 
 def test_a_control_of_zero_gives_no_lift_and_says_so() -> None:
-    found = row(
+    result = row(
         results_of_upload(upload("u1 a A 0 0 0\nu2 b A 0 0 0\nu3 c B 1 90 2\nu4 d B 0 0 0")),
         "engagement_rate",
         "B",
     )
-    assert (found.value, found.lift, found.p) == (0.5, None, None)
-    assert "the control is 0" in found.note
+    assert (result.value, result.lift, result.p) == (0.5, None, None)
+    assert "the control is 0" in result.note
 
 
 def test_a_variant_of_zero_has_a_lift_but_no_interval() -> None:
-    found = row(
+    result = row(
         results_of_upload(upload("u1 a A 1 60 1\nu2 b A 0 0 0\nu3 c B 0 0 0\nu4 d B 0 0 0")),
         "engagement_rate",
         "B",
     )
-    assert (found.lift, found.lift_low, found.p) == (-1.0, None, None)
-    assert "the variant is 0" in found.note
+    assert (result.lift, result.lift_low, result.p) == (-1.0, None, None)
+    assert "the variant is 0" in result.note
 
 
 def test_a_variant_in_which_nobody_had_a_session_says_so() -> None:
-    found = results_of_upload(upload("u1 a A 1 60 1\nu2 b A 0 0 0\nu3 - B - - -\nu4 - B - - -"))
-    assert row(found, "engagement_rate", "B").value is None
-    assert row(found, "engagement_rate", "B").note == "there are no sessions"
-    assert row(found, "sessions_per_user", "B").value == 0
+    result = results_of_upload(upload("u1 a A 1 60 1\nu2 b A 0 0 0\nu3 - B - - -\nu4 - B - - -"))
+    assert row(result, "engagement_rate", "B").value is None
+    assert row(result, "engagement_rate", "B").note == "there are no sessions"
+    assert row(result, "sessions_per_user", "B").value == 0
 
 
 @pytest.mark.parametrize(
@@ -322,15 +322,15 @@ def test_a_control_is_known_by_its_name(variants: tuple[str, ...], control: str)
         {"unit_id": [1, 2, 3], "session_id": [1, 2, 3], "variant": (variants * 2)[:3], "clicks": [1, 1, 1],
          "watch_s": [1, 1, 1]}
     )  # fmt: skip
-    found = results_of_upload(of_table(table))
-    assert (found.control, found.variants[0]) == (control, control)
-    assert "guessed-control" not in codes(found)
+    result = results_of_upload(of_table(table))
+    assert (result.control, result.variants[0]) == (control, control)
+    assert "guessed-control" not in codes(result)
 
 
 def test_without_such_a_name_the_first_variant_is_the_control_and_that_is_said() -> None:
-    found = results_of_upload(upload("u1 a red 1 60 1\nu2 b blue 0 0 0"))
-    assert found.control == "blue"
-    assert "guessed-control" in codes(found)
+    result = results_of_upload(upload("u1 a red 1 60 1\nu2 b blue 0 0 0"))
+    assert result.control == "blue"
+    assert "guessed-control" in codes(result)
 
 
 def test_a_named_control_is_taken_and_an_unknown_one_answered_with_the_known() -> None:
@@ -357,10 +357,10 @@ def test_an_unlikely_split_over_all_variants_blocks_the_verdict(
             "watch_s": ids,
         }
     )
-    found = results_of_upload(of_table(table))
-    assert found.health.srm_p == pytest.approx(float(stats.chisquare(counts).pvalue))
-    assert found.health.blocked is blocked
-    assert ("sample-ratio-mismatch" in codes(found)) is blocked
+    result = results_of_upload(of_table(table))
+    assert result.health.srm_p == pytest.approx(float(stats.chisquare(counts).pvalue))
+    assert result.health.blocked is blocked
+    assert ("sample-ratio-mismatch" in codes(result)) is blocked
 
 
 # ── tables that hold no test ─────────────────────────────────────────────────────────────────
@@ -380,9 +380,9 @@ def test_a_table_where_all_users_cross_is_refused() -> None:
 
 def test_the_template_is_a_test_with_results() -> None:
     table = pyarrow.csv.read_csv(io.BytesIO(templates()["sessions"].encode()))
-    found = results_of_upload(of_table(table))
-    assert found.variants == ("control", "new")
-    assert row(found, "engagement_rate", "control").value == 2 / 3
+    result = results_of_upload(of_table(table))
+    assert result.variants == ("control", "new")
+    assert row(result, "engagement_rate", "control").value == 2 / 3
 
 
 # ── variants that two tables, or two rows, say differently ───────────────────────────────────
@@ -390,9 +390,9 @@ def test_the_template_is_a_test_with_results() -> None:
 
 def test_a_variant_that_only_users_of_others_saw_is_named() -> None:
     crossed = "u3 c A 1 60 1\nu3 d C 1 60 1\nu4 e C 1 6 1\nu4 f B 1 6 1"
-    found = results_of_upload(upload(f"u1 a A 1 60 1\nu2 b B 1 60 1\n{crossed}"))
-    assert found.variants == ("A", "B")
-    (said,) = [str(one) for one in found.notices if one.code == "variant-without-users"]
+    result = results_of_upload(upload(f"u1 a A 1 60 1\nu2 b B 1 60 1\n{crossed}"))
+    assert result.variants == ("A", "B")
+    (said,) = [str(notice) for notice in result.notices if notice.code == "variant-without-users"]
     assert "No user of 'C' is left: all 2 who saw it also saw another variant" in said
 
 
@@ -403,7 +403,11 @@ def with_exposures(variants: dict[str, str]) -> set[str]:
     table = read_upload("sessions", text.encode()).table
     seen = "".join(f"{unit},{variant},800000\n" for unit, variant in variants.items())
     exposures = read_upload("exposures", f"unit_id,variant,ts\n{seen}".encode()).table
-    return {str(one) for one in per_user(table, exposures=exposures).notices if one.code == "other-variant"}
+    return {
+        str(notice)
+        for notice in per_user(table, exposures=exposures).notices
+        if notice.code == "other-variant"
+    }
 
 
 def test_users_of_whom_sessions_and_exposures_disagree_are_counted() -> None:

@@ -95,8 +95,8 @@ def test_two_users_of_each_variant_settle_nothing() -> None:
 def test_the_exact_interval_of_a_rate_is_that_of_clopper_and_pearson() -> None:
     low, high = clopper_pearson(0, 20, 0.95)
     assert (low, high) == (0.0, pytest.approx(1 - 0.025 ** (1 / 20)))
-    found = stats.binomtest(3, 40).proportion_ci(0.95, method="exact")
-    assert clopper_pearson(3, 40, 0.95) == pytest.approx((found.low, found.high))
+    result = stats.binomtest(3, 40).proportion_ci(0.95, method="exact")
+    assert clopper_pearson(3, 40, 0.95) == pytest.approx((result.low, result.high))
     row = new(of_rates((5, 20), (0, 20)))
     assert (row.ci_low, row.ci_high) == pytest.approx((0.0, high))
 
@@ -119,12 +119,12 @@ def test_an_interval_excludes_no_lift_exactly_where_its_p_is_below_the_level(lev
     """In every small table, so that whoever reads the interval says what the word says."""
     told = set()
     for counts in small_tables(most=5):
-        found = lift(RATE, *(of_count(count) for count in counts), level)
-        assert found.low is not None, counts
-        assert found.p is not None, counts
-        excludes = found.low > 0 or found.high < 0  # type: ignore[operator]
-        assert excludes == (found.p < (1 - level) * (1 - 1e-9)), counts
-        assert found.low <= found.value <= found.high, counts  # type: ignore[operator]
+        result = lift(RATE, *(of_count(count) for count in counts), level)
+        assert result.low is not None, counts
+        assert result.p is not None, counts
+        excludes = result.low > 0 or result.high < 0  # type: ignore[operator]
+        assert excludes == (result.p < (1 - level) * (1 - 1e-9)), counts
+        assert result.low <= result.value <= result.high, counts  # type: ignore[operator]
         told.add(excludes)
     assert told == {True, False}
 
@@ -140,10 +140,10 @@ def test_a_lift_that_is_not_settled_is_neither_won_nor_lost_online() -> None:
 
 def test_a_p_that_equals_the_level_settles_nothing() -> None:
     """One success of 200 users is among the five of the control in one of 40: p = 2/40."""
-    found = lift(RATE, of_count(Count(1, 5)), of_count(Count(0, 195)))
-    assert found.p == pytest.approx(0.05)
-    assert found.high == 0.0
-    assert judgement.word(RATE, found, found.p) == "not settled"
+    result = lift(RATE, of_count(Count(1, 5)), of_count(Count(0, 195)))
+    assert result.p == pytest.approx(0.05)
+    assert result.high == 0.0
+    assert judgement.word(RATE, result, result.p) == "not settled"
 
 
 def test_the_interval_of_a_mean_reaches_no_lift_where_its_p_does_not_exclude_it() -> None:
@@ -151,11 +151,11 @@ def test_the_interval_of_a_mean_reaches_no_lift_where_its_p_does_not_exclude_it(
     control, told = arm(20, 1.0, 0.01), set()
     for percent in range(30, 100):
         variant = arm(20, 1 + percent / 100, 2.0)
-        found = lift(SUMMARY, control, variant)
-        assert found.p is not None
-        if found.p > 0.05:
-            assert found.low <= 0 <= found.high  # type: ignore[operator]
-        told.add(found.low == 0.0)
+        result = lift(SUMMARY, control, variant)
+        assert result.p is not None
+        if result.p > 0.05:
+            assert result.low <= 0 <= result.high  # type: ignore[operator]
+        told.add(result.low == 0.0)
     assert told == {True, False}
 
 
@@ -165,12 +165,12 @@ def test_days_and_segments_reach_no_lift_where_their_p_does_not_exclude_it() -> 
     for percent in range(50, 130):
         values = 1 + noise + code * percent / 100
         sums = grouped_lifts.added_up(values, None, code, 2)
-        found, alone = (
+        result, alone = (
             grouped_lifts.lifts(TIME, sums[:1], sums[1:]),
             lift(TIME, *arms({"time": values}, code)),
         )
-        assert (found.low[0], found.high[0]) == pytest.approx(alone[1:3])
-        told.add(bool(found.low[0] == 0.0))
+        assert (result.low[0], result.high[0]) == pytest.approx(alone[1:3])
+        told.add(bool(result.low[0] == 0.0))
     assert told == {True, False}
 
 
@@ -202,9 +202,9 @@ def test_many_successes_have_the_interval_of_the_delta_method() -> None:
 def test_users_of_zeros_and_ones_are_a_rate_whatever_table_they_come_from() -> None:
     values = np.array([1] * 5 + [0] * 15 + [0] * 20, dtype=float)
     control, variant = arms({"bought": values}, np.repeat([0, 1], 20))
-    found = lift(BOUGHT, control, variant)
-    assert found[:2] == (-1.0, -1.0)
-    assert found[2:4] == pytest.approx((0.70484732383 - 1, p_value(Count(5, 20), Count(0, 20))))
+    result = lift(BOUGHT, control, variant)
+    assert result[:2] == (-1.0, -1.0)
+    assert result[2:4] == pytest.approx((0.70484732383 - 1, p_value(Count(5, 20), Count(0, 20))))
     counts = arms({"bought": 2 * values}, np.repeat([0, 1], 20))
     assert lift(BOUGHT, *counts).low is None
 
@@ -249,22 +249,22 @@ def test_users_who_are_all_alike_get_the_variance_of_a_far_larger_variant() -> N
 @pytest.mark.parametrize("n", [2, 3, 9])
 def test_a_mean_of_too_few_users_has_no_interval_and_says_from_when_on(n: int) -> None:
     rng = np.random.default_rng(n)
-    found = lift(TIME, *arms({"time": rng.gamma(20, 1, 2 * n)}, np.repeat([0, 1], n)))
-    assert (found.low, found.p) == (None, None)
-    assert f"{n} users of the control: a valid interval takes about {ONE_LOOK.users} users" == found.note
+    result = lift(TIME, *arms({"time": rng.gamma(20, 1, 2 * n)}, np.repeat([0, 1], n)))
+    assert (result.low, result.p) == (None, None)
+    assert f"{n} users of the control: a valid interval takes about {ONE_LOOK.users} users" == result.note
 
 
 def test_users_who_differ_too_much_have_no_interval_and_the_reason_says_how_many_it_takes() -> None:
     """A relative error of 30 % takes (variance / mean²) / 0.09 users: 100 / 0.09 = 1,112."""
-    found = lift(SUMMARY, arm(100, 1.0, 100.0), arm(100, 1.0, 50.0))
-    assert found.low is None
-    assert found.note == "100 users of the control: a valid interval takes about 1,200 users"
+    result = lift(SUMMARY, arm(100, 1.0, 100.0), arm(100, 1.0, 50.0))
+    assert result.low is None
+    assert result.note == "100 users of the control: a valid interval takes about 1,200 users"
     assert lift(SUMMARY, arm(1_200, 1.0, 100.0), arm(1_200, 1.0, 50.0)).low is not None
 
 
 def test_a_variant_of_users_who_are_all_alike_has_no_interval() -> None:
-    found = lift(SUMMARY, arm(2_000, 1.03, 0.03), arm(20, 1.0, 0.0))
-    assert (found.low, found.note) == (None, "all users of the variant are alike, which gives no interval")
+    result = lift(SUMMARY, arm(2_000, 1.03, 0.03), arm(20, 1.0, 0.0))
+    assert (result.low, result.note) == (None, "all users of the variant are alike, which gives no interval")
 
 
 def test_of_a_far_smaller_variant_users_differ_at_least_as_those_of_the_larger() -> None:
@@ -282,8 +282,8 @@ def test_rare_extra_visits_that_a_small_variant_has_not_had_yet_are_no_loss() ->
     rng, wrong, tries = np.random.default_rng(3), 0, 300
     code = np.repeat([0, 1], [9_900, 100])
     for _ in range(tries):
-        found = lift(TIME, *arms({"time": 1.0 + (rng.random(10_000) < 0.01)}, code))
-        wrong += found.p is not None and found.p <= 0.05
+        result = lift(TIME, *arms({"time": 1.0 + (rng.random(10_000) < 0.01)}, code))
+        wrong += result.p is not None and result.p <= 0.05
     assert wrong / tries < 0.05  # 37 % without the spread of the larger variant
 
 
@@ -293,15 +293,15 @@ def test_days_and_segments_have_the_same_intervals_and_the_same_reasons() -> Non
         code = np.repeat([0, 1], n)
         values = rng.gamma(2, 3, len(code))
         sums = grouped_lifts.added_up(values, None, code, 2)
-        found, alone = (
+        result, alone = (
             grouped_lifts.lifts(TIME, sums[:1], sums[1:]),
             lift(TIME, *arms({"time": values}, code)),
         )
         if alone.low is None:
-            assert found.note[0] == "too few users for a valid interval"
-            assert np.isnan(found.low[0])
+            assert result.note[0] == "too few users for a valid interval"
+            assert np.isnan(result.low[0])
         else:
-            assert (found.low[0], found.high[0], found.p[0]) == pytest.approx(alone[1:4])
+            assert (result.low[0], result.high[0], result.p[0]) == pytest.approx(alone[1:4])
 
 
 def test_days_and_segments_take_the_same_users_for_alike() -> None:
@@ -323,9 +323,9 @@ def timed(n: tuple[int, int], seed: int = 0) -> OnlineRow:
         {"unit_id": np.arange(len(code)), "session_id": np.arange(len(code)), "clicks": np.ones(len(code)),
          "variant": np.array(["control", "new"])[code].tolist(), "watch_s": 60 * rng.gamma(2, 3, len(code))}
     )  # fmt: skip
-    found = of_users(per_user(table, OnlineRules(split={"control": n[0], "new": n[1]})),
+    result = of_users(per_user(table, OnlineRules(split={"control": n[0], "new": n[1]})),
                      rules=OnlineRules(split={"control": n[0], "new": n[1]}))  # fmt: skip
-    return next(row for row in found.rows if (row.metric, row.variant) == ("session_watch_time", "new"))
+    return next(row for row in result.rows if (row.metric, row.variant) == ("session_watch_time", "new"))
 
 
 def test_an_interval_for_many_looks_is_not_shown_before_it_is_valid_and_says_when_it_will_be() -> None:
@@ -407,13 +407,13 @@ def test_a_row_with_the_plain_lift_instead_says_so() -> None:
         for start in (now, past)
     ]  # fmt: skip
     users = per_user(pa.concat_tables(tables), OnlineRules(starts="2025-10-31"))
-    found = [
+    result = [
         next(row for row in of_users(replace(users, before={
             **users.before, "watch_min": rng.permutation(users.before["watch_min"])})).rows
             if (row.metric, row.variant) == ("session_watch_time", "new"))
         for _ in range(20)
     ]  # fmt: skip
-    unadjusted = [row for row in found if not row.is_adjusted]
+    unadjusted = [row for row in result if not row.is_adjusted]
     assert unadjusted
     assert all("not adjusted by what users did before" in row.note for row in unadjusted)
     assert all(row.p is not None and row.narrower is None for row in unadjusted)

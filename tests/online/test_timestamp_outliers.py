@@ -25,40 +25,40 @@ def users(wrong: float, exposures: Any = None) -> OnlineUsers:
     """40 users with a session of one click each, on ten days; the clock of u0's second one is wrong."""
     rows = [f"u{i},s{i},{'AB'[i % 2]},{NOVEMBER + i % 10 * DAY},1,60" for i in range(40)]
     rows.append(f"u0,wrong,A,{wrong},1,60")
-    found = table("sessions", "unit_id,session_id,variant,start_ts,clicks,watch_s", rows)
-    return per_user(found, exposures=exposures)
+    result = table("sessions", "unit_id,session_id,variant,start_ts,clicks,watch_s", rows)
+    return per_user(result, exposures=exposures)
 
 
 def codes(found: OnlineUsers) -> list[str]:
-    return [str(one) for one in found.notices if one.code == "stray-times"]
+    return [str(notice) for notice in found.notices if notice.code == "stray-times"]
 
 
 @pytest.mark.parametrize("wrong", [0, NOVEMBER - 95 * DAY, NOVEMBER + 105 * DAY, 47_000 * DAY])
 def test_a_session_of_a_wrong_clock_does_not_count_but_its_user_does(wrong: float) -> None:
-    found = users(wrong)
-    assert len(found) == 40
-    assert found.totals["clicks"].tolist() == [1] * 40
-    assert found.totals["sessions"].tolist() == [1] * 40
-    assert set(found.days.day.tolist()) == set(range(20_000, 20_010))
-    assert set(found.exposed.tolist()) == set(range(20_000, 20_010))
-    assert [(one.rule, dict(one.by_variant)) for one in found.removed] == [("stray-times", {"A": 1, "B": 0})]
-    (said,) = codes(found)
+    result = users(wrong)
+    assert len(result) == 40
+    assert result.totals["clicks"].tolist() == [1] * 40
+    assert result.totals["sessions"].tolist() == [1] * 40
+    assert set(result.days.day.tolist()) == set(range(20_000, 20_010))
+    assert set(result.exposed.tolist()) == set(range(20_000, 20_010))
+    assert [(one.rule, dict(one.by_variant)) for one in result.removed] == [("stray-times", {"A": 1, "B": 0})]
+    (said,) = codes(result)
     assert "1 of 41 rows have a time more than 90 days from nearly all others, such as" in said
 
 
 @pytest.mark.parametrize("odd", [NOVEMBER - 60 * DAY, NOVEMBER + 60 * DAY])
 def test_a_session_of_some_weeks_before_or_after_counts(odd: float) -> None:
-    found = users(odd)
-    assert found.totals["clicks"].sum() == 41
-    assert codes(found) == []
+    result = users(odd)
+    assert result.totals["clicks"].sum() == 41
+    assert codes(result) == []
 
 
 def test_a_user_of_whom_only_a_stray_session_is_known_counts_with_none() -> None:
     rows = [f"u{i},s{i},{'AB'[i % 2]},{NOVEMBER},1,60" for i in range(40)]
     head = "unit_id,session_id,variant,start_ts,clicks,watch_s"
-    found = per_user(table("sessions", head, [*rows, "lost,s,A,0,1,60"]))
-    at = found.unit.to_pylist().index("lost")  # type: ignore[attr-defined]
-    assert (found.totals["sessions"][at], found.totals["clicks"][at], found.exposed[at]) == (0, 0, 20_000)
+    result = per_user(table("sessions", head, [*rows, "lost,s,A,0,1,60"]))
+    at = result.unit.to_pylist().index("lost")  # type: ignore[attr-defined]
+    assert (result.totals["sessions"][at], result.totals["clicks"][at], result.exposed[at]) == (0, 0, 20_000)
 
 
 def test_an_exposure_of_a_wrong_clock_does_not_count() -> None:
@@ -68,9 +68,9 @@ def test_an_exposure_of_a_wrong_clock_does_not_count() -> None:
     # u0 and three of u1: four of 43 are more than the outermost hundredth: nobody can tell
     assert codes(users(NOVEMBER, exposures)) == []
     exposures = table("exposures", "unit_id,variant,ts", rows)
-    found = users(NOVEMBER, exposures)
-    assert len(found) == 39
-    (said,) = codes(found)
+    result = users(NOVEMBER, exposures)
+    assert len(result) == 39
+    (said,) = codes(result)
     assert "exposures: 1 of 40 rows have a time more than 90 days" in said
     assert "such as 1970-01-01. They do not count, nor do users without any other" in said
     clicks = [f"u{i},s,{NOVEMBER},click,f" for i in range(40)]

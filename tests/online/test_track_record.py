@@ -59,11 +59,11 @@ def test_one_test_with_an_offline_difference_gives_no_line() -> None:
 
 def test_points_on_a_line_give_that_line_as_far_as_their_errors_know() -> None:
     """Lift is 0.3 times the difference; Σ w x² = 385 with x = 1..10 and w = 1."""
-    found = calibrated([point(x, x, 0.3 * x) for x in range(1, 11)])
-    assert found.slope == pytest.approx(0.3)
-    assert found.tau == 0
-    assert (found.high - found.low) / 2 == pytest.approx(1.959964 / math.sqrt(385))
-    middle, low, high = found.predict(10.0)
+    result = calibrated([point(x, x, 0.3 * x) for x in range(1, 11)])
+    assert result.slope == pytest.approx(0.3)
+    assert result.tau == 0
+    assert (result.high - result.low) / 2 == pytest.approx(1.959964 / math.sqrt(385))
+    middle, low, high = result.predict(10.0)
     assert middle == pytest.approx(3.0)
     assert (low + high) / 2 == pytest.approx(3.0)
     assert (high - low) / 2 == pytest.approx(1.959964 * 10 / math.sqrt(385))
@@ -73,10 +73,10 @@ def test_the_error_is_that_of_whole_tests() -> None:
     """Two points at x = 1 in each of ten tests, off the line by ±2 together: Σ w x² = 20 w, a test's part
     4 w / 20 w = ±.2, its share of Σ w x² .1, so the variance is 10 · .2² / .9; ten like tests have 9 degrees.
     """
-    found = calibrated([point(n // 2, 1, 2 if n // 2 % 2 else -2) for n in range(20)])
-    assert found.slope == pytest.approx(0)
-    assert found.std_error == pytest.approx(math.sqrt(10 * 0.2**2 / 0.9))
-    assert found.degrees == pytest.approx(9)
+    result = calibrated([point(n // 2, 1, 2 if n // 2 % 2 else -2) for n in range(20)])
+    assert result.slope == pytest.approx(0)
+    assert result.std_error == pytest.approx(math.sqrt(10 * 0.2**2 / 0.9))
+    assert result.degrees == pytest.approx(9)
 
 
 @pytest.mark.parametrize("of_test", [0.0, 1.5], ids=["a shared control", "and an effect of each test"])
@@ -88,22 +88,22 @@ def test_the_slope_of_tests_with_four_variants_is_held_by_95_of_100_intervals(of
         shared = chance.normal(0, 1, 10) * error / math.sqrt(2) + of_test * chance.normal(0, 1, 10)
         y = 0.3 * x + shared[test] + chance.normal(0, 1, 40) * error[test] / math.sqrt(2)
         y += chance.normal(0, 1, 40)
-        found = calibrated([point(*one) for one in zip(test, x, y, error[test], strict=True)])
-        held += found.low <= 0.3 <= found.high
+        result = calibrated([point(*one) for one in zip(test, x, y, error[test], strict=True)])
+        held += result.low <= 0.3 <= result.high
     assert 0.93 <= held / 600 <= 0.97
 
 
 def test_a_precise_test_weighs_more_than_a_vague_one() -> None:
     """x = 1 twice, y = 0 with SE 1 and y = 1 with SE 2: (0·1 + 1·¼) ÷ (1 + ¼)."""
-    found = calibrated([point(1, 1, 0, 1), point(2, 1, 1, 2)])
-    assert found.slope == pytest.approx(0.2)
+    result = calibrated([point(1, 1, 0, 1), point(2, 1, 1, 2)])
+    assert result.slope == pytest.approx(0.2)
 
 
 def test_the_spread_over_tests_is_the_moment_estimate() -> None:
     """x = 1, SE = 1, y = ±2 five times each: Q = 40, C = 10 − 1, τ² = (40 − 9) ÷ 9."""
-    found = calibrated([point(n, 1, 2 if n % 2 else -2) for n in range(10)])
-    assert found.slope == pytest.approx(0)
-    assert found.tau == pytest.approx(math.sqrt(31 / 9))
+    result = calibrated([point(n, 1, 2 if n % 2 else -2) for n in range(10)])
+    assert result.slope == pytest.approx(0)
+    assert result.tau == pytest.approx(math.sqrt(31 / 9))
 
 
 def test_the_intervals_hold_slope_and_a_new_tests_true_lift_about_95_times_in_100() -> None:
@@ -114,9 +114,9 @@ def test_the_intervals_hold_slope_and_a_new_tests_true_lift_about_95_times_in_10
         true = 0.3 * x + chance.normal(0, 1.5, 15)
         error = chance.uniform(0.5, 2, 15)
         y = true + chance.normal(0, 1, 15) * error
-        found = calibrated([point(n, *one) for n, one in enumerate(zip(x, y, error, strict=True))])
-        slope_held += found.low <= 0.3 <= found.high
-        _, low, high = found.predict(8.0)
+        result = calibrated([point(n, *one) for n, one in enumerate(zip(x, y, error, strict=True))])
+        slope_held += result.low <= 0.3 <= result.high
+        _, low, high = result.predict(8.0)
         lift_held += low <= 0.3 * 8 + chance.normal(0, 1.5) <= high
     assert 0.92 <= slope_held / 400 <= 0.98
     assert 0.90 <= lift_held / 400 <= 0.98
@@ -124,7 +124,7 @@ def test_the_intervals_hold_slope_and_a_new_tests_true_lift_about_95_times_in_10
 
 def test_the_record_as_plain_values_can_be_written_as_json() -> None:
     record = track_record("nDCG@10", "watch", [point(n, n + 1, n) for n in range(10)], [("t", "no run")])
-    told = json.loads(json.dumps(record.as_dict()))
-    assert told["n_tests"] == 10
-    assert told["left_out"] == [{"test": "t", "reason": "no run"}]
-    assert 1 <= told["calibration"]["degrees"] < 9
+    facts = json.loads(json.dumps(record.as_dict()))
+    assert facts["n_tests"] == 10
+    assert facts["left_out"] == [{"test": "t", "reason": "no run"}]
+    assert 1 <= facts["calibration"]["degrees"] < 9

@@ -221,12 +221,12 @@ def test_a_damaged_curve_is_absent_and_says_so(
     store: Store, runs: list[Run], file: Path, damage: str
 ) -> None:
     change(file, f"UPDATE curve SET {damage} WHERE run = :id AND metric = 'ndcg'", id=runs[0].id)  # noqa: S608
-    found = store.curves.of_runs([run.id for run in runs])
-    damaged = found[runs[0].id].pop("ndcg")
+    result = store.curves.of_runs([run.id for run in runs])
+    damaged = result[runs[0].id].pop("ndcg")
     assert isinstance(damaged, Unavailable)
     assert "damaged" in damaged.reason
-    assert all(isinstance(curve, Curve) for curves in found.values() for curve in curves.values())
-    assert sum(map(len, found.values())) == 3
+    assert all(isinstance(curve, Curve) for curves in result.values() for curve in curves.values())
+    assert sum(map(len, result.values())) == 3
 
 
 def test_a_curve_of_another_name_is_no_curve(store: Store, runs: list[Run], file: Path) -> None:

@@ -279,12 +279,12 @@ class StoreContract:
             of_seeds(a_run(experiment), *labels), [], [(seed, [a_curve()]) for seed in seeds]
         )
         plain = store.runs.add(a_run(experiment, "ease"), [])
-        found = open_again().runs.replicates([run.id, plain.id])
-        assert [one.name for one in found[run.id]] == ["7", "42", "1"]
-        assert {one.replicate_of for one in found[run.id]} == {run.id}
-        assert found[plain.id] == []
+        replicates = open_again().runs.replicates([run.id, plain.id])
+        assert [one.name for one in replicates[run.id]] == ["7", "42", "1"]
+        assert {one.replicate_of for one in replicates[run.id]} == {run.id}
+        assert replicates[plain.id] == []
         assert store.curves.metrics([seeds[1].id]) == {seeds[1].id: ("ndcg",)}
-        assert store.runs.get(seeds[0].id) == found[run.id][0]
+        assert store.runs.get(seeds[0].id) == replicates[run.id][0]
 
     def test_a_replicate_is_not_listed_and_uses_up_no_slot(self, store: Store) -> None:
         experiment = add_experiment(store)
@@ -367,7 +367,7 @@ class StoreContract:
             runs = store.runs.of_experiment(experiment.id)
             curves = store.curves.of_runs([run.id for run in runs], ["ndcg"])
         assert (len(runs), len(curves), len(queries)) == (200, 200, 2)
-        assert all(list(found) == ["ndcg"] for found in curves.values())
+        assert all(list(value) == ["ndcg"] for value in curves.values())
 
     def test_every_run_asked_for_has_an_entry_in_the_order_asked(self, store: Store) -> None:
         experiment = add_experiment(store)
