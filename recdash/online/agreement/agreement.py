@@ -6,7 +6,7 @@ One run at a time against the control (``quadrant``), and the order of all runs 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -231,10 +231,7 @@ class BestMetric:
             "p": self.p,
             "perfect_by_chance": self.perfect,
             "reason": self.reason,
-            "metrics": [
-                {"metric": metric.metric, "k": metric.k, "label": metric.label, "tau": metric.tau}
-                for metric in self.predictions
-            ],
+            "metrics": [asdict(prediction) for prediction in self.predictions],
             "left_out": list(self.left_out),
         }
 

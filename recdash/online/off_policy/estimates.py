@@ -54,6 +54,13 @@ class Failed(NamedTuple):
     users: bool
 
 
+FACTS = (
+    "clip", "mean_weight", "mean_weight_std_error", "max_weight", "ess", "least_propensity", "clicks",
+    "clicks_that_count", "n", "n_users", "effective_users",
+)  # fmt: skip
+"""The fields that ``OffPolicy.as_dict`` gives as they are."""
+
+
 @dataclass(frozen=True)
 class Weights:
     """How the weights spread, and whether a few rows are the estimate.
@@ -186,17 +193,7 @@ class OffPolicy:
         estimates: dict[str, Estimated] = {name: getattr(self, name) for name in names}
         return {
             **{name: estimate.value for name, estimate in estimates.items()},
-            "clip": self.clip,
-            "mean_weight": self.mean_weight,
-            "mean_weight_std_error": self.mean_weight_std_error,
-            "max_weight": self.max_weight,
-            "ess": self.ess,
-            "least_propensity": self.least_propensity,
-            "clicks": self.clicks,
-            "clicks_that_count": self.clicks_that_count,
-            "n": self.n,
-            "n_users": self.n_users,
-            "effective_users": self.effective_users,
+            **{name: getattr(self, name) for name in FACTS},
             "errors_by": "rows" if self.n_users is None else "users",
             "target": self.target,
             "std_errors": {name: estimate.std_error for name, estimate in estimates.items()},
