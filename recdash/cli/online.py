@@ -292,6 +292,7 @@ def _lines(results: OnlineResults) -> Iterator[str]:
     if health.srm_p is not None:
         p = numbers.p_value(health.srm_p)
         split = f"p {p}" if "<" in p else f"p = {p}"
+        split += f" {health.unchecked}" if health.unchecked else ""
     yield f"Split of users: {split}. Seen in several variants and left out: {health.crossover:,}."
     for part in results.removed:
         counts = ", ".join(f"{name} {count:,}" for name, count in part.by_variant.items())

@@ -296,12 +296,16 @@ def test_the_split_of_the_users_of_a_rate_blocks_and_trials_are_said_to_be_no_us
 ) -> None:
     head = "variant,metric,n,successes,trials\n"
     (folder / "users.csv").write_text(f"{head}a,bought,1000,100,1000\nb,bought,1300,140,1300\n")
-    (folder / "trials.csv").write_text(f"{head}a,bought,,100,1000\nb,bought,,140,1300\n")
+    (folder / "trials.csv").write_text(f"{head}a,bought,,100,1000\nb,bought,,140,1010\n")
+    (folder / "uneven.csv").write_text(f"{head}a,bought,,100,1000\nb,bought,,140,1300\n")
     broken = run("online", "--aggregates", "users.csv").stdout
     assert "Split of users: p <0.001." in broken
     assert "nothing is judged" in broken
     unknown = run("online", "--aggregates", "trials.csv").stdout
     assert "Split of users: cannot be checked: the table counts trials, and no users (column 'n')." in unknown
+    uneven = run("online", "--aggregates", "uneven.csv").stdout
+    assert "Split of users: p <0.001 if each trial is a user, which the table does not say" in uneven
+    assert "nothing is judged" in uneven
 
 
 def test_the_text_says_from_when_on_a_lift_may_be_looked_at_every_day(run: Recdash, folder: Path) -> None:

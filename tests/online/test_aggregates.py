@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -15,7 +16,7 @@ from scipy import stats
 from recdash.domain.inputs import Upload
 from recdash.errors import InputError
 from recdash.ingest import read_upload
-from recdash.online import OnlineResults, OnlineRow, templates
+from recdash.online import OnlineResults, OnlineRow, OnlineRules, templates
 
 COLUMNS = ("variant", "metric", "n", "mean", "variance", "successes", "trials")
 
@@ -131,6 +132,42 @@ def test_of_trials_alone_it_is_said_that_they_are_no_users() -> None:
     assert (result.health.srm_p, result.health.blocked) == (None, False)
     assert "counts trials, and no users" in result.health.unchecked
     assert dict(result.users) == {}
+
+
+def trials_alone(*trials: int, split: Mapping[str, float] | None = None) -> OnlineResults:
+    """Variants A, B … with so many trials each; every second one succeeds in the last, every tenth before."""
+    succeeded = [n // (2 if place == len(trials) else 10) for place, n in enumerate(trials, start=1)]
+    rows = [
+        (variant, "bought", None, None, None, successes, n)
+        for variant, successes, n in zip("ABC", succeeded, trials, strict=False)
+    ]
+    return results_of_upload(summary(*rows), rules=OnlineRules(split=split or {}))
+
+
+def test_uneven_trials_without_users_block_the_verdict_that_takes_each_for_a_user() -> None:
+    found = trials_alone(1000, 1300)
+    assert found.health.blocked
+    assert found.health.srm_p == pytest.approx(float(stats.chisquare([1000, 1300]).pvalue))
+    assert row(found, "B").word == "not judged"
+    (warning,) = found.health.warnings
+    assert warning in found.notices
+    assert "If the trials of 'bought' are users: Sample ratio mismatch (SRM): A 1,000" in str(warning)
+    assert "column 'n'" in warning.fix
+    assert dict(found.users) == {}
+
+
+def test_even_trials_or_those_of_a_planned_split_are_judged() -> None:
+    for found in (trials_alone(1000, 1030), trials_alone(1000, 1300, split={"A": 10, "B": 13})):
+        assert (found.health.srm_p, found.health.blocked) == (None, False)
+        assert row(found, "B").word == "better"
+
+
+def test_uneven_trials_block_nothing_where_users_are_known_of_another_metric() -> None:
+    found = results_of_upload(
+        summary(("A", "spend", 1000, 1.0, 1.0), ("B", "spend", 1010, 1.0, 1.0),
+                ("A", "clicks", None, None, None, 100, 5000), ("B", "clicks", None, None, None, 300, 6000))
+    )  # fmt: skip
+    assert not found.health.blocked
 
 
 def test_users_are_known_only_where_each_variant_says_them() -> None:

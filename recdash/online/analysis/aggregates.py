@@ -123,6 +123,16 @@ def user_counts(rows: Sequence[Summary]) -> dict[str, dict[str, int]]:
     return {metric: counts for metric, counts in counted.items() if len(counts) == most}
 
 
+def trial_counts(rows: Sequence[Summary]) -> dict[str, dict[str, int]]:
+    """Trials by variant, for each metric that counts them in every variant of the table."""
+    n_variants = len({row.variant for row in rows})
+    return {
+        metric: {row.variant: row.n for row in group}
+        for metric, group in by_metric(rows).items()
+        if len(group) == n_variants and all(row.of_trials for row in group)
+    }
+
+
 def notices(rows: Sequence[Summary]) -> Iterator[Problem]:
     """Cautions where trials stand for users, and where a share is above 1."""
     repeated = {row.metric for row in rows if row.repeats_users}

@@ -22,6 +22,7 @@ MOST_SHARE = 1e9
 FEW_DAYS, FEW_EXPECTED, FEW_BOTS = 7, 5, 10
 CROSSED_SHARE, CROSSED_USERS = 0.01, 10
 ONLY_TRIALS = "the table counts trials, and no users (column 'n')"
+IF_USERS = "if each trial is a user, which the table does not say (column 'n')"
 CONTROL_NAMES = ("control", "baseline", "a", "holdout", "base", "default", "current", "production", "off")
 CONTROL_WORDS = ("control", "baseline", "holdout")
 
@@ -29,7 +30,7 @@ CONTROL_WORDS = ("control", "baseline", "holdout")
 @dataclass(frozen=True)
 class Health:
     """``srm_p`` of the planned split over all variants, None where it cannot be had, and ``unchecked`` says
-    why; ``crossover`` users.
+    why, or what ``srm_p`` is taken from instead of users; ``crossover`` users.
 
     ``warnings``: what makes the results doubtful. ``blocked``: the split is so unlikely that no verdict
     should be drawn from the test.
@@ -113,6 +114,26 @@ def of_summary(
     single = len(variants) < 2
     reason = "there is one variant" if single else "no metric counts the users of two variants"
     return Health(None, 0, mismatch, unchecked=reason), users
+
+
+def of_trials(trials: Mapping[str, Mapping[str, int]], split: Mapping[str, float]) -> Health:
+    """The health of a test whose table counts trials by metric and variant, and no users.
+
+    Even trials do not show that the users were split as planned. Uneven ones block the verdict: the lift of
+    a rate takes each trial for a user of its own, and such users were not split as planned.
+    """
+    tested = [(metric, *sample_ratio(counts, split)) for metric, counts in trials.items()]
+    broken = [(p, metric, mismatch) for metric, p, mismatch in tested if p is not None and mismatch]
+    if not broken:
+        return Health(None, 0, unchecked=ONLY_TRIALS)
+    p, metric, (mismatch,) = min(broken, key=lambda test: test[0])
+    return Health(p, 0, (_of_trials(mismatch, metric),), IF_USERS)
+
+
+def _of_trials(mismatch: Problem, metric: str) -> Problem:
+    fix = f"If they are not, say how many users each variant has (column 'n'). {mismatch.fix}"
+    message = f"If the trials of '{metric}' are users: {mismatch.found}"
+    return Problem(mismatch.code, "trials per variant", message, fix)
 
 
 def _mismatch(users: Mapping[str, int], expected: Sequence[float], p: float) -> Problem:

@@ -154,7 +154,10 @@ def of_summaries(
     ]
     names = sorted({variant for metric in measured for variant in metric.arms})
     control, guessed = health.control_among(names, control)
-    checks, users = health.of_summary(aggregates.user_counts(rows), names, rules.split)
+    counts = aggregates.user_counts(rows)
+    checks, users = health.of_summary(counts, names, rules.split)
+    if not counts:
+        checks = health.of_trials(aggregates.trial_counts(rows), rules.split)
     notices = (*guessed, *aggregates.notices(rows))
     return _results(measured, users, control, checks, notices, (), correction=correction)
 

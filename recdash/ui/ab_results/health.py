@@ -89,7 +89,8 @@ def _split(ab_test: AbTest) -> HealthCheck:
     chance = "p < 0.001" if p < 0.001 else f"p = {numbers.fixed(p, 3)}"
     state: State = "bad" if ab_test.blocked else "good"
     word = "broken" if ab_test.blocked else "as planned"
-    return HealthCheck("Split", state, word, f"{chance}; planned {planned(ab_test)}")
+    of_trials = ", if trials are users" if ab_test.results.health.unchecked else ""
+    return HealthCheck("Split", state, word, f"{chance}{of_trials}; planned {planned(ab_test)}")
 
 
 def planned(ab_test: AbTest) -> str:
