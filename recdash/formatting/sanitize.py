@@ -53,13 +53,13 @@ def _written_out(letter: str) -> str:
 
 def check_name(subject: str, name: str) -> str:
     """The name without blanks around it. Raises InputError for none, and for one with control or unseen
-    characters; ``subject`` is what it names.
+    characters, also at its ends: not everybody keeps the name that is returned. ``subject`` is what it names.
     """
     clean = name.strip()
     if not clean:
         raise InputError(Problem("no-name", subject, "nothing", "Give it a name."))
-    if _is_strange(clean):
-        raise InputError(_strange(subject, clean))
+    if _is_strange(name):
+        raise InputError(_strange(subject, name))
     return clean
 
 

@@ -654,7 +654,7 @@ def test_no_metric_at_all_is_refused() -> None:
         recdash.evaluate({"als": {"u": ["a"]}}, {"u": ["a"]}, metrics=" , ")
 
 
-@pytest.mark.parametrize("name", ["", " ", "\x1b[31mals", 1])
+@pytest.mark.parametrize("name", ["", " ", "\x1b[31mals", "als\n", "\tals", 1])
 @pytest.mark.parametrize("given_as", ["runs", "predictions"])
 def test_a_candidate_without_a_name_and_one_that_steers_a_terminal_are_refused(
     name: Any, given_as: str
