@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable
 from dataclasses import replace
@@ -76,6 +77,22 @@ def test_another_set_up_cannot_take_the_name(space: Workspace, films: Experiment
     with pytest.raises(NameTaken):
         space.experiments.create("Films", **{"truth": TRUTH, "depth": 5, **other})
     assert [one.id for one in space.experiments.all()] == [films.id]
+
+
+@pytest.mark.parametrize(("depth", "is_same"), [(5, True), (6, False)])
+def test_of_two_who_make_an_experiment_at_once_both_get_it_where_it_is_the_same(
+    space: Workspace, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, depth: int, is_same: bool
+) -> None:
+    other, store = open_at(tmp_path), space.store.experiments.add
+
+    def later(experiment: Experiment) -> Experiment:
+        other.experiments.create("Films", TRUTH, depth=depth)  # between the look and the write
+        return store(experiment)
+
+    monkeypatch.setattr(space.store.experiments, "add", later)
+    with contextlib.nullcontext() if is_same else pytest.raises(NameTaken):
+        created = space.experiments.create("Films", TRUTH, depth=5)
+        assert [experiment.id for experiment in other.experiments.all()] == [created.id]
 
 
 @pytest.mark.usefixtures("films")

@@ -10,7 +10,7 @@ from recdash.domain.inputs import Upload
 from recdash.domain.kinds import Duplicates, TableKind, Users
 from recdash.domain.records import Experiment
 from recdash.engines import Reference
-from recdash.errors import NotFound, Problem
+from recdash.errors import NameTaken, NotFound, Problem
 from recdash.evaluation import reading, request
 from recdash.evaluation.column_choice import ColumnsGiven, mappings_of, read_column_choice
 from recdash.formatting.sanitize import check_note
@@ -138,23 +138,30 @@ class Experiments:
         """Store what ``read_setup`` read."""
         self._context.must_be_editor()
         artifacts = {kind: self._store.artifacts.put(upload.table) for kind, upload in setup.tables.items()}
-        known = self._store.experiments.named(setup.name)
-        if known is not None and _same_setup(known, setup.settings, artifacts):
-            return known
-        return self._store.experiments.add(
-            Experiment(
-                id=new_id(),
-                name=setup.name,
-                created=self._context.now(),
-                truth=artifacts["truth"],
-                train=artifacts.get("train"),
-                catalogue=artifacts.get("catalogue"),
-                tables=_further(artifacts),
-                settings=setup.settings,
-                note=setup.note,
-                demo=setup.demo,
-            )
+        new = Experiment(
+            id=new_id(),
+            name=setup.name,
+            created=self._context.now(),
+            truth=artifacts["truth"],
+            train=artifacts.get("train"),
+            catalogue=artifacts.get("catalogue"),
+            tables=_further(artifacts),
+            settings=setup.settings,
+            note=setup.note,
+            demo=setup.demo,
         )
+        try:
+            return self._same(setup, artifacts) or self._store.experiments.add(new)
+        except NameTaken:  # another process may have stored the same set-up since we looked
+            known = self._same(setup, artifacts)
+            if known is None:
+                raise
+            return known
+
+    def _same(self, setup: Setup, artifacts: Mapping[TableKind, str]) -> Experiment | None:
+        """The stored experiment of the set-up's name, if it is the same."""
+        known = self._store.experiments.named(setup.name)
+        return known if known is not None and _same_setup(known, setup.settings, artifacts) else None
 
     def same_truth(self, experiment_id: str) -> list[Experiment]:
         """Other experiments over the very same truth."""
