@@ -34,10 +34,7 @@ class ReportTurns:
         if len(self._visitors) >= AT_ONCE + MOST_WAITING:
             raise StoreBusy("Many reports are being made at the moment. Try again in a minute.")
         self._visitors.add(visitor)
-        return await asyncio.get_running_loop().run_in_executor(self._threads, self._made, visitor, make)
-
-    def _made(self, visitor: str, make: Callable[[], Made]) -> Made:
-        try:
-            return make()
-        finally:
-            self._visitors.discard(visitor)
+        report = self._threads.submit(make)
+        # Also where who asked has left before it was begun: then it is never made.
+        report.add_done_callback(lambda _: self._visitors.discard(visitor))
+        return await asyncio.wrap_future(report)
