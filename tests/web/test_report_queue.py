@@ -56,7 +56,9 @@ def test_a_visitor_has_one_report_at_a_time_and_the_queue_an_end() -> None:
 def test_who_leaves_before_the_report_is_begun_gives_the_place_back() -> None:
     async def ask() -> str:
         turns, end = ReportTurns(), threading.Event()
-        asked = [asyncio.create_task(turns.make(f"visitor {n}", lambda: end.wait(60))) for n in range(AT_ONCE)]
+        asked = [
+            asyncio.create_task(turns.make(f"visitor {n}", lambda: end.wait(60))) for n in range(AT_ONCE)
+        ]
         left = asyncio.create_task(turns.make("visitor x", str))
         await asyncio.sleep(0)
         left.cancel()
