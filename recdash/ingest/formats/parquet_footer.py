@@ -10,6 +10,8 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import select
+import signal
 import threading
 import warnings
 from collections.abc import Callable
@@ -28,6 +30,10 @@ MOST_BYTES_PER_VALUE = 10_000
 MOST_VALUES = 1 << 24
 MOST_VALUES_PER_BYTE = 1000
 """A column chunk of more values than either is a bomb; a column of one value takes some bytes a page."""
+SECONDS_TO_FORK = 10.0
+MOST_FORKS = 5
+BEGUN = b"\1"
+"""What a fork writes first."""
 
 
 @dataclass(frozen=True)
@@ -86,13 +92,7 @@ def _is_bomb(values: int, size: int, packed: int) -> bool:
 
 def _in_a_fork(act: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     """What ``act`` returns, or its error as pa.ArrowInvalid; so too where it ends the process."""
-    reading, writing = os.pipe()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # of threads, which are Arrow's own and fork-safe
-        pid = os.fork()
-    if not pid:
-        _answer(act, reading, writing)
-    os.close(writing)
+    pid, reading = _begun_fork(act)
     with os.fdopen(reading, "rb") as answer:
         answer_bytes = answer.read()
     _, status = os.waitpid(pid, 0)
@@ -104,10 +104,41 @@ def _in_a_fork(act: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     return facts
 
 
+def _begun_fork(act: Callable[[], dict[str, Any]]) -> tuple[int, int]:
+    """(process, pipe of its answer) of a fork that runs.
+
+    In Python 3.11 a fork waits for ever in its first moment where a thread of Arrow was just then entering
+    or leaving Python (one in some ten thousand): such a fork is ended, and another one made.
+    """
+    for _ in range(MOST_FORKS):
+        pid, reading = _forked(act)
+        poll = select.poll()
+        poll.register(reading, select.POLLIN)
+        if poll.poll(SECONDS_TO_FORK * 1000):
+            os.read(reading, len(BEGUN))
+            return pid, reading
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        os.close(reading)
+    raise pa.ArrowInvalid("its reader did not begin")
+
+
+def _forked(act: Callable[[], dict[str, Any]]) -> tuple[int, int]:
+    reading, writing = os.pipe()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of threads, which are Arrow's own
+        pid = os.fork()
+    if not pid:
+        _answer(act, reading, writing)
+    os.close(writing)
+    return pid, reading
+
+
 def _answer(act: Callable[[], dict[str, Any]], reading: int, writing: int) -> None:
     """Write what ``act`` returns, without a word on the terminal, and end."""
     try:
         os.close(reading)
+        os.write(writing, BEGUN)
         quiet = os.open(os.devnull, os.O_WRONLY)
         os.dup2(quiet, 2)
         try:
