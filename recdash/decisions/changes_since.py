@@ -10,8 +10,10 @@ from recdash.decisions.checklist import rail_values
 from recdash.decisions.snapshot import Difference, Guardrail, Lift, Offline, Online
 from recdash.formatting import numbers
 
-CLOSE = 1e-9
-"""Relative: closer numbers were only added up in another order."""
+CLOSE = 1e-6
+"""Relative: closer numbers were added up in another order, or are ends of intervals that a search found in
+other steps; they read alike.
+"""
 
 
 @dataclass(frozen=True)

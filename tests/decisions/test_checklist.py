@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -294,6 +295,15 @@ def test_what_a_later_version_wrote_beside_them_does_not_matter() -> None:
 def test_the_same_numbers_have_not_changed() -> None:
     assert offline_changes(offline(), offline()) == []
     assert online_changes(online(), online()) == []
+
+
+def test_an_end_of_an_interval_that_a_search_found_in_other_steps_has_not_changed() -> None:
+    """Found to 2.4e-7 of its value by an earlier search; a change of 1e-5 is told."""
+    then, changed = offline(), []
+    for factor in (1 + 2.4e-7, 1 + 1e-5):
+        now = replace(then, pairs=(difference("better", difference=0.02 * factor, low=0.01 * factor),))
+        changed.append(offline_changes(then, now))
+    assert [len(changes) for changes in changed] == [0, 1]
 
 
 def test_changed_numbers_are_told_then_and_now() -> None:

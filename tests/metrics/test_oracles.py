@@ -390,7 +390,7 @@ def test_nine_real_runs_score_as_in_other_libraries(
             expected = peer_means(values[run]["all"])
             for k in CUTOFFS:
                 found = scored[run, metric, k]
-                assert found == pytest.approx(expected[name.format(k=k)], abs=1e-9), (library, run, k)
+                assert found == pytest.approx(expected[name.format(k=k)], abs=1e-12), (library, run, k)
 
 
 @pytest.mark.parametrize("metric", BEYOND)
@@ -401,7 +401,7 @@ def test_nine_real_runs_show_the_catalogue_as_rectools_sees_it(
     for run in CANDIDATES:
         for k in CUTOFFS[1:]:
             expected = values[run]["beyond"][BEYOND[metric].format(k=k)]
-            assert scored[run, metric, k] == pytest.approx(expected, rel=1e-9), (run, k)
+            assert scored[run, metric, k] == pytest.approx(expected, rel=1e-12), (run, k)
 
 
 @pytest.mark.parametrize("preset", ["default", "rectools"])
@@ -424,7 +424,7 @@ def test_what_real_runs_show_does_not_depend_on_whom_the_truth_knows(
     for run in ("als", "random"):
         for metric, name in BEYOND.items():
             expected = values[run]["beyond"][name.format(k=10)]
-            assert table[run, metric] == pytest.approx(expected, rel=1e-9), (run, metric)
+            assert table[run, metric] == pytest.approx(expected, rel=1e-12), (run, metric)
             assert table[run, with_users_of_truth(metric)] != pytest.approx(expected, rel=1e-9)
 
 
@@ -505,7 +505,7 @@ def test_graded_gains_and_thresholds_score_as_in_ranx(films: Path, run: str) -> 
     )
     for k in CUTOFFS:
         for metric, name in {"ndcg": f"ndcg@{k}", "ndcg(gain=exp)": f"ndcg_burges@{k}"}.items():
-            assert graded[run, metric, k] == pytest.approx(peer_means(values["graded"])[name], abs=1e-9), (
+            assert graded[run, metric, k] == pytest.approx(peer_means(values["graded"])[name], abs=1e-12), (
                 metric,
                 k,
             )
@@ -514,7 +514,7 @@ def test_graded_gains_and_thresholds_score_as_in_ranx(films: Path, run: str) -> 
             "recall": f"recall@{k}",
             "ndcg(gain=binary)": f"ndcg@{k}",
         }.items():
-            assert liked[run, metric, k] == pytest.approx(peer_means(values["ge8"])[name], abs=1e-9), (
+            assert liked[run, metric, k] == pytest.approx(peer_means(values["ge8"])[name], abs=1e-12), (
                 metric,
                 k,
             )
@@ -528,7 +528,7 @@ def test_only_users_with_lists_count_where_both_are_asked_for(films: Path) -> No
         of_run = peer(films, "ranx")[row["run"]]["all"]
         assert row["n_users"] == of_run["n_users_in_run_and_truth"]
         expected = of_run["mean_over_users_in_run@10"][f"{row['metric']}@10"]
-        assert row["value"] == pytest.approx(expected, abs=1e-9)
+        assert row["value"] == pytest.approx(expected, abs=1e-12)
 
 
 NATIVE = {
@@ -548,7 +548,7 @@ def test_files_as_libraries_write_them_score_as_their_parquet(films: Path, truth
         expected = peer_means(peer(films, "ranx")[run]["all"])
         for metric in metrics:
             for k in (1, 5, 10, 20):
-                assert found[run, metric, k] == pytest.approx(expected[f"{metric}@{k}"], abs=1e-9), (
+                assert found[run, metric, k] == pytest.approx(expected[f"{metric}@{k}"], abs=1e-12), (
                     run,
                     metric,
                     k,
