@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import re
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
+from stat import S_ISDIR
 
 from sqlalchemy import Connection, select
 
@@ -85,7 +87,7 @@ def _use(line: str) -> tuple[str, str]:
     try:
         database, folder = json.loads(line)
         return str(database), str(folder)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, RecursionError):
         return "unknown://", ""
 
 
@@ -95,14 +97,28 @@ def _lines(folder: Path) -> list[str]:
 
 
 def _is_gone(other: str, database: str) -> bool:
-    """Whether the other is no more, or this very one under another path. Of a server nobody can tell."""
-    file = Path(other)
-    return "://" not in other and (not file.exists() or ("://" not in database and file.samefile(database)))
+    """Whether the other is no more, or this very one under another path.
+
+    Nobody can tell of one on a server, nor of a file in a folder that may not be looked into.
+    """
+    if "://" in other:
+        return False
+    try:
+        status = Path(other).stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except (OSError, ValueError):
+        return False
+    return "://" not in database and os.path.samestat(status, Path(database).stat())
 
 
 def _is_elsewhere(used: str, folder: Path) -> bool:
     """Whether another folder was used: what is said of it was copied together with the files."""
-    return Path(used).is_dir() and not Path(used).samefile(folder)
+    try:
+        status = Path(used).stat()
+    except (OSError, ValueError):
+        return False
+    return S_ISDIR(status.st_mode) and not os.path.samestat(status, folder.stat())
 
 
 def _id(connection: Connection, place: str) -> str:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -87,6 +88,33 @@ def test_a_copy_of_a_database_and_its_original_remove_nothing(tmp_path: Path, em
     empty(alone)
     assert len(files(tmp_path)) < len(before), "where the copy is gone, what nobody needs is removed"
     alone.close()
+
+
+def test_what_a_database_that_cannot_be_looked_at_uses_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may be in a folder that is somebody else's: that is no sign that it is gone."""
+    closed = tmp_path / "closed"
+    closed.mkdir()
+    original = opened(tmp_path, "recdash")
+    fill(original, 1, 2)
+    original.close()
+    shutil.copy(tmp_path / "recdash.db", closed / "copy.db")
+    open_store(f"sqlite:///{closed / 'copy.db'}", tmp_path / "artifacts").close()
+    stat = os.stat
+
+    def refused(path: Any, *args: Any, **options: Any) -> os.stat_result:
+        if not isinstance(path, int) and Path(os.fsdecode(path)).is_relative_to(closed):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+        return stat(path, *args, **options)
+
+    again = opened(tmp_path, "recdash")
+    before = files(tmp_path)
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "stat", refused)
+        empty(again)
+    assert before.items() <= files(tmp_path).items()
+    again.close()
 
 
 @pytest.mark.parametrize("moved", ["shutil.move", "shutil.copytree"])
