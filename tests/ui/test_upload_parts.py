@@ -7,6 +7,7 @@ import zipfile
 from datetime import UTC, datetime
 
 import pytest
+from app_pages import passed
 from online_results import results_of_upload
 from streamlit.testing.v1 import AppTest
 
@@ -114,6 +115,20 @@ def test_a_file_with_a_column_called_like_a_score_can_be_set_to_its_own_order() 
     read = ingest.preview("run", b"user_id,item_id,als_score\n1,a,0.1\n1,b,0.2\n", mapping=said)
     assert read.problems == ()
     assert "file-order" in {notice.code for notice in read.notices}
+
+
+def _box_of_a_rule(name: str, value: float) -> None:
+    import streamlit as st
+
+    from recdash.ui.components import online_rules
+
+    st.session_state["rule"] = online_rules.number_box(name, value, "box")
+
+
+@pytest.mark.parametrize(("name", "value"), [("grace_min", 15), ("bot_clicks", 40.0)])
+def test_a_rule_from_python_is_filled_in_whether_it_is_written_with_decimals(name: str, value: float) -> None:
+    app = passed(AppTest.from_function(_box_of_a_rule, kwargs={"name": name, "value": value}).run())
+    assert app.session_state["rule"] == value
 
 
 def test_the_first_rows_show_markup_as_text() -> None:

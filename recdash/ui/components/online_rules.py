@@ -58,7 +58,7 @@ def number_box(
         RULE_TITLES[name],
         least,
         most,
-        value,
+        None if value is None else type(least)(value),  # rules from Python may have 15 for 15.0
         format=None if isinstance(least, int) else "%g",
         placeholder="not planned" if name == "planned_users" else "off",
         key=key,
