@@ -100,8 +100,9 @@ def read_logs(
 
     kind = kind_of(tables)
     rules.check()
-    choice = read_column_choice(columns, cast("Sequence[TableKind]", (*KINDS, *BESIDE)))
-    mappings = mappings_of(choice, list(tables), mappings)
+    kinds = (*KINDS, *BESIDE)
+    choice = read_column_choice(columns, cast("Sequence[TableKind]", kinds))
+    mappings = mappings_of(choice, kinds, mappings)
     uploads = _read_all({name: tables[name] for name in tables if name != "events"}, rules, mappings, limits)
     release_freed_memory()  # what parsing took: 130 MiB of a million sessions in CSV
     notices = tuple(notice for upload in uploads.values() for notice in upload.notices)

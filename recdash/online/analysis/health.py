@@ -209,10 +209,11 @@ def fading(users: OnlineUsers, metrics: Sequence[OnlineMetric], control: str) ->
 
     Holm over all metrics and variants; of each variant the clearest case is given.
     """
+    base = users.variants.index(control)
     effects = [
         (effect, metric)
         for metric in metrics
-        for effect in novelty_effect.fading(users, metric, control)
+        for effect in novelty_effect.against(users, metric, base)
         if effect.p is not None
     ]
     p_values = holm(np.array([effect.p for effect, _ in effects], dtype=np.float64)).tolist()

@@ -63,14 +63,20 @@ class _Watched:
 
 
 def fading(users: OnlineUsers, metric: OnlineMetric, control: str) -> list[NoveltyEffect]:
-    """Early against late for each variant but the control; with several, correct the p as one family.
+    """``against`` a control by name. Raises UnknownName for an unknown one."""
+    return against(users, metric, grouped_lifts.place(users, control))
+
+
+def against(users: OnlineUsers, metric: OnlineMetric, base: int) -> list[NoveltyEffect]:
+    """Early against late for each variant but the control, whose place among them is ``base``; with several,
+    correct the p as one family.
 
     Counted are users exposed so long before the end that two thirds of the test's days follow; the first half
-    of those days is early, the second late. Raises UnknownName for an unknown control.
+    of those days is early, the second late.
     """
-    base = grouped_lifts.place(users, control)
-    early, late = _spans(grouped_lifts.calendar(users)[1])
-    watched = _watched(users, metric, early, late)
+    first, n_days = grouped_lifts.calendar(users)
+    early, late = _spans(n_days)
+    watched = _watched(users, metric, early, late, users.exposed + late[1] < first + n_days)
     effects = {
         code: NoveltyEffect(name, int(watched.n[base] + watched.n[code]), early, late)
         for code, name in enumerate(users.variants)
@@ -86,12 +92,12 @@ def _spans(n_days: int) -> tuple[Span, Span]:
     return (0, width - 1), (length - width, length - 1)
 
 
-def _watched(users: OnlineUsers, metric: OnlineMetric, early: Span, late: Span) -> _Watched:
-    """The rates are of dependent sums, so a user's part in log(late ÷ early) is added up before it is
-    squared: the delta method with all covariances of early and late, numerator and denominator.
+def _watched(users: OnlineUsers, metric: OnlineMetric, early: Span, late: Span, counted: Mask) -> _Watched:
+    """What the ``counted`` [U] users did.
+
+    The rates are of dependent sums, so a user's part in log(late ÷ early) is added up before it is squared:
+    the delta method with all covariances of early and late, numerator and denominator.
     """
-    first, n_days = grouped_lifts.calendar(users)
-    counted = users.exposed + late[1] < first + n_days
     arm, n_arms = users.variant, len(users.variants)
     n = np.bincount(arm[counted], minlength=n_arms)
     (early_rate, early_part), (late_rate, late_part) = (

@@ -152,14 +152,14 @@ def of_summaries(
     measured = [
         Measured(metric, arms, rules.planned_users) for metric, arms in aggregates.measured(rows, metrics)
     ]
+    counts, trials = aggregates.user_counts(rows), aggregates.trial_counts(rows)
+    cautions = tuple(aggregates.notices(rows))
     names = sorted({variant for metric in measured for variant in metric.arms})
     control, guessed = health.control_among(names, control)
-    counts = aggregates.user_counts(rows)
     checks, users = health.of_summary(counts, names, rules.split)
     if not counts:
-        checks = health.of_trials(aggregates.trial_counts(rows), rules.split)
-    notices = (*guessed, *aggregates.notices(rows))
-    return _results(measured, users, control, checks, notices, (), correction=correction)
+        checks = health.of_trials(trials, rules.split)
+    return _results(measured, users, control, checks, (*guessed, *cautions), (), correction=correction)
 
 
 def _results(
