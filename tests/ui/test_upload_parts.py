@@ -125,8 +125,14 @@ def _box_of_a_rule(name: str, value: float) -> None:
     st.session_state["rule"] = online_rules.number_box(name, value, "box")
 
 
-@pytest.mark.parametrize(("name", "value"), [("grace_min", 15), ("bot_clicks", 40.0)])
-def test_a_rule_from_python_is_filled_in_whether_it_is_written_with_decimals(name: str, value: float) -> None:
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("grace_min", 15), ("bot_clicks", 40.0), ("bot_clicks", 40.5),
+        ("bot_clicks", 0), ("grace_min", 2000), ("winsorise", 0.99999),
+    ],
+)  # fmt: skip
+def test_a_rule_from_python_is_filled_in_as_it_is(name: str, value: float) -> None:
     app = passed(AppTest.from_function(_box_of_a_rule, kwargs={"name": name, "value": value}).run())
     assert app.session_state["rule"] == value
 

@@ -34,7 +34,7 @@ RANGES: Mapping[str, tuple[float, float]] = {
     "winsorise": (0.5, 0.9999),
     "planned_users": (1, 10**9),
 }
-"""Rule → its least and largest value; whole numbers where these are."""
+"""Rule → the least and largest value that a page offers; whole numbers where these are."""
 MEANINGS = {
     "threshold_s": "Strictly longer, per user, session and item. Events are folded by it: it stays as it is.",
     "item_cap_s": "What was watched beyond it does not count: a film that went on in an empty room.",
@@ -54,12 +54,16 @@ def number_box(
     ``meaning``: another hint than the usual one, "" for none.
     """
     least, most = RANGES[name]
+    number: Any = type(least)  # int or float: of the box and of its ends alike
+    if value is not None:  # rules from Python may lie beyond the range, or have 15 for 15.0 and the reverse
+        least, most = min(least, value), max(most, value)
+        number = number if float(value).is_integer() else float
     return st.number_input(
         RULE_TITLES[name],
-        least,
-        most,
-        None if value is None else type(least)(value),  # rules from Python may have 15 for 15.0
-        format=None if isinstance(least, int) else "%g",
+        number(least),
+        number(most),
+        None if value is None else number(value),
+        format=None if number is int else "%g",
         placeholder="not planned" if name == "planned_users" else "off",
         key=key,
         width=width,
