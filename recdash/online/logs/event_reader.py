@@ -9,10 +9,10 @@ import numpy as np
 
 from recdash.domain.kinds import Floats, Ints, Mask
 from recdash.online.logs.assignment import Assigned, by_exposures
+from recdash.online.logs.columns import read_exposures
 from recdash.online.logs.hash_index import Ids, Keys, Keys64, SeenKeys, Tally, hashes, paired
 from recdash.online.logs.id_spellings import Spellings
 from recdash.online.logs.sources import Sources
-from recdash.online.logs.timestamp_outliers import exposures_without_outliers
 from recdash.online.users import Removed
 
 if TYPE_CHECKING:
@@ -28,11 +28,11 @@ class Exposed:
     """Who is in the test: ``units`` by code, and the variant of each."""
 
     def __init__(self, exposures: pa.Table) -> None:
-        exposures, _ = exposures_without_outliers(exposures)  # the notice comes where sessions become users
+        known = read_exposures(exposures)  # the notice of outliers comes where sessions become users
         self.units = Ids()
-        chunks = [self.units.codes(chunk) for chunk in exposures["unit_id"].chunks]
+        chunks = [self.units.codes(chunk) for chunk in known.table["unit_id"].chunks]
         unit = np.concatenate(chunks) if chunks else np.empty(0, dtype=np.int32)
-        self.assigned: Assigned = by_exposures(unit, len(self.units), exposures["variant"], exposures["ts"])
+        self.assigned: Assigned = by_exposures(unit, len(self.units), known.variant, known.at)
         self.spellings = Spellings(self.units.words())
 
     def known(self, ids: pa.Array) -> Ints:

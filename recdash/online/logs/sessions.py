@@ -10,11 +10,10 @@ import numpy as np
 
 from recdash.domain.kinds import Floats, Ints, Mask
 from recdash.errors import InputError, Problem
-from recdash.online import times
-from recdash.online.logs import attributes, bots
-from recdash.online.logs.assignment import Assigned, by_exposures, by_rows, codes
-from recdash.online.logs.id_spellings import Spellings
-from recdash.online.logs.timestamp_outliers import WHAT, exposures_without_outliers, without_outliers
+from recdash.online.logs import bots
+from recdash.online.logs.assignment import Assigned, by_exposures, by_rows
+from recdash.online.logs.columns import SessionLog, read_log
+from recdash.online.logs.timestamp_outliers import WHAT
 from recdash.online.logs.user_totals import SessionRows, UserTotals, too_rare_to_cut
 from recdash.online.rules import USUAL, OnlineRules
 from recdash.online.users import OnlineUsers, Removed, Segment
@@ -23,9 +22,6 @@ from recdash.sorting import first_of_equals, order_of
 if TYPE_CHECKING:
     import pyarrow as pa
 
-ROLES = ("unit_id", "session_id", "variant", "start_ts", "end_ts", "clicks", "watch_s")
-"""Columns with a meaning of their own; every other number is added up, every other text tells users apart."""
-EXPOSURE_ROLES = ("unit_id", "session_id", "variant", "ts", "experiment_id")
 REPEATS = "repeat a session of the same user"
 RAISE_LIMIT = "Raise the limit, or switch the rule off."
 
@@ -39,19 +35,11 @@ def per_user(table: pa.Table, rules: OnlineRules = USUAL, exposures: pa.Table | 
     without them the column variant does, and the test begins with ``rules.starts``.
     Raises InputError when the table holds no test: no variant, too many, or no user with just one.
     """
-    if exposures is None:
-        units, unit_ids = codes(table["unit_id"])
-        notices: list[Problem] = []
-    else:
-        exposures, outliers = exposures_without_outliers(exposures)
-        units, unit_ids = codes(table["unit_id"], exposures["unit_id"])
-        notices = outliers.notices("exposures", "They do not count, nor do users without any other.")
-        notices += _in_one_spelling(units, unit_ids)
-    rows, outliers = without_outliers(_rows(table, units[0]))
-    notices += outliers.notices("sessions", "They do not count, but their users do.")
-    assigned, before = _assignment(table, rows, exposures, units[-1], len(unit_ids), rules)
+    log = read_log(table, exposures)
+    rows, n_units = log.rows, len(log.unit_ids)
+    assigned, before = _assignment(log, rules)
     _refuse_strangers(rows, assigned)
-    segments = _segments(table, exposures, units, len(unit_ids), rows.at)
+    other_variant = _other_variant(log, before, assigned)
     # a row of the test without a time is taken for one of its first moment
     times_in_test = rows.at[~before & ~np.isnan(rows.at)]
     first = times_in_test.min() if len(times_in_test) else 0.0
@@ -60,7 +48,8 @@ def per_user(table: pa.Table, rules: OnlineRules = USUAL, exposures: pa.Table | 
     counts = unrepeated & assigned.counted[rows.unit]
     # from here on only whether a row is a session matters, and no end: 15 MiB of a million
     rows = replace(rows, session=np.where(rows.session >= 0, 0, -1).astype(np.int8), end=rows.at)
-    is_bot = bots.among(rows, counts & ~before, len(unit_ids), rules)
+    log = replace(log, rows=rows, variant=None, exposures=None)
+    is_bot = bots.among(rows, counts & ~before, n_units, rules)
     arm = np.where(is_bot, -1, assigned.arm)
     if not (arm >= 0).any():
         count = int(is_bot.sum())
@@ -68,50 +57,41 @@ def per_user(table: pa.Table, rules: OnlineRules = USUAL, exposures: pa.Table | 
         raise InputError(Problem("all-bots", "rules", message, RAISE_LIMIT, count))
     user_totals = UserTotals(np.flatnonzero(arm >= 0), rows, counts, before)
     totals, days = user_totals.in_test(rules)
+    earlier_totals, exposed = user_totals.before_test(rules), user_totals.exposed(assigned.since)
+    too_rare = too_rare_to_cut(totals, rules)
     left, variant = np.unique(arm[user_totals.units], return_inverse=True)
     of_row, earlier = assigned.arm[rows.unit], unrepeated & before & (rows.session >= 0)
     removed = (
-        Removed("stray-times", WHAT, "rows", assigned.by_name(of_row[outliers.far])),
+        Removed("stray-times", WHAT, "rows", assigned.by_name(of_row[log.far])),
         Removed("duplicate-session", REPEATS, "rows", assigned.by_name(of_row[~unrepeated])),
         Removed("before", "lie before the test", "sessions", assigned.by_name(of_row[earlier])),
         Removed("bots", bots.rule_in_words(rules), "users", assigned.by_name(assigned.arm[is_bot])),
     )
     return OnlineUsers(
         variants=tuple(assigned.names[code] for code in left),
-        unit=unit_ids.take(user_totals.units),
+        unit=log.unit_ids.take(user_totals.units),
         variant=variant,
         totals=totals,
-        exposed=user_totals.exposed(assigned.since),
+        exposed=exposed,
         days=days,
-        before=user_totals.before_test(rules),
-        segments=attributes.of_units(segments, user_totals.units),
+        before=earlier_totals,
+        segments=_of_units(log.segments, user_totals.units),
         assigned=assigned.by_name(assigned.arm),
         crossed=assigned.crossed,
         removed=tuple(rule for rule in removed if rule.count),
         notices=(
-            *notices,
+            *log.notices,
             *_row_notices(table, assigned, rows, unrepeated),
-            *_other_variant(table, rows, before, assigned, exposures),
-            *_limit_notices(
-                [name for code, name in enumerate(assigned.names) if code not in left], totals, rules
-            ),
+            *other_variant,
+            *_limit_notices([name for code, name in enumerate(assigned.names) if code not in left], too_rare),
         ),
     )
 
 
-def _in_one_spelling(units: list[Ints], ids: pa.Array) -> list[Problem]:
-    """Give users of the sessions the code that another spelling of their id has in the exposures."""
-    import pyarrow as pa
-
-    sessions, exposed = map(np.unique, units)
-    other = np.setdiff1d(sessions, exposed, assume_unique=True)
-    other = other[other >= 0]
-    spellings = Spellings(ids.take(pa.array(exposed[exposed >= 0])))
-    place = spellings.find(ids.take(pa.array(other)))
-    code = np.arange(len(ids))
-    code[other[place >= 0]] = exposed[exposed >= 0][place[place >= 0]]
-    units[0] = code[units[0]]
-    return spellings.notices()
+def _of_units(segments: Mapping[str, Segment], units: Ints) -> dict[str, Segment]:
+    """The segments of some of the units, without those in which all are alike."""
+    chosen = {name: Segment(segment.labels, segment.label[units]) for name, segment in segments.items()}
+    return {name: segment for name, segment in chosen.items() if len(np.unique(segment.label)) > 1}
 
 
 def _refuse_strangers(rows: SessionRows, assigned: Assigned) -> None:
@@ -123,77 +103,41 @@ def _refuse_strangers(rows: SessionRows, assigned: Assigned) -> None:
         raise InputError(Problem("no-sessions", "sessions", message, fix))
 
 
-def _segments(
-    table: pa.Table, exposures: pa.Table | None, units: list[Ints], n_units: int, ts: Floats
-) -> dict[str, Segment]:
-    """By column; ``ts`` [sessions] seconds since 1970. What exposures say of a user comes first."""
-    segments = attributes.of_rows(units[0], table, attributes.text_columns(table, ROLES), n_units, ts)
-    if exposures is not None:
-        names = attributes.text_columns(exposures, EXPOSURE_ROLES)
-        segments |= attributes.of_rows(units[1], exposures, names, n_units, times.seconds(exposures["ts"]))
-    return segments
-
-
-def _rows(table: pa.Table, unit: Ints) -> SessionRows:
-    (session,), _ = codes(table["session_id"])
-    start = times.seconds(table["start_ts"]) if "start_ts" in table.column_names else np.zeros(len(unit))
-    names = ["clicks", "watch_s", *attributes.number_columns(table, ROLES)]
-    # an empty cell, as of a user without a session, adds nothing
-    numbers = {name: np.nan_to_num(table[name].cast("float64").to_numpy()) for name in names}
-    # a session lasts at least as long as was watched in it
-    end = times.seconds(table["end_ts"]) if "end_ts" in table.column_names else start + numbers["watch_s"]
-    return SessionRows(unit, session, start, np.fmax(start, end), numbers)
-
-
 # ── who counts ───────────────────────────────────────────────────────────────────────────────
 
 
-def _assignment(
-    table: pa.Table,
-    rows: SessionRows,
-    exposures: pa.Table | None,
-    exposed: Ints,
-    n_units: int,
-    rules: OnlineRules,
-) -> tuple[Assigned, Mask]:
+def _assignment(log: SessionLog, rules: OnlineRules) -> tuple[Assigned, Mask]:
     """The variant of each unit, and [rows] what lies before the test."""
-    if exposures is not None:
-        assigned = by_exposures(exposed, n_units, exposures["variant"], exposures["ts"])
-        return assigned, ~_open_at_exposure(table, rows, exposures, exposed, assigned, rules)
-    if "variant" not in table.column_names:
+    rows, n_units = log.rows, len(log.unit_ids)
+    if log.exposures is not None:
+        assigned = by_exposures(log.exposed, n_units, log.exposures.variant, log.exposures.at)
+        return assigned, ~_open_at_exposure(log, log.exposures.at, assigned, rules)
+    if log.variant is None:
         fix = "Add the column, or upload the exposures too: unit_id, variant, ts."
         raise InputError(Problem("missing-column", "columns", "no column says who saw what: variant", fix))
     starts = rules.starts_at()
     # where no time is written, it is of the test: who was exposed and had no session counts
     before = np.zeros(len(rows.unit), dtype=np.bool_) if starts is None else rows.at < starts
-    return by_rows(rows.unit, n_units, table["variant"], ~before), before
+    return by_rows(rows.unit, n_units, log.variant, ~before), before
 
 
-def _open_at_exposure(
-    table: pa.Table,
-    rows: SessionRows,
-    exposures: pa.Table,
-    exposed: Ints,
-    assigned: Assigned,
-    rules: OnlineRules,
-) -> Mask:
+def _open_at_exposure(log: SessionLog, at: Floats, assigned: Assigned, rules: OnlineRules) -> Mask:
     """[rows] true for what lies after the unit's first exposure, and for the session in which that fell.
 
     The exposure fires inside the first session: comparing with the session's start would lose it. Where
     exposures name their session, it is that one; elsewhere the last one that had begun, if its end is less
     than the grace ago.
     """
-    since = assigned.since[rows.unit]
+    rows, since = log.rows, assigned.since[log.rows.unit]
     after = (rows.end >= since) | np.isnan(rows.at)  # it went on after the exposure, or began then
     still_open = (rows.end + 60 * rules.grace_min >= since) & _last_before(rows, since, len(assigned.arm))
-    if "session_id" not in exposures.column_names:
+    if log.exposed_in is None:
         return after | still_open
-    (session, exposure_session), _ = codes(table["session_id"], exposures["session_id"])
-    first = (times.seconds(exposures["ts"]) == assigned.since[exposed]) & (exposure_session >= 0)
+    first = (at == assigned.since[log.exposed]) & (log.exposed_in >= 0)
     opened = np.full(len(assigned.arm), -2, dtype=np.int64)
-    opened[exposed[first]] = exposure_session[first]
+    opened[log.exposed[first]] = log.exposed_in[first]
     named = opened[rows.unit] >= 0
-    return after | np.where(named, session == opened[rows.unit], still_open)
+    return after | np.where(named, rows.session == opened[rows.unit], still_open)
 
 
 def _last_before(rows: SessionRows, since: Floats, n_units: int) -> Mask:
@@ -238,17 +182,15 @@ def _row_notices(
         yield Problem("variant-without-users", "column 'variant'", message, fix, count)
 
 
-def _other_variant(
-    table: pa.Table, rows: SessionRows, before: Mask, assigned: Assigned, exposures: pa.Table | None
-) -> list[Problem]:
+def _other_variant(log: SessionLog, before: Mask, assigned: Assigned) -> list[Problem]:
     """The notice of users whose sessions in the test name another variant than the exposures."""
-    if exposures is None or "variant" not in table.column_names:
+    if log.exposures is None or log.variant is None:
         return []
-    (code,), names = codes(table["variant"])
+    unit, (code, names) = log.rows.unit, log.variant
     arms = {name: arm for arm, name in enumerate(assigned.names)}
-    arm = np.array([*(arms.get(str(name), -2) for name in names.to_pylist()), -1])[code]
-    other = (arm != assigned.arm[rows.unit]) & (code >= 0) & assigned.counted[rows.unit] & ~before
-    count = len(np.unique(rows.unit[other]))
+    arm = np.array([*(arms.get(str(name), -2) for name in names), -1])[code]
+    other = (arm != assigned.arm[unit]) & (code >= 0) & assigned.counted[unit] & ~before
+    count = len(np.unique(unit[other]))
     if not count:
         return []
     message = (
@@ -258,13 +200,13 @@ def _other_variant(
     return [Problem("other-variant", "column 'variant'", message, fix, count)]
 
 
-def _limit_notices(emptied: list[str], totals: Mapping[str, Floats], rules: OnlineRules) -> Iterator[Problem]:
+def _limit_notices(emptied: list[str], too_rare: list[str]) -> Iterator[Problem]:
     """Variants whose users are all bots by the rule, and totals that cannot be winsorised."""
     for variant in emptied:
         message = (
             f"No user of '{variant}' is left: all of them do more in a day than the rule against bots allows"
         )
         yield Problem("variant-without-users", "rules", message, RAISE_LIMIT)
-    for total in too_rare_to_cut(totals, rules):
+    for total in too_rare:
         message = f"Fewer users have any {total.replace('_', ' ')} than the share at which totals are cut"
         yield Problem("not-winsorised", "rule 'winsorise'", message, "It stays as it is.")

@@ -7,18 +7,13 @@ CUPED either.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
 import numpy as np
 
 from recdash.domain.kinds import Floats, Mask
 from recdash.errors import Problem
 from recdash.online import times
-from recdash.online.logs.user_totals import SessionRows
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 FAR_DAYS, OUTERMOST, OF_ONE_CLOCK = 90, 0.01, 3
 FEWEST = 20
@@ -51,24 +46,3 @@ class TimestampOutliers:
         example = times.date(int(self.at[self.far][0] // times.DAY)).date().isoformat()
         message = f"{count:,} of {len(self.at):,} rows {WHAT}, such as {example}"
         return [Problem("stray-times", place, message, f"{fix} Look at the clock that wrote them.", count)]
-
-
-def without_outliers(rows: SessionRows) -> tuple[SessionRows, TimestampOutliers]:
-    """Rows with an outlying time only say that their user exists: no session, nothing to add up, no time."""
-    outliers = TimestampOutliers.among(rows.at)
-    far = outliers.far
-    if not far.any():
-        return rows, outliers
-    numbers = {name: np.where(far, 0.0, values) for name, values in rows.numbers.items()}
-    start, end = np.where(far, np.nan, rows.at), np.where(far, np.nan, rows.end)
-    return replace(
-        rows, session=np.where(far, -1, rows.session), at=start, end=end, numbers=numbers
-    ), outliers
-
-
-def exposures_without_outliers(exposures: pa.Table) -> tuple[pa.Table, TimestampOutliers]:
-    """The exposures whose time is no outlier: what came before and after the others is not known."""
-    import pyarrow as pa
-
-    outliers = TimestampOutliers.among(times.seconds(exposures["ts"]))
-    return exposures.filter(pa.array(~outliers.far)) if outliers.far.any() else exposures, outliers

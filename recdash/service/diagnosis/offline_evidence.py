@@ -111,7 +111,7 @@ class OfflineEvidence:
         )
 
     def case_times(self, case: Case) -> Times | Missing:
-        from recdash.online.times import seconds
+        from recdash.online.logs.columns import seconds
 
         tables = self._data.tables(case.experiment_id)
         stamps = [

@@ -1,0 +1,253 @@
+"""The raw columns of an A/B log, each read once: ids and names as codes, times as seconds since 1970."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from recdash.domain.kinds import Floats, Ints, Mask
+from recdash.errors import Problem
+from recdash.online.logs.id_spellings import Spellings
+from recdash.online.logs.timestamp_outliers import TimestampOutliers
+from recdash.online.logs.user_totals import SessionRows
+from recdash.online.users import Segment
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+# A number this large would be a date tens of thousands of years ahead: it counts in a smaller unit.
+UNITS = ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3))
+ROLES = ("unit_id", "session_id", "variant", "start_ts", "end_ts", "clicks", "watch_s")
+"""Columns with a meaning of their own; every other number is added up, every other text tells users apart."""
+EXPOSURE_ROLES = ("unit_id", "session_id", "variant", "ts", "experiment_id")
+
+
+class Labels(NamedTuple):
+    """A column of names: ``code`` [rows] places in ``names``, −1 where there is none."""
+
+    code: Ints
+    names: Sequence[Any]
+
+
+@dataclass(frozen=True)
+class Exposures:
+    """The exposures of ``table`` [n], from which the ``outliers`` are gone: what came before and after the
+    others is not known. ``at`` [n] seconds since 1970.
+    """
+
+    table: pa.Table
+    at: Floats
+    variant: Labels
+    outliers: TimestampOutliers
+
+
+@dataclass(frozen=True)
+class SessionLog:
+    """Sessions and exposures in the same codes of units and sessions.
+
+    ``far`` [rows] true for an outlying time; ``variant`` [rows] is None where no column says it; ``exposed``
+    [exposures] the unit of each, and ``exposed_in`` the session, None where the exposures name none;
+    ``segments`` of the units by column.
+    """
+
+    unit_ids: pa.Array
+    rows: SessionRows
+    far: Mask
+    variant: Labels | None
+    exposures: Exposures | None
+    exposed: Ints
+    exposed_in: Ints | None
+    segments: Mapping[str, Segment]
+    notices: tuple[Problem, ...]
+
+
+def read_exposures(table: pa.Table) -> Exposures:
+    import pyarrow as pa
+
+    at = seconds(table["ts"])
+    outliers = TimestampOutliers.among(at)
+    if outliers.far.any():
+        table, at = table.filter(pa.array(~outliers.far)), at[~outliers.far]
+    return Exposures(table, at, labels(table["variant"]), outliers)
+
+
+def read_log(table: pa.Table, exposures: pa.Table | None) -> SessionLog:
+    """What exposures say of a user comes before what the sessions say."""
+    known = None if exposures is None else read_exposures(exposures)
+    tables = [table] if known is None else [table, known.table]
+    units, unit_ids = codes(*(rows["unit_id"] for rows in tables))
+    sessions, _ = codes(*(rows["session_id"] for rows in tables if "session_id" in rows.column_names))
+    spelled = [] if known is None else _in_one_spelling(units, unit_ids)
+    rows, outliers = _rows(table, units[0], sessions[0])
+    segments = _segments(units[0], text_columns(table, ROLES), len(unit_ids), rows.at)
+    notices = [*spelled, *outliers.notices("sessions", "They do not count, but their users do.")]
+    if known is not None:
+        more = text_columns(known.table, EXPOSURE_ROLES)
+        segments |= _segments(units[1], more, len(unit_ids), known.at)
+        fix = "They do not count, nor do users without any other."
+        notices = [*known.outliers.notices("exposures", fix), *notices]
+    variant = labels(table["variant"]) if "variant" in table.column_names else None
+    exposed, exposed_in = units[-1], sessions[1] if len(sessions) > 1 else None
+    return SessionLog(
+        unit_ids, rows, outliers.far, variant, known, exposed, exposed_in, segments, tuple(notices)
+    )
+
+
+def _rows(table: pa.Table, unit: Ints, session: Ints) -> tuple[SessionRows, TimestampOutliers]:
+    """Rows with an outlying time only say that their user exists: no session, nothing to add up, no time."""
+    start = seconds(table["start_ts"]) if "start_ts" in table.column_names else np.zeros(len(unit))
+    names = ["clicks", "watch_s", *number_columns(table, ROLES)]
+    # an empty cell, as of a user without a session, adds nothing
+    numbers = {name: np.nan_to_num(table[name].cast("float64").to_numpy()) for name in names}
+    # a session lasts at least as long as was watched in it
+    end = seconds(table["end_ts"]) if "end_ts" in table.column_names else start + numbers["watch_s"]
+    end, outliers = np.fmax(start, end), TimestampOutliers.among(start)
+    far = outliers.far
+    if far.any():
+        session = np.where(far, -1, session)
+        start, end = (np.where(far, np.nan, times) for times in (start, end))
+        numbers = {name: np.where(far, 0.0, values) for name, values in numbers.items()}
+    return SessionRows(unit, session, start, end, numbers), outliers
+
+
+def _segments(unit: Ints, named: Iterable[tuple[str, Labels]], n: int, ts: Floats) -> dict[str, Segment]:
+    """The segments by column: each unit [n] under the earliest value that its rows give.
+
+    ``ts`` [rows] seconds since 1970, NaN where no time is known: later than any. Of several values at the
+    same time the first by name counts, so that the order of the file says nothing.
+    """
+    segments = {}
+    for name, label in named:
+        texts = tuple(map(str, label.names))
+        segments[name] = Segment(texts, _earliest(unit, label.code, texts, n, ts))
+    return segments
+
+
+def _earliest(unit: Ints, label: Ints, texts: tuple[str, ...], n_units: int, ts: Floats) -> Ints:
+    """[n_units] places in ``texts``, −1 where no row of the unit has a value."""
+    rows = np.flatnonzero((label >= 0) & (unit >= 0))
+    unit, label, ts = unit[rows], label[rows], np.nan_to_num(ts[rows], nan=np.inf)
+    first = np.full(n_units, np.inf)
+    np.minimum.at(first, unit, ts)
+    is_first = ts == first[unit]
+    by_name = np.argsort(np.array(texts, dtype=object), kind="stable")
+    place = np.empty(len(texts) + 1, dtype=np.int64)
+    place[by_name], place[-1] = np.arange(len(texts)), len(texts)
+    least = np.full(n_units, len(texts), dtype=np.int64)
+    np.minimum.at(least, unit[is_first], place[label[is_first]])
+    return np.append(by_name, -1)[least]
+
+
+def _in_one_spelling(units: list[Ints], ids: pa.Array) -> list[Problem]:
+    """Give users of the sessions the code that another spelling of their id has in the exposures."""
+    import pyarrow as pa
+
+    sessions, exposed = map(np.unique, units)
+    other = np.setdiff1d(sessions, exposed, assume_unique=True)
+    other = other[other >= 0]
+    spellings = Spellings(ids.take(pa.array(exposed[exposed >= 0])))
+    place = spellings.find(ids.take(pa.array(other)))
+    code = np.arange(len(ids))
+    code[other[place >= 0]] = exposed[exposed >= 0][place[place >= 0]]
+    units[0] = code[units[0]]
+    return spellings.notices()
+
+
+# ── single columns ───────────────────────────────────────────────────────────────────────────
+
+
+def labels(column: pa.ChunkedArray) -> Labels:
+    return Labels(*_coded(column))
+
+
+def codes(*columns: pa.ChunkedArray) -> tuple[list[Ints], Any]:
+    """Each column as indices [rows] into their common distinct values, −1 where there is none."""
+    import pyarrow as pa
+
+    alike = _of_one_type(columns)
+    together = pa.chunked_array([chunk for column in alike for chunk in column.chunks], alike[0].type)
+    code, values = _coded(together)
+    return np.split(code, np.cumsum([len(column) for column in columns])[:-1]), values
+
+
+def _coded(column: pa.ChunkedArray) -> tuple[Ints, Any]:
+    import pyarrow as pa
+
+    if pa.types.is_integer(column.type) and not column.null_count:
+        # Arrow's table of a million numbers takes 90 MiB, sorting them 30.
+        values, code = np.unique(column.to_numpy(), return_inverse=True)
+        return code.astype(np.int64, copy=False), pa.array(values)
+    if pa.types.is_dictionary(column.type):
+        encoded = column.unify_dictionaries().combine_chunks()
+    else:
+        encoded = column.combine_chunks().dictionary_encode()
+    code = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+    return code, encoded.dictionary
+
+
+def _of_one_type(columns: Sequence[pa.ChunkedArray]) -> Sequence[pa.ChunkedArray]:
+    """The columns with a common type: numbers in one table and text in the other are compared as text."""
+    import pyarrow as pa
+
+    types = {column.type for column in columns}
+    if len(types) == 1:
+        return columns
+    values = {kind.value_type if pa.types.is_dictionary(kind) else kind for kind in types}
+    common = values.pop() if len(values) == 1 else pa.string()
+    return [column.cast(common) for column in columns]
+
+
+def seconds(column: pa.ChunkedArray) -> Floats:
+    """[rows] NaN where no time is written. Numbers are seconds, or milli-, micro- or nanoseconds by size."""
+    import pyarrow as pa
+
+    if pa.types.is_string(column.type):
+        column = _parsed(column)
+    if pa.types.is_timestamp(column.type):
+        column = column.cast(pa.timestamp("us", column.type.tz)).cast("int64")
+        return _floats(column) / 1e6
+    numbers = _floats(column)
+    largest = np.nanmax(np.abs(numbers), initial=0.0)
+    return numbers / next((unit for least, unit in UNITS if largest >= least), 1.0)
+
+
+def _parsed(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Times that were stored as text; nulls where they cannot be read."""
+    import pyarrow as pa
+
+    for kind in (pa.timestamp("us", "UTC"), pa.timestamp("us")):
+        try:
+            return column.cast(kind)
+        except pa.ArrowInvalid:
+            continue
+    return pa.chunked_array([pa.nulls(len(column), pa.float64())])
+
+
+def _floats(column: pa.ChunkedArray) -> Floats:
+    # microseconds have more digits than a float from 2255 on
+    return column.cast("float64", safe=False).to_numpy()
+
+
+def text_columns(table: pa.Table, apart_from: tuple[str, ...]) -> Iterator[tuple[str, Labels]]:
+    """Names and labels of the columns that tell users apart."""
+    import pyarrow as pa
+
+    def is_text(kind: pa.DataType) -> bool:
+        kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+        return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_boolean(kind)
+
+    for field in table.schema:
+        if field.name not in apart_from and is_text(field.type):
+            yield field.name, labels(table[field.name])
+
+
+def number_columns(table: pa.Table, apart_from: tuple[str, ...]) -> list[str]:
+    import pyarrow as pa
+
+    def is_number(kind: pa.DataType) -> bool:
+        return pa.types.is_integer(kind) or pa.types.is_floating(kind)
+
+    return [field.name for field in table.schema if field.name not in apart_from and is_number(field.type)]
