@@ -74,7 +74,7 @@ def read_exposures(table: pa.Table) -> Exposures:
     return Exposures(table, at, labels(table["variant"]), outliers)
 
 
-def read_log(table: pa.Table, exposures: pa.Table | None) -> SessionLog:
+def read_sessions(table: pa.Table, exposures: pa.Table | None) -> SessionLog:
     """What exposures say of a user comes before what the sessions say."""
     known = None if exposures is None else read_exposures(exposures)
     tables = [table] if known is None else [table, known.table]
@@ -85,8 +85,7 @@ def read_log(table: pa.Table, exposures: pa.Table | None) -> SessionLog:
     segments = _segments(units[0], text_columns(table, ROLES), len(unit_ids), rows.at)
     notices = [*spelled, *outliers.notices("sessions", "They do not count, but their users do.")]
     if known is not None:
-        more = text_columns(known.table, EXPOSURE_ROLES)
-        segments |= _segments(units[1], more, len(unit_ids), known.at)
+        segments |= _segments(units[1], text_columns(known.table, EXPOSURE_ROLES), len(unit_ids), known.at)
         fix = "They do not count, nor do users without any other."
         notices = [*known.outliers.notices("exposures", fix), *notices]
     variant = labels(table["variant"]) if "variant" in table.column_names else None

@@ -12,7 +12,7 @@ from recdash.domain.kinds import Floats, Ints, Mask
 from recdash.errors import InputError, Problem
 from recdash.online.logs import bots
 from recdash.online.logs.assignment import Assigned, by_exposures, by_rows
-from recdash.online.logs.columns import SessionLog, read_log
+from recdash.online.logs.columns import SessionLog, read_sessions
 from recdash.online.logs.timestamp_outliers import WHAT
 from recdash.online.logs.user_totals import SessionRows, UserTotals, too_rare_to_cut
 from recdash.online.rules import USUAL, OnlineRules
@@ -35,7 +35,7 @@ def per_user(table: pa.Table, rules: OnlineRules = USUAL, exposures: pa.Table | 
     without them the column variant does, and the test begins with ``rules.starts``.
     Raises InputError when the table holds no test: no variant, too many, or no user with just one.
     """
-    log = read_log(table, exposures)
+    log = read_sessions(table, exposures)
     rows, n_units = log.rows, len(log.unit_ids)
     assigned, before = _assignment(log, rules)
     _refuse_strangers(rows, assigned)

@@ -88,6 +88,7 @@ class OnlineTests:
         self._context.must_be_editor()
         logs, users = self._read_logs(tables, rules, mappings, columns)
         results = results_of(logs, control, rules, metrics, users=users)
+        rows = results.records()
         self._check_links(experiment_id, links or {}, results.variants)
         test = OnlineTest(
             id=new_id(),
@@ -102,7 +103,7 @@ class OnlineTests:
             removed=[asdict(removed) for removed in logs.removed],
             control=results.control,
             links=dict(links or {}),
-            results=results.records(),
+            results=rows,
             notices=(*logs.notices, *results.notices),
         )
         release_freed_memory()
