@@ -109,16 +109,17 @@ def _refuse_strangers(rows: SessionRows, assigned: Assigned) -> None:
 def _assignment(log: SessionLog, rules: OnlineRules) -> tuple[Assigned, Mask]:
     """The variant of each unit, and [rows] what lies before the test."""
     rows, n_units = log.rows, len(log.unit_ids)
-    if log.exposures is not None:
-        assigned = by_exposures(log.exposed, n_units, log.exposures.variant, log.exposures.at)
-        return assigned, ~_open_at_exposure(log, log.exposures.at, assigned, rules)
-    if log.variant is None:
-        fix = "Add the column, or upload the exposures too: unit_id, variant, ts."
-        raise InputError(Problem("missing-column", "columns", "no column says who saw what: variant", fix))
-    starts = rules.starts_at()
-    # where no time is written, it is of the test: who was exposed and had no session counts
-    before = np.zeros(len(rows.unit), dtype=np.bool_) if starts is None else rows.at < starts
-    return by_rows(rows.unit, n_units, log.variant, ~before), before
+    if log.exposures is None:
+        if log.variant is None:
+            fix = "Add the column, or upload the exposures too: unit_id, variant, ts."
+            problem = Problem("missing-column", "columns", "no column says who saw what: variant", fix)
+            raise InputError(problem)
+        starts = rules.starts_at()
+        # where no time is written, it is of the test: who was exposed and had no session counts
+        before = np.zeros(len(rows.unit), dtype=np.bool_) if starts is None else rows.at < starts
+        return by_rows(rows.unit, n_units, log.variant, ~before), before
+    assigned = by_exposures(log.exposed, n_units, log.exposures.variant, log.exposures.at)
+    return assigned, ~_open_at_exposure(log, log.exposures.at, assigned, rules)
 
 
 def _open_at_exposure(log: SessionLog, at: Floats, assigned: Assigned, rules: OnlineRules) -> Mask:
