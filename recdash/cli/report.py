@@ -128,8 +128,8 @@ def _metric_and_k(metric: str | None, k: int | None) -> tuple[str | None, int | 
 def reproduce(context: click.Context, file: Path, form: str) -> None:
     """Compute every number of a report (HTML or JSON) anew from the stored tables, and compare.
 
-    Exits with 1 where the report says something else and where nobody can tell whether its page was changed,
-    with 2 where its tables are not stored.
+    Exits with 1 if the report differs or if its page cannot be checked for changes, with 2 if its tables are
+    not stored.
     """
     from recdash.report.reproduce.reproduce import reproduction
 

@@ -83,7 +83,7 @@ def is_shared(folder: Path, database: str) -> bool:
 
 
 def _use(line: str) -> tuple[str, str]:
-    """Database and folder; a line that is damaged stands for a database of which nobody can tell."""
+    """(database, folder) of a line; a damaged line counts as a database that still uses the files."""
     try:
         database, folder = json.loads(line)
         return str(database), str(folder)
@@ -97,9 +97,9 @@ def _lines(folder: Path) -> list[str]:
 
 
 def _is_gone(other: str, database: str) -> bool:
-    """Whether the other is no more, or this very one under another path.
+    """Whether the other database file no longer exists, or is this one under another path.
 
-    Nobody can tell of one on a server, nor of a file in a folder that may not be looked into.
+    False for a database on a server and for a file that cannot be examined: both may still be in use.
     """
     if "://" in other:
         return False
@@ -113,7 +113,7 @@ def _is_gone(other: str, database: str) -> bool:
 
 
 def _is_elsewhere(used: str, folder: Path) -> bool:
-    """Whether another folder was used: what is said of it was copied together with the files."""
+    """Whether the line names another existing folder: it was copied here together with the files."""
     try:
         status = Path(used).stat()
     except (OSError, ValueError):

@@ -239,10 +239,10 @@ class SqlArtifacts:
         return self._files.table(sha256)
 
     def collect(self, older_than: timedelta = UNUSED_FOR) -> int:
-        if is_shared(self._files.folder, self._transactions.database.place):
-            return 0
         # The files are removed while no other writer can begin to need one of them.
         with self._transactions.write() as session:
+            if is_shared(self._files.folder, self._transactions.database.place):
+                return 0
             try:
                 used = used_files(session)
             except EvidenceDamaged:  # a damaged row may need any of the files: all stay

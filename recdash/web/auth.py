@@ -58,7 +58,7 @@ def cookie(name: str, request: HTTPConnection) -> str:
     return f"{name}_{port}" if port.isdecimal() else name
 
 
-def _local(request: HTTPConnection, _door: AuthConfig) -> Visitor:
+def _local(request: HTTPConnection, _config: AuthConfig) -> Visitor:
     if not _is_here(request) or FORWARDED & set(request.headers.keys()):
         raise Refused(
             403,

@@ -20,7 +20,7 @@ AGAIN_AFTER = 5
 class ReportTurns:
     """The visitors whose reports are being made, or wait for their turn.
 
-    The threads are not those that check visitors: if these waited for reports, nobody would be admitted.
+    Reports have threads of their own, because waiting reports would otherwise block the sign-in check.
     """
 
     def __init__(self) -> None:
@@ -35,6 +35,6 @@ class ReportTurns:
             raise StoreBusy("Many reports are being made at the moment. Try again in a minute.")
         self._visitors.add(visitor)
         report = self._threads.submit(make)
-        # Also where who asked has left before it was begun: then it is never made.
+        # It also runs for a request that was cancelled before its report was begun.
         report.add_done_callback(lambda _: self._visitors.discard(visitor))
         return await asyncio.wrap_future(report)
