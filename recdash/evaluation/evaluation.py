@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -107,7 +107,8 @@ def evaluate(
 
     Raises InputError with every problem found.
     """
-    _check_names([*runs, *(predictions or {})])
+    for name in [*runs, *(predictions or {})]:
+        check_name("candidate", name)
     requests, rules = read_question(metrics, preset, depth, users, order, ties, duplicates=duplicates)
     rules = replace(
         with_relevance(rules, relevance, relevance_threshold), accept_unknown_ids=accept_unknown_ids
@@ -182,14 +183,6 @@ def _slices(reference: Reference, names: str | Sequence[str]) -> list[Slice]:
     if isinstance(names, str):
         names = [name.strip() for name in names.split(",")]
     return [part for by in names for part in slices_of(reference, by)]
-
-
-def _check_names(names: Iterable[Any]) -> None:
-    for name in names:
-        if not isinstance(name, str):
-            fix = "Name candidates by text, such as 'als'."
-            raise InputError(Problem("no-name", "candidate", f"{name!r} is no text", fix))
-        check_name("candidate", name)
 
 
 def _check_unique(names: Sequence[str]) -> None:

@@ -51,10 +51,15 @@ def _written_out(letter: str) -> str:
     return f"\\u{ord(letter):04x}" if letter != WORD_JOINER and _is_strange(letter) else letter
 
 
-def check_name(subject: str, name: str) -> str:
-    """The name without blanks around it. Raises InputError for none, and for one with control or unseen
-    characters, also at its ends: not everybody keeps the name that is returned. ``subject`` is what it names.
+def check_name(subject: str, name: object) -> str:
+    """The name without blanks around it; ``subject`` is what it names.
+
+    Raises InputError for a name that is empty, is no text, or has control or unseen characters, also at its
+    ends: some callers keep the name as it was given.
     """
+    if not isinstance(name, str):
+        fix = "Give a text as the name, such as 'als'."
+        raise InputError(Problem("no-name", subject, f"{name!r} is no text", fix))
     clean = name.strip()
     if not clean:
         raise InputError(Problem("no-name", subject, "nothing", "Give it a name."))
