@@ -13,9 +13,11 @@ from recdash.domain.kinds import Duplicates, Order, Replication, TableKind, Ties
 from recdash.domain.results import Curve
 from recdash.engines import Reference
 from recdash.errors import InputError, Problem, Result, all_or_problems
+from recdash.evaluation.candidates import group_by_candidate, score_candidate
 from recdash.evaluation.column_choice import ColumnChoice, ColumnsGiven, mappings_of, read_column_choice
 from recdash.evaluation.comparability import Basis, comparability_problems, served_users_hash
 from recdash.evaluation.known_ids import CAVEATS, caveats
+from recdash.evaluation.metric_inputs import catalogue_inputs_of, familiar_of
 from recdash.evaluation.predictions import rows_differ
 from recdash.evaluation.reading import (
     TABLES,
@@ -26,13 +28,7 @@ from recdash.evaluation.reading import (
     sources_of,
 )
 from recdash.evaluation.replicate_means import mean_per_user
-from recdash.evaluation.replicates import (
-    group_by_candidate,
-    lists_of,
-    overlap_of,
-    samples_of,
-    score_candidate,
-)
+from recdash.evaluation.replicates import lists_of, overlap_of, samples_of
 from recdash.evaluation.request import (
     CountingRules,
     MetricRequest,
@@ -40,7 +36,7 @@ from recdash.evaluation.request import (
     read_question,
     with_relevance,
 )
-from recdash.evaluation.scoring import Scored, Scoring, catalogue_inputs_of, familiar_of, score_predictions
+from recdash.evaluation.scoring import Scored, Scoring, score_predictions
 from recdash.formatting.numbers import none_if_nan
 from recdash.formatting.sanitize import check_name
 from recdash.metrics import check_k, define, parse, preset, sample_of

@@ -14,11 +14,12 @@ from recdash.domain.results import Curve, OnlineLift, Slice, UserValues
 from recdash.engines import Reference
 from recdash.engines.list_pulls import ListSource, pulls_of_runs
 from recdash.errors import InputError, Problem, UploadError
+from recdash.evaluation.metric_inputs import catalogue_inputs_of, familiar_of, metric_inputs_of
 from recdash.evaluation.reading import RatedPairs, predictions_of
 from recdash.evaluation.replicate_means import mean_curve, rated_values, user_values
 from recdash.evaluation.replicates import hits_of, overlap_of, samples_of
 from recdash.evaluation.request import CountingRules
-from recdash.evaluation.scoring import Scored, catalogue_inputs_of, familiar_of, metric_inputs_of, score_hits
+from recdash.evaluation.scoring import Scored, score_hits
 from recdash.evaluation.slices import user_slices
 from recdash.metrics import Definition, MetricInputs, define, score
 from recdash.metrics.ratings import RatingMetric

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from recdash.domain.hits import Exposure, Hits, IdOverlap, KnownIds
 from recdash.domain.inputs import Recommendations
 from recdash.engines import Reference
@@ -78,10 +80,16 @@ PREDICTED_USERS = replace(USERS, whose="predictions of '{}'")
 
 
 def id_problems(run: Recommendations, hits: Hits, reference: Reference) -> list[Problem]:
-    """What is wrong with the run's ids, and whether it is the truth; empty for a reference candidate."""
-    if run.reference or hits.overlap is None:
-        return []
-    return [*overlap_problems(run.name, hits.overlap, reference), *perfect_problems(run.name, hits)]
+    """What is wrong with the run's ids, and whether it is the truth.
+
+    Of a reference candidate only which of its items train and catalogue lack.
+    """
+    overlap = None if run.reference else hits.overlap
+    problems = [] if overlap is None else overlap_problems(run.name, overlap, reference)
+    tables_named = any(problem.code in OF_TABLES for problem in problems)
+    unknown = [] if tables_named else unknown_item_notices(run.name, hits, reference)
+    perfect = [] if overlap is None else perfect_problems(run.name, hits)
+    return [*problems, *perfect, *unknown]
 
 
 def overlap_problems(name: str, overlap: IdOverlap, reference: Reference) -> list[Problem]:
@@ -346,3 +354,31 @@ def perfect_problems(name: str, hits: Hits) -> list[Problem]:
     )
     fix = "Is this the truth itself, or a run that was trained on it? Upload what the recommender gave."
     return [Problem(TRUTH_AS_RUN, f"run '{name}'", text, fix, n_hits)]
+
+
+# ── items of no table ────────────────────────────────────────────────────────────────────────
+
+
+def unknown_item_notices(name: str, hits: Hits, reference: Reference) -> list[Problem]:
+    """Notices where no item of the lists is in train, or where some are not in the catalogue."""
+    if hits.exposure is None:
+        return []
+    place = f"run '{name}', column 'item_id'"
+    in_lists = np.zeros(len(hits.exposure.items), dtype=bool)
+    for exposure in (hits.exposure, hits.other_exposure):
+        if exposure is not None:
+            in_lists[exposure.shown.item] = True
+    items, train = np.flatnonzero(in_lists), reference.train_users
+    if train is not None and not train[items[items < len(train)]].any():
+        text = "no item of these lists is in the train table"
+        fix = "Novelty and popularity say nothing here; check that both files write ids alike."
+        return [Problem("nothing-in-train", place, text, fix)]
+    if reference.catalogue is None:
+        return []
+    unknown = items[~np.isin(items, reference.catalogue)]
+    if not len(unknown):
+        return []
+    example = ", ".join(f"'{hits.exposure.items[int(code)]}'" for code in unknown[:3])
+    text = f"{len(unknown)} item ids are not in the catalogue ({example})"
+    fix = "They count for accuracy, but not for coverage or Gini; check the ids."
+    return [Problem("unknown-items", place, text, fix, len(unknown))]

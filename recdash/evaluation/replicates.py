@@ -14,7 +14,7 @@ as a miss in another user's fold.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -27,20 +27,12 @@ from recdash.domain.records import Replicated
 from recdash.domain.results import Curve, Unavailable
 from recdash.engines import Reference
 from recdash.errors import InputError, Problem
+from recdash.evaluation.metric_inputs import familiar_of
 from recdash.evaluation.replicate_means import mean_curve
 from recdash.evaluation.replicate_merge import merge_replicates
-from recdash.evaluation.scoring import (
-    Scored,
-    Scoring,
-    SliceScores,
-    by_metric,
-    familiar_of,
-    population_counts,
-    score_hits,
-    score_run,
-)
-from recdash.metrics import Definition, sample_of
-from recdash.metrics.sample import Familiar, RelevantHits
+from recdash.evaluation.scoring import Scored, Scoring, SliceScores, score_hits, score_run
+from recdash.metrics import Definition, by_metric, sample_of
+from recdash.metrics.sample import Familiar, RelevantHits, population_counts
 
 if TYPE_CHECKING:
     from recdash.domain.results import Slice
@@ -49,33 +41,23 @@ SAME_USERS = 0.9
 """From this share of the users with lists who have several on, replicates are taken as seeds."""
 
 
-def group_by_candidate(runs: Iterable[Recommendations]) -> list[tuple[Recommendations, ...]]:
-    """The replicates of each candidate together, in order of first appearance; others stand alone."""
-    groups: dict[object, list[Recommendations]] = {}
-    for place, run in enumerate(runs):
-        groups.setdefault(place if run.replicate is None else run.name, []).append(run)
-    return [tuple(group) for group in groups.values()]
-
-
-def score_candidate(
-    runs: Sequence[Recommendations],
-    scoring: Scoring,
-    kind: Replication | None = None,
-    predictions: Any = None,
-) -> Scored:
-    """The uploads of one candidate, scored as one; a single one is scored as it is.
-
-    ``kind`` says how several relate; None looks at their users. Raises InputError where that leaves it open,
-    for folds that share users, and for rating predictions beside several.
-    """
-    if len(runs) == 1:
-        return score_run(runs[0], scoring, predictions)
-    name, noun = runs[0].name, runs[0].noun
-    _check_labels(runs)
+def check_replicates(runs: Sequence[Recommendations], predictions: Any = None) -> None:
+    """Raises InputError for two of one label, and for rating predictions beside several uploads."""
+    name, labels = runs[0].name, [run.replicate for run in runs]
+    twice = sorted({str(label) for label in labels if labels.count(label) > 1})
+    if twice:
+        text, fix = f"two of its replicates are called '{twice[0]}'", "Give each a label of its own."
+        raise InputError(Problem("label-twice", f"run '{name}'", text, fix))
     if predictions is not None:
         text, fix = f"they come with {len(runs)} uploads of lists", "Add them as a candidate of their own."
         raise InputError(Problem("predictions-of-replicates", f"rating predictions of '{name}'", text, fix))
-    parts = [score_run(run, scoring) for run in runs]
+
+
+def score_replicates(
+    runs: Sequence[Recommendations], parts: Sequence[Scored], scoring: Scoring, kind: Replication | None
+) -> Scored:
+    """The candidate, from its uploads and the score of each: ``parts``."""
+    name, noun = runs[0].name, runs[0].noun
     kind = kind or replication_of(name, noun, [hits_of(part) for part in parts])
     replicated = Replicated(kind, noun or kind[:-1], tuple(str(run.replicate) for run in runs))
     parts = [
@@ -141,16 +123,6 @@ def _check_apart(name: str, parts: Sequence[Scored]) -> None:
         text = f"{len(twice):,} users, such as '{example}', have lists in several folds"
         fix = "Give each user's list in one fold only, or say that these are seeds."
         raise InputError(Problem("folds-overlap", f"run '{name}'", text, fix, len(twice)))
-
-
-def _check_labels(runs: Sequence[Recommendations]) -> None:
-    labels = [run.replicate for run in runs]
-    twice = sorted({str(label) for label in labels if labels.count(label) > 1})
-    if twice:
-        text = f"two of its replicates are called '{twice[0]}'"
-        raise InputError(
-            Problem("label-twice", f"run '{runs[0].name}'", text, "Give each a label of its own.")
-        )
 
 
 # ── folds ────────────────────────────────────────────────────────────────────────────────────

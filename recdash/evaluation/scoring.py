@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from recdash.domain.hits import Exposure, Hits, PopulationCounts
+from recdash.domain.hits import Hits, PopulationCounts
 from recdash.domain.inputs import Recommendations
-from recdash.domain.kinds import Mask, Users
+from recdash.domain.kinds import Users
 from recdash.domain.records import Replicated
-from recdash.domain.results import Curve, Unavailable
+from recdash.domain.results import Curve
 from recdash.engines import Reference, list_metrics, match
-from recdash.engines.attributes import attribute_names, attribute_of
-from recdash.engines.exposure import no_lists
 from recdash.errors import InputError, Problem
-from recdash.evaluation.known_ids import OF_TABLES, id_problems, stopping, unmet_by_truth, unmet_tables
+from recdash.evaluation.known_ids import id_problems, stopping
+from recdash.evaluation.metric_inputs import hits_by_slice, metric_inputs_of, slice_users
 from recdash.evaluation.predictions import prediction_notices
 from recdash.evaluation.reading import open_predictions, predictions_of
 from recdash.evaluation.request import CountingRules, MetricRequest
-from recdash.metrics import Definition, MetricInputs, sample_of, score
-from recdash.metrics.catalogue import CATALOGUE, CatalogueInputs, Labels, no_labels
+from recdash.metrics import Definition, MetricInputs, by_metric, score
+from recdash.metrics.catalogue import CATALOGUE
 from recdash.metrics.ratings import Predictions, RatingMetric
-from recdash.metrics.sample import Familiar, Ideals, familiar, users_who_count
+from recdash.metrics.sample import population_counts
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -94,30 +91,27 @@ def score_run(run: Recommendations, scoring: Scoring, predictions: Any = None) -
     for a run that cannot be used, such as one whose ids hardly meet those of the tables, unless the rules
     accept them.
     """
-    reference, definitions, rules = scoring.reference, scoring.definitions, scoring.rules
+    reference, rules = scoring.reference, scoring.rules
     hits, of_lists = _match(run, scoring)
-    of_ids = id_problems(run, hits, reference)
+    short = [] if run.reference else short_list_notices(run.name, hits, scoring.requests)
     rated = open_predictions(predictions)
     of_ratings = [] if rated is None else prediction_notices(run.name, rated, reference)
+    of_ids = id_problems(run, hits, reference)
     _refuse_unknown_ids([*of_ids, *of_ratings], rules)
     rows = None if rated is None else predictions_of(rated)
-    curves, absent = score_hits(hits, reference, definitions, rules.users, rows)
+    curves, absent = score_hits(hits, reference, scoring.definitions, rules.users, rows)
     of_file = [replace(notice, place=f"run '{run.name}', {notice.place}") for notice in run.notices]
-    tables_named = any(problem.code in OF_TABLES for problem in of_ids)
-    unknown = [] if tables_named else unknown_item_notices(run.name, hits, reference)
-    short = [] if run.reference else short_list_notices(run.name, hits, scoring.requests)
-    exposures = exposure_by_slice(scoring.slices, hits)
     return Scored(
         run.name,
         replace(hits, shown_to=()),  # the slices have it; of many runs it would fill the memory
         curves,
         absent,
         population_counts(hits, rules.users),
-        (*of_file, *of_lists, *of_ids, *unknown, *short, *of_ratings),
+        (*of_file, *of_lists, *of_ids, *short, *of_ratings),
         None if rated is None else rated.table,
         tuple(
-            score_slice(hits, reference, definitions, rules.users, part, exposure)
-            for part, exposure in zip(scoring.slices, exposures, strict=True)
+            score_slice(own, reference, scoring.definitions, rules.users, part)
+            for part, own in zip(scoring.slices, hits_by_slice(hits, scoring.slices), strict=True)
         ),
         run.reference,
         lists=run,
@@ -131,33 +125,12 @@ def _refuse_unknown_ids(problems: Sequence[Problem], rules: CountingRules) -> No
 
 
 def score_slice(
-    hits: Hits,
-    reference: Reference,
-    definitions: Sequence[Definition],
-    users: Users,
-    part: Slice,
-    exposure: Exposure | None = None,
+    hits: Hits, reference: Reference, definitions: Sequence[Definition], users: Users, part: Slice
 ) -> SliceScores:
-    """Accuracy in a slice comes from the hits of all, the others from the ``exposure`` of its users."""
-    sample = sample_of(hits, users, part.users, part.rows, familiar_of(reference))
-    inputs = None
-    if exposure is not None:  # of some users of the truth: there are no other lists then
-        own = replace(hits, exposure=exposure, other_exposure=no_lists(exposure.items, hits.depth))
-        inputs = catalogue_inputs_of(own, reference)
-    curves, absent = by_metric(score(definitions, MetricInputs(sample, inputs)))
+    """Accuracy from the hits of all, the others from the exposure of the slice's users: ``hits_in_slice``."""
+    curves, absent = by_metric(score(definitions, metric_inputs_of(hits, reference, users, part)))
     reasons = {str(definition): _not_in(part, definition) for definition in definitions}
     return SliceScores(part, curves, absent | {metric: why for metric, why in reasons.items() if why})
-
-
-def slice_users(slices: Sequence[Slice]) -> list[Mask]:
-    """The users of each slice of users; slices of items are left out."""
-    return [part.users for part in slices if part.users is not None]
-
-
-def exposure_by_slice(slices: Sequence[Slice], hits: Hits) -> list[Exposure | None]:
-    """The exposure of each slice's users; None for a slice of items, and where it was not counted."""
-    exposures = iter(hits.shown_to)
-    return [None if part.users is None else next(exposures, None) for part in slices]
 
 
 NOT_IN_SLICES = "rating predictions are scored as a whole, not in slices"
@@ -193,16 +166,6 @@ def _match(run: Recommendations, scoring: Scoring) -> tuple[Hits, list[Problem]]
     )
 
 
-def familiar_of(reference: Reference) -> Familiar | None:
-    """How expected each item of the truth is, by its popularity in train; None without a train table."""
-    if reference.train_users is None:
-        return None
-    in_train = int((reference.train_users > 0).sum())
-    n_items = in_train if reference.catalogue is None else len(reference.catalogue)
-    items = familiar(reference.train_users, n_items, len(reference.truth.items))
-    return replace(items, missing_input=unmet_by_truth(reference))
-
-
 def score_hits(
     hits: Hits,
     reference: Reference,
@@ -211,73 +174,7 @@ def score_hits(
     predictions: Predictions | None = None,
 ) -> tuple[dict[str, Curve], dict[str, str]]:
     """Curves and reasons of absence by canonical spec, from hits alone."""
-    return by_metric(score(definitions, metric_inputs_of(hits, reference, users, predictions)))
-
-
-def by_metric(results: Iterable[Curve | Unavailable]) -> tuple[dict[str, Curve], dict[str, str]]:
-    """Curves, and reasons of absence, by canonical spec."""
-    results = list(results)
-    curves = {result.metric: result for result in results if isinstance(result, Curve)}
-    return curves, {result.metric: result.reason for result in results if isinstance(result, Unavailable)}
-
-
-def metric_inputs_of(
-    hits: Hits,
-    reference: Reference,
-    users: Users,
-    predictions: Predictions | None = None,
-    ideals: Ideals | None = None,
-) -> MetricInputs:
-    """What every metric is computed from; intermediate results are shared between the metrics."""
-    sample = sample_of(hits, users, familiar=familiar_of(reference), ideals=ideals)
-    return MetricInputs(sample, catalogue_inputs_of(hits, reference), predictions)
-
-
-def catalogue_inputs_of(hits: Hits, reference: Reference) -> CatalogueInputs | None:
-    """The run's exposure, if it was counted, with what the reference knows of its items."""
-    if hits.exposure is None:
-        return None
-    n = len(hits.exposure.items)
-    unmet = unmet_tables(hits.exposure, reference)
-    train = None
-    if reference.train_users is not None and "train" not in unmet:
-        train = np.zeros(n, dtype=np.int64)
-        train[: len(reference.train_users)] = reference.train_users
-    in_catalogue = None
-    if reference.catalogue is not None and "catalogue" not in unmet:
-        in_catalogue = np.zeros(n, dtype=bool)
-        in_catalogue[reference.catalogue] = True
-    in_truth = np.arange(n) < len(reference.truth.items)
-    names, labels = labels_of(reference)
-    return CatalogueInputs(
-        hits.exposure,
-        hits.depth,
-        in_truth,
-        in_catalogue,
-        train,
-        reference.n_train_users,
-        names,
-        labels,
-        reference.tables.keys(),
-        hits.other_exposure,
-        is_whole=hits.other_exposure is not None,
-        may_repeat=hits.duplicates == "keep",
-        unmet=unmet,
-    )
-
-
-def labels_of(reference: Reference) -> tuple[list[str], Callable[[str], Labels]]:
-    """The names of the catalogue's attributes, and what reads one of them."""
-    catalogue = reference.tables.get("catalogue")
-    if catalogue is None:
-        return [], no_labels
-    code = reference.items.codes(catalogue.table["item_id"], grow=False)
-
-    def read(name: str) -> Labels:
-        attribute = attribute_of(catalogue, name)
-        return Labels(attribute.values, code[attribute.row], attribute.value)
-
-    return attribute_names(catalogue), read
+    return by_metric(score(definitions, metric_inputs_of(hits, reference, users, predictions=predictions)))
 
 
 def score_predictions(name: str, source: Any, scoring: Scoring) -> Scored:
@@ -293,17 +190,7 @@ def score_predictions(name: str, source: Any, scoring: Scoring) -> Scored:
     return Scored(name, None, curves, absent, None, tuple(notices), table, sliced)
 
 
-# ── population counts and notices ────────────────────────────────────────────────────────────
-
-
-def population_counts(hits: Hits, users: Users) -> PopulationCounts:
-    """The run's counts of users and rows under a population rule."""
-    if users == "truth":
-        return hits.ledger
-    relevant = hits.truth.per_user(hits.truth.relevant())
-    counted = int(users_who_count(hits, relevant, users).sum())
-    unknown = hits.ledger.without_truth if users == "run" else 0
-    return replace(hits.ledger, counted=counted + unknown)
+# ── notices ──────────────────────────────────────────────────────────────────────────────────
 
 
 def short_list_notices(name: str, hits: Hits, requests: Sequence[MetricRequest]) -> list[Problem]:
@@ -327,28 +214,3 @@ def short_list_notices(name: str, hits: Hits, requests: Sequence[MetricRequest])
         for k, count in counts.items()
         if count
     ]
-
-
-def unknown_item_notices(name: str, hits: Hits, reference: Reference) -> list[Problem]:
-    """Notices where no item of the lists is in train, or where some are not in the catalogue."""
-    if hits.exposure is None:
-        return []
-    place = f"run '{name}', column 'item_id'"
-    in_lists = np.zeros(len(hits.exposure.items), dtype=bool)
-    for exposure in (hits.exposure, hits.other_exposure):
-        if exposure is not None:
-            in_lists[exposure.shown.item] = True
-    items, train = np.flatnonzero(in_lists), reference.train_users
-    if train is not None and not train[items[items < len(train)]].any():
-        text = "no item of these lists is in the train table"
-        fix = "Novelty and popularity say nothing here; check that both files write ids alike."
-        return [Problem("nothing-in-train", place, text, fix)]
-    if reference.catalogue is None:
-        return []
-    unknown = items[~np.isin(items, reference.catalogue)]
-    if not len(unknown):
-        return []
-    example = ", ".join(f"'{hits.exposure.items[int(code)]}'" for code in unknown[:3])
-    text = f"{len(unknown)} item ids are not in the catalogue ({example})"
-    fix = "They count for accuracy, but not for coverage or Gini; check the ids."
-    return [Problem("unknown-items", place, text, fix, len(unknown))]

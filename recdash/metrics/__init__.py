@@ -3,10 +3,10 @@
 from recdash.metrics.presets import PRESETS, Preset, preset
 from recdash.metrics.registry import METRICS, Definition, define
 from recdash.metrics.sample import RelevantHits, sample_of
-from recdash.metrics.scoring import MetricInputs, score
+from recdash.metrics.scoring import MetricInputs, by_metric, score
 from recdash.metrics.spec import Spec, check_k, parse, parse_list
 
 __all__ = [
     "METRICS", "PRESETS", "Definition", "MetricInputs", "Preset", "RelevantHits", "Spec",
-    "check_k", "define", "parse", "parse_list", "preset", "sample_of", "score",
+    "by_metric", "check_k", "define", "parse", "parse_list", "preset", "sample_of", "score",
 ]  # fmt: skip

@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from recdash.domain.hits import Hits
+from recdash.domain.hits import Hits, PopulationCounts
 from recdash.domain.kinds import Floats, Ints, Mask, Numbers, Users
 from recdash.errors import InputError, Problem
 
@@ -450,6 +450,16 @@ def users_who_count(hits: Hits, n_relevant: Ints, users: Users, *, of_rows: bool
         "run": lambda: in_truth & listed,
     }
     return rules[users]()
+
+
+def population_counts(hits: Hits, users: Users) -> PopulationCounts:
+    """The run's counts of users and rows under a population rule."""
+    if users == "truth":
+        return hits.ledger
+    relevant = hits.truth.per_user(hits.truth.relevant())
+    counted = int(users_who_count(hits, relevant, users).sum())
+    unknown = hits.ledger.without_truth if users == "run" else 0
+    return replace(hits.ledger, counted=counted + unknown)
 
 
 def _with_unknown_users(sample: RelevantHits, hits: Hits) -> RelevantHits:

@@ -42,6 +42,13 @@ def score(definitions: Iterable[Definition], inputs: MetricInputs) -> list[Curve
     return results
 
 
+def by_metric(results: Iterable[Curve | Unavailable]) -> tuple[dict[str, Curve], dict[str, str]]:
+    """Curves, and reasons of absence, by canonical spec."""
+    results = list(results)
+    curves = {result.metric: result for result in results if isinstance(result, Curve)}
+    return curves, {result.metric: result.reason for result in results if isinstance(result, Unavailable)}
+
+
 def _ranked(definitions: Sequence[Definition], sample: RelevantHits | None) -> Iterator[Curve | Unavailable]:
     """All ranking metrics together, since intermediate results of one serve the next."""
     reasons = [_missing_input(definition, sample) for definition in definitions]

@@ -4,9 +4,10 @@ Numbers are computed first; then one short write stores them, idempotent by cont
 click or a stopped page leaves either nothing or the whole.
 """
 
+from recdash.evaluation.candidates import PreparedRun
 from recdash.service.access.sharing import LinkDead, SharedLink
 from recdash.service.catalog.experiments import Setup
-from recdash.service.catalog.runs import AddedRun, PreparedRun, ReferenceChoice
+from recdash.service.catalog.runs import AddedRun, ReferenceChoice
 from recdash.service.diagnosis.case import Explanation
 from recdash.service.validation import Progress
 from recdash.service.workspace import Workspace

@@ -9,12 +9,13 @@ from recdash.domain.records import Run
 from recdash.domain.results import WHOLE, Scope, Unavailable, UserValues
 from recdash.engines import list_metrics
 from recdash.errors import InputError
-from recdash.evaluation import replicate_means, scoring
+from recdash.evaluation import replicate_means
+from recdash.evaluation.metric_inputs import catalogue_inputs_of, hits_in_slice, metric_inputs_of
 from recdash.evaluation.replicate_means import rated_values
 from recdash.metrics import Definition, MetricInputs, define
 from recdash.metrics.catalogue import CatalogueInputs, CatalogueMetric
 from recdash.metrics.ratings import RatingMetric
-from recdash.metrics.sample import Ideals, RelevantHits, sample_of
+from recdash.metrics.sample import Ideals, RelevantHits
 from recdash.service.context import ServiceContext
 from recdash.service.run_data import RunData
 
@@ -60,7 +61,7 @@ class MetricValues:
             metrics_of_lists = list_metrics([definition], reference, catalogue.depth)
             if metrics_of_lists:  # else the set-up lacks what the metric needs
                 hits = self._data.match_again(run_id, list_metrics=metrics_of_lists)
-                catalogue = scoring.catalogue_inputs_of(hits, reference) or catalogue
+                catalogue = catalogue_inputs_of(hits, reference) or catalogue
         elif definition.parameters["users"] == "run" and not catalogue.is_whole:
             catalogue = self.catalogue_of_all_lists(run_id)
         return replace(inputs, catalogue=catalogue)
@@ -68,7 +69,7 @@ class MetricValues:
     def _read_all_lists(self, run_id: str) -> CatalogueInputs | None:
         """What the stored upload shows to everybody, for a run that was scored before that was counted."""
         reference = self._data.reference_of(run_id)
-        return scoring.catalogue_inputs_of(self._data.match_again(run_id), reference)
+        return catalogue_inputs_of(self._data.match_again(run_id), reference)
 
     def _check_possible(self, run_id: str, metric: str) -> bool:
         """Whether the tables are there that the metric needs; computes nothing."""
@@ -125,9 +126,9 @@ class MetricValues:
         # where the same users count for every run, what their best lists gain is worked out once
         ideals = self._ideals(run.experiment, scope) if rule == "truth" else None
         if not scope.slice:
-            return scoring.metric_inputs_of(hits, reference, rule, ideals=ideals)
-        part, familiar = self._data.slice(run.experiment, scope), scoring.familiar_of(reference)
-        return MetricInputs(sample_of(hits, rule, part.users, part.rows, familiar, ideals))
+            return metric_inputs_of(hits, reference, rule, ideals=ideals)
+        part = self._data.slice(run.experiment, scope)
+        return metric_inputs_of(hits_in_slice(hits, None), reference, rule, part, ideals=ideals)
 
     def rule(self, run: Run, users: Users | None) -> Users:
         """Who counts: by the rule named, that of the replicate, or that of the experiment."""

@@ -18,7 +18,7 @@ import recdash.engines.diversity as engine
 from recdash.domain.inputs import Upload
 from recdash.domain.results import Curve, Unavailable
 from recdash.engines import Reference, list_metrics, match, read_reference
-from recdash.evaluation.scoring import catalogue_inputs_of
+from recdash.evaluation.metric_inputs import catalogue_inputs_of
 from recdash.metrics import MetricInputs, define, score
 
 Lists = Mapping[str, Sequence[str]]

@@ -29,7 +29,8 @@ from recdash.engines import (
     match,
     read_reference,
 )
-from recdash.evaluation.scoring import familiar_of, score_hits
+from recdash.evaluation.metric_inputs import familiar_of
+from recdash.evaluation.scoring import score_hits
 from recdash.metrics import METRICS, Definition, define, parse, sample_of
 from recdash.metrics.catalogue import CATALOGUE
 from recdash.metrics.formulas import HarmonicMean, Micro, RatioFormula

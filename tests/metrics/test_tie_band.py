@@ -18,7 +18,7 @@ from small_tables import run, upload
 import recdash.metrics.ties as module
 from recdash.domain.hits import Hits
 from recdash.engines import Reference, match, read_reference
-from recdash.evaluation.scoring import familiar_of
+from recdash.evaluation.metric_inputs import familiar_of
 from recdash.metrics import Definition, define, sample_of
 from recdash.metrics.sample import RelevantHits
 from recdash.metrics.ties import TieBand, Ties, drawn_ranks, tie_band

@@ -15,14 +15,18 @@ from typing import Any, TypeVar
 from recdash import ingest
 from recdash.domain.records import Experiment, OnlineTest, Run
 from recdash.errors import NotFound, Problem
-from recdash.evaluation.replicate_merge import LABEL, merge_replicates
-from recdash.evaluation.replicates import group_by_candidate, score_candidate
-from recdash.evaluation.scoring import score_predictions
+from recdash.evaluation.candidates import (
+    PreparedRun,
+    group_by_candidate,
+    prepare_predictions,
+    prepare_runs,
+)
+from recdash.evaluation.replicate_merge import LABEL
 from recdash.report.document import Document
 from recdash.report.reports import Reports
-from recdash.service.catalog.runs import PreparedRun, rows_of_predictions
 from recdash.service.provenance import RULES
 from recdash.service.question import Question
+from recdash.service.validation import quiet
 from recdash.service.workspace import Workspace
 from recdash.store.memory import MemoryStore
 
@@ -88,13 +92,12 @@ class FromUploads:
         scoring = runs.how_scored(experiment.id, accept_unknown_ids=True)
         if not stored.has_lists and not stored.replicated:
             ratings = ingest.read_upload("predictions", path(facts["predictions"]))
-            scored = score_predictions(name, ratings, scoring)
-            return PreparedRun(rows_of_predictions(name, ratings), scored)
+            return prepare_predictions(name, ratings, scoring)
         replicates = facts.get("replicates")
         mapping = {"replicate": LABEL} if replicates else None
         read = ingest.read_recommendations(path(str(stored.upload)), name=name, mapping=mapping, checked=True)
         noun, kind = (replicates["noun"], replicates["kind"]) if replicates else ("", None)
-        (group,) = group_by_candidate(
+        candidates = group_by_candidate(
             [replace(run, reference=facts.get("reference"), noun=noun) for run in read]
         )
         # lists in the file's own order have no column to name
@@ -102,8 +105,8 @@ class FromUploads:
         scoring = replace(scoring, rules=replace(scoring.rules, order=order))
         rated = facts.get("predictions")
         predictions = None if rated is None else ingest.read_upload("predictions", path(rated))
-        scored = score_candidate(group, scoring, kind, predictions)
-        return PreparedRun(merge_replicates(group, labelled=True) if len(group) > 1 else group[0], scored)
+        (prepared,) = prepare_runs(candidates, scoring, quiet, kind, predictions)
+        return prepared
 
     def count_again(self, facts: Facts, stored: OnlineTest, workspace: Workspace) -> OnlineTest:
         """The test by the report's own rules and links; the notices from when its logs were read stay."""

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from recdash.domain.hits import Hits, IdOverlap
-from recdash.domain.inputs import Recommendations, Upload
+from recdash.domain.inputs import Recommendations
 from recdash.domain.kinds import Replication
 from recdash.domain.records import Run
 from recdash.domain.results import Curve
 from recdash.engines import hits_to_tables, match
 from recdash.errors import EvidenceDamaged, InputError, NameTaken, NotFound, Problem
 from recdash.evaluation import reading, request
+from recdash.evaluation.candidates import (
+    PreparedRun,
+    group_by_candidate,
+    prepare_predictions,
+    prepare_runs,
+)
 from recdash.evaluation.column_choice import ColumnsGiven, read_column_choice
 from recdash.evaluation.comparability import served_users_hash
 from recdash.evaluation.known_ids import id_problems
-from recdash.evaluation.replicate_merge import merge_replicates
-from recdash.evaluation.replicates import group_by_candidate, hits_of, lists_of, overlap_of, score_candidate
-from recdash.evaluation.scoring import Scored, Scoring, score_predictions
+from recdash.evaluation.replicates import hits_of, lists_of, overlap_of
+from recdash.evaluation.scoring import Scored, Scoring
 from recdash.evaluation.uploads import read_uploads
 from recdash.formatting.sanitize import check_name, check_note, visible
 from recdash.references import REFERENCES, make_references
@@ -31,7 +36,7 @@ from recdash.service.validation import Progress, check_typed, clean_name, quiet
 from recdash.store import new_id
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    pass
 
 REFERENCE_TAG = "reference"
 
@@ -47,14 +52,6 @@ class AddedRun:
     def is_archived(self) -> bool:
         """There already, but out of sight until it is restored."""
         return self.run.archived is not None
-
-
-@dataclass(frozen=True)
-class PreparedRun:
-    """A run that was read and scored, and is not stored yet; of several folds or seeds all rows together."""
-
-    run: Recommendations
-    scored: Scored
 
 
 @dataclass(frozen=True)
@@ -169,13 +166,18 @@ class Runs:
         candidates = [] if source is None else group_by_candidate(read_uploads(source, name, mapping, limits))
         rated = reading.open_predictions(predictions, predictions_mapping, limits)
         choice.check_used()
-        if source is None:
-            return [self._rated_only(where, name, rated, accept_unknown_ids=accept_unknown_ids)]
+        if source is None and (rated is None or not name):
+            problem = "neither lists nor predictions" if rated is None else "predictions without a name"
+            fix = "Give the candidate lists, or predictions and a name."
+            raise InputError(Problem("no-run", "candidate", problem, fix))
         if rated is not None and len(candidates) > 1:
             problem = f"the file of lists holds {len(candidates)} candidates"
             fix = "Upload each candidate in a file of its own."
             raise InputError(Problem("whose-predictions", "rating predictions", problem, fix))
-        return self._scored(where, candidates, rated, tell, replicates, accept_unknown_ids=accept_unknown_ids)
+        scoring = self.how_scored(where, accept_unknown_ids=accept_unknown_ids)
+        if source is None and rated is not None:
+            return [prepare_predictions(str(name), rated, scoring)]
+        return prepare_runs(candidates, scoring, tell, replicates, rated)
 
     def first_ids(
         self,
@@ -245,7 +247,7 @@ class Runs:
         tables = where.tables if isinstance(where, Setup) else self._data.tables(where)
         scoring = self.how_scored(where)
         candidates = make_references(names, scoring.reference, tables, scoring.rules.depth)
-        return self._scored(where, [(candidate,) for candidate in candidates], None, progress or quiet)
+        return prepare_runs([(candidate,) for candidate in candidates], scoring, progress or quiet)
 
     def reference_choices(self, experiment_id: str) -> list[ReferenceChoice]:
         """The reference candidates that this experiment may have, has, or lacks a table for."""
@@ -269,38 +271,6 @@ class Runs:
         """What each reference candidate lacks in the experiment's tables, by its name."""
         tables = self._data.tables(experiment_id)
         return {name: reference.missing_table(tables) for name, reference in REFERENCES.items()}
-
-    def _scored(
-        self,
-        where: str | Setup,
-        candidates: Sequence[Sequence[Recommendations]],
-        predictions: Any,
-        tell: Progress,
-        kind: Replication | None = None,
-        *,
-        accept_unknown_ids: bool = False,
-    ) -> list[PreparedRun]:
-        scoring = self.how_scored(where, accept_unknown_ids=accept_unknown_ids)
-        prepared = []
-        for index, runs in enumerate(candidates):
-            tell(index / len(candidates), f"Scoring {runs[0].name}")
-            scored = score_candidate(runs, scoring, kind, predictions)
-            prepared.append(
-                PreparedRun(merge_replicates(runs, labelled=True) if len(runs) > 1 else runs[0], scored)
-            )
-        return prepared
-
-    def _rated_only(
-        self, where: str | Setup, name: str | None, rated: Upload | None, *, accept_unknown_ids: bool
-    ) -> PreparedRun:
-        """A candidate without lists, scored by its predicted ratings."""
-        if rated is None or not name:
-            problem = "neither lists nor predictions" if rated is None else "predictions without a name"
-            fix = "Give the candidate lists, or predictions and a name."
-            raise InputError(Problem("no-run", "candidate", problem, fix))
-        scoring = self.how_scored(where, accept_unknown_ids=accept_unknown_ids)
-        scored = score_predictions(name, rated, scoring)
-        return PreparedRun(rows_of_predictions(name, rated), scored)
 
     def how_scored(self, where: str | Setup, *, accept_unknown_ids: bool = False) -> Scoring:
         """How runs of an experiment or a set-up are scored: shared tables, metrics and rules."""
@@ -465,16 +435,6 @@ def _name_taken(run: Run) -> str:
         return f"Another run of this experiment is called '{run.name}'. Choose another name."
     fix = "Choose another name, or restore or delete that one on the Runs page, under Show archived."
     return f"An archived run of this experiment is called '{run.name}'. {fix}"
-
-
-def rows_of_predictions(name: str, rated: Upload) -> Recommendations:
-    """The predicted rows in the place of lists: they are what is stored as the upload."""
-
-    def batches(columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
-        table = rated.table if columns is None else rated.table.select(list(columns))
-        return iter(table.to_batches())
-
-    return Recommendations(name, batches, has_rank=False, has_score=False, n_rows=rated.table.num_rows)
 
 
 def _check_facts(facts: Mapping[str, Any]) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from recdash.domain.hits import Exposure
 from recdash.engines import list_metrics
-from recdash.evaluation import replicates, scoring
+from recdash.evaluation import replicates
 from recdash.evaluation.attribute_shares import COLUMNS as SHOWN_COLUMNS
 from recdash.evaluation.attribute_shares import (
     attribute_share_rows,
@@ -15,6 +15,8 @@ from recdash.evaluation.attribute_shares import (
     check_attribute,
     mean_rows,
 )
+from recdash.evaluation.metric_inputs import hits_by_slice, hits_in_slice, slice_users
+from recdash.evaluation.scoring import score_slice
 from recdash.evaluation.slices import known_slices
 from recdash.metrics import Definition, check_k, define
 from recdash.metrics.catalogue import CatalogueMetric
@@ -70,7 +72,7 @@ class Slices:
         cuts = self._data.slices_by(run.experiment, by)
         exposures = self._exposures(run_id, by, metric_of_lists) if needs_exposure else [None] * len(cuts)
         return tuple(
-            scoring.score_slice(hits, reference, [definition], users, cut, exposure)
+            score_slice(hits_in_slice(hits, exposure), reference, [definition], users, cut)
             for cut, exposure in zip(cuts, exposures, strict=True)
         )
 
@@ -93,12 +95,12 @@ class Slices:
         run = self._store.runs.get(run_id)
         hits, reference = self._data.hits(run_id), self._data.reference(run.experiment)
         cuts = self._data.slices_by(run.experiment, by)
-        users = scoring.slice_users(cuts)
+        users = slice_users(cuts)
         if not users:
             return [None] * len(cuts)
         metrics = list_metrics([define(metric_of_lists)] if metric_of_lists else [], reference, hits.depth)
         hits = self._data.match_again(run_id, shown_to=users, list_metrics=metrics)
-        return scoring.exposure_by_slice(cuts, hits)
+        return [own.exposure for own in hits_by_slice(hits, cuts)]
 
     def attributes(self, experiment_id: str) -> list[str]:
         """The columns of the catalogue that ``shown_by`` says something by; empty without a catalogue."""

@@ -1,0 +1,119 @@
+"""What the metrics of a run, and of its slices, are computed from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from recdash.domain.hits import Exposure, Hits
+from recdash.domain.kinds import Mask, Users
+from recdash.engines import Reference
+from recdash.engines.attributes import attribute_names, attribute_of
+from recdash.evaluation.known_ids import unmet_by_truth, unmet_tables
+from recdash.metrics import MetricInputs, sample_of
+from recdash.metrics.catalogue import CatalogueInputs, Labels, no_labels
+from recdash.metrics.ratings import Predictions
+from recdash.metrics.sample import Familiar, Ideals, familiar
+
+if TYPE_CHECKING:
+    from recdash.domain.results import Slice
+
+
+def metric_inputs_of(
+    hits: Hits,
+    reference: Reference,
+    users: Users,
+    part: Slice | None = None,
+    *,
+    predictions: Predictions | None = None,
+    ideals: Ideals | None = None,
+) -> MetricInputs:
+    """Of all lists, or of a slice: accuracy from the hits of all, the rest from the exposure of ``hits``.
+
+    Intermediate results are shared between the metrics; ``ideals`` also with other runs.
+    """
+    catalogue = catalogue_inputs_of(hits, reference, is_part=part is not None)
+    only, rows = (None, None) if part is None else (part.users, part.rows)
+    sample = sample_of(hits, users, only, rows, familiar_of(reference), ideals)
+    return MetricInputs(sample, catalogue, predictions)
+
+
+def slice_users(slices: Sequence[Slice]) -> list[Mask]:
+    """The users of each slice of users; slices of items are left out."""
+    return [part.users for part in slices if part.users is not None]
+
+
+def hits_by_slice(hits: Hits, slices: Sequence[Slice]) -> list[Hits]:
+    """The hits with the exposure of each slice's users; of a slice of items, and where it was not counted,
+    with none.
+    """
+    exposures = iter(hits.shown_to)
+    return [hits_in_slice(hits, None if part.users is None else next(exposures, None)) for part in slices]
+
+
+def hits_in_slice(hits: Hits, exposure: Exposure | None) -> Hits:
+    """The hits of all, with the exposure of some users of the truth."""
+    return replace(hits, exposure=exposure, other_exposure=None, shown_to=())
+
+
+def familiar_of(reference: Reference) -> Familiar | None:
+    """How expected each item of the truth is, by its popularity in train; None without a train table."""
+    if reference.train_users is None:
+        return None
+    in_train = int((reference.train_users > 0).sum())
+    n_items = in_train if reference.catalogue is None else len(reference.catalogue)
+    items = familiar(reference.train_users, n_items, len(reference.truth.items))
+    return replace(items, missing_input=unmet_by_truth(reference))
+
+
+def catalogue_inputs_of(hits: Hits, reference: Reference, *, is_part: bool = False) -> CatalogueInputs | None:
+    """The exposure, if it was counted, with what the reference knows of its items.
+
+    ``is_part``: it is that of some users of the truth, beside whom there are no others.
+    """
+    if hits.exposure is None:
+        return None
+    n = len(hits.exposure.items)
+    unmet = unmet_tables(hits.exposure, reference)
+    train = None
+    if reference.train_users is not None and "train" not in unmet:
+        train = np.zeros(n, dtype=np.int64)
+        train[: len(reference.train_users)] = reference.train_users
+    in_catalogue = None
+    if reference.catalogue is not None and "catalogue" not in unmet:
+        in_catalogue = np.zeros(n, dtype=bool)
+        in_catalogue[reference.catalogue] = True
+    in_truth = np.arange(n) < len(reference.truth.items)
+    names, labels = labels_of(reference)
+    return CatalogueInputs(
+        hits.exposure,
+        hits.depth,
+        in_truth,
+        in_catalogue,
+        train,
+        reference.n_train_users,
+        names,
+        labels,
+        reference.tables.keys(),
+        hits.other_exposure,
+        is_whole=is_part or hits.other_exposure is not None,
+        may_repeat=hits.duplicates == "keep",
+        unmet=unmet,
+    )
+
+
+def labels_of(reference: Reference) -> tuple[list[str], Callable[[str], Labels]]:
+    """The names of the catalogue's attributes, and what reads one of them."""
+    catalogue = reference.tables.get("catalogue")
+    if catalogue is None:
+        return [], no_labels
+    code = reference.items.codes(catalogue.table["item_id"], grow=False)
+
+    def read(name: str) -> Labels:
+        attribute = attribute_of(catalogue, name)
+        return Labels(attribute.values, code[attribute.row], attribute.value)
+
+    return attribute_names(catalogue), read
