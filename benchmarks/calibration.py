@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from recdash.comparison import Margin, Terms, compare, gather_evidence
+from recdash.comparison import ComparisonQuery, Margin, Terms, compare, gather_evidence
 from recdash.comparison.verdict_state import state_of
 from recdash.domain.hits import IdOverlap
 from recdash.domain.kinds import Floats, Ints, Replication, Users
@@ -414,7 +414,8 @@ def answer(situation: Situation, rng: np.random.Generator) -> str:
     """The state of the verdict on one draw; *keep* where that is to ship the baseline."""
     source, terms = situation.draw(rng), Terms(margin=Margin(situation.margin))
     runs = [run for run in source.names if run != BASELINE]
-    evidence = gather_evidence(source, compare(source, runs, BASELINE, "recall", K, terms, among=False))
+    query = ComparisonQuery(tuple(runs), BASELINE, "recall", K, terms=terms)
+    evidence = gather_evidence(source, compare(source, query, among=False))
     state, run = state_of(evidence)
     return "keep" if run == BASELINE else state
 

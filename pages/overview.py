@@ -11,11 +11,11 @@ from recdash.ui.overview import page
 from recdash.ui.shell import frame
 
 view = frame.show(scoped=True)
-if len(view.contender_ids) == 1:
+if len(view.verdict_query.shown) == 1:
     page.one_run(view)
     state.stop()
 
-comparability_banner.banner(view.contender_ids)
+comparability_banner.banner(view.verdict_query.shown)
 verdict = cached.verdict(view)
 if verdict is None:
     page.no_verdict(view)

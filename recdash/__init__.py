@@ -2,8 +2,8 @@
 
 ``recdash.evaluate({"als": frame, "ease": "ease.parquet"}, "truth.csv", metrics=["ndcg@10"]).table()``
 scores candidates; ``recdash.ab_test(sessions="sessions.csv")`` reads an A/B test; ``recdash.open()`` is what
-the dashboard shows: ``.scores.curves(…)``, ``.comparisons.verdict(…)``; ``recdash.report.reports`` writes
-reports on it.
+the dashboard shows: ``.scores.curves(…)``, ``.comparisons.verdict(…)`` of a query from
+``.queries.of(…)``; ``recdash.report.reports`` writes reports on it.
 """
 
 from __future__ import annotations

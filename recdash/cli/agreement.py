@@ -10,6 +10,7 @@ import click
 from recdash.cli.options import experiment_option, form_option, open_experiment
 from recdash.cli.output import aligned
 from recdash.cli.terminal import say_json, say_lines
+from recdash.domain.defaults import DEFAULT_SPEC
 from recdash.formatting import numbers
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ SHOWN_METRICS = 5
 @click.command()
 @experiment_option
 @click.option("--test", help="Name of the A/B test (default: the newest).")
-@click.option("--metric", default="ndcg@10", show_default=True, help="One offline metric with its cutoff.")
+@click.option("--metric", default=DEFAULT_SPEC, show_default=True, help="One offline metric with its cutoff.")
 @click.option("--online", default="session_watch_time", show_default=True, help="One online metric.")
 @form_option
 def agree(experiment: str, test: str | None, metric: str, online: str, form: str) -> None:

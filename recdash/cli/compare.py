@@ -27,6 +27,7 @@ from recdash.cli.options import (
 )
 from recdash.cli.output import aligned, known_lines
 from recdash.cli.terminal import say_lines
+from recdash.domain.defaults import DEFAULT_RATING_METRIC, DEFAULT_SPEC
 from recdash.errors import InputError, Problem
 from recdash.formatting import numbers
 from recdash.formatting.wording import CORRECTIONS_BY_AUTHOR
@@ -37,6 +38,10 @@ if TYPE_CHECKING:
     from recdash.domain.results import Scope
     from recdash.stats import Correction
 
+METRIC_HELP = (
+    f"One spec with its cutoff (default: {DEFAULT_SPEC}; of predictions alone, {DEFAULT_RATING_METRIC})."
+)
+
 
 @click.command()
 @click.option("--truth", type=Path, help="Held-out rows: user, item, and a relevance or rating.")
@@ -45,7 +50,7 @@ if TYPE_CHECKING:
 @click.option("--replicates", type=click.Choice(["seeds", "folds"]), help=REPLICATES_HELP)
 @click.option("--predictions", multiple=True, type=NamedFile(), help=PREDICTIONS_HELP)
 @click.option("--baseline", required=True, help="The name of the run that the others must beat.")
-@click.option("--metric", help="One spec with its cutoff (default: ndcg@10; of predictions alone, rmse).")
+@click.option("--metric", help=METRIC_HELP)
 @click.option("--margin", default="1%", show_default=True, help="What is too small to matter: 1% or 0.002.")
 @correction_option
 @click.option("--slice", "part", help="Only some users or items of an experiment, such as user_warmth=cold.")
@@ -77,7 +82,7 @@ def compare(
     terms = Terms(margin=read_margin(margin), correction=correction)
     _check_where(truth, experiment, [*runs, *predictions], part)
     check_names("--predictions", predictions)
-    metric = metric or ("rmse" if predictions and not runs else "ndcg@10")
+    metric = metric or (DEFAULT_RATING_METRIC if predictions and not runs else DEFAULT_SPEC)
     if experiment:
         scope = Scope(slice=part or "", threshold=question.pop("relevance_threshold"))
         _check_stored(runs, predictions, question)
@@ -115,6 +120,7 @@ def _compare_files(
 def _compare_stored(
     experiment: str, names: Sequence[str], baseline: str, metric: str, terms: Terms, scope: Scope
 ) -> Compared:
+    from recdash.comparison import ComparisonQuery
     from recdash.comparison.result import cutoff_of
     from recdash.metrics import parse
 
@@ -122,11 +128,11 @@ def _compare_stored(
     stored = workspace.runs.all(workspace.experiments.named(experiment).id)
     ids = {run.name: run.id for run in stored}
     names = names or [run.name for run in stored if not run.reference]
-    candidates = [run_named(ids, name) for name in names]
+    candidates = tuple(run_named(ids, name) for name in names)
     _check_candidates(names, baseline)
-    return workspace.comparisons.compare(
-        candidates, run_named(ids, baseline), spec.label, cutoff_of(spec), terms, scope
-    )
+    k = cutoff_of(spec)
+    query = ComparisonQuery(candidates, run_named(ids, baseline), spec.label, k, scope, terms)
+    return workspace.comparisons.compare(query)
 
 
 def comparison_text(result: Compared) -> str:
@@ -145,7 +151,7 @@ def comparison_text(result: Compared) -> str:
         families.append(f"over {len(comparison.against)} differences to the baseline")
     if len(comparison.among) > 1:
         families.append(f"over {len(comparison.among)} other pairs")
-    method = CORRECTIONS_BY_AUTHOR.get(comparison.terms.correction)
+    method = CORRECTIONS_BY_AUTHOR.get(comparison.query.terms.correction)
     if method and families:
         notes.append(f"\nCI and p are corrected after {method} {' and '.join(families)}.")
     notes += [f"{reason}." for reason in comparison.apart.values()]

@@ -13,6 +13,7 @@ from recdash.cli.terminal import say, say_json, say_lines
 from recdash.errors import NotFound, UnknownName
 
 if TYPE_CHECKING:
+    from recdash.comparison import ComparisonQuery
     from recdash.decisions import ChecklistItem, Decision, Review
     from recdash.domain.journal import Entry, Outcome
     from recdash.service import Workspace
@@ -56,15 +57,17 @@ def decide(
     """Write down an outcome, with the numbers as they stand. It is superseded later, never edited."""
     workspace, stored = open_experiment(experiment)
     review = None if wanted is None else review_wanted(workspace, stored.id, wanted)
+    run_id, query = asked(workspace, stored.id, run, baseline, metric)
     decision = workspace.decisions.decide(
         stored.id,
         OUTCOMES[outcome],
+        run_id=run_id,
+        query=query,
         text=text,
         about=review.id if review else None,
         although=although,
         supersedes=_last(workspace, stored.id) if supersedes == "last" else supersedes,
         author=author,
-        **named(workspace, stored.id, run, baseline, metric),
     )
     say(f"{decision.label}{f': {decision.about}' if decision.about else ''} ({decision.id})")
     for line in unmet(decision.checklist):
@@ -114,20 +117,20 @@ def comment_facts(comment: Entry) -> dict[str, Any]:
     return {"author": comment.author, "written": comment.created.isoformat(), "text": comment.text}
 
 
-def named(
+def asked(
     workspace: Workspace, experiment_id: str, run: str | None, baseline: str | None, metric: str | None
-) -> dict[str, Any]:
-    """Names as ids, a metric with its cutoff as both. Raises UnknownName."""
+) -> tuple[str | None, ComparisonQuery | None]:
+    """The id of the run and what it is judged by; None where everything is left open. Raises UnknownName."""
     from recdash.metrics import parse
 
     by_name = run_ids(workspace, experiment_id, archived=True)
+    run_id = None if run is None else run_named(by_name, run)
+    if baseline is None and metric is None:
+        return run_id, None
     spec = parse(metric) if metric else None
-    return {
-        "run_id": None if run is None else run_named(by_name, run),
-        "baseline": None if baseline is None else run_named(by_name, baseline),
-        "metric": spec.label if spec else None,
-        "k": spec.k if spec else None,
-    }
+    base = None if baseline is None else run_named(by_name, baseline)
+    by = (spec.label, spec.k) if spec else (None, None)
+    return run_id, workspace.queries.of(experiment_id, (), base, *by)
 
 
 def review_wanted(workspace: Workspace, experiment_id: str, wanted: str | None) -> Review:

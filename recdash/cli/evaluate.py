@@ -22,6 +22,7 @@ from recdash.cli.options import (
     uploads,
 )
 from recdash.cli.output import print_scores
+from recdash.domain.defaults import default_k
 from recdash.errors import InputError, Problem
 
 
@@ -80,6 +81,6 @@ def evaluate(
     evaluation = score(uploads(runs), truth, predictions=dict(predictions), **question)
     tell(evaluation.notices())
     bands = list(evaluation.tie_bands()) if tie_band else None
-    places = shown_by_k or min(10, evaluation.rules.depth)
+    places = shown_by_k or default_k(evaluation.rules.depth)
     shown = list(evaluation.shown_rows(shown_by, places)) if shown_by else None
     print_scores(evaluation, form, bands, shown)

@@ -31,6 +31,7 @@ from recdash.cli.options import (
 )
 from recdash.cli.output import aligned, known_lines
 from recdash.cli.terminal import say, say_lines
+from recdash.domain.defaults import DEFAULT_SPEC
 from recdash.errors import InputError, Problem
 
 if TYPE_CHECKING:
@@ -252,7 +253,7 @@ def _facts(workspace: Workspace, experiment: Experiment) -> dict[str, Any]:
 @click.command()
 @experiment_option
 @click.option("--run", "name", required=True, help="Name of the run.")
-@click.option("--metric", default="ndcg@10", show_default=True, help="A metric with its cutoff.")
+@click.option("--metric", default=DEFAULT_SPEC, show_default=True, help="A metric with its cutoff.")
 @form_option
 def definitions(experiment: str, name: str, metric: str, form: str) -> None:
     """Show one run as every preset counts it, and what sets each of them apart.

@@ -9,6 +9,7 @@ import click
 from recdash.cli.options import experiment_option, form_option, open_experiment, run_ids, run_named
 from recdash.cli.output import aligned
 from recdash.cli.terminal import say_json, say_lines
+from recdash.domain.defaults import DEFAULT_SPEC
 from recdash.errors import InputError, NotFound, Problem
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 @click.option("--test", help="Name of the A/B test (default: the newest).")
 @click.option("--variant", help="The variant to explain (default: the first that disagrees).")
 @click.option("--run", "run", help="Explain the variant that served this run.")
-@click.option("--metric", default="ndcg@10", show_default=True, help="An offline metric with its cutoff.")
+@click.option("--metric", default=DEFAULT_SPEC, show_default=True, help="An offline metric with its cutoff.")
 @click.option("--online", default="session_watch_time", show_default=True, help="An online metric.")
 @form_option
 def why(

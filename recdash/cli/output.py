@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from recdash.cli.terminal import say, say_lines
+from recdash.domain.defaults import default_k
 from recdash.formatting.sanitize import visible
 from recdash.formatting.spreadsheet import safe_cell
 
@@ -123,7 +124,7 @@ def _score_table(evaluation: Evaluation) -> str:
 
 def _spread_rows(evaluation: Evaluation) -> list[list[str]]:
     """How far apart the folds or seeds of each candidate lie; of a whole curve at 10, or at the depth."""
-    k = min(10, evaluation.rules.depth)
+    k = default_k(evaluation.rules.depth)
     requested = _requested_labels(evaluation)
     values: dict[tuple[str, str], list[float]] = {}
     for row in evaluation.replicate_rows():

@@ -17,6 +17,7 @@ from recdash.cli.options import (
     run_named,
 )
 from recdash.cli.terminal import say, say_json, say_lines
+from recdash.domain.defaults import DEFAULT_SPEC
 from recdash.errors import InputError, Problem, UnknownName
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 @click.option("-o", "--output", required=True, type=Path, help="FILE.html, .pdf, .md, .csv, .json or .tex.")
 @click.option("--baseline", help="The run that the others must beat (default: the experiment's).")
 @click.option("--run", "runs", multiple=True, help="A candidate; again for each (default: the first eight).")
-@click.option("--metric", help="One offline metric with its cutoff (default: ndcg@10).")
+@click.option("--metric", help=f"One offline metric with its cutoff (default: {DEFAULT_SPEC}).")
 @click.option("--k", type=int, help="The cutoff, where --metric names none.")
 @click.option("--part", default="", help="Only some users or items, such as user_warmth=cold.")
 @click.option("--relevance-threshold", type=float, help="Least relevance that counts.")
@@ -94,7 +95,7 @@ def _question(
         if name not in tests:
             raise UnknownName("A/B test", name, list(tests))
         test = tests[name]
-    return Reports(workspace).question(
+    query = workspace.queries.of(
         stored.id,
         [run_named(by_name, name) for name in runs],
         run_named(by_name, baseline) if baseline is not None else None,
@@ -102,10 +103,9 @@ def _question(
         k,
         scope=Scope(options["part"], options["relevance_threshold"]),
         terms=terms,
-        by=options["by"],
-        test=test,
-        online_metric=options["online_metric"],
     )
+    beside = {"by": options["by"], "test": test, "online_metric": options["online_metric"]}
+    return Reports(workspace).question(stored.id, query, **beside)
 
 
 def _metric_and_k(metric: str | None, k: int | None) -> tuple[str | None, int | None]:

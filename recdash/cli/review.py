@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from recdash.cli.decide import (
+    asked,
     author_option,
     baseline_option,
     comment_facts,
     decision_facts,
     metric_option,
-    named,
     review_option,
     review_wanted,
 )
@@ -44,8 +44,8 @@ def propose(
 ) -> None:
     """Ask for a candidate to be approved."""
     workspace, stored = open_experiment(experiment)
-    question = named(workspace, stored.id, run, baseline, metric)
-    _tell(workspace.reviews.propose(stored.id, question.pop("run_id"), text=text, author=author, **question))
+    run_id, query = asked(workspace, stored.id, run, baseline, metric)
+    _tell(workspace.reviews.propose(stored.id, run_id or "", query, text=text, author=author))
 
 
 @review.command()

@@ -1,11 +1,12 @@
 """Which of several runs to choose, and on what evidence: for pages, terminal and Python alike."""
 
 from recdash.comparison.evidence import VerdictEvidence, gather_evidence
-from recdash.comparison.pairs import Comparison, Margin, Pair, Terms, compare, read_margin
+from recdash.comparison.pairs import Comparison, Pair, compare
+from recdash.comparison.query import ComparisonQuery, Margin, Terms, read_margin
 from recdash.comparison.source import Source
 from recdash.comparison.verdict import Verdict, decide
 
 __all__ = [
-    "Comparison", "Margin", "Pair", "Source", "Terms", "Verdict", "VerdictEvidence",
+    "Comparison", "ComparisonQuery", "Margin", "Pair", "Source", "Terms", "Verdict", "VerdictEvidence",
     "compare", "decide", "gather_evidence", "read_margin",
 ]  # fmt: skip

@@ -37,7 +37,7 @@ def badge_of(verdict: Verdict) -> Badge:
     """The badge of a verdict's state."""
     evidence, leader = verdict.evidence, verdict.evidence.leader
     if verdict.state == "ship":
-        return KEEP if verdict.run == evidence.comparison.baseline else SHIP
+        return KEEP if verdict.run == evidence.comparison.query.baseline else SHIP
     if verdict.state == "not enough evidence" and leader is not None:
         if evidence.leader_over_replicates:
             if leader.judged.word != "not settled":

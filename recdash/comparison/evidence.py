@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from recdash.comparison.guardrails import GuardrailResult, check_guardrails
@@ -81,7 +81,7 @@ class VerdictEvidence:
     @property
     def base(self) -> str:
         """Name of the baseline."""
-        return self.comparison.names[self.comparison.baseline]
+        return self.comparison.names[self.comparison.query.baseline]
 
     def rivals(self) -> list[Pair]:
         """The leader's pairs with other better candidates from which it is not settled apart."""
@@ -104,11 +104,9 @@ def gather_evidence(source: Source, comparison: Comparison, *, intervals: bool =
     ``intervals=False`` leaves out those of the guardrails, which read the lists again and do not change the
     state.
     """
-    candidates = [pair.candidate for pair in comparison.against]
-    problems = tuple(source.problems([comparison.baseline, *candidates]))
-    over_replicates = replicate_differences(
-        source, candidates, comparison.baseline, comparison.metric, comparison.k, comparison.terms
-    )
+    query = replace(comparison.query, runs=tuple(pair.candidate for pair in comparison.against))
+    problems = tuple(source.problems(query.shown))
+    over_replicates = replicate_differences(source, query)
     leader = leader_of(comparison, over_replicates)
     if leader is None:
         return VerdictEvidence(comparison, None, problems=problems)
@@ -156,13 +154,13 @@ def leader_of(comparison: Comparison, over_replicates: Mapping[str, ReplicateDif
 
 def _other_metrics(source: Source, comparison: Comparison, leader: Pair) -> dict[str, Pair]:
     """The leader's difference to the baseline by each other accuracy metric, judged as one family."""
-    runs, level = (leader.baseline, leader.candidate), comparison.terms.level
-    unjudged: dict[str, UnjudgedPair] = {}
-    for metric in metrics_beside(comparison.metric):
-        lower, values = define(metric).lower_is_better, _values_of_both(source, leader, metric, comparison.k)
+    runs, level = (leader.baseline, leader.candidate), comparison.query.terms.level
+    k, unjudged = comparison.query.k, dict[str, UnjudgedPair]()
+    for metric in metrics_beside(comparison.query.metric):
+        lower, values = define(metric).lower_is_better, _values_of_both(source, leader, metric, k)
         if pair := pair_of(*runs, *values, lower_is_better=lower, level=level):
             unjudged[metric] = pair
-    return judge_family(unjudged, comparison.terms)
+    return judge_family(unjudged, comparison.query.terms)
 
 
 def metrics_beside(primary: str) -> list[str]:
@@ -192,11 +190,11 @@ def _slice_differences(source: Source, comparison: Comparison, leader: Pair) -> 
     Slices of all users, of the same users as another slice and of fewer than 30 users are left out. A pooled
     ratio has no values per user to take a slice of, and predicted ratings are compared as a whole.
     """
-    base, candidate = _values_of_both(source, leader, comparison.metric, comparison.k)
-    if base is None or candidate is None or base.rated or define(comparison.metric).formula().pooled:
+    base, candidate = _values_of_both(source, leader, comparison.query.metric, comparison.query.k)
+    if base is None or candidate is None or base.rated or define(comparison.query.metric).formula().pooled:
         return []
     base, candidate = shared(base, candidate)
-    runs, level = (leader.baseline, leader.candidate), comparison.terms.level
+    runs, level = (leader.baseline, leader.candidate), comparison.query.terms.level
     slices: dict[bytes, Slice] = {}
     unjudged: dict[bytes, UnjudgedPair] = {}
     for user_slice in source.user_slices():
@@ -210,5 +208,5 @@ def _slice_differences(source: Source, comparison: Comparison, leader: Pair) -> 
             slices[users], unjudged[users] = user_slice, pair
     return [
         SliceDifference(slices[users].by, slices[users].value, slices[users].title, pair)
-        for users, pair in judge_family(unjudged, comparison.terms).items()
+        for users, pair in judge_family(unjudged, comparison.query.terms).items()
     ]

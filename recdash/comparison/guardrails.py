@@ -112,12 +112,12 @@ def check_guardrails(
     source: Source, comparison: Comparison, leader: Pair, *, intervals: bool = True
 ) -> list[GuardrailResult]:
     """The leader's guardrails against the baseline; ``intervals`` read the lists of both again."""
-    runs, k = (leader.candidate, leader.baseline), comparison.k
+    runs, k = (leader.candidate, leader.baseline), comparison.query.k
     rails = []
     for metric in GUARDRAILS:
         value, base = (source.value(run, metric, k) for run in runs)
         if value is not None and base is not None and isfinite(value) and isfinite(base):
-            rails.append(GuardrailResult(metric, value, base, comparison.terms.guard))
+            rails.append(GuardrailResult(metric, value, base, comparison.query.terms.guard))
     if not intervals or not rails:
         return rails
     try:
@@ -127,7 +127,7 @@ def check_guardrails(
         return [replace(rail, why_no_interval=why) for rail in rails]
     except RecdashError as error:
         return [replace(rail, why_no_interval=str(error).rstrip(".")) for rail in rails]
-    return [_with_interval(rail, pulls, comparison.terms.level) for rail in rails]
+    return [_with_interval(rail, pulls, comparison.query.terms.level) for rail in rails]
 
 
 def _with_interval(

@@ -2,68 +2,21 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 from typing import TypeVar
 
 import numpy as np
 
+from recdash.comparison.query import ComparisonQuery, Margin, Terms
 from recdash.comparison.source import Source
 from recdash.domain.results import UserValues, common_bound
-from recdash.errors import InputError, Problem
 from recdash.metrics import define
-from recdash.stats import LEVEL, Correction, JudgedDifference, Paired, judge, paired_difference
-
-MARGIN, MOST_PERCENT = 0.01, 100
-"""A difference of less than this share of the baseline's value is too small to matter, unless one says so."""
-
-GUARD = 0.2
+from recdash.stats import LEVEL, JudgedDifference, Paired, judge, paired_difference
 
 Key = TypeVar("Key")
-
-
-@dataclass(frozen=True)
-class Margin:
-    """What is too small to matter: a share of the baseline's value, or an amount of the metric."""
-
-    size: float = MARGIN
-    relative: bool = True
-
-    def of(self, value: float) -> float:
-        """The margin in units of the metric, for a baseline with this ``value``."""
-        return self.size * abs(value) if self.relative else self.size
-
-    def __str__(self) -> str:
-        return f"{100 * self.size:.3g} %" if self.relative else f"{self.size:.3g}"
-
-
-def read_margin(text: str) -> Margin:
-    """``1%`` of the baseline's value, or ``0.002`` of the metric. Raises InputError for anything else."""
-    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?|\.[0-9]+)\s*(%?)", text.strip())
-    if match is None:
-        fix = "Write 1% for a share of the baseline's value, or 0.002 for an amount of the metric."
-        raise InputError(Problem("bad-margin", "margin", f"'{text}'", fix))
-    size, percent = float(match[1]), bool(match[2])
-    if percent and size > MOST_PERCENT:
-        fix = "A difference as large as the value itself is not too small to matter."
-        raise InputError(Problem("bad-margin", "margin", f"'{text}' is more than {MOST_PERCENT} %", fix))
-    return Margin(size / 100 if percent else size, percent)
-
-
-@dataclass(frozen=True)
-class Terms:
-    """How differences are judged: the margin, the correction of a family, the interval's level.
-
-    ``guard``: the share of its value at the baseline that a guardrail may lose.
-    """
-
-    margin: Margin = field(default_factory=Margin)
-    guard: float = GUARD
-    correction: Correction = "holm"
-    level: float = LEVEL
 
 
 @dataclass(frozen=True)
@@ -93,51 +46,39 @@ class Comparison:
     there is no difference to the baseline.
     """
 
-    metric: str
-    k: int
-    baseline: str
+    query: ComparisonQuery
     names: Mapping[str, str]
     pairs: tuple[Pair, ...]
     apart: Mapping[str, str]
-    terms: Terms
 
     @property
     def lower_is_better(self) -> bool:
-        return define(self.metric).lower_is_better
+        return define(self.query.metric).lower_is_better
 
     @cached_property
     def against(self) -> tuple[Pair, ...]:
         """The candidates against the baseline, best first."""
-        return tuple(pair for pair in self.pairs if pair.baseline == self.baseline)
+        return tuple(pair for pair in self.pairs if pair.baseline == self.query.baseline)
 
     @cached_property
     def among(self) -> tuple[Pair, ...]:
         """Every other pair."""
-        return tuple(pair for pair in self.pairs if pair.baseline != self.baseline)
+        return tuple(pair for pair in self.pairs if pair.baseline != self.query.baseline)
 
     def to(self, run: str) -> Pair | None:
         """The candidate's pair with the baseline."""
         return next((pair for pair in self.against if pair.candidate == run), None)
 
 
-def compare(
-    source: Source,
-    runs: Sequence[str],
-    baseline: str,
-    metric: str,
-    k: int,
-    terms: Terms | None = None,
-    *,
-    among: bool = True,
-) -> Comparison:
-    """Compare ``runs`` with the baseline; one of them may be the baseline itself.
+def compare(source: Source, query: ComparisonQuery, *, among: bool = True) -> Comparison:
+    """Compare the runs of the query with its baseline.
 
     The candidates against the baseline are one family, all other pairs another; ``among=False`` leaves
     these out. Raises InputError for a metric without a value per user.
     """
-    terms, lower = terms or Terms(), define(metric).lower_is_better
-    values = {run: source.values(run, metric, k) for run in dict.fromkeys((baseline, *runs))}
-    candidates = [run for run in values if run != baseline]
+    baseline, terms, lower = query.baseline, query.terms, define(query.metric).lower_is_better
+    values = {run: source.values(run, query.metric, query.k) for run in query.shown}
+    candidates = query.runs
 
     def judged(run_pairs: Iterable[tuple[str, str]]) -> list[Pair]:
         pairs = {
@@ -157,10 +98,9 @@ def compare(
     others = judged(combinations(candidates, 2)) if among else []
     against.sort(key=lambda pair: pair.paired.mean if lower else -pair.paired.mean)
     paired = {pair.candidate for pair in against}
-    apart = {
-        run: _why_apart(source, values, run, baseline, metric) for run in candidates if run not in paired
-    }
-    return Comparison(metric, k, baseline, source.names, (*against, *others), apart, terms)
+    unpaired = [run for run in candidates if run not in paired]
+    apart = {run: _why_apart(source, values, run, baseline, query.metric) for run in unpaired}
+    return Comparison(query, source.names, (*against, *others), apart)
 
 
 @dataclass(frozen=True)

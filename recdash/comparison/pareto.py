@@ -12,7 +12,8 @@ from itertools import combinations
 from math import inf
 from typing import Literal
 
-from recdash.comparison.pairs import Pair, Terms, UnjudgedPair, judge_family, pair_of
+from recdash.comparison.pairs import Pair, UnjudgedPair, judge_family, pair_of
+from recdash.comparison.query import Terms
 from recdash.comparison.source import Source
 from recdash.metrics import define
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from recdash.comparison.pairs import Terms
+from recdash.comparison.query import ComparisonQuery
 from recdash.comparison.source import Source
 from recdash.domain.kinds import Ints
 from recdash.domain.results import UserValues
@@ -20,15 +20,13 @@ from recdash.stats.replicates import (
 )
 
 
-def replicate_differences(
-    source: Source, runs: Sequence[str], baseline: str, metric: str, k: int, terms: Terms | None = None
-) -> dict[str, ReplicateDifference]:
+def replicate_differences(source: Source, query: ComparisonQuery) -> dict[str, ReplicateDifference]:
     """Run → its difference to the baseline over folds or seeds, all judged as one family.
 
     Runs that lack the metric are left out, and so are runs uploaded once where the baseline was too.
     """
-    terms, replicates = terms or Terms(), _Replicates(source, metric, k)
-    alone = {run: replicates.difference(run, baseline, terms.level) for run in runs}
+    terms, replicates = query.terms, _Replicates(source, query.metric, query.k)
+    alone = {run: replicates.difference(run, query.baseline, terms.level) for run in query.runs}
     unjudged = {run: difference for run, difference in alone.items() if difference is not None}
     judged = judge_replicates(list(unjudged.values()), terms.correction, terms.level)
     return dict(zip(unjudged, judged, strict=True))

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recdash.comparison.evidence import gather_evidence
-from recdash.comparison.pairs import Comparison, Pair, Terms, compare, equivalence_of, shared
+from recdash.comparison.pairs import Comparison, Pair, compare, equivalence_of, shared
+from recdash.comparison.query import ComparisonQuery
 from recdash.comparison.source import Source
 from recdash.comparison.verdict import Verdict, decide
 from recdash.domain.hits import IdOverlap
@@ -59,7 +60,7 @@ class Compared:
         for pair, tests, by_holm, by_bh in zip(
             comparison.pairs, self._further_tests(), holm, bh, strict=True
         ):
-            equivalence_p = equivalence_of(pair, *self._shared_values(pair), comparison.terms.margin)
+            equivalence_p = equivalence_of(pair, *self._shared_values(pair), comparison.query.terms.margin)
             yield {
                 **_plain_facts(comparison.names, pair),
                 **tests,
@@ -107,7 +108,7 @@ class Compared:
         # Less one run they are as small as their differences, and as exact.
         runs = grouped(differences(own.values, first) for own in values.values())
         columns = np.array([(column[pair.candidate], column[pair.baseline]) for pair in pairs])
-        lows, highs = bootstrap(runs, columns, self.comparison.terms.level)
+        lows, highs = bootstrap(runs, columns, self.comparison.query.terms.level)
         unspread = np.isnan([pair.paired.t_p for pair in pairs])
         lows[unspread] = highs[unspread] = np.nan  # drawn again, the same few users differ by the same again
         swapped = permutation(runs, columns)
@@ -120,7 +121,7 @@ class Compared:
         return shared(self._values_of(pair.baseline), self._values_of(pair.candidate))
 
     def _values_of(self, run: str) -> UserValues:
-        values = self.source.values(run, self.comparison.metric, self.comparison.k)
+        values = self.source.values(run, self.comparison.query.metric, self.comparison.query.k)
         if values is None:
             raise ValueError("a pair has lost its values")
         return values
@@ -128,7 +129,7 @@ class Compared:
     def known_ids(self) -> dict[str, IdOverlap]:
         """For each compared run, how many of its items and users truth, catalogue and train know."""
         pairs = self.comparison.pairs
-        runs = dict.fromkeys([self.comparison.baseline, *(pair.candidate for pair in pairs)])
+        runs = dict.fromkeys([self.comparison.query.baseline, *(pair.candidate for pair in pairs)])
         overlaps = {run: self.source.known_ids(run) for run in runs}
         return {run: overlap for run, overlap in overlaps.items() if overlap is not None}
 
@@ -136,12 +137,12 @@ class Compared:
         """JSON-ready: the metric, its pairs, runs without a difference to the baseline, and the verdict."""
         comparison = self.comparison
         return {
-            "metric": comparison.metric,
-            "k": comparison.k,
+            "metric": comparison.query.metric,
+            "k": comparison.query.k,
             "lower_is_better": comparison.lower_is_better,
-            "baseline": comparison.names[comparison.baseline],
-            "correction": comparison.terms.correction,
-            "level": comparison.terms.level,
+            "baseline": comparison.names[comparison.query.baseline],
+            "correction": comparison.query.terms.correction,
+            "level": comparison.query.terms.level,
             "families": {"to the baseline": len(comparison.against), "other pairs": len(comparison.among)},
             "pairs": list(self.rows()),
             "apart": {comparison.names[run]: why for run, why in comparison.apart.items()},
@@ -154,16 +155,12 @@ class Compared:
         }
 
 
-def compared(
-    source: Source, runs: Sequence[str], baseline: str, metric: str, k: int, terms: Terms | None = None
-) -> Compared:
+def compared(source: Source, query: ComparisonQuery) -> Compared:
     """Compare runs of a source and decide. Raises UnknownName for a run that it does not have."""
-    for run in (baseline, *runs):
+    for run in query.shown:
         if run not in source.names:
             raise UnknownName("run", run, sorted(source.names.values()))
-    return Compared(
-        source, decide(gather_evidence(source, compare(source, runs, baseline, metric, k, terms)))
-    )
+    return Compared(source, decide(gather_evidence(source, compare(source, query))))
 
 
 def _hash_of_rows(values: UserValues) -> int:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from recdash.formatting import numbers
 from recdash.formatting.wording import CORRECTIONS, cut, listed, named_number
-from recdash.metrics.naming import metric_at
 
 if TYPE_CHECKING:
     from recdash.comparison.segments import Flag, SegmentComparison
@@ -54,9 +53,9 @@ def finding(comparison: SegmentComparison) -> str:
 
 
 def _unjudged(comparison: SegmentComparison) -> str:
-    metric = metric_at(comparison.metric, comparison.k)
+    metric = comparison.query.where
     if len(comparison.runs) < 2:
-        return f"{_name(comparison, comparison.baseline)} has nobody to be compared with"
+        return f"{_name(comparison, comparison.query.baseline)} has nobody to be compared with"
     if comparison.by_value:
         return f"{metric} by segment: values only, without a verdict"
     return f"No segment can be judged on {metric}"
@@ -64,7 +63,7 @@ def _unjudged(comparison: SegmentComparison) -> str:
 
 def _one_way(comparison: SegmentComparison, runs: Sequence[str]) -> str:
     """The headline where no run is better in some segments and worse in others."""
-    base = _name(comparison, comparison.baseline)
+    base = _name(comparison, comparison.query.baseline)
     better, worse = ({run: comparison.with_word(run, word) for run in runs} for word in ("better", "worse"))
     n_judged = {run: len(comparison.judged(run)) for run in runs}
     everywhere = [run for run in runs if len(better[run]) == n_judged[run]]
@@ -101,12 +100,12 @@ def _name(comparison: SegmentComparison, run: str) -> str:
 
 def subtitle(comparison: SegmentComparison) -> str:
     """What is drawn, against which run, and how it is judged."""
-    metric, base = metric_at(comparison.metric, comparison.k), comparison.names[comparison.baseline]
+    metric, base = comparison.query.where, comparison.names[comparison.query.baseline]
     if len(comparison.runs) < 2:
         return f"{metric} of {base} in each segment. Choose a candidate to see for whom it is better."
     if comparison.by_value:
         return f"{metric} within each segment: it has no value per user, so no interval. Grey tick: {base}."
-    correction = comparison.terms.correction
+    correction = comparison.query.terms.correction
     n_family = sum(len(comparison.judged(run)) for run in comparison.candidates)
     is_named = n_family > 1 or correction == "off"
     rule = f", {CORRECTIONS.get(correction, 'not corrected')} over {n_family} differences" if is_named else ""
@@ -145,7 +144,7 @@ def _with_n(comparison: SegmentComparison, run: str, segments: Sequence[str]) ->
 
 def _overall(comparison: SegmentComparison, run: str) -> str:
     """``EASE is worse than Popular over all users (−0.0131)``."""
-    whole, base = comparison.whole(run), comparison.names[comparison.baseline]
+    whole, base = comparison.whole(run), comparison.names[comparison.query.baseline]
     relation = {
         "better": f"is better than {base}",
         "worse": f"is worse than {base}",
@@ -200,7 +199,7 @@ def _one_segment(comparison: SegmentComparison, flag: Flag) -> str:
 
 
 def _reversed(comparison: SegmentComparison, flag: Flag) -> str:
-    run, base = flag.run, comparison.baseline
+    run, base = flag.run, comparison.query.baseline
     means = [comparison.whole(of_run).value for of_run in (run, base)]
     side, other = ("above", "below") if means[0] > means[1] else ("below", "above")
     own_shares = {

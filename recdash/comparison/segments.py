@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
-from recdash.comparison.pairs import Pair, Terms, UnjudgedPair, judge_family, pair_of
+from recdash.comparison.pairs import Pair, UnjudgedPair, judge_family, pair_of
+from recdash.comparison.query import ComparisonQuery
 from recdash.domain.results import UserValues
 from recdash.metrics import define
 from recdash.stats import Finding
@@ -56,15 +57,12 @@ class SegmentComparison:
     too. ``of_items``: these are segments of items, and only their items count in each.
     """
 
+    query: ComparisonQuery
     by: str
-    metric: str
-    k: int
-    baseline: str
     names: Mapping[str, str]
     titles: Mapping[str, str]
     cells: Mapping[tuple[str, str], Cell]
     least: int
-    terms: Terms
     of_items: bool = False
 
     @cached_property
@@ -74,11 +72,11 @@ class SegmentComparison:
     @property
     def by_value(self) -> bool:
         """The metric has no value per user: there is nothing to judge."""
-        return not define(self.metric).has_user_values
+        return not define(self.query.metric).has_user_values
 
     @property
     def candidates(self) -> tuple[str, ...]:
-        return tuple(run for run in self.runs if run != self.baseline)
+        return tuple(run for run in self.runs if run != self.query.baseline)
 
     def whole(self, run: str) -> Cell:
         """The run over all users."""
@@ -128,13 +126,14 @@ def compare_segments(empty: SegmentComparison, values: Mapping[str, Values]) -> 
 
     All segments × candidates with at least ``least`` users are one family; the whole is one of its own.
     """
+    baseline = empty.query.baseline
     cells: dict[tuple[str, str], Cell] = {}
     families: dict[bool, dict[tuple[str, str], UnjudgedPair]] = {True: {}, False: {}}
     for segment, of_runs in values.items():
         for run, own in of_runs.items():
             cell = _cell_of(own)
-            base = None if run == empty.baseline else of_runs[empty.baseline]
-            if pair := pair_of(empty.baseline, run, base, own):
+            base = None if run == baseline else of_runs[baseline]
+            if pair := pair_of(baseline, run, base, own):
                 n = pair.paired.n
                 is_judged = n >= max(empty.least, 2)
                 why = "" if is_judged else "too few users"
@@ -143,7 +142,7 @@ def compare_segments(empty: SegmentComparison, values: Mapping[str, Values]) -> 
                     families[segment == EVERYBODY][segment, run] = pair
             cells[segment, run] = cell
     for family in families.values():
-        pairs = judge_family(family, empty.terms)
+        pairs = judge_family(family, empty.query.terms)
         cells |= {key: replace(cells[key], pair=pair) for key, pair in pairs.items()}
     return replace(empty, cells=cells)
 
@@ -169,14 +168,12 @@ def flags(comparison: SegmentComparison) -> list[Flag]:
 
 def _ahead(comparison: SegmentComparison, segment: str, run: str) -> float:
     """The run's own mean less the baseline's own, each over the users it counts."""
-    return comparison.cells[segment, run].value - comparison.cells[segment, comparison.baseline].value
+    return comparison.cells[segment, run].value - comparison.cells[segment, comparison.query.baseline].value
 
 
 def _reversed(comparison: SegmentComparison, run: str) -> Flag | None:
-    judged, cells = list(comparison.judged(run)), comparison.cells
-    same_users = all(
-        cells[segment, run].n == cells[segment, comparison.baseline].n for segment in (*judged, EVERYBODY)
-    )
+    judged, cells, base = list(comparison.judged(run)), comparison.cells, comparison.query.baseline
+    same_users = all(cells[segment, run].n == cells[segment, base].n for segment in (*judged, EVERYBODY))
     if same_users or comparison.of_items or len(judged) < 2:
         return None
     overall = _ahead(comparison, EVERYBODY, run)
@@ -190,7 +187,7 @@ def _hold_most(comparison: SegmentComparison, segments: Sequence[str], run: str)
     """Whether these segments hold most of the users that run and baseline count, each by itself."""
     return all(
         sum(comparison.cells[segment, of_run].n for segment in segments) > MOST * comparison.whole(of_run).n
-        for of_run in (run, comparison.baseline)
+        for of_run in (run, comparison.query.baseline)
     )
 
 

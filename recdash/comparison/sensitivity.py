@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from recdash.comparison.evidence import gather_evidence, metrics_beside
 from recdash.comparison.pairs import Pair, compare
+from recdash.comparison.query import ComparisonQuery
 from recdash.comparison.source import Source
 from recdash.comparison.verdict import Verdict, decide
 from recdash.comparison.wording import rounded, slice_title
+from recdash.domain.defaults import USUAL_K
 from recdash.domain.kinds import Users
 from recdash.errors import InputError
 from recdash.formatting import numbers
 from recdash.metrics import define
 from recdash.metrics.naming import metric_title
 
-USUAL_K = (5, 10, 20, 50)
 STRICTER: dict[str, str] = {
     "ndcg": "ndcg(gain=exp)",
     "precision": "precision(over=list)",
@@ -65,7 +66,7 @@ def brief(verdict: Verdict) -> str:
     """A verdict in a few words: ``ship ALS`` · ``keep Popular`` · ``about 1,900 more users needed``."""
     evidence = verdict.evidence
     if verdict.state == "ship":
-        verb = "keep" if verdict.run == evidence.comparison.baseline else "ship"
+        verb = "keep" if verdict.run == evidence.comparison.query.baseline else "ship"
         return f"{verb} {verdict.name}"
     if verdict.state == "not enough evidence" and evidence.leader is not None:
         return f"not enough evidence for {verdict.name}{_users_needed(evidence.leader)}"
@@ -77,15 +78,11 @@ def _users_needed(pair: Pair) -> str:
     return f": about {numbers.count(rounded(more))} more users needed" if more else ""
 
 
-def _decide_again(
-    source: Source, verdict: Verdict, metric: str, k: int, users: Users | None = None
-) -> Verdict | None:
-    """The verdict on the same runs and terms by another metric, k or population; None where there is none."""
-    compared = verdict.evidence.comparison
-    runs = [*(pair.candidate for pair in compared.against), *compared.apart]
+def _decide_again(source: Source, query: ComparisonQuery, users: Users | None = None) -> Verdict | None:
+    """The verdict on another query or population; None where there is none."""
     source = source.under(users) if users else source
     try:
-        comparison = compare(source, runs, compared.baseline, metric, k, compared.terms)
+        comparison = compare(source, query)
     except InputError:
         return None
     return decide(gather_evidence(source, comparison, intervals=False)) if comparison.pairs else None
@@ -106,11 +103,11 @@ def _capital(text: str) -> str:
 
 
 def _other_cutoffs(source: Source, verdict: Verdict, depth: int) -> WhatIf | None:
-    comparison = verdict.evidence.comparison
-    if not define(comparison.metric).metric.has_cutoff:
+    query = verdict.evidence.comparison.query
+    if not define(query.metric).metric.has_cutoff:
         return None
-    cutoffs = [k for k in USUAL_K if k <= depth and k != comparison.k]
-    others = {k: other for k in cutoffs if (other := _decide_again(source, verdict, comparison.metric, k))}
+    cutoffs = [k for k in USUAL_K if k <= depth and k != query.k]
+    others = {k: other for k in cutoffs if (other := _decide_again(source, replace(query, k=k)))}
     if not others:
         return None
     question = "k = " + ", ".join(map(str, others))
@@ -122,19 +119,19 @@ def _other_cutoffs(source: Source, verdict: Verdict, depth: int) -> WhatIf | Non
 
 
 def _other_metric(source: Source, verdict: Verdict) -> WhatIf | None:
-    comparison = verdict.evidence.comparison
-    for metric in metrics_beside(comparison.metric):
-        if other := _decide_again(source, verdict, metric, comparison.k):
-            question = f"{metric_title(metric)} instead of {metric_title(comparison.metric)}"
+    query = verdict.evidence.comparison.query
+    for metric in metrics_beside(query.metric):
+        if other := _decide_again(source, replace(query, metric=metric)):
+            question = f"{metric_title(metric)} instead of {metric_title(query.metric)}"
             return _what_if(question, verdict, other, ("m", metric))
     return None
 
 
 def _other_definition(source: Source, verdict: Verdict) -> WhatIf | None:
-    comparison = verdict.evidence.comparison
-    plain = define(comparison.metric).metric.name
-    metric = STRICTER.get(plain) if comparison.metric == plain else plain
-    other = _decide_again(source, verdict, metric, comparison.k) if metric else None
+    query = verdict.evidence.comparison.query
+    plain = define(query.metric).metric.name
+    metric = STRICTER.get(plain) if query.metric == plain else plain
+    other = _decide_again(source, replace(query, metric=metric)) if metric else None
     if metric is None or other is None:
         return None
     return _what_if(f"Defined as {metric_title(metric)}", verdict, other, ("m", metric))
@@ -142,10 +139,10 @@ def _other_definition(source: Source, verdict: Verdict) -> WhatIf | None:
 
 def _other_users(source: Source, verdict: Verdict, users: Users) -> WhatIf | None:
     rule, question = OTHER_USERS[users]
-    comparison = verdict.evidence.comparison
-    if not define(comparison.metric).has_user_values:
+    query = verdict.evidence.comparison.query
+    if not define(query.metric).has_user_values:
         return None  # predicted ratings have rows, and no user without a list
-    other = _decide_again(source, verdict, comparison.metric, comparison.k, rule)
+    other = _decide_again(source, query, rule)
     return _what_if(question, verdict, other) if other else None
 
 

@@ -98,7 +98,7 @@ def _why_not(evidence: VerdictEvidence) -> list[RichText]:
 def evidence_sentence(evidence: VerdictEvidence, pair: Pair) -> RichText:
     """``nDCG@10 is 14.9 % above Popular (95 % CI +12.7 to +17.2 %, …; better for 41 of 100 users …).``"""
     comparison, method = evidence.comparison, pair.paired.method
-    where = metric_title(comparison.metric, comparison.k)
+    where = metric_title(comparison.query.metric, comparison.query.k)
     subject = where if evidence.finding == "better" else f"{where} of {evidence.name}"
     in_family = interval(evidence, pair, _n_tested(comparison.against))
     return (
@@ -137,12 +137,12 @@ def _n_tested(family: Sequence[Pair]) -> int:
 
 
 def level(evidence: VerdictEvidence) -> str:
-    return f"{100 * evidence.comparison.terms.level:.3g} % CI"
+    return f"{100 * evidence.comparison.query.terms.level:.3g} % CI"
 
 
 def correction(evidence: VerdictEvidence, n_family: int) -> str:
     """``, Holm-corrected over 10``; empty for a single difference, and without a correction."""
-    name = CORRECTIONS_IN_SHORT.get(evidence.comparison.terms.correction)
+    name = CORRECTIONS_IN_SHORT.get(evidence.comparison.query.terms.correction)
     return f", {name}-corrected over {n_family}" if name and n_family > 1 else ""
 
 
@@ -251,7 +251,7 @@ def rounded(count: int) -> int:
 def too_small(evidence: VerdictEvidence, pair: Pair) -> RichText:
     """``Whatever the difference is, it is within ±1 % (0.000271): too small to matter.``"""
     size = numbers.three(pair.judged.margin)
-    margin = evidence.comparison.terms.margin
+    margin = evidence.comparison.query.terms.margin
     width = f"±{margin} ({size})" if margin.relative else f"±{size}"
     return (Piece(f"Whatever the difference is, it is within {width}: too small to matter."),)
 
@@ -264,7 +264,7 @@ def _other_metrics(evidence: VerdictEvidence) -> list[RichText]:
     if evidence.leader is None:
         return []
     against = "better" if evidence.finding == "worse" else "worse"
-    k = evidence.comparison.k
+    k = evidence.comparison.query.k
     return [
         (
             Piece("But "),
@@ -376,7 +376,7 @@ def _improved(subject: str, evidence: VerdictEvidence, rails: Sequence[Guardrail
 
 
 def _rail_name(evidence: VerdictEvidence, rail: GuardrailResult) -> str:
-    return f"{RAIL_WORDS[rail.metric]}@{evidence.comparison.k}"
+    return f"{RAIL_WORDS[rail.metric]}@{evidence.comparison.query.k}"
 
 
 def _from_to(rail: GuardrailResult) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Self, TypeVar
 
+from recdash.comparison import ComparisonQuery
 from recdash.metrics.naming import metric_title
 
 Facts = Mapping[str, Any]
@@ -51,6 +52,14 @@ class Subject:
     @property
     def candidates(self) -> tuple[Named, ...]:
         return (*((self.run,) if self.run and self.run != self.baseline else ()), *self.others)
+
+    @property
+    def query(self) -> ComparisonQuery | None:
+        """What its numbers answer; None without a baseline."""
+        if self.baseline is None:
+            return None
+        runs = tuple(candidate.id for candidate in self.candidates)
+        return ComparisonQuery(runs, self.baseline.id, self.metric, self.k)
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from recdash.domain.defaults import default_k
 from recdash.domain.hits import Hits, IdOverlap
 from recdash.domain.inputs import Recommendations
 from recdash.domain.kinds import Duplicates, Order, Replication, TableKind, Ties, Users
@@ -400,14 +401,16 @@ class Evaluation:
         Raises UnknownName for a baseline that was not scored, InputError for a metric without a value per
         user or without a cutoff where it has one.
         """
+        from recdash.comparison import ComparisonQuery, Terms
         from recdash.comparison.result import compared, cutoff_of
         from recdash.evaluation.in_memory_source import EvaluationSource
 
         request = self._request_for(spec)
         metric, k = str(request.definition), cutoff_of(request.spec)
         # Reference candidates cannot be shipped: they are compared only as the baseline.
-        candidates = [run.name for run in self.runs if run.reference is None]
-        return compared(EvaluationSource(self), candidates, baseline, metric, k, terms)
+        candidates = tuple(run.name for run in self.runs if run.reference is None)
+        query = ComparisonQuery(candidates, baseline, metric, k, terms=terms or Terms())
+        return compared(EvaluationSource(self), query)
 
     def _basis(self, run: Scored) -> Basis | None:
         hits = lists_of(run)
@@ -435,7 +438,7 @@ class Evaluation:
 def _band_cutoffs(request: MetricRequest, hits: Hits) -> list[int]:
     if request.spec.k is not None or not request.definition.metric.has_cutoff:
         return [_cutoff_of(request, hits)]
-    return sorted({min(10, hits.depth), hits.depth})
+    return sorted({default_k(hits.depth), hits.depth})
 
 
 def _cutoff_of(request: MetricRequest, hits: Hits) -> int:

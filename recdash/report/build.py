@@ -35,7 +35,7 @@ def content(context: ReportContext, *, title: str, narrative: str, author: str, 
         runs=context.looks(),
         question=context.question.as_dict(),
         blocks=context.blocks,
-        provenance=provenance(experiment, context.shown, context.all_runs, tests, context.versions),
+        provenance=provenance(experiment, context.query.shown, context.all_runs, tests, context.versions),
     )
 
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from recdash.comparison import ComparisonQuery
 from recdash.domain.records import Experiment, OnlineTest, Run
 from recdash.domain.results import WHOLE
 from recdash.errors import NotFound
 from recdash.metrics import define
-from recdash.metrics.naming import metric_at
 from recdash.report.document import RunLook
 from recdash.service.question import Question
 
@@ -39,6 +39,10 @@ class ReportContext:
     blocks: tuple[str, ...] = ()
     versions: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def query(self) -> ComparisonQuery:
+        return self.question.query
+
     @cached_property
     def experiment(self) -> Experiment:
         return self.workspace.experiments.get(self.question.experiment)
@@ -51,11 +55,11 @@ class ReportContext:
     @cached_property
     def runs(self) -> tuple[Run, ...]:
         """The baseline first, then the candidates. Raises NotFound for one that was deleted."""
-        gone = [run for run in self.question.shown if run not in self.all_runs]
+        gone = [run for run in self.query.shown if run not in self.all_runs]
         if gone:
             deleted = "a run of it was" if len(gone) == 1 else f"{len(gone)} runs of it were"
             raise NotFound(f"What this report is about is not here any more: {deleted} deleted.")
-        return tuple(self.all_runs[run] for run in self.question.shown)
+        return tuple(self.all_runs[run] for run in self.query.shown)
 
     @cached_property
     def names(self) -> dict[str, str]:
@@ -69,38 +73,27 @@ class ReportContext:
         return {run: cut_inside(name, LONGEST) for run, name in self.names.items()}
 
     @property
-    def shown(self) -> tuple[str, ...]:
-        return self.question.shown
-
-    @property
     def base(self) -> str:
         """The baseline's name."""
-        return self.names[self.question.baseline]
+        return self.names[self.query.baseline]
 
     @cached_property
-    def contenders(self) -> tuple[str, ...]:
-        """The runs that findings compare: a reference candidate counts only as the baseline."""
-        return tuple(run.id for run in self.runs if run.id == self.question.baseline or not run.reference)
-
-    @property
-    def where(self) -> str:
-        """``nDCG@10``."""
-        return metric_at(self.question.metric, self.question.k)
+    def verdict_query(self) -> ComparisonQuery:
+        """What findings compare: a reference candidate counts only as the baseline."""
+        candidates = tuple(run.id for run in self.runs if not run.reference)
+        return replace(self.query, runs=candidates)
 
     @cached_property
     def verdict(self) -> Verdict | None:
         """None for a metric without a value per user, and without anything to compare."""
-        question = self.question
-        if not define(question.metric).is_paired or len(self.contenders) < 2:
+        if not define(self.query.metric).is_paired or not self.verdict_query.runs:
             return None
-        return self.workspace.comparisons.verdict(
-            self.contenders, question.baseline, question.metric, question.k, question.terms, question.scope
-        )
+        return self.workspace.comparisons.verdict(self.verdict_query)
 
     @cached_property
     def test(self) -> OnlineTest | None:
         """The A/B test beside it; of a part of the users or items a test says nothing."""
-        if self.question.test is None or self.question.scope != WHOLE:
+        if self.question.test is None or self.query.scope != WHOLE:
             return None
         tests = self.workspace.online_tests.all(self.experiment.id, archived=True)
         return next((test for test in tests if test.id == self.question.test), None)
@@ -108,16 +101,15 @@ class ReportContext:
     def scores(self, *metrics: str) -> pd.DataFrame:
         """The scoreboard of the shown runs at the question's k."""
         return self.workspace.scores.scoreboard(
-            self.shown, list(metrics), self.question.k, self.question.scope
+            self.query.shown, list(metrics), self.query.k, self.query.scope
         )
 
     def looks(self) -> tuple[RunLook, ...]:
         """The shown runs, and others that an A/B test served, as they are named and drawn."""
         served = self.test.links.values() if self.test else ()
-        others = [run for run in dict.fromkeys(served) if run not in self.shown and run in self.all_runs]
+        shown = self.query.shown
+        others = [run for run in dict.fromkeys(served) if run not in shown and run in self.all_runs]
         return tuple(
-            RunLook(
-                run.id, run.name, run.slot, "baseline" if run.id == self.question.baseline else "candidate"
-            )
+            RunLook(run.id, run.name, run.slot, "baseline" if run.id == self.query.baseline else "candidate")
             for run in (*self.runs, *(self.all_runs[run] for run in others))
         )

@@ -14,29 +14,20 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from recdash.domain.defaults import MOST_CANDIDATES
 from recdash.domain.journal import Report
 from recdash.domain.records import OnlineTest
-from recdash.domain.results import WHOLE, Scope
 from recdash.errors import InputError, NotFound, Problem
-from recdash.metrics import check_k, define
-from recdash.metrics.naming import ordered_metrics
 from recdash.online.agreement.agreement import DISAGREE
 from recdash.report.document import Document
 from recdash.report.formats.json import from_json, to_json
 from recdash.service.access.sharing import LinkDead
-from recdash.service.defaults import (
-    MOST_CANDIDATES,
-    default_baseline,
-    default_candidates,
-    default_k,
-    default_metric,
-)
 from recdash.service.question import Question
 from recdash.service.validation import check_typed, one_line, short_text
 from recdash.store import new_id
 
 if TYPE_CHECKING:
-    from recdash.comparison import Terms
+    from recdash.comparison import ComparisonQuery
     from recdash.service import Workspace
 
 MOST_TITLE, MOST_NARRATIVE = 200, 20_000
@@ -62,63 +53,30 @@ class Reports:
     def question(
         self,
         experiment_id: str,
-        runs: Sequence[str] = (),
-        baseline: str | None = None,
-        metric: str | None = None,
-        k: int | None = None,
+        query: ComparisonQuery | None = None,
         *,
-        scope: Scope = WHOLE,
-        terms: Terms | None = None,
         by: str | None = None,
         test: str | None = None,
         online_metric: str | None = None,
     ) -> Question:
         """The question with defaults for everything that was left open, as pages would choose them.
 
-        ``by``: the slices that are shown, "" for none. Raises InputError for a question that cannot be
-        answered, NotFound for a run or a test of another experiment.
+        ``query``: see ``workspace.queries.of``; ``by``: the slices that are shown, "" for none. Raises
+        InputError for a question that cannot be answered, NotFound for a test of another experiment.
         """
-        from recdash.comparison import Terms as UsualTerms
-
-        candidates, base = self._candidates(experiment_id, runs, baseline)
-        available = self._workspace.scores.metrics_of((base, *candidates))
-        chosen = str(define(metric)) if metric else default_metric(ordered_metrics(available))
-        depth = self._workspace.experiments.depth(experiment_id)
-        cutoff = default_k(depth) if k is None else k
-        check_k(cutoff, depth)
+        query = query or self._workspace.queries.of(experiment_id)
+        if len(query.runs) > MOST_CANDIDATES:
+            fix = f"Name at most {MOST_CANDIDATES}: more cannot be told apart in one report."
+            raise InputError(Problem("many-runs", "report", f"{len(query.runs)} candidates", fix))
         online_test = self._online_test(experiment_id, test)
         if online_test is not None:
-            online_metric = self._online_metric(online_test, chosen, cutoff, online_metric)
+            online_metric = self._online_metric(online_test, query, online_metric)
         if by is None:
             by = next(iter(self._workspace.slices.of(experiment_id)), "")
         elif by:
             self._workspace.slices.check(experiment_id, by)  # raises InputError for unknown slices
         online = (online_test.id, online_metric) if online_test else (None, None)
-        terms = terms or UsualTerms()
-        return Question(experiment_id, candidates, base, chosen, cutoff, scope, terms, by, *online)
-
-    def _candidates(
-        self, experiment_id: str, runs: Sequence[str], baseline: str | None
-    ) -> tuple[tuple[str, ...], str]:
-        """The ids of the candidates and of the baseline."""
-        known = {run.id: run for run in self._workspace.runs.all(experiment_id, archived=True)}
-        for run in (*runs, *([baseline] if baseline else [])):
-            if run not in known:
-                raise NotFound(f"Run {run} is not in this experiment.")
-        active = [run for run in known.values() if run.archived is None]
-        if baseline:
-            base = known[baseline]
-        elif active:
-            base = default_baseline(self._workspace.experiments.get(experiment_id), active)
-        else:
-            fix = "Upload the scored output of a recommender first."
-            raise InputError(Problem("no-run", "report", "the experiment has no run", fix))
-        chosen = runs or [run.id for run in default_candidates(active, base)]
-        candidates = tuple(run for run in dict.fromkeys(chosen) if run != base.id)
-        if len(candidates) > MOST_CANDIDATES:
-            fix = f"Name at most {MOST_CANDIDATES}: more cannot be told apart in one report."
-            raise InputError(Problem("many-runs", "report", f"{len(candidates)} candidates", fix))
-        return candidates, base.id
+        return Question(experiment_id, query, by, *online)
 
     def _online_test(self, experiment_id: str, test_id: str | None) -> OnlineTest | None:
         """The test with that id; without one the newest that is linked to a run."""
@@ -130,14 +88,14 @@ class Reports:
                 return test
         raise NotFound(f"A/B test {test_id} is not in this experiment.")
 
-    def _online_metric(self, test: OnlineTest, metric: str, k: int, online_metric: str | None) -> str:
+    def _online_metric(self, test: OnlineTest, query: ComparisonQuery, online_metric: str | None) -> str:
         """The first by which a run won on one side and lost on the other; else the first."""
         if online_metric is not None:
             self._workspace.agreement.both_sides(test.id, online_metric)  # raises where the test lacks it
             return online_metric
         known = list(dict.fromkeys(str(row["metric"]) for row in test.results))
         for name in known:
-            joined = self._workspace.online_tests.offline_online(test.id, metric, k, name)
+            joined = self._workspace.online_tests.offline_online(test.id, query.metric, query.k, name)
             if joined["quadrant"].isin(DISAGREE).any():
                 return name
         return known[0]
@@ -168,7 +126,7 @@ class Reports:
 
         store = self._workspace.store
         tests = _not_deleted(store.online_tests.get, [question.test] if question.test else [])
-        runs = _not_deleted(store.runs.get, question.shown)
+        runs = _not_deleted(store.runs.get, question.query.shown)
         self._workspace.runs.refuse_damage(runs, tests[0] if tests else None)
         moment, versions = moment or self._workspace.now(), versions or versions_here()
         context = ReportContext(self._workspace, question, moment, check_blocks(blocks), versions)

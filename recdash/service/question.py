@@ -1,50 +1,35 @@
-"""What a report asks: which runs, by what, over whom."""
+"""What a report asks: a comparison, with the slices and the A/B test that are shown beside it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-from recdash.comparison import Margin, Terms
-from recdash.domain.results import Scope
+from recdash.comparison import ComparisonQuery
 
 
 @dataclass(frozen=True)
 class Question:
-    """Candidates against a baseline by a metric at k, of an experiment or of a part of it.
+    """A comparison of an experiment's runs, and what a report shows beside it.
 
     ``by``: the slices that are shown ("" = none); ``test`` and ``online_metric``: the A/B test beside it
     (None = none).
     """
 
     experiment: str
-    runs: tuple[str, ...]
-    baseline: str
-    metric: str = "ndcg"
-    k: int = 10
-    scope: Scope = field(default_factory=Scope)
-    terms: Terms = field(default_factory=Terms)
+    query: ComparisonQuery
     by: str = ""
     test: str | None = None
     online_metric: str | None = None
 
-    @property
-    def shown(self) -> tuple[str, ...]:
-        """The baseline first, then the candidates."""
-        return tuple(dict.fromkeys((self.baseline, *self.runs)))
-
     def as_dict(self) -> dict[str, Any]:
         """JSON-ready."""
-        return {**asdict(self), "runs": list(self.runs)}
+        beside = {"by": self.by, "test": self.test, "online_metric": self.online_metric}
+        return {"experiment": self.experiment, **self.query.as_dict(), **beside}
 
     @classmethod
     def of(cls, facts: Mapping[str, Any]) -> Question:
         """What ``as_dict`` wrote."""
-        terms = {**facts["terms"], "margin": Margin(**facts["terms"]["margin"])}
-        return cls(
-            **{
-                **facts, "runs": tuple(facts["runs"]), "scope": Scope(**facts["scope"]),
-                "terms": Terms(**terms),
-            }
-        )  # fmt: skip
+        beside = (facts["by"], facts["test"], facts["online_metric"])
+        return cls(facts["experiment"], ComparisonQuery.read(facts), *beside)

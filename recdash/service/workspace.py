@@ -42,6 +42,7 @@ from recdash.service.online.agreement import OnlineAgreement
 from recdash.service.online.analysis import OnlineAnalysis
 from recdash.service.online.tests import OnlineTests
 from recdash.service.online.track_record import TrackRecords
+from recdash.service.queries import Queries
 from recdash.service.run_data import RunData
 from recdash.store import Store, open_store
 
@@ -82,6 +83,7 @@ class Workspace:
         self.audit = AuditLog(context)
         self._run_curves = RunCurves(context, self._data, self._values, self.slices)
         self.scores = Scores(context, self._data, self._values, self._run_curves)
+        self.queries = Queries(context, self.scores)
         self.replicates = Replicates(context, self._data, self._run_curves)
         self.comparisons = Comparisons(
             context, self._data, self._values, self._run_curves, self.scores, self.replicates
@@ -93,7 +95,7 @@ class Workspace:
         self.online_analysis = OnlineAnalysis(context, self.online_tests)
         self.agreement = OnlineAgreement(context, self.scores, self.comparisons, self.online_analysis)
         self.track_records = TrackRecords(context, self.comparisons, self.online_tests, self.agreement)
-        self.overview = ExperimentCards(context, self.scores, self.comparisons)
+        self.overview = ExperimentCards(context, self.queries, self.comparisons)
         self._online_evidence = OnlineEvidence(context, self.online_tests, self.online_analysis)
         self._offline_evidence = OfflineEvidence(
             context,
@@ -111,7 +113,7 @@ class Workspace:
         self._snapshots = Snapshots(
             context, self.comparisons, self.online_tests, self.online_analysis, self.diagnosis
         )
-        subjects = Subjects(context, self.scores)
+        subjects = Subjects(context, self.queries)
         self.journal = Journal(context)
         self.reviews = Reviews(context, self.online_tests, self._snapshots, self.journal, subjects)
         self.decisions = Decisions(context, self.online_tests, self._snapshots, self.journal, subjects)

@@ -11,7 +11,7 @@ import pytest
 from terminal import Recdash, answer
 
 import recdash
-from recdash.comparison import Margin, Terms
+from recdash.comparison import ComparisonQuery, Margin, Terms
 from recdash.domain.results import Scope
 from recdash.service import Workspace
 
@@ -111,7 +111,9 @@ def test_files_store_and_python_say_the_same(call: Recdash, folder: Path) -> Non
     from_files = answer(call(*FROM_FILES, "--train", "train.csv", "--format", "json"))
     stored = ("--experiment", "Films", "--baseline", "old", "--metric", "ndcg@3", "--format", "json")
     assert answer(call(*stored)) == from_files
-    in_python = space.comparisons.compare(list(ids.values()), ids["old"], "ndcg", 3).as_dict()
+    in_python = space.comparisons.compare(
+        ComparisonQuery(tuple(ids.values()), ids["old"], "ndcg", 3)
+    ).as_dict()
     assert json.loads(json.dumps(in_python)) == from_files
     runs = {name: folder / f"{name}.csv" for name in ids}
     scored = recdash.evaluate(runs, folder / "truth.csv", train=folder / "train.csv")
@@ -136,7 +138,7 @@ def test_a_slice_of_the_stored_users_is_compared_alone(call: Recdash, folder: Pa
     (pair,) = answer(call(*options, "--slice", "user_warmth=cold"))["pairs"]
     assert pair["n_users"] == USERS / 2
     scope = Scope(slice="user_warmth=cold")
-    in_python = space.comparisons.pairs(ids[1:], ids[0], "ndcg", 3, scope=scope)
+    in_python = space.comparisons.pairs(ComparisonQuery(tuple(ids[1:]), ids[0], "ndcg", 3, scope=scope))
     assert pair["mean_diff"] == pytest.approx(in_python["mean_diff"].item())
 
 

@@ -87,7 +87,9 @@ def furnished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     links = {"A": runs["pop"], "B": runs["als"]}
     space.online_tests.add(films.id, "March", {"sessions": home / "sessions.csv"}, control="A", links=links)
     space.reviews.propose(films.id, runs["als"])
-    question = Reports(space).question(films.id, [runs["als"]], runs["pop"], "ndcg", 2)
+    question = Reports(space).question(
+        films.id, space.queries.of(films.id, [runs["als"]], runs["pop"], "ndcg", 2)
+    )
     Reports(space).write(question, home / "kept.json")
     (home / "link").write_text(space.sharing.share(films.id).link.id)
     store.close()

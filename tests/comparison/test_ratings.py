@@ -13,6 +13,7 @@ from scipy import stats
 from terminal import Recdash, answer
 
 import recdash
+from recdash.comparison import ComparisonQuery
 from recdash.comparison.result import Compared
 from recdash.domain.results import RatedRows, Scope
 from recdash.metrics.ratings import RATINGS, values_of_rows
@@ -217,7 +218,7 @@ def stored(space: Workspace) -> dict[str, str]:
 
 
 def test_stored_runs_are_compared_as_files_are(space: Workspace, stored: dict[str, str]) -> None:
-    compared = space.comparisons.compare(list(stored.values()), stored["base"], "rmse", 2)
+    compared = space.comparisons.compare(ComparisonQuery(tuple(stored.values()), stored["base"], "rmse", 2))
     files = compare("rmse", base=without(rated(1.0, 1), 5), near=rated(0.5, 2), far=rated(2.0, 3))
     pairs = [pair.paired for pair in compared.comparison.pairs]
     assert pairs == [pair.paired for pair in files.comparison.pairs]
@@ -226,18 +227,29 @@ def test_stored_runs_are_compared_as_files_are(space: Workspace, stored: dict[st
 
 def test_the_pages_rank_and_pair_by_the_lower_error(space: Workspace, stored: dict[str, str]) -> None:
     ids = list(stored.values())
-    ranks = space.comparisons.ranks(ids, "rmse", 2).set_index("run")["rank"].to_dict()
+    ranks = (
+        space.comparisons.ranks(ComparisonQuery(tuple(ids), stored["base"], "rmse", 2))
+        .set_index("run")["rank"]
+        .to_dict()
+    )
     assert ranks == {"near": 1, "base": 2, "far": 3}
-    pairs = space.comparisons.pairs(ids, stored["base"], "rmse", 2).set_index("run")["word"].to_dict()
+    pairs = (
+        space.comparisons.pairs(ComparisonQuery(tuple(ids), stored["base"], "rmse", 2))
+        .set_index("run")["word"]
+        .to_dict()
+    )
     assert pairs == {"near": "better", "far": "worse"}
-    assert {change.question for change in space.comparisons.changes(ids, stored["base"], "rmse", 2)} == {
-        "MAE instead of RMSE"
-    }
+    assert {
+        change.question
+        for change in space.comparisons.changes(ComparisonQuery(tuple(ids), stored["base"], "rmse", 2))
+    } == {"MAE instead of RMSE"}
 
 
 def test_predictions_are_not_cut_into_slices(space: Workspace, stored: dict[str, str]) -> None:
     compared = space.comparisons.compare(
-        list(stored.values()), stored["base"], "rmse", 2, scope=Scope(slice="history=1 item")
+        ComparisonQuery(
+            tuple(stored.values()), stored["base"], "rmse", 2, scope=Scope(slice="history=1 item")
+        )
     )
     assert not compared.comparison.pairs
     assert all("not in slices" in why for why in compared.comparison.apart.values())

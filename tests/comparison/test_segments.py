@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from recdash.comparison import Terms
-from recdash.comparison.pairs import Margin
+from recdash.comparison import ComparisonQuery, Margin, Terms
 from recdash.comparison.segments import EVERYBODY, SegmentComparison, compare_segments, flags
 from recdash.domain.results import UserValues
 
@@ -14,6 +15,7 @@ N = 200
 USERS = np.arange(N)
 NOISE = np.tile([0.01, -0.01], N // 2)
 """Adds nothing to a mean over an even number of users."""
+QUERY = ComparisonQuery(("mine", "bare"), "base", "ndcg", 10)
 
 
 def of_users(values: np.ndarray, users: np.ndarray = USERS) -> UserValues:
@@ -33,7 +35,7 @@ def compared(
         for one, mask in cuts.items()
     }
     titles = {cut: cut for cut in cuts}
-    empty = SegmentComparison("x", "ndcg", 10, "base", {}, titles, {}, least, terms or Terms())
+    empty = SegmentComparison(replace(QUERY, terms=terms or Terms()), "x", {}, titles, {}, least)
     return compare_segments(empty, {EVERYBODY: {"base": base, "mine": mine}, **inside})
 
 
@@ -102,7 +104,7 @@ def test_without_a_correction_p_stays_as_it_is() -> None:
 
 
 def test_a_run_without_the_metric_has_empty_cells() -> None:
-    empty = SegmentComparison("x", "ndcg", 10, "base", {}, {"a": "a"}, {}, 30, Terms())
+    empty = SegmentComparison(QUERY, "x", {}, {"a": "a"}, {}, 30)
     result = compare_segments(empty, {one: {"base": FLAT, "bare": None} for one in (EVERYBODY, "a")})
     assert (result.cells["a", "bare"].n, result.cells["a", "bare"].word) == (0, None)
     assert flags(result) == []
@@ -211,18 +213,14 @@ def test_items_segments_that_all_say_better_where_the_whole_does_not() -> None:
     base = of_users(np.ones(N))
     wild = of_users(1 + np.tile([2.0, -2.0], N // 2))
     better = of_users(1.3 + NOISE)
-    empty = SegmentComparison(
-        "x", "ndcg", 10, "base", {}, {"a": "a", "b": "b"}, {}, 30, Terms(), of_items=True
-    )
+    empty = SegmentComparison(QUERY, "x", {}, {"a": "a", "b": "b"}, {}, 30, of_items=True)
     inside = {one: {"base": base, "mine": better} for one in "ab"}
     result = compare_segments(empty, {EVERYBODY: {"base": base, "mine": wild}, **inside})
     assert kinds(result) == [("outvoted", ("a", "b"))]
 
 
 def test_items_of_one_segment_only_are_told_where_the_others_are_settled() -> None:
-    empty = SegmentComparison(
-        "x", "ndcg", 10, "base", {}, {"a": "a", "b": "b"}, {}, 30, Terms(), of_items=True
-    )
+    empty = SegmentComparison(QUERY, "x", {}, {"a": "a", "b": "b"}, {}, 30, of_items=True)
     better, same = of_users(1.3 + NOISE), of_users(1 + NOISE / 10)
     whole = {"base": FLAT, "mine": better}
     result = compare_segments(empty, {EVERYBODY: whole, "a": whole, "b": {"base": FLAT, "mine": same}})

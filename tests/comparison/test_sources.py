@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from recdash import evaluate
+from recdash.comparison import ComparisonQuery
 from recdash.domain.kinds import Replication
 from recdash.service import Workspace
 from recdash.store import open_store
@@ -56,7 +57,7 @@ def test_both_sources_agree_on_everything_that_a_verdict_reads(
         name: space.runs.add(films.id, table, name=name, replicates=KINDS[how])[0].run.id
         for (name, table), how in zip(tables.items(), (candidate, baseline), strict=True)
     }
-    stored = space.comparisons.compare([ids["als"]], ids["popular"], METRIC, K)
+    stored = space.comparisons.compare(ComparisonQuery((ids["als"],), ids["popular"], METRIC, K))
     scored = evaluate(tables, TRUTH, depth=5, metrics=[f"{METRIC}@{K}", f"personalization@{K}"]).compare(
         f"{METRIC}@{K}", "popular"
     )

@@ -11,7 +11,16 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from recdash.comparison import Margin, Terms, Verdict, compare, decide, gather_evidence, read_margin
+from recdash.comparison import (
+    ComparisonQuery,
+    Margin,
+    Terms,
+    Verdict,
+    compare,
+    decide,
+    gather_evidence,
+    read_margin,
+)
 from recdash.comparison.result import compared
 from recdash.comparison.sensitivity import WhatIf, brief, changes
 from recdash.comparison.wording import plain
@@ -121,7 +130,8 @@ class Table:
 
 def verdict(source: Table, terms: Terms | None = None) -> Verdict:
     runs = [name for name in source.of if name != "Popular"]
-    return decide(gather_evidence(source, compare(source, runs, "Popular", "ndcg", 10, terms)))
+    query = ComparisonQuery(tuple(runs), "Popular", "ndcg", 10, terms=terms or Terms())
+    return decide(gather_evidence(source, compare(source, query)))
 
 
 def said(found: Verdict) -> list[str]:
@@ -288,7 +298,7 @@ def test_asking_otherwise_takes_no_further_look_at_the_lists() -> None:
     kept = {("Popular", "coverage"): 0.5, ("ALS", "coverage"): 0.45}
     source = Table({"Popular": BASE, "ALS": CLEAR}, kept, error=0.01)
     plain_rails = gather_evidence(
-        source, compare(source, ["ALS"], "Popular", "ndcg", 10), intervals=False
+        source, compare(source, ComparisonQuery(("ALS",), "Popular", "ndcg", 10)), intervals=False
     ).guardrails
     assert [(rail.change, rail.has_interval) for rail in plain_rails] == [(pytest.approx(-0.1), False)]
 
@@ -363,13 +373,15 @@ def test_the_p_of_equivalence_and_the_finding_of_a_tie_are_one_answer(share: flo
     margin = Margin(share if relative else share * base.mean(), relative)
     for level in (0.9, 0.95):
         source = Table({"Popular": base, "ALS": candidate})
-        (row,) = compared(source, ["ALS"], "Popular", "ndcg", 10, Terms(margin=margin, level=level)).rows()
+        terms = Terms(margin=margin, level=level)
+        (row,) = compared(source, ComparisonQuery(("ALS",), "Popular", "ndcg", 10, terms=terms)).rows()
         assert (row["equivalence_p"] < (1 - level) / 2) == (row["finding"] == "tie")
 
 
 def test_every_interval_is_at_the_level_of_the_terms() -> None:
     source = Table({"Popular": BASE, "ALS": CLEAR})
-    result = compared(source, ["ALS"], "Popular", "ndcg", 10, Terms(level=0.8)).as_dict()
+    query = ComparisonQuery(("ALS",), "Popular", "ndcg", 10, terms=Terms(level=0.8))
+    result = compared(source, query).as_dict()
     (pair,) = result["pairs"]
     expected = stats.t.interval(0.8, N - 1, (CLEAR - BASE).mean(), stats.sem(CLEAR - BASE))
     assert result["level"] == 0.8
@@ -414,10 +426,16 @@ def test_the_same_data_mirrored_give_the_mirrored_verdict() -> None:
     ):
         source = Table({"Popular": BASE, "ALS": CLEAR}, seeds={"ALS": of_als, "Popular": SAME})
         assert (
-            decide(gather_evidence(source, compare(source, ["ALS"], "Popular", "ndcg", 10))).headline == ship
+            decide(
+                gather_evidence(source, compare(source, ComparisonQuery(("ALS",), "Popular", "ndcg", 10)))
+            ).headline
+            == ship
         )
         assert (
-            decide(gather_evidence(source, compare(source, ["Popular"], "ALS", "ndcg", 10))).headline == keep
+            decide(
+                gather_evidence(source, compare(source, ComparisonQuery(("Popular",), "ALS", "ndcg", 10)))
+            ).headline
+            == keep
         )
 
 
@@ -574,7 +592,9 @@ def test_a_pooled_ratio_says_nothing_of_slices() -> None:
     cut = [part("New users", np.r_[120:160])]
     source = Table({"Popular": BASE, "ALS": CLEAR}, others=pooled, cuts=cut)
     result = decide(
-        gather_evidence(source, compare(source, ["ALS"], "Popular", "precision(average=micro)", 10))
+        gather_evidence(
+            source, compare(source, ComparisonQuery(("ALS",), "Popular", "precision(average=micro)", 10))
+        )
     )
     assert (result.state, result.evidence.slices) == ("ship", ())
 
@@ -588,7 +608,7 @@ def test_a_user_who_is_one_in_a_thousand_is_not_rounded_away() -> None:
 
 def test_the_family_is_every_pair_and_the_candidates_come_best_first() -> None:
     source = Table({"Popular": BASE, "BPR": LOSS, "ALS": CLEAR})
-    result = compare(source, ["BPR", "ALS"], "Popular", "ndcg", 10)
+    result = compare(source, ComparisonQuery(("BPR", "ALS"), "Popular", "ndcg", 10))
     assert [pair.candidate for pair in result.against] == ["ALS", "BPR"]
     assert [(pair.baseline, pair.candidate) for pair in result.among] == [("BPR", "ALS")]
 
@@ -596,7 +616,7 @@ def test_the_family_is_every_pair_and_the_candidates_come_best_first() -> None:
 def test_a_run_that_lacks_the_metric_is_left_out_with_its_reason() -> None:
     recall = {("Popular", "recall"): BASE, ("ALS", "recall"): CLEAR}
     source = Table({"Popular": BASE, "ALS": CLEAR, "SVD": BASE}, others=recall)
-    result = compare(source, ["ALS", "SVD"], "Popular", "recall", 10)
+    result = compare(source, ComparisonQuery(("ALS", "SVD"), "Popular", "recall", 10))
     assert result.apart == {"SVD": "SVD lacks the metric: it was not uploaded"}
     assert [pair.candidate for pair in result.pairs] == ["ALS"]
 

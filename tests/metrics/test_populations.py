@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 import recdash
+from recdash.comparison import ComparisonQuery
 from recdash.errors import InputError, UnknownName
 from recdash.metrics import PRESETS
 from recdash.service import Workspace
@@ -100,7 +101,7 @@ def test_a_comparison_is_over_the_users_of_the_metric_whatever_the_rule(
     space = Workspace(open_store(f"sqlite:///{tmp_path}/recdash.db", tmp_path / "artifacts"))
     films = space.experiments.create("films", truth, users=rule)
     half, few = (space.runs.add(films.id, lists, name=name)[0].run.id for name, lists in runs.items())
-    (row,) = space.comparisons.pairs([few], half, metric, 1).to_dict("records")
+    (row,) = space.comparisons.pairs(ComparisonQuery((few,), half, metric, 1)).to_dict("records")
     assert (row["base_value"], row["value"]) == pytest.approx(means)
 
 

@@ -160,7 +160,7 @@ def crowded(space: Workspace) -> Question:
     tests = SESSIONS.assign(variant=[f"variant {number % 9}" for number in range(120)])
     links = {f"variant {place}": run for place, run in enumerate(ids)}
     space.online_tests.add(made.id, "March", {"sessions": tests}, control="variant 0", links=links)
-    return Reports(space).question(made.id, ids[1:], ids[0], by="item:genre")
+    return Reports(space).question(made.id, space.queries.of(made.id, ids[1:], ids[0]), by="item:genre")
 
 
 def _long_name(run: int) -> str:
@@ -185,7 +185,7 @@ def test_the_largest_report_stays_below_two_megabytes(tmp_path: Path) -> None:
     question = crowded(space)
     words = "".join(Random(0).choices("abcdefghijklmnopqrstuvwxyz     ", k=MOST_NARRATIVE - 2))
     document = Reports(space).content(question, narrative=f"a{words}z")
-    assert len(question.runs) == 8
+    assert len(question.query.runs) == 8
     assert [section.name for section in document.sections] == [one for one in BLOCKS if one != "decisions"]
     assert len(FORMS["html"].write(document)) < 2_000_000
 
@@ -197,9 +197,9 @@ def test_a_ninth_candidate_is_refused_in_words(tmp_path: Path) -> None:
     ids = [
         space.runs.add(made.id, table, name=f"run {place}")[0].run.id for place, table in enumerate(tables)
     ]
-    assert len(Reports(space).question(made.id, ids[1:9], ids[0]).runs) == 8
+    assert len(Reports(space).question(made.id, space.queries.of(made.id, ids[1:9], ids[0])).query.runs) == 8
     with pytest.raises(InputError, match=r"9 candidates.*at most 8"):
-        Reports(space).question(made.id, ids[1:], ids[0])
+        Reports(space).question(made.id, space.queries.of(made.id, ids[1:], ids[0]))
 
 
 # ── names are names ──────────────────────────────────────────────────────────────────────────

@@ -102,7 +102,7 @@ def test_nothing_that_was_computed_before_is_used(
 ) -> None:
     """A report of falsified curves and results is found out, though it says what the store says."""
     file = written("json")
-    run = question.runs[0]
+    run = question.query.runs[0]
     curves = space.store.curves.of_runs([run])[run]
     truthful = reproduction(space, file)
     falsified = space.store.runs.get(run)
@@ -111,7 +111,7 @@ def test_nothing_that_was_computed_before_is_used(
     space.store.runs.add(falsified, list(curves.values()))
     space.online_tests.link_variants(
         space.online_tests.all(question.experiment)[0].id,
-        {"A": question.baseline, "B": run, "C": question.runs[1]},
+        {"A": question.query.baseline, "B": run, "C": question.query.runs[1]},
     )
     fresh = opened(space.store.artifacts.path(falsified.upload or "").parents[3])
     file.write_bytes(FORMS["json"].write(Reports(fresh).content(question)))
@@ -222,7 +222,7 @@ def test_a_decision_of_the_same_second_is_told_alike(
     space: Workspace, question: Question, tmp_path: Path
 ) -> None:
     made = space.decisions.decide(
-        question.experiment, "ship", run_id=question.runs[0], text="Yes."
+        question.experiment, "ship", run_id=question.query.runs[0], text="Yes."
     ).entry.created
     file = tmp_path / "report.json"
     moment = made.replace(microsecond=min(made.microsecond + 1, 999_999))
@@ -264,7 +264,9 @@ def test_a_run_that_was_deleted_and_uploaded_again_by_another_name_changes_nothi
     twice = pd.concat([CANDIDATES["als"], CANDIDATES["als"][:4]])
     run = space.runs.add(question.experiment, twice, name="als twice")[0].run
     assert run.notices
-    other = Reports(space).question(question.experiment, [run.id], question.baseline, k=3)
+    other = Reports(space).question(
+        question.experiment, space.queries.of(question.experiment, [run.id], question.query.baseline, k=3)
+    )
     file = tmp_path / "report.json"
     file.write_bytes(FORMS["json"].write(Reports(space).content(other)))
     space.runs.delete(run.id, "als twice")
@@ -326,7 +328,7 @@ def test_renaming_a_run_later_changes_no_number_and_is_told(
     space: Workspace, question: Question, written: Callable[[str], Path]
 ) -> None:
     file = written("html")
-    space.runs.rename(question.runs[0], "als v2")
+    space.runs.rename(question.query.runs[0], "als v2")
     found = reproduction(space, file)
     assert found.holds, found.text
     assert "'als' is called 'als v2' today" in found.text
@@ -343,9 +345,9 @@ def test_another_link_or_baseline_set_later_does_not_touch_the_report(
     space: Workspace, question: Question, written: Callable[[str], Path]
 ) -> None:
     file = written("json")
-    space.experiments.set_baseline(question.experiment, question.runs[1])
+    space.experiments.set_baseline(question.experiment, question.query.runs[1])
     test = space.online_tests.all(question.experiment)[0]
-    space.online_tests.link_variants(test.id, {"A": question.baseline})
+    space.online_tests.link_variants(test.id, {"A": question.query.baseline})
     found = reproduction(space, file)
     assert found.holds
     assert "the report has other links than the store today" in found.text
@@ -365,7 +367,7 @@ def test_a_test_that_was_given_another_control_is_not_confirmed(
 def test_what_was_decided_later_does_not_touch_the_report(
     space: Workspace, question: Question, tmp_path: Path
 ) -> None:
-    space.decisions.decide(question.experiment, "ship", run_id=question.runs[0], text="Yes.")
+    space.decisions.decide(question.experiment, "ship", run_id=question.query.runs[0], text="Yes.")
     file = tmp_path / "report.json"
     file.write_bytes(FORMS["json"].write(Reports(space).content(question)))
     space.decisions.decide(question.experiment, "inconclusive", text="Wait.")
@@ -376,7 +378,7 @@ def test_a_damaged_upload_confirms_nothing(
     space: Workspace, question: Question, written: Callable[[str], Path], tmp_path: Path
 ) -> None:
     file = written("json")
-    upload = space.store.artifacts.path(space.store.runs.get(question.runs[0]).upload or "")
+    upload = space.store.artifacts.path(space.store.runs.get(question.query.runs[0]).upload or "")
     upload.write_bytes(upload.read_bytes()[:-1] + b"x")
     os.utime(upload, (0, 0))
     with pytest.raises(EvidenceDamaged):
@@ -385,7 +387,7 @@ def test_a_damaged_upload_confirms_nothing(
 
 def test_a_deleted_run_is_named(space: Workspace, question: Question, written: Callable[[str], Path]) -> None:
     file = written("html")
-    space.runs.delete(question.runs[0], "als")
+    space.runs.delete(question.query.runs[0], "als")
     with pytest.raises(NotFound, match="The run 'als' of the report"):
         reproduction(space, file)
 
@@ -460,7 +462,11 @@ def test_runs_of_several_seeds_or_folds_are_recomputed_too(tmp_path: Path, kind:
     tables = {"1": als[first], "2": als[~first]} if kind == "folds" else {"1": als, "2": _later(als)}
     space.runs.add(made.id, tables, name="als")
     file = tmp_path / "report.json"
-    file.write_bytes(FORMS["json"].write(Reports(space).content(Reports(space).question(made.id, k=3))))
+    file.write_bytes(
+        FORMS["json"].write(
+            Reports(space).content(Reports(space).question(made.id, space.queries.of(made.id, k=3)))
+        )
+    )
     found = reproduction(space, file)
     assert found.holds, found.text
     assert kind[:-1] in file.read_text()
@@ -476,7 +482,9 @@ def test_reference_candidates_and_a_baseline_among_them_are_recomputed(
 ) -> None:
     space.runs.add_references(question.experiment, "random,popular,oracle")
     base = next(run for run in space.runs.all(question.experiment) if run.reference == "popular")
-    other = Reports(space).question(question.experiment, question.runs, base.id, k=3)
+    other = Reports(space).question(
+        question.experiment, space.queries.of(question.experiment, question.query.runs, base.id, k=3)
+    )
     file = tmp_path / "report.json"
     file.write_bytes(FORMS["json"].write(Reports(space).content(other)))
     found = reproduction(space, file)

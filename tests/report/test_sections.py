@@ -128,7 +128,9 @@ def test_an_unknown_block_is_refused_with_the_known_ones(space: Workspace, quest
 def test_a_metric_without_a_value_per_user_gives_values_and_no_verdict(
     space: Workspace, question: Question
 ) -> None:
-    asked = Reports(space).question(question.experiment, metric="coverage")
+    asked = Reports(space).question(
+        question.experiment, space.queries.of(question.experiment, metric="coverage")
+    )
     found = Reports(space).content(asked, moment=MOMENT)
     assert found.lead.badge == "No verdict"
     assert "nothing is judged" in found.lead.sentences[0]
@@ -149,7 +151,10 @@ def test_the_notes_on_intervals_are_those_of_the_page_of_the_test(
 def test_a_part_of_the_users_is_named_and_needs_no_online_test(space: Workspace, question: Question) -> None:
     from recdash.domain.results import Scope
 
-    asked = Reports(space).question(question.experiment, metric="ndcg", k=3, scope=Scope("user_warmth=cold"))
+    asked = Reports(space).question(
+        question.experiment,
+        space.queries.of(question.experiment, metric="ndcg", k=3, scope=Scope("user_warmth=cold")),
+    )
     found = Reports(space).content(asked, moment=MOMENT)
     assert "Of a part only" in section(found, "defined").note
     assert "online" not in [one.name for one in found.sections]
@@ -160,7 +165,9 @@ def test_one_run_is_reported_without_a_verdict(tmp_path: Path) -> None:
     space = opened(tmp_path)
     made = space.experiments.create("alone", TRUTH, depth=4)
     space.runs.add(made.id, CANDIDATES["als"], name="als")
-    found = Reports(space).content(Reports(space).question(made.id, k=3), moment=MOMENT)
+    found = Reports(space).content(
+        Reports(space).question(made.id, space.queries.of(made.id, k=3)), moment=MOMENT
+    )
     assert found.lead.headline == "als is the only run"
     assert "over 40 users" in found.lead.sentences[0]
 
@@ -174,7 +181,7 @@ def test_an_experiment_without_runs_is_refused(tmp_path: Path) -> None:
 
 def test_a_run_that_was_deleted_is_named(own: Workspace) -> None:
     question = asked(own)
-    own.runs.delete(question.runs[0], "als")
+    own.runs.delete(question.query.runs[0], "als")
     with pytest.raises(NotFound, match="not here any more"):
         Reports(own).content(question)
 
@@ -187,7 +194,9 @@ def test_a_metric_that_a_run_lacks_is_a_dash_with_its_reason(own: Workspace) -> 
     made = own.runs.add(
         question.experiment, CANDIDATES["ease"].sort_values("item_id"), name="rated", predictions=rated
     )[0]
-    other = Reports(own).question(question.experiment, (made.run.id,), k=3)
+    other = Reports(own).question(
+        question.experiment, own.queries.of(question.experiment, (made.run.id,), k=3)
+    )
     found = Reports(own).content(other, moment=MOMENT)
     missing = [cell for row in table(found, "All metrics at k = 3").rows for cell in row
                if isinstance(cell, Number) and cell.value is None]  # fmt: skip
@@ -198,7 +207,9 @@ def test_a_metric_that_a_run_lacks_is_a_dash_with_its_reason(own: Workspace) -> 
 
 def test_decisions_are_told_with_their_author(own: Workspace) -> None:
     question = asked(own)
-    own.decisions.decide(question.experiment, "ship", run_id=question.runs[0], text="Clear on both sides.")
+    own.decisions.decide(
+        question.experiment, "ship", run_id=question.query.runs[0], text="Clear on both sides."
+    )
     found = section(Reports(own).content(question), "decisions")
     assert found.title.startswith("Ship als: ann, ")
     assert "Clear on both sides." in str(found)

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from recdash.comparison import Terms
+from recdash.comparison import ComparisonQuery, Terms
 from recdash.domain.results import Scope
 from recdash.errors import InputError
 from recdash.service import Workspace
@@ -111,12 +111,14 @@ def test_cutoffs_are_dense_where_lists_begin_and_end_at_the_depth() -> None:
 def test_differences_to_the_baseline_are_those_of_each_k_by_itself(
     space: Workspace, runs: dict[str, str]
 ) -> None:
-    found = space.cutoffs.delta_curves([runs["late"], runs["half"]], runs["early"], "recall")
+    found = space.cutoffs.delta_curves(
+        ComparisonQuery((runs["late"], runs["half"]), runs["early"], "recall", 1)
+    )
     late = found[found["run"] == "late"].set_index("k")["mean_diff"]
     assert late.to_dict() == {1: -1, 2: -1, 3: -1, 5: 0, 7: 0, 10: 0, 12: 0}
     for k in (1, 5):
         alone = space.comparisons.pairs(
-            [runs["half"]], runs["early"], "recall", k, Terms(correction="off")
+            ComparisonQuery((runs["half"],), runs["early"], "recall", k, terms=Terms(correction="off"))
         ).iloc[0]
         here = found[(found["run"] == "half") & (found["k"] == k)].iloc[0]
         for name in ("mean_diff", "ci_low", "ci_high", "n_users"):
@@ -129,14 +131,14 @@ def test_runs_of_other_users_are_paired_over_those_that_they_share(space: Worksp
         space.runs.add(made.id, table, name=name)[0].run.id
         for name, table in (("early", lists(1, length=3)), ("half", lists(2, USERS[::2], length=3)))
     )
-    found = space.cutoffs.delta_curves([half], early, "recall").set_index("k")
+    found = space.cutoffs.delta_curves(ComparisonQuery((half,), early, "recall", 1)).set_index("k")
     assert found["n_users"].tolist() == [20, 20, 20]
     assert found["mean_diff"].to_dict() == {1: -1, 2: 0, 3: 0}
 
 
 def test_who_leads_changes_where_the_lists_have_caught_up(space: Workspace, runs: dict[str, str]) -> None:
     early, late, half = runs["early"], runs["late"], runs["half"]
-    found = space.cutoffs.leaders_by_k([late, early, half], "recall")
+    found = space.cutoffs.leaders_by_k(ComparisonQuery((early, half), late, "recall", 1))
     assert found[1] == (early,)
     assert found[3] == (early,)
     assert found[5] == (late, early)  # in the order asked for; half never hits every second user
@@ -144,7 +146,7 @@ def test_who_leads_changes_where_the_lists_have_caught_up(space: Workspace, runs
 
 def test_a_metric_without_a_value_per_user_leads_nobody(space: Workspace, runs: dict[str, str]) -> None:
     with pytest.raises(InputError, match="no value per user"):
-        space.cutoffs.leaders_by_k(list(runs.values()), "personalization")
+        space.cutoffs.leaders_by_k(ComparisonQuery((), runs["half"], "personalization", 1))
 
 
 def test_a_part_is_compared_by_itself(space: Workspace) -> None:
@@ -154,10 +156,14 @@ def test_a_part_is_compared_by_itself(space: Workspace) -> None:
     good_for_new = pd.concat([lists(9, known, 3), lists(1, new, 3)])
     base = space.runs.add(made.id, lists(9, length=3), name="base", accept_unknown_ids=True)[0].run.id
     good = space.runs.add(made.id, good_for_new, name="good", accept_unknown_ids=True)[0].run.id
-    of_new = space.cutoffs.delta_curves([good], base, "recall", Scope("user_warmth=cold"))
+    of_new = space.cutoffs.delta_curves(
+        ComparisonQuery((good,), base, "recall", 1, scope=Scope("user_warmth=cold"))
+    )
     assert of_new["mean_diff"].tolist() == [1, 1, 1]
     assert of_new["n_users"].tolist() == [10, 10, 10]
-    assert space.cutoffs.delta_curves([good], base, "recall")["mean_diff"].iloc[0] == pytest.approx(10 / 40)
+    assert space.cutoffs.delta_curves(ComparisonQuery((good,), base, "recall", 1))["mean_diff"].iloc[
+        0
+    ] == pytest.approx(10 / 40)
 
 
 # ── what a part can be ───────────────────────────────────────────────────────────────────────

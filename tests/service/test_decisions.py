@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -122,7 +123,9 @@ def test_only_tests_in_which_a_variant_served_the_candidate_can_be_attached(
 
 
 def test_the_control_is_no_evidence(space: Workspace, ids: dict[str, str], test: OnlineTest) -> None:
-    review = space.reviews.propose(ids["films"], ids["popular"], baseline=ids["ease"])
+    review = space.reviews.propose(
+        ids["films"], ids["popular"], space.queries.of(ids["films"], baseline=ids["ease"])
+    )
     with pytest.raises(InputError, match="'popular' was served by the control"):
         space.reviews.add_online_evidence(review.id, test.id)
 
@@ -490,8 +493,9 @@ def test_a_form_that_is_sent_twice_writes_one_entry(
 
 def test_without_a_form_each_call_writes_what_it_is_told(space: Workspace, ids: dict[str, str]) -> None:
     home = ids["films"]
-    alone = space.reviews.propose(home, ids["als"], runs=[])
-    beside = space.reviews.propose(home, ids["als"], runs=[ids["ease"]])
+    query = space.queries.of(home, [ids["ease"]])
+    alone = space.reviews.propose(home, ids["als"], replace(query, runs=()))
+    beside = space.reviews.propose(home, ids["als"], query)
     assert [[run.name for run in one.subject.others] for one in (alone, beside)] == [[], ["ease"]]
     assert (
         space.journal.comment(home, alone.id, "Good.").id != space.journal.comment(home, alone.id, "Good.").id
@@ -549,9 +553,16 @@ def test_what_is_said_stands_beside_what_it_is_said_of(space: Workspace, ids: di
 def test_a_decision_that_cannot_be_is_refused_in_words(
     space: Workspace, ids: dict[str, str], asked: dict[str, Any], words: str
 ) -> None:
+    query = space.queries.of(ids["films"])
     wanted = {"outcome": "ship", "run_id": ids["als"], "text": "Yes.", **asked}
+    of_query = {name: wanted.pop(name) for name in ("baseline", "metric", "k") if name in wanted}
+
+    def decide() -> Decision:
+        outcome, by = wanted.pop("outcome"), replace(query, **of_query)
+        return space.decisions.decide(ids["films"], outcome, query=by, **wanted)
+
     with pytest.raises(InputError, match=words):
-        space.decisions.decide(ids["films"], wanted.pop("outcome"), **wanted)
+        decide()
     assert space.journal.entries(ids["films"]) == []
 
 

@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 from app_pages import TRUTH, USERS, lists, store
 
+from recdash.comparison import ComparisonQuery
 from recdash.domain.access import Person
+from recdash.domain.defaults import MOST_CANDIDATES, default_baseline
 from recdash.errors import InputError, Problem
 from recdash.report.digest.digest import Digests
 from recdash.service import Workspace
 from recdash.service.catalog.overview import question_of
-from recdash.service.defaults import MOST_CANDIDATES, default_baseline
 from recdash.store import open_store
 
 MORNING = datetime(2026, 10, 9, 8, tzinfo=UTC)
@@ -82,12 +83,12 @@ def test_the_question_names_whatever_moves_scores(more: dict[str, object], expec
 def test_the_verdict_is_the_one_that_the_overview_opens_with(space: Workspace, films: dict[str, str]) -> None:
     found = space.overview.verdict(films["films"])
     assert found.metric == "nDCG@5"
-    assert found.question is not None
-    assert found.question.baseline.name == "poor"
+    assert found.query is not None
+    assert found.query.baseline == films["poor"]
     assert found.verdict is not None
     assert found.verdict.headline == "Ship best"
     asked = (films["poor"], films["good"], films["best"])
-    assert space.comparisons.verdict(asked, films["poor"], "ndcg", 5) is found.verdict
+    assert space.comparisons.verdict(ComparisonQuery(tuple(asked), films["poor"], "ndcg", 5)) is found.verdict
 
 
 def test_the_experiments_own_baseline_is_taken(space: Workspace, films: dict[str, str]) -> None:
@@ -145,9 +146,9 @@ def test_an_only_run_is_compared_with_the_best_known_reference(space: Workspace)
 
 def test_no_more_candidates_than_a_page_draws_are_compared(space: Workspace) -> None:
     runs = {f"run {number}": lists(1, USERS[number:]) for number in range(MOST_CANDIDATES + 3)}
-    question = space.overview.verdict(store(space, runs)["films"]).question
-    assert question is not None
-    assert len(question.candidates) == MOST_CANDIDATES
+    query = space.overview.verdict(store(space, runs)["films"]).query
+    assert query is not None
+    assert len(query.runs) == MOST_CANDIDATES
 
 
 # ── what happened ────────────────────────────────────────────────────────────────────────────

@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from recdash.comparison import ComparisonQuery
 from recdash.domain.records import Run
 from recdash.errors import InputError
 from recdash.service import Workspace
@@ -72,7 +73,7 @@ def test_an_accepted_run_keeps_its_shares_and_is_told_beside_others(space: Works
     assert (space.scores.id_overlap(base.id) or overlap).items.share == 1
     (told,) = space.scores.comparability([base.id, als.id])
     assert (told.code, "run 'als'" in told.found) == ("ids-spelled-otherwise", True)
-    assert space.comparisons.verdict([als.id], base.id, "ndcg", 3).state == "ship"
+    assert space.comparisons.verdict(ComparisonQuery((als.id,), base.id, "ndcg", 3)).state == "ship"
 
 
 def test_a_run_that_was_stored_before_is_looked_at_and_not_compared(space: Workspace, films: str) -> None:
@@ -81,7 +82,7 @@ def test_a_run_that_was_stored_before_is_looked_at_and_not_compared(space: Works
     overlap = space.scores.id_overlap(als.id)
     assert overlap is not None
     assert (overlap.items.known, overlap.items.rows, overlap.users) == (0, 120, None)
-    verdict = space.comparisons.verdict([als.id], base.id, "ndcg", 3)
+    verdict = space.comparisons.verdict(ComparisonQuery((als.id,), base.id, "ndcg", 3))
     assert verdict.state == "not comparable"
     assert "Strip the prefix 'movie_' from item_id" in verdict.text
     assert "worse" not in verdict.text
@@ -91,12 +92,12 @@ def test_a_good_run_that_was_stored_before_is_compared_as_ever(space: Workspace,
     base, als = add(space, films, "base", GOOD), add(space, films, "als", lists(1))
     scored_before(space, als)
     assert [one.code for one in space.scores.comparability([base.id, als.id])] == []
-    assert space.comparisons.verdict([als.id], base.id, "ndcg", 3).run == als.id
+    assert space.comparisons.verdict(ComparisonQuery((als.id,), base.id, "ndcg", 3)).run == als.id
 
 
 def test_a_comparison_says_what_is_known_of_each_run(space: Workspace, films: str) -> None:
     base, als = add(space, films, "base", GOOD), add(space, films, "als", lists(1))
-    facts = space.comparisons.compare([als.id], base.id, "ndcg", 3).as_dict()["known_ids"]
+    facts = space.comparisons.compare(ComparisonQuery((als.id,), base.id, "ndcg", 3)).as_dict()["known_ids"]
     assert {name: sides["items"]["share"] for name, sides in facts.items()} == {"base": 1, "als": 1}
     assert facts["als"]["users"]["by_table"] == {"truth": 40}
 

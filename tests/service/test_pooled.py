@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from recdash.comparison import ComparisonQuery
 from recdash.comparison.pairs import shared
 from recdash.comparison.segments import EVERYBODY
 from recdash.domain.records import Experiment
@@ -41,7 +42,7 @@ def add(space: Workspace, made: Experiment, name: str, lists: object) -> str:
 
 def test_a_pooled_ratio_is_paired_over_the_users_of_both(space: Workspace, both: Experiment) -> None:
     a, b = add(space, both, "A", A), add(space, both, "B", B)
-    row = space.comparisons.pairs([b], a, MICRO, 8).iloc[0]
+    row = space.comparisons.pairs(ComparisonQuery((b,), a, MICRO, 8)).iloc[0]
     assert row["n_users"] == 4
     assert (row["base_value"], row["value"]) == (pytest.approx(3 / 4), pytest.approx(4 / 4))
     assert row["mean_diff"] == pytest.approx(1 / 4)
@@ -52,7 +53,7 @@ def test_a_pooled_ratio_is_paired_over_the_users_of_both(space: Workspace, both:
 
 def test_files_and_store_say_the_same_of_a_pooled_ratio(space: Workspace, both: Experiment) -> None:
     a, b = add(space, both, "A", A), add(space, both, "B", B)
-    stored = space.comparisons.compare([b], a, MICRO, 8)
+    stored = space.comparisons.compare(ComparisonQuery((b,), a, MICRO, 8))
     scored = evaluate({"A": A, "B": B}, TRUTH, depth=8, metrics=[MICRO], users="both")
     (one,), (other,) = stored.rows(), scored.compare(f"{MICRO}@8", "A").rows()
     assert one == pytest.approx(other, nan_ok=True)
@@ -61,7 +62,7 @@ def test_files_and_store_say_the_same_of_a_pooled_ratio(space: Workspace, both: 
 def test_the_means_of_two_metrics_are_those_of_the_users_of_both(space: Workspace, both: Experiment) -> None:
     """F1@1 of the means: A has precision and recall 3/4, B has 1; with the users of one run it is less."""
     a, b = add(space, both, "A", A), add(space, both, "B", B)
-    row = space.comparisons.pairs([b], a, "f1(average=means)", 1).iloc[0]
+    row = space.comparisons.pairs(ComparisonQuery((b,), a, "f1(average=means)", 1)).iloc[0]
     assert (row["base_value"], row["value"]) == (pytest.approx(3 / 4), pytest.approx(1.0))
 
 
@@ -69,7 +70,7 @@ def test_a_pooled_ratio_at_every_cutoff_is_that_of_the_shared_users(
     space: Workspace, both: Experiment
 ) -> None:
     a, b = add(space, both, "A", A), add(space, both, "B", B)
-    curves = space.cutoffs.delta_curves([b], a, MICRO)
+    curves = space.cutoffs.delta_curves(ComparisonQuery((b,), a, MICRO, 1))
     assert curves["mean_diff"].tolist() == pytest.approx([1 / 4] * len(curves))
 
 
@@ -79,14 +80,15 @@ def test_equal_lists_share_a_rank_whoever_else_counts_for_one_of_them(space: Wor
     lists = {user: items if user > "u2" else ["x"] for user, items in wanted.items() if user != "many"}
     add(space, made, "A", lists)
     add(space, made, "B", {**lists, "many": ["x"]})
-    ranks = space.comparisons.ranks([run.id for run in space.runs.all(made.id)], MICRO, 8)
+    first, *others = (run.id for run in space.runs.all(made.id))
+    ranks = space.comparisons.ranks(ComparisonQuery(tuple(others), first, MICRO, 8))
     assert ranks["rank"].tolist() == [1, 1]
     assert ranks["n_users"].tolist() == [60, 60]
 
 
 def test_a_pooled_ratio_of_a_segment_is_that_of_its_users_in_both(space: Workspace, both: Experiment) -> None:
     a, b = add(space, both, "A", A), add(space, both, "B", B)
-    found = space.segments.segmented([b], a, MICRO, 8, "user_warmth", least=2)
+    found = space.segments.segmented(ComparisonQuery((b,), a, MICRO, 8), "user_warmth", least=2)
     # with history: u0, u3; without: u1, u2 and whom only one run counts
     assert found.cells["warm", b].difference == pytest.approx(2 / 2 - 1 / 2)
     assert found.cells["cold", b].difference == pytest.approx(0.0)
@@ -104,7 +106,7 @@ def test_the_same_lists_once_and_in_two_folds_do_not_differ(space: Workspace) ->
     halves = ({u: lists[u] for at, u in enumerate(lists) if at % 3 == rest} for rest in (0, 1))
     folds = add(space, made, "folds", dict(zip("12", halves, strict=True)))
     for metric in (MICRO, "f1(average=means)"):
-        found = space.comparisons.replicate_differences([folds], once, metric, 8)[folds]
+        found = space.comparisons.replicate_differences(ComparisonQuery((folds,), once, metric, 8))[folds]
         assert found.n == 2
         assert found.mean == pytest.approx(0.0, abs=1e-12)
 
@@ -116,7 +118,7 @@ def test_a_ratio_of_seeds_over_some_users_is_the_mean_of_the_seeds_ratios(
     other = {"u0": ["i0"], "u1": ["x"], "u2": ["x"], "u3": ["x"], "some": ["x"]}
     seeds = space.runs.add(both.id, {"1": A, "2": other}, name="seeds", replicates="seeds")[0].run.id
     b = add(space, both, "B", {user: lists for user, lists in B.items() if user != "some"})
-    row = space.comparisons.pairs([seeds], b, MICRO, 8).iloc[0]
+    row = space.comparisons.pairs(ComparisonQuery((seeds,), b, MICRO, 8)).iloc[0]
     assert row["n_users"] == 4
     assert row["value"] == pytest.approx((3 / 4 + 1 / 4) / 2)
 

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from terminal import Recdash
 
+from recdash.comparison import ComparisonQuery
 from recdash.errors import InputError
 from recdash.service import Workspace
 
@@ -54,7 +55,7 @@ def test_two_of_them_are_compared_by_their_errors(space: Workspace, films: str) 
     for name, error in (("svd", 1.0), ("knn", 0.1)):
         space.runs.add(films, None, name=name, predictions=predicted(error))
     ids = {run.name: run.id for run in space.runs.all(films)}
-    found = space.comparisons.compare([ids["knn"]], ids["svd"], "mae", 2)
+    found = space.comparisons.compare(ComparisonQuery((ids["knn"],), ids["svd"], "mae", 2))
     (row,) = found.rows()
     assert row["mean_diff"] == pytest.approx(0.05 - 0.5)
     assert (row["n_users"], row["wins"]) == (40, 20)

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from recdash.comparison import ComparisonQuery
 from recdash.domain.records import Experiment
 from recdash.domain.results import WHOLE, Scope
 from recdash.errors import InputError, NameTaken
@@ -140,7 +141,7 @@ def test_differences_of_seeds_are_paired_over_the_users_means(
     space: Workspace, films: Experiment, seeds: str
 ) -> None:
     pop = add(space, films, POP, "pop")
-    row = space.comparisons.pairs([seeds], pop, "recall", 1).iloc[0]
+    row = space.comparisons.pairs(ComparisonQuery((seeds,), pop, "recall", 1)).iloc[0]
     # users' means 0.5, 0.5, 1, 0 against 1, 0, 0, 0
     assert (row["mean_diff"], row["wins"], row["losses"], row["ties"]) == (1 / 4, 2, 1, 1)
 
@@ -221,7 +222,7 @@ def test_the_lists_of_seeds_are_those_of_each_and_not_of_the_candidate(space: Wo
 def test_seeds_compare_with_others_as_any_run(space: Workspace, films: Experiment, seeds: str) -> None:
     plain = add(space, films, SEED_1, "plain")
     assert space.scores.comparability([seeds, plain]) == []
-    (row,) = space.comparisons.pairs([seeds], plain, "recall", 1).to_dict("records")
+    (row,) = space.comparisons.pairs(ComparisonQuery((seeds,), plain, "recall", 1)).to_dict("records")
     assert row["mean_diff"] == pytest.approx(0.0)
     assert space.overlap.list_overlap([seeds], plain, 1).empty
 
@@ -259,7 +260,9 @@ def test_a_metric_that_replicates_lack_has_no_spread(space: Workspace, seeds: st
 def difference(
     space: Workspace, run: str, baseline: str, metric: str, k: int, scope: Scope = WHOLE
 ) -> ReplicateDifference | None:
-    return space.comparisons.replicate_differences([run], baseline, metric, k, scope).get(run)
+    return space.comparisons.replicate_differences(ComparisonQuery((run,), baseline, metric, k, scope)).get(
+        run
+    )
 
 
 def test_seeds_of_the_same_labels_are_paired(space: Workspace, films: Experiment) -> None:

@@ -28,8 +28,8 @@ def question(space: Workspace) -> Question:
 
 def test_a_question_fills_in_what_was_left_open(space: Workspace, question: Question) -> None:
     names = {run.name: run.id for run in space.runs.all(question.experiment)}
-    assert question.baseline == names["popular"]
-    assert question.runs == (names["als"], names["ease"])
+    assert question.query.baseline == names["popular"]
+    assert question.query.runs == (names["als"], names["ease"])
     assert question.by == "user_warmth"
     assert question.test == space.online_tests.all(question.experiment)[0].id
     assert Question.of(question.as_dict()) == question
@@ -44,15 +44,21 @@ def test_a_question_fills_in_what_was_left_open(space: Workspace, question: Ques
 def test_what_cannot_be_asked_is_refused(
     space: Workspace, question: Question, asked: dict[str, object], error: type[Exception]
 ) -> None:
+    beside = {name: asked.pop(name) for name in ("by", "test", "online_metric") if name in asked}
+
+    def ask() -> Question:
+        query = space.queries.of(question.experiment, **asked)  # type: ignore[arg-type]
+        return Reports(space).question(question.experiment, query, **beside)  # type: ignore[arg-type]
+
     with pytest.raises(error):
-        Reports(space).question(question.experiment, **asked)  # type: ignore[arg-type]
+        ask()
 
 
 def test_a_snapshot_keeps_its_numbers_and_a_live_report_follows(space: Workspace, question: Question) -> None:
     kept = Reports(space).make(question, title="Kept")
     live = Reports(space).make(question, title="Live", live=True)
     before = Reports(space).document(kept.id)
-    space.runs.rename(question.runs[0], "als v2")
+    space.runs.rename(question.query.runs[0], "als v2")
     assert Reports(space).document(kept.id) == before
     assert before.lead.headline == "Ship als"
     assert Reports(space).document(live.id).lead.headline == "Ship als v2"
@@ -64,7 +70,7 @@ def test_a_snapshot_outlives_its_runs_and_a_live_report_says_what_is_gone(
 ) -> None:
     kept = Reports(space).make(question)
     live = Reports(space).make(question, live=True)
-    space.runs.delete(question.runs[0], "als")
+    space.runs.delete(question.query.runs[0], "als")
     assert b"Ship als" in Reports(space).file(kept.id, "md").content
     with pytest.raises(NotFound, match="not here any more"):
         Reports(space).file(live.id)
@@ -143,8 +149,8 @@ def test_too_much_text_and_unknown_blocks_are_refused(
 
 
 def test_an_archived_run_can_still_be_reported(space: Workspace, question: Question) -> None:
-    space.runs.archive(question.runs[1])
-    assert question.runs[1] not in Reports(space).question(question.experiment).runs
+    space.runs.archive(question.query.runs[1])
+    assert question.query.runs[1] not in Reports(space).question(question.experiment).query.runs
     assert Reports(space).content(question).lead.headline == "Ship als"
 
 

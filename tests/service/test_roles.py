@@ -39,7 +39,7 @@ READS = [
     "online_tests.disagreements", "online_tests.offline_online", "online_tests.result_frame",
     "online_tests.rules", "online_tests.named", "online_tests.users",
     "online_tests.preview", "overlap.found_items", "overlap.headroom", "overlap.list_overlap",
-    "overview.card", "overview.verdict", "overview.cards", "replicates.of", "replicates.spread",
+    "overview.card", "overview.verdict", "overview.cards", "queries.of", "replicates.of", "replicates.spread",
     "reports.question", "reports.get", "reports.content", "reports.document",
     "reports.file", "reports.all", "reports.write", "reviews.tests_for", "runs.all",
     "runs.first_ids", "runs.reference_choices", "runs.refuse_damage", "runs.unreadable", "scopes.of",
@@ -141,16 +141,18 @@ def furnished(space: Workspace, name: str, also: str = "") -> dict[str, Any]:
     test = space.online_tests.add(made.id, "March", {"sessions": SESSIONS}, control="A", links={"B": als.id})
     view = space.sharing.save_view(made.id, f"view-of-{name}", "leaderboard", {"k": "2"})
     link = space.sharing.share(made.id).link
-    proposed = space.reviews.propose(made.id, als.id, baseline=ease.id, metric="ndcg", k=2)
-    decided = space.decisions.decide(made.id, "inconclusive", run_id=als.id, text="Three users.", k=2)
-    question = Reports(space).question(made.id, [als.id], ease.id, "ndcg", 2)
+    query = space.queries.of(made.id, [als.id], ease.id, "ndcg", 2)
+    proposed = space.reviews.propose(made.id, als.id, query)
+    decided = space.decisions.decide(made.id, "inconclusive", run_id=als.id, text="Three users.", query=query)
+    question = Reports(space).question(made.id, query)
     report = Reports(space).make(question, ["defined"], title=name)
     return {
         "experiment_id": made.id, "where": made.id, "run_id": als.id, "run_ids": (als.id, ease.id),
         "baseline_id": ease.id, "test_id": test.id, "view_id": view.id, "link_id": link.id,
         "name": name, "typed_name": name, "setup": space.experiments.read_setup(f"{name} again", TRUTH),
         "links": {"B": als.id}, "proposal_id": proposed.id, "decision_id": decided.id,
-        "entry_id": proposed.id, "about": proposed.id, "question": question, "report_id": report.id,
+        "entry_id": proposed.id, "about": proposed.id, "query": query, "question": question,
+        "report_id": report.id,
     }  # fmt: skip
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from segment_tables import CATALOGUE, RUNS, TRAIN, TRUTH
 
-from recdash.comparison import Terms
+from recdash.comparison import ComparisonQuery, Terms
 from recdash.domain.results import Scope
 from recdash.errors import InputError, UnknownName
 from recdash.service import Workspace
@@ -38,7 +38,7 @@ def row(frame: pd.DataFrame, segment: str, run: str) -> pd.Series:
 def test_a_run_that_is_better_for_known_users_and_worse_for_new_ones(stored: Stored) -> None:
     """Recall: base finds one of two for everybody; known finds both for 40 users and none for 40."""
     space, ids = stored
-    frame = space.segments.of([ids["known"]], ids["base"], "recall", 2, "user_warmth")
+    frame = space.segments.of(ComparisonQuery((ids["known"],), ids["base"], "recall", 2), "user_warmth")
     assert list(row(frame, "warm", "known")[["value", "n", "mean_diff", "word"]]) == [1.0, 40, 0.5, "better"]
     assert list(row(frame, "cold", "known")[["value", "n", "mean_diff", "word"]]) == [0.0, 40, -0.5, "worse"]
     assert list(row(frame, "", "known")[["value", "n", "mean_diff", "word"]]) == [0.5, 80, 0.0, "not settled"]
@@ -48,14 +48,14 @@ def test_a_run_that_is_better_for_known_users_and_worse_for_new_ones(stored: Sto
 def test_a_run_that_is_the_same_is_no_tie_where_few_users_say_so(stored: Stored) -> None:
     """Of 80 users who do not differ, up to 4.5 % of all may; that is more than the margin of 1 %."""
     space, ids = stored
-    frame = space.segments.of([ids["same"]], ids["base"], "ndcg", 2, "user_warmth")
+    frame = space.segments.of(ComparisonQuery((ids["same"],), ids["base"], "ndcg", 2), "user_warmth")
     assert set(frame.loc[frame["run"] == "same", "word"]) == {"not settled"}
 
 
 def test_in_a_slice_of_items_only_these_count(stored: Stored) -> None:
     """Base finds every a and no b; known finds a and b for half of the users."""
     space, ids = stored
-    frame = space.segments.of([ids["known"]], ids["base"], "recall", 2, "item:kind")
+    frame = space.segments.of(ComparisonQuery((ids["known"],), ids["base"], "recall", 2), "item:kind")
     assert list(row(frame, "a", "known")[["value", "mean_diff", "word"]]) == [0.5, -0.5, "worse"]
     assert list(row(frame, "b", "known")[["value", "mean_diff", "word"]]) == [0.5, 0.5, "better"]
     assert row(frame, "a", "base")["value"] == 1.0
@@ -68,7 +68,9 @@ def test_in_a_slice_of_items_only_these_count(stored: Stored) -> None:
 def test_values_are_those_of_the_slices(stored: Stored, by: str, metric: str) -> None:
     space, ids = stored
     asked = list(ids.values())
-    mine = space.segments.of(asked, ids["base"], metric, 2, by).set_index(["segment", "run_id"])
+    mine = space.segments.of(ComparisonQuery(tuple(asked), ids["base"], metric, 2), by).set_index(
+        ["segment", "run_id"]
+    )
     for one in space.slices.sliced(asked, by, [metric], 2).to_dict("records"):
         found = mine.loc[one["slice"], one["run_id"]]
         np.testing.assert_allclose(found["value"], one["value"], atol=1e-12)
@@ -77,13 +79,15 @@ def test_values_are_those_of_the_slices(stored: Stored, by: str, metric: str) ->
 
 def test_pooled_ratios_are_those_of_the_segment_and_no_part_of_the_whole_one(stored: Stored) -> None:
     space, ids = stored
-    frame = space.segments.of([ids["known"]], ids["base"], "recall(average=micro)", 2, "user_warmth")
+    frame = space.segments.of(
+        ComparisonQuery((ids["known"],), ids["base"], "recall(average=micro)", 2), "user_warmth"
+    )
     assert [row(frame, one, "known")["value"] for one in ("warm", "cold")] == [1.0, 0.0]
 
 
 def test_a_metric_of_what_is_shown_has_values_and_no_words(stored: Stored) -> None:
     space, ids = stored
-    frame = space.segments.of([ids["known"]], ids["base"], "coverage", 2, "user_warmth")
+    frame = space.segments.of(ComparisonQuery((ids["known"],), ids["base"], "coverage", 2), "user_warmth")
     # 160 own items and two strangers: known shows new users x1 and x2
     assert row(frame, "cold", "known")["value"] == pytest.approx(2 / 162)
     assert set(frame["word"]) == {""}
@@ -92,7 +96,9 @@ def test_a_metric_of_what_is_shown_has_values_and_no_words(stored: Stored) -> No
 
 def test_too_few_users_are_told_and_not_judged(stored: Stored) -> None:
     space, ids = stored
-    frame = space.segments.of([ids["known"]], ids["base"], "recall", 2, "user_warmth", least=41)
+    frame = space.segments.of(
+        ComparisonQuery((ids["known"],), ids["base"], "recall", 2), "user_warmth", least=41
+    )
     found = row(frame, "warm", "known")
     assert (found["word"], found["reason"], found["mean_diff"]) == ("", "too few users", 0.5)
     assert np.isnan(found["ci_low"])
@@ -102,7 +108,9 @@ def test_the_correction_is_over_all_segments_and_candidates(stored: Stored) -> N
     space, ids = stored
     asked = [ids["known"], ids["same"]]
     frames = {
-        rule: space.segments.of(asked, ids["base"], "ndcg", 2, "item:kind", Terms(correction=rule))
+        rule: space.segments.of(
+            ComparisonQuery(tuple(asked), ids["base"], "ndcg", 2, terms=Terms(correction=rule)), "item:kind"
+        )
         for rule in ("holm", "off")
     }
     off = frames["off"][frames["off"]["segment"] != ""]
@@ -114,18 +122,20 @@ def test_the_correction_is_over_all_segments_and_candidates(stored: Stored) -> N
 
 def test_names_are_those_of_today(stored: Stored) -> None:
     space, ids = stored
-    space.segments.of([ids["same"]], ids["base"], "ndcg", 2, "history")
+    space.segments.of(ComparisonQuery((ids["same"],), ids["base"], "ndcg", 2), "history")
     space.runs.rename(ids["same"], "renamed")
-    assert "renamed" in set(space.segments.of([ids["same"]], ids["base"], "ndcg", 2, "history")["run"])
+    assert "renamed" in set(
+        space.segments.of(ComparisonQuery((ids["same"],), ids["base"], "ndcg", 2), "history")["run"]
+    )
     space.runs.rename(ids["same"], "same")
 
 
 def test_what_is_not_there_is_refused(stored: Stored) -> None:
     space, ids = stored
     with pytest.raises(UnknownName, match="item:colour"):
-        space.segments.of([ids["same"]], ids["base"], "ndcg", 2, "item:colour")
+        space.segments.of(ComparisonQuery((ids["same"],), ids["base"], "ndcg", 2), "item:colour")
     with pytest.raises(InputError, match="table of user attributes"):
-        space.segments.of([ids["same"]], ids["base"], "ndcg", 2, "user:country")
+        space.segments.of(ComparisonQuery((ids["same"],), ids["base"], "ndcg", 2), "user:country")
 
 
 # ── trade-offs ───────────────────────────────────────────────────────────────────────────────

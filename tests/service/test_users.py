@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from user_tables import CATALOGUE, TRAIN, TRUTH, ranked
 
+from recdash.comparison import ComparisonQuery
 from recdash.domain.hits import Hits
 from recdash.domain.results import Scope
 from recdash.errors import InputError, NotFound
@@ -45,7 +46,9 @@ def films(space: Workspace) -> dict[str, str]:
 
 def test_users_are_counted_as_better_the_same_or_worse(space: Workspace, films: dict[str, str]) -> None:
     """MRR, base then good: 01 1/2 to 1, 02 1 to 1/2, 03 0 to 1, 04 0 to 1; 05 does not count."""
-    (row,) = space.users.changes([films["good"]], films["base"], "mrr", 3).to_dict("records")
+    (row,) = space.users.changes(ComparisonQuery((films["good"],), films["base"], "mrr", 3)).to_dict(
+        "records"
+    )
     assert {name: row[name] for name in ("n_users", "better", "same", "worse")} == {
         "n_users": 4, "better": 3, "same": 0, "worse": 1,
     }  # fmt: skip
@@ -57,7 +60,7 @@ def test_users_are_counted_as_better_the_same_or_worse(space: Workspace, films: 
 def test_of_a_pooled_metric_each_users_own_value_counts(space: Workspace, films: dict[str, str]) -> None:
     """Precision of each at 1: 01 0 to 1, 02 1 to 0, 03 0 to 1, 04 0 to 1."""
     pooled, own = (
-        space.users.changes([films["good"]], films["base"], metric, 1).iloc[0]
+        space.users.changes(ComparisonQuery((films["good"],), films["base"], metric, 1)).iloc[0]
         for metric in ("precision(average=micro)", "precision")
     )
     assert pooled["gain"] == own["gain"] == 3
@@ -67,19 +70,21 @@ def test_of_a_pooled_metric_each_users_own_value_counts(space: Workspace, films:
 def test_only_users_with_both_lists_are_compared_where_the_rule_says_so(space: Workspace) -> None:
     """User 04 has no list in base: with users=both three are left."""
     films = stored(space, users="both")
-    (row,) = space.users.changes([films["good"]], films["base"], "mrr", 3).to_dict("records")
+    (row,) = space.users.changes(ComparisonQuery((films["good"],), films["base"], "mrr", 3)).to_dict(
+        "records"
+    )
     assert (row["n_users"], row["better"], row["worse"]) == (3, 2, 1)
 
 
 def test_a_metric_without_a_value_per_user_is_refused(space: Workspace, films: dict[str, str]) -> None:
     with pytest.raises(InputError, match="it has no value per user"):
-        space.users.changes([films["good"]], films["base"], "coverage", 3)
+        space.users.changes(ComparisonQuery((films["good"],), films["base"], "coverage", 3))
     with pytest.raises(InputError, match="the depth is 5"):
-        space.users.changes([films["good"]], films["base"], "mrr", 6)
+        space.users.changes(ComparisonQuery((films["good"],), films["base"], "mrr", 6))
 
 
 def test_bars_hold_everybody_who_changed(space: Workspace, films: dict[str, str]) -> None:
-    found = space.users.change_bars(films["good"], films["base"], "mrr", 3)
+    found = space.users.change_bars(films["good"], ComparisonQuery((films["good"],), films["base"], "mrr", 3))
     assert found.count.sum() == 4
     assert (found.edge[0], found.edge[-1]) == (pytest.approx(-0.5), pytest.approx(1))
     bars, without, n = space.users.value_bars(films["base"], "mrr", 3)
@@ -91,13 +96,15 @@ def test_another_threshold_and_a_part_of_the_users_change_who_is_compared(space:
     films = stored(space)
     good, base = films["good"], films["base"]
     strict = Scope(threshold=2)
-    (row,) = space.users.changes([good], base, "mrr", 3, strict).to_dict("records")
+    (row,) = space.users.changes(ComparisonQuery((good,), base, "mrr", 3, scope=strict)).to_dict("records")
     assert (row["n_users"], row["better"]) == (1, 1)
-    assert space.users.decisive_users(good, base, "mrr", 3, scope=strict)["user_id"].tolist() == ["01"]
+    assert space.users.decisive_users(good, ComparisonQuery((good,), base, "mrr", 3, scope=strict))[
+        "user_id"
+    ].tolist() == ["01"]
     user = space.users.lists([base], "01", 3, scope=strict)
     assert [place.hit for place in user.lists[0].places] == [False, True, False]
     warm = Scope(slice="user_warmth=warm")
-    (row,) = space.users.changes([good], base, "mrr", 3, warm).to_dict("records")
+    (row,) = space.users.changes(ComparisonQuery((good,), base, "mrr", 3, scope=warm)).to_dict("records")
     assert (row["n_users"], row["better"], row["worse"]) == (2, 1, 1)
     assert space.users.value_bars(good, "mrr", 3, warm)[2] == 2
 
@@ -106,7 +113,9 @@ def test_another_threshold_and_a_part_of_the_users_change_who_is_compared(space:
 
 
 def test_the_largest_gain_and_the_largest_loss_come_first(space: Workspace, films: dict[str, str]) -> None:
-    found = space.users.decisive_users(films["good"], films["base"], "mrr", 3)
+    found = space.users.decisive_users(
+        films["good"], ComparisonQuery((films["good"],), films["base"], "mrr", 3)
+    )
     assert found["user_id"].tolist() == ["03", "02", "04", "01"]
     assert found["difference"].tolist() == [1, -1 / 2, 1, 1 / 2]
     assert found["value"].tolist() == [1, 1 / 2, 1, 1]
@@ -118,14 +127,16 @@ def test_among_equal_gains_candidates_that_disagree_decide(space: Workspace, fil
     """03 and 04 gain as much; a third run finds 03's item as well, and not 04's."""
     third = space.runs.add(films["films"], ranked({"03": "d"}), name="third")[0].run.id
     beside = [films["good"], third]
-    found = space.users.decisive_users(films["good"], films["base"], "mrr", 3, beside=beside, n=1)
+    found = space.users.decisive_users(
+        films["good"], ComparisonQuery(tuple(beside), films["base"], "mrr", 3), n=1
+    )
     assert found["user_id"].tolist() == ["04"]
 
 
 def test_without_a_baseline_the_highest_and_the_lowest_are_decisive(
     space: Workspace, films: dict[str, str]
 ) -> None:
-    found = space.users.decisive_users(films["base"], None, "mrr", 3)
+    found = space.users.decisive_users(films["base"], ComparisonQuery((), films["base"], "mrr", 3))
     assert found["user_id"].tolist()[:2] == ["02", "03"]
     assert found["value"].tolist()[:2] == [1, 0]
     assert found["baseline_value"].isna().all()
@@ -196,8 +207,11 @@ def test_a_user_without_a_list_and_one_who_does_not_count_are_shown(
     apart = space.users.lists(both, "05", 3, films["base"])
     assert (apart.counts, [one.hits for one in apart.lists]) == (False, [0, 0])
     assert [one.relevant for one in apart.held_out] == [False]
-    assert space.users.values(both, "05", "mrr", 3) == {}
-    assert space.users.values(both, "04", "mrr", 3) == {films["base"]: 0, films["good"]: 1}
+    assert space.users.values("05", ComparisonQuery(tuple(both[1:]), both[0], "mrr", 3)) == {}
+    assert space.users.values("04", ComparisonQuery(tuple(both[1:]), both[0], "mrr", 3)) == {
+        films["base"]: 0,
+        films["good"]: 1,
+    }
 
 
 def test_an_id_finds_its_user_with_or_without_leading_zeros_and_others_are_named(
@@ -293,7 +307,7 @@ def test_folds_show_the_one_list_of_each_user_and_seeds_those_of_each_seed(
     each = [run.id for run in space.replicates.of(seeds)]
     shown = [[place.item.id for place in one.places] for one in space.users.lists(each, "01", 3).lists]
     assert shown == [["a"], ["x", "b"]]
-    (row,) = space.users.changes([seeds], films["base"], "mrr", 3).to_dict("records")
+    (row,) = space.users.changes(ComparisonQuery((seeds,), films["base"], "mrr", 3)).to_dict("records")
     assert row["gain"] == (1 + 1 / 2) / 2 - 1 / 2  # 01: the mean of both seeds, against 1/2
     assert space.overlap.list_overlap([seeds], films["base"], 3).empty
     assert space.overlap.found_items([seeds], 3).empty

@@ -15,6 +15,7 @@ import pandas as pd
 import pytest
 
 import recdash
+from recdash.comparison import ComparisonQuery
 from recdash.domain.access import AccessRole, Person
 from recdash.domain.hits import Hits
 from recdash.domain.records import Experiment
@@ -382,7 +383,7 @@ def test_a_metric_without_cutoff_has_a_row_without_k(space: Workspace, two: tupl
 
 def test_differences_are_paired_over_the_users(space: Workspace, two: tuple[str, str]) -> None:
     als, ease = two
-    (row,) = space.comparisons.pairs([ease], als, "recall", 2).to_dict("records")
+    (row,) = space.comparisons.pairs(ComparisonQuery((ease,), als, "recall", 2)).to_dict("records")
     # recall@2 of ease and als: u 1 and 1/2, v 1 and 1, w 1 and 0
     assert row["mean_diff"] == pytest.approx((1 / 2 + 0 + 1) / 3)
     assert (row["n_users"], row["wins"], row["ties"], row["losses"]) == (3, 2, 1, 0)
@@ -391,27 +392,27 @@ def test_differences_are_paired_over_the_users(space: Workspace, two: tuple[str,
 
 
 def test_a_run_is_not_compared_with_itself(space: Workspace, two: tuple[str, str]) -> None:
-    assert space.comparisons.pairs([two[0]], two[0], "ndcg", 3).empty
+    assert space.comparisons.pairs(ComparisonQuery((two[0],), two[0], "ndcg", 3)).empty
 
 
 def test_a_twin_differs_by_nothing(space: Workspace, films: Experiment) -> None:
     one = add(space, films, "one", ALS)
     twin = add(space, films, "twin", {user: [*items, "z"] for user, items in ALS.items()})
-    (row,) = space.comparisons.pairs([twin], one, "ndcg", 3).to_dict("records")
+    (row,) = space.comparisons.pairs(ComparisonQuery((twin,), one, "ndcg", 3)).to_dict("records")
     assert (row["mean_diff"], row["ties"], row["p"]) == (0, 3, 1)
 
 
 def test_runs_with_other_users_are_paired_over_those_in_both(space: Workspace) -> None:
     both = space.experiments.create("Both", TRUTH, depth=5, users="both")
     als, ease = add(space, both, "als", ALS), add(space, both, "ease", EASE)
-    (row,) = space.comparisons.pairs([ease], als, "recall", 2).to_dict("records")
+    (row,) = space.comparisons.pairs(ComparisonQuery((ease,), als, "recall", 2)).to_dict("records")
     assert (row["n_users"], row["mean_diff"]) == (2, pytest.approx((1 / 2 + 0) / 2))
     assert space.scores.scoreboard([als, ease], ["recall"], 2)["n_users"].tolist() == [3, 2]
 
 
 def test_a_metric_without_a_value_per_user_has_no_differences(space: Workspace, two: tuple[str, str]) -> None:
     with pytest.raises(InputError, match="no value per user"):
-        space.comparisons.pairs([two[1]], two[0], "personalization", 2)
+        space.comparisons.pairs(ComparisonQuery((two[1],), two[0], "personalization", 2))
 
 
 @pytest.mark.parametrize("k", [0, -1, 2.5, True, "2"])
@@ -419,7 +420,7 @@ def test_a_metric_without_a_value_per_user_has_no_differences(space: Workspace, 
     "ask",
     [
         lambda space, run, k: space.scores.scoreboard([run], ["recall"], k),
-        lambda space, run, k: space.comparisons.pairs([run], run, "recall", k),
+        lambda space, run, k: space.comparisons.pairs(ComparisonQuery((run,), run, "recall", k)),
         lambda space, run, k: space.scores.population_effect([run], "recall", k),
         lambda space, run, k: space.scores.standing([run], "recall", k),
         lambda space, run, k: space.scores.tie_band(run, "recall", k),
@@ -651,7 +652,7 @@ def test_paired_intervals_of_a_pooled_ratio_follow_its_delta_method(space: Works
     }
     made = space.experiments.create("Pooled", wanted, depth=40)
     a, b = (add(space, made, name, table) for name, table in lists.items())
-    row = space.comparisons.pairs([a], b, "recall(average=micro)", 40).iloc[0]
+    row = space.comparisons.pairs(ComparisonQuery((a,), b, "recall(average=micro)", 40)).iloc[0]
     m = np.array([len(items) for items in wanted.values()])
     hits = {
         name: np.array([len(set(table[u]) & set(wanted[u])) for u in wanted]) for name, table in lists.items()
@@ -677,7 +678,7 @@ def test_a_cutoff_beyond_the_depth_is_refused(space: Workspace, films: Experimen
     ids = [add(space, films, "als", ALS), add(space, films, "ease", EASE)]
     for ask in (
         lambda: space.scores.scoreboard(ids, ["recall"], 6),
-        lambda: space.comparisons.pairs(ids[:1], ids[1], "recall", 6),
+        lambda: space.comparisons.pairs(ComparisonQuery(tuple(ids[:1]), ids[1], "recall", 6)),
     ):
         with pytest.raises(InputError, match="the depth is 5"):
             ask()
@@ -756,17 +757,19 @@ def test_an_archived_demo_comes_back_when_it_is_loaded(demo: tuple[Workspace, Ex
 
 def test_uploading_again_mends_what_was_damaged(space: Workspace, films: Experiment, tmp_path: Path) -> None:
     ids = [add(space, films, "als", ALS), add(space, films, "ease", EASE)]
-    before = space.comparisons.pairs(ids[:1], ids[1], "recall", 2)
+    before = space.comparisons.pairs(ComparisonQuery(tuple(ids[:1]), ids[1], "recall", 2))
     for path in (tmp_path / "artifacts").rglob("*.parquet"):
         path.chmod(0o644)
         path.write_bytes(b"damaged")
     fresh = open_at(tmp_path)
     with pytest.raises(StoreError):
-        fresh.comparisons.pairs(ids[:1], ids[1], "recall", 2)
+        fresh.comparisons.pairs(ComparisonQuery(tuple(ids[:1]), ids[1], "recall", 2))
     fresh.experiments.create("Films", TRUTH, depth=5)
     for name, lists in (("als", ALS), ("ease", EASE)):
         assert fresh.runs.add(films.id, lists, name=name)[0].already_there
-    pd.testing.assert_frame_equal(fresh.comparisons.pairs(ids[:1], ids[1], "recall", 2), before)
+    pd.testing.assert_frame_equal(
+        fresh.comparisons.pairs(ComparisonQuery(tuple(ids[:1]), ids[1], "recall", 2)), before
+    )
 
 
 def test_old_files_that_nothing_refers_to_go_with_the_next_deletion(

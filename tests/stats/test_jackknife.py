@@ -14,6 +14,7 @@ import pytest
 from scipy import stats
 
 import recdash
+from recdash.comparison import ComparisonQuery
 from recdash.domain.hits import Exposure, RankCounts
 from recdash.domain.results import Curve
 from recdash.errors import InputError
@@ -287,10 +288,14 @@ def test_a_lost_upload_takes_the_interval_and_not_the_verdict(tmp_path: Path) ->
     films = space.experiments.create("Films", TRUTH, depth=6, **TABLES)
     runs = (("a", world(1, 0.8)), ("b", world(2, 1.2)))
     ids = [space.runs.add(films.id, of, name=name)[0].run.id for name, of in runs]
-    kept = space.comparisons.verdict(ids, ids[1], "ndcg", K).evidence.guardrails
+    kept = space.comparisons.verdict(ComparisonQuery(tuple(ids), ids[1], "ndcg", K)).evidence.guardrails
     assert {rail.metric for rail in kept if rail.has_interval} == set(METRICS)
     space.store.artifacts.path(space.store.runs.get(ids[0]).upload or "").unlink()
-    lost = Workspace(space.store).comparisons.verdict(ids, ids[1], "ndcg", K).evidence.guardrails
+    lost = (
+        Workspace(space.store)
+        .comparisons.verdict(ComparisonQuery(tuple(ids), ids[1], "ndcg", K))
+        .evidence.guardrails
+    )
     assert [(rail.metric, rail.change) for rail in lost] == [(rail.metric, rail.change) for rail in kept]
     assert all(not rail.has_interval and rail.why_no_interval for rail in lost)
 

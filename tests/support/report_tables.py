@@ -70,7 +70,8 @@ def films(space: Workspace, names: dict[str, str] | None = None, name: str = "fi
 
 def asked(space: Workspace, experiment: str = "") -> Question:
     """What is asked of the films; of the only experiment, unless another is named."""
-    return Reports(space).question(experiment or space.experiments.all()[0].id, metric="ndcg", k=3)
+    experiment = experiment or space.experiments.all()[0].id
+    return Reports(space).question(experiment, space.queries.of(experiment, metric="ndcg", k=3))
 
 
 def copied(films_folder: Path, folder: Path) -> Path:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from app_pages import Open, said, store
 
+from recdash.comparison import ComparisonQuery, Terms
 from recdash.service import Workspace
 
 USERS = [f"u{n}" for n in range(100)]
@@ -29,7 +30,9 @@ def runs(workspace: Workspace) -> dict[str, str]:
 def test_the_chosen_correction_decides_who_shares_a_rank(
     workspace: Workspace, runs: dict[str, str], open_page: Open, rule: str, ranks: list[int]
 ) -> None:
-    of_store = workspace.comparisons.ranks([runs[one] for one in ("als", "bpr", "twin")], "recall", 1, rule)  # type: ignore[arg-type]
+    terms = Terms(correction=rule)  # type: ignore[arg-type]
+    query = ComparisonQuery((runs["als"], runs["twin"]), runs["bpr"], "recall", 1, terms=terms)
+    of_store = workspace.comparisons.ranks(query)
     assert of_store["rank"].tolist() == ranks
     link = {"e": runs["films"], "b": runs["bpr"], "m": "recall", "k": "1", "corr": rule}
     text = said(open_page("leaderboard", **link))

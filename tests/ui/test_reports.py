@@ -50,8 +50,8 @@ def test_an_editor_makes_a_report_of_the_present_view(
     app = press(app, "Make the report")
     made(workspace, question)
     (report,) = Reports(workspace).all(question.experiment)
-    assert Question.of(report.question).k == 3
-    assert Question.of(report.question).runs == question.runs
+    assert Question.of(report.question).query.k == 3
+    assert Question.of(report.question).query.runs == question.query.runs
     assert "1 report, the newest first" in said(app)
     assert "Which one? " in said(app)
 

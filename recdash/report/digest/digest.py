@@ -13,7 +13,6 @@ from recdash.comparison.wording import how_many_more, plain, relation_to, too_sm
 from recdash.errors import NotFound
 from recdash.formatting import numbers
 from recdash.formatting.wording import day, listed, many
-from recdash.metrics.naming import metric_at
 from recdash.service.catalog.history import HistoryEvent
 from recdash.service.catalog.overview import Card
 
@@ -147,8 +146,8 @@ def _words(verdict: Verdict) -> tuple[str, ...]:
 def _in_plain_words(verdict: Verdict, leader: Pair) -> str:
     """``ALS v3 is 14.9 % above Popular in how well wanted items are ranked (nDCG@10); most likely …``"""
     evidence, comparison = verdict.evidence, verdict.evidence.comparison
-    name = metric_at(comparison.metric, comparison.k)
-    meaning = IN_PLAIN_WORDS.get(comparison.metric)
+    name = comparison.query.where
+    meaning = IN_PLAIN_WORDS.get(comparison.query.metric)
     metric = f"{meaning} ({name})" if meaning else name
     n, paired = leader.paired.n, leader.paired
     better, worse = (numbers.of_100(count, n) for count in (paired.wins, paired.losses))

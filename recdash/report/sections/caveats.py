@@ -32,7 +32,7 @@ def caveats(context: ReportContext) -> Section:
 
 def _problems(context: ReportContext) -> Iterator[Problem]:
     """What stands between the runs, then the notices of runs, of the experiment and of the A/B test."""
-    for problem in context.workspace.scores.comparability(list(context.contenders)):
+    for problem in context.workspace.scores.comparability(list(context.verdict_query.shown)):
         if problem.code not in CAVEATS:  # the notices of the runs have these
             yield problem
     for run in context.runs:
@@ -42,15 +42,15 @@ def _problems(context: ReportContext) -> Iterator[Problem]:
     if context.test is not None:
         for problem in context.test.notices:
             yield replace(problem, place=f"{context.test.name}, {problem.place}")
-    elif context.question.test is not None and context.question.scope == WHOLE:
+    elif context.question.test is not None and context.query.scope == WHOLE:
         yield GONE
 
 
 def _missing(context: ReportContext) -> list[Notice]:
     """Metrics that a run lacks although another has them, with the reason, once for all alike."""
     missing: dict[tuple[str, str], list[str]] = {}
-    scores, scope = context.workspace.scores, context.question.scope
-    for metric in scores.metrics_of(context.shown):
-        for run, why in scores.absences(context.shown, metric, scope).items():
+    scores, scope = context.workspace.scores, context.query.scope
+    for metric in scores.metrics_of(context.query.shown):
+        for run, why in scores.absences(context.query.shown, metric, scope).items():
             missing.setdefault((context.names[run], why), []).append(metric_title(metric))
     return [Notice(run, f"no {listed(metrics)}: {why}.") for (run, why), metrics in missing.items()]

@@ -23,13 +23,13 @@ DRAWN_K = (*range(1, 11), 12, 15, 20, 25, 30, 40, 50, 75, 100, 200, 500, 1000)
 
 def curves(context: ReportContext) -> Section | None:
     """The primary metric and three more; None where none has a cutoff."""
-    scores, scope = context.workspace.scores, context.question.scope
-    offered = scores.metrics_of(context.shown)
-    known = [name for name in (context.question.metric, *USUAL) if name in offered and has_k(name)]
+    scores, scope = context.workspace.scores, context.query.scope
+    offered = scores.metrics_of(context.query.shown)
+    known = [name for name in (context.query.metric, *USUAL) if name in offered and has_k(name)]
     metrics = list(dict.fromkeys(known))[:FEW]
     if not metrics:
         return None
-    rows = scores.curves(context.shown, metrics, scope).dropna(subset=["k"])
+    rows = scores.curves(context.query.shown, metrics, scope).dropna(subset=["k"])
     parts: list[Part] = [_figure(context, rows[rows["metric"] == metric], metric) for metric in metrics]
     title = f"{listed([metric_title(metric) for metric in metrics])} against k"
     counted = users({int(n) for n in rows["n_users"]})
@@ -44,7 +44,7 @@ def curves(context: ReportContext) -> Section | None:
 
 def last_k(context: ReportContext) -> dict[str, int | None]:
     """Run → the last k at which most of its lists still have an item; None: they reach the depth."""
-    ends = context.workspace.scores.list_ends(context.shown)
+    ends = context.workspace.scores.list_ends(context.query.shown)
     return {run: None if end is None else max(1, end - 1) for run, end in ends.items()}
 
 
@@ -54,7 +54,7 @@ def drawn_k(depth: int) -> list[int]:
 
 
 def _figure(context: ReportContext, rows: pd.DataFrame, metric: str) -> Figure:
-    k = context.question.k
+    k = context.query.k
     at_k = rows[rows["k"] == k].sort_values("value", ascending=False)
     values = [
         f"{context.brief[run]} {numbers.three(value)}"
@@ -75,11 +75,11 @@ def _figure(context: ReportContext, rows: pd.DataFrame, metric: str) -> Figure:
 
 def _table(context: ReportContext, rows: pd.DataFrame, metric: str) -> Table:
     """Values at a few k."""
-    cutoffs = [k for k in sorted({*SHOWN_K, context.question.k}) if k in set(rows["k"])]
+    cutoffs = [k for k in sorted({*SHOWN_K, context.query.k}) if k in set(rows["k"])]
     values = {
         (run, int(k)): value for run, k, value in zip(rows["run_id"], rows["k"], rows["value"], strict=True)
     }
-    runs = [run for run in context.shown if any((run, k) in values for k in cutoffs)]
+    runs = [run for run in context.query.shown if any((run, k) in values for k in cutoffs)]
     lines: list[tuple[Cell, ...]] = [
         (Number(k), *metric_values(metric, [values.get((run, k)) for run in runs])) for k in cutoffs
     ]

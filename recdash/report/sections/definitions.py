@@ -27,24 +27,24 @@ LEDGER = ("counted", "without_list", "without_relevant", "without_truth", "short
 
 
 def defined(context: ReportContext) -> Section:
-    definition = define(context.question.metric)
+    definition = define(context.query.metric)
     users = range_of(run.ledger["counted"] or 0 for run in context.runs if run.ledger)
     parts: list[Part] = [
         Paragraph(_population(context)),
-        Formula(context.where, formula(definition), definition.metric.title),
+        Formula(context.query.where, formula(definition), definition.metric.title),
         Paragraph(_judgement(context), "muted"),
     ]
     counts = _counts(context)
     if counts.rows:
         parts.append(counts)
-    title = f"{context.where} over {users} users of {context.experiment.name}"
+    title = f"{context.query.where} over {users} users of {context.experiment.name}"
     return Section("defined", title, _scope(context), tuple(parts))
 
 
 def _population(context: ReportContext) -> str:
     """Which users count, and from which relevance on a row does."""
     settings = context.experiment.settings
-    threshold = context.question.scope.threshold or settings.get("relevance_threshold")
+    threshold = context.query.scope.threshold or settings.get("relevance_threshold")
     above = f"from a relevance of {threshold:g} on" if threshold is not None else "with a relevance above 0"
     relevant = f"A row of the truth is relevant {above}."
     if settings.get("relevance") == "none":
@@ -56,15 +56,15 @@ def _population(context: ReportContext) -> str:
 
 
 def _scope(context: ReportContext) -> str:
-    if context.question.scope == WHOLE:
+    if context.query.scope == WHOLE:
         return ""
-    titles = context.workspace.scopes.of(context.experiment.id, context.question.scope.threshold)
-    part = titles.get(context.question.scope.slice, context.question.scope.slice)
+    titles = context.workspace.scopes.of(context.experiment.id, context.query.scope.threshold)
+    part = titles.get(context.query.scope.slice, context.query.scope.slice)
     return f"Of a part only: {part}." if part else "With a threshold of its own."
 
 
 def _judgement(context: ReportContext) -> str:
-    terms = context.question.terms
+    terms = context.query.terms
     rule = CORRECTIONS.get(terms.correction)
     corrected = f"corrected together ({rule})" if rule else "each by itself, not corrected"
     return (

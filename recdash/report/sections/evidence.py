@@ -46,15 +46,15 @@ def evidence(context: ReportContext) -> Section | None:
 
 
 def _note(context: ReportContext, comparison: Comparison) -> str:
-    pairs, level = comparison.against, f"{100 * comparison.terms.level:.3g} %"
+    pairs, level = comparison.against, f"{100 * comparison.query.terms.level:.3g} %"
     users = range_of(pair.paired.n for pair in pairs)
-    rule = CORRECTIONS.get(comparison.terms.correction)
+    rule = CORRECTIONS.get(comparison.query.terms.correction)
     judged = f", {rule}-corrected over {len(pairs)}" if rule and len(pairs) > 1 else ""
     sizes = sorted({pair.judged.margin for pair in pairs if pair.judged.margin})
     ends = " to ".join(dict.fromkeys(numbers.three(size) for size in (*sizes[:1], *sizes[-1:])))
     band = f"Grey band: too small to matter (±{ends}). " if ends else ""
     return (
-        f"Paired difference in {context.where} to {context.base}, {level} CI{judged}, n = {users}. "
+        f"Paired difference in {context.query.where} to {context.base}, {level} CI{judged}, n = {users}. "
         f"{band}Hollow: not settled, or a tie."
     )
 
@@ -74,29 +74,29 @@ def _forest(context: ReportContext, comparison: Comparison) -> Figure:
         "word": [pair.judged.word for pair in pairs],
         "margin": [pair.judged.margin for pair in pairs],
     }
-    title = f"Difference to {context.base} in {context.where}"
-    alt = f"Paired difference in {context.where} to {context.base}: {listed(outcomes)}."
+    title = f"Difference to {context.base} in {context.query.where}"
+    alt = f"Paired difference in {context.query.where} to {context.base}: {listed(outcomes)}."
     return Figure("forest", title, note="", alt=alt, data=data, table=_table(context, comparison))
 
 
 def _table(context: ReportContext, comparison: Comparison) -> Table:
     """One row per candidate, best first."""
     pairs = comparison.against
-    also = ", corrected" if comparison.terms.correction in CORRECTIONS and len(pairs) > 1 else ""
-    values = metric_values(context.question.metric, [pair.value for pair in pairs])
-    bases = metric_values(context.question.metric, [pair.base_value for pair in pairs])
+    also = ", corrected" if comparison.query.terms.correction in CORRECTIONS and len(pairs) > 1 else ""
+    values = metric_values(context.query.metric, [pair.value for pair in pairs])
+    bases = metric_values(context.query.metric, [pair.base_value for pair in pairs])
     gaps, bounds = level_numbers([pair.paired.mean for pair in pairs], [corrected(pair) for pair in pairs])
     shares = alike([pair.percent(pair.paired.mean) for pair in pairs], sign=True, unit=PERCENT)
     rows: list[tuple[Cell, ...]] = []
     for pair, *cells in zip(pairs, values, bases, gaps, bounds, shares, strict=True):
         users = (count(pair.paired.wins), count(pair.paired.losses), count(pair.paired.n))
         rows.append((RunName(pair.candidate), *cells, p_value(pair.judged.p), finding_of(pair), *users))
-    interval = f"{100 * comparison.terms.level:.3g} % CI{also}"
-    titles = (context.where, context.base, "Difference", interval, "In %", f"p{also}")
+    interval = f"{100 * comparison.query.terms.level:.3g} % CI{also}"
+    titles = (context.query.where, context.base, "Difference", interval, "In %", f"p{also}")
     columns = (
         Column("Candidate"),
         *number_columns(*titles),
         Column("Finding"),
         *number_columns("Users better", "Users worse", "n"),
     )
-    return Table(f"Candidates against {context.base}, {context.where}", columns, tuple(rows))
+    return Table(f"Candidates against {context.base}, {context.query.where}", columns, tuple(rows))

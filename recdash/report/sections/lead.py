@@ -18,7 +18,7 @@ from recdash.report.document import Lead, Split, Tone
 def lead(context: ReportContext) -> Lead:
     if context.verdict is not None:
         return _judged(context, context.verdict)
-    return _one_run(context) if len(context.contenders) < 2 else _by_value(context)
+    return _one_run(context) if len(context.verdict_query.shown) < 2 else _by_value(context)
 
 
 def _judged(context: ReportContext, verdict: Verdict) -> Lead:
@@ -35,24 +35,24 @@ def _judged(context: ReportContext, verdict: Verdict) -> Lead:
 
 def _standing(context: ReportContext) -> str:
     """Where the best of the runs standing_sentence between floor and ceiling; of everybody only."""
-    if context.question.scope != WHOLE:
+    if context.query.scope != WHOLE:
         return ""
-    metric = context.question.metric
+    metric = context.query.metric
     own = [
         run
         for run in values(context.scores(metric), metric)
-        if run in context.contenders and not context.all_runs[run].reference
+        if run in context.verdict_query.shown and not context.all_runs[run].reference
     ]
     return standing_sentence(
-        context.workspace.scores.standing(context.contenders, metric, context.question.k), own
+        context.workspace.scores.standing(context.verdict_query.shown, metric, context.query.k), own
     )
 
 
 def _one_run(context: ReportContext) -> Lead:
-    score = context.scores(context.question.metric)
+    score = context.scores(context.query.metric)
     value = numbers.three(float(score["value"].iloc[0])) if len(score) else numbers.NONE
     counted = many(int(score["n_users"].iloc[0]) if len(score) else 0, "user")
-    sentence = f"{context.base} has {context.where} {value} over {counted}."
+    sentence = f"{context.base} has {context.query.where} {value} over {counted}."
     sentences = (sentence, _standing(context) or "One number alone decides nothing.")
     headline = f"{context.base} is the only run"
     return Lead("–", "No verdict", "same", "Nothing to compare", headline, sentences)
@@ -60,7 +60,7 @@ def _one_run(context: ReportContext) -> Lead:
 
 def _by_value(context: ReportContext) -> Lead:
     """A metric without a value per user: who is first, and why nothing is judged."""
-    known = values(context.scores(context.question.metric), context.question.metric)
-    named = {context.names[run]: value for run, value in known.items() if run in context.contenders}
+    known = values(context.scores(context.query.metric), context.query.metric)
+    named = {context.names[run]: value for run, value in known.items() if run in context.verdict_query.shown}
     why = "This metric has no value per user: there are no intervals, and nothing is judged."
-    return Lead("–", "No verdict", "same", "Values only", best_value(named, context.where), (why,))
+    return Lead("–", "No verdict", "same", "Values only", best_value(named, context.query.where), (why,))

@@ -15,8 +15,8 @@ ALL_LISTS = "one number for all lists of a run"
 
 def beside(verdict: Verdict) -> Table:
     """One row per number that the verdict looked at; changes in % of the baseline's value."""
-    evidence, k = verdict.evidence, verdict.evidence.comparison.k
-    primary = evidence.comparison.metric
+    evidence, k = verdict.evidence, verdict.evidence.comparison.query.k
+    primary = evidence.comparison.query.metric
     rows = [_pair_row(metric_at(metric, k), metric, pair) for metric, pair in evidence.metrics]
     rows += [_rail_row(metric_at(rail.metric, k), rail) for rail in evidence.guardrails]
     rows += [
@@ -24,9 +24,9 @@ def beside(verdict: Verdict) -> Table:
     ]
     numbers = number_columns(evidence.name, evidence.base, "Change", "95 % CI")
     columns = (Column("Number"), *numbers, Column("Finding"), *number_columns("n"))
-    rule = CORRECTIONS.get(evidence.comparison.terms.correction)
+    rule = CORRECTIONS.get(evidence.comparison.query.terms.correction)
     judged = f" Other metrics are corrected among themselves ({rule}), and so are slices." if rule else ""
-    guard = f"{100 * evidence.comparison.terms.guard:.3g} %"
+    guard = f"{100 * evidence.comparison.query.terms.guard:.3g} %"
     note = f"Change in % of {evidence.base}'s value.{judged} A guardrail may lose {guard} of it."
     return Table(f"{evidence.name} by other numbers", columns, tuple(rows), note)
 

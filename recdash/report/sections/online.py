@@ -47,8 +47,8 @@ def online(context: ReportContext) -> Section | None:
     test, metric = context.test, context.question.online_metric
     if test is None or metric is None:
         return None
-    question = context.question
-    joined = context.workspace.online_tests.offline_online(test.id, question.metric, question.k, metric)
+    query = context.query
+    joined = context.workspace.online_tests.offline_online(test.id, query.metric, query.k, metric)
     rows = joined[joined["quadrant"] != "control"]
     rows = rows[rows["run_id"].isin(list(context.names))].reset_index(drop=True)
     if rows.empty:
@@ -56,7 +56,7 @@ def online(context: ReportContext) -> Section | None:
     results = context.workspace.online_tests.result_frame(test.id)
     title = str(results.loc[results["metric"] == metric, "title"].iloc[0])
     note = (
-        f"{test.name}, {day(test.created)}: {context.where} offline, {small(title)} online. "
+        f"{test.name}, {day(test.created)}: {context.query.where} offline, {small(title)} online. "
         "A run keeps its place and colour on both sides; filled bars exclude zero."
     )
     parts: list[Part] = [
@@ -66,7 +66,7 @@ def online(context: ReportContext) -> Section | None:
     ]
     parts += _figures(context, test, rows, title)
     parts += [Paragraph(text) for text in rows["sentence"]]
-    agreed = context.workspace.agreement.of(test.id, question.metric, question.k, metric)
+    agreed = context.workspace.agreement.of(test.id, query.metric, query.k, metric)
     parts += [Paragraph(text, "muted") for text in agreed.sentences]
     odd = [row["variant"] for row in records(rows) if row["quadrant"] in DISAGREE]
     parts += [_explained(context, test, variant) for variant in odd[:MOST_EXPLAINED]]
@@ -86,7 +86,7 @@ def _figures(context: ReportContext, test: OnlineTest, rows: pd.DataFrame, title
     lifts = _side(context, rows, heading, LIFTS, lifted=True, judged=judged)
     if not any(is_number(value) for value in rows["offline_delta"]):
         return [lifts, table]
-    heading = f"Offline: {context.where}, difference to {base}"
+    heading = f"Offline: {context.query.where}, difference to {base}"
     differences = _side(context, rows, heading, SIDES, lifted=False, judged=judged)
     return [differences, lifts, _quadrants(context, rows, base, title, table, judged=judged)]
 
@@ -126,7 +126,7 @@ def _quadrants(
     ]
     heading = "No settled disagreement" if judged else "Nothing is judged"
     note = "Offline difference against online lift. Crosses: 95 % intervals; hollow: not settled."
-    titles = [f"Offline: difference in {context.where} to {base}", f"Online: lift in {title}, %"]
+    titles = [f"Offline: difference in {context.query.where} to {base}", f"Online: lift in {title}, %"]
     columns = plain_columns(rows, ["run_id", *SIDES, *LIFTS])
     data = {"rows": columns, "judged": judged, "titles": titles}
     heading = "; ".join(odd[:MOST_EXPLAINED]) or heading
@@ -144,7 +144,8 @@ def _table(context: ReportContext, rows: pd.DataFrame, title: str, *, judged: bo
     for row, off, off_ci, on, on_ci in zip(records(rows), offline, below, lifts, above, strict=True):
         reading = row["quadrant"] if judged else "not judged"
         lines.append((RunName(row["run_id"]), row["variant"], off, off_ci, on, on_ci, reading))
-    titles = (f"Offline, {context.where}", "95 % CI, offline", f"Online, {small(title)}", "95 % CI, online")
+    where = context.query.where
+    titles = (f"Offline, {where}", "95 % CI, offline", f"Online, {small(title)}", "95 % CI, online")
     columns = (Column("Run"), Column("Variant"), *number_columns(*titles), Column("Reading"))
     return Table("Offline and online, run by run", columns, tuple(lines))
 
@@ -154,10 +155,10 @@ def _table(context: ReportContext, rows: pd.DataFrame, title: str, *, judged: bo
 
 def _explained(context: ReportContext, test: OnlineTest, variant: str) -> Paragraph:
     """The summary of the checks of a variant."""
-    question = context.question
+    query = context.query
     try:
         answer = context.workspace.diagnosis.explain(
-            test.id, variant, question.metric, question.k, question.online_metric or ""
+            test.id, variant, query.metric, query.k, context.question.online_metric or ""
         )
     except RecdashError as error:
         return Paragraph(f"{variant} cannot be explained here: {error}", "muted")

@@ -24,14 +24,14 @@ NOTE = (
 
 
 def precision_recall(context: ReportContext) -> Section | None:
-    curves = context.workspace.scores.curves(context.shown, SIDES, context.question.scope)
+    curves = context.workspace.scores.curves(context.query.shown, SIDES, context.query.scope)
     sides = {side: curves[curves["metric"] == side] for side in SIDES}
     if any(rows.empty for rows in sides.values()):
         return None
     from recdash.charts.precision_recall import path
 
     paths = path(sides["precision"], sides["recall"])
-    k = context.question.k
+    k = context.query.k
     here = paths[paths["k"] == k]
     best = max(records(here), key=lambda row: float(row["f1"]), default=None)
     if best is None:
@@ -41,7 +41,7 @@ def precision_recall(context: ReportContext) -> Section | None:
 
 
 def _figure(context: ReportContext, paths: pd.DataFrame, here: pd.DataFrame) -> Figure:
-    wanted = {*drawn_k(int(paths["k"].max())), context.question.k}
+    wanted = {*drawn_k(int(paths["k"].max())), context.query.k}
     drawn = paths[paths["k"].isin(wanted)]
     values = [
         f"{context.brief[row['run_id']]} {numbers.three(row['precision'])} and {numbers.three(row['recall'])}"
@@ -49,13 +49,13 @@ def _figure(context: ReportContext, paths: pd.DataFrame, here: pd.DataFrame) -> 
     ]
     columns = ["run_id", "k", "precision", "recall"]
     title = f"Precision against recall, k = 1 to {int(paths['k'].max())}"
-    alt = f"Precision against recall. At k = {context.question.k}: {listed(values)}."
-    data = {"k": context.question.k, "ends": last_k(context), "rows": plain_columns(drawn, columns)}
+    alt = f"Precision against recall. At k = {context.query.k}: {listed(values)}."
+    data = {"k": context.query.k, "ends": last_k(context), "rows": plain_columns(drawn, columns)}
     return Figure("precision-recall", title, "", alt, data, _table(context, here))
 
 
 def _table(context: ReportContext, here: pd.DataFrame) -> Table:
-    k, rows = context.question.k, records(here)
+    k, rows = context.query.k, records(here)
     cells = zip(*(alike([row[name] for row in rows]) for name in (*SIDES, "f1")), strict=True)
     lines = tuple((RunName(row["run_id"]), *values) for row, values in zip(rows, cells, strict=True))
     names = (f"Precision@{k}", f"Recall@{k}", "F1 of both")

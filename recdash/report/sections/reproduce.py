@@ -25,16 +25,23 @@ def reproducing(context: ReportContext) -> Section:
 
 def _command(context: ReportContext) -> str:
     """The line that makes this report again from the store."""
-    question, terms = context.question, context.question.terms
+    question, query, terms = context.question, context.query, context.query.terms
     words = ["recdash", "report", f"--experiment={context.experiment.name}", f"--baseline={context.base}"]
-    words += [f"--run={context.names[run]}" for run in question.runs]
-    cutoff = f"@{question.k}" if "@" in context.where else ""
+    words += [f"--run={context.names[run]}" for run in query.runs]
+    cutoff = f"@{query.k}" if "@" in query.where else ""
     size = terms.margin.size
     margin = f"{100 * size:.12g}%" if terms.margin.relative else f"{size:.12g}"
-    words += ["--metric", f"{question.metric}{cutoff}", "--margin", margin, "--correction", terms.correction]
-    words += ["--part", question.scope.slice] if question.scope.slice else []
-    if question.scope != WHOLE and question.scope.threshold is not None:
-        words += ["--relevance-threshold", f"{question.scope.threshold:g}"]
+    words += [
+        "--metric",
+        f"{query.metric}{cutoff}",
+        "--margin",
+        margin,
+        "--correction",
+        terms.correction,
+    ]
+    words += ["--part", query.scope.slice] if query.scope.slice else []
+    if query.scope != WHOLE and query.scope.threshold is not None:
+        words += ["--relevance-threshold", f"{query.scope.threshold:g}"]
     words += ["--slice", question.by] if question.by else []
     words += [f"--test={context.test.name}"] if context.test else []
     words += ["--online-metric", question.online_metric] if context.test and question.online_metric else []
@@ -50,7 +57,7 @@ def _tables(context: ReportContext) -> Table:
     tables = main | dict(experiment.tables)
     rows: list[tuple[Cell, ...]] = [(kind, experiment.name, sha) for kind, sha in tables.items() if sha]
     for run in context.all_runs.values():
-        if run.id in context.shown:
+        if run.id in context.query.shown:
             upload: Cell = run.upload or Number(None, why="its upload was not kept")
             rows.append(("recommendations", RunName(run.id), upload))
             if predictions := run.hits.get("predictions"):

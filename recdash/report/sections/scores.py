@@ -10,24 +10,24 @@ from recdash.report.document import Cell, Column, Section, Table, number_columns
 
 def scores(context: ReportContext) -> Section | None:
     """One row per metric, one column per run: a metric keeps its format, and names have room."""
-    runs, k = context.shown, context.question.k
+    runs, k = context.query.shown, context.query.k
     metrics = ordered_metrics(context.workspace.scores.metrics_of(runs))
-    if context.question.metric not in metrics:
-        metrics = [context.question.metric, *metrics]
+    if context.query.metric not in metrics:
+        metrics = [context.query.metric, *metrics]
     scoreboard = context.scores(*metrics)
     keys = zip(scoreboard["run_id"], scoreboard["metric"], strict=True)
     known = dict(zip(keys, map(number_of, scoreboard["value"].tolist()), strict=True))
     rows = [_row(context, metric, known) for metric in metrics]
     columns = (Column("Metric"), *number_columns(*(context.names[run] for run in runs)))
-    of_part = "" if not context.question.scope.slice else f", {context.question.scope.slice}"
+    of_part = "" if not context.query.scope.slice else f", {context.query.scope.slice}"
     table = Table(f"All metrics at k = {k}{of_part}", columns, tuple(rows))
     note = "Means over each run's own users; higher is not better for all of them: see the guide."
     return Section("scores", f"All metrics at k = {k}", note, (table,)) if rows else None
 
 
 def _row(context: ReportContext, metric: str, known: dict[tuple[str, str], float | None]) -> tuple[Cell, ...]:
-    values = [known.get((run, metric)) for run in context.shown]
-    lacking = [run for run, value in zip(context.shown, values, strict=True) if value is None]
-    reasons = context.workspace.scores.absences(lacking, metric, context.question.scope) if lacking else {}
-    why = [reasons.get(run, "") for run in context.shown]
-    return metric_at(metric, context.question.k), *metric_values(metric, values, why)
+    values = [known.get((run, metric)) for run in context.query.shown]
+    lacking = [run for run, value in zip(context.query.shown, values, strict=True) if value is None]
+    reasons = context.workspace.scores.absences(lacking, metric, context.query.scope) if lacking else {}
+    why = [reasons.get(run, "") for run in context.query.shown]
+    return metric_at(metric, context.query.k), *metric_values(metric, values, why)

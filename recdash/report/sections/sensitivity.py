@@ -9,10 +9,7 @@ from recdash.report.document import Answer, Answers, Section
 def changes(context: ReportContext) -> Section | None:
     if context.verdict is None or context.verdict.evidence.leader is None:
         return None
-    question = context.question
-    answers = context.workspace.comparisons.changes(
-        context.contenders, question.baseline, question.metric, question.k, question.terms, question.scope
-    )
+    answers = context.workspace.comparisons.changes(context.verdict_query)
     if not answers:
         return None
     n_changing = sum(answer.matters for answer in answers)

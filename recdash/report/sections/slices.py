@@ -9,7 +9,7 @@ from recdash.comparison.segments import EVERYBODY, SegmentComparison, flags
 from recdash.comparison.segments import Cell as OneCell
 from recdash.domain.results import WHOLE
 from recdash.formatting import numbers
-from recdash.metrics.naming import is_percent, metric_at, scale_of
+from recdash.metrics.naming import is_percent, scale_of
 from recdash.report.cells import corrected, count, finding_of, intervals, metric_values, number_of
 from recdash.report.context import ReportContext
 from recdash.report.document import (
@@ -34,13 +34,11 @@ def slices(context: ReportContext) -> Section | None:
     from recdash.comparison.segment_wording import finding, flag_sentence, subtitle
 
     question = context.question
-    if not question.by or question.scope != WHOLE:
+    if not question.by or question.query.scope != WHOLE:
         return None
-    result = context.workspace.segments.segmented(
-        context.shown, question.baseline, question.metric, question.k, question.by, question.terms
-    )
+    result = context.workspace.segments.segmented(question.query, question.by)
     parts: list[Part] = [Paragraph(flag_sentence(result, flag), "worse") for flag in flags(result)]
-    by_users = sorted(result.titles, key=lambda name: -result.cells[name, result.baseline].n)
+    by_users = sorted(result.titles, key=lambda name: -result.cells[name, result.query.baseline].n)
     largest = set(by_users[: max(LEAST_SLICES, MOST_ROWS // len(result.runs) - 1)])
     names = [name for name in result.titles if name in largest]
     if not result.candidates:
@@ -65,20 +63,20 @@ def _figure(
         lines.append({"title": result.titles[name], "n": sorted(counts) or [0]})
     data = {
         "by_value": result.by_value,
-        "percent": is_percent(result.metric),
+        "percent": is_percent(result.query.metric),
         "span": _span(result, names),
         "lines": lines,
         "runs": [{"run_id": run, "dots": [_dot(result, name, run) for name in names]} for run in runs],
     }
     outcomes = "; ".join(f"{context.brief[run]}: {_outcome(result, run)}" for run in runs)
-    title = f"{metric_at(result.metric, result.k)} by slice"
-    table = _table(context, result, names, tuple(dict.fromkeys((result.baseline, *runs))))
+    title = f"{result.query.where} by slice"
+    table = _table(context, result, names, tuple(dict.fromkeys((result.query.baseline, *runs))))
     return Figure("segments", title, note="", alt=f"{title}. {outcomes}.", data=data, table=table)
 
 
 def _span(result: SegmentComparison, names: list[str]) -> list[float]:
     """The ends of one axis for all runs, so that charts of some of them compare."""
-    scale = scale_of(result.metric) if result.by_value else 1
+    scale = scale_of(result.query.metric) if result.by_value else 1
     runs = result.runs if result.by_value else result.candidates
     cells = [_cell(result, name, run) for name in names for run in runs]
     judged = [corrected(cell.pair) for cell in cells if cell.pair]
@@ -92,7 +90,7 @@ def _dot(result: SegmentComparison, segment: str, run: str) -> dict[str, float |
     low, high = corrected(cell.pair) if cell.pair else (None, None)
     return {
         "value": number_of(cell.value),
-        "base": number_of(_cell(result, segment, result.baseline).value),
+        "base": number_of(_cell(result, segment, result.query.baseline).value),
         "difference": number_of(cell.difference),
         "low": number_of(low),
         "high": number_of(high),
@@ -118,7 +116,7 @@ def _table(
     """One row per slice and run, all users first; a slice's rows stand together."""
     keys = [(name, run) for name in (EVERYBODY, *names) for run in runs]
     cells = [_cell(result, *key) for key in keys]
-    values = metric_values(result.metric, [cell.value for cell in cells], [cell.why for cell in cells])
+    values = metric_values(result.query.metric, [cell.value for cell in cells], [cell.why for cell in cells])
     ends = [corrected(cell.pair) if cell.pair else (None, None) for cell in cells]
     bounds = intervals(ends, beside=[cell.difference for cell in cells if cell.pair])
     decimals = bounds[0].low.decimals if bounds else 0
@@ -126,13 +124,13 @@ def _table(
     rows: list[tuple[Cell, ...]] = []
     for (segment, run), cell, value, bound in zip(keys, cells, values, bounds, strict=True):
         gap = Number(number_of(cell.difference), decimals, sign=True)
-        unjudged = "baseline" if run == result.baseline else cell.why or numbers.NONE
+        unjudged = "baseline" if run == result.query.baseline else cell.why or numbers.NONE
         judged = finding_of(cell.pair) if cell.pair else unjudged
         rows.append((titles[segment], RunName(run), value, gap, bound, judged, count(cell.n)))
-    metric = metric_at(result.metric, result.k)
+    metric = result.query.where
     values_and_gaps = number_columns(metric, f"Difference to {context.base}", "95 % CI")
     columns = (Column("Slice"), Column("Run"), *values_and_gaps, Column("Finding"), *number_columns("n"))
-    bands = tuple(place for place, (_, run) in enumerate(keys) if run == result.baseline)
+    bands = tuple(place for place, (_, run) in enumerate(keys) if run == result.query.baseline)
     more = len(result.titles) - len(names)
     note = f"{more} more slices with fewer users are left out." if more else ""
     return Table(f"{metric} by slice", columns, tuple(rows), note, bands)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from recdash.comparison import ComparisonQuery
 from recdash.decisions import Decision, Review, last_decision, reviews
 from recdash.definitions.conventions import users_words
 from recdash.domain.journal import AuditEvent, Entry
@@ -16,12 +17,10 @@ from recdash.errors import InputError, RecdashError
 from recdash.formatting import numbers
 from recdash.formatting.wording import many
 from recdash.metrics import define
-from recdash.metrics.naming import metric_at, ordered_metrics
 from recdash.service.catalog.history import ExperimentContents, HistoryEvent, history_of
 from recdash.service.context import ServiceContext
-from recdash.service.defaults import DefaultQuestion, default_question
 from recdash.service.offline.comparisons import Comparisons
-from recdash.service.offline.scores import Scores
+from recdash.service.queries import Queries
 
 if TYPE_CHECKING:
     from recdash.comparison.verdict import Verdict
@@ -90,21 +89,21 @@ class Card:
 class CardVerdict:
     """Whom to ship, of what the overview would show first; ``why_not`` says why there is no verdict."""
 
-    question: DefaultQuestion | None
+    query: ComparisonQuery | None
     verdict: Verdict | None
     why_not: str = ""
 
     @property
     def metric(self) -> str:
         """``nDCG@10``."""
-        return metric_at(self.question.metric, self.question.k) if self.question else ""
+        return self.query.where if self.query else ""
 
 
 class ExperimentCards:
     """The experiments of a workspace, each in a few words."""
 
-    def __init__(self, context: ServiceContext, scores: Scores, comparisons: Comparisons) -> None:
-        self._context, self._scores, self._comparisons = context, scores, comparisons
+    def __init__(self, context: ServiceContext, queries: Queries, comparisons: Comparisons) -> None:
+        self._context, self._queries, self._comparisons = context, queries, comparisons
         self._store = context.store
         self._cards = context.cached(self._read_cards, most=4)
 
@@ -132,20 +131,18 @@ class ExperimentCards:
 
     def verdict(self, experiment_id: str) -> CardVerdict:
         """The verdict that the experiment's overview opens with; kept for the next question."""
-        experiment = self._store.experiments.get(experiment_id)
-        runs = self._store.runs.of_experiment(experiment_id)
-        if not runs:
+        names = {run.id: run.name for run in self._store.runs.of_experiment(experiment_id)}
+        if not names:
             return CardVerdict(None, None, "No run yet")
-        metrics = ordered_metrics(self._scores.metrics_of([run.id for run in runs]))
-        question = default_question(experiment, runs, metrics, experiment.settings["depth"])
-        baseline, metric, k = question.baseline, question.metric, question.k
-        if not question.candidates:
-            return CardVerdict(question, None, f"One run, {baseline.name}: add a second to compare")
+        query = self._queries.of(experiment_id)
+        if not query.runs:
+            only = names[query.baseline]
+            return CardVerdict(query, None, f"One run, {only}: add a second to compare")
         try:
-            verdict = self._comparisons.verdict(question.contender_ids, baseline.id, metric, k)
+            verdict = self._comparisons.verdict(query)
         except RecdashError as error:  # one experiment's damage must not hide the others
-            return CardVerdict(question, None, why_not(error, question))
-        return CardVerdict(question, verdict)
+            return CardVerdict(query, None, why_not(error, query))
+        return CardVerdict(query, verdict)
 
     def _card(self, experiment: Experiment, events: Sequence[AuditEvent]) -> Card:
         store, own_id = self._store, experiment.id
@@ -167,10 +164,10 @@ class ExperimentCards:
         return events
 
 
-def why_not(error: RecdashError, question: DefaultQuestion) -> str:
+def why_not(error: RecdashError, query: ComparisonQuery) -> str:
     """In the error's own words, but for a metric of the whole catalogue."""
-    if isinstance(error, InputError) and not define(question.metric).is_paired:
-        return f"{metric_at(question.metric, question.k)} has no value per user, so that nothing is judged"
+    if isinstance(error, InputError) and not define(query.metric).is_paired:
+        return f"{query.where} has no value per user, so that nothing is judged"
     return str(error).rstrip(".")
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+from recdash.comparison import ComparisonQuery
 from recdash.decisions import (
     OUTCOMES,
     ChecklistItem,
@@ -61,18 +62,17 @@ class Decisions:
 
     def decide(
         self, experiment_id: str, outcome: str, *, run_id: str | None = None, text: str,
-        about: str | None = None, supersedes: str | None = None, although: str = "",
-        baseline: str | None = None, metric: str | None = None, k: int | None = None,
-        runs: Sequence[str] | None = None, author: str = "", key: str = "",
+        query: ComparisonQuery | None = None, about: str | None = None, supersedes: str | None = None,
+        although: str = "", author: str = "", key: str = "",
     ) -> Decision:  # fmt: skip
         """Write down an outcome: ship · do not ship · inconclusive · needs A/B, and why.
 
         ``about`` is the proposal that it answers: *ship* approves, *do not ship* rejects, with the others its
         review goes on. Approving while some of the checklist does not hold takes a reason, ``although``.
+        ``query``: what a decision without a review rests on, by default the experiment's own comparison.
         ``supersedes``: the decision that no longer holds. Raises InputError for what cannot be.
         """
-        request = (run_id, baseline, metric, k)
-        words = (experiment_id, outcome, text, about, supersedes, although, *request, runs)
+        words = (experiment_id, outcome, text, about, supersedes, although, run_id, query and query.as_dict())
         writing = self._journal.writing(author, key, "decide", *words)
         experiment_id = self._context.store.experiments.get(experiment_id).id
         prose_text, reason = prose("reason", text), long_text("although", although, MOST_CHARS)
@@ -84,7 +84,7 @@ class Decisions:
             before = superseded.subject.run.id if superseded.subject.run else None
             about = superseded.review if run_id in {None, before} else None
         review = self._to_answer(experiment_id, about, superseded)
-        numbers = self._rests_on(experiment_id, review, superseded, request, runs)
+        numbers = self._rests_on(experiment_id, review, superseded, run_id, query)
         _check(outcome, review, numbers, run_id, reason)
         if outcome == "ship":
             self._subjects.refuse_gone(replace(numbers.subject, baseline=None))
@@ -115,7 +115,7 @@ class Decisions:
 
     def _rests_on(
         self, experiment_id: str, review: Review | None, superseded: Decision | None,
-        request: tuple[str | None, str | None, str | None, int | None], runs: Sequence[str] | None,
+        run_id: str | None, query: ComparisonQuery | None,
     ) -> Numbers:  # fmt: skip
         """The evidence of a review; without offline evidence, the numbers as they stand now."""
         if review is not None and review.offline is not None:
@@ -124,10 +124,9 @@ class Decisions:
         if review is not None:
             subject = self._subjects.named_now(review.subject)
         else:
-            run_id, baseline, metric, k = request
             if run_id is None and superseded is not None and superseded.subject.run is not None:
                 run_id = superseded.subject.run.id
-            subject = self._subjects.subject(experiment_id, run_id, baseline, metric, k, runs)
+            subject = self._subjects.subject(experiment_id, run_id, query)
         offline = self._snapshots.frozen_offline(experiment_id, subject)
         provenance = self._snapshots.provenance_now(experiment_id, subject)
         if review is not None:

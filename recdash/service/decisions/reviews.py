@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from recdash.comparison import ComparisonQuery
 from recdash.decisions import Decision, Named, Review, Subject
 from recdash.decisions import review as fold
 from recdash.domain.journal import Entry, EntryKind
@@ -30,18 +31,17 @@ class Reviews:
     _subjects: Subjects
 
     def propose(
-        self, experiment_id: str, run_id: str, *, baseline: str | None = None, metric: str | None = None,
-        k: int | None = None, text: str = "", runs: Sequence[str] | None = None, author: str = "",
-        key: str = "",
+        self, experiment_id: str, run_id: str, query: ComparisonQuery | None = None, *, text: str = "",
+        author: str = "", key: str = "",
     ) -> Review:  # fmt: skip
-        """Ask for a run to be approved against the baseline (by default the experiment's own).
+        """Ask for a run to be approved against the query's baseline, beside its candidates.
 
-        ``runs``: the candidates beside which it stands. Raises InputError for a run or baseline that is not
+        Without a query, the experiment's defaults hold. Raises InputError for a run or baseline that is not
         of the experiment, and where both are the same.
         """
-        request = (run_id, baseline, metric, k, list(runs or ()))
-        writing = self._journal.writing(author, key, "propose", experiment_id, text, *request)
-        subject = self._subjects.subject(experiment_id, run_id, baseline, metric, k, runs)
+        asked = query and query.as_dict()
+        writing = self._journal.writing(author, key, "propose", experiment_id, text, run_id, asked)
+        subject = self._subjects.subject(experiment_id, run_id, query)
         if subject.baseline is None or subject.run == subject.baseline:
             problem = "it is the baseline itself" if subject.baseline else "there is no baseline to beat"
             fix = "Propose a candidate beside the baseline."

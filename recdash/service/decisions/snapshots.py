@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from recdash.comparison import Terms
+from recdash.comparison import ComparisonQuery, Terms
 from recdash.comparison.wording import plain, slice_title
 from recdash.decisions.snapshot import (
     DefinitionSnapshot,
@@ -59,31 +59,30 @@ class Snapshots:
 
     def frozen_offline(self, experiment_id: str, subject: Subject) -> Offline | None:
         """None where there is no baseline. Raises InputError for a metric without a value per user."""
-        if subject.baseline is None:
+        query = subject.query
+        if query is None:
             return None
-        runs = [subject.baseline.id, *(candidate.id for candidate in subject.candidates)]
-        verdict = self._comparisons.verdict(runs, subject.baseline.id, subject.metric, subject.k)
+        verdict = self._comparisons.verdict(query)
         comparison, k = verdict.evidence.comparison, subject.k
         snapshot = Offline(
             subject=subject,
             state=verdict.state,
             headline=verdict.headline,
             sentences=tuple(map(plain, verdict.sentences)),
-            terms=_terms(comparison.terms),
+            terms=_terms(comparison.query.terms),
             pairs=tuple(_difference(pair, subject.metric, k) for pair in comparison.pairs),
             warnings=tuple(map(str, verdict.evidence.problems)),
             apart={comparison.names[run]: why for run, why in comparison.apart.items()},
         )
-        snapshot = self._with_own(snapshot)
+        snapshot = self._with_own(snapshot, query)
         return replace(snapshot, definitions=self._definitions(experiment_id, snapshot))
 
-    def _with_own(self, snapshot: Offline) -> Offline:
+    def _with_own(self, snapshot: Offline, query: ComparisonQuery) -> Offline:
         """The snapshot with metrics, guardrails and slices of the subject, even where another leads."""
-        subject = snapshot.subject
-        run, baseline, metric, k = subject.run, subject.baseline, subject.metric, subject.k
-        if run is None or baseline is None or run.id == baseline.id:
+        run, metric, k = snapshot.subject.run, query.metric, query.k
+        if run is None or run.id == query.baseline:
             return snapshot
-        evidence = self._comparisons.verdict([run.id], baseline.id, metric, k).evidence
+        evidence = self._comparisons.verdict(replace(query, runs=(run.id,))).evidence
         return replace(
             snapshot,
             metrics=tuple(_difference(pair, other, k) for other, pair in evidence.metrics),
@@ -166,12 +165,13 @@ class Snapshots:
         """
         from recdash.service.provenance import provenance, versions_here
 
-        if subject.baseline is None:
+        query = subject.query
+        if query is None:
             return {}
         moment, experiment = self._context.now(), self._context.store.experiments.get(experiment_id)
-        run_ids = (subject.baseline.id, *(run.id for run in subject.candidates))
         runs = {run.id: run for run in self._context.store.runs.of_experiment(experiment_id, archived=True)}
-        hashes = provenance(experiment, run_ids, runs, self._online_tests.all(experiment_id), versions_here())
+        tests = self._online_tests.all(experiment_id)
+        hashes = provenance(experiment, query.shown, runs, tests, versions_here())
         return {"moment": moment.isoformat(timespec="seconds"), **hashes}
 
 

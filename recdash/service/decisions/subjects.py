@@ -2,53 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 
+from recdash.comparison import ComparisonQuery
 from recdash.decisions import Named, Subject
-from recdash.domain.records import Run
+from recdash.domain.defaults import DEFAULT_METRIC, MOST_CANDIDATES, default_k
 from recdash.errors import InputError, NotFound, Problem, UnknownName
-from recdash.metrics import check_k, define
-from recdash.metrics.naming import ordered_metrics
+from recdash.metrics import check_k
 from recdash.service.context import ServiceContext
-from recdash.service.defaults import (
-    MOST_CANDIDATES,
-    default_baseline,
-    default_candidates,
-    default_k,
-    default_metric,
-)
-from recdash.service.offline.scores import Scores
+from recdash.service.queries import Queries
 
 
 class Subjects:
-    def __init__(self, context: ServiceContext, scores: Scores) -> None:
-        self._context, self._scores = context, scores
+    def __init__(self, context: ServiceContext, queries: Queries) -> None:
+        self._context, self._queries = context, queries
         self._store = context.store
 
-    def subject(
-        self, experiment_id: str, run_id: str | None, baseline: str | None, metric: str | None,
-        k: int | None, runs: Sequence[str] | None,
-    ) -> Subject:  # fmt: skip
-        """What is decided about, with defaults in place of what is None. Raises InputError."""
+    def subject(self, experiment_id: str, run_id: str | None, query: ComparisonQuery | None) -> Subject:
+        """What is decided about: the run (None for all) and the query, by default that of the experiment.
+
+        Where the experiment has no active run and no query is given, the subject has no baseline. Raises
+        InputError for a run that is not of the experiment, and for a k beyond the depth.
+        """
         experiment = self._store.experiments.get(experiment_id)
-        known = {run.id: run for run in self._store.runs.of_experiment(experiment_id, archived=True)}
-        active = [run for run in known.values() if run.archived is None]
-        for own_id in (run_id, baseline, *(runs or ())):
-            if own_id is not None and own_id not in known:
-                raise UnknownName("run", own_id, [run.name for run in active])
-        base = known.get(baseline or "") or (default_baseline(experiment, active) if active else None)
-        if not metric:
-            metric = default_metric(ordered_metrics(self._scores.metrics_of([run.id for run in active])))
-        depth = experiment.settings["depth"]
-        k = default_k(depth) if k is None else k
-        check_k(k, depth)
-        candidates = default_candidates(active, base) if runs is None else [known[own_id] for own_id in runs]
-        others = [run for run in candidates if run != base and run.id != run_id]
-        most = MOST_CANDIDATES - (run_id is not None) if runs is None else len(others)
-        named = tuple(Named(run.id, run.name) for run in others[:most])
-        return Subject(_named(known.get(run_id or "")), _named(base), str(define(metric)), k, named)
+        runs = {run.id: run for run in self._store.runs.of_experiment(experiment_id, archived=True)}
+        active = [run.name for run in runs.values() if run.archived is None]
+        for asked in (run_id, *(query.shown if query else ())):
+            if asked is not None and asked not in runs:
+                raise UnknownName("run", asked, active)
+        named = {run.id: Named(run.id, run.name) for run in runs.values()}
+        run, depth = named.get(run_id or ""), experiment.settings["depth"]
+        if query is None and not active:
+            return Subject(run, None, DEFAULT_METRIC, default_k(depth))
+        most = len(runs) if query else MOST_CANDIDATES - (run is not None)
+        query = query or self._queries.of(experiment_id)
+        check_k(query.k, depth)
+        others = [named[other] for other in query.runs if other != run_id][:most]
+        return Subject(run, named[query.baseline], query.metric, query.k, tuple(others))
 
     def named_now(self, subject: Subject) -> Subject:
         """With the names of today. Raises InputError where run or baseline is gone; others are left out."""
@@ -79,7 +70,3 @@ class Subjects:
             with suppress(NotFound):
                 names[named.id] = self._store.runs.get(named.id).name
         return names
-
-
-def _named(run: Run | None) -> Named | None:
-    return None if run is None else Named(run.id, run.name)

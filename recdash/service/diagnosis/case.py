@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from recdash.comparison import ComparisonQuery
 from recdash.diagnosis import CheckAnswer
 from recdash.domain.records import OnlineTest
 from recdash.metrics.naming import metric_title
@@ -21,19 +22,21 @@ QUESTIONS = {
 
 @dataclass(frozen=True)
 class Case:
-    """A variant beside the control, by the offline metric at k and by the online metric."""
+    """A variant beside the control: its run against the control's, and by the online metric."""
 
     test: OnlineTest
     variant: str
-    run_id: str
-    base_id: str
-    metric: str
-    k: int
+    query: ComparisonQuery
     online_metric: str
 
     @property
     def experiment_id(self) -> str:
         return self.test.experiment
+
+    @property
+    def run_id(self) -> str:
+        """The run that the variant served."""
+        return self.query.runs[0]
 
 
 @dataclass(frozen=True)

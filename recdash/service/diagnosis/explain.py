@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any, Concatenate, ParamSpec
 
+from recdash.comparison import ComparisonQuery
 from recdash.diagnosis import Evidence, Missing, ask_all, summary
 from recdash.diagnosis.evidence import About
 from recdash.domain.records import OnlineTest
@@ -45,11 +46,10 @@ class Diagnosis:
         for a metric without a value per user and where there is no run to compare with.
         """
         check_k(k)
-        case = self._case(
-            self._context.store.online_tests.get(test_id), variant, str(define(metric)), k, online_metric
-        )
+        test = self._context.store.online_tests.get(test_id)
+        case = self._case(test, variant, metric, k, online_metric)
         state = self._comparisons.verdict_state(case.run_id), counting_state(case.test)
-        return self._explained(case.test.id, variant, case.metric, k, online_metric, state)
+        return self._explained(test_id, variant, case.query.metric, k, online_metric, state)
 
     def _case(self, test: OnlineTest, variant: str, metric: str, k: int, online_metric: str) -> Case:
         variants = sorted({str(row["variant"]) for row in test.results} - {test.control})
@@ -68,7 +68,7 @@ class Diagnosis:
             fix = "Link variant and control to the runs that they served, on the Runs page."
             raise InputError(Problem("no-base", f"test '{test.name}'", problem, fix))
         define(metric).formula()  # refuses a metric without a value per user
-        return Case(test, variant, test.links[variant], base, metric, k, online_metric)
+        return Case(test, variant, ComparisonQuery((test.links[variant],), base, metric, k), online_metric)
 
     def _explain(
         self, test_id: str, variant: str, metric: str, k: int, online_metric: str,
@@ -104,13 +104,13 @@ class Diagnosis:
         )
 
     def _about(self, case: Case) -> About:
-        run, base = self._context.runs_of([case.run_id, case.base_id])
+        run, base = self._context.runs_of([case.run_id, case.query.baseline])
         titles = {str(row["metric"]): str(row["title"]) for row in case.test.results}
-        title = naming.metric_title(case.metric, case.k)
+        title = naming.metric_title(case.query.metric, case.query.k)
         per = _unless_missing(self._online_evidence.per, case)
         per = None if isinstance(per, Missing) else per
         names = (run.name, base.name, case.variant, case.test.control)
-        return About(*names, title, case.k, titles[case.online_metric], per)
+        return About(*names, title, case.query.k, titles[case.online_metric], per)
 
 
 def _unless_missing(

@@ -62,11 +62,10 @@ class OfflineEvidence:
 
     def case_gain(self, case: Case) -> Gain | Missing:
         """As on the page: corrected over all linked variants."""
-        others = [run for run in dict.fromkeys(case.test.links.values()) if run != case.base_id]
-        rows = self._comparisons.pairs(others, case.base_id, case.metric, case.k)
+        rows = self._comparisons.pairs(replace(case.query, runs=tuple(case.test.links.values())))
         rows = rows[rows["run_id"] == case.run_id]
         if rows.empty:
-            return Missing(f"{case.metric} of both runs, over the same users")
+            return Missing(f"{case.query.metric} of both runs, over the same users")
         row = rows.iloc[0]
         ends = float(row["ci_low"]), float(row["ci_high"])
         return Gain(float(row["mean_diff"]), *ends, float(row["base_value"]), int(row["n_users"]))
@@ -79,8 +78,8 @@ class OfflineEvidence:
     def _both(self, case: Case, k: int, scope: Scope = WHOLE) -> tuple[UserValues, UserValues] | None:
         """Run and baseline over the users who count in both."""
         own, base = (
-            self._values.user_values(run_id, case.metric, k, None, scope)
-            for run_id in (case.run_id, case.base_id)
+            self._values.user_values(run_id, case.query.metric, k, None, scope)
+            for run_id in (case.run_id, case.query.baseline)
         )
         both = None if own is None or base is None else shared(own, base)
         return both if both and len(both[0].users) else None
@@ -90,12 +89,11 @@ class OfflineEvidence:
         if reference.train_users is None:
             return TRAIN
         head = evidence_math.head_of(reference.train_users)
-        of_row = head[reference.truth.item]
-        run, base = (self._overlap.found(run_id, case.k, WHOLE) for run_id in (case.run_id, case.base_id))
-        change, leaning = _changes(reference.truth, of_row, run, base, case.k)
+        of_row, both = head[reference.truth.item], (case.run_id, case.query.baseline)
+        run, base = (self._overlap.found(run_id, case.query.k, WHOLE) for run_id in both)
+        change, leaning = _changes(reference.truth, of_row, run, base, case.query.k)
         gini_run, gini_base = (
-            self._comparisons.value(run_id, "gini(of=train)", case.k)
-            for run_id in (case.run_id, case.base_id)
+            self._comparisons.value(run_id, "gini(of=train)", case.query.k) for run_id in both
         )
         return Popularity(
             run_head=int((run & of_row).sum()),
@@ -140,7 +138,7 @@ class OfflineEvidence:
             least = evidence_math.strict_grade(gains)
             rule = f"grades of {f'{least:g}'.replace('-', '−')} and more"
         already = truth.threshold is not None and truth.threshold >= least
-        gain = self.gain_at(case, case.k, WHOLE if already else Scope(threshold=least))
+        gain = self.gain_at(case, case.query.k, WHOLE if already else Scope(threshold=least))
         share = float((gains >= least).mean())
         return LISTS if gain is None else Stricter(rule, gain, share, already=already)
 
@@ -150,7 +148,7 @@ class OfflineEvidence:
             return SESSIONS
         if reference.history is None:
             return TRAIN
-        both = self._both(case, case.k)
+        both = self._both(case, case.query.k)
         if both is None:
             return LISTS
         evaluated, in_train = self._units_offline(case, reference)

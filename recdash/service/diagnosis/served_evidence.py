@@ -64,7 +64,7 @@ class ServedEvidence:
         served = self._requests(case, case.test.control)
         if isinstance(served, Missing):
             return served
-        run, base = case.run_id, case.base_id
+        run, base = case.run_id, case.query.baseline
         unseen, base_unseen = self._unseen(run, case, served), self._unseen(base, case, served)
         if unseen is None or base_unseen is None:
             return LISTS
@@ -75,7 +75,7 @@ class ServedEvidence:
         exposure, reference = self._data.hits(run_id).exposure, self._data.reference(case.experiment_id)
         if exposure is None:
             return None
-        end = int(exposure.shown.start[case.k])
+        end = int(exposure.shown.start[case.query.k])
         item, count = exposure.shown.item[:end], exposure.shown.count[:end]
         index = reference.items.copy()
         codes = index.codes(pa.array(list(exposure.items), pa.string()))
@@ -91,8 +91,8 @@ class ServedEvidence:
         hits = self._data.hits(run_id)
         if hits.truth.relevant().all():
             return None
-        places = int(np.minimum(hits.list_length, case.k).sum())
-        return float((hits.rank <= case.k).sum() / max(places, 1))
+        places = int(np.minimum(hits.list_length, case.query.k).sum())
+        return float((hits.rank <= case.query.k).sum() / max(places, 1))
 
     def case_places(self, case: Case) -> Places | Missing:
         served = self._requests(case, case.variant)

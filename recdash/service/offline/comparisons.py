@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial, reduce
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recdash.comparison import Comparison, Source, Terms, compare
+from recdash.comparison import Comparison, ComparisonQuery, Source, compare
 from recdash.comparison.replicates import replicate_differences
 from recdash.domain.hits import IdOverlap
 from recdash.domain.kinds import Ints, Users
@@ -18,7 +18,7 @@ from recdash.domain.results import WHOLE, OnlineLift, Scope, Slice, UserValues, 
 from recdash.engines.list_pulls import ListSource, pulls_of_runs
 from recdash.errors import InputError, Problem
 from recdash.evaluation.slices import user_slices
-from recdash.metrics import check_k, define
+from recdash.metrics import define
 from recdash.online.agreement.join import judged_by, split_is_broken
 from recdash.service import frames
 from recdash.service.context import ServiceContext
@@ -45,24 +45,6 @@ PAIR_COLUMNS = [
 RANK_COLUMNS = ["run_id", "run", "rank", "shared", "rank_low", "rank_high", "n_users"]
 
 
-class ComparisonQuery(NamedTuple):
-    """What a verdict is asked about."""
-
-    runs: tuple[str, ...]
-    baseline: str
-    metric: str
-    k: int
-    terms: Terms
-    scope: Scope
-
-    @classmethod
-    def of(
-        cls, runs: Sequence[str], baseline: str, metric: str, k: int, terms: Terms | None, scope: Scope
-    ) -> ComparisonQuery:
-        """With the metric's canonical spelling, so that one question is kept once."""
-        return cls(tuple(runs), baseline, str(define(metric)), k, terms or Terms(), scope)
-
-
 class Comparisons:
     """Which of several runs to choose, and on what evidence."""
 
@@ -87,15 +69,7 @@ class Comparisons:
         """The runs of an experiment, or of a part of it, as what ``recdash.comparison`` asks."""
         return StoredSource(self, self._context, self._scores, self._replicates, experiment_id, scope)
 
-    def compare(
-        self,
-        run_ids: Sequence[str],
-        baseline_id: str,
-        metric: str,
-        k: int,
-        terms: Terms | None = None,
-        scope: Scope = WHOLE,
-    ) -> Compared:
+    def compare(self, query: ComparisonQuery) -> Compared:
         """Every pair with every test, and the verdict.
 
         Raises InputError for a metric without a value per user, NotFound for an unknown run,
@@ -103,38 +77,19 @@ class Comparisons:
         """
         from recdash.comparison.result import compared
 
-        self._data.refuse_damage([baseline_id, *run_ids])
-        source = self.source(self._store.runs.get(baseline_id).experiment, scope)
-        return compared(source, run_ids, baseline_id, str(define(metric)), k, terms)
+        self._data.refuse_damage(query.shown)
+        return compared(self._source_of(query), query)
 
-    def verdict(
-        self,
-        run_ids: Sequence[str],
-        baseline_id: str,
-        metric: str,
-        k: int,
-        terms: Terms | None = None,
-        scope: Scope = WHOLE,
-    ) -> Verdict:
+    def verdict(self, query: ComparisonQuery) -> Verdict:
         """Whom to ship, of the runs beside the baseline; kept for the next question.
 
         Raises InputError for a metric without a value per user.
         """
-        query = ComparisonQuery.of(run_ids, baseline_id, metric, k, terms, scope)
-        return self._verdicts(query, self.verdict_state(baseline_id))
+        return self._verdicts(query, self.verdict_state(query.baseline))
 
-    def changes(
-        self,
-        run_ids: Sequence[str],
-        baseline_id: str,
-        metric: str,
-        k: int,
-        terms: Terms | None = None,
-        scope: Scope = WHOLE,
-    ) -> list[WhatIf]:
+    def changes(self, query: ComparisonQuery) -> list[WhatIf]:
         """What would change the verdict: other cutoffs, metric, definition, users, slices."""
-        query = ComparisonQuery.of(run_ids, baseline_id, metric, k, terms, scope)
-        return self._changes(query, self.verdict_state(baseline_id))
+        return self._changes(query, self.verdict_state(query.baseline))
 
     def verdict_state(self, run_id: str) -> Hashable:
         """What a verdict depends on and can be changed: baseline, names of the runs, and linked A/B tests."""
@@ -144,37 +99,29 @@ class Comparisons:
         links = [(test.id, test.name, *sorted(test.links.items())) for test in tests]
         return (experiment.baseline, *names, *links)
 
-    def pairs(
-        self, run_ids: Sequence[str], baseline_id: str, metric: str, k: int, terms: Terms | None = None,
-        *, among: bool = False, scope: Scope = WHOLE,
-    ) -> pd.DataFrame:  # fmt: skip
+    def pairs(self, query: ComparisonQuery, *, among: bool = False) -> pd.DataFrame:
         """Paired differences to the baseline (with ``among`` of every other pair too), judged as one family.
 
         Columns: ``PAIR_COLUMNS``; ci_low and ci_high are corrected, ``word`` follows them and the margin.
         """
         import pandas as pd
 
-        source = self.source(self._store.runs.get(baseline_id).experiment, scope)
-        comparison = compare(source, run_ids, baseline_id, str(define(metric)), k, terms, among=among)
+        comparison = compare(self._source_of(query), query, among=among)
         return pd.DataFrame(_pair_rows(comparison), columns=PAIR_COLUMNS)
 
-    def ranks(
-        self, run_ids: Sequence[str], metric: str, k: int,
-        correction: Correction = "holm", scope: Scope = WHOLE,
-    ) -> pd.DataFrame:  # fmt: skip
-        """Honest ranks over the users that all the ranked runs share: ``RANK_COLUMNS``.
+    def ranks(self, query: ComparisonQuery) -> pd.DataFrame:
+        """Honest ranks over the users that baseline and candidates all share: ``RANK_COLUMNS``.
 
         All pairs are one family; a run ranks behind those that are significantly better. One that lacks the
         metric has no row, nor has one that shares no two users with the runs of more users.
         """
         import pandas as pd
 
-        check_k(k)
-        names = {run.id: run.name for run in self._context.runs_of(run_ids)}
-        values = {run: self._values.user_values(run, metric, k, None, scope) for run in names}
+        names = {run.id: run.name for run in self._context.runs_of(query.shown)}
+        values = {run: self.values(run, query.metric, query.k, scope=query.scope) for run in names}
         present = {run: run_values for run, run_values in values.items() if run_values is not None}
-        lower = define(metric).lower_is_better
-        rows = _rank_rows(_over_the_same_rows(present), correction, lower_is_better=lower)
+        lower = define(query.metric).lower_is_better
+        rows = _rank_rows(_over_the_same_rows(present), query.terms.correction, lower_is_better=lower)
         return pd.DataFrame([{**row, "run": names[row["run_id"]]} for row in rows], columns=RANK_COLUMNS)
 
     def values(
@@ -186,16 +133,12 @@ class Comparisons:
         """
         return self._values.user_values(run_id, metric, k, users, scope)
 
-    def replicate_differences(
-        self, run_ids: Sequence[str], baseline_id: str, metric: str, k: int, scope: Scope = WHOLE
-    ) -> dict[str, ReplicateDifference]:
-        """Run → its difference to the baseline over folds or seeds, all judged as one family (Holm's).
+    def replicate_differences(self, query: ComparisonQuery) -> dict[str, ReplicateDifference]:
+        """Run → its difference to the baseline over folds or seeds, all judged as one family.
 
         Without the runs that lack the metric, and those that were uploaded once where the baseline was too.
         """
-        check_k(k)
-        source = self.source(self._store.runs.get(baseline_id).experiment, scope)
-        return replicate_differences(source, run_ids, baseline_id, str(define(metric)), k)
+        return replicate_differences(self._source_of(query), query)
 
     def _read_value(self, run_id: str, metric: str, k: int, scope: Scope = WHOLE) -> float | None:
         """Any metric of a run; None where it lacks it."""
@@ -249,19 +192,21 @@ class Comparisons:
         """The slices of users that a verdict looks at."""
         return user_slices(self._data.reference_under(experiment_id, threshold))
 
+    def _source_of(self, query: ComparisonQuery) -> Source:
+        return self.source(self._store.runs.get(query.baseline).experiment, query.scope)
+
     def _decide(self, query: ComparisonQuery, state: Hashable) -> Verdict:  # noqa: ARG002 - a key of what is kept
         from recdash.comparison import decide, gather_evidence
 
-        source = self.source(self._store.runs.get(query.baseline).experiment, query.scope)
-        comparison = compare(source, query.runs, query.baseline, query.metric, query.k, query.terms)
-        return decide(gather_evidence(source, comparison))
+        source = self._source_of(query)
+        return decide(gather_evidence(source, compare(source, query)))
 
     def _ask_otherwise(self, query: ComparisonQuery, state: Hashable) -> list[WhatIf]:
         from recdash.comparison.sensitivity import changes
 
-        experiment = self._context.experiment_of(query.baseline)
-        depth, users = int(experiment.settings["depth"]), experiment.settings["users"]
-        return changes(self.source(experiment.id, query.scope), self._verdicts(query, state), depth, users)
+        settings = self._context.experiment_of(query.baseline).settings
+        verdict, source = self._verdicts(query, state), self._source_of(query)
+        return changes(source, verdict, int(settings["depth"]), settings["users"])
 
 
 @dataclass(eq=False)

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from recdash.comparison import ComparisonQuery
 from recdash.comparison.pairs import shared
-from recdash.domain.results import WHOLE, Scope, UserValues, common_bound
+from recdash.domain.results import Scope, UserValues, common_bound
 from recdash.metrics import define
 from recdash.service.context import ServiceContext
 from recdash.service.metric_values import MetricValues
@@ -35,9 +36,7 @@ class CutoffComparisons:
         self._context, self._values = context, values
         self._across = context.cached(self._compare_across, most=256)
 
-    def delta_curves(
-        self, run_ids: Sequence[str], baseline_id: str, metric: str, scope: Scope = WHOLE
-    ) -> pd.DataFrame:
+    def delta_curves(self, query: ComparisonQuery) -> pd.DataFrame:
         """Each run minus the baseline at ``cutoffs_within`` the depth, paired over the users of both.
 
         Columns: ``DELTA_COLUMNS``; the interval is that of one cutoff by itself. A run without the metric
@@ -45,27 +44,25 @@ class CutoffComparisons:
         """
         import pandas as pd
 
-        place, pairs_by_k = self._across(tuple(sorted({*run_ids, baseline_id})), str(define(metric)), scope)
-        names = {run.id: run.name for run in self._context.runs_of(run_ids)}
-        others = [run for run in run_ids if run in place and run != baseline_id]
+        place, pairs_by_k = self._across(tuple(sorted(query.shown)), query.metric, query.scope)
+        names = {run.id: run.name for run in self._context.runs_of(query.runs)}
+        others = [run for run in query.runs if run in place]
         rows = [
-            {"run_id": run, "run": names[run], "k": k, **_cells(pairs, place[baseline_id], place[run])}
-            for run in (others if baseline_id in place else [])
+            {"run_id": run, "run": names[run], "k": k, **_cells(pairs, place[query.baseline], place[run])}
+            for run in (others if query.baseline in place else [])
             for k, pairs in pairs_by_k.items()
         ]
         return pd.DataFrame(rows, columns=DELTA_COLUMNS)
 
-    def leaders_by_k(
-        self, run_ids: Sequence[str], metric: str, scope: Scope = WHOLE
-    ) -> dict[int, tuple[str, ...]]:
+    def leaders_by_k(self, query: ComparisonQuery) -> dict[int, tuple[str, ...]]:
         """k → the runs that no other is significantly better than, after Holm over all pairs and cutoffs.
 
         One run leads by itself; several are not separable; one in which no user counts is never in front.
         Raises InputError for a metric without a value per user.
         """
-        place, pairs_by_k = self._across(tuple(sorted(run_ids)), str(define(metric)), scope)
+        place, pairs_by_k = self._across(tuple(sorted(query.shown)), query.metric, query.scope)
         first = leaders(list(pairs_by_k.values()))
-        known = [run for run in run_ids if run in place]
+        known = [run for run in query.shown if run in place]
         return {
             k: tuple(run for run in known if unbeaten[place[run]])
             for k, unbeaten in zip(pairs_by_k, first, strict=True)

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from recdash.comparison import Terms
+from recdash.comparison import ComparisonQuery
 from recdash.comparison.segments import EVERYBODY, Cell, SegmentComparison, compare_segments
-from recdash.domain.results import Scope, UserValues
+from recdash.domain.results import WHOLE, Scope, UserValues
 from recdash.evaluation import replicate_means
-from recdash.metrics import check_k, define
+from recdash.metrics import define
 from recdash.metrics.sample import RelevantHits
 from recdash.service.context import ServiceContext
 from recdash.service.metric_values import MetricValues
@@ -41,11 +41,10 @@ class Segments:
         self._segmented = context.cached(self._cut_and_judge, most=256)
         self._slice_samples = context.cached(self._sample_slices, most=10)  # 45 MB each with 162k users
 
-    def of(
-        self, run_ids: Sequence[str], baseline_id: str, metric: str, k: int, by: str,
-        terms: Terms | None = None, *, least: int = LEAST,
-    ) -> pd.DataFrame:  # fmt: skip
+    def of(self, query: ComparisonQuery, by: str, *, least: int = LEAST) -> pd.DataFrame:
         """One row per segment and run, the baseline too: ``SEGMENT_COLUMNS``; everybody is segment ``""``.
+
+        Of the whole experiment, whatever the query's scope: a part of it is a segment here.
 
         ``value`` is the mean over the run's own ``n`` users, ``mean_diff`` that over the ``n_users`` it
         shares with the baseline. All segments with at least ``least`` users × candidates are judged as one
@@ -53,7 +52,7 @@ class Segments:
         """
         import pandas as pd
 
-        result = self.segmented(run_ids, baseline_id, metric, k, by, terms, least=least)
+        result = self.segmented(query, by, least=least)
         titles = {EVERYBODY: "All users", **result.titles}
         names = result.names
         rows = [
@@ -62,28 +61,21 @@ class Segments:
         ]
         return pd.DataFrame(rows, columns=SEGMENT_COLUMNS)
 
-    def segmented(
-        self, run_ids: Sequence[str], baseline_id: str, metric: str, k: int, by: str,
-        terms: Terms | None = None, *, least: int = LEAST,
-    ) -> SegmentComparison:  # fmt: skip
-        """The same comparison as ``of``, as a value with its terms and titles."""
-        check_k(k)
-        runs = tuple(dict.fromkeys((baseline_id, *run_ids)))
-        result = self._segmented(runs, str(define(metric)), k, by, terms or Terms(), least)
-        return replace(result, names={run.id: run.name for run in self._context.runs_of(runs)})
+    def segmented(self, query: ComparisonQuery, by: str, *, least: int = LEAST) -> SegmentComparison:
+        """The same comparison as ``of``, as a value with its query and titles."""
+        result = self._segmented(replace(query, scope=WHOLE), by, least)
+        return replace(result, names={run.id: run.name for run in self._context.runs_of(query.shown)})
 
-    def _cut_and_judge(
-        self, run_ids: tuple[str, ...], metric: str, k: int, by: str, terms: Terms, least: int
-    ) -> SegmentComparison:
-        """The first run is the baseline."""
-        cuts = self._data.slices_by(self._store.runs.get(run_ids[0]).experiment, by)
+    def _cut_and_judge(self, query: ComparisonQuery, by: str, least: int) -> SegmentComparison:
+        metric, k = query.metric, query.k
+        cuts = self._data.slices_by(self._store.runs.get(query.baseline).experiment, by)
         titles = {cut.value: cut.title for cut in cuts}
         of_items = any(cut.rows is not None for cut in cuts)
-        empty = SegmentComparison(by, metric, k, run_ids[0], {}, titles, {}, least, terms, of_items)
+        empty = SegmentComparison(query, by, {}, titles, {}, least, of_items)
         if not define(metric).has_user_values:
-            return replace(empty, cells=self._by_value(run_ids, by, metric, k))
+            return replace(empty, cells=self._by_value(query.shown, by, metric, k))
         values: dict[str, dict[str, UserValues | None]] = {segment: {} for segment in (EVERYBODY, *titles)}
-        for run_id in run_ids:
+        for run_id in query.shown:
             for segment, own in zip(values, self._inside(run_id, by, metric, k), strict=True):
                 values[segment][run_id] = own
         return compare_segments(empty, values)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
+from recdash.comparison import ComparisonQuery
 from recdash.comparison.pairs import shared
 from recdash.domain.kinds import Floats
 from recdash.domain.results import WHOLE, Scope, UserValues
@@ -48,9 +50,7 @@ class UserResults:
 
     # ── who gains, who loses ─────────────────────────────────────────────────────────────────
 
-    def changes(
-        self, run_ids: Sequence[str], baseline_id: str, metric: str, k: int, scope: Scope = WHOLE
-    ) -> pd.DataFrame:
+    def changes(self, query: ComparisonQuery) -> pd.DataFrame:
         """For how many users each run is better, the same or worse than the baseline.
 
         Columns: run_id, run, n_users (who count in both), better, same, worse, gain and loss (sums over
@@ -62,52 +62,44 @@ class UserResults:
         import pandas as pd
 
         rows = []
-        for run in self._context.runs_of(run_ids):
-            gaps = self._gaps(run.id, baseline_id, metric, k, scope)
+        for run in self._context.runs_of(query.runs):
+            gaps = self._gaps(run.id, replace(query, runs=()))
             if gaps is not None:
                 rows.append([run.id, run.name, *vars(changes(gaps)).values()])
         return pd.DataFrame(rows, columns=list(CHANGE_COLUMNS))
 
-    def change_bars(self, run_id: str, baseline_id: str, metric: str, k: int, scope: Scope = WHOLE) -> Bars:
+    def change_bars(self, run_id: str, query: ComparisonQuery) -> Bars:
         """The distribution of the users' differences to the baseline, without those that are 0."""
-        gaps = self._gaps(run_id, baseline_id, metric, k, scope)
+        gaps = self._gaps(run_id, replace(query, runs=()))
         return bars(np.zeros(0) if gaps is None else gaps)
 
     def value_bars(self, run_id: str, metric: str, k: int, scope: Scope = WHOLE) -> tuple[Bars, int, int]:
         """The distribution of one run's users by their values that are not 0; how many have 0; all."""
-        values = self._user_values(run_id, metric, k, scope)
+        check_k(k)
+        values = self._values.user_values(run_id, metric, k, None, scope)
         if values is None:
             return bars(np.zeros(0)), 0, 0
         return bars(values.own), int((values.own == 0).sum()), len(values.own)
 
-    def decisive_users(
-        self,
-        run_id: str,
-        baseline_id: str | None,
-        metric: str,
-        k: int,
-        beside: Sequence[str] = (),
-        *,
-        n: int = MOST_DECISIVE,
-        scope: Scope = WHOLE,
-    ) -> pd.DataFrame:
+    def decisive_users(self, run_id: str, query: ComparisonQuery, *, n: int = MOST_DECISIVE) -> pd.DataFrame:
         """The users for whom the run differs most from the baseline: best, worst, second best, and so on.
 
-        Among equal differences those come first for whom the runs ``beside`` differ most among each other.
-        Without a baseline: the users with the highest and the lowest value. Columns: user_id, difference
-        (above 0 is better), value, baseline_value, n_relevant.
+        Among equal differences those come first for whom the candidates differ most among each other. Of the
+        baseline itself: the users with the highest and the lowest value. Columns: user_id, difference (above
+        0 is better), value, baseline_value, n_relevant.
         """
         import pandas as pd
 
-        check_k(k)
-        known = self._beside_each_other(run_id, baseline_id, metric, k, scope)
+        known = self._beside_each_other(run_id, query)
         if known is None:
             return pd.DataFrame(columns=list(DECISIVE_COLUMNS))
         own, base = known
-        gap = differences(own.own, base.own if baseline_id else np.full(len(own.own), np.median(own.own)))
-        others = [self._user_values(other, metric, k, scope) for other in beside]
+        is_alone = run_id == query.baseline
+        gap = differences(own.own, np.full(len(own.own), np.median(own.own)) if is_alone else base.own)
+        others = [self._user_values(other, query) for other in query.runs]
         chosen = largest_changes(gap, spread(own, others), n)
-        truth = self._data.reference_under(self._store.runs.get(run_id).experiment, scope.threshold).truth
+        experiment_id = self._store.runs.get(run_id).experiment
+        truth = self._data.reference_under(experiment_id, query.scope.threshold).truth
         users = own.users[chosen]
         columns = (
             [truth.users[user] for user in users.tolist()], gap[chosen], own.own[chosen], base.own[chosen],
@@ -115,29 +107,24 @@ class UserResults:
         )  # fmt: skip
         return pd.DataFrame(dict(zip(DECISIVE_COLUMNS, columns, strict=True)))
 
-    def _beside_each_other(
-        self, run_id: str, baseline_id: str | None, metric: str, k: int, scope: Scope
-    ) -> tuple[UserValues, UserValues] | None:
-        """The run and the baseline (all NaN without one) over the users who count in both."""
-        own = self._user_values(run_id, metric, k, scope)
+    def _beside_each_other(self, run_id: str, query: ComparisonQuery) -> tuple[UserValues, UserValues] | None:
+        """The run and the baseline (all NaN beside itself) over the users who count in both."""
+        own = self._user_values(run_id, query)
         if own is None or not len(own.users):
             return None
-        if baseline_id is None:
+        if run_id == query.baseline:
             nothing = np.full(len(own.users), np.nan)
             return own, UserValues(own.users, nothing, nothing)
-        base = self._user_values(baseline_id, metric, k, scope)
+        base = self._user_values(query.baseline, query)
         both = None if base is None else shared(own, base)
         return both if both and len(both[0].users) else None
 
-    def _user_values(self, run_id: str, metric: str, k: int, scope: Scope) -> UserValues | None:
-        check_k(k)
-        return self._values.user_values(run_id, metric, k, None, scope)
+    def _user_values(self, run_id: str, query: ComparisonQuery) -> UserValues | None:
+        return self._values.user_values(run_id, query.metric, query.k, None, query.scope)
 
-    def _compare_users(
-        self, run_id: str, baseline_id: str, metric: str, k: int, scope: Scope
-    ) -> Floats | None:
+    def _compare_users(self, run_id: str, query: ComparisonQuery) -> Floats | None:
         """Differences of the users who count in both, above 0 where the run is better for them."""
-        known = self._beside_each_other(run_id, baseline_id, metric, k, scope)
+        known = self._beside_each_other(run_id, query)
         return None if known is None else differences(known[0].own, known[1].own)
 
     # ── one user ─────────────────────────────────────────────────────────────────────────────
@@ -177,14 +164,10 @@ class UserResults:
             lists=tuple(beside.list_of(run.id, self._lists.one_list(run.id, user)) for run in runs),
         )
 
-    def values(
-        self, run_ids: Sequence[str], user_id: str, metric: str, k: int, scope: Scope = WHOLE
-    ) -> dict[str, float]:
+    def values(self, user_id: str, query: ComparisonQuery) -> dict[str, float]:
         """What one user got by the metric from each run, for the runs in which the user counts."""
-        if not run_ids:
-            return {}
-        user = self._user(self._store.runs.get(run_ids[0]).experiment, user_id)
-        known = {run_id: self._user_values(run_id, metric, k, scope) for run_id in run_ids}
+        user = self._user(self._store.runs.get(query.baseline).experiment, user_id)
+        known = {run_id: self._user_values(run_id, query) for run_id in query.shown}
         own = {run_id: values.own[values.users == user] for run_id, values in known.items() if values}
         return {run_id: float(value[0]) for run_id, value in own.items() if len(value)}
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
+from recdash.comparison import ComparisonQuery
 from recdash.domain.records import OnlineTest
 from recdash.errors import UnknownName
 from recdash.formatting.numbers import none_if_nan
@@ -105,8 +106,9 @@ class OnlineAgreement:
         runs = list(dict.fromkeys(sides.runs[variant] for variant in sides.variants))
         if len(runs) < 2 or not define(metric).has_user_values:
             return {}
+        query = ComparisonQuery(tuple(runs[1:]), runs[0], metric, k)
         intervals: dict[tuple[str, str], DifferenceInterval] = {}
-        for row in self._comparisons.pairs(runs[1:], runs[0], metric, k, among=True).to_dict("records"):
+        for row in self._comparisons.pairs(query, among=True).to_dict("records"):
             ends = DifferenceInterval(none_if_nan(row["ci_low"]), none_if_nan(row["ci_high"]))
             intervals[row["baseline_id"], row["run_id"]] = turned(ends, sign_of(metric))
             intervals[row["run_id"], row["baseline_id"]] = turned(ends, -sign_of(metric))

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from recdash.comparison import ComparisonQuery
 from recdash.domain.records import OnlineTest
 from recdash.engines.allocator import release_freed_memory
 from recdash.errors import InputError, NameTaken, NotFound, Problem, UnknownName
@@ -296,8 +297,7 @@ class OnlineTests:
         test = self._store.online_tests.get(test_id)
         reference, names, delta = served.reference, dict(served.runs), None
         if reference is not None and define(metric).has_user_values:
-            others = [run_id for run_id in names if run_id != reference]
-            delta = self._comparisons.pairs(others, reference, metric, k)
+            delta = self._comparisons.pairs(ComparisonQuery(tuple(names), reference, metric, k))
         return join_offline(
             self.result_frame(test_id),
             online_metric,

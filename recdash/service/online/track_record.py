@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from recdash.comparison import compare
+from recdash.comparison import ComparisonQuery, compare
 from recdash.domain.records import OnlineTest
 from recdash.errors import InputError, StoreError
 from recdash.formatting.numbers import none_if_nan
@@ -72,7 +72,8 @@ class TrackRecords:
         if reference is None or not others:
             return {}
         source = self._comparisons.source(sides.test.experiment)
-        comparison = compare(source, list(others.values()), reference, metric, k, among=False)
+        query = ComparisonQuery(tuple(others.values()), reference, metric, k)
+        comparison = compare(source, query, among=False)
         return {variant: pair for variant, run in others.items() if (pair := comparison.to(run)) is not None}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import streamlit as st
@@ -15,6 +16,7 @@ from recdash.ui.app.state import View, workspace
 if TYPE_CHECKING:
     import pandas as pd
 
+    from recdash.comparison import ComparisonQuery
     from recdash.comparison.pareto import TradeOff
     from recdash.comparison.population import PopulationEffect
     from recdash.comparison.sensitivity import WhatIf
@@ -26,7 +28,6 @@ if TYPE_CHECKING:
     from recdash.references.reference_scale import Standing
     from recdash.service import Explanation
     from recdash.service.catalog.overview import CardVerdict
-    from recdash.stats import Correction
     from recdash.stats.replicates import ReplicateDifference
     from recdash.stats.user_changes import Bars
 
@@ -80,9 +81,7 @@ def scoreboard(view: View, run_ids: tuple[str, ...], metrics: tuple[str, ...], k
 def verdict(view: View) -> Verdict | None:
     """Which of the view's candidates to ship; None for a metric without a value per user."""
     try:
-        return workspace().comparisons.verdict(
-            view.contender_ids, view.shown[0].id, view.metric, view.k, scope=view.scope
-        )
+        return workspace().comparisons.verdict(view.verdict_query)
     except InputError:
         return None
 
@@ -94,9 +93,7 @@ def card_verdict(experiment_id: str) -> CardVerdict:
 
 def changes(view: View) -> list[WhatIf]:
     """What would change the view's verdict."""
-    return workspace().comparisons.changes(
-        view.contender_ids, view.shown[0].id, view.metric, view.k, scope=view.scope
-    )
+    return workspace().comparisons.changes(view.verdict_query)
 
 
 def explanation(view: View, test_id: str, variant: str, online_metric: str) -> Explanation:
@@ -104,32 +101,22 @@ def explanation(view: View, test_id: str, variant: str, online_metric: str) -> E
     return workspace().diagnosis.explain(test_id, variant, view.metric, view.k, online_metric)
 
 
-def pairs(
-    view: View, run_ids: tuple[str, ...], baseline: str, metric: str, correction: Correction = "holm"
-) -> pd.DataFrame:
-    """The differences of ``run_ids`` to ``baseline`` at the view's k, judged as one family.
-
-    See ``Comparisons.pairs``; no rows for a metric without a value per user.
-    """
+def pairs(view: View, query: ComparisonQuery) -> pd.DataFrame:
+    """The query's differences: see ``Comparisons.pairs``; no rows for a metric without a value per user."""
     import pandas as pd
 
-    from recdash.comparison import Terms
-
-    others = tuple(run_id for run_id in run_ids if run_id != baseline)
-    pairs_of, terms = workspace().comparisons.pairs, Terms(correction=correction)
     try:
-        return _named(_of_view(view, pairs_of, others, baseline, metric, view.k, terms), view)
+        return _named(answer(workspace().comparisons.pairs, (query,)), view)
     except InputError:
         return pd.DataFrame(columns=["run_id", "run", "word"])
 
 
-def ranks(view: View, run_ids: tuple[str, ...], correction: Correction = "holm") -> pd.DataFrame:
-    """Honest ranks by the primary metric: see ``Comparisons.ranks``; no rows where it has none per user."""
+def ranks(view: View, query: ComparisonQuery) -> pd.DataFrame:
+    """Honest ranks: see ``Comparisons.ranks``; no rows for a metric without a value per user."""
     import pandas as pd
 
-    ranks_of = workspace().comparisons.ranks
     try:
-        return _named(_of_view(view, ranks_of, run_ids, view.metric, view.k, correction), view)
+        return _named(answer(workspace().comparisons.ranks, (query,)), view)
     except InputError:
         return pd.DataFrame(columns=["run_id", "run", "rank"])
 
@@ -141,13 +128,14 @@ def trade_off(
     return _of_view(view, workspace().tradeoffs.of, run_ids, metrics, view.k, candidates)
 
 
-def delta_curves(view: View, run_ids: tuple[str, ...], baseline: str, metric: str) -> pd.DataFrame:
-    return _named(_of_view(view, workspace().cutoffs.delta_curves, run_ids, baseline, metric), view)
+def delta_curves(view: View, metric: str) -> pd.DataFrame:
+    query = replace(view.query, metric=metric)
+    return _named(answer(workspace().cutoffs.delta_curves, (query,)), view)
 
 
-def leaders_by_k(view: View, run_ids: tuple[str, ...], metric: str) -> dict[int, tuple[str, ...]]:
+def leaders_by_k(view: View, metric: str) -> dict[int, tuple[str, ...]]:
     """k → the runs that none is significantly better than; see ``CutoffComparisons.leaders_by_k``."""
-    return _of_view(view, workspace().cutoffs.leaders_by_k, run_ids, metric)
+    return answer(workspace().cutoffs.leaders_by_k, (replace(view.verdict_query, metric=metric),))
 
 
 def cutoffs(view: View) -> tuple[int, ...]:
@@ -171,13 +159,13 @@ def shown_by(view: View, run_ids: tuple[str, ...], attribute: str) -> pd.DataFra
     return _named(answer(workspace().slices.shown_by, (run_ids, attribute, view.k)), view)
 
 
-def user_changes(view: View, run_ids: tuple[str, ...], baseline: str) -> pd.DataFrame:
-    """For how many users each run is better, the same or worse; see ``UserResults.changes``."""
-    return _named(_of_view(view, workspace().users.changes, run_ids, baseline, view.metric, view.k), view)
+def user_changes(view: View) -> pd.DataFrame:
+    """For how many users each candidate is better, the same or worse; see ``UserResults.changes``."""
+    return _named(answer(workspace().users.changes, (view.query,)), view)
 
 
-def change_bars(view: View, run_id: str, baseline: str) -> Bars:
-    return _of_view(view, workspace().users.change_bars, run_id, baseline, view.metric, view.k)
+def change_bars(view: View, run_id: str) -> Bars:
+    return answer(workspace().users.change_bars, (run_id, view.query))
 
 
 def value_bars(view: View, run_id: str) -> tuple[Bars, int, int]:
@@ -185,10 +173,8 @@ def value_bars(view: View, run_id: str) -> tuple[Bars, int, int]:
     return _of_view(view, workspace().users.value_bars, run_id, view.metric, view.k)
 
 
-def decisive_users(view: View, run_id: str, baseline: str | None) -> pd.DataFrame:
-    return _of_view(
-        view, workspace().users.decisive_users, run_id, baseline, view.metric, view.k, view.candidate_ids
-    )
+def decisive_users(view: View, run_id: str) -> pd.DataFrame:
+    return answer(workspace().users.decisive_users, (run_id, view.query))
 
 
 def user_lists(view: View, user_id: str) -> OneUser:
@@ -198,7 +184,7 @@ def user_lists(view: View, user_id: str) -> OneUser:
 
 
 def user_values(view: View, user_id: str) -> dict[str, float]:
-    return _of_view(view, workspace().users.values, view.shown_ids, user_id, view.metric, view.k)
+    return answer(workspace().users.values, (user_id, view.query))
 
 
 def list_overlap(view: View, baseline: str) -> pd.DataFrame:
@@ -252,13 +238,9 @@ def spread(view: View, run_ids: tuple[str, ...]) -> pd.DataFrame:
     return _named(_of_view(view, workspace().replicates.spread, run_ids, view.metric, view.k), view)
 
 
-def replicate_differences(
-    view: View, run_ids: tuple[str, ...], baseline: str
-) -> dict[str, ReplicateDifference]:
+def replicate_differences(view: View, run_ids: tuple[str, ...]) -> dict[str, ReplicateDifference]:
     """The runs' differences over folds or seeds: see ``Comparisons.replicate_differences``."""
-    return _of_view(
-        view, workspace().comparisons.replicate_differences, run_ids, baseline, view.metric, view.k
-    )
+    return answer(workspace().comparisons.replicate_differences, (replace(view.query, runs=run_ids),))
 
 
 def absences(run_ids: tuple[str, ...], metric: str, scope: Scope = WHOLE) -> dict[str, str]:

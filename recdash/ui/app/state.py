@@ -7,14 +7,22 @@ run, so a slow browser's old query string never undoes a click.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NoReturn
 
 import streamlit as st
 
 from recdash.charts.marks import Marks, marks
+from recdash.comparison import ComparisonQuery
 from recdash.domain.access import Person
+from recdash.domain.defaults import (
+    MOST_CANDIDATES,
+    default_baseline,
+    default_candidates,
+    default_k,
+    default_metric,
+)
 from recdash.domain.records import Experiment, Run
 from recdash.domain.results import WHOLE, Scope
 from recdash.errors import InputError
@@ -22,18 +30,10 @@ from recdash.formatting.html import markdown
 from recdash.metrics import define
 from recdash.metrics.naming import ordered_metrics
 from recdash.service import Workspace
-from recdash.service.defaults import (
-    MOST_CANDIDATES,
-    default_baseline,
-    default_candidates,
-    default_k,
-    default_metric,
-)
 from recdash.ui.app import current_user, theme
 
 _PARAMS, _WRITTEN, _SHOWN = "recdash.params", "recdash.written", "recdash.shown"
 _PAGE, _LAST = "recdash.page", "recdash.last"
-USUAL_K = (5, 10, 20, 50)
 SEPARATOR = "~"
 OF_EXPERIMENT = ("b", "c", "s", "th", "t", "u", "of", "v", "om", "seg", "pr", "dec", "rev")
 """The parameters that name something inside an experiment."""
@@ -77,10 +77,16 @@ class View:
     def candidate_ids(self) -> tuple[str, ...]:
         return tuple(run.id for run in self.candidates)
 
-    @property
-    def contender_ids(self) -> tuple[str, ...]:
-        """What findings compare: baseline and candidates. A reference counts only as the chosen baseline."""
-        return tuple(run.id for run in self.shown if run == self.baseline or not run.reference)
+    @cached_property
+    def query(self) -> ComparisonQuery:
+        """What the frame asks, of all runs that it shows."""
+        return ComparisonQuery(self.candidate_ids, self.shown[0].id, self.metric, self.k, self.scope)
+
+    @cached_property
+    def verdict_query(self) -> ComparisonQuery:
+        """What findings compare: a reference counts only as the chosen baseline."""
+        candidates = tuple(run.id for run in self.candidates if not run.reference)
+        return replace(self.query, runs=candidates)
 
     @cached_property
     def own_ids(self) -> tuple[str, ...]:

@@ -117,7 +117,7 @@ def show_nothing(view: View) -> None:
 def finding(view: View, distribution: AttributeRows) -> str:
     """Who shows the most values of the attribute, and who the fewest."""
     by_run = distribution.values_shown
-    counts = {run: count for run, count in by_run.items() if run in view.contender_ids} or by_run
+    counts = {run: count for run, count in by_run.items() if run in view.verdict_query.shown} or by_run
     most, fewest = max(counts.values()), min(counts.values())
     total = f"{numbers.count(distribution.n_values)} values of {distribution.attribute}"
     of = f"all {total}" if most == distribution.n_values else f"{numbers.count(most)} of {total}"
@@ -198,7 +198,7 @@ def show_distribution(view: View, distribution: AttributeRows) -> None:
 def furthest(view: View, distribution: AttributeRows) -> str:
     """The value on which a run is furthest from the catalogue."""
     rows = records(distribution.frame)
-    own = [row for row in rows if row["run_id"] in view.contender_ids]
+    own = [row for row in rows if row["run_id"] in view.verdict_query.shown]
     row = max(own or rows, key=lambda row: abs(row["share"] - row["catalogue_share"]))
     share, catalogue = (numbers.three(100 * row[name]) for name in ("share", "catalogue_share"))
     verb = "takes" if row["share"] > row["catalogue_share"] else "takes only"

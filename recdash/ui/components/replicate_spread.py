@@ -65,7 +65,7 @@ def gather(view: View) -> Spread | None:
     values = headlines.values(scores, view.metric)
     baseline = view.shown[0]
     others = [run for run in view.shown[1:] if run.id in values and (run.replicated or baseline.replicated)]
-    differences = cached.replicate_differences(view, tuple(run.id for run in others), baseline.id)
+    differences = cached.replicate_differences(view, tuple(run.id for run in others))
     return Spread(rows, values, differences, noun_of(several))
 
 

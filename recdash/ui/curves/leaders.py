@@ -23,7 +23,7 @@ MOST_CHANGES = 3
 def first_at(view: View, metric: str) -> First:
     """k → the runs in front, of baseline and candidates; a metric without a value per user has no test."""
     if define(metric).has_user_values:
-        return cached.leaders_by_k(view, view.contender_ids, metric)
+        return cached.leaders_by_k(view, metric)
     return _first_by_value(view, metric, cached.cutoffs(view))
 
 
@@ -35,7 +35,7 @@ def _first_by_value(view: View, metric: str, ks: Sequence[int]) -> First:
         here = {
             row["run_id"]: sign * row["value"]
             for row in rows
-            if row["k"] == k and row["run_id"] in view.contender_ids
+            if row["k"] == k and row["run_id"] in view.verdict_query.shown
         }
         best = max(here.values(), default=0.0)
         first[k] = tuple(run for run, value in here.items() if value >= best - EQUAL)
@@ -65,7 +65,7 @@ def finding(view: View) -> str:
 
 def without_value(view: View) -> str:
     """Runs that cannot lead, and why."""
-    reasons = cached.absences(view.contender_ids, view.metric, view.scope)
+    reasons = cached.absences(view.verdict_query.shown, view.metric, view.scope)
     parts = (f" {view.name(run)} has no {metric_title(view.metric)}: {why}." for run, why in reasons.items())
     return "".join(parts)
 
@@ -83,10 +83,10 @@ def _joined(neighbours: Sequence[Stretch]) -> list[Stretch]:
 
 def _everywhere(view: View, stretch: Stretch, name: str) -> str:
     names = [view.name(run) for run in stretch.runs]
-    if len(view.contender_ids) == 1:
+    if len(view.verdict_query.shown) == 1:
         return f"{name} of {names[0]} from k = 1 to {view.depth}"
     having = set(page.gather(view, (view.metric,)).dropna(subset=["value"])["run_id"])
-    known = [run for run in view.contender_ids if run in having]
+    known = [run for run in view.verdict_query.shown if run in having]
     if len(known) == 1:
         return f"{names[0]} is the only run with {name}"
     if len(names) == 1:
@@ -130,7 +130,7 @@ def _many_changes(view: View, parts: Sequence[Stretch], name: str) -> str:
 @widgets.show_errors
 def strip(view: View, metrics: tuple[str, ...]) -> None:
     """One row per metric; worked out beside the page."""
-    if len(view.contender_ids) < 2:
+    if len(view.verdict_query.shown) < 2:
         return
     ks = cached.cutoffs(view)
     rows = {

@@ -80,7 +80,7 @@ def _delta(view: View, metric: str) -> pd.DataFrame:
 
 
 def _paired(view: View, metric: str) -> pd.DataFrame:
-    rows = cached.delta_curves(view, view.shown_ids, view.shown[0].id, metric)
+    rows = cached.delta_curves(view, metric)
     return rows.rename(columns={"mean_diff": "value", "ci_low": "low", "ci_high": "high"})
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import streamlit as st
 
+from recdash.comparison import ComparisonQuery
 from recdash.decisions import LABELS, OUTCOMES, Decision, Review, not_holding, shortcomings
 from recdash.domain.records import OnlineTest
 from recdash.formatting.html import markdown
@@ -84,16 +84,14 @@ def _propose(view: View, wanted: str | None) -> None:
         text = idempotent_form.text_area(form, "Why this one? (optional)")
 
         def propose(sent: idempotent_form.Sent) -> None:
-            question = _question(view)
-            review = workspace().reviews.propose(view.experiment.id, run_id, text=text, **question, **sent)
+            review = workspace().reviews.propose(view.experiment.id, run_id, _query(view), text=text, **sent)
             state.choose(rev=review.id, pr=None)
 
         idempotent_form.submit(form, "Propose", propose, "Proposed.", key="propose-send")
 
 
-def _question(view: View) -> dict[str, Any]:
-    baseline = view.baseline.id if view.baseline else None
-    return {"baseline": baseline, "metric": view.metric, "k": view.k, "runs": view.candidate_ids}
+def _query(view: View) -> ComparisonQuery | None:
+    return view.query if view.shown else None
 
 
 def _candidates(view: View) -> dict[str, str]:
@@ -121,7 +119,7 @@ def _decide(view: View, wanted: str | None) -> None:
                 run_id=run_id or None,
                 text=text,
                 supersedes=instead,
-                **_question(view),
+                query=_query(view),
                 **sent,
             )
             state.choose(dec=None, pr=None)
@@ -258,7 +256,7 @@ def supersede(view: View, old: Decision) -> None:
                 text=text,
                 supersedes=old.id,
                 although=although,
-                **_question(view),
+                query=_query(view),
                 **sent,
             )
             state.choose(dec=None)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from recdash.charts.forest import BESIDE_TABLE, forest
-from recdash.comparison import headlines
+from recdash.comparison import ComparisonQuery, Terms, headlines
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html
 from recdash.formatting.records import records
@@ -43,17 +43,17 @@ def choices() -> tuple[str, bool, Correction]:
     return chosen, unit == "rel", corrections.choose()
 
 
-def compared(view: View) -> tuple[str, ...]:
-    """The baseline and every run but the references."""
-    return tuple(dict.fromkeys((view.shown[0].id, *view.own_ids)))
+def compared(view: View, correction: Correction = "holm") -> ComparisonQuery:
+    """Every run but the references against the baseline."""
+    return replace(view.query, runs=view.own_ids, terms=Terms(correction=correction))
 
 
 def gather(view: View, wanted: str, chosen: str, *, relative: bool, correction: Correction) -> Board:
     """All rows that match the search, best first under the baseline's band."""
-    baseline, standing = view.shown[0].id, cached.standing(view, view.run_ids)
+    standing = cached.standing(view, view.run_ids)
     metrics = _metrics(view, chosen, correction, WITH_STANDING if standing else WITHOUT_STANDING)
     scores = cached.scoreboard(view, view.run_ids, metrics, view.k)
-    pairs = cached.pairs(view, compared(view), baseline, view.metric, correction)
+    pairs = cached.pairs(view, compared(view, correction))
     known = headlines.values(scores, view.metric)
     places = _places(view, known, correction)
     primary = scores[scores["metric"] == view.metric]
@@ -90,20 +90,21 @@ def differing(view: View, correction: Correction) -> list[str]:
 
 
 def _differs(view: View, metric: str, correction: Correction) -> bool:
-    runs = compared(view)
+    query = replace(compared(view, correction), metric=metric)
     if define(metric).is_paired:
-        pairs = cached.pairs(view, runs, view.shown[0].id, metric, correction)
+        pairs = cached.pairs(view, query)
         return bool(pairs["word"].isin(["better", "worse"]).any())
-    known = headlines.values(cached.scoreboard(view, runs, (metric,), view.k), metric)
+    known = headlines.values(cached.scoreboard(view, query.shown, (metric,), view.k), metric)
     return len({f"{value:.3g}" for value in known.values()}) > 1
 
 
 def _places(view: View, known: dict[str, float], correction: Correction) -> dict[str, cells.RankRange]:
     """Honest ranks; by the value alone for one run, and for a metric without a value per user."""
-    everyone = frozenset(compared(view))
+    query = compared(view, correction)
+    everyone = frozenset(query.shown)
     ranked = {run: value for run, value in known.items() if run in everyone}
     if len(ranked) > 1 and define(view.metric).is_paired:
-        return cells.places_of(cached.ranks(view, compared(view), correction))
+        return cells.places_of(cached.ranks(view, query))
     return cells.places_by_value(ranked)
 
 
@@ -154,8 +155,9 @@ def finding(view: View, board: Board) -> str:
     where = metric_at(view.metric, view.k)
     known = headlines.values(board.scores, view.metric)
     if not define(view.metric).is_paired:
+        shown = compared(view).shown
         return headlines.best_value(
-            {view.name(run): value for run, value in known.items() if run in compared(view)}, where
+            {view.name(run): value for run, value in known.items() if run in shown}, where
         )
     first = [run for run in known if run in board.places and board.places[run].rank == 1]
     baseline = view.shown[0]
@@ -169,7 +171,8 @@ def finding(view: View, board: Board) -> str:
 
 def subtitle(view: View, board: Board) -> str:
     where = metric_at(view.metric, view.k)
-    counts = [board.n_users[run] for run in board.n_users if run in (board.places or compared(view))]
+    ranked = board.places or compared(view).shown
+    counts = [board.n_users[run] for run in board.n_users if run in ranked]
     if not define(view.metric).is_paired:
         return f"{where} has no value per user: ranks follow the value alone, and there are no intervals."
     several = board.correction != "off" and len(board.places) > 2
@@ -248,8 +251,8 @@ def _references(view: View, board: Board) -> str:
 
 def _unranked(view: View, board: Board) -> list[str]:
     """Runs with the metric that take no rank, of those that could."""
-    known = headlines.values(board.scores, view.metric)
-    return [run for run in known if run in compared(view) and run not in board.places]
+    known, shown = headlines.values(board.scores, view.metric), compared(view).shown
+    return [run for run in known if run in shown and run not in board.places]
 
 
 def _set_apart(view: View, board: Board) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from recdash.comparison import headlines
+from recdash.domain.defaults import MOST_CANDIDATES
 from recdash.formatting.html import markdown
-from recdash.service.defaults import MOST_CANDIDATES
 from recdash.ui.app import links, state
 from recdash.ui.app.state import SEPARATOR, View
 from recdash.ui.components import widgets

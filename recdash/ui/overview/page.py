@@ -43,7 +43,7 @@ TELLING = ("worse", "not settled", "tie", "better")
 
 def one_run(view: View) -> None:
     """A single run has nothing to be compared with: its value, and what to do next."""
-    score = cached.scoreboard(view, view.contender_ids, (view.metric,), view.k)
+    score = cached.scoreboard(view, view.verdict_query.shown, (view.metric,), view.k)
     where, run = metric_at(view.metric, view.k), view.shown[0].name
     value = numbers.three(float(score["value"].iloc[0])) if len(score) else numbers.NONE
     counted = many(score["n_users"].iloc[0] if len(score) else 0, "user")
@@ -59,9 +59,11 @@ def one_run(view: View) -> None:
 
 def _standing(view: View) -> str:
     """Where the best of the shown runs stands between floor and ceiling."""
-    known = headlines.values(cached.scoreboard(view, view.contender_ids, (view.metric,), view.k), view.metric)
+    known = headlines.values(
+        cached.scoreboard(view, view.verdict_query.shown, (view.metric,), view.k), view.metric
+    )
     own = [run_id for run_id in known if not view.is_reference(run_id)]
-    return headlines.standing_sentence(cached.standing(view, view.contender_ids), own)
+    return headlines.standing_sentence(cached.standing(view, view.verdict_query.shown), own)
 
 
 # ── the verdict ──────────────────────────────────────────────────────────────────────────────
@@ -81,14 +83,14 @@ def show_verdict(view: View, verdict: Verdict) -> None:
 def what_would_change(view: View) -> None:
     """The same verdict asked otherwise, and whether users without a list decide who is first."""
     st.html(verdict_card.changes(view, cached.changes(view)))
-    effect = cached.population_effect(view, view.contender_ids)
+    effect = cached.population_effect(view, view.verdict_query.shown)
     if effect and effect.changes:
         st.html(html('<p class="rd-aside">{effect}</p>', effect=effect.sentence))
 
 
 def no_verdict(view: View) -> None:
     """A metric without a value per user: who is first, and why nothing is judged."""
-    scores = cached.scoreboard(view, view.contender_ids, (view.metric,), view.k)
+    scores = cached.scoreboard(view, view.verdict_query.shown, (view.metric,), view.k)
     known = {view.name(run): value for run, value in headlines.values(scores, view.metric).items()}
     widgets.title(
         headlines.best_value(known, metric_at(view.metric, view.k)),
@@ -99,13 +101,13 @@ def no_verdict(view: View) -> None:
 
 def show_values(view: View) -> None:
     """The plain values, where there are no differences to draw; else why there are none."""
-    scores = cached.scoreboard(view, view.contender_ids, (view.metric,), view.k)
+    scores = cached.scoreboard(view, view.verdict_query.shown, (view.metric,), view.k)
     known, where = headlines.values(scores, view.metric), metric_at(view.metric, view.k)
     users = _range(int(n) for n in scores["n_users"])
     widgets.section(where, f"Values over each run's own users, n = {users}")
     rows = [[run_cell(view.marks[run_id]), value_text(view.metric, value)] for run_id, value in known.items()]
     widgets.table([*text_columns("Run"), *number_columns(where)], rows)
-    reasons = cached.absences(view.contender_ids, view.metric, view.scope)
+    reasons = cached.absences(view.verdict_query.shown, view.metric, view.scope)
     widgets.note(f"{view.name(run)}: {why}" for run, why in reasons.items())
 
 
@@ -129,10 +131,10 @@ def show_numbers(view: View, verdict: Verdict) -> None:
 
 def tiles(verdict: Verdict) -> list[Tile]:
     """The primary metric, other accuracy metrics, one guardrail and one slice where there are any."""
-    evidence, k = verdict.evidence, verdict.evidence.comparison.k
+    evidence, k = verdict.evidence, verdict.evidence.comparison.query.k
     if evidence.leader is None:
         return []
-    primary = evidence.comparison.metric
+    primary = evidence.comparison.query.metric
     by_weight = sorted(evidence.guardrails, key=lambda rail: (not rail.is_broken, not rail.may_be_broken))
     rails = [cards.of_rail(metric_at(rail.metric, k), rail) for rail in by_weight[:1]]
     part = telling_part(evidence.slices)
@@ -197,7 +199,7 @@ def note_of_forest(view: View, verdict: Verdict) -> str:
         ends = span(numbers.three(margins[0]), numbers.three(margins[-1]))
         band = f"Grey band: too small to matter (±{ends}). "
     corrected = correction(verdict.evidence, len(comparison.against))
-    left = len(set(view.own_ids) - set(view.contender_ids))
+    left = len(set(view.own_ids) - set(view.verdict_query.shown))
     others = f" {many(left, 'run')} of this experiment not compared here: see the Leaderboard."
     return (
         f"Paired difference in {metric_at(view.metric, view.k)} to {verdict.evidence.base}, "
@@ -216,15 +218,15 @@ def _range(counts: Iterable[int]) -> str:
 
 def _nothing(view: View) -> str:
     """What to say when nothing was noticed; what stands between the runs is in the banner above."""
-    if workspace().scores.comparability(list(view.contender_ids)):
+    if workspace().scores.comparability(list(view.verdict_query.shown)):
         return "Nothing was noticed in the uploads and the online tests"
-    many = named_number(len(view.contender_ids)).lower()
+    many = named_number(len(view.verdict_query.shown)).lower()
     return f"Same truth and definitions for all {many} runs"
 
 
 def notes(view: View) -> Html:
     """Data notices of the shown runs and their online tests; a tick when there are none."""
-    ids = set(view.contender_ids)
+    ids = set(view.verdict_query.shown)
     of_runs = [notice for run in view.runs if run.id in ids for notice in run.notices]
     broken, others = online_tests.notices_of_tests(view)
     notices = [

@@ -63,7 +63,6 @@ def _make(view: View, fields: dict[str, Any]) -> None:
     source, params = workspace(), state.params()
     tests = {test.id for test in source.online_tests.all(view.experiment.id)}
     test = params.get("t") if params.get("t") in tests else None
-    compared = (view.candidate_ids, view.shown[0].id, view.metric, view.k)
-    question = Reports(source).question(view.experiment.id, *compared, scope=view.scope, test=test)
+    question = Reports(source).question(view.experiment.id, view.query, test=test)
     with st.spinner("Gathering every number"):
         Reports(source).make(question, **fields)

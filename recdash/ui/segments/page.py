@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import isfinite, nan
 from typing import TYPE_CHECKING, Literal
 
@@ -17,7 +18,7 @@ from recdash.comparison.segments import EVERYBODY, Cell, SegmentComparison, flag
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html, markdown
 from recdash.formatting.wording import cut, tone
-from recdash.metrics.naming import is_percent, metric_at, scale_of
+from recdash.metrics.naming import is_percent, scale_of
 from recdash.stats import LEAST, Correction
 from recdash.ui.app import cached, links, state, theme
 from recdash.ui.app.state import View
@@ -94,10 +95,8 @@ def _choose_least() -> int:
 
 def gather(view: View, by: str, least: int, correction: Correction) -> SegmentComparison:
     """The runs in the frame; the first of them is what the others are compared with."""
-    terms = Terms(correction=correction)
-    return state.workspace().segments.segmented(
-        view.shown_ids, view.shown_ids[0], view.metric, view.k, by, terms, least=least
-    )
+    query = replace(view.query, terms=Terms(correction=correction))
+    return state.workspace().segments.segmented(query, by, least=least)
 
 
 # ── what is drawn ────────────────────────────────────────────────────────────────────────────
@@ -140,10 +139,10 @@ def _dot(comparison: SegmentComparison, segment: str, run: str, beside: int) -> 
     cell = _cell(comparison, segment, run)
     name = plotly(f"{comparison.names[run]}, {comparison.titles[segment]}")
     if comparison.by_value:
-        scale = scale_of(comparison.metric)
-        text = value_text(comparison.metric, cell.value)
+        scale = scale_of(comparison.query.metric)
+        text = value_text(comparison.query.metric, cell.value)
         words = text.removesuffix(" %") if isfinite(cell.value) else numbers.NONE
-        tick = _cell(comparison, segment, comparison.baseline).value * scale
+        tick = _cell(comparison, segment, comparison.query.baseline).value * scale
         return SegmentPoint(cell.value * scale, words, f"{name}<br>{text}, n = {cell.n}", tick=tick)
     if cell.pair is None:
         words = "–" if beside > 3 else f"– {cell.why or 'not scored'}"
@@ -167,12 +166,13 @@ def alt(view: View, comparison: SegmentComparison, run_ids: Sequence[str]) -> st
         cells = [(title, _cell(comparison, segment, run)) for segment, title in comparison.titles.items()]
         words = ", ".join(f"{title} {_cell_words(comparison, cell)}" for title, cell in cells)
         parts.append(f"{view.name(run)}: {words}")
-    return f"{metric_at(comparison.metric, comparison.k)} by segment. {'; '.join(parts)}."
+    return f"{comparison.query.where} by segment. {'; '.join(parts)}."
 
 
 def _cell_words(comparison: SegmentComparison, cell: Cell) -> str:
     if cell.pair is None:
-        return value_text(comparison.metric, cell.value) if comparison.by_value else cell.why or "not scored"
+        metric = comparison.query.metric
+        return value_text(metric, cell.value) if comparison.by_value else cell.why or "not scored"
     return f"{numbers.change(cell.difference)} {cell.word}"
 
 
@@ -181,20 +181,20 @@ def _cell_words(comparison: SegmentComparison, cell: Cell) -> str:
 
 def show_values(view: View, comparison: SegmentComparison) -> None:
     """One row per segment and one for all users: every run's value, n, and the word of its difference."""
-    unit = ", %" if is_percent(comparison.metric) else ""
+    unit = ", %" if is_percent(comparison.query.metric) else ""
     words = "The mean over each run's own users. Under it, how the run stands against the baseline."
     if comparison.by_value:
         words = "Of what the lists show to the users of each segment."
     elif comparison.of_items:
         words += " In a segment of items only these count, and only users who have one."
-    widgets.section(f"{metric_at(comparison.metric, comparison.k)} of every run{unit}", words)
+    widgets.section(f"{comparison.query.where} of every run{unit}", words)
     st.html(values_table(view, comparison))
     why = {(run, cell.why) for (_, run), cell in comparison.cells.items() if cell.why and not cell.n}
     widgets.note(f"– {view.name(run)}: {reason}." for run, reason in sorted(why))
 
 
 def values_table(view: View, comparison: SegmentComparison) -> Html:
-    decimals = decimals_of(comparison.metric, (cell.value for cell in comparison.cells.values()))
+    decimals = decimals_of(comparison.query.metric, (cell.value for cell in comparison.cells.values()))
     titles: Mapping[str, str] = {EVERYBODY: "All users", **comparison.titles}
     heads = [_head(view, run, len(comparison.runs)) for run in comparison.runs]
     columns = [*text_columns("Segment"), *number_columns("n", *heads)]
@@ -219,16 +219,15 @@ def _head(view: View, run: str, n_runs: int) -> Html:
 
 def _value(comparison: SegmentComparison, segment: str, run: str, decimals: int) -> Html:
     cell = _cell(comparison, segment, run)
-    value = value_text(comparison.metric, cell.value, decimals)
-    if run == comparison.baseline or not cell.n_shared:
+    value = value_text(comparison.query.metric, cell.value, decimals)
+    if run == comparison.query.baseline or not cell.n_shared:
         return html("{value}", value=value)
     word = f"{cell.sign} {cell.word}" if cell.word else cell.why
     under = html('<small class="rd-{tone}">{word}</small>', tone=tone(cell.word or ""), word=word)
     return html("{value}<br>{under}", value=value, under=under)
 
 
-def tidy(view: View, comparison: SegmentComparison) -> pd.DataFrame:
+def tidy(comparison: SegmentComparison) -> pd.DataFrame:
     """One row per segment and run, as ``Segments.of`` gives them."""
-    asked = (comparison.baseline, comparison.metric, comparison.k, comparison.by, comparison.terms)
-    rows = state.workspace().segments.of(view.shown_ids, *asked, least=comparison.least)
+    rows = state.workspace().segments.of(comparison.query, comparison.by, least=comparison.least)
     return rows.drop(columns=["run_id", "segment"]).rename(columns={"title": "segment"})

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import streamlit as st
 
+from recdash.domain.defaults import MOST_CANDIDATES, USUAL_K
 from recdash.domain.records import Experiment
 from recdash.formatting.html import html, join, markdown
 from recdash.formatting.wording import many
 from recdash.metrics.naming import metric_title
-from recdash.service.defaults import MOST_CANDIDATES
 from recdash.ui.app import links, state, theme
-from recdash.ui.app.state import SEPARATOR, USUAL_K, View
+from recdash.ui.app.state import SEPARATOR, View
 from recdash.ui.components import widgets
 from recdash.ui.components.widgets import empty
 from recdash.ui.sharing import popover as sharing

@@ -54,7 +54,7 @@ def choose(view: View) -> Chosen | None:
         usual = next((metric for metric in USUAL_COSTS if metric in others), others[0])
         x = _axis("Across", "x", others, usual)
         which = widgets.choice("Runs", "runs", {"all": "All", "chosen": "Chosen"}, "all")
-    chosen = view.contender_ids
+    chosen = view.verdict_query.shown
     aside = [run for run in view.own_ids if run not in chosen] if which == "all" else []
     return Chosen(x, y, (*chosen, *aside))
 
@@ -74,7 +74,7 @@ def warn_of_unknown(view: View) -> None:
 
 
 def gather(view: View, chosen: Chosen) -> TradeOff:
-    return cached.trade_off(view, chosen.runs, (chosen.x, chosen.y), view.contender_ids)
+    return cached.trade_off(view, chosen.runs, (chosen.x, chosen.y), view.verdict_query.shown)
 
 
 # ── two metrics ──────────────────────────────────────────────────────────────────────────────
@@ -82,7 +82,7 @@ def gather(view: View, chosen: Chosen) -> TradeOff:
 
 def draw(view: View, tradeoff: TradeOff) -> None:
     """The runs and, of those that were chosen, references too; these have no part in the front."""
-    aside = tuple(run for run in view.shown_ids if run not in view.contender_ids)
+    aside = tuple(run for run in view.shown_ids if run not in view.verdict_query.shown)
     beside = cached.trade_off(view, aside, _metrics(tradeoff), ()) if aside else None
     dots = [*_dots(tradeoff), *(_dots(beside) if beside else ())]
     x, y = (Direction(_title(goal.metric, tradeoff.k), goal.less_is_better) for goal in tradeoff.goals)
@@ -115,7 +115,7 @@ def alt(view: View, tradeoff: TradeOff) -> str:
     parts = [
         f"{view.name(run)} {_values(tradeoff, run)}"
         for run in tradeoff.places
-        if run in view.contender_ids or run in tradeoff.front[:MOST_TOLD]
+        if run in view.verdict_query.shown or run in tradeoff.front[:MOST_TOLD]
     ]
     x, y = (metric_at(metric, tradeoff.k) for metric in _metrics(tradeoff))
     return f"{y} against {x}: {'; '.join(parts)}. {members(view, tradeoff)}" if parts else f"{y} against {x}."

@@ -88,7 +88,7 @@ def finding(view: View, known: Known) -> str:
 
 def _best(view: View, metric: str, of: Mapping[str, float]) -> list[str]:
     """The chosen runs with the best value; several where they are equal."""
-    heights = {run: goal(metric).height(of[run]) for run in view.contender_ids if run in of}
+    heights = {run: goal(metric).height(of[run]) for run in view.verdict_query.shown if run in of}
     return [run for run, height in heights.items() if height == max(heights.values())]
 
 

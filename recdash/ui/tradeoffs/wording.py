@@ -47,7 +47,7 @@ def _both(tradeoff: TradeOff) -> str:
 def _front(view: View, tradeoff: TradeOff) -> str:
     if len(tradeoff.front) == 1:
         return f"{name(view, tradeoff.front[0])} is best on both {_both(tradeoff)}"
-    chosen = [run for run in tradeoff.front if run in view.contender_ids]
+    chosen = [run for run in tradeoff.front if run in view.verdict_query.shown]
     if len(tradeoff.front) <= MOST_NAMED:
         return f"{listed([name(view, run) for run in tradeoff.front])} make the front"
     if not 0 < len(chosen) <= MOST_NAMED:

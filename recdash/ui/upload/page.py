@@ -9,11 +9,11 @@ import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from recdash.definitions.conventions import POPULATION
+from recdash.domain.defaults import MOST_CANDIDATES
 from recdash.domain.kinds import DEFAULT_DEPTH, Duplicates, TableKind, Users
 from recdash.domain.records import Experiment
 from recdash.errors import Problem, RecdashError
 from recdash.formatting import html
-from recdash.service.defaults import MOST_CANDIDATES
 from recdash.ui.app import cached as data
 from recdash.ui.app import links, state
 from recdash.ui.app.state import workspace

@@ -55,7 +55,7 @@ def gather(view: View) -> Gains | None:
     """None where there is no candidate with a user in common with the baseline."""
     if view.baseline is None or not view.candidates:
         return None
-    changes = cached.user_changes(view, view.candidate_ids, view.baseline.id)
+    changes = cached.user_changes(view)
     return None if changes.empty else Gains(changes, _chosen(view, list(changes["run_id"])))
 
 
@@ -145,7 +145,7 @@ def _show_split(view: View, gains: Gains) -> None:
 
 def _show_distribution(view: View, gains: Gains) -> None:
     row = gains.row
-    bars = cached.change_bars(view, gains.run_id, view.baseline.id if view.baseline else "")
+    bars = cached.change_bars(view, gains.run_id)
     heading = "No user changes"
     if len(bars.count):
         heading = f"Half of all changes are larger than {numbers.three(row['typical'])} either way"

@@ -35,8 +35,7 @@ class Picked:
 
 def pick(view: View, run_id: str) -> Picked | None:
     """The user in the link, else the most decisive one; None where there is no user to show."""
-    baseline = view.baseline.id if view.baseline and view.baseline.id != run_id else None
-    decisive = words(cached.decisive_users(view, run_id, baseline))
+    decisive = words(cached.decisive_users(view, run_id))
     wanted = state.params().get(PARAMETER, "").strip()
     user = _find(view, wanted, list(decisive))
     if user is None:

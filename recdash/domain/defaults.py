@@ -1,42 +1,21 @@
-"""Default baseline, candidates, metric and k of an experiment."""
+"""Default baseline, candidates, metric and k: what is compared until a user chooses otherwise."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from recdash.domain.records import Experiment, Run
+if TYPE_CHECKING:
+    from recdash.domain.records import Experiment, Run
 
 MOST_CANDIDATES = 8
 """So many are drawn side by side."""
-DEFAULT_K, DEFAULT_METRIC = 10, "ndcg"
+DEFAULT_K, DEFAULT_METRIC, DEFAULT_RATING_METRIC = 10, "ndcg", "rmse"
+DEFAULT_SPEC = f"{DEFAULT_METRIC}@{DEFAULT_K}"
+USUAL_K = (5, 10, 20, 50)
+"""The cutoffs that are offered, and at which a verdict is asked again."""
 BASELINES = ("popular", "weighted_rating", "content", "random")
 """Of references, the best known first."""
-
-
-@dataclass(frozen=True)
-class DefaultQuestion:
-    """The question that an experiment answers until another is asked; ``candidates`` without references."""
-
-    baseline: Run
-    candidates: tuple[Run, ...]
-    metric: str
-    k: int
-
-    @property
-    def contender_ids(self) -> tuple[str, ...]:
-        """Baseline first."""
-        return (self.baseline.id, *(run.id for run in self.candidates))
-
-
-def default_question(
-    experiment: Experiment, runs: Sequence[Run], metrics: Sequence[str], depth: int
-) -> DefaultQuestion:
-    """``runs``: those of the experiment that are not archived, at least one; ``metrics`` in reading order."""
-    baseline = default_baseline(experiment, runs)
-    return DefaultQuestion(
-        baseline, default_candidates(runs, baseline), default_metric(metrics), default_k(depth)
-    )
 
 
 def default_baseline(experiment: Experiment, runs: Sequence[Run]) -> Run:

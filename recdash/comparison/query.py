@@ -1,0 +1,103 @@
+"""What a comparison is asked: which runs, by what metric, over whom, and how differences are judged."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Self
+
+from recdash.domain.results import WHOLE, Scope
+from recdash.errors import InputError, Problem
+from recdash.metrics import check_k, define
+from recdash.metrics.naming import metric_at
+from recdash.stats import LEVEL, Correction
+
+MARGIN, MOST_PERCENT = 0.01, 100
+"""A difference of less than this share of the baseline's value is too small to matter, unless one says so."""
+
+GUARD = 0.2
+
+
+@dataclass(frozen=True)
+class Margin:
+    """What is too small to matter: a share of the baseline's value, or an amount of the metric."""
+
+    size: float = MARGIN
+    relative: bool = True
+
+    def of(self, value: float) -> float:
+        """The margin in units of the metric, for a baseline with this ``value``."""
+        return self.size * abs(value) if self.relative else self.size
+
+    def __str__(self) -> str:
+        return f"{100 * self.size:.3g} %" if self.relative else f"{self.size:.3g}"
+
+
+def read_margin(text: str) -> Margin:
+    """``1%`` of the baseline's value, or ``0.002`` of the metric. Raises InputError for anything else."""
+    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?|\.[0-9]+)\s*(%?)", text.strip())
+    if match is None:
+        fix = "Write 1% for a share of the baseline's value, or 0.002 for an amount of the metric."
+        raise InputError(Problem("bad-margin", "margin", f"'{text}'", fix))
+    size, percent = float(match[1]), bool(match[2])
+    if percent and size > MOST_PERCENT:
+        fix = "A difference as large as the value itself is not too small to matter."
+        raise InputError(Problem("bad-margin", "margin", f"'{text}' is more than {MOST_PERCENT} %", fix))
+    return Margin(size / 100 if percent else size, percent)
+
+
+@dataclass(frozen=True)
+class Terms:
+    """How differences are judged: the margin, the correction of a family, the interval's level.
+
+    ``guard``: the share of its value at the baseline that a guardrail may lose.
+    """
+
+    margin: Margin = Margin()
+    guard: float = GUARD
+    correction: Correction = "holm"
+    level: float = LEVEL
+
+
+@dataclass(frozen=True)
+class ComparisonQuery:
+    """Candidates against a baseline by a metric at k, in an experiment or a part of it.
+
+    ``runs``: the candidates, each once and without the baseline. The metric has its canonical spelling, so
+    that equal questions are equal values. Raises InputError for an unknown metric and for a k below 1.
+    """
+
+    runs: tuple[str, ...]
+    baseline: str
+    metric: str
+    k: int
+    scope: Scope = WHOLE
+    terms: Terms = Terms()
+
+    def __post_init__(self) -> None:
+        check_k(self.k)
+        candidates = tuple(run for run in dict.fromkeys(self.runs) if run != self.baseline)
+        object.__setattr__(self, "runs", candidates)
+        object.__setattr__(self, "metric", str(define(self.metric)))
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """The baseline first, then the candidates."""
+        return (self.baseline, *self.runs)
+
+    @property
+    def where(self) -> str:
+        """``nDCG@10``."""
+        return metric_at(self.metric, self.k)
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        return {**asdict(self), "runs": list(self.runs)}
+
+    @classmethod
+    def read(cls, facts: Mapping[str, Any]) -> Self:
+        """What ``as_dict`` wrote."""
+        terms = Terms(**{**facts["terms"], "margin": Margin(**facts["terms"]["margin"])})
+        scope, asked = Scope(**facts["scope"]), (facts["baseline"], facts["metric"], facts["k"])
+        return cls(tuple(facts["runs"]), *asked, scope, terms)

@@ -1,0 +1,59 @@
+"""Comparison queries with defaults for everything that was left open."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from recdash.comparison import ComparisonQuery, Terms
+from recdash.domain.defaults import default_baseline, default_candidates, default_k, default_metric
+from recdash.domain.results import WHOLE, Scope
+from recdash.errors import InputError, NotFound, Problem
+from recdash.metrics import check_k
+from recdash.metrics.naming import ordered_metrics
+from recdash.service.context import ServiceContext
+from recdash.service.offline.scores import Scores
+
+
+@dataclass(eq=False)
+class Queries:
+    """Comparison queries of an experiment's runs."""
+
+    _context: ServiceContext
+    _scores: Scores
+
+    def of(
+        self,
+        experiment_id: str,
+        runs: Sequence[str] = (),
+        baseline: str | None = None,
+        metric: str | None = None,
+        k: int | None = None,
+        *,
+        scope: Scope = WHOLE,
+        terms: Terms | None = None,
+    ) -> ComparisonQuery:
+        """The query with defaults for everything that was left open, as pages would choose them.
+
+        Raises NotFound for a run of another experiment, InputError where there is no run to compare, for an
+        unknown metric and for a k beyond the depth.
+        """
+        store = self._context.store
+        experiment = store.experiments.get(experiment_id)
+        known = {run.id: run for run in store.runs.of_experiment(experiment_id, archived=True)}
+        for run_id in (*runs, *([baseline] if baseline else [])):
+            if run_id not in known:
+                raise NotFound(f"Run {run_id} is not in this experiment.")
+        active = [run for run in known.values() if run.archived is None]
+        if not baseline and not active:
+            fix = "Upload the scored output of a recommender first."
+            raise InputError(Problem("no-run", "comparison", "the experiment has no run", fix))
+        base = known[baseline] if baseline else default_baseline(experiment, active)
+        candidates = tuple(runs) or tuple(run.id for run in default_candidates(active, base))
+        if not metric:
+            scored = (base.id, *candidates) if runs else [run.id for run in active]
+            metric = default_metric(ordered_metrics(self._scores.metrics_of(scored)))
+        depth = experiment.settings["depth"]
+        k = default_k(depth) if k is None else k
+        check_k(k, depth)
+        return ComparisonQuery(candidates, base.id, metric, k, scope, terms or Terms())
