@@ -7,7 +7,9 @@ an image or a tag.
 from __future__ import annotations
 
 import re
-from html import escape as _escape
+
+from markupsafe import Markup as Html
+from markupsafe import escape
 
 from recdash.formatting.sanitize import on_a_line
 
@@ -28,20 +30,14 @@ def unlinked(text: str) -> str:
     return _AUTOLINK.sub(rf"\1{WORD_JOINER}", text.replace("@", f"{WORD_JOINER}@"))
 
 
-class Html(str):
-    """A string that is already safe HTML; only :func:`html` and :func:`join` make it."""
-
-    __slots__ = ()
-
-
 def html(template: str, /, **values: object) -> Html:
     """``template`` with every ``{name}`` filled in, escaped unless the value is :class:`Html`."""
-    return Html(template.format(**{name: _safe(value) for name, value in values.items()}))
+    return Html(template.format(**{name: _safe(value) for name, value in values.items()}))  # noqa: S704
 
 
 def join(parts: list[Html], separator: str = "") -> Html:
-    return Html(separator.join(_safe(part) for part in parts))
+    return Html(separator.join(map(_safe, parts)))  # noqa: S704
 
 
-def _safe(value: object) -> str:
-    return value if isinstance(value, Html) else _escape(on_a_line(str(value)), quote=True)
+def _safe(value: object) -> Html:
+    return value if isinstance(value, Html) else escape(on_a_line(str(value)))

@@ -322,7 +322,7 @@ def test_of_a_long_text_the_beginning_is_shown_and_the_rest_opens() -> None:
 
 def test_markup_in_a_text_is_text() -> None:
     assert prose('<img src="x"> **a**\n[b](c)') == (
-        '<p class="rd-prose rd-lead">&lt;img src=&quot;x&quot;&gt; **a**<br>[b](c)</p>'
+        '<p class="rd-prose rd-lead">&lt;img src=&#34;x&#34;&gt; **a**<br>[b](c)</p>'
     )
 
 

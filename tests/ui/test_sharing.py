@@ -339,7 +339,7 @@ def test_the_snippet_frames_this_view_and_escapes_the_name(workspace: Workspace,
     assert "cols=all" in snippet
     assert "&amp;embed=true" in snippet
     assert "<script" not in snippet
-    assert 'title="recdash: &quot;&gt;&lt;script&gt;' in snippet
+    assert 'title="recdash: &#34;&gt;&lt;script&gt;' in snippet
 
 
 def test_the_snippet_says_what_must_be_set(
