@@ -7,7 +7,6 @@ import math
 
 import numpy as np
 import pytest
-from scipy.stats import binomtest
 
 from recdash.online.agreement.track_record import Point, calibrated, called, track_record, wilson
 
@@ -25,8 +24,13 @@ def test_unsettled_comparisons_count_neither_way() -> None:
 
 @pytest.mark.parametrize(("right", "n"), [(0, 1), (3, 4), (7, 10), (10, 10)])
 def test_the_interval_of_the_share_is_wilsons(right: int, n: int) -> None:
-    oracle = binomtest(right, n).proportion_ci(method="wilson")
-    assert wilson(right, n) == (pytest.approx(oracle.low), pytest.approx(oracle.high))
+    """Its ends are the shares from which ``right`` of ``n`` is 1.96 standard errors away."""
+    low, high = wilson(right, n)
+    assert low is not None
+    assert high is not None
+    assert low <= right / n <= high
+    for end in (low, high):
+        assert (right / n - end) ** 2 == pytest.approx(1.959964**2 * end * (1 - end) / n)
 
 
 def test_without_a_settled_comparison_there_is_no_share() -> None:

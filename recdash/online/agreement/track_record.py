@@ -127,10 +127,10 @@ def wilson(right: int, n: int) -> tuple[float | None, float | None]:
     """Wilson's 95 % interval of a share; None without a trial."""
     if not n:
         return None, None
-    share, z2 = right / n, NORMAL_95**2
-    middle = (share + z2 / (2 * n)) / (1 + z2 / n)
-    half = NORMAL_95 / (1 + z2 / n) * math.sqrt(share * (1 - share) / n + z2 / (4 * n * n))
-    return max(0.0, middle - half), min(1.0, middle + half)
+    from scipy.stats import binomtest
+
+    interval = binomtest(right, n).proportion_ci(method="wilson")
+    return float(interval.low), float(interval.high)
 
 
 def calibrated(points: Sequence[Point]) -> Calibration:
