@@ -17,19 +17,14 @@ from report_tables import CANDIDATES, TRUTH, asked, copied, films, opened
 
 from recdash.errors import EvidenceDamaged, InputError, NotFound
 from recdash.report.document import Document, Lead
-from recdash.report.formats import packing
 from recdash.report.formats.html import to_html
 from recdash.report.formats.json import from_json, to_json
-from recdash.report.formats.packing import pack, unpack
 from recdash.report.formats.registry import FORMS
 from recdash.report.reports import Reports
 from recdash.report.reproduce.compare_documents import check
-from recdash.report.reproduce.read_file import page_of
 from recdash.report.reproduce.reproduce import Reproduction, reproduction
 from recdash.service import Workspace
 from recdash.service.question import Question
-
-FIGURES = re.compile(r'(?<=id="packed-figures">)([^<]*)')
 
 
 @dataclass(frozen=True)
@@ -284,46 +279,6 @@ def test_a_text_that_is_the_word_nothing_is_not_missing() -> None:
     assert change.found == "nothing"
 
 
-@pytest.mark.parametrize(("change", "holds"), [("order", True), ("value", False)])
-def test_figures_are_compared_by_their_values(
-    space: Workspace, written: Callable[[str], Path], change: str, holds: bool
-) -> None:
-    file = written("html")
-    head, packed, tail = FIGURES.split(file.read_text("utf-8"), maxsplit=1)
-    figures = json.loads(unpack(packed))
-    first = figures["figures"][0]
-    if change == "value":
-        first["layout"]["height"] += 1
-    else:
-        first["layout"] = dict(reversed(first["layout"].items()))
-    file.write_text(head + pack(json.dumps(figures)) + tail, "utf-8")
-    found = reproduction(space, file)
-    assert found.holds is holds, found.text
-
-
-def test_the_order_of_names_of_one_length_is_always_the_same_and_tells_nothing(
-    written: Callable[[str], Path],
-) -> None:
-    """Once it was that of a set, another one in each process."""
-    document = from_json(written("json").read_text("utf-8"))
-    alike = [f"run {letter}" for letter in "abcdefgh"]
-    looks = [replace(document.runs[0], run_id=name, name=name) for name in alike[::-1]]
-    document = replace(document, runs=(*document.runs, *looks))
-    head, packed, tail = FIGURES.split(to_html(document), maxsplit=1)
-    figures = json.loads(unpack(packed))
-    assert figures["names"] == ["popular", "films", *alike, "ease", "als"]
-    for names, holds in (
-        (sorted(figures["names"], key=lambda name: (len(name), name), reverse=True), True),
-        (
-            figures["names"][::-1],
-            False,
-        ),  # a name would be looked for before one that holds it
-    ):
-        assert names != figures["names"]
-        page = head + pack(json.dumps({**figures, "names": names})) + tail
-        assert (page_of(page, document).differs == "") is holds
-
-
 def test_renaming_a_run_later_changes_no_number_and_is_told(
     space: Workspace, question: Question, written: Callable[[str], Path]
 ) -> None:
@@ -434,13 +389,6 @@ def test_a_report_that_holds_something_else_is_refused_in_words(
     file.write_text(json.dumps({**json.loads(file.read_text()), name: value}))
     with pytest.raises(InputError, match="cannot be read"):
         reproduction(space, file)
-
-
-def test_what_unpacks_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    bomb = packing.pack("a" * 1_000)
-    monkeypatch.setattr(packing, "MOST_BYTES", 999)
-    with pytest.raises(ValueError, match="not within 999 bytes"):
-        packing.unpack(bomb)
 
 
 def test_a_report_without_its_question_is_refused(space: Workspace, written: Callable[[str], Path]) -> None:

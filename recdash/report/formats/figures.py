@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Data = Mapping[str, Any]
 ROLES = tuple(field.name for field in fields(Palette) if field.name != "dark")
 THEMELESS = Palette(dark=False, **{role: f"#A000{place:02X}" for place, role in enumerate(ROLES)})
-"""Figures are drawn once, in colours that stand for roles; ``report.js`` puts in those of a theme."""
+"""Colours that stand for roles, for figures that follow the theme of who reads them."""
 DIGITS, KEPT, BAR_NAMES = 5, 6, 150
 """Of a number that is drawn, and that is kept to be drawn: a pixel needs fewer; px left of bars."""
 
@@ -39,13 +39,13 @@ def marks_of(document: Document, palette: Palette) -> Marks:
     }
 
 
-def colours_of(palette: Palette) -> list[str]:
-    """A theme's colours, in the order in which ``THEMELESS`` counts them."""
-    return [str(getattr(palette, role)) for role in ROLES]
+def names_by_length(document: Document) -> list[str]:
+    """The names in which no number is written anew, the longest first."""
+    return sorted(sorted({document.experiment, *document.names.values()}), key=len, reverse=True)
 
 
 def drawn(document: Document, figure: Figure, palette: Palette = THEMELESS) -> dict[str, Any]:
-    """A figure for Plotly: its traces and its layout, as plain values."""
+    """A figure as plain values: its traces and its layout, as Plotly names them."""
     chart = DRAWN[figure.kind](figure.data, marks_of(document, palette), palette)
     plain = json.loads(chart.to_json(), parse_float=lambda text: float(f"{float(text):.{DIGITS}g}"))
     plain["layout"].pop("template", None)

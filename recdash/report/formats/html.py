@@ -1,7 +1,6 @@
 """A document as one standalone HTML file: nothing is fetched, and it can be read without its script.
 
-Plotly's own script, as it is installed, is packed into the file; the reader's browser unpacks and runs it.
-The page's policy names the two scripts by their hashes and allows nothing else.
+Its numbers are in it as JSON. The page's policy names its one script by its hash and allows nothing else.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ import json
 from collections.abc import Mapping
 from datetime import datetime
 from functools import lru_cache
-from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,11 +20,11 @@ from recdash.charts.marks import DARK, LIGHT, Mark, Palette
 from recdash.formatting import numbers
 from recdash.formatting.sanitize import CONTROL
 from recdash.formatting.wording import cut_inside
-from recdash.report.document import Document, Figure, Split, footnotes
-from recdash.report.formats.figures import colours_of, drawn, marks_of
+from recdash.report.document import Document, Split, footnotes
+from recdash.report.formats.figures import ROLES, drawn, marks_of, names_by_length
 from recdash.report.formats.json import to_json
 from recdash.report.formats.mathml import mathml
-from recdash.report.formats.packing import pack
+from recdash.report.formats.svg import to_svg
 from recdash.report.sections import BLOCKS
 from recdash.version import __version__
 
@@ -36,32 +34,29 @@ if TYPE_CHECKING:
 FOLDER = Path(__file__).parent / "page"
 FEW, LONGEST_CHIP = 100, 44
 """Of fewer users each is counted, instead of a share of 100."""
+WIDE, HALF = 960, 470
+"""Widths of figures in px; a browser scales them to the page."""
 POLICY = (
-    "default-src 'none'; script-src {scripts}; style-src 'unsafe-inline'; img-src data: blob:; "
+    "default-src 'none'; script-src {script}; style-src 'unsafe-inline'; img-src data: blob:; "
     "base-uri 'none'; form-action 'none'"
 )
 
 
 def to_html(document: Document, version: str = __version__) -> str:
     """The whole file as text. ``version``: by which it says that it was made."""
-    scripts = (_file("report.js"), plotly_script())
     facts = {
         "document": document,
         "version": version,
         "style": _ours(_style()),
-        "script": _ours(scripts[0]),
-        "policy": POLICY.format(scripts=" ".join(map(_hash, scripts))),
+        "script": _ours(_file("report.js")),
+        "policy": POLICY.format(script=_hash(_file("report.js"))),
         "names": {name: block.title for name, block in BLOCKS.items()},
         "runs": {run: _run(mark) for run, mark in marks_of(document, LIGHT).items()},
         "chips": _chips(document),
         "split": _split(document.lead.split) if document.lead.split else None,
-        "packed": {
-            "document": _ours(pack(to_json(document))),
-            "figures": _ours(pack(_figures(document))),
-            "plotly": _ours(packed_plotly()),
-        },
-        "licence": licence(),
-        "notice": _ours(_file("plotly-licence.txt").replace("--", "- -")),
+        "svg": lambda figure: to_svg(drawn(document, figure), figure.alt, WIDE if figure.wide else HALF),
+        "untouched": _data(json.dumps(names_by_length(document), ensure_ascii=False)),
+        "data": _data(to_json(document)),
     }
     return _environment().get_template("report.html.j2").render(facts)
 
@@ -70,25 +65,13 @@ def to_html(document: Document, version: str = __version__) -> str:
 
 
 def _ours(text: str) -> Markup:
-    """Text of this package, or packed: nothing of a user is in it that a page could read."""
+    """Text of this package: nothing of a user is in it that a page could read."""
     return Markup(text)  # noqa: S704
 
 
-@lru_cache(maxsize=1)
-def plotly_script() -> str:
-    """Plotly's script as the installed package has it."""
-    return resources.files("plotly").joinpath("package_data/plotly.min.js").read_text(encoding="utf-8")
-
-
-@lru_cache(maxsize=1)
-def packed_plotly() -> str:
-    return pack(plotly_script())
-
-
-def licence() -> str:
-    """``plotly.js v4.1.1, Copyright 2012-2026, Plotly, Inc., MIT licence``, from the script's own notice."""
-    lines = [line.lstrip("* ").strip() for line in plotly_script()[:400].splitlines()[1:3]]
-    return f"{lines[0]}, {lines[1].rstrip('.')}, MIT licence"
+def _data(json_text: str) -> Markup:
+    """JSON for a script element that holds data, in which only < could mean something to a browser."""
+    return Markup(json_text.replace("<", r"\u003c"))  # noqa: S704
 
 
 @lru_cache(maxsize=8)
@@ -106,27 +89,8 @@ def _style() -> str:
 
 
 def _variables(colours: Palette) -> str:
-    return (
-        f"--ink:{colours.ink};--muted:{colours.muted};--faint:{colours.faint};--line:{colours.border};"
-        f"--panel:{colours.panel};--bg:{colours.background};--better:{colours.better};--same:{colours.same};"
-        f"--worse:{colours.worse};--base:{colours.baseline};--primary:{colours.primary};"
-        f"--tint:{26 if colours.dark else 14}%"
-    )
-
-
-def _figures(document: Document) -> str:
-    """The charts, the colours of both themes, and the names in which no number is written anew."""
-    figures = [
-        drawn(document, part)
-        for section in document.sections
-        for part in section.parts
-        if isinstance(part, Figure)
-    ]
-    names = sorted(sorted({document.experiment, *document.names.values()}), key=len, reverse=True)
-    themes = {"light": colours_of(LIGHT), "dark": colours_of(DARK)}
-    return json.dumps(
-        {"names": names, "themes": themes, "figures": figures}, ensure_ascii=False, separators=(",", ":")
-    )
+    roles = "".join(f"--{role}:{getattr(colours, role)};" for role in ROLES)
+    return f"{roles}--tint:{26 if colours.dark else 14}%"
 
 
 def _run(mark: Mark) -> Markup:
@@ -189,7 +153,7 @@ def _finalize(value: Any) -> Any:
 
 
 def _exact(value: float) -> str:
-    """No longer than a reader of the page needs: the packed document has all of it."""
+    """No longer than a reader of the page needs: the document's JSON has all of it."""
     return str(value) if isinstance(value, int) else f"{value:.5g}"
 
 

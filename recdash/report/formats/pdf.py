@@ -15,8 +15,8 @@ from recdash.errors import InputError, Problem
 from recdash.report.document import Document
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge")
-SECONDS, DRAWING = 90, 20_000
-"""How long the browser may take; how many ms of its own time it gives the page to draw."""
+SECONDS = 90
+"""How long the browser may take."""
 FLAGS = (
     "--headless", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--disable-extensions",
     "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-quic",
@@ -63,7 +63,7 @@ def _printed(browser: str, folder: Path, page: str) -> bytes:
     """The PDF of a page, printed in a profile of its own, without any network."""
     source, target = folder / "report.html", folder / "report.pdf"
     source.write_text(page, encoding="utf-8")
-    options = [f"--user-data-dir={folder / 'profile'}", f"--virtual-time-budget={DRAWING}"]
+    options = [f"--user-data-dir={folder / 'profile'}"]
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         options.append("--no-sandbox")  # Chromium refuses to sandbox a page for root, as in a container
     command = [browser, *FLAGS, *options, f"--print-to-pdf={target}", source.as_uri()]

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass
-from itertools import groupby, zip_longest
+from itertools import zip_longest
 from pathlib import Path
 
 from recdash.errors import InputError, Problem
 from recdash.report.document import Document
 from recdash.report.formats.json import from_json
-from recdash.report.formats.packing import unpack
+from recdash.report.reproduce import packed_page
 from recdash.version import __version__
 
-PACKED = re.compile(r'<script type="text/plain" id="packed-document">([^<]*)</script>')
-FIGURES = re.compile(r'(<script type="text/plain" id="packed-figures">)([^<]*)(</script>)')
+DATA = re.compile(r'<script type="application/json" id="document">([^<]*)</script>')
 TAG = re.compile(r"<[^<>]*>")
 GENERATOR = re.compile(r'<meta name="generator" content="recdash ([\w.+-]{1,40})">')
 LONGEST, MOST_BYTES = 160, 64_000_000
@@ -37,11 +35,10 @@ def read_report(file: Path) -> ReadReport:
         raise _unreadable(file, str(error)) from error
     if text.lstrip().startswith("{"):
         return ReadReport(from_json(text), "")
-    packed = PACKED.search(text)
-    if packed is None:
-        raise _unreadable(file, "it holds no document of recdash")
+    if found := DATA.search(text):
+        return ReadReport(from_json(found[1]), text)
     try:
-        return ReadReport(from_json(unpack(packed[1])), text)
+        return ReadReport(from_json(packed_page.document_json(text)), text)
     except ValueError as error:
         raise _unreadable(file, str(error)) from error
 
@@ -71,34 +68,18 @@ class Page:
     comparable: bool
 
 
-def _with_sorted_figures(text: str) -> str:
-    """The page with its figures unpacked, and sorted what draws the same in any order: the keys of each, and
-    names of one length.
-
-    Figures that cannot be unpacked stay as they are, and so differ from those of any page of ours.
-    """
-
-    def unpacked(figures: re.Match[str]) -> str:
-        try:
-            values = json.loads(unpack(figures[2]))
-            values["names"] = [name for _, alike in groupby(values["names"], len) for name in sorted(alike)]
-        except (ValueError, TypeError, KeyError, RecursionError):
-            return figures[0]
-        return f"{figures[1]}{json.dumps(values, sort_keys=True)}{figures[3]}"
-
-    return FIGURES.sub(unpacked, text)
-
-
 def page_of(text: str, document: Document) -> Page:
     """An HTML file against one that is made anew of its numbers and says the same version."""
-    from recdash.report.formats.html import licence, to_html
+    from recdash.report.formats.html import to_html
 
     generator = GENERATOR.search(text)
     version = generator[1] if generator else "unknown"
     # Git and mail change the ends of lines; browsers read them alike.
-    fresh = to_html(document, version)
-    differs = _difference(_with_sorted_figures(text.replace("\r\n", "\n")), _with_sorted_figures(fresh))
-    return Page(version, differs, version == __version__ and licence() in text)
+    page, fresh = text.replace("\r\n", "\n"), to_html(document, version)
+    is_packed = DATA.search(page) is None
+    if is_packed:
+        page, fresh = packed_page.shown(page), packed_page.shown_by(fresh, document)
+    return Page(version, _difference(page, fresh), version == __version__ and not is_packed)
 
 
 def _difference(text: str, made: str) -> str:

@@ -1,0 +1,115 @@
+"""Pages of reports from when Plotly drew their figures: their numbers, and what they show.
+
+The numbers, the figures and Plotly's script were compressed and written in 10,322 signs of two bytes of UTF-8
+each, of which three hold five bytes. Nothing writes such pages any more.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import zlib
+from collections.abc import Iterable
+from html import unescape
+from itertools import groupby
+
+import numpy as np
+
+from recdash.charts.marks import DARK, LIGHT
+from recdash.report.document import Document, Figure
+from recdash.report.formats.figures import ROLES, drawn, names_by_length
+
+MOST_BYTES = 64_000_000
+"""No report comes near: what unpacks to more was made to fill a memory."""
+DOCUMENT = re.compile(r'<script type="text/plain" id="packed-document">([^<]*)</script>')
+FIGURES = re.compile(r'<script type="text/plain" id="packed-figures">([^<]*)</script>')
+DATA = re.compile(r'(?<= id="packed-)(document|figures|plotly)">[^<]*')
+BODY = re.compile(r"<title>[^<]*</title>|<body>.*</main>", re.DOTALL)
+FRAME = "54b5f2c21652f657659dabdf2af8fc35b5fa8b72ad303186c099ec2e888c22eb"
+"""SHA-256 of what all such pages have alike: style, scripts and the policy that names the scripts' hashes."""
+CHART = re.compile(
+    r'<div class="scroll" tabindex="0" hidden><div class="chart" role="img" aria-label="([^"]*)"></div></div>'
+    r"\n<details open>"
+)
+SVG = re.compile(
+    r'<div class="scroll" tabindex="0"><svg [^<>]*aria-label="([^"]*)".*?</svg></div>\n<details>', re.DOTALL
+)
+FORMULA = re.compile(r"<math [^<>]*>(.*?)</math>", re.DOTALL)
+ELEMENT = re.compile(r"</?m[a-z]+( [^<>]*)?>")
+
+ASCII = "".join(chr(code) for code in range(33, 127) if chr(code) != "<")
+N_SIGNS, FIRST_LETTER = 10_322, 0xAE
+SIGNS = [one + other for one in ASCII for other in ASCII]
+SIGNS += [chr(FIRST_LETTER + place) for place in range(N_SIGNS - len(SIGNS))]
+
+
+def document_json(page: str) -> str:
+    """The JSON of a page's document. Raises ValueError where there is none."""
+    packed = DOCUMENT.search(page)
+    if packed is None:
+        raise ValueError("it holds no document of recdash")
+    return unpack(packed[1])
+
+
+def shown(page: str) -> str:
+    """What a packed page shows, to be compared with ``shown_by``: its frame, body and figures."""
+    figures = FIGURES.search(page)
+    try:
+        values = json.loads(unpack(figures[1] if figures else ""))
+        values["names"] = _names(values["names"])
+    except (ValueError, TypeError, KeyError, RecursionError):
+        values = {}
+    frame = hashlib.sha256(DATA.sub("", BODY.sub("", page)).encode()).hexdigest()
+    return _shown(frame, CHART.sub(r"\1", page), values)
+
+
+def shown_by(page: str, document: Document) -> str:
+    """What a packed page of the ``document`` would show, of which ``page`` is made today."""
+    parts = [part for section in document.sections for part in section.parts]
+    values = {
+        "names": _names(names_by_length(document)),
+        "themes": {
+            "light": [getattr(LIGHT, role) for role in ROLES],
+            "dark": [getattr(DARK, role) for role in ROLES],
+        },
+        "figures": [drawn(document, part) for part in parts if isinstance(part, Figure)],
+    }
+    return _shown(FRAME, SVG.sub(r"\1", page), values)
+
+
+def _shown(frame: str, page: str, figures: object) -> str:
+    body = FORMULA.sub(_letters, "\n".join(part[0] for part in BODY.finditer(page)))
+    return f"{body}\nstyle and scripts {frame}\nfigures {json.dumps(figures, sort_keys=True)}"
+
+
+def _names(names: Iterable[str]) -> list[str]:
+    """Names of one length stood in any order."""
+    return [name for _, alike in groupby(names, len) for name in sorted(alike)]
+
+
+def _letters(formula: re.Match[str]) -> str:
+    return "".join(unescape(ELEMENT.sub("", formula[1])).split())
+
+
+def unpack(text: str) -> str:
+    """What was packed into such a page. Raises ValueError for anything else."""
+    length, colon, body = text.partition(":")
+    written = body.encode("utf-8", "replace")
+    if not colon or not length.isdecimal() or len(length) > 9 or len(written) % 6:
+        raise ValueError("this was not packed by recdash")
+    places = np.full(1 << 16, N_SIGNS, dtype=np.int64)
+    places[np.frombuffer("".join(SIGNS).encode(), dtype=">u2")] = np.arange(N_SIGNS)
+    signs = places[np.frombuffer(written, dtype=">u2")]
+    words = signs.reshape(-1, 3) @ N_SIGNS ** np.arange(2, -1, -1, dtype=np.int64)
+    if (signs == N_SIGNS).any() or (words >= 1 << 40).any():
+        raise ValueError("this was not packed by recdash")
+    packed = (words[:, None] // 256 ** np.arange(4, -1, -1, dtype=np.int64) % 256).astype(np.uint8)
+    stream = zlib.decompressobj()
+    try:
+        unpacked = stream.decompress(packed.tobytes()[: int(length)], MOST_BYTES).decode()
+    except (zlib.error, UnicodeDecodeError) as error:
+        raise ValueError(f"this was not packed by recdash: {error}") from error
+    if not stream.eof or stream.unused_data:
+        raise ValueError(f"this was not packed by recdash: it does not end within {MOST_BYTES:,} bytes")
+    return unpacked
