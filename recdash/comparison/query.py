@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Self
+from typing import Any
 
 from recdash.domain.results import WHOLE, Scope
 from recdash.errors import InputError, Problem
@@ -94,10 +93,3 @@ class ComparisonQuery:
     def as_dict(self) -> dict[str, Any]:
         """JSON-ready."""
         return {**asdict(self), "runs": list(self.runs)}
-
-    @classmethod
-    def read(cls, facts: Mapping[str, Any]) -> Self:
-        """What ``as_dict`` wrote."""
-        terms = Terms(**{**facts["terms"], "margin": Margin(**facts["terms"]["margin"])})
-        scope, asked = Scope(**facts["scope"]), (facts["baseline"], facts["metric"], facts["k"])
-        return cls(tuple(facts["runs"]), *asked, scope, terms)

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from pydantic import TypeAdapter
+
 from recdash.decisions.snapshot import Difference, Guardrail, Lift, Offline, Online
 from recdash.formatting import numbers
 from recdash.formatting.wording import listed, many
@@ -43,6 +45,9 @@ class ChecklistItem:
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
+
+
+CHECKLIST = TypeAdapter(tuple[ChecklistItem, ...])
 
 
 def checklist(offline: Offline | None, online: Sequence[Online]) -> tuple[ChecklistItem, ...]:

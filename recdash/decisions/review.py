@@ -9,8 +9,8 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any, Literal, get_args
 
-from recdash.decisions.checklist import ChecklistItem, checklist
-from recdash.decisions.snapshot import Offline, Online, Subject, several
+from recdash.decisions.checklist import CHECKLIST, ChecklistItem, checklist
+from recdash.decisions.snapshot import OFFLINE, ONLINE, SUBJECT, Offline, Online, Subject
 from recdash.domain.journal import Entry, Outcome
 
 State = Literal["proposed", "offline evidence", "online evidence", "approved", "rejected"]
@@ -38,7 +38,7 @@ class AboutSubject:
 
     @cached_property
     def subject(self) -> Subject:
-        return Subject.read(self.entry.facts["subject"])
+        return SUBJECT.validate_python(self.entry.facts["subject"])
 
     @property
     def about(self) -> str:
@@ -106,7 +106,7 @@ class Decision(AboutSubject):
 
     @cached_property
     def checklist(self) -> tuple[ChecklistItem, ...]:
-        return several(ChecklistItem, self.entry.facts.get("checklist", ()))
+        return CHECKLIST.validate_python(self.entry.facts.get("checklist", ()))
 
     @property
     def provenance(self) -> Mapping[str, Any]:
@@ -169,11 +169,11 @@ class Review(AboutSubject):
 
 def offline_of(entry: Entry) -> Offline | None:
     facts = entry.facts.get("offline")
-    return Offline.read(facts) if facts else None
+    return OFFLINE.validate_python(facts) if facts else None
 
 
 def online_of(entry: Entry) -> tuple[Online, ...]:
-    return tuple(Online.read(facts) for facts in entry.facts.get("online", ()))
+    return ONLINE.validate_python(entry.facts.get("online", ()))
 
 
 # ── the fold ─────────────────────────────────────────────────────────────────────────────────

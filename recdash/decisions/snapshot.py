@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
-from typing import Any, Self, TypeVar
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from pydantic import TypeAdapter
 
 from recdash.comparison import ComparisonQuery
 from recdash.metrics.naming import metric_title
-
-Facts = Mapping[str, Any]
-Flat = TypeVar("Flat")
-
-
-def flat(kind: type[Flat], facts: Facts) -> Flat:
-    """A value of ``kind`` whose fields are plain; what a later version added is left out."""
-    names = {field.name for field in fields(kind)}  # type: ignore[arg-type]
-    return kind(**{name: value for name, value in facts.items() if name in names})
-
-
-def several(kind: type[Flat], rows: Sequence[Facts]) -> tuple[Flat, ...]:
-    return tuple(flat(kind, facts) for facts in rows)
 
 
 @dataclass(frozen=True)
@@ -63,12 +52,6 @@ class Subject:
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
-
-    @classmethod
-    def read(cls, facts: Facts) -> Self:
-        named = (facts["run"], facts["baseline"])
-        run, baseline = (None if name is None else flat(Named, name) for name in named)
-        return cls(run, baseline, facts["metric"], facts["k"], several(Named, facts["others"]))
 
 
 # ── offline ──────────────────────────────────────────────────────────────────────────────────
@@ -180,18 +163,6 @@ class Offline:
         """JSON-ready."""
         return asdict(self)
 
-    @classmethod
-    def read(cls, facts: Facts) -> Self:
-        values = dict(facts) | {
-            "subject": Subject.read(facts["subject"]),
-            "sentences": tuple(facts["sentences"]),
-            **{name: several(Difference, facts[name]) for name in ("pairs", "metrics", "slices")},
-            "guardrails": several(Guardrail, facts["guardrails"]),
-            "definitions": several(DefinitionSnapshot, facts["definitions"]),
-            "warnings": tuple(facts["warnings"]),
-        }
-        return flat(cls, values)
-
 
 # ── online ───────────────────────────────────────────────────────────────────────────────────
 
@@ -276,14 +247,6 @@ class Online:
         """JSON-ready."""
         return asdict(self)
 
-    @classmethod
-    def read(cls, facts: Facts) -> Self:
-        values = dict(facts) | {
-            "subject": Subject.read(facts["subject"]),
-            "test": flat(Named, facts["test"]),
-            "warnings": tuple(facts["warnings"]),
-            "lifts": several(Lift, facts["lifts"]),
-            "sides": several(OfflineOnlineSnapshot, facts["sides"]),
-            "definitions": several(OnlineDefinition, facts["definitions"]),
-        }
-        return flat(cls, values)
+
+SUBJECT, OFFLINE, ONLINE = TypeAdapter(Subject), TypeAdapter(Offline), TypeAdapter(tuple[Online, ...])
+"""Read what ``as_dict`` wrote; what a later version added is left out."""

@@ -26,7 +26,7 @@ class Number:
     ``style``: "p" writes a p-value. ``why``: why there is none, where ``value`` is None.
     """
 
-    value: float | None
+    value: int | float | None
     decimals: int = 0
     sign: bool = False
     unit: str = ""

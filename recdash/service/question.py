@@ -6,7 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from recdash.comparison import ComparisonQuery
+
+_QUERY = TypeAdapter(ComparisonQuery)
 
 
 @dataclass(frozen=True)
@@ -32,4 +36,4 @@ class Question:
     def of(cls, facts: Mapping[str, Any]) -> Question:
         """What ``as_dict`` wrote."""
         beside = (facts["by"], facts["test"], facts["online_metric"])
-        return cls(facts["experiment"], ComparisonQuery.read(facts), *beside)
+        return cls(facts["experiment"], _QUERY.validate_python(facts), *beside)

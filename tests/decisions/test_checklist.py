@@ -19,7 +19,7 @@ from recdash.decisions import (
     shortcomings,
 )
 from recdash.decisions.changes_since import Changed, offline_changes, online_changes
-from recdash.decisions.snapshot import Difference, Guardrail, Lift, OfflineOnlineSnapshot
+from recdash.decisions.snapshot import OFFLINE, ONLINE, Difference, Guardrail, Lift, OfflineOnlineSnapshot
 
 SUBJECT = Subject(Named("als", "ALS"), Named("pop", "Popular"), "ndcg", 10)
 
@@ -282,14 +282,14 @@ def test_what_does_not_hold_is_named(states: tuple[Any, Any], told: str) -> None
 
 def test_numbers_come_back_from_json_as_they_were() -> None:
     then, tested = offline(), online(sides=(LOST,))
-    assert Offline.read(json.loads(json.dumps(then.as_dict()))) == then
-    assert Online.read(json.loads(json.dumps(tested.as_dict()))) == tested
+    assert OFFLINE.validate_python(json.loads(json.dumps(then.as_dict()))) == then
+    assert ONLINE.validate_python([json.loads(json.dumps(tested.as_dict()))]) == (tested,)
 
 
 def test_what_a_later_version_wrote_beside_them_does_not_matter() -> None:
     facts = offline().as_dict()
     facts["pairs"][0]["colour"] = "blue"
-    assert Offline.read(facts) == offline()
+    assert OFFLINE.validate_python(facts) == offline()
 
 
 def test_the_same_numbers_have_not_changed() -> None:

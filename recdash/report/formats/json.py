@@ -8,16 +8,14 @@ from dataclasses import MISSING, fields, is_dataclass
 from math import isfinite
 from typing import Any
 
+from pydantic import TypeAdapter, ValidationError
+
 from recdash.errors import InputError, Problem
-from recdash.report import document
 from recdash.report.document import FORMAT, Document
-from recdash.report.formats.type_check import check_types
 
 KIND = "is"
 """The key that says which value a JSON object is."""
-VALUES: Mapping[str, type[Any]] = {
-    made.__name__: made for made in vars(document).values() if isinstance(made, type) and is_dataclass(made)
-}
+DOCUMENT = TypeAdapter(Document)
 
 
 def to_plain(value: Any) -> Any:
@@ -38,25 +36,6 @@ def to_plain(value: Any) -> Any:
     return value
 
 
-def from_plain(value: Any) -> Any:
-    """The value that ``to_plain`` wrote. Raises KeyError, TypeError or RecursionError for anything else."""
-    if isinstance(value, list):
-        return [from_plain(part) for part in value]
-    if not isinstance(value, dict):
-        return value
-    if KIND not in value:
-        return {name: from_plain(part) for name, part in value.items()}
-    facts = {name: _frozen(from_plain(part)) for name, part in value.items() if name != KIND}
-    frozen = VALUES[value[KIND]](**facts)
-    check_types(frozen)
-    return frozen
-
-
-def _frozen(value: Any) -> Any:
-    """Lists are tuples in frozen values."""
-    return tuple(_frozen(part) for part in value) if isinstance(value, list) else value
-
-
 def to_json(document: Document, *, indent: int | None = None) -> str:
     """With one key order, so that the same document is always the same text."""
     separators = None if indent else (",", ":")
@@ -68,11 +47,10 @@ def to_json(document: Document, *, indent: int | None = None) -> str:
 def from_json(text: str) -> Document:
     """Raises InputError for a text that is no report."""
     try:
-        read = from_plain(json.loads(text))
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise _no_report(str(error)) from error
-    if not isinstance(read, Document):
-        raise _no_report("something else")
+        read = DOCUMENT.validate_json(text, strict=True)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise _no_report(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
     if read.format > FORMAT:
         fix = "Upgrade recdash to read it."
         raise InputError(Problem("newer-report", "report", "it was made by a newer recdash", fix))
