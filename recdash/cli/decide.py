@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,6 +11,7 @@ import click
 from recdash.cli.options import experiment_option, form_option, open_experiment, run_ids, run_named
 from recdash.cli.output import aligned
 from recdash.cli.terminal import say, say_json, say_lines
+from recdash.domain.defaults import MOST_CANDIDATES
 from recdash.errors import NotFound, UnknownName
 
 if TYPE_CHECKING:
@@ -130,7 +132,10 @@ def asked(
     spec = parse(metric) if metric else None
     base = None if baseline is None else run_named(by_name, baseline)
     by = (spec.label, spec.k) if spec else (None, None)
-    return run_id, workspace.queries.of(experiment_id, (), base, *by)
+    query = workspace.queries.of(experiment_id, (), base, *by)
+    if run_id is not None and run_id not in query.runs:  # it is one of the candidates that are compared
+        query = replace(query, runs=query.runs[: MOST_CANDIDATES - 1])
+    return run_id, query
 
 
 def review_wanted(workspace: Workspace, experiment_id: str, wanted: str | None) -> Review:

@@ -62,9 +62,10 @@ class Reports:
         """The question with defaults for everything that was left open, as pages would choose them.
 
         ``query``: see ``workspace.queries.of``; ``by``: the slices that are shown, "" for none. Raises
-        InputError for a question that cannot be answered, NotFound for a test of another experiment.
+        InputError for a question that cannot be answered, NotFound for a run or a test of another experiment.
         """
         query = query or self._workspace.queries.of(experiment_id)
+        self._workspace.queries.check(experiment_id, query)
         if len(query.runs) > MOST_CANDIDATES:
             fix = f"Name at most {MOST_CANDIDATES}: more cannot be told apart in one report."
             raise InputError(Problem("many-runs", "report", f"{len(query.runs)} candidates", fix))

@@ -53,7 +53,15 @@ class Queries:
         if not metric:
             scored = (base.id, *candidates) if runs else [run.id for run in active]
             metric = default_metric(ordered_metrics(self._scores.metrics_of(scored)))
-        depth = experiment.settings["depth"]
-        k = default_k(depth) if k is None else k
-        check_k(k, depth)
+        k = default_k(experiment.settings["depth"]) if k is None else k
+        check_k(k, experiment.settings["depth"])
         return ComparisonQuery(candidates, base.id, metric, k, scope, terms or Terms())
+
+    def check(self, experiment_id: str, query: ComparisonQuery) -> None:
+        """Raises NotFound for a run of another experiment, InputError for a k beyond the depth."""
+        store = self._context.store
+        known = {run.id for run in store.runs.of_experiment(experiment_id, archived=True)}
+        for run_id in query.shown:
+            if run_id not in known:
+                raise NotFound(f"Run {run_id} is not in this experiment.")
+        check_k(query.k, store.experiments.get(experiment_id).settings["depth"])

@@ -349,6 +349,12 @@ def test_a_formula_is_read_as_latex_reads_it() -> None:
         mathml(r"\href{x}")
 
 
+@pytest.mark.parametrize("latex", [r"\href{javascript:alert(1)}{x}", r"\style{color:red}{x}"])
+def test_a_formula_holds_no_link_and_no_style(latex: str) -> None:
+    with pytest.raises(ValueError, match="link or a style"):
+        mathml(latex)
+
+
 def test_no_text_in_a_formula_becomes_a_tag() -> None:
     assert "<img" not in mathml(r"\text{<img src=x>}")
 

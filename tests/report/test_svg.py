@@ -86,3 +86,15 @@ def test_a_label_is_tied_to_its_point() -> None:
     tie = the(tree, "line")
     assert [tie.attrib[name] for name in ("x1", "y1", "x2", "y2")] == ["62.4", "63.2", "90", "100"]
     assert the(tree, "text").attrib["text-anchor"] == "start"
+
+
+def test_a_note_or_shape_beside_a_missing_value_is_not_drawn() -> None:
+    tree = drawn(
+        annotations=[note(5, None, "gone"), note(5, 5, "here")],  # type: ignore[arg-type]
+        shapes=[rectangle((0, None), (0, 1), "#fff"), rectangle((0, 1), (0, 1), "#fff")],  # type: ignore[arg-type]
+    )
+    words = [
+        text.strip() for element in tree.iter() if element.tag.endswith("text") for text in element.itertext()
+    ]
+    assert "".join(words) == "here"
+    assert len([element for element in tree.iter() if element.tag.endswith("rect")]) == 1

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from report_tables import asked, copied, opened
@@ -52,6 +54,15 @@ def test_what_cannot_be_asked_is_refused(
 
     with pytest.raises(error):
         ask()
+
+
+@pytest.mark.parametrize(("changed", "error"), [({"runs": ("gone",)}, NotFound), ({"k": 99}, InputError)])
+def test_a_query_that_the_experiment_cannot_answer_is_refused(
+    space: Workspace, question: Question, changed: dict[str, Any], error: type[Exception]
+) -> None:
+    query = replace(question.query, **changed)
+    with pytest.raises(error):
+        Reports(space).question(question.experiment, query)
 
 
 def test_a_snapshot_keeps_its_numbers_and_a_live_report_follows(space: Workspace, question: Question) -> None:

@@ -10,8 +10,11 @@ SIGNS = str.maketrans({"<": r"\lt ", ">": r"\gt "})
 
 
 def mathml(latex: str) -> Markup:
-    """A formula as an element ``math``. Raises ValueError for what is no LaTeX."""
+    """A formula as an element ``math``. Raises ValueError for what is no LaTeX, and for links and styles."""
     try:
-        return Markup(convert(rf"\displaystyle {latex.translate(SIGNS)}"))  # noqa: S704 - < and > are no tags
+        element = convert(rf"\displaystyle {latex.translate(SIGNS)}")
     except Exception as error:  # its errors have no class in common
         raise ValueError(f"{latex!r} is no formula: {type(error).__name__}") from error
+    if any(f" {attribute}=" in element for attribute in ("href", "style", "class", "id")):
+        raise ValueError(f"{latex!r} is no formula: it holds a link or a style")
+    return Markup(element)  # noqa: S704 - < and > are no tags, and no attribute is the formula's own

@@ -87,16 +87,21 @@ class Plot:
 def to_svg(figure: Values, title: str, width: int) -> Markup:
     """A figure as an element ``svg`` that is named ``title``; ``figure`` as ``figures.drawn`` returns it."""
     layout, plot = figure["layout"], _plot(figure["layout"], width)
-    shapes = [(shape, _shape(shape, plot)) for shape in layout.get("shapes", ())]
+    shapes = [(shape, _shape(shape, plot)) for shape in layout.get("shapes", ()) if _is_placed(shape)]
     parts = [
         *(drawn for shape, drawn in shapes if shape.get("layer") == "below"),
         *_grids(layout, plot),
         *_traces(figure["data"], plot),
         *(drawn for shape, drawn in shapes if shape.get("layer") != "below"),
-        *(_note(note, plot) for note in layout.get("annotations", ())),
+        *(_note(note, plot) for note in layout.get("annotations", ()) if _is_placed(note)),
     ]
     box = f"0 0 {width} {layout['height']}"
     return _tag("svg", *parts, viewBox=box, role="img", aria_label=CONTROL.sub(" ", title), class_="chart")
+
+
+def _is_placed(part: Values) -> bool:
+    """Whether every coordinate of a shape or note is a number: one beside a missing value is not drawn."""
+    return all(part.get(end, 0) is not None for end in ("x", "y", "x0", "x1", "y0", "y1"))
 
 
 def _plot(layout: Values, width: int) -> Plot:

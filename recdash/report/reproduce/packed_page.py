@@ -33,9 +33,10 @@ CHART = re.compile(
     r"\n<details open>"
 )
 SVG = re.compile(
-    r'<div class="scroll" tabindex="0"><svg [^<>]*aria-label="([^"]*)".*?</svg></div>\n<details>', re.DOTALL
+    r'<div class="scroll" tabindex="0"><svg [^<>]*aria-label="([^"]*)"'
+    r'(?:[^<]|<(?!/svg></div>|div class="scroll"))*</svg></div>\n<details>'
 )
-FORMULA = re.compile(r"<math [^<>]*>(.*?)</math>", re.DOTALL)
+FORMULA = re.compile(r"<math [^<>]*>((?:[^<]|<(?!/?math\b))*)</math>")
 ELEMENT = re.compile(r"</?m[a-z]+( [^<>]*)?>")
 
 ASCII = "".join(chr(code) for code in range(33, 127) if chr(code) != "<")
