@@ -109,8 +109,8 @@ def _check_where(truth: Path | None, experiment: str | None, runs: Sequence[Any]
 def _compare_files(
     runs: Sequence[tuple[str, Path]], truth: Any, baseline: str, metric: str, terms: Terms, question: Any
 ) -> Compared:
-    from recdash.comparison.guardrails import GUARDRAILS
     from recdash.evaluation import evaluate as score
+    from recdash.metrics.naming import GUARDRAILS
 
     evaluation = score(uploads(runs), truth, metrics=[metric, *GUARDRAILS], **question)
     _check_candidates([run.name for run in evaluation.runs], baseline)

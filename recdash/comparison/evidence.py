@@ -12,7 +12,8 @@ from recdash.comparison.replicates import replicate_differences
 from recdash.comparison.source import Source
 from recdash.domain.results import OnlineLift, UserValues
 from recdash.errors import InputError, Problem
-from recdash.metrics import define
+from recdash.metrics import METRICS, define
+from recdash.metrics.naming import CORE, row_of
 from recdash.metrics.ratings import RatingMetric
 from recdash.stats import LEAST, Finding
 from recdash.stats.replicates import ReplicateDifference
@@ -20,10 +21,6 @@ from recdash.stats.replicates import ReplicateDifference
 if TYPE_CHECKING:
     from recdash.domain.results import Slice
 
-ACCURACY = ("ndcg", "recall", "precision", "hit_rate", "map", "mrr")
-"""A candidate may not win by one of these and lose by another unnoticed."""
-RATING_ERRORS = ("rmse", "mae")
-"""Looked at beside each other, and before the accuracy of lists, where ratings are compared."""
 BLOCKING = (
     "different-truth", "different-users", "different-threshold", "different-version", "ids-do-not-meet",
 )  # fmt: skip
@@ -164,14 +161,15 @@ def _other_metrics(source: Source, comparison: Comparison, leader: Pair) -> dict
 
 
 def metrics_beside(primary: str) -> list[str]:
-    """The accuracy metrics that a verdict looks at beside the primary one."""
-    definition = define(primary)
-    rated = isinstance(definition.metric, RatingMetric)
-    return [
-        metric
-        for metric in (*(RATING_ERRORS if rated else ()), *ACCURACY)
-        if metric != definition.metric.name
-    ]
+    """The core metrics that a verdict weighs beside the primary one, so that no loss in one goes unnoticed.
+
+    Errors of ratings come first, and only beside a primary metric of ratings.
+    """
+    own = row_of(primary)
+    errors = [name for name in CORE if isinstance(METRICS[name], RatingMetric)]
+    accuracy = [name for name in CORE if name not in errors]
+    names = [*errors, *accuracy] if isinstance(own, RatingMetric) else accuracy
+    return [name for name in names if name != own.name]
 
 
 def _values_of_both(

@@ -10,11 +10,9 @@ from typing import Any
 from recdash.comparison.pairs import Comparison, Pair
 from recdash.comparison.source import Source
 from recdash.errors import InputError, RecdashError
+from recdash.metrics.naming import GUARDRAILS, less_is_wanted
 from recdash.stats.jackknife import LEAST_LISTS, ROUNDED, Pulls, change_interval
 
-GUARDRAILS = ("coverage", "novelty", "diversity", "personalization", "gini")
-"""Catalogue metrics; of Gini less is better, of the others more."""
-LESS_IS_BETTER = ("gini",)
 BELOW, ABOVE = "below its guardrail", "above its guardrail"
 FEW_LISTS = f"fewer than {LEAST_LISTS} users have a list"
 NOT_ASKED = "it was not asked for"
@@ -44,7 +42,7 @@ class GuardrailResult:
 
     @property
     def less_is_better(self) -> bool:
-        return self.metric in LESS_IS_BETTER
+        return less_is_wanted(self.metric)
 
     @property
     def has_interval(self) -> bool:

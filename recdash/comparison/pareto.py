@@ -16,9 +16,8 @@ from recdash.comparison.pairs import Pair, UnjudgedPair, judge_family, pair_of
 from recdash.comparison.query import Terms
 from recdash.comparison.source import Source
 from recdash.metrics import define
+from recdash.metrics.naming import less_is_wanted
 
-LESS_IS_BETTER = ("gini", "popularity")
-"""Beside errors of ratings: concentration on few items, and popularity."""
 DIGITS = 12
 """Values that agree so far differ by rounding only."""
 
@@ -42,9 +41,7 @@ class Goal:
 
 def goal(metric: str) -> Goal:
     """Raises UnknownName for an unknown metric."""
-    definition = define(metric)
-    less = definition.lower_is_better or definition.metric.name in LESS_IS_BETTER
-    return Goal(metric, less, definition.has_user_values)
+    return Goal(metric, less_is_wanted(metric), define(metric).has_user_values)
 
 
 @dataclass(frozen=True)

@@ -15,17 +15,8 @@ from recdash.domain.kinds import Users
 from recdash.errors import InputError
 from recdash.formatting import numbers
 from recdash.metrics import define
-from recdash.metrics.naming import metric_title
+from recdash.metrics.naming import metric_title, row_of
 
-STRICTER: dict[str, str] = {
-    "ndcg": "ndcg(gain=exp)",
-    "precision": "precision(over=list)",
-    "recall": "recall(norm=min)",
-    "map": "map(norm=min)",
-    "mrr": "mrr(sum=all)",
-    "f1": "f1(average=means)",
-}
-"""For each metric the definition that other tools use most."""
 OTHER_USERS: dict[Users, tuple[Users, str]] = {
     "truth": ("both", "Only users with a list"),
     "both": ("truth", "Users without a list count as 0"),
@@ -129,10 +120,14 @@ def _other_metric(source: Source, verdict: Verdict) -> WhatIf | None:
 
 def _other_definition(source: Source, verdict: Verdict) -> WhatIf | None:
     query = verdict.evidence.comparison.query
-    plain = define(query.metric).metric.name
-    metric = STRICTER.get(plain) if query.metric == plain else plain
-    other = _decide_again(source, replace(query, metric=metric)) if metric else None
-    if metric is None or other is None:
+    row = row_of(query.metric)
+    metric = row.name
+    if query.metric == row.name:
+        if not row.usage.other_definition:
+            return None
+        metric = f"{row.name}({row.usage.other_definition})"
+    other = _decide_again(source, replace(query, metric=metric))
+    if other is None:
         return None
     return _what_if(f"Defined as {metric_title(metric)}", verdict, other, ("m", metric))
 

@@ -13,20 +13,13 @@ from recdash.comparison.verdict_state import State
 from recdash.domain.results import OnlineLift
 from recdash.formatting import numbers
 from recdash.formatting.wording import CORRECTIONS_IN_SHORT, listed
-from recdash.metrics.naming import metric_title
+from recdash.metrics.naming import is_percent, metric_title, row_of
 from recdash.stats.replicates import ReplicateDifference
 from recdash.stats.sparse import StudentT, Unknown
 
 MOST_NAMED = 3
 NOTABLE = 0.05
 """A guardrail's change of less than this share is not worth a sentence."""
-RAIL_WORDS = {
-    "coverage": "catalogue coverage",
-    "novelty": "novelty",
-    "diversity": "diversity",
-    "personalization": "personalization",
-    "gini": "Gini",
-}
 
 
 @dataclass(frozen=True)
@@ -376,7 +369,7 @@ def _improved(subject: str, evidence: VerdictEvidence, rails: Sequence[Guardrail
 
 
 def _rail_name(evidence: VerdictEvidence, rail: GuardrailResult) -> str:
-    return f"{RAIL_WORDS[rail.metric]}@{evidence.comparison.query.k}"
+    return f"{row_of(rail.metric).usage.guardrail}@{evidence.comparison.query.k}"
 
 
 def _from_to(rail: GuardrailResult) -> str:
@@ -384,7 +377,7 @@ def _from_to(rail: GuardrailResult) -> str:
 
 
 def rail_value(rail: GuardrailResult, value: float) -> str:
-    return f"{numbers.three(100 * value)} %" if rail.metric == "coverage" else numbers.three(value)
+    return f"{numbers.three(100 * value)} %" if is_percent(rail.metric) else numbers.three(value)
 
 
 def _rivals(evidence: VerdictEvidence) -> list[RichText]:

@@ -8,22 +8,12 @@ from typing import get_args
 
 from recdash.domain.kinds import DEFAULT_DEPTH, Duplicates, Order, Ties, Users
 from recdash.errors import InputError, Problem
-from recdash.metrics import Definition, Spec, define, parse_list, preset
+from recdash.metrics import Definition, Spec, define, naming, parse_list, preset
 from recdash.metrics.agreement import preset_agreement
 from recdash.metrics.presets import EVERY_ROW
 
-RANKING_METRICS = (
-    "precision", "recall", "f1", "hit_rate", "mrr", "map", "mar", "ndcg", "r_precision",
-    "precision(average=micro)", "recall(average=micro)", "rbp", "err", "bpref", "judged", "serendipity",
-    "user_coverage",
-)  # fmt: skip
-CATALOGUE_METRICS = (
-    "coverage", "novelty", "diversity", "personalization", "gini", "entropy", "popularity", "tail_share",
-)  # fmt: skip
-RATING_METRICS = ("rmse", "mae", "r2")
 DEEPEST = 10_000
 """The largest depth: all counts are kept by rank."""
-DEFAULT_METRICS = (*RANKING_METRICS, *CATALOGUE_METRICS, *RATING_METRICS)
 
 
 @dataclass(frozen=True)
@@ -74,7 +64,7 @@ def read_question(
 ) -> tuple[list[MetricRequest], CountingRules]:
     """Specs and rules under a preset; what is given beside the preset wins."""
     convention = preset(preset_name)
-    specs = parse_list(DEFAULT_METRICS if metrics is None else metrics)
+    specs = parse_list(naming.SCORED if metrics is None else metrics)
     if not specs:
         raise InputError(Problem("no-metric", "metrics", "no metric named", "Name one, such as ndcg@10."))
     requests = [MetricRequest(spec, define(convention.apply(spec))) for spec in specs]

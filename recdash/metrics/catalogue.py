@@ -19,6 +19,7 @@ from recdash.domain.hits import Exposure, RankCounts
 from recdash.domain.kinds import Floats, Ints, Mask
 from recdash.metrics.exposures import joined_exposures
 from recdash.metrics.parameters import Parameter
+from recdash.metrics.usage import UNLISTED, Usage
 
 
 @dataclass(frozen=True)
@@ -427,6 +428,7 @@ class CatalogueMetric:
     higher_is: str = "broader"
     rises_with_k: bool = False
     has_cutoff: bool = True
+    usage: Usage = UNLISTED
     example: str = ""
 
 
@@ -478,6 +480,7 @@ _METRICS: tuple[CatalogueMetric, ...] = (
             ),
         ),
         rises_with_k=True,
+        usage=Usage(group="beyond", order=1, guardrail="catalogue coverage", is_percent=True),
         example="4 distinct items shown of 5: 4/5 = 0.8.",
     ),
     CatalogueMetric(
@@ -518,6 +521,7 @@ _METRICS: tuple[CatalogueMetric, ...] = (
         ),
         unit="bits",
         higher_is="rarer",
+        usage=Usage(group="beyond", order=2, guardrail="novelty"),
         example="Half of the train users have the item: −log2(1/2) = 1 bit.",
     ),
     CatalogueMetric(
@@ -551,6 +555,7 @@ _METRICS: tuple[CatalogueMetric, ...] = (
             ),
         ),
         higher_is="more diverse",
+        usage=Usage(order=3, guardrail="diversity"),
         example="Crime|Drama and Drama: cosine 1/√(2·1) = 0.707, so 0.293. Items without values are skipped.",
     ),
     CatalogueMetric(
@@ -571,6 +576,7 @@ _METRICS: tuple[CatalogueMetric, ...] = (
             ),
         ),
         higher_is="more personal",
+        usage=Usage(group="beyond", order=4, guardrail="personalization"),
         example="Lists a, b and a, c share one of two items: cosine 1/2, personalization 0.5.",
     ),
     CatalogueMetric(
@@ -591,6 +597,7 @@ _METRICS: tuple[CatalogueMetric, ...] = (
             Parameter("norm", {"n": "as it is", "n-1": "times n/(n − 1), so that 1 can be reached"}),
         ),
         higher_is="more concentrated",
+        usage=Usage(group="beyond", order=5, guardrail="Gini", less_is_wanted=True),
         example="Counts 0, 1, 1, 3, 3: (−4·0 − 2·1 + 0·1 + 2·3 + 4·3)/(5·8) = 0.4.",
     ),
     CatalogueMetric(
@@ -615,6 +622,7 @@ _METRICS: tuple[CatalogueMetric, ...] = (
         ),
         unit="train users",
         higher_is="more popular",
+        usage=Usage(group="beyond", order=6, less_is_wanted=True),
         example="Shown items that 4 and 2 train users have: (4 + 2)/2 = 3.",
     ),
     CatalogueMetric(
@@ -628,6 +636,7 @@ _METRICS: tuple[CatalogueMetric, ...] = (
         needs="a catalogue with that column",
         parameters=(Parameter("attribute", {}, "name"),),
         rises_with_k=True,
+        usage=Usage(is_scored=False),
         example="The catalogue has films of 5 years, the lists show films of 2 of them: 2/5 = 0.4.",
     ),
     CatalogueMetric(

@@ -1,15 +1,28 @@
-"""Names of metrics as people read them, and the order in which they are listed."""
+"""Names of metrics as people read them, and the metrics that tables, charts and verdicts begin with."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from recdash.metrics.registry import METRICS, define
+from recdash.metrics.registry import METRICS, Metric, define
 from recdash.metrics.spec import parse
 
-PERCENT = frozenset({"coverage"})
-CORE = ("ndcg", "recall", "precision", "hit_rate", "map", "mrr", "rmse", "mae")
-BEYOND = ("coverage", "novelty", "personalization", "gini", "popularity")
+_BY_ORDER = sorted(METRICS.values(), key=lambda metric: metric.usage.order)
+CORE = tuple(metric.name for metric in _BY_ORDER if metric.usage.group == "core")
+"""Accuracy metrics that every comparison begins with; a verdict weighs them beside the primary one."""
+BEYOND = tuple(metric.name for metric in _BY_ORDER if metric.usage.group == "beyond")
+"""Catalogue metrics that tables list behind the core."""
+GUARDRAILS = tuple(metric.name for metric in _BY_ORDER if metric.usage.guardrail)
+"""Catalogue metrics that a gain in accuracy must not cost too much of."""
+SCORED = tuple(
+    spec
+    for metric in METRICS.values()
+    if metric.usage.is_scored
+    for spec in (metric.name, *metric.usage.variants)
+)
+"""Specs that are computed for every upload."""
+FIRST_CORE = 3
+MOST_CURVES = 4
 
 
 def metric_title(metric: str, k: int | None = None) -> str:
@@ -19,8 +32,18 @@ def metric_title(metric: str, k: int | None = None) -> str:
     return f"{name}@{k}" if k and METRICS[spec.name].has_cutoff else name
 
 
+def row_of(metric: str) -> Metric:
+    """The metric's row in the table of its family, without the parameters of the spec."""
+    return METRICS[base(metric)]
+
+
 def lower_is_better(metric: str) -> bool:
     return define(metric).lower_is_better
+
+
+def less_is_wanted(metric: str) -> bool:
+    """True for errors, and for catalogue metrics of which a team usually wants less."""
+    return lower_is_better(metric) or row_of(metric).usage.less_is_wanted
 
 
 def base(metric: str) -> str:
@@ -29,7 +52,7 @@ def base(metric: str) -> str:
 
 
 def has_k(metric: str) -> bool:
-    return METRICS[base(metric)].has_cutoff
+    return row_of(metric).has_cutoff
 
 
 def metric_at(metric: str, k: int | str) -> str:
@@ -38,7 +61,7 @@ def metric_at(metric: str, k: int | str) -> str:
 
 
 def is_percent(metric: str) -> bool:
-    return base(metric) in PERCENT
+    return row_of(metric).usage.is_percent
 
 
 def scale_of(metric: str) -> int:
@@ -55,3 +78,13 @@ def ordered_metrics(metrics: Sequence[str]) -> list[str]:
     """Core accuracy first, then beyond accuracy, then the rest; variants behind their plain form."""
     rank = {name: place for place, name in enumerate((*CORE, *BEYOND))}
     return sorted(metrics, key=lambda metric: (rank.get(base(metric), len(rank)), "(" in metric, metric))
+
+
+def curve_metrics(primary: str, offered: Sequence[str]) -> list[str]:
+    """The metrics drawn against k at first: the primary one and three more that are offered and have a k.
+
+    One of them looks beyond accuracy, for what a gain may cost.
+    """
+    names = (primary, *CORE[:FIRST_CORE], *BEYOND[:1], *CORE[FIRST_CORE:])
+    drawn = dict.fromkeys(name for name in names if name in offered and has_k(name))
+    return list(drawn)[:MOST_CURVES]

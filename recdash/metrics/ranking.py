@@ -37,6 +37,7 @@ from recdash.metrics.parameters import Parameter
 from recdash.metrics.populations import POPULATION, over_population
 from recdash.metrics.sample import Number, RelevantHits, order_by_counting, relevant_items
 from recdash.metrics.spec import split
+from recdash.metrics.usage import UNLISTED, Usage
 
 Resolve = Callable[[str], MetricFormula]
 """Turns the text of a spec into its formula (for metrics made of others)."""
@@ -407,6 +408,7 @@ class RankingMetric:
     range: str = "0 to 1"
     largest: float | None = 1.0
     unbounded: frozenset[tuple[str, str]] = frozenset()
+    usage: Usage = UNLISTED
     example: str = ""
     missing_input: Callable[[RelevantHits, Mapping[str, str]], str] = nothing_missing
 
@@ -452,6 +454,13 @@ RANKING: tuple[RankingMetric, ...] = (
         credit=one,
         norm=Choice("over", {"k": cutoff, "list": cut_list}),
         parameters=(_OVER, _AVERAGE, _TRUTH),
+        usage=Usage(
+            group="core",
+            order=3,
+            variants=("precision(average=micro)",),
+            other_definition="over=list",
+            in_words="the share of shown items that are wanted",
+        ),
         example="Truth a, b, c, d; list a, x, b; k = 5: 2 hits in 5 places, 2/5 = 0.4.",
     ),
     RankingMetric(
@@ -470,6 +479,13 @@ RANKING: tuple[RankingMetric, ...] = (
             _TRUTH,
         ),
         rises_with_k=True,
+        usage=Usage(
+            group="core",
+            order=2,
+            variants=("recall(average=micro)",),
+            other_definition="norm=min",
+            in_words="the share of wanted items found",
+        ),
         example="Truth of 10 items, 3 of them in the first 3 places: 3/10 = 0.3.",
     ),
     RankingMetric(
@@ -493,6 +509,7 @@ RANKING: tuple[RankingMetric, ...] = (
                 "beta", {"1": "recall weighs beta² times as much as precision"}, "number", above=0, below=1000
             ),
         ),
+        usage=Usage(other_definition="average=means"),
         example="1 hit in 4 places, 1 relevant item: P = 0.25, R = 1, F1 = 2·0.25·1/1.25 = 0.4.",
     ),
     RankingMetric(
@@ -504,6 +521,7 @@ RANKING: tuple[RankingMetric, ...] = (
         credit=first,
         norm=unity,
         rises_with_k=True,
+        usage=Usage(group="core", order=4, in_words="the share of users who find something"),
         example="Of two users one has a hit: 1/2 = 0.5.",
     ),
     RankingMetric(
@@ -518,6 +536,7 @@ RANKING: tuple[RankingMetric, ...] = (
         unit="items",
         range="0 to k",
         largest=None,
+        usage=Usage(is_scored=False),
         example="Truth a, b, c, d; list a, x, b: 2 hits.",
     ),
     RankingMetric(
@@ -533,6 +552,12 @@ RANKING: tuple[RankingMetric, ...] = (
         ),
         rises_with_k=True,
         unbounded=frozenset({("sum", "all")}),
+        usage=Usage(
+            group="core",
+            order=6,
+            other_definition="sum=all",
+            in_words="how early the first wanted item comes",
+        ),
         example="Hits at ranks 2 and 4: 1/2; with sum=all 1/2 + 1/4.",
     ),
     RankingMetric(
@@ -570,6 +595,9 @@ RANKING: tuple[RankingMetric, ...] = (
         rises_with_k=True,
         may_fall=frozenset({("norm", "hits")}),
         unbounded=frozenset({("norm", "none")}),
+        usage=Usage(
+            group="core", order=5, other_definition="norm=min", in_words="how well wanted items are ranked"
+        ),
         example="Hits at ranks 1, 2, 4 of m = 10: (1/1 + 2/2 + 3/4)/10 = 0.275.",
     ),
     RankingMetric(
@@ -619,6 +647,9 @@ RANKING: tuple[RankingMetric, ...] = (
             ),
             POPULATION,
         ),
+        usage=Usage(
+            group="core", order=1, other_definition="gain=exp", in_words="how well wanted items are ranked"
+        ),
         example="One relevant item at rank 2: (1/log2 3)/(1/log2 2) = 0.6309.",
     ),
     RankingMetric(
@@ -634,6 +665,7 @@ RANKING: tuple[RankingMetric, ...] = (
         unit="gain",
         range="0 or more",
         largest=None,
+        usage=Usage(is_scored=False),
         example="Grades 3, 2, 3, 0, 1, 2: 3 + 2/log2 3 + 3/2 + 0 + 1/log2 6 + 2/log2 7 = 6.861.",
     ),
     RankingMetric(
@@ -653,6 +685,7 @@ RANKING: tuple[RankingMetric, ...] = (
                 },
             ),
         ),
+        usage=Usage(is_scored=False),
         example="m = 2, hits at ranks 1 and 3: (1 + 1/3)/(1 + 1/2) = 0.8889.",
     ),
     RankingMetric(
@@ -670,6 +703,7 @@ RANKING: tuple[RankingMetric, ...] = (
         ),
         may_fall=frozenset({("without_miss", "1"), ("without_miss", "0")}),
         ideal_is_best=False,  # with without_miss=0 a list of hits alone has no pair, and counts 0
+        usage=Usage(is_scored=False),
         example="List a, x, b, y with a and b relevant: of 4 pairs a wins 2 and b 1, 3/4 = 0.75.",
     ),
     RankingMetric(

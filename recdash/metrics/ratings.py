@@ -12,6 +12,7 @@ from recdash.domain.kinds import Floats, Ints
 from recdash.domain.results import RatedRows, Ratio, UserValues
 from recdash.metrics.formulas import ratio_of_sums
 from recdash.metrics.parameters import Parameter
+from recdash.metrics.usage import UNLISTED, Usage
 
 LARGEST_RATING = 1e70
 """The standard error of RMSE adds up fourth powers, which still are numbers."""
@@ -155,6 +156,7 @@ class RatingMetric:
     has_cutoff: bool = False
     rises_with_k: bool = False
     lower_is_better: bool = True
+    usage: Usage = UNLISTED
     example: str = ""
     missing_input: Callable[[Predictions | None], str] = missing_predictions
 
@@ -169,6 +171,7 @@ RATINGS: tuple[RatingMetric, ...] = (
         rmse,
         squared,
         pulls_of_root,
+        usage=Usage(group="core", order=7),
         example="Off by 1 and by 3: √((1 + 9)/2) = 2.236.",
     ),
     RatingMetric(
@@ -180,6 +183,7 @@ RATINGS: tuple[RatingMetric, ...] = (
         mae,
         absolute,
         pulls_of_mean,
+        usage=Usage(group="core", order=8),
         example="Off by 1 and by 3: (1 + 3)/2 = 2.",
     ),
     RatingMetric(

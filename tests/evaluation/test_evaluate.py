@@ -16,8 +16,8 @@ import pytest
 
 import recdash
 from recdash.errors import InputError, UnknownName
-from recdash.evaluation.request import DEFAULT_METRICS
 from recdash.metrics import METRICS, parse
+from recdash.metrics.naming import SCORED
 
 TRUTH = {"u": ["a", "b"], "v": ["a"], "w": ["c"]}
 ALS = {"u": ["a", "x", "b"], "v": ["x", "a"]}
@@ -82,12 +82,12 @@ def test_without_a_question_all_metrics_are_answered_or_absent_with_a_reason() -
     evaluation = recdash.evaluate({"als": ALS}, TRUTH)
     answered = {row["metric"] for row in evaluation.rows()}
     absent = {row["metric"] for row in evaluation.as_dict()["absent"]}
-    assert answered | absent == set(DEFAULT_METRICS)
+    assert answered | absent == set(SCORED)
     assert answered & absent == set()
     must_be_told_which = {"coverage_by"}
     asked_for_by_name = {"hits", "dcg", "ncrr", "auc"}  # other forms of precision, nDCG and MRR
     usual = set(METRICS) - must_be_told_which - asked_for_by_name
-    assert {parse(spec).name for spec in DEFAULT_METRICS} == usual
+    assert {parse(spec).name for spec in SCORED} == usual
 
 
 def test_a_metric_without_k_is_the_curve_to_the_depth() -> None:

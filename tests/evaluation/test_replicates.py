@@ -11,8 +11,8 @@ import pytest
 
 from recdash import Evaluation, evaluate
 from recdash.errors import InputError
-from recdash.evaluation.request import RANKING_METRICS
 from recdash.evaluation.uploads import several_of, shared_name
+from recdash.metrics.ranking import RANKING
 
 TRUTH = pd.DataFrame({"user_id": ["u1", "u2", "u3", "u4"], "item_id": list("abcd")})
 
@@ -115,7 +115,7 @@ def judged() -> pd.DataFrame:
 @pytest.mark.parametrize(
     "metric",
     [
-        *(name for name in RANKING_METRICS if "micro" not in name),
+        *(metric.name for metric in RANKING if metric.usage.is_scored),
         "ndcg(gain=exp)", "map(norm=hits)", "precision(over=list)", "f1(of=map,mar)",
     ],
 )  # fmt: skip

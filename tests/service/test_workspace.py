@@ -21,7 +21,7 @@ from recdash.domain.hits import Hits
 from recdash.domain.records import Experiment
 from recdash.engines import hits_to_tables
 from recdash.errors import Forbidden, InputError, NameTaken, NotFound, StoreError, UploadError
-from recdash.evaluation import request
+from recdash.metrics import naming
 from recdash.service import Workspace
 from recdash.store import open_store
 from recdash.store.ownership import USED_BY
@@ -347,7 +347,7 @@ def test_metrics_that_an_older_version_did_not_store_are_offered_and_computed(
     catalogue = {"a": {"genre": "Crime|Drama"}, "b": {"genre": "Drama"}, "c": {"genre": "Crime"}}
     made = space.experiments.create("Old", TRUTH, catalogue=catalogue, depth=5)
     with monkeypatch.context() as older:
-        older.setattr(request, "DEFAULT_METRICS", ("precision", "coverage"))
+        older.setattr(naming, "SCORED", ("precision", "coverage"))
         run_id = add(space, made, "ease", {"u": ["b", "a"]})
         assert space.scores.metrics_of([run_id]) == ["precision", "coverage"]
     newer = open_at(tmp_path)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from math import isfinite
@@ -13,6 +13,7 @@ from recdash.comparison.wording import how_many_more, plain, relation_to, too_sm
 from recdash.errors import NotFound
 from recdash.formatting import numbers
 from recdash.formatting.wording import day, listed, many
+from recdash.metrics.naming import row_of
 from recdash.service.catalog.history import HistoryEvent
 from recdash.service.catalog.overview import Card
 
@@ -23,14 +24,6 @@ if TYPE_CHECKING:
 
 USUAL_SINCE = timedelta(days=7)
 MOST_SENTENCES, MOST_CHANGES, MOST_QUOTED = 2, 5, 240
-IN_PLAIN_WORDS: Mapping[str, str] = {
-    "ndcg": "how well wanted items are ranked",
-    "map": "how well wanted items are ranked",
-    "mrr": "how early the first wanted item comes",
-    "recall": "the share of wanted items found",
-    "precision": "the share of shown items that are wanted",
-    "hit_rate": "the share of users who find something",
-}
 
 
 @dataclass(frozen=True)
@@ -147,7 +140,7 @@ def _in_plain_words(verdict: Verdict, leader: Pair) -> str:
     """``ALS v3 is 14.9 % above Popular in how well wanted items are ranked (nDCG@10); most likely …``"""
     evidence, comparison = verdict.evidence, verdict.evidence.comparison
     name = comparison.query.where
-    meaning = IN_PLAIN_WORDS.get(comparison.query.metric)
+    meaning = row_of(comparison.query.metric).usage.in_words
     metric = f"{meaning} ({name})" if meaning else name
     n, paired = leader.paired.n, leader.paired
     better, worse = (numbers.of_100(count, n) for count in (paired.wins, paired.losses))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from recdash.formatting import numbers
 from recdash.formatting.wording import listed, users
-from recdash.metrics.naming import has_k, is_percent, metric_and_unit, metric_at, metric_title
+from recdash.metrics.naming import curve_metrics, is_percent, metric_and_unit, metric_at, metric_title
 from recdash.report.cells import metric_values, number_of
 from recdash.report.context import ReportContext
 from recdash.report.document import Cell, Figure, Number, Part, Section, Table, number_columns
@@ -14,8 +14,6 @@ from recdash.report.document import Cell, Figure, Number, Part, Section, Table, 
 if TYPE_CHECKING:
     import pandas as pd
 
-USUAL = ("ndcg", "recall", "precision", "coverage", "hit_rate", "map")
-FEW = 4
 SHOWN_K = (1, 5, 10, 20, 50, 100)
 DRAWN_K = (*range(1, 11), 12, 15, 20, 25, 30, 40, 50, 75, 100, 200, 500, 1000)
 """A line needs no more points; where it bends they are dense."""
@@ -24,9 +22,7 @@ DRAWN_K = (*range(1, 11), 12, 15, 20, 25, 30, 40, 50, 75, 100, 200, 500, 1000)
 def curves(context: ReportContext) -> Section | None:
     """The primary metric and three more; None where none has a cutoff."""
     scores, scope = context.workspace.scores, context.query.scope
-    offered = scores.metrics_of(context.query.shown)
-    known = [name for name in (context.query.metric, *USUAL) if name in offered and has_k(name)]
-    metrics = list(dict.fromkeys(known))[:FEW]
+    metrics = curve_metrics(context.query.metric, scores.metrics_of(context.query.shown))
     if not metrics:
         return None
     rows = scores.curves(context.query.shown, metrics, scope).dropna(subset=["k"])

@@ -15,7 +15,6 @@ from recdash.domain.records import Run
 from recdash.domain.results import WHOLE, Curve, Scope, Unavailable
 from recdash.engines.known_ids import stored_overlap
 from recdash.errors import Problem
-from recdash.evaluation import request
 from recdash.evaluation.comparability import basis_of, comparability_problems
 from recdash.evaluation.known_ids import caveats, stored_problems
 from recdash.metrics import check_k, define, naming
@@ -57,7 +56,7 @@ class Scores:
                 metric not in run.absent and self._values.is_possible(run.id, metric) for run in runs
             )
 
-        defaults = [str(define(metric)) for metric in request.DEFAULT_METRICS]
+        defaults = [str(define(metric)) for metric in naming.SCORED]
         return [*filter(is_offered, defaults), *sorted(stored.difference(defaults))]
 
     def curves(self, run_ids: Sequence[str], metrics: Sequence[str], scope: Scope = WHOLE) -> pd.DataFrame:

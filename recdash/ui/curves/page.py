@@ -14,7 +14,7 @@ from recdash.formatting import numbers
 from recdash.formatting.html import markdown
 from recdash.formatting.wording import listed, users
 from recdash.metrics import define
-from recdash.metrics.naming import has_k, is_percent, metric_and_unit, metric_title
+from recdash.metrics.naming import curve_metrics, has_k, is_percent, metric_and_unit, metric_title
 from recdash.ui.app import cached, state, theme
 from recdash.ui.app.state import View
 from recdash.ui.components import widgets
@@ -22,8 +22,6 @@ from recdash.ui.components import widgets
 if TYPE_CHECKING:
     import pandas as pd
 
-USUAL = ("ndcg", "recall", "precision", "coverage", "hit_rate", "map")
-FEW = 4
 SHOWN = ["run_id", "run", "metric", "k", "value", "low", "high", "n_users"]
 
 
@@ -34,8 +32,7 @@ def names(view: View) -> dict[str, str]:
 
 def usual(view: View) -> list[str]:
     """The primary metric and three more."""
-    available = [metric for metric in (view.metric, *USUAL) if metric in names(view)]
-    return list(dict.fromkeys(available))[:FEW]
+    return curve_metrics(view.metric, view.metrics)
 
 
 def warn_of_unknown(view: View) -> None:

@@ -8,7 +8,6 @@ from typing import Any
 
 import streamlit as st
 
-from recdash.comparison.guardrails import LESS_IS_BETTER
 from recdash.decisions import Offline, Online
 from recdash.decisions.changes_since import Changed
 from recdash.decisions.checklist import rail_value
@@ -17,6 +16,7 @@ from recdash.formatting import numbers
 from recdash.formatting.html import Html, html, markdown
 from recdash.formatting.numbers import percent
 from recdash.formatting.wording import capital, many, nested
+from recdash.metrics.naming import less_is_wanted
 from recdash.online.analysis.judgement import SIGNS as ONLINE_SIGNS
 from recdash.ui.components import widgets
 from recdash.ui.components.tiles import finding_cell, value_text
@@ -91,7 +91,7 @@ def _guardrails(offline: Offline) -> None:
     columns = [*text_columns("Guardrail"), *number_titles, *text_columns("95 % CI", "Finding")]
     rows = []
     for rail in offline.guardrails:
-        allowed = f"{'+' if rail.metric in LESS_IS_BETTER else '−'}{100 * rail.guard:.3g} %"
+        allowed = f"{'+' if less_is_wanted(rail.metric) else '−'}{100 * rail.guard:.3g} %"
         state = f"{'broken' if rail.broken else 'holds'}: {allowed} is allowed"
         values = (rail_value(rail.metric, value) for value in (rail.value, rail.base_value))
         change, interval = numbers.change(percent(rail.change), " %"), rail_interval(rail)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from recdash.charts.marks import CONTEXT_GREY, Mark
-from recdash.comparison.guardrails import ABOVE, BELOW, LESS_IS_BETTER
+from recdash.comparison.guardrails import ABOVE, BELOW
 from recdash.decisions import Offline, Online
 from recdash.decisions.checklist import rail_value
 from recdash.decisions.snapshot import Difference, Guardrail, Lift, Named
@@ -13,6 +13,7 @@ from recdash.formatting import numbers
 from recdash.formatting.html import Html
 from recdash.formatting.numbers import is_number, percent
 from recdash.formatting.wording import small
+from recdash.metrics.naming import less_is_wanted
 from recdash.online.analysis.judgement import SIGNS as ONLINE_SIGNS
 from recdash.stats.family import SIGNS
 from recdash.ui.app.state import View
@@ -105,7 +106,7 @@ def _of_rail(rail: Guardrail) -> Tile:
     change = percent(rail.change)
     gain = gain_of(rail)
     sign = "=" if gain is None else numbers.glyph(gain, gain)
-    beyond = ABOVE if rail.metric in LESS_IS_BETTER else BELOW
+    beyond = ABOVE if less_is_wanted(rail.metric) else BELOW
     word = beyond if rail.broken else "within its guardrail"
     value, base = (rail_value(rail.metric, value) for value in (rail.value, rail.base_value))
     note = f"from {base}; {rail_interval(rail)}"
@@ -114,7 +115,7 @@ def _of_rail(rail: Guardrail) -> Tile:
 
 def gain_of(rail: Guardrail) -> float | None:
     """The change turned so that more is better."""
-    return -rail.change if rail.change is not None and rail.metric in LESS_IS_BETTER else rail.change
+    return -rail.change if rail.change is not None and less_is_wanted(rail.metric) else rail.change
 
 
 def rail_interval(rail: Guardrail) -> str:

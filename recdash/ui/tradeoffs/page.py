@@ -12,7 +12,7 @@ import streamlit as st
 from recdash.charts.tradeoff import Direction, TradeOffPoint, trade_off
 from recdash.comparison.pareto import TradeOff, goal
 from recdash.formatting.html import Html, html, join, markdown
-from recdash.metrics.naming import metric_and_unit, metric_at, metric_title, scale_of
+from recdash.metrics.naming import GUARDRAILS, metric_and_unit, metric_at, metric_title, scale_of
 from recdash.stats import NORMAL_95
 from recdash.ui.app import cached, state, theme
 from recdash.ui.app.state import View
@@ -24,7 +24,6 @@ from recdash.ui.tradeoffs.wording import members, sentence
 if TYPE_CHECKING:
     import pandas as pd
 
-USUAL_COSTS = ("coverage", "novelty", "diversity", "personalization")
 MOST_TOLD = 8
 
 
@@ -51,7 +50,7 @@ def choose(view: View) -> Chosen | None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         y = _axis("Upright", "y", view.metrics, view.metric)
         others = [metric for metric in view.metrics if metric != y]
-        usual = next((metric for metric in USUAL_COSTS if metric in others), others[0])
+        usual = next((metric for metric in GUARDRAILS if metric in others), others[0])
         x = _axis("Across", "x", others, usual)
         which = widgets.choice("Runs", "runs", {"all": "All", "chosen": "Chosen"}, "all")
     chosen = view.verdict_query.shown
