@@ -59,7 +59,9 @@ def decide(
     """Write down an outcome, with the numbers as they stand. It is superseded later, never edited."""
     workspace, stored = open_experiment(experiment)
     review = None if wanted is None else review_wanted(workspace, stored.id, wanted)
-    run_id, query = asked(workspace, stored.id, run, baseline, metric)
+    by_name = run_ids(workspace, stored.id, archived=True)
+    run_id = None if run is None else run_named(by_name, run)
+    query = query_wanted(workspace, stored.id, run_id, baseline, metric)
     decision = workspace.decisions.decide(
         stored.id,
         OUTCOMES[outcome],
@@ -119,23 +121,22 @@ def comment_facts(comment: Entry) -> dict[str, Any]:
     return {"author": comment.author, "written": comment.created.isoformat(), "text": comment.text}
 
 
-def asked(
-    workspace: Workspace, experiment_id: str, run: str | None, baseline: str | None, metric: str | None
-) -> tuple[str | None, ComparisonQuery | None]:
-    """The id of the run and what it is judged by; None where everything is left open. Raises UnknownName."""
+def query_wanted(
+    workspace: Workspace, experiment_id: str, run_id: str | None, baseline: str | None, metric: str | None
+) -> ComparisonQuery | None:
+    """The comparison with this baseline and metric; None where neither is given. Raises UnknownName."""
     from recdash.metrics import parse
 
-    by_name = run_ids(workspace, experiment_id, archived=True)
-    run_id = None if run is None else run_named(by_name, run)
     if baseline is None and metric is None:
-        return run_id, None
+        return None
     spec = parse(metric) if metric else None
+    by_name = run_ids(workspace, experiment_id, archived=True)
     base = None if baseline is None else run_named(by_name, baseline)
     by = (spec.label, spec.k) if spec else (None, None)
     query = workspace.queries.of(experiment_id, (), base, *by)
     if run_id is not None and run_id not in query.runs:  # it is one of the candidates that are compared
         query = replace(query, runs=query.runs[: MOST_CANDIDATES - 1])
-    return run_id, query
+    return query
 
 
 def review_wanted(workspace: Workspace, experiment_id: str, wanted: str | None) -> Review:

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from recdash.cli.decide import (
-    asked,
     author_option,
     baseline_option,
     comment_facts,
     decision_facts,
     metric_option,
+    query_wanted,
     review_option,
     review_wanted,
 )
-from recdash.cli.options import experiment_option, form_option, open_experiment
+from recdash.cli.options import experiment_option, form_option, open_experiment, run_ids, run_named
 from recdash.cli.output import aligned
 from recdash.cli.terminal import say, say_json, say_lines
 from recdash.formatting.sanitize import visible
@@ -44,8 +44,9 @@ def propose(
 ) -> None:
     """Ask for a candidate to be approved."""
     workspace, stored = open_experiment(experiment)
-    run_id, query = asked(workspace, stored.id, run, baseline, metric)
-    _tell(workspace.reviews.propose(stored.id, run_id or "", query, text=text, author=author))
+    run_id = run_named(run_ids(workspace, stored.id, archived=True), run)
+    query = query_wanted(workspace, stored.id, run_id, baseline, metric)
+    _tell(workspace.reviews.propose(stored.id, run_id, query, text=text, author=author))
 
 
 @review.command()

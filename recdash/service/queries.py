@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from recdash.comparison import ComparisonQuery, Terms
 from recdash.domain.defaults import default_baseline, default_candidates, default_k, default_metric
+from recdash.domain.records import Run
 from recdash.domain.results import WHOLE, Scope
 from recdash.errors import InputError, NotFound, Problem
 from recdash.metrics import check_k
@@ -38,12 +39,8 @@ class Queries:
         Raises NotFound for a run of another experiment, InputError where there is no run to compare, for an
         unknown metric and for a k beyond the depth.
         """
-        store = self._context.store
-        experiment = store.experiments.get(experiment_id)
-        known = {run.id: run for run in store.runs.of_experiment(experiment_id, archived=True)}
-        for run_id in (*runs, *([baseline] if baseline else [])):
-            if run_id not in known:
-                raise NotFound(f"Run {run_id} is not in this experiment.")
+        experiment = self._context.store.experiments.get(experiment_id)
+        known = self._runs_by_id(experiment_id, [*runs, *([baseline] if baseline else [])])
         active = [run for run in known.values() if run.archived is None]
         if not baseline and not active:
             fix = "Upload the scored output of a recommender first."
@@ -59,9 +56,14 @@ class Queries:
 
     def check(self, experiment_id: str, query: ComparisonQuery) -> None:
         """Raises NotFound for a run of another experiment, InputError for a k beyond the depth."""
-        store = self._context.store
-        known = {run.id for run in store.runs.of_experiment(experiment_id, archived=True)}
-        for run_id in query.shown:
+        self._runs_by_id(experiment_id, query.shown)
+        check_k(query.k, self._context.store.experiments.get(experiment_id).settings["depth"])
+
+    def _runs_by_id(self, experiment_id: str, wanted: Sequence[str]) -> dict[str, Run]:
+        """All runs of the experiment, also archived ones. Raises NotFound for a wanted id that is missing."""
+        runs = self._context.store.runs.of_experiment(experiment_id, archived=True)
+        known = {run.id: run for run in runs}
+        for run_id in wanted:
             if run_id not in known:
                 raise NotFound(f"Run {run_id} is not in this experiment.")
-        check_k(query.k, store.experiments.get(experiment_id).settings["depth"])
+        return known

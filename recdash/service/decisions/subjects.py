@@ -35,11 +35,15 @@ class Subjects:
         run, depth = named.get(run_id or ""), experiment.settings["depth"]
         if query is None and not active:
             return Subject(run, None, DEFAULT_METRIC, default_k(depth))
-        most = len(runs) if query else MOST_CANDIDATES - (run is not None)
-        query = query or self._queries.of(experiment_id)
-        check_k(query.k, depth)
-        others = [named[other] for other in query.runs if other != run_id][:most]
-        return Subject(run, named[query.baseline], query.metric, query.k, tuple(others))
+        if query is None:
+            query = self._queries.of(experiment_id)
+            most = MOST_CANDIDATES - (run is not None)
+            others = [other for other in query.runs if other != run_id][:most]
+        else:
+            check_k(query.k, depth)
+            others = [other for other in query.runs if other != run_id]
+        beside = tuple(named[other] for other in others)
+        return Subject(run, named[query.baseline], query.metric, query.k, beside)
 
     def named_now(self, subject: Subject) -> Subject:
         """With the names of today. Raises InputError where run or baseline is gone; others are left out."""

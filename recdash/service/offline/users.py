@@ -63,14 +63,14 @@ class UserResults:
 
         rows = []
         for run in self._context.runs_of(query.runs):
-            gaps = self._gaps(run.id, replace(query, runs=()))
+            gaps = self._differences(run.id, query)
             if gaps is not None:
                 rows.append([run.id, run.name, *vars(changes(gaps)).values()])
         return pd.DataFrame(rows, columns=list(CHANGE_COLUMNS))
 
     def change_bars(self, run_id: str, query: ComparisonQuery) -> Bars:
         """The distribution of the users' differences to the baseline, without those that are 0."""
-        gaps = self._gaps(run_id, replace(query, runs=()))
+        gaps = self._differences(run_id, query)
         return bars(np.zeros(0) if gaps is None else gaps)
 
     def value_bars(self, run_id: str, metric: str, k: int, scope: Scope = WHOLE) -> tuple[Bars, int, int]:
@@ -121,6 +121,10 @@ class UserResults:
 
     def _user_values(self, run_id: str, query: ComparisonQuery) -> UserValues | None:
         return self._values.user_values(run_id, query.metric, query.k, None, query.scope)
+
+    def _differences(self, run_id: str, query: ComparisonQuery) -> Floats | None:
+        """``_compare_users``, kept; the other candidates are no part of the key, for they change nothing."""
+        return self._gaps(run_id, replace(query, runs=()))
 
     def _compare_users(self, run_id: str, query: ComparisonQuery) -> Floats | None:
         """Differences of the users who count in both, above 0 where the run is better for them."""
