@@ -16,6 +16,7 @@ import pytest
 from report_tables import CANDIDATES, TRUTH, asked, copied, films, opened
 
 from recdash.errors import EvidenceDamaged, InputError, NotFound
+from recdash.metrics import naming
 from recdash.report.document import Document, Lead
 from recdash.report.formats.html import to_html
 from recdash.report.formats.json import from_json, to_json
@@ -78,6 +79,21 @@ def changed(file: Path, old: str, new: str, count: int = 1) -> Path:
 def told(found: Reproduction) -> str:
     assert not found.holds
     return found.text
+
+
+def test_a_report_made_before_a_metric_was_added_is_confirmed_and_the_metric_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as older:
+        older.setattr(naming, "SCORED", tuple(spec for spec in naming.SCORED if spec != "rbp"))
+        space = opened(tmp_path)
+        content = Reports(space).content(films(space))
+    assert "RBP@3" not in to_json(content)
+    file = tmp_path / "report.json"
+    file.write_text(to_json(content), "utf-8")
+    found = reproduction(opened(tmp_path), file)
+    assert found.holds, found.text
+    assert "note: recdash scores RBP@3 today, which the report does not list" in found.text
 
 
 @pytest.mark.parametrize("form", ["html", "json"])

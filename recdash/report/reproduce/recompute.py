@@ -22,7 +22,7 @@ from recdash.evaluation.candidates import (
     prepare_runs,
 )
 from recdash.evaluation.replicate_merge import LABEL
-from recdash.report.document import Document
+from recdash.report.document import Document, Section, Table
 from recdash.report.reports import Reports
 from recdash.service.provenance import RULES
 from recdash.service.question import Question
@@ -30,6 +30,8 @@ from recdash.service.validation import quiet
 from recdash.service.workspace import Workspace
 from recdash.store.memory import MemoryStore
 
+ALL_METRICS = "scores"
+"""The section with a row for every metric."""
 Facts = Mapping[str, Any]
 Stored = TypeVar("Stored", Experiment, Run, OnlineTest)
 
@@ -62,6 +64,34 @@ def recomputed(workspace: Workspace, document: Document) -> Document:
         moment=moment,
         versions=known["versions"],
     )
+
+
+def without_new_metrics(reported: Document, again: Document) -> tuple[Document, list[str]]:
+    """``again`` without the metrics that were added since the report was made, and their names.
+
+    Its table of all metrics has a row for each that recdash scores today.
+    """
+    listed = _metrics_listed(reported)
+    new = [metric for metric in _metrics_listed(again) if metric not in listed]
+    sections = tuple(
+        _without_rows(section, new) if section.name == ALL_METRICS else section for section in again.sections
+    )
+    return replace(again, sections=sections), new
+
+
+def _metrics_listed(document: Document) -> list[str]:
+    tables = [table for section, table in document.tables() if section.name == ALL_METRICS]
+    return [str(row[0]) for table in tables for row in table.rows]
+
+
+def _without_rows(section: Section, names: Sequence[str]) -> Section:
+    parts = tuple(
+        replace(part, rows=tuple(row for row in part.rows if row[0] not in names))
+        if isinstance(part, Table)
+        else part
+        for part in section.parts
+    )
+    return replace(section, parts=parts)
 
 
 class FromUploads:

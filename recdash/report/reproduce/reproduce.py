@@ -8,10 +8,11 @@ from typing import Any, Literal
 
 from recdash.errors import InputError, Problem
 from recdash.formatting import numbers
+from recdash.formatting.wording import listed
 from recdash.report.document import Document
 from recdash.report.reproduce.compare_documents import DocumentComparison, check
 from recdash.report.reproduce.read_file import Page, page_of, read_report
-from recdash.report.reproduce.recompute import changed_settings, recomputed, renamed
+from recdash.report.reproduce.recompute import changed_settings, recomputed, renamed, without_new_metrics
 from recdash.report.reproduce.snapshot_check import SnapshotMatch, snapshot_match
 from recdash.service.workspace import Workspace
 from recdash.version import __version__
@@ -104,7 +105,8 @@ def reproduction(workspace: Workspace, file: Path) -> Reproduction:
 
 
 def _reproduction(workspace: Workspace, document: Document, text: str) -> Reproduction:
-    checked = check(document, recomputed(workspace, document))
+    again, new_metrics = without_new_metrics(document, recomputed(workspace, document))
+    checked = check(document, again)
     page = page_of(text, document) if text else None
     runs, snapshot = renamed(workspace, document), snapshot_match(workspace, document)
     settings = changed_settings(workspace, document)
@@ -112,6 +114,8 @@ def _reproduction(workspace: Workspace, document: Document, text: str) -> Reprod
     against += [words for name, words in settings if name == "control"]
     notes = [str(run) for run in runs if not run.taken]
     notes += [words for name, words in settings if name != "control"]
+    if new_metrics:
+        notes.append(f"recdash scores {listed(new_metrics)} today, which the report does not list")
     return Reproduction(
         document.title, document.lead.headline, checked, page, tuple(against), snapshot, tuple(notes)
     )
