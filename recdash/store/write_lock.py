@@ -7,7 +7,6 @@ process's line at a pair of file locks.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import threading
 import time
@@ -16,10 +15,14 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+import portalocker
+
 from recdash.errors import StoreBusy, StoreError
 
 DEADLINE_SECONDS = 30.0
 POLL_SECONDS = 0.005
+NO_LINKS = getattr(os, "O_NOFOLLOW", 0)
+"""Windows has no such flag. Python opens no descriptor that a child process inherits."""
 
 
 class FifoQueue:
@@ -101,7 +104,7 @@ def _lock_between_processes(lock_file: Path, until: float, held: ExitStack) -> N
 def _file_lock(path: Path, until: float) -> Iterator[None]:
     # A new descriptor each time: closing it releases the lock, however the process ends.
     try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | NO_LINKS, 0o666)
     except OSError as error:  # of another user, mostly
         raise StoreError(f"The lock file {path} cannot be opened: {error.strerror}. {LOCK_FIX}") from error
     try:
@@ -116,9 +119,11 @@ def _file_lock(path: Path, until: float) -> Iterator[None]:
 
 def _locked(descriptor: int) -> bool:
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+        portalocker.lock(descriptor, portalocker.LOCK_EX | portalocker.LOCK_NB)
+    except portalocker.AlreadyLocked:
         return False
+    except portalocker.LockException as error:  # a file system without locks, mostly
+        raise StoreError(f"The store's lock file cannot be locked: {error}. {LOCK_FIX}") from error
     return True
 
 
