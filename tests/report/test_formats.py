@@ -167,7 +167,7 @@ def _random_lists(users: list[str], films: list[str]) -> Iterator[pd.DataFrame]:
         yield pd.DataFrame(rows, columns=["user_id", "item_id", "rank"])
 
 
-def test_the_largest_report_stays_below_two_megabytes(tmp_path: Path) -> None:
+def test_the_largest_report_stays_below_800_kilobytes(tmp_path: Path) -> None:
     """Eight candidates with long names, every block, an A/B test, genres, and as many words as may be."""
     space = opened(tmp_path)
     question = crowded(space)
@@ -175,7 +175,7 @@ def test_the_largest_report_stays_below_two_megabytes(tmp_path: Path) -> None:
     document = Reports(space).content(question, narrative=f"a{words}z")
     assert len(question.query.runs) == 8
     assert [section.name for section in document.sections] == [one for one in BLOCKS if one != "decisions"]
-    assert len(FORMS["html"].write(document)) < 2_000_000
+    assert len(FORMS["html"].write(document)) < 800_000
 
 
 def test_a_ninth_candidate_is_refused_in_words(tmp_path: Path) -> None:

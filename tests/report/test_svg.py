@@ -37,6 +37,13 @@ def test_a_mark_stands_where_its_values_say_and_says_them_under_the_pointer() ->
     assert the(circle, "title").text == "<b> is 7"
 
 
+def test_a_control_character_in_a_name_is_a_blank_under_the_pointer() -> None:
+    """XML holds no form feed: the whole page would not be read."""
+    look = marker(Mark("a", "a", "#0072B2", "circle", "candidate"), LIGHT, size=8)
+    circle = the(drawn(dots([2], [7], "a", look, "a\x0cb<br>is 7")), "circle")
+    assert the(circle, "title").text == "a b\nis 7"
+
+
 @pytest.mark.parametrize("shape", SHAPES)
 def test_every_shape_of_a_run_can_be_drawn(shape: str) -> None:
     look = marker(Mark("a", "a", "#0072B2", shape, "candidate"), LIGHT)

@@ -188,7 +188,10 @@ def _pieces(line: str) -> Iterator[Markup]:
 
 def _hover(text: str | None) -> list[Markup]:
     """What a browser shows while the pointer rests on a mark."""
-    return [_tag("title", escape(unescape(TAGS.sub("", text.replace("<br>", "\n")))))] if text else []
+    if not text:
+        return []
+    lines = [CONTROL.sub(" ", unescape(line)) for line in TAGS.sub("", text).split("<br>")]
+    return [_tag("title", escape("\n".join(lines)))]
 
 
 # ── axes, traces, shapes, notes ──────────────────────────────────────────────────────────────
