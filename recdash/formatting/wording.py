@@ -58,6 +58,12 @@ def span(low: str, high: str) -> str:
     return low if low == high else f"{low} to {high}"
 
 
+def count_range(counts: Iterable[int]) -> str:
+    """``6,040``; ``5,100 to 6,040`` where the counts differ; ``–`` where there is none."""
+    known = sorted(set(counts))
+    return span(numbers.count(known[0]), numbers.count(known[-1])) if known else numbers.NONE
+
+
 def day(when: datetime) -> str:
     """``9 Oct 2026``."""
     return f"{when.day} {when:%b %Y}"

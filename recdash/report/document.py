@@ -9,82 +9,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from recdash.formatting import numbers
+from recdash.formatting.tables import Table, Tone
 
-Tone = Literal["better", "same", "worse", "muted", "plain"]
 FigureKind = Literal["forest", "curve", "precision-recall", "bars", "quadrants", "segments"]
 
 FORMAT = 1
-
-# ── what stands in a cell ────────────────────────────────────────────────────────────────────
-
-
-@dataclass(frozen=True)
-class Number:
-    """A number and how it is shown: times ``scale``, with ``decimals``, a ``sign`` above 0, and a unit.
-
-    ``style``: "p" writes a p-value. ``why``: why there is none, where ``value`` is None.
-    """
-
-    value: int | float | None
-    decimals: int = 0
-    sign: bool = False
-    unit: str = ""
-    scale: int = 1
-    style: Literal["fixed", "p"] = "fixed"
-    why: str = ""
-
-    @property
-    def text(self) -> str:
-        """The number without its unit; "–" for none."""
-        if self.value is None:
-            return numbers.NONE
-        if self.style == "p":
-            return numbers.p_value(self.value)
-        write = numbers.signed if self.sign else numbers.fixed
-        return write(self.value * self.scale, self.decimals)
-
-    @property
-    def shown(self) -> str:
-        return self.text if self.value is None else f"{self.text}{self.unit}"
-
-
-@dataclass(frozen=True)
-class Interval:
-    """Two ends, shown alike."""
-
-    low: Number
-    high: Number
-
-    @property
-    def shown(self) -> str:
-        if self.low.value is None or self.high.value is None:
-            return numbers.NONE
-        return f"{self.low.text} to {self.high.shown}"
-
-
-@dataclass(frozen=True)
-class RunName:
-    """One of the document's runs."""
-
-    run_id: str
-
-
-@dataclass(frozen=True)
-class Word:
-    """A finding: its sign, and the word that says the same."""
-
-    sign: str
-    word: str
-    tone: Tone = "same"
-
-    @property
-    def shown(self) -> str:
-        return f"{self.sign} {self.word}".strip()
-
-
-Cell = str | Number | Interval | RunName | Word
-
 
 # ── what stands in a section ─────────────────────────────────────────────────────────────────
 
@@ -93,29 +22,6 @@ Cell = str | Number | Interval | RunName | Word
 class Paragraph:
     text: str
     tone: Tone = "plain"
-
-
-@dataclass(frozen=True)
-class Column:
-    """Numbers are aligned on the right."""
-
-    title: str
-    number: bool = False
-
-
-def number_columns(*titles: str) -> tuple[Column, ...]:
-    return tuple(Column(title, number=True) for title in titles)
-
-
-@dataclass(frozen=True)
-class Table:
-    """``title`` says what it is; the first cell of each row names it; ``bands`` are rows apart."""
-
-    title: str
-    columns: tuple[Column, ...]
-    rows: tuple[tuple[Cell, ...], ...]
-    note: str = ""
-    bands: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -271,18 +177,3 @@ class Document:
                     yield section, part
                 if isinstance(part, Figure):
                     yield section, part.table
-
-
-def shown(cell: Cell, names: Mapping[str, str]) -> str:
-    """A cell as plain text."""
-    if isinstance(cell, str):
-        return cell
-    return names[cell.run_id] if isinstance(cell, RunName) else cell.shown
-
-
-def footnotes(table: Table) -> dict[str, str]:
-    """Why numbers of a table are missing → the mark that stands beside them."""
-    reasons = (
-        cell.why for row in table.rows for cell in row if isinstance(cell, Number) and cell.value is None
-    )
-    return {why: str(place) for place, why in enumerate(dict.fromkeys(filter(None, reasons)), start=1)}

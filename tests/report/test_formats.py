@@ -19,8 +19,9 @@ import pytest
 from report_tables import SESSIONS, TRUTH, asked, copied, films, lists, opened
 
 from recdash.errors import InputError, UnknownName
+from recdash.formatting.tables import Interval, Number, shown
 from recdash.metrics import METRICS
-from recdash.report.document import Document, Interval, Number, shown
+from recdash.report.document import Document
 from recdash.report.formats import pdf
 from recdash.report.formats.json import from_json, to_json
 from recdash.report.formats.latex import escape as latex

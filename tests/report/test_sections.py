@@ -11,8 +11,9 @@ import pytest
 from report_tables import CANDIDATES, TRUTH, asked, copied, films, opened
 
 from recdash.errors import InputError, NotFound, UnknownName
+from recdash.formatting.tables import Number, Table, Word, shown
 from recdash.online.analysis.results import OnlineRow, validity_notes
-from recdash.report.document import Document, Figure, Number, Paragraph, Section, Table, Word, shown
+from recdash.report.document import Document, Figure, Paragraph, Section
 from recdash.report.reports import Reports
 from recdash.report.sections import BLOCKS
 from recdash.report.sections.online import _finding

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 
 from recdash.formatting.sanitize import on_a_line
 from recdash.formatting.spreadsheet import safe_cell
-from recdash.report.document import Cell, Document, Interval, Number, Table, shown
+from recdash.formatting.tables import Cell, Interval, Number, Table, shown
+from recdash.report.document import Document
 
 COLUMNS = ("section", "table", "row", "column", "value", "low", "high", "shown")
 

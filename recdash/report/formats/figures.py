@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from recdash.charts.marks import CONTEXT_GREY, Mark, Marks, Palette, colour, shape
 from recdash.formatting import numbers
-from recdash.report.cells import range_of
+from recdash.formatting.wording import count_range
 from recdash.report.document import Document, Figure, FigureKind
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def _segments(data: Data, marks: Marks, palette: Palette) -> go.Figure:
         ]
         for run in data["runs"]
     }
-    lines = [SegmentRow(str(line["title"]), f"n = {range_of(line['n'])}") for line in data["lines"]]
+    lines = [SegmentRow(str(line["title"]), f"n = {count_range(line['n'])}") for line in data["lines"]]
     ends = span(data["span"], zero=not data["by_value"])
     return segment_panels(lines, dots, beside, marks, palette, ends)
 

@@ -19,8 +19,9 @@ from markupsafe import Markup
 from recdash.charts.marks import DARK, LIGHT, Mark, Palette
 from recdash.formatting import numbers
 from recdash.formatting.sanitize import CONTROL
+from recdash.formatting.tables import table_html
 from recdash.formatting.wording import cut_inside
-from recdash.report.document import Document, Split, footnotes
+from recdash.report.document import Document, Split
 from recdash.report.formats.figures import ROLES, drawn, marks_of, names_by_length
 from recdash.report.formats.json import to_json
 from recdash.report.formats.mathml import mathml
@@ -44,6 +45,7 @@ POLICY = (
 
 def to_html(document: Document, version: str = __version__) -> str:
     """The whole file as text. ``version``: by which it says that it was made."""
+    runs = {run: _run(mark) for run, mark in marks_of(document, LIGHT).items()}
     facts = {
         "document": document,
         "version": version,
@@ -51,7 +53,7 @@ def to_html(document: Document, version: str = __version__) -> str:
         "script": _ours(_file("report.js")),
         "policy": POLICY.format(script=_hash(_file("report.js"))),
         "names": {name: block.title for name, block in BLOCKS.items()},
-        "runs": {run: _run(mark) for run, mark in marks_of(document, LIGHT).items()},
+        "table": lambda table: table_html(table, runs),
         "chips": _chips(document),
         "split": _split(document.lead.split) if document.lead.split else None,
         "svg": lambda figure: to_svg(drawn(document, figure), figure.alt, WIDE if figure.wide else HALF),
@@ -152,11 +154,6 @@ def _finalize(value: Any) -> Any:
     return _clean(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
-def _exact(value: float) -> str:
-    """No longer than a reader of the page needs: the document's JSON has all of it."""
-    return str(value) if isinstance(value, int) else f"{value:.5g}"
-
-
 def _day(moment: str) -> str:
     time = datetime.fromisoformat(moment)
     return f"{time.day} {time:%B %Y, %H:%M} {time.tzname() or ''}".strip()
@@ -166,18 +163,11 @@ def _paragraphs(text: str) -> list[str]:
     return [part.strip() for part in text.replace("\r\n", "\n").split("\n\n") if part.strip()]
 
 
-def _without_unit(text: str, unit: str) -> Markup:
-    return Markup(text.removesuffix(unit)) if unit else Markup(text)  # noqa: S704 - the macro escaped it
-
-
 FILTERS: Mapping[str, Any] = {
     "kind": lambda value: type(value).__name__,
-    "exact": _exact,
     "day": _day,
     "paragraphs": _paragraphs,
-    "footnotes": footnotes,
     "mathml": mathml,
-    "without_unit": _without_unit,
 }
 
 

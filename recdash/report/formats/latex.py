@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from recdash.report.document import Document, Section, Table, footnotes, shown
+from recdash.formatting.tables import Table, footnotes, shown
+from recdash.report.document import Document, Section
 
 SPECIAL: Mapping[str, str] = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "_": r"\_",

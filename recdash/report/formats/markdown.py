@@ -7,21 +7,9 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from recdash.formatting.sanitize import CONTROL
-from recdash.report.document import (
-    Answers,
-    Cell,
-    Command,
-    Document,
-    Figure,
-    Formula,
-    Notices,
-    Paragraph,
-    Part,
-    Table,
-    footnotes,
-    shown,
-)
-from recdash.report.document import Number as OneNumber
+from recdash.formatting.tables import Cell, Table, footnotes, shown
+from recdash.formatting.tables import Number as OneNumber
+from recdash.report.document import Answers, Command, Document, Figure, Formula, Notices, Paragraph, Part
 
 Names = Mapping[str, str]
 MARKUP = re.compile(r"([\\`*_{}\[\]<>|#~&$^])")

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from math import isclose
 from typing import Any
 
-from recdash.report.document import Document, Figure, Section, Table, shown
+from recdash.formatting.tables import Table, shown
+from recdash.report.document import Document, Figure, Section
 from recdash.report.formats.json import KIND, to_plain
 
 RELATIVE, ABSOLUTE, DRAWN = 1e-12, 1e-15, 1.1e-5

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from recdash.comparison.cells import metric_values
 from recdash.formatting import numbers
+from recdash.formatting.tables import Cell, Number, Table, number_columns, number_of
 from recdash.formatting.wording import listed, users
 from recdash.metrics.naming import curve_metrics, is_percent, metric_and_unit, metric_at, metric_title
-from recdash.report.cells import metric_values, number_of
 from recdash.report.context import ReportContext
-from recdash.report.document import Cell, Figure, Number, Part, Section, Table, number_columns
+from recdash.report.document import Figure, Part, Section
 
 if TYPE_CHECKING:
     import pandas as pd

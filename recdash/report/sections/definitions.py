@@ -6,29 +6,18 @@ from recdash.definitions.conventions import POPULATION
 from recdash.definitions.latex import formula
 from recdash.definitions.population_counts import KNOWN_TITLES, known_cells, ledger_lines
 from recdash.domain.results import WHOLE
-from recdash.formatting.wording import CORRECTIONS
+from recdash.formatting.tables import Cell, Column, Number, RunName, Table, number_columns
+from recdash.formatting.wording import CORRECTIONS, count_range
 from recdash.metrics import define
-from recdash.report.cells import range_of
 from recdash.report.context import ReportContext
-from recdash.report.document import (
-    Cell,
-    Column,
-    Formula,
-    Number,
-    Paragraph,
-    Part,
-    RunName,
-    Section,
-    Table,
-    number_columns,
-)
+from recdash.report.document import Formula, Paragraph, Part, Section
 
 LEDGER = ("counted", "without_list", "without_relevant", "without_truth", "short_lists", "duplicates")
 
 
 def defined(context: ReportContext) -> Section:
     definition = define(context.query.metric)
-    users = range_of(run.ledger["counted"] or 0 for run in context.runs if run.ledger)
+    users = count_range(run.ledger["counted"] or 0 for run in context.runs if run.ledger)
     parts: list[Part] = [
         Paragraph(_population(context)),
         Formula(context.query.where, formula(definition), definition.metric.title),

@@ -3,33 +3,25 @@
 from __future__ import annotations
 
 from recdash.comparison import Comparison
+from recdash.comparison.cells import corrected, finding_of, metric_values
 from recdash.comparison.headlines import beats
 from recdash.formatting import numbers
-from recdash.formatting.wording import CORRECTIONS, listed
-from recdash.report.cells import (
+from recdash.formatting.tables import (
     PERCENT,
-    alike,
-    corrected,
-    count,
-    finding_of,
-    level_numbers,
-    metric_values,
-    p_value,
-    range_of,
-    single,
-)
-from recdash.report.context import ReportContext
-from recdash.report.document import (
     Cell,
     Column,
-    Figure,
-    Paragraph,
-    Part,
     RunName,
-    Section,
     Table,
+    aligned,
+    count,
     number_columns,
+    p_value,
+    single,
+    with_intervals,
 )
+from recdash.formatting.wording import CORRECTIONS, count_range, listed
+from recdash.report.context import ReportContext
+from recdash.report.document import Figure, Paragraph, Part, Section
 from recdash.report.sections.leader_table import beside
 
 
@@ -47,7 +39,7 @@ def evidence(context: ReportContext) -> Section | None:
 
 def _note(context: ReportContext, comparison: Comparison) -> str:
     pairs, level = comparison.against, f"{100 * comparison.query.terms.level:.3g} %"
-    users = range_of(pair.paired.n for pair in pairs)
+    users = count_range(pair.paired.n for pair in pairs)
     rule = CORRECTIONS.get(comparison.query.terms.correction)
     judged = f", {rule}-corrected over {len(pairs)}" if rule and len(pairs) > 1 else ""
     sizes = sorted({pair.judged.margin for pair in pairs if pair.judged.margin})
@@ -85,8 +77,8 @@ def _table(context: ReportContext, comparison: Comparison) -> Table:
     also = ", corrected" if comparison.query.terms.correction in CORRECTIONS and len(pairs) > 1 else ""
     values = metric_values(context.query.metric, [pair.value for pair in pairs])
     bases = metric_values(context.query.metric, [pair.base_value for pair in pairs])
-    gaps, bounds = level_numbers([pair.paired.mean for pair in pairs], [corrected(pair) for pair in pairs])
-    shares = alike([pair.percent(pair.paired.mean) for pair in pairs], sign=True, unit=PERCENT)
+    gaps, bounds = with_intervals([pair.paired.mean for pair in pairs], [corrected(pair) for pair in pairs])
+    shares = aligned([pair.percent(pair.paired.mean) for pair in pairs], sign=True, unit=PERCENT)
     rows: list[tuple[Cell, ...]] = []
     for pair, *cells in zip(pairs, values, bases, gaps, bounds, shares, strict=True):
         users = (count(pair.paired.wins), count(pair.paired.losses), count(pair.paired.n))

@@ -10,9 +10,10 @@ from recdash.comparison.verdict import Verdict
 from recdash.comparison.wording import plain
 from recdash.domain.results import WHOLE
 from recdash.formatting import numbers
+from recdash.formatting.tables import Tone
 from recdash.formatting.wording import many
 from recdash.report.context import ReportContext
-from recdash.report.document import Lead, Split, Tone
+from recdash.report.document import Lead, Split
 
 
 def lead(context: ReportContext) -> Lead:

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from recdash.comparison.cells import finding_of, metric_values
 from recdash.comparison.guardrails import GuardrailResult
 from recdash.comparison.pairs import Pair
 from recdash.comparison.verdict import Verdict
+from recdash.formatting.tables import (
+    PERCENT,
+    Cell,
+    Column,
+    Number,
+    Table,
+    Word,
+    count,
+    intervals,
+    number_columns,
+    single,
+)
 from recdash.formatting.wording import CORRECTIONS
 from recdash.metrics.naming import metric_at
-from recdash.report.cells import PERCENT, count, finding_of, intervals, metric_values, single
-from recdash.report.document import Cell, Column, Number, Table, Word, number_columns
 
 ALL_LISTS = "one number for all lists of a run"
 

@@ -11,27 +11,27 @@ from recdash.errors import RecdashError
 from recdash.formatting import numbers
 from recdash.formatting.numbers import is_number
 from recdash.formatting.records import Row, plain_columns, records
-from recdash.formatting.wording import day, listed, small
+from recdash.formatting.tables import (
+    PERCENT,
+    Cell,
+    Column,
+    Number,
+    RunName,
+    Table,
+    Tone,
+    Word,
+    count,
+    number_columns,
+    single,
+    with_intervals,
+)
+from recdash.formatting.wording import count_range, day, listed, small
 from recdash.online.agreement.agreement import DISAGREE
 from recdash.online.agreement.join import SPLIT_BROKEN, judged_by, split_is_broken
 from recdash.online.analysis.judgement import SIGNS, TONES
 from recdash.online.analysis.results import OnlineRow, validity_notes
-from recdash.report.cells import PERCENT, count, level_numbers, range_of, single
 from recdash.report.context import ReportContext
-from recdash.report.document import (
-    Cell,
-    Column,
-    Figure,
-    Number,
-    Paragraph,
-    Part,
-    RunName,
-    Section,
-    Table,
-    Tone,
-    Word,
-    number_columns,
-)
+from recdash.report.document import Figure, Paragraph, Part, Section
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -108,7 +108,7 @@ def _side(
         if is_number(row[names[0]])
     ]
     ends = list(zip(rows[names[1]], rows[names[2]], strict=True))
-    values, bounds = level_numbers(list(rows[names[0]]), ends, unit=unit, scale=scale)
+    values, bounds = with_intervals(list(rows[names[0]]), ends, unit=unit, scale=scale)
     lines = tuple(zip(map(RunName, rows["run_id"]), values, bounds, strict=True))
     columns = (Column("Run"), *number_columns("Lift" if lifted else "Difference", "95 % CI"))
     table = Table(heading, columns, lines)
@@ -135,11 +135,11 @@ def _quadrants(
 
 def _table(context: ReportContext, rows: pd.DataFrame, title: str, *, judged: bool) -> Table:
     """Run by run: both sides, and how they agree."""
-    offline, below = level_numbers(
+    offline, below = with_intervals(
         list(rows["offline_delta"]), list(zip(rows["offline_low"], rows["offline_high"], strict=True))
     )
     ends = list(zip(rows["online_low"], rows["online_high"], strict=True))
-    lifts, above = level_numbers(list(rows["online_lift"]), ends, unit=PERCENT, scale=100)
+    lifts, above = with_intervals(list(rows["online_lift"]), ends, unit=PERCENT, scale=100)
     lines: list[tuple[Cell, ...]] = []
     for row, off, off_ci, on, on_ci in zip(records(rows), offline, below, lifts, above, strict=True):
         reading = row["quadrant"] if judged else "not judged"
@@ -178,7 +178,7 @@ def _all_lifts(context: ReportContext, test: OnlineTest, results: pd.DataFrame) 
     values = number_columns("Value", "Lift", "95 % CI")
     columns = (*names, *values, Column("Finding"), *number_columns("n"))
     bands = tuple(place for place, row in enumerate(rows) if row["is_control"])
-    users = range_of(row["n_users"] for row in rows)
+    users = count_range(row["n_users"] for row in rows)
     n_left_out = len(metrics) - len(listed_metrics)
     more = f" {n_left_out} more metrics are left out." if n_left_out else ""
     note = f"Lift over the control; intervals are corrected together for the goals. n = {users} per variant."
@@ -200,7 +200,7 @@ def _lift_row(row: Row, *, judged: bool) -> tuple[Cell, ...]:
     change: tuple[Cell, ...] = (none, none, Word("", "control", "muted"))
     if not row["is_control"]:
         low, high = judged_by(row)
-        lift, bounds = level_numbers([row["lift"]], [(low, high)], unit=PERCENT, scale=100)
+        lift, bounds = with_intervals([row["lift"]], [(low, high)], unit=PERCENT, scale=100)
         change = (lift[0], bounds[0], _finding(row, judged=judged))
     # a share is read in %
     scale, unit = (100, PERCENT) if row["unit"] == "0..1" else (1, f" {row['unit']}" if row["unit"] else "")

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from recdash.formatting import numbers
 from recdash.formatting.records import plain_columns, records
+from recdash.formatting.tables import Column, RunName, Table, aligned, number_columns
 from recdash.formatting.wording import listed
-from recdash.report.cells import alike
 from recdash.report.context import ReportContext
-from recdash.report.document import Column, Figure, RunName, Section, Table, number_columns
+from recdash.report.document import Figure, Section
 from recdash.report.sections.curves import drawn_k, last_k
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def _figure(context: ReportContext, paths: pd.DataFrame, here: pd.DataFrame) -> 
 
 def _table(context: ReportContext, here: pd.DataFrame) -> Table:
     k, rows = context.query.k, records(here)
-    cells = zip(*(alike([row[name] for row in rows]) for name in (*SIDES, "f1")), strict=True)
+    cells = zip(*(aligned([row[name] for row in rows]) for name in (*SIDES, "f1")), strict=True)
     lines = tuple((RunName(row["run_id"]), *values) for row, values in zip(rows, cells, strict=True))
     names = (f"Precision@{k}", f"Recall@{k}", "F1 of both")
     columns = (Column("Run"), *number_columns(*names))

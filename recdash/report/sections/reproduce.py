@@ -5,8 +5,9 @@ from __future__ import annotations
 import shlex
 
 from recdash.domain.results import WHOLE
+from recdash.formatting.tables import Cell, Column, Number, RunName, Table
 from recdash.report.context import ReportContext
-from recdash.report.document import Cell, Column, Command, Number, Paragraph, Part, RunName, Section, Table
+from recdash.report.document import Command, Paragraph, Part, Section
 
 RECOMPUTES = "Recomputes every number of this report from the stored tables, and names one that was changed."
 

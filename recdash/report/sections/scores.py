@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from recdash.comparison.cells import metric_values
+from recdash.formatting.tables import Cell, Column, Table, number_columns, number_of
 from recdash.metrics.naming import metric_at, ordered_metrics
-from recdash.report.cells import metric_values, number_of
 from recdash.report.context import ReportContext
-from recdash.report.document import Cell, Column, Section, Table, number_columns
+from recdash.report.document import Section
 
 
 def scores(context: ReportContext) -> Section | None:

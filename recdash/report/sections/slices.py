@@ -5,25 +5,25 @@ from __future__ import annotations
 from itertools import chain
 from math import isfinite
 
+from recdash.comparison.cells import corrected, finding_of, metric_values
 from recdash.comparison.segments import EVERYBODY, SegmentComparison, flags
 from recdash.comparison.segments import Cell as OneCell
 from recdash.domain.results import WHOLE
 from recdash.formatting import numbers
-from recdash.metrics.naming import is_percent, scale_of
-from recdash.report.cells import corrected, count, finding_of, intervals, metric_values, number_of
-from recdash.report.context import ReportContext
-from recdash.report.document import (
+from recdash.formatting.tables import (
     Cell,
     Column,
-    Figure,
     Number,
-    Paragraph,
-    Part,
     RunName,
-    Section,
     Table,
+    count,
+    intervals,
     number_columns,
+    number_of,
 )
+from recdash.metrics.naming import is_percent, scale_of
+from recdash.report.context import ReportContext
+from recdash.report.document import Figure, Paragraph, Part, Section
 
 MOST_ROWS, LEAST_SLICES, MOST_BESIDE = 45, 3, 4
 """Of an attribute with more values than make so many rows, those with most users are shown."""

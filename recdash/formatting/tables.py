@@ -1,0 +1,284 @@
+"""Tables as values: cells, columns, and the HTML that pages and reports share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, cast
+
+from recdash.formatting import numbers, wording
+from recdash.formatting.html import Html, html, join
+
+Tone = Literal["better", "same", "worse", "muted", "plain"]
+PERCENT = " %"
+SHORT = 12
+"""A table of at most so many rows stays on one page when it is printed."""
+
+# ── cells ────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number and how it is shown: times ``scale``, with ``decimals``, a ``sign`` above 0, and a unit.
+
+    ``style``: "p" writes a p-value. ``why``: why there is none, where ``value`` is None.
+    """
+
+    value: int | float | None
+    decimals: int = 0
+    sign: bool = False
+    unit: str = ""
+    scale: int = 1
+    style: Literal["fixed", "p"] = "fixed"
+    why: str = ""
+
+    @property
+    def text(self) -> str:
+        """The number without its unit; "–" for none."""
+        if self.value is None:
+            return numbers.NONE
+        if self.style == "p":
+            return numbers.p_value(self.value)
+        write = numbers.signed if self.sign else numbers.fixed
+        return write(self.value * self.scale, self.decimals)
+
+    @property
+    def shown(self) -> str:
+        """The number with its unit; "–" for none."""
+        return self.text if self.value is None else f"{self.text}{self.unit}"
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Two ends, with the same decimals and unit."""
+
+    low: Number
+    high: Number
+
+    @property
+    def shown(self) -> str:
+        """``+0.0236 to +0.0320``; "–" where an end is missing."""
+        if self.low.value is None or self.high.value is None:
+            return numbers.NONE
+        return f"{self.low.text} to {self.high.shown}"
+
+
+@dataclass(frozen=True)
+class RunName:
+    """A run; whoever writes the table knows its name and its mark."""
+
+    run_id: str
+
+
+@dataclass(frozen=True)
+class Word:
+    """A finding: its sign, and the word that says the same."""
+
+    sign: str
+    word: str
+    tone: Tone = "same"
+
+    @property
+    def shown(self) -> str:
+        """``▲ better``; the word alone where there is no sign."""
+        return f"{self.sign} {self.word}".strip()
+
+
+Cell = str | Number | Interval | RunName | Word
+"""A text is escaped where it is written, unless it is :class:`Html`."""
+
+
+# ── tables ───────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column; numbers are aligned on the right."""
+
+    title: str
+    number: bool = False
+
+
+def text_columns(*titles: str) -> tuple[Column, ...]:
+    return tuple(Column(title) for title in titles)
+
+
+def number_columns(*titles: str) -> tuple[Column, ...]:
+    return tuple(Column(title, number=True) for title in titles)
+
+
+@dataclass(frozen=True)
+class Table:
+    """``title`` says what it is; ``bands`` are the rows in panel colour."""
+
+    title: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    note: str = ""
+    bands: tuple[int, ...] = ()
+
+
+def shown(cell: Cell, names: Mapping[str, str]) -> str:
+    """A cell as plain text. ``names``: run id → name."""
+    if isinstance(cell, str):
+        return cell
+    return names[cell.run_id] if isinstance(cell, RunName) else cell.shown
+
+
+def footnotes(table: Table) -> dict[str, str]:
+    """Why numbers of a table are missing → the mark that stands beside them."""
+    reasons = (
+        cell.why for row in table.rows for cell in row if isinstance(cell, Number) and cell.value is None
+    )
+    return {why: str(place) for place, why in enumerate(dict.fromkeys(filter(None, reasons)), start=1)}
+
+
+# ── cells of one column ──────────────────────────────────────────────────────────────────────
+
+
+def number_of(value: Any) -> float | None:
+    """None for what is missing or not finite; whole numbers stay whole."""
+    if value is None or (isinstance(value, float) and not math.isfinite(value)):
+        return None
+    return value if isinstance(value, int) else float(value)
+
+
+def aligned(values: Iterable[Any], *, sign: bool = False, unit: str = "", scale: int = 1) -> list[Number]:
+    """Numbers of one column: as many decimals as the largest needs for three significant digits."""
+    known = [number_of(value) for value in values]
+    decimals = numbers.places(None if value is None else value * scale for value in known)
+    return [Number(value, decimals, sign, unit, scale) for value in known]
+
+
+def single(value: Any, *, sign: bool = False, unit: str = "", scale: int = 1) -> Number:
+    """A number by itself, with three significant digits."""
+    return aligned([value], sign=sign, unit=unit, scale=scale)[0]
+
+
+def count(value: Any) -> Number:
+    return Number(number_of(value))
+
+
+def p_value(value: Any) -> Number:
+    return Number(number_of(value), style="p")
+
+
+def intervals(
+    ends: Sequence[tuple[Any, Any]], *, unit: str = "", scale: int = 1, beside: Sequence[Any] = ()
+) -> list[Interval]:
+    """Signed intervals of one column, with the decimals of the numbers ``beside`` them."""
+    flat = aligned([*(end for pair in ends for end in pair), *beside], sign=True, unit=unit, scale=scale)
+    return [Interval(*flat[2 * row : 2 * row + 2]) for row in range(len(ends))]
+
+
+def with_intervals(
+    values: Sequence[Any], ends: Sequence[tuple[Any, Any]], *, unit: str = "", scale: int = 1
+) -> tuple[list[Number], list[Interval]]:
+    """Signed numbers and their intervals, all with the same decimals."""
+    bounds = intervals(ends, unit=unit, scale=scale, beside=values)
+    decimals = bounds[0].low.decimals if bounds else 0
+    return [Number(number_of(value), decimals, sign=True, unit=unit, scale=scale) for value in values], bounds
+
+
+def finding(word: str, sign: str) -> Word:
+    """``▲ better``, ``▼ worse``, ``= tie``, ``= not settled``, in the colour of the word."""
+    return Word(sign, word, cast("Tone", wording.tone(word)))
+
+
+def muted(text: str) -> Word:
+    """A grey text in place of a number or a finding."""
+    return Word("", text, "muted")
+
+
+# ── HTML ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def table_html(
+    table: Table, runs: Mapping[str, Html] | None = None, *, kind: str = "", row_head: int = 0
+) -> Html:
+    """The table with its caption, note and footnotes.
+
+    ``runs``: run id → its mark and name. ``row_head``: the column that names a row. ``kind``: CSS classes;
+    with any, texts in columns of numbers are aligned on the right too. A table without a title, below a
+    heading of its own, has no caption.
+
+    Stored reports are compared with this HTML letter by letter: a change of it makes them unconfirmed.
+    """
+    marks = footnotes(table)
+    body = []
+    for place, row in enumerate(table.rows):
+        cells = [
+            html(
+                "<{tag}{align}>{content}",
+                tag=ROW_HEAD if index == row_head and cell != "" else "td",  # an empty cell heads nothing
+                align=NUMBER if kind and column.number and isinstance(cell, str | Word) else "",
+                content=cell_html(cell, runs or {}, marks),
+            )
+            for index, (column, cell) in enumerate(zip(table.columns, row, strict=True))
+        ]
+        band = Html(' class="band"') if place in table.bands else ""
+        body.append(html("<tr{band}>{cells}\n", band=band, cells=join(cells)))
+    region, caption = "", ""
+    if table.title:
+        region = html(' role="region" aria-label="{title}" tabindex="0"', title=table.title)
+        caption = html("<caption>{title}</caption>\n", title=table.title)
+    return html(
+        '<div class="scroll{short}"{region}><table{kind}>\n{caption}'
+        "<thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody></table></div>\n{notes}",
+        short=" short" if len(table.rows) <= SHORT else "",
+        region=region,
+        kind=html(' class="{kind}"', kind=kind) if kind else "",
+        caption=caption,
+        head=join([_head(column) for column in table.columns]),
+        body=join(body),
+        notes=_notes(table.note, marks),
+    )
+
+
+def _head(column: Column) -> Html:
+    title = column.title if isinstance(column.title, Html) else html("<bdi>{name}</bdi>", name=column.title)
+    return html('<th scope="col"{kind}>{title}</th>', kind=NUMBER if column.number else "", title=title)
+
+
+def cell_html(cell: Cell, runs: Mapping[str, Html], marks: Mapping[str, str]) -> Html:
+    """What stands in a cell. ``marks``: the footnote of each reason for a missing number."""
+    if isinstance(cell, RunName):
+        return runs[cell.run_id]
+    if isinstance(cell, Word):
+        return html('<span class="{tone}">{text}</span>', tone=cell.tone, text=cell.shown)
+    if isinstance(cell, Number):
+        return html("{number}{unit}", number=_number(cell, marks), unit=_unit(cell))
+    if isinstance(cell, Interval):
+        if cell.low.value is None or cell.high.value is None:
+            return MISSING
+        low, high = _number(cell.low, marks), _number(cell.high, marks)
+        return html("{low} to {high}{unit}", low=low, high=high, unit=_unit(cell.high))
+    return html("{text}", text=cell)
+
+
+def _unit(number: Number) -> str:
+    return "" if number.value is None else number.unit
+
+
+def _number(number: Number, marks: Mapping[str, str]) -> Html:
+    """A number without its unit. Its value has as many digits as a reader of the page needs."""
+    if number.value is None:
+        mark = html("<sup>{mark}</sup>", mark=marks[number.why]) if number.why else ""
+        return html("<span class=none>–{mark}</span>", mark=mark)
+    exact = str(number.value) if isinstance(number.value, int) else f"{number.value:.5g}"
+    return html("<data value={exact}>{text}</data>", exact=exact, text=number.text)
+
+
+def _notes(note: str, marks: Mapping[str, str]) -> Html:
+    """The note of a table, and why numbers are missing."""
+    if not note and not marks:
+        return Html("")
+    reasons = [
+        html(" <span><sup>{mark}</sup> {why}.</span>", mark=mark, why=why) for why, mark in marks.items()
+    ]
+    return html('<p class="note" data-n>{note}{reasons}</p>', note=note, reasons=join(reasons))
+
+
+NUMBER, ROW_HEAD = Html(' class="n"'), Html('th scope="row"')
+MISSING = Html("<span class=none>–</span>")
