@@ -13,32 +13,19 @@ import pytest
 from browser_tabs import open_page, settle
 from playwright.sync_api import Page, expect
 
-PAGES = {
-    "": "Overview",
-    "experiments": "Experiments",
-    "leaderboard": "Leaderboard",
-    "metric-vs-k": "Metric vs k",
-    "precision-recall": "Precision–recall",
-    "tradeoffs": "Trade-offs",
-    "users": "Users",
-    "segments": "Segments",
-    "items": "Items",
-    "catalogue": "Catalogue",
-    "definitions": "Definitions",
-    "ab-results": "A/B results",
-    "offline-online": "Offline vs online",
-    "off-policy": "Off-policy",
-    "reports": "Reports & decisions",
-    "upload": "Upload",
-    "runs": "Runs",
-    "guide": "Guide",
-}
+from recdash.ui.shell import navigation
 
+PAGES = {
+    "" if name == navigation.FIRST else navigation.address(name): title
+    for of_section in navigation.SECTIONS.values()
+    for name, title in of_section.items()
+}
+"""Address → title."""
 pytestmark = pytest.mark.browser
 StartServer = Callable[..., Any]
 
 
-def navigation(page: Page) -> list[str]:
+def offered(page: Page) -> list[str]:
     """Titles of the pages that the sidebar offers."""
     links = page.get_by_test_id("stSidebarNavLink")
     settle(page, links)
@@ -55,7 +42,7 @@ def test_a_deep_link_on_a_fresh_server_shows_the_page_inside_its_frame(
 ) -> None:
     open_page(page, f"{server().url}/{path}", page.get_by_role("heading", level=1, name=PAGES[path]))
     shows_no_error(page)
-    assert navigation(page) == list(PAGES.values())
+    assert offered(page) == list(PAGES.values())
 
 
 @pytest.mark.long  # server/test_server.py opens every page, ui/test_pages.py each on an empty store

@@ -42,12 +42,27 @@ def modules_imported_by(path: Path) -> set[str]:
     return names
 
 
-# import-linter sees packages; these two are a script and a folder of loose files.
+# import-linter sees packages that are named in its contracts; these are a script, folders of pages, which
+# nothing names twice, and a folder of loose files.
 
 
 def test_the_launcher_imports_streamlit_the_ui_and_the_door_only(root: Path) -> None:
     ours = {name for name in modules_imported_by(root / "app.py") if name.startswith(OURS)}
     assert {name for name in ours if not name.startswith(("recdash.ui", "recdash.web"))} == set()
+
+
+def test_folders_of_pages_import_what_they_share_and_nothing_of_each_other(root: Path) -> None:
+    ui, shared = root / "recdash/ui", {"app", "components", "sharing"}
+    crossing = set()
+    for path in ui.rglob("*.py"):
+        own = path.relative_to(ui).parts[0]
+        names = {
+            name.removeprefix("recdash.ui") for name in modules_imported_by(path) if "recdash.ui" in name
+        }
+        crossing |= {
+            f"{path.name}: recdash.ui{name}" for name in names if name[1:].split(".")[0] not in {own, *shared}
+        }
+    assert crossing == set()
 
 
 def test_migrations_import_nothing_of_ours(root: Path) -> None:

@@ -125,8 +125,7 @@ def furnish(space: Workspace) -> dict[str, str]:
     return {**ids, "March": test.id, "review": review.id}
 
 
-OWN: dict[str, dict[str, str]] = {
-    "overview": {},
+OWN: Mapping[str, Mapping[str, str]] = {page: {} for page in PAGES} | {
     "experiments": {"find": "film", "sort": "name", "as": "table", "old": "show"},
     "leaderboard": {"q": "o", "cols": "all", "diff": "rel", "corr": "bh"},
     "metric_vs_k": {"ms": "recall", "show": "delta", "ci": "off"},
@@ -144,10 +143,9 @@ OWN: dict[str, dict[str, str]] = {
     "off_policy": {"target": "file"},
     "reports": {"pr": "best", "rev": "review", "t": "March"},
     "upload": {"add": "online"},
-    "runs": {},
     "guide": {"chapter": "rules", "metric": "ndcg"},
 }  # fmt: skip
-"""Of each page a value of each of its own parameters, which nobody would see without asking for it."""
+"""Page → its own parameters, each with a value that is not its default."""
 IN_LONG_LISTS = {"leaderboard": {"p"}, "experiments": {"at"}}
 """Parameters that are there only where a list has several pages."""
 
