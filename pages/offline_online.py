@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from recdash.charts.offline_online import bars, quadrants
+from recdash.report.sections.online import axis_titles
 from recdash.ui.app import state, theme
 from recdash.ui.components import comparability_banner, online_tests, widgets
 from recdash.ui.offline_online import agreement, diagnosis, page
@@ -48,7 +49,7 @@ with scatter:
     widgets.section(*page.scatter_title(sides))
     if sides.has_differences:
         judged = not sides.broken_split
-        points, titles = page.in_percent(sides), page.axis_titles(sides)
+        points, titles = page.in_percent(sides), axis_titles(sides.where, sides.base, sides.online_title)
         chart = quadrants(points, sides.marks, colours, *titles, judged=judged)
         widgets.chart(chart, "quadrants", page.alt(sides, "quadrant"), narrowest=500)
     else:

@@ -7,9 +7,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from recdash.errors import Problem
+from recdash.formatting import numbers
 from recdash.formatting.numbers import is_number
 from recdash.formatting.records import records
-from recdash.formatting.wording import listed, named_number
+from recdash.formatting.wording import listed, many, named_number
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 EQUAL = 1e-12
 """Values closer than this are equal: only rounding separates them."""
 MOST_NAMED = 3
+NOTHING_IS_JUDGED = "This metric has no value per user: there are no intervals, and nothing is judged."
 NOT_SETTLED = ("undecided", "blocked")
 
 
@@ -59,6 +61,14 @@ def best_value(values_by_name: Mapping[str, float], where: str) -> str:
     return f"{some(first)} have the same {where}, the best"
 
 
+def only_run(name: str, where: str, scores: pd.DataFrame, standing: str) -> tuple[str, str]:
+    """``ALS has nDCG@10 0.123 over 60 users.``, and what to make of it. ``scores``: its scoreboard."""
+    row = next(iter(records(scores)), None)
+    value = numbers.three(row["value"]) if row else numbers.NONE
+    counted = many(row["n_users"] if row else 0, "user")
+    return f"{name} has {where} {value} over {counted}.", standing or "One number alone decides nothing."
+
+
 def beats(words: Mapping[str, str], base: str) -> str:
     """``Three of four candidates beat Popular``. ``words``: name → the word that its difference got."""
     better = sum(word == "better" for word in words.values())
@@ -66,10 +76,10 @@ def beats(words: Mapping[str, str], base: str) -> str:
         ((name, word),) = words.items()
         relations = {"better": "beats", "worse": "is worse than", "tie": "is a tie with"}
         return f"{name} {relations.get(word, 'is not settled against')} {base}"
-    many = named_number(len(words)).lower()
+    total = named_number(len(words)).lower()
     if better == 0:
-        return f"None of {many} candidates beats {base}"
-    return f"{named_number(better)} of {many} candidates {'beats' if better == 1 else 'beat'} {base}"
+        return f"None of {total} candidates beats {base}"
+    return f"{named_number(better)} of {total} candidates {'beats' if better == 1 else 'beat'} {base}"
 
 
 def no_shared_user(names: Sequence[str], base: str) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import asdict, dataclass
+from collections.abc import Container
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from recdash.domain.results import WHOLE, Scope
@@ -84,6 +85,10 @@ class ComparisonQuery:
     def shown(self) -> tuple[str, ...]:
         """The baseline first, then the candidates."""
         return (self.baseline, *self.runs)
+
+    def without(self, runs: Container[str]) -> ComparisonQuery:
+        """The query without these candidates: findings count a reference only as the baseline."""
+        return replace(self, runs=tuple(run for run in self.runs if run not in runs))
 
     @property
     def where(self) -> str:

@@ -6,18 +6,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
 
+from recdash.comparison.cells import from_to
 from recdash.comparison.evidence import SliceDifference, VerdictEvidence
 from recdash.comparison.guardrails import NOT_ASKED, GuardrailResult
-from recdash.comparison.pairs import Pair
+from recdash.comparison.pairs import Comparison, Pair
 from recdash.comparison.verdict_state import State
 from recdash.domain.results import OnlineLift
 from recdash.formatting import numbers
-from recdash.formatting.wording import CORRECTIONS_IN_SHORT, listed
-from recdash.metrics.naming import is_percent, metric_title, row_of
+from recdash.formatting.wording import CORRECTIONS, CORRECTIONS_IN_SHORT, count_range, listed
+from recdash.metrics.naming import metric_title, row_of
 from recdash.stats.replicates import ReplicateDifference
 from recdash.stats.sparse import StudentT, Unknown
 
 MOST_NAMED = 3
+FEW = 100
+"""Of fewer users each is counted, instead of a share of 100."""
 NOTABLE = 0.05
 """A guardrail's change of less than this share is not worth a sentence."""
 
@@ -249,6 +252,47 @@ def too_small(evidence: VerdictEvidence, pair: Pair) -> RichText:
     return (Piece(f"Whatever the difference is, it is within {width}: too small to matter."),)
 
 
+def differences_note(comparison: Comparison) -> str:
+    """What a chart of the candidates' differences shows: metric, interval, correction, users and margin."""
+    pairs, terms = comparison.against, comparison.query.terms
+    base, users = comparison.names[comparison.query.baseline], count_range(pair.paired.n for pair in pairs)
+    rule = CORRECTIONS.get(terms.correction)
+    judged = f", {rule}-corrected over {len(pairs)}" if rule and len(pairs) > 1 else ""
+    sizes = sorted({pair.judged.margin for pair in pairs if pair.judged.margin})
+    ends = " to ".join(dict.fromkeys(numbers.three(size) for size in (*sizes[:1], *sizes[-1:])))
+    band = f"Grey band: too small to matter (±{ends}). " if ends else ""
+    return (
+        f"Paired difference in {comparison.query.where} to {base}, {100 * terms.level:.3g} % CI{judged}, "
+        f"n = {users}. {band}Hollow: not settled, or a tie."
+    )
+
+
+@dataclass(frozen=True)
+class SplitPart:
+    """The users of one outcome; ``share``: of 100, or of all where there are fewer."""
+
+    tone: str
+    sign: str
+    words: str
+    count: int
+    share: str
+
+
+def user_split(wins: int, ties: int, losses: int) -> tuple[str, list[SplitPart]]:
+    """Of how many users (``100 users``), and for how many of them it is better, the same and worse."""
+    n = wins + ties + losses
+    outcomes = (
+        ("better", "▲", "better for", wins),
+        ("same", "=", "no change for", ties),
+        ("worse", "▼", "worse for", losses),
+    )
+    parts = [
+        SplitPart(*outcome, numbers.of_100(outcome[3], n) if n >= FEW else numbers.count(outcome[3]))
+        for outcome in outcomes
+    ]
+    return numbers.users(min(n, FEW)), parts
+
+
 # ── what stands beside it ────────────────────────────────────────────────────────────────────
 
 
@@ -373,11 +417,7 @@ def _rail_name(evidence: VerdictEvidence, rail: GuardrailResult) -> str:
 
 
 def _from_to(rail: GuardrailResult) -> str:
-    return f"from {rail_value(rail, rail.base_value)} to {rail_value(rail, rail.value)}"
-
-
-def rail_value(rail: GuardrailResult, value: float) -> str:
-    return f"{numbers.three(100 * value)} %" if is_percent(rail.metric) else numbers.three(value)
+    return f"from {from_to(rail.metric, rail.base_value, rail.value)}"
 
 
 def _rivals(evidence: VerdictEvidence) -> list[RichText]:

@@ -8,10 +8,10 @@ from typing import Any, Literal
 
 from pydantic import TypeAdapter
 
+from recdash.comparison.cells import from_to
 from recdash.decisions.snapshot import Difference, Guardrail, Lift, Offline, Online
 from recdash.formatting import numbers
 from recdash.formatting.wording import listed, many
-from recdash.metrics.naming import is_percent
 
 ItemState = Literal["holds", "fails", "not known yet"]
 HOLDS: ItemState = "holds"
@@ -267,12 +267,7 @@ def rail_text(rail: Guardrail) -> str:
 
 def rail_values(rail: Guardrail) -> str:
     """``23.4 % to 20.8 %``."""
-    return f"{rail_value(rail.metric, rail.base_value)} to {rail_value(rail.metric, rail.value)}"
-
-
-def rail_value(metric: str, value: float) -> str:
-    """Coverage in % of the catalogue."""
-    return f"{numbers.three(100 * value)} %" if is_percent(metric) else numbers.three(value)
+    return from_to(rail.metric, rail.base_value, rail.value)
 
 
 def split_text(test: Online) -> str:

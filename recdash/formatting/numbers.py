@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from typing import TypeGuard
 
 NONE = "–"
 MINUS = "−"
 MOST_DECIMALS = 6
 
 
-def is_number(value: object) -> bool:
+def is_number(value: object) -> TypeGuard[float]:
+    """Whether the value is a finite number."""
     return isinstance(value, int | float) and math.isfinite(value)
 
 

@@ -144,10 +144,21 @@ def number_of(value: Any) -> float | None:
     return value if isinstance(value, int) else float(value)
 
 
-def aligned(values: Iterable[Any], *, sign: bool = False, unit: str = "", scale: int = 1) -> list[Number]:
-    """Numbers of one column: as many decimals as the largest needs for three significant digits."""
+def aligned(
+    values: Iterable[Any],
+    *,
+    sign: bool = False,
+    unit: str = "",
+    scale: int = 1,
+    like: Iterable[Any] | None = None,
+) -> list[Number]:
+    """Numbers of one column: as many decimals as the largest needs for three significant digits.
+
+    ``like``: the numbers whose largest decides, where that are not all of the column.
+    """
     known = [number_of(value) for value in values]
-    decimals = numbers.places(None if value is None else value * scale for value in known)
+    deciding = known if like is None else map(number_of, like)
+    decimals = numbers.places(None if value is None else value * scale for value in deciding)
     return [Number(value, decimals, sign, unit, scale) for value in known]
 
 
@@ -191,6 +202,11 @@ def muted(text: str) -> Word:
     return Word("", text, "muted")
 
 
+def bold(cell: Cell) -> Html:
+    """A cell of a row's main number."""
+    return html("<b>{cell}</b>", cell=cell_html(cell))
+
+
 # ── HTML ─────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -213,7 +229,7 @@ def table_html(
                 "<{tag}{align}>{content}",
                 tag=ROW_HEAD if index == row_head and cell != "" else "td",  # an empty cell heads nothing
                 align=NUMBER if kind and column.number and isinstance(cell, str | Word) else "",
-                content=cell_html(cell, runs or {}, marks),
+                content=cell_html(cell, runs, marks),
             )
             for index, (column, cell) in enumerate(zip(table.columns, row, strict=True))
         ]
@@ -241,8 +257,11 @@ def _head(column: Column) -> Html:
     return html('<th scope="col"{kind}>{title}</th>', kind=NUMBER if column.number else "", title=title)
 
 
-def cell_html(cell: Cell, runs: Mapping[str, Html], marks: Mapping[str, str]) -> Html:
-    """What stands in a cell. ``marks``: the footnote of each reason for a missing number."""
+def cell_html(
+    cell: Cell, runs: Mapping[str, Html] | None = None, marks: Mapping[str, str] | None = None
+) -> Html:
+    """What stands in a cell. ``marks``: reason for a missing number → its footnote."""
+    runs, marks = runs or {}, marks or {}
     if isinstance(cell, RunName):
         return runs[cell.run_id]
     if isinstance(cell, Word):
@@ -264,7 +283,7 @@ def _unit(number: Number) -> str:
 def _number(number: Number, marks: Mapping[str, str]) -> Html:
     """A number without its unit. Its value has as many digits as a reader of the page needs."""
     if number.value is None:
-        mark = html("<sup>{mark}</sup>", mark=marks[number.why]) if number.why else ""
+        mark = html("<sup>{mark}</sup>", mark=marks[number.why]) if number.why in marks else ""
         return html("<span class=none>–{mark}</span>", mark=mark)
     exact = str(number.value) if isinstance(number.value, int) else f"{number.value:.5g}"
     return html("<data value={exact}>{text}</data>", exact=exact, text=number.text)

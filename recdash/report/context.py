@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -79,9 +79,8 @@ class ReportContext:
 
     @cached_property
     def verdict_query(self) -> ComparisonQuery:
-        """What findings compare: a reference candidate counts only as the baseline."""
-        candidates = tuple(run.id for run in self.runs if not run.reference)
-        return replace(self.query, runs=candidates)
+        """What findings compare."""
+        return self.query.without({run.id for run in self.runs if run.reference})
 
     @cached_property
     def verdict(self) -> Verdict | None:

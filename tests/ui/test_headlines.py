@@ -177,11 +177,11 @@ def test_the_slice_that_loses_is_told_before_a_larger_one_that_gains() -> None:
 
 
 def test_few_users_are_counted_and_many_are_a_share_of_100() -> None:
-    of_100 = verdict_card.user_split(pair(0.02, 0.01), "ALS", "Popular")
+    of_100 = verdict_card.split_html(pair(0.02, 0.01), "ALS", "Popular")
     assert "ALS against Popular, of 100 users" in of_100
     few = Paired(20, 0.1, 0.1, 0.05, 0.15, 0.01, wins=12, ties=5, losses=3)
     (judged,) = judge([few], "off")
-    counted = verdict_card.user_split(Pair("p", "a", 0.2, 0.3, judged), "ALS", "Popular")
+    counted = verdict_card.split_html(Pair("p", "a", 0.2, 0.3, judged), "ALS", "Popular")
     assert "of 20 users" in counted
     assert "better for</span><b>12</b>" in counted
 

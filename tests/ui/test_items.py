@@ -51,7 +51,7 @@ def shown(open_page: Open) -> Open:
 def titles(app: AppTest) -> list[str]:
     """Of the items in the table, from the top."""
     (table,) = [str(one.proto.body) for one in app.get("html") if "rd-small rd-items" in one.proto.body]
-    return re.findall(r'<tr class=""><td class=""><span title="[^"]*">([^<]*)<', table)
+    return re.findall(r'<tr><th scope="row"><span title="[^"]*">([^<]*)<', table)
 
 
 # ── what it says ─────────────────────────────────────────────────────────────────────────────

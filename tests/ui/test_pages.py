@@ -364,7 +364,7 @@ def test_an_engagement_rate_is_read_in_percent(
 ) -> None:
     workspace.online_tests.add(films["films"], "autumn", {"sessions": sessions({"control": 40, "new": 40})})
     text = said(open_page("offline_online"))
-    assert "Engagement rate control – 50.0 %" in text
+    assert "Engagement rate control – 1 50.0 %" in text
     assert "0..1" not in text
 
 

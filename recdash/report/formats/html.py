@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from recdash.charts.marks import DARK, LIGHT, Mark, Palette
-from recdash.formatting import numbers
+from recdash.comparison.wording import user_split
 from recdash.formatting.sanitize import CONTROL
 from recdash.formatting.tables import table_html
 from recdash.formatting.wording import cut_inside
@@ -33,8 +33,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 FOLDER = Path(__file__).parent / "page"
-FEW, LONGEST_CHIP = 100, 44
-"""Of fewer users each is counted, instead of a share of 100."""
+LONGEST_CHIP = 44
 WIDE, HALF = 960, 470
 """Widths of figures in px; a browser scales them to the page."""
 POLICY = (
@@ -130,16 +129,8 @@ def _chip(mark: Mark) -> Markup:
 
 
 def _split(split: Split) -> dict[str, Any]:
-    """Better, no change and worse, of 100 users; of fewer each is counted."""
-    n, parts = split.n, []
-    for tone, sign, words, count in (
-        ("better", "▲", "better for", split.wins),
-        ("same", "=", "no change for", split.ties),
-        ("worse", "▼", "worse for", split.losses),
-    ):
-        share = numbers.of_100(count, n) if n >= FEW else numbers.count(count)
-        parts.append({"tone": tone, "sign": sign, "words": words, "count": count, "share": share})
-    return {"of": f"{min(n, FEW)} {'user' if n == 1 else 'users'}", "parts": parts}
+    of, parts = user_split(split.wins, split.ties, split.losses)
+    return {"of": of, "parts": parts}
 
 
 # ── the template's filters ───────────────────────────────────────────────────────────────────

@@ -22,7 +22,8 @@ from recdash.evaluation.candidates import (
     prepare_runs,
 )
 from recdash.evaluation.replicate_merge import LABEL
-from recdash.report.document import Document, Section, Table
+from recdash.formatting.tables import Table
+from recdash.report.document import Document, Section
 from recdash.report.reports import Reports
 from recdash.service.provenance import RULES
 from recdash.service.question import Question

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from recdash.comparison.cells import metric_values
@@ -29,14 +30,22 @@ def curves(context: ReportContext) -> Section | None:
     rows = scores.curves(context.query.shown, metrics, scope).dropna(subset=["k"])
     parts: list[Part] = [_figure(context, rows[rows["metric"] == metric], metric) for metric in metrics]
     title = f"{listed([metric_title(metric) for metric in metrics])} against k"
-    counted = users({int(n) for n in rows["n_users"]})
     ended = [f"{context.names[run]} at {end}" for run, end in last_k(context).items() if end is not None]
-    stops = f" Lists end: {listed(ended)}; the line stops there." if ended else ""
-    note = (
-        f"Mean over {counted}; ribbon: 95 % interval of each mean. Overlapping ribbons do not decide: "
-        f"paired differences do. Dashed grey: {context.base}.{stops}"
+    note = means_note(context.base, {int(n) for n in rows["n_users"]})
+    return Section("curves", title, f"{note}{stops(listed(ended))}", tuple(parts))
+
+
+def means_note(base: str, n_users: Iterable[int]) -> str:
+    """What the lines and ribbons of means are."""
+    return (
+        f"Mean over {users(n_users)}; ribbon: 95 % interval of each mean. Overlapping ribbons do not decide: "
+        f"paired differences do. Dashed grey: {base}."
     )
-    return Section("curves", title, note, tuple(parts))
+
+
+def stops(ended: str) -> str:
+    """Why lines stop. ``ended``: runs and the last k of their lists, ``ALS at 12``; "" for none."""
+    return f" Lists end: {ended}; the line stops there." if ended else ""
 
 
 def last_k(context: ReportContext) -> dict[str, int | None]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from recdash.comparison import Comparison
 from recdash.comparison.cells import corrected, finding_of, metric_values
 from recdash.comparison.headlines import beats
-from recdash.formatting import numbers
+from recdash.comparison.wording import differences_note
 from recdash.formatting.tables import (
     PERCENT,
     Cell,
@@ -19,7 +19,7 @@ from recdash.formatting.tables import (
     single,
     with_intervals,
 )
-from recdash.formatting.wording import CORRECTIONS, count_range, listed
+from recdash.formatting.wording import CORRECTIONS, listed
 from recdash.report.context import ReportContext
 from recdash.report.document import Figure, Paragraph, Part, Section
 from recdash.report.sections.leader_table import beside
@@ -34,21 +34,7 @@ def evidence(context: ReportContext) -> Section | None:
     parts: list[Part] = [_forest(context, comparison)]
     parts += [Paragraph(f"{why}.", "muted") for why in comparison.apart.values()]
     parts += [beside(context.verdict)] if context.verdict.evidence.leader else []
-    return Section("evidence", beats(words, context.base), _note(context, comparison), tuple(parts))
-
-
-def _note(context: ReportContext, comparison: Comparison) -> str:
-    pairs, level = comparison.against, f"{100 * comparison.query.terms.level:.3g} %"
-    users = count_range(pair.paired.n for pair in pairs)
-    rule = CORRECTIONS.get(comparison.query.terms.correction)
-    judged = f", {rule}-corrected over {len(pairs)}" if rule and len(pairs) > 1 else ""
-    sizes = sorted({pair.judged.margin for pair in pairs if pair.judged.margin})
-    ends = " to ".join(dict.fromkeys(numbers.three(size) for size in (*sizes[:1], *sizes[-1:])))
-    band = f"Grey band: too small to matter (±{ends}). " if ends else ""
-    return (
-        f"Paired difference in {context.query.where} to {context.base}, {level} CI{judged}, n = {users}. "
-        f"{band}Hollow: not settled, or a tie."
-    )
+    return Section("evidence", beats(words, context.base), differences_note(comparison), tuple(parts))
 
 
 def _forest(context: ReportContext, comparison: Comparison) -> Figure:

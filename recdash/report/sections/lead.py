@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import cast
 
 from recdash.comparison.badges import badge_of
-from recdash.comparison.headlines import best_value, standing_sentence, values
+from recdash.comparison.headlines import NOTHING_IS_JUDGED, best_value, only_run, standing_sentence, values
 from recdash.comparison.verdict import Verdict
 from recdash.comparison.wording import plain
 from recdash.domain.results import WHOLE
-from recdash.formatting import numbers
 from recdash.formatting.tables import Tone
-from recdash.formatting.wording import many
 from recdash.report.context import ReportContext
 from recdash.report.document import Lead, Split
 
@@ -51,10 +49,7 @@ def _standing(context: ReportContext) -> str:
 
 def _one_run(context: ReportContext) -> Lead:
     score = context.scores(context.query.metric)
-    value = numbers.three(float(score["value"].iloc[0])) if len(score) else numbers.NONE
-    counted = many(int(score["n_users"].iloc[0]) if len(score) else 0, "user")
-    sentence = f"{context.base} has {context.query.where} {value} over {counted}."
-    sentences = (sentence, _standing(context) or "One number alone decides nothing.")
+    sentences = only_run(context.base, context.query.where, score, _standing(context))
     headline = f"{context.base} is the only run"
     return Lead("–", "No verdict", "same", "Nothing to compare", headline, sentences)
 
@@ -63,5 +58,6 @@ def _by_value(context: ReportContext) -> Lead:
     """A metric without a value per user: who is first, and why nothing is judged."""
     known = values(context.scores(context.query.metric), context.query.metric)
     named = {context.names[run]: value for run, value in known.items() if run in context.verdict_query.shown}
-    why = "This metric has no value per user: there are no intervals, and nothing is judged."
-    return Lead("–", "No verdict", "same", "Values only", best_value(named, context.query.where), (why,))
+    return Lead(
+        "–", "No verdict", "same", "Values only", best_value(named, context.query.where), (NOTHING_IS_JUDGED,)
+    )

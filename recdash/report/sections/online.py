@@ -40,6 +40,7 @@ MOST_EXPLAINED, MOST_ROWS = 2, 45
 SIDES = ("offline_delta", "offline_low", "offline_high")
 LIFTS = ("online_lift", "online_low", "online_high")
 NOT_JUDGED = "not judged: the split of users is broken"
+QUADRANTS = "Offline difference against online lift. Crosses: 95 % intervals; hollow: not settled."
 
 
 def online(context: ReportContext) -> Section | None:
@@ -120,17 +121,26 @@ def _side(
 def _quadrants(
     context: ReportContext, rows: pd.DataFrame, base: str, title: str, table: Table, *, judged: bool
 ) -> Figure:
-    odd = [f"{row['run']} {row['quadrant']}" for row in records(rows) if row["quadrant"] in DISAGREE]
     outcomes = [
         f"{context.brief[row['run_id']]} {row['quadrant'] if judged else NOT_JUDGED}" for row in records(rows)
     ]
-    heading = "No settled disagreement" if judged else "Nothing is judged"
-    note = "Offline difference against online lift. Crosses: 95 % intervals; hollow: not settled."
-    titles = [f"Offline: difference in {context.query.where} to {base}", f"Online: lift in {title}, %"]
+    titles = axis_titles(context.query.where, base, title)
     columns = plain_columns(rows, ["run_id", *SIDES, *LIFTS])
     data = {"rows": columns, "judged": judged, "titles": titles}
-    heading = "; ".join(odd[:MOST_EXPLAINED]) or heading
-    return Figure("quadrants", heading, note, f"{listed(outcomes)}.", data, table)
+    heading = disagreements(rows, judged=judged)
+    return Figure("quadrants", heading, QUADRANTS, f"{listed(outcomes)}.", data, table)
+
+
+def disagreements(rows: pd.DataFrame, *, judged: bool) -> str:
+    """``ALS won offline, lost online``: the first of the runs that disagree, or that none does."""
+    odd = [f"{row['run']} {row['quadrant']}" for row in records(rows) if row["quadrant"] in DISAGREE]
+    none = "No settled disagreement" if judged else "Nothing is judged"
+    return "; ".join(odd[:MOST_EXPLAINED]) or none
+
+
+def axis_titles(where: str, base: str, online_title: str) -> list[str]:
+    """Of the scatter: x and y."""
+    return [f"Offline: difference in {where} to {base}", f"Online: lift in {online_title}, %"]
 
 
 def _table(context: ReportContext, rows: pd.DataFrame, title: str, *, judged: bool) -> Table:
@@ -173,7 +183,7 @@ def _all_lifts(context: ReportContext, test: OnlineTest, results: pd.DataFrame) 
     n_variants = max(1, len({row["variant"] for row in rows}))
     listed_metrics = metrics[: max(1, MOST_ROWS // n_variants)]
     rows = [row for metric in listed_metrics for row in rows if row["metric"] == metric]
-    lines = [_lift_row(row, judged=not split_is_broken(test.notices)) for row in rows]
+    lines = [lift_row(row, judged=not split_is_broken(test.notices)) for row in rows]
     names = (Column("Online metric"), Column("Variant"))
     values = number_columns("Value", "Lift", "95 % CI")
     columns = (*names, *values, Column("Finding"), *number_columns("n"))
@@ -195,7 +205,8 @@ def _validity(test: OnlineTest, results: pd.DataFrame, chosen: str) -> list[Para
     return [Paragraph(text, "muted") for text in notes]
 
 
-def _lift_row(row: Row, *, judged: bool) -> tuple[Cell, ...]:
+def lift_row(row: Row, *, judged: bool) -> tuple[Cell, ...]:
+    """Metric, variant, value, lift with its interval, finding and n of a row of a test's results."""
     none = Number(None, why="the control itself")
     change: tuple[Cell, ...] = (none, none, Word("", "control", "muted"))
     if not row["is_control"]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from recdash.formatting import numbers
-from recdash.formatting.records import plain_columns, records
-from recdash.formatting.tables import Column, RunName, Table, aligned, number_columns
+from recdash.formatting.records import Row, plain_columns, records
+from recdash.formatting.tables import RunName, Table, aligned, number_columns, text_columns
 from recdash.formatting.wording import listed
 from recdash.report.context import ReportContext
 from recdash.report.document import Figure, Section
@@ -51,13 +52,12 @@ def _figure(context: ReportContext, paths: pd.DataFrame, here: pd.DataFrame) -> 
     title = f"Precision against recall, k = 1 to {int(paths['k'].max())}"
     alt = f"Precision against recall. At k = {context.query.k}: {listed(values)}."
     data = {"k": context.query.k, "ends": last_k(context), "rows": plain_columns(drawn, columns)}
-    return Figure("precision-recall", title, "", alt, data, _table(context, here))
+    return Figure("precision-recall", title, "", alt, data, table_at(context.query.k, records(here)))
 
 
-def _table(context: ReportContext, here: pd.DataFrame) -> Table:
-    k, rows = context.query.k, records(here)
+def table_at(k: int, rows: Sequence[Row]) -> Table:
+    """Precision, recall and F1 of runs at k. ``rows``: those of ``charts.precision_recall.path`` at k."""
     cells = zip(*(aligned([row[name] for row in rows]) for name in (*SIDES, "f1")), strict=True)
     lines = tuple((RunName(row["run_id"]), *values) for row, values in zip(rows, cells, strict=True))
-    names = (f"Precision@{k}", f"Recall@{k}", "F1 of both")
-    columns = (Column("Run"), *number_columns(*names))
+    columns = (*text_columns("Run"), *number_columns(f"Precision@{k}", f"Recall@{k}", "F1 of both"))
     return Table(f"Precision and recall at k = {k}", columns, lines)

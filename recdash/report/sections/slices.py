@@ -7,7 +7,6 @@ from math import isfinite
 
 from recdash.comparison.cells import corrected, finding_of, metric_values
 from recdash.comparison.segments import EVERYBODY, SegmentComparison, flags
-from recdash.comparison.segments import Cell as OneCell
 from recdash.domain.results import WHOLE
 from recdash.formatting import numbers
 from recdash.formatting.tables import (
@@ -50,16 +49,12 @@ def slices(context: ReportContext) -> Section | None:
     return Section("slices", finding(result), subtitle(result), tuple(parts))
 
 
-def _cell(result: SegmentComparison, segment: str, run: str) -> OneCell:
-    return result.cells.get((segment, run)) or OneCell(float("nan"), 0, why="not scored")
-
-
 def _figure(
     context: ReportContext, result: SegmentComparison, names: list[str], runs: tuple[str, ...]
 ) -> Figure:
     lines = []
     for name in names:
-        counts = {_cell(result, name, run).n for run in result.runs} - {0}
+        counts = {result.cell(name, run).n for run in result.runs} - {0}
         lines.append({"title": result.titles[name], "n": sorted(counts) or [0]})
     data = {
         "by_value": result.by_value,
@@ -78,7 +73,7 @@ def _span(result: SegmentComparison, names: list[str]) -> list[float]:
     """The ends of one axis for all runs, so that charts of some of them compare."""
     scale = scale_of(result.query.metric) if result.by_value else 1
     runs = result.runs if result.by_value else result.candidates
-    cells = [_cell(result, name, run) for name in names for run in runs]
+    cells = [result.cell(name, run) for name in names for run in runs]
     judged = [corrected(cell.pair) for cell in cells if cell.pair]
     values = [cell.value if result.by_value else cell.difference for cell in cells]
     ends = [scale * value for value in (*values, *chain(*judged)) if isfinite(value)]
@@ -86,11 +81,11 @@ def _span(result: SegmentComparison, names: list[str]) -> list[float]:
 
 
 def _dot(result: SegmentComparison, segment: str, run: str) -> dict[str, float | int | str | None]:
-    cell = _cell(result, segment, run)
+    cell = result.cell(segment, run)
     low, high = corrected(cell.pair) if cell.pair else (None, None)
     return {
         "value": number_of(cell.value),
-        "base": number_of(_cell(result, segment, result.query.baseline).value),
+        "base": number_of(result.cell(segment, result.query.baseline).value),
         "difference": number_of(cell.difference),
         "low": number_of(low),
         "high": number_of(high),
@@ -104,7 +99,7 @@ def _dot(result: SegmentComparison, segment: str, run: str) -> dict[str, float |
 def _outcome(result: SegmentComparison, run: str) -> str:
     """Of all slices; the table has them one by one."""
     if result.by_value:
-        return numbers.three(_cell(result, EVERYBODY, run).value)
+        return numbers.three(result.cell(EVERYBODY, run).value)
     counts = {word: len(result.with_word(run, word)) for word in ("better", "worse")}
     settled = " and ".join(f"{word} in {count}" for word, count in counts.items() if count)
     return f"{settled or 'settled in none'} of {len(result.judged(run))}"
@@ -115,7 +110,7 @@ def _table(
 ) -> Table:
     """One row per slice and run, all users first; a slice's rows stand together."""
     keys = [(name, run) for name in (EVERYBODY, *names) for run in runs]
-    cells = [_cell(result, *key) for key in keys]
+    cells = [result.cell(*key) for key in keys]
     values = metric_values(result.query.metric, [cell.value for cell in cells], [cell.why for cell in cells])
     ends = [corrected(cell.pair) if cell.pair else (None, None) for cell in cells]
     bounds = intervals(ends, beside=[cell.difference for cell in cells if cell.pair])

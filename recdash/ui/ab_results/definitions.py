@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from recdash.formatting import numbers
 from recdash.formatting.html import Html
+from recdash.formatting.tables import text_columns
 from recdash.online import OnlineRow
 from recdash.ui.ab_results.page import AbTest
 from recdash.ui.ab_results.wording import ADDED_UP, made_of
-from recdash.ui.components.widgets import table_html, text_columns
+from recdash.ui.components.widgets import table_html
 
 GUIDE = {
     "srm": "split of users (SRM)",
@@ -28,7 +29,7 @@ def definitions(ab_test: AbTest) -> Html:
     return table_html(columns, rows, kind="rd-words")
 
 
-def _definition(ab_test: AbTest, row: OnlineRow) -> list[object]:
+def _definition(ab_test: AbTest, row: OnlineRow) -> list[str]:
     metric = ab_test.metrics.get(row.metric)
     return [
         row.title,

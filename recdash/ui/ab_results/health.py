@@ -10,6 +10,7 @@ import streamlit as st
 
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html, join
+from recdash.formatting.tables import Cell, count, number_columns, text_columns
 from recdash.formatting.wording import capital, cut, many, span
 from recdash.online import OnlineRules
 from recdash.online.agreement.join import SPLIT_BROKEN
@@ -18,7 +19,6 @@ from recdash.online.rules import USUAL
 from recdash.ui.ab_results.page import AbTest
 from recdash.ui.components import widgets
 from recdash.ui.components.online_rules import RULE_TITLES
-from recdash.ui.components.widgets import number_columns, text_columns
 
 State = Literal["good", "bad", "unknown"]
 LOOKS = {"good": ("✓", "better"), "bad": ("!", "worse"), "unknown": ("–", "muted")}
@@ -186,15 +186,15 @@ def _left_out(ab_test: AbTest) -> None:
     st.html(widgets.table_html(columns, _left_out_rows(ab_test, ab_test.census), kind="rd-small"))
 
 
-def _left_out_rows(ab_test: AbTest, census: SampleSummary) -> Iterator[list[object]]:
+def _left_out_rows(ab_test: AbTest, census: SampleSummary) -> Iterator[list[Cell]]:
     variants = ab_test.results.variants
 
-    def row(title: str, unit: str, by_variant: Mapping[str, int], total: int) -> list[object]:
-        counts = (numbers.count(by_variant.get(variant, 0)) for variant in variants)
-        return [title, unit, *counts, numbers.count(total)]
+    def row(title: str, unit: str, by_variant: Mapping[str, int], total: int) -> list[Cell]:
+        counts = (count(by_variant.get(variant, 0)) for variant in variants)
+        return [title, unit, *counts, count(total)]
 
     yield row("Users as they came", "users", census.assigned, sum(census.assigned.values()))
-    yield ["Seen in several variants", "users", *("–" for _ in variants), numbers.count(census.crossed)]
+    yield ["Seen in several variants", "users", *("–" for _ in variants), count(census.crossed)]
     for rule in ab_test.results.removed:
         yield row(capital(rule.what), rule.unit, rule.by_variant, rule.count)
     yield row("Users who count", "users", census.n, sum(census.n.values()))

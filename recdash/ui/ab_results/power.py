@@ -8,13 +8,13 @@ import streamlit as st
 
 from recdash.formatting import numbers
 from recdash.formatting.html import html, markdown
+from recdash.formatting.tables import number_columns, text_columns
 from recdash.formatting.wording import lowered, many
 from recdash.ui.ab_results import cached
 from recdash.ui.ab_results.page import AbTest
 from recdash.ui.ab_results.wording import variant_cell
 from recdash.ui.app import state
 from recdash.ui.components import widgets
-from recdash.ui.components.widgets import number_columns, text_columns
 
 USUAL_EFFECT, LEAST_EFFECT, MOST_EFFECT = 2.0, 0.01, 500.0
 TWO_DIGITS = ".2g"

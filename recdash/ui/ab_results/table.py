@@ -14,6 +14,7 @@ from recdash.charts.layout import escape as plotly
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html
 from recdash.formatting.numbers import is_number, percent
+from recdash.formatting.tables import Cell, number_columns, p_value, text_columns
 from recdash.formatting.wording import cut_inside, listed
 from recdash.online import OnlineRow
 from recdash.online.analysis.judgement import SIGNS, TONES
@@ -24,7 +25,7 @@ from recdash.ui.app import links, theme
 from recdash.ui.app.state import View
 from recdash.ui.components import corrections, widgets
 from recdash.ui.components.online_tests import SHARE
-from recdash.ui.components.widgets import number_columns, table_html, text_columns
+from recdash.ui.components.widgets import table_html
 
 SUBTITLES = {
     "goal": "what the test is meant to move",
@@ -145,7 +146,7 @@ def lifts_table(ab_test: AbTest) -> Html:
         *text_columns("Finding"),
     ]
     digits = _digits(ab_test)
-    body: list[list[object]] = []
+    body: list[list[Cell]] = []
     bands = []
     for role, rows in sections(ab_test).items():
         bands.append(len(body))
@@ -173,14 +174,14 @@ def _digits(ab_test: AbTest) -> int:
     return min(MOST_DIGITS, median_high(needed or [0]))
 
 
-def _lines(ab_test: AbTest, group: Sequence[OnlineRow], digits: int) -> list[list[object]]:
+def _lines(ab_test: AbTest, group: Sequence[OnlineRow], digits: int) -> list[list[Cell]]:
     control = next((row for row in group if row.is_control), None)
     decimals = numbers.places(_written(row, row.value) for row in group)
     control_value = _value_cell(control, decimals) if control else ""
-    lines: list[list[object]] = []
+    lines: list[list[Cell]] = []
     for row in (row for row in group if not row.is_control):
-        first = ["", ""] if lines else [_metric_cell(ab_test, row), control_value]
-        p = numbers.p_value(row.p_corrected) if row.role == "goal" else _uncorrected(row)
+        first: list[Cell] = ["", ""] if lines else [_metric_cell(ab_test, row), control_value]
+        p: Cell = p_value(row.p_corrected) if row.role == "goal" else _uncorrected(row)
         cells = [_value_cell(row, decimals), _lift_cell(row, digits), p, _finding_cell(row)]
         lines.append([*first, variant_cell(ab_test.marks[row.variant]), *cells])
     return lines

@@ -12,7 +12,7 @@ const countable = () => {
 };
 
 // What scrolls can be scrolled with the arrow keys, once Tab has reached it.
-const SCROLLERS = ".rd-scroll, .rd-lists, [class*=st-key-chart-], [class*=st-key-panels-]";
+const SCROLLERS = ".scroll, .rd-lists, [class*=st-key-chart-], [class*=st-key-panels-]";
 const reachable = () => {
   for (const box of document.querySelectorAll(SCROLLERS)) {
     const scrolls = box.scrollWidth > box.clientWidth || box.scrollHeight > box.clientHeight;

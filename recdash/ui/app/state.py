@@ -7,7 +7,7 @@ run, so a slow browser's old query string never undoes a click.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NoReturn
 
@@ -84,9 +84,8 @@ class View:
 
     @cached_property
     def verdict_query(self) -> ComparisonQuery:
-        """What findings compare: a reference counts only as the chosen baseline."""
-        candidates = tuple(run.id for run in self.candidates if not run.reference)
-        return replace(self.query, runs=candidates)
+        """What findings compare."""
+        return self.query.without(self._references)
 
     @cached_property
     def own_ids(self) -> tuple[str, ...]:

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from math import nan
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 import streamlit as st
 
 from recdash.charts.attribute_shares import LONGEST_VALUE, panels, percent_decimals, shown_by
+from recdash.comparison.cells import metric_values
 from recdash.comparison.headlines import values
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html, markdown
 from recdash.formatting.records import Row, by_run, records
+from recdash.formatting.tables import Cell, Number, RunName, count, number_columns, number_of, text_columns
 from recdash.formatting.wording import cut, listed
 from recdash.metrics.naming import base, metric_and_unit
 from recdash.ui.app import cached, links, state, theme
 from recdash.ui.app.state import SEPARATOR, View
 from recdash.ui.components import widgets
 from recdash.ui.components.absences import reasons
-from recdash.ui.components.tiles import decimals_of, value_text
-from recdash.ui.components.widgets import number_columns, run_cell, table_html, text_columns
+from recdash.ui.components.widgets import run_cell, table_html
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -144,16 +144,16 @@ def measures_table(view: View, distribution: AttributeRows | None) -> Html:
     """One row per run: how much of the catalogue it shows, how evenly, how rare and how unlike."""
     scores = cached.scoreboard(view, view.shown_ids, MEASURES, view.k)
     known = {metric: values(scores, metric) for metric in MEASURES}
-    decimals = {metric: decimals_of(metric, by.values()) for metric, by in known.items()}
-    heads = [_link(view, metric, metric_and_unit(metric, view.k)) for metric in MEASURES]
+    columns = [_link(view, metric, metric_and_unit(metric, view.k)) for metric in MEASURES]
+    cells: list[list[Cell]] = [
+        [*metric_values(metric, map(of_run.get, view.shown_ids), has_unit=False)]
+        for metric, of_run in known.items()
+    ]
     if distribution:
-        heads = [_link(view, "coverage_by", f"Values of {distribution.attribute}"), *heads]
-    rows: list[list[object]] = []
-    for run_id in view.shown_ids:
-        values_shown = [_shown_of(distribution, run_id)] if distribution else []
-        cells = (value_text(metric, known[metric].get(run_id, nan), decimals[metric]) for metric in MEASURES)
-        rows.append([run_cell(view.marks[run_id]), *values_shown, *cells])
-    return table_html([*text_columns("Run"), *number_columns(*heads)], rows, kind="rd-small")
+        columns.insert(0, _link(view, "coverage_by", f"Values of {distribution.attribute}"))
+        cells.insert(0, [_shown_of(distribution, run_id) for run_id in view.shown_ids])
+    rows = zip(map(RunName, view.shown_ids), *cells, strict=True)
+    return table_html([*text_columns("Run"), *number_columns(*columns)], rows, view.marks, kind="rd-small")
 
 
 def _link(view: View, metric: str, text: str) -> Html:
@@ -238,15 +238,11 @@ def value_table(view: View, distribution: AttributeRows, run_ids: list[str]) -> 
     shares = {run_id: part.set_index("value")["share"] for run_id, part in by_run(distribution.chosen)}
     names = [run_cell(view.marks[run_id]) for run_id in run_ids]
     columns = [*text_columns(distribution.attribute), *number_columns("Items", "Catalogue, %", *names)]
-    rows = [
-        [
-            _value_cell(row["value"]),
-            numbers.count(row["items"]),
-            numbers.fixed(100 * row["catalogue_share"], decimals),
-            *(numbers.fixed(100 * float(shares[run_id][row["value"]]), decimals) for run_id in run_ids),
-        ]
-        for row in records(distribution.chosen.drop_duplicates("value"))
-    ]
+    rows: list[list[Cell]] = []
+    for row in records(distribution.chosen.drop_duplicates("value")):
+        parts = [row["catalogue_share"], *(float(shares[run_id][row["value"]]) for run_id in run_ids)]
+        percents = [Number(number_of(share), decimals, scale=100) for share in parts]
+        rows.append([_value_cell(row["value"]), count(row["items"]), *percents])
     return table_html(columns, rows, kind="rd-small")
 
 

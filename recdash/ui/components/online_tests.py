@@ -8,7 +8,6 @@ import streamlit as st
 
 from recdash.domain.records import OnlineTest
 from recdash.errors import Problem
-from recdash.formatting import numbers
 from recdash.online.agreement.join import SPLIT_BROKEN
 from recdash.ui.app import state
 from recdash.ui.app.state import View
@@ -56,8 +55,3 @@ def online_metrics(test_id: str) -> dict[str, str]:
     """Online metric → title, in the order of the results."""
     results = state.workspace().online_tests.result_frame(test_id)
     return dict(zip(results["metric"], results["title"], strict=True))
-
-
-def value_and_unit(value: float, unit: str) -> tuple[str, str]:
-    """A share is read in %."""
-    return (numbers.three(100 * value), "%") if unit == SHARE else (numbers.three(value), unit)

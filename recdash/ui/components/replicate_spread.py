@@ -12,15 +12,23 @@ from recdash.charts.replicates import LEAST_FOR_BOX, replicate_spread
 from recdash.comparison import headlines
 from recdash.errors import Problem
 from recdash.evaluation.comparability import LISTED
-from recdash.formatting import numbers
-from recdash.formatting.html import Html, html
+from recdash.formatting import numbers, tables
+from recdash.formatting.html import Html
+from recdash.formatting.tables import (
+    RunName,
+    Word,
+    muted,
+    number_columns,
+    p_value,
+    text_columns,
+    with_intervals,
+)
 from recdash.formatting.wording import listed
 from recdash.metrics.naming import is_percent, lower_is_better, metric_at, scale_of
 from recdash.ui.app import cached, theme
 from recdash.ui.app.state import View
 from recdash.ui.components import widgets
-from recdash.ui.components.tiles import finding_cell
-from recdash.ui.components.widgets import number_columns, run_cell, table_html, text_columns
+from recdash.ui.components.widgets import table_html
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -140,23 +148,24 @@ def differences_table(view: View, spread: Spread) -> Html:
         *text_columns(f"Over the {spread.noun}", "Tested by"),
     ]
     differences = spread.differences.values()
-    decimals = numbers.places([end for row in differences for end in (row.mean, row.low, row.high)])
-    rows = []
-    for run_id, row in spread.differences.items():
-        mean, interval = numbers.signed(row.mean, decimals), numbers.interval(row.low, row.high, decimals)
-        verdict = [numbers.p_value(row.p), _word(view, row), row.method]
-        rows.append([run_cell(view.marks[run_id]), mean, widgets.muted(interval), *verdict])
-    return table_html(columns, rows)
+    values, bounds = with_intervals(
+        [row.mean for row in differences], [(row.low, row.high) for row in differences]
+    )
+    rows = [
+        (RunName(run_id), value, bound, p_value(row.p), _word(view, row), row.method)
+        for (run_id, row), value, bound in zip(spread.differences.items(), values, bounds, strict=True)
+    ]
+    return table_html(columns, rows, view.marks)
 
 
-def _word(view: View, difference: ReplicateDifference) -> Html:
+def _word(view: View, difference: ReplicateDifference) -> Word:
     if difference.significant is None:
-        return widgets.muted("cannot be told")
+        return muted("cannot be told")
     if not difference.significant:
-        return html('<span class="rd-same">= not significant</span>')
+        return Word("=", "not significant")
     is_gain = difference.mean > 0
     word = "better" if is_gain != lower_is_better(view.metric) else "worse"
-    return finding_cell(word, "▲" if is_gain else "▼")
+    return tables.finding(word, "▲" if is_gain else "▼")
 
 
 def alt(view: View, spread: Spread) -> str:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite
 
 from recdash.charts.marks import Mark
+from recdash.comparison.cells import metric_value
 from recdash.comparison.guardrails import GuardrailResult
 from recdash.comparison.pairs import Pair
-from recdash.comparison.wording import bounds, rail_bounds, rail_value
+from recdash.comparison.wording import bounds, rail_bounds
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html, join
 from recdash.formatting.wording import tone
-from recdash.metrics.naming import is_percent, scale_of
-from recdash.ui.components.widgets import toned
 
 
 @dataclass(frozen=True)
@@ -48,7 +47,7 @@ def of_pair(title: str, metric: str, pair: Pair) -> Tile:
     known = all(map(isfinite, (low, share, high)))
     # In % of the baseline's value; in units of the metric where that is 0.
     change = numbers.change(share, " %") if isfinite(share) else numbers.change(pair.paired.mean)
-    note, value = f"95 % CI {bounds(pair)}", value_text(metric, pair.value)
+    note, value = f"95 % CI {bounds(pair)}", metric_value(metric, pair.value).shown
     return Tile(title, value, pair.judged.sign, change, word, note, strip if known else None)
 
 
@@ -58,8 +57,8 @@ def of_rail(title: str, rail: GuardrailResult) -> Tile:
     """
     change = numbers.change(100 * rail.change, " %")
     sure = f"95 % CI {rail_bounds(rail)}" if rail.has_interval else f"no interval: {rail.why_no_interval}"
-    note = f"from {rail_value(rail, rail.base_value)}; {sure}"
-    return Tile(title, rail_value(rail, rail.value), rail.sign, change, rail.word, note)
+    note = f"from {metric_value(rail.metric, rail.base_value).shown}; {sure}"
+    return Tile(title, metric_value(rail.metric, rail.value).shown, rail.sign, change, rail.word, note)
 
 
 def strip_range(tiles: Sequence[Tile]) -> tuple[float, float]:
@@ -101,22 +100,3 @@ def _strip(strip: Strip, mark: Mark, scale: tuple[float, float]) -> Html:
         hollow="rd-hollow" if strip.hollow else "",
         middle=at(strip.middle),
     )
-
-
-def decimals_of(metric: str, values: Iterable[float]) -> int:
-    """Decimals of a column with these values of a metric, as they are read."""
-    scale = scale_of(metric)
-    return numbers.places(value * scale for value in values)
-
-
-def value_text(metric: str, value: float | None, decimals: int | None = None) -> str:
-    """A metric's value; fractions of a catalogue are shown as %."""
-    if value is not None:
-        value *= scale_of(metric)
-    text = numbers.fixed(value, numbers.places([value]) if decimals is None else decimals)
-    return f"{text} %" if is_percent(metric) and decimals is None and text != numbers.NONE else text
-
-
-def finding_cell(word: str, sign: str) -> Html:
-    """▲ better, ▼ worse, = tie, = not settled."""
-    return toned(f"{sign} {word}", tone(word))

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from recdash.comparison.badges import badge_of
-from recdash.formatting import numbers
+from recdash.comparison.wording import user_split
 from recdash.formatting.html import Html, html, join
-from recdash.formatting.wording import many
 from recdash.ui.app import links
 from recdash.ui.components import widgets
 
@@ -18,9 +17,6 @@ if TYPE_CHECKING:
     from recdash.comparison.verdict import Verdict
     from recdash.comparison.wording import RichText
     from recdash.ui.app.state import View
-
-FEW = 100
-"""Of fewer users each is counted, instead of a share of 100."""
 
 
 def card(view: View, verdict: Verdict, aside: str = "") -> Html:
@@ -34,7 +30,7 @@ def card(view: View, verdict: Verdict, aside: str = "") -> Html:
     template = '<div><div class="rd-badges">{badges}</div><h1>{headline}</h1>{lines}</div>'
     text = html(template, badges=badges, headline=verdict.headline, lines=join(lines))
     comparable = leader is not None and verdict.state != "not comparable"
-    split = user_split(leader, verdict.evidence.name, verdict.evidence.base) if comparable and leader else ""
+    split = split_html(leader, verdict.evidence.name, verdict.evidence.base) if comparable and leader else ""
     return html('<div class="rd-card">{text}{split}</div>', text=text, split=split)
 
 
@@ -48,23 +44,20 @@ def _paragraph(view: View, sentences: Sequence[RichText], kind: str) -> Html:
     return html('<p class="{kind}">{text}</p>', kind=kind, text=join(texts, " "))
 
 
-def user_split(pair: Pair, name: str, base: str) -> Html:
+def split_html(pair: Pair, name: str, base: str) -> Html:
     """Better, no change and worse, of 100 users."""
-    n = pair.paired.n
-    parts = (
-        ("better", "▲", "better for", pair.paired.wins),
-        ("same", "=", "no change for", pair.paired.ties),
-        ("worse", "▼", "worse for", pair.paired.losses),
-    )
-    bar, rows = [], []
-    for tone, sign, text, count in parts:
-        bar.append(html('<span style="flex:{n};background:var(--{tone})"></span>', n=count, tone=tone))
-        share = numbers.of_100(count, n) if n >= FEW else count
-        row = "<li><span>{sign} {text}</span><b>{share}</b></li>"
-        rows.append(html(row, sign=widgets.toned(sign, tone), text=text, share=share))
-    title = f"{name} against {base}, of {many(min(n, FEW), 'user')}"
+    of, parts = user_split(pair.paired.wins, pair.paired.ties, pair.paired.losses)
+    bar = [
+        html('<span style="flex:{n};background:var(--{tone})"></span>', n=part.count, tone=part.tone)
+        for part in parts
+    ]
+    row = "<li><span>{sign} {text}</span><b>{share}</b></li>"
+    rows = [
+        html(row, sign=widgets.toned(part.sign, part.tone), text=part.words, share=part.share)
+        for part in parts
+    ]
     split = '<div class="rd-split"><h2>{title}</h2><div class="rd-bar">{bar}</div><ul>{rows}</ul></div>'
-    return html(split, title=title, bar=join(bar), rows=join(rows))
+    return html(split, title=f"{name} against {base}, of {of}", bar=join(bar), rows=join(rows))
 
 
 def changes(view: View, what_ifs: Sequence[WhatIf]) -> Html:

@@ -5,16 +5,16 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec
 
 import streamlit as st
 
-from recdash.charts.marks import Mark
+from recdash.charts.marks import Mark, Marks
 from recdash.errors import InputError, Problem, RecdashError
-from recdash.formatting import numbers
+from recdash.formatting import numbers, tables
 from recdash.formatting.html import Html, html, join, markdown
 from recdash.formatting.spreadsheet import safe_cell
+from recdash.formatting.tables import Cell, Column, Table
 from recdash.ui.app import state, theme
 
 if TYPE_CHECKING:
@@ -27,22 +27,6 @@ BOX = 330
 """Width in px of a select box beside others."""
 NARROWEST_PLOT = 160
 """Width in px below which three ticks of an axis run into each other."""
-
-
-@dataclass(frozen=True)
-class TableColumn:
-    """One column of an HTML table; numbers are right-aligned."""
-
-    title: object  # escaped unless Html
-    number: bool = False
-
-
-def text_columns(*titles: object) -> list[TableColumn]:
-    return [TableColumn(title) for title in titles]
-
-
-def number_columns(*titles: object) -> list[TableColumn]:
-    return [TableColumn(title, number=True) for title in titles]
 
 
 def title(finding: str, subtitle: str = "") -> None:
@@ -118,21 +102,21 @@ def banner(lines: Html, label: str) -> Html:
 
 
 def table_html(
-    columns: Sequence[TableColumn],
-    rows: Iterable[Sequence[object]],
+    columns: Iterable[Column],
+    rows: Iterable[Iterable[Cell]],
+    marks: Marks | None = None,
     *,
-    bands: Sequence[int] = (),
+    bands: Iterable[int] = (),
     kind: str = "",
+    row_head: int = 0,
 ) -> Html:
-    """An HTML table; cells are escaped unless they are :class:`Html`. ``bands``: rows in panel colour."""
-    head = join([_cell("th", column, column.title) for column in columns])
-    body = []
-    for index, row in enumerate(rows):
-        cells = join([_cell("td", column, value) for column, value in zip(columns, row, strict=True)])
-        band = "rd-band" if index in bands else ""
-        body.append(html('<tr class="{band}">{cells}</tr>', band=band, cells=cells))
-    template = '<table class="rd-table {kind}"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
-    return html(f'<div class="rd-scroll">{template}</div>', kind=kind, head=head, body=join(body))
+    """A table below a heading that says what it is. ``marks``: how the runs in it are drawn.
+
+    ``bands``: the rows in panel colour; ``kind``: CSS classes; ``row_head``: the column that names a row.
+    """
+    table = Table("", tuple(columns), tuple(map(tuple, rows)), bands=tuple(bands))
+    runs = {run_id: run_cell(mark) for run_id, mark in (marks or {}).items()}
+    return tables.table_html(table, runs, kind=f"rd-table {kind}".strip(), row_head=row_head)
 
 
 def folding_rows(titles: Sequence[str], rows: Sequence[Html]) -> Html:
@@ -156,16 +140,13 @@ def folding_row(name: str, state: Html, summary: object, question: str, rest: Ht
 
 
 def table(
-    columns: Sequence[TableColumn], rows: Iterable[Sequence[object]], *, bands: Sequence[int] = ()
+    columns: Iterable[Column],
+    rows: Iterable[Iterable[Cell]],
+    marks: Marks | None = None,
+    *,
+    bands: Iterable[int] = (),
 ) -> None:
-    st.html(table_html(columns, rows, bands=bands))
-
-
-def _cell(tag: Literal["td", "th"], column: TableColumn, value: object) -> Html:
-    kind = "rd-num" if column.number else ""
-    if tag == "th":
-        return html('<th scope="col" class="{kind}">{value}</th>', kind=kind, value=value)
-    return html('<td class="{kind}">{value}</td>', kind=kind, value=value)
+    st.html(table_html(columns, rows, marks, bands=bands))
 
 
 def problem_text(problem: Problem) -> str:

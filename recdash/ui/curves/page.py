@@ -15,6 +15,7 @@ from recdash.formatting.html import markdown
 from recdash.formatting.wording import listed, users
 from recdash.metrics import define
 from recdash.metrics.naming import curve_metrics, has_k, is_percent, metric_and_unit, metric_title
+from recdash.report.sections.curves import means_note, stops
 from recdash.ui.app import cached, state, theme
 from recdash.ui.app.state import View
 from recdash.ui.components import widgets
@@ -138,19 +139,14 @@ def alt(view: View, rows: pd.DataFrame, metric: str, *, delta: bool = False) -> 
 
 def subtitle(view: View, *, delta: bool) -> str:
     rows = gather(view, (view.metric,))
-    counted = users(int(n) for n in rows["n_users"])
-    ended = lists_ended(view)
-    stops = f" Lists end: {ended}; the line stops there." if ended else ""
-    base = view.name(view.shown[0].id)
+    base, counts = view.shown[0].name, {int(n) for n in rows["n_users"]}
+    note = means_note(base, counts)
     if delta:
-        return (
-            f"Difference to {base} over {counted}; ribbon: 95 % interval of the paired difference at "
-            f"each marked k by itself. The heavy line is {base}.{stops}"
+        note = (
+            f"Difference to {base} over {users(counts)}; ribbon: 95 % interval of the paired difference at "
+            f"each marked k by itself. The heavy line is {base}."
         )
-    return (
-        f"Mean over {counted}; ribbon: 95 % interval of each mean. Overlapping ribbons do not decide: "
-        f"paired differences do. Dashed grey: {base}.{stops}"
-    )
+    return f"{note}{stops(lists_ended(view))}"
 
 
 def tidy(curves: pd.DataFrame) -> pd.DataFrame:

@@ -10,11 +10,12 @@ from recdash.charts.precision_recall import eleven_points, path, precision_recal
 from recdash.comparison.headlines import EQUAL
 from recdash.formatting import numbers
 from recdash.formatting.records import records
+from recdash.formatting.tables import number_columns, text_columns
 from recdash.formatting.wording import listed
+from recdash.report.sections.precision_recall import table_at
 from recdash.ui.app import cached, theme
 from recdash.ui.app.state import View
 from recdash.ui.components import widgets
-from recdash.ui.components.widgets import number_columns, run_cell, text_columns
 from recdash.ui.curves import page
 
 if TYPE_CHECKING:
@@ -88,16 +89,10 @@ def alt(view: View, paths: pd.DataFrame) -> str:
 
 def table_at_k(view: View, paths: pd.DataFrame) -> None:
     """Precision, recall and F1 of the averages at the frame's k, best F1 first."""
-    here = records(paths[paths["k"] == view.k].sort_values("f1", ascending=False))
-    names = ("precision", "recall", "f1")
-    decimals = {name: numbers.places(row[name] for row in here) for name in names}
-    rows = [
-        [run_cell(view.marks[row["run_id"]]), *(numbers.fixed(row[name], decimals[name]) for name in names)]
-        for row in here
-    ]
+    table = table_at(view.k, records(paths[paths["k"] == view.k].sort_values("f1", ascending=False)))
     widgets.section(f"At k = {view.k}")
-    columns = [*text_columns("Run"), *number_columns("P", "R", "F1")]
-    st.html(widgets.table_html(columns, rows, kind="rd-narrow"))
+    columns = (*text_columns("Run"), *number_columns("P", "R", "F1"))  # it is narrow here
+    st.html(widgets.table_html(columns, table.rows, view.marks, kind="rd-narrow"))
 
 
 def print_definition(view: View, curve: str, average: str) -> None:

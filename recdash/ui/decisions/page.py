@@ -8,12 +8,13 @@ import streamlit as st
 
 from recdash.decisions import Decision, Review, decisions, last_decision, reviews
 from recdash.domain.journal import Entry
+from recdash.formatting.tables import text_columns
 from recdash.formatting.wording import day
 from recdash.ui.app import links, state
 from recdash.ui.app.state import View, workspace
 from recdash.ui.components import idempotent_form, widgets
 from recdash.ui.components.decision_links import excerpt
-from recdash.ui.components.widgets import table_html, text_columns
+from recdash.ui.components.widgets import table_html
 from recdash.ui.decisions import card, forms, wording
 from recdash.ui.decisions import review as review_card
 

@@ -9,11 +9,12 @@ import streamlit as st
 from recdash.decisions import ChecklistItem, Review
 from recdash.domain.journal import Entry
 from recdash.formatting.html import Html, html, join
+from recdash.formatting.tables import text_columns
 from recdash.formatting.wording import capital, day
 from recdash.ui.app import theme
 from recdash.ui.app.state import View
 from recdash.ui.components import widgets
-from recdash.ui.components.widgets import table_html, text_columns
+from recdash.ui.components.widgets import table_html
 from recdash.ui.decisions import card, forms
 from recdash.ui.decisions import tiles as decision_tiles
 from recdash.ui.decisions.card import ITEM_SIGNS

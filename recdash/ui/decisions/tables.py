@@ -8,19 +8,27 @@ from typing import Any
 
 import streamlit as st
 
+from recdash.comparison.cells import metric_value
 from recdash.decisions import Offline, Online
 from recdash.decisions.changes_since import Changed
-from recdash.decisions.checklist import rail_value
 from recdash.decisions.snapshot import Difference, Lift
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html, markdown
 from recdash.formatting.numbers import percent
+from recdash.formatting.tables import (
+    Cell,
+    count,
+    finding,
+    number_columns,
+    p_value,
+    text_columns,
+    with_intervals,
+)
 from recdash.formatting.wording import capital, many, nested
 from recdash.metrics.naming import less_is_wanted
 from recdash.online.analysis.judgement import SIGNS as ONLINE_SIGNS
 from recdash.ui.components import widgets
-from recdash.ui.components.tiles import finding_cell, value_text
-from recdash.ui.components.widgets import number_columns, table_html, text_columns
+from recdash.ui.components.widgets import table_html
 from recdash.ui.decisions.tiles import online_value, rail_interval, sign_of
 
 NUMBERS = ("Value", "Baseline", "Difference", "95 % CI, corrected", "p, corrected", "n")
@@ -70,18 +78,11 @@ def _table(first: str, rows: Sequence[tuple[str, Difference]]) -> Html:
     return table_html(columns, cells, kind="rd-small rd-frozen")
 
 
-def _row(name: str, pair: Difference) -> list[object]:
-    digits = numbers.places([pair.difference, pair.low, pair.high])
-    return [
-        name,
-        value_text(pair.metric, pair.value),
-        value_text(pair.metric, pair.base_value),
-        numbers.signed(pair.difference, digits),
-        numbers.interval(pair.low, pair.high, digits),
-        numbers.p_value(pair.p_corrected),
-        numbers.count(pair.n),
-        finding_cell(pair.word, sign_of(pair.word)),
-    ]
+def _row(name: str, pair: Difference) -> list[Cell]:
+    value, base = (metric_value(pair.metric, value) for value in (pair.value, pair.base_value))
+    differences, bounds = with_intervals([pair.difference], [(pair.low, pair.high)])
+    word = finding(pair.word, sign_of(pair.word))
+    return [name, value, base, *differences, *bounds, p_value(pair.p_corrected), count(pair.n), word]
 
 
 def _guardrails(offline: Offline) -> None:
@@ -89,11 +90,11 @@ def _guardrails(offline: Offline) -> None:
         return
     number_titles = number_columns("Value", "Baseline", "Change")
     columns = [*text_columns("Guardrail"), *number_titles, *text_columns("95 % CI", "Finding")]
-    rows = []
+    rows: list[list[Cell]] = []
     for rail in offline.guardrails:
         allowed = f"{'+' if less_is_wanted(rail.metric) else '−'}{100 * rail.guard:.3g} %"
         state = f"{'broken' if rail.broken else 'holds'}: {allowed} is allowed"
-        values = (rail_value(rail.metric, value) for value in (rail.value, rail.base_value))
+        values = (metric_value(rail.metric, value) for value in (rail.value, rail.base_value))
         change, interval = numbers.change(percent(rail.change), " %"), rail_interval(rail)
         rows.append([rail.title, *values, change, interval.removeprefix("95 % CI "), state])
     st.html(table_html(columns, rows, kind="rd-small rd-frozen"))
@@ -121,19 +122,18 @@ def _online(online: Online) -> None:
     _notes([*lines, *(f"Explained: {side.explained}" for side in online.sides if side.explained)])
 
 
-def _lift_row(lift: Lift) -> list[object]:
-    percents = [percent(end) for end in (lift.lift, lift.low, lift.high)]
-    digits = numbers.places(percents)
+def _lift_row(lift: Lift) -> list[Cell]:
+    lifts, bounds = with_intervals([lift.lift], [(lift.low, lift.high)], scale=100)
     return [
         lift.title,
         f"guardrail, −{100 * (lift.margin or 0):.3g} %" if lift.role == "guardrail" else lift.role,
         _value_cell(lift, lift.value, counts=True),
         _value_cell(lift, lift.control_value),
-        numbers.signed(percents[0], digits),
-        numbers.interval(percents[1], percents[2], digits),
-        numbers.p_value(lift.p_corrected),
+        *lifts,
+        *bounds,
+        p_value(lift.p_corrected),
         f"{numbers.count(lift.n)} / {numbers.count(lift.control_n)}",
-        finding_cell(lift.word or lift.note or "–", ONLINE_SIGNS.get(lift.word, "=")),
+        finding(lift.word or lift.note or "–", ONLINE_SIGNS.get(lift.word, "=")),
     ]
 
 

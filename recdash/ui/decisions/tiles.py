@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from recdash.charts.marks import CONTEXT_GREY, Mark
+from recdash.comparison.cells import metric_value
 from recdash.comparison.guardrails import ABOVE, BELOW
 from recdash.decisions import Offline, Online
-from recdash.decisions.checklist import rail_value
 from recdash.decisions.snapshot import Difference, Guardrail, Lift, Named
 from recdash.formatting import numbers
 from recdash.formatting.html import Html
@@ -74,7 +74,7 @@ def _of_difference(pair: Difference) -> Tile:
     shares = [percent(pair.share(amount)) for amount in amounts]
     unit, amounts_shown = (" %", shares) if is_number(shares[0]) else ("", list(amounts))
     title = f"{pair.title}, {pair.part.partition(' (')[0]}" if pair.part else pair.title
-    value, change = cards.value_text(pair.metric, pair.value), numbers.change(amounts_shown[0], unit)
+    value, change = metric_value(pair.metric, pair.value).shown, numbers.change(amounts_shown[0], unit)
     note = f"{_interval(amounts_shown, unit)}, n = {numbers.count(pair.n)}"
     strip = _strip(shares, hollow=pair.word in ("tie", "not settled"))
     return Tile(title, value, sign_of(pair.word), change, pair.word, note, strip)
@@ -108,7 +108,7 @@ def _of_rail(rail: Guardrail) -> Tile:
     sign = "=" if gain is None else numbers.glyph(gain, gain)
     beyond = ABOVE if less_is_wanted(rail.metric) else BELOW
     word = beyond if rail.broken else "within its guardrail"
-    value, base = (rail_value(rail.metric, value) for value in (rail.value, rail.base_value))
+    value, base = (metric_value(rail.metric, value).shown for value in (rail.value, rail.base_value))
     note = f"from {base}; {rail_interval(rail)}"
     return Tile(rail.title, value, sign, numbers.change(change, " %"), word, note)
 

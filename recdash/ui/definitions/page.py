@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -25,13 +25,23 @@ from recdash.formatting import numbers
 from recdash.formatting.html import Html, html, join, markdown
 from recdash.formatting.numbers import is_number
 from recdash.formatting.records import Row, records
+from recdash.formatting.tables import (
+    Cell,
+    Number,
+    aligned,
+    count,
+    muted,
+    number_columns,
+    number_of,
+    text_columns,
+)
 from recdash.formatting.wording import named_number
 from recdash.metrics.agreement import WORDS
 from recdash.metrics.naming import base, is_percent, metric_at
 from recdash.ui.app import cached, state
 from recdash.ui.app.state import View
 from recdash.ui.components import widgets
-from recdash.ui.components.widgets import number_columns, table_html, text_columns
+from recdash.ui.components.widgets import table_html
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -177,11 +187,11 @@ def preset_table(by_preset: PresetsOfRun) -> Html:
     return table_html(columns, rows, bands=[0])
 
 
-def _preset_row(by_preset: PresetsOfRun, row: Row) -> list[object]:
+def _preset_row(by_preset: PresetsOfRun, row: Row) -> list[Cell]:
     return [
         html("<b>{title}</b>", title=row["title"]),
         code(row["spec"]),
-        numbers.fixed(row["value"], by_preset.decimals),
+        Number(number_of(row["value"]), by_preset.decimals),
         _difference(row, by_preset.default["value"], by_preset.decimals),
         _who_counts(row),
         order_words(row["order"], row["ties"]),
@@ -213,10 +223,10 @@ def _entries(texts: Mapping[str, str]) -> Html:
     return html('<ul class="rd-list rd-entries">{rows}</ul>', rows=join(rows))
 
 
-def _difference(row: Row, default: float, decimals: int) -> Html:
+def _difference(row: Row, default: float, decimals: int) -> Cell:
     """The difference in numbers, and under it in words; the reason where there is no value."""
     if row["preset"] == DEFAULT:
-        return widgets.muted("default")
+        return muted("default")
     if row["reason"]:
         return html('<span class="rd-muted rd-wrap">{reason}</span>', reason=row["reason"])
     words = html('<small class="rd-muted">{words}</small>', words=difference_words(row["value"], default))
@@ -262,7 +272,7 @@ def cause_table(by_preset: PresetsOfRun) -> Html:
     return table_html(columns, rows, kind="rd-small")
 
 
-def _cause_row(by_preset: PresetsOfRun, row: Row, present: list[str], decimals: int) -> list[object]:
+def _cause_row(by_preset: PresetsOfRun, row: Row, present: list[str], decimals: int) -> list[Cell]:
     of = {cause["cause"]: cause for cause in by_preset.causes_of(row["preset"])}
     return [
         html("<b>{title}</b>", title=row["title"]),
@@ -271,9 +281,9 @@ def _cause_row(by_preset: PresetsOfRun, row: Row, present: list[str], decimals: 
     ]
 
 
-def _effect(name: str, by_preset: Row | None, decimals: int) -> Html:
+def _effect(name: str, by_preset: Row | None, decimals: int) -> Cell:
     if by_preset is None:
-        return Html("") if name == TOGETHER else widgets.muted("as recdash")
+        return "" if name == TOGETHER else muted("as recdash")
     words = by_preset["reason"] or by_preset["words"]
     number = _signed(by_preset["difference"], decimals)
     return html('<span title="{words}">{number}</span>', words=words, number=number)
@@ -345,7 +355,7 @@ def ledger_table(view: View, by_preset: PresetsOfRun) -> Html:
     settings = view.experiment.settings
     users, duplicates = settings.get("users", "truth"), settings.get("duplicates", "first")
     lines = ledger_lines(by_preset.run.ledger, users, view.depth, duplicates)
-    rows = [[line.title, numbers.count(line.count), line.words] for line in lines]
+    rows = [(line.title, count(line.count), line.words) for line in lines]
     columns = [*text_columns("Ledger"), *number_columns("Count"), *text_columns("What it means")]
     return table_html(columns, rows, kind="rd-small")
 
@@ -358,15 +368,13 @@ def show_ties(view: View, by_preset: PresetsOfRun) -> None:
     score = cached.scoreboard(view, (by_preset.run.id,), (view.metric,), view.k)
     ties = float(score["value"].iloc[0])
     where = metric_at(view.metric, view.k)
-    decimals = numbers.places([band.best - band.worst])
-    numbers_of = (band.worst, band.expected, band.best, ties)
-    drawn = f" ± {band.expected_error:.1g}" if band.expected_error else ""
+    values = aligned((band.worst, band.expected, band.best, ties), like=[band.best - band.worst])
+    if band.expected_error:
+        values[1] = replace(values[1], unit=f" ± {band.expected_error:.1g}")
     columns = number_columns("Worst order", "Expected", "Best order", "As in the file", "Users")
-    row = [*(numbers.fixed(value, decimals) for value in numbers_of), numbers.count(band.n_users)]
-    row[1] += drawn
     st.space("small")
     widgets.section(f"What ties can do to {where}", ties_sentence(where, band))
-    widgets.table(columns, [row])
+    widgets.table(columns, [(*values, count(band.n_users))])
 
 
 def ties_sentence(where: str, band: TieBand) -> str:

@@ -9,11 +9,12 @@ from recdash.definitions.worked_example import N_POPULAR, ExamplePlace, Worked, 
 from recdash.domain.records import Run
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html
+from recdash.formatting.tables import Cell, muted, number_columns, text_columns
 from recdash.metrics import METRICS, define
 from recdash.metrics.naming import base
 from recdash.ui.app import cached
 from recdash.ui.components import widgets
-from recdash.ui.components.widgets import number_columns, table_html, text_columns
+from recdash.ui.components.widgets import table_html
 from recdash.ui.definitions.page import PresetsOfRun
 
 EXAMPLES = {"small": "A list of five places", "run": "One user of this run"}
@@ -107,7 +108,7 @@ def places_table(worked: Worked) -> Html:
     return table_html(columns, rows(worked), kind="rd-small")
 
 
-def rows(worked: Worked) -> list[list[object]]:
+def rows(worked: Worked) -> list[list[Cell]]:
     """A line per place; in a long list places without any credit are one line together."""
     lines = [_row(place) for place in worked.places]
     empty = range(max(worked.length, len(worked.places)) + 1, worked.k + 1)
@@ -119,25 +120,25 @@ def rows(worked: Worked) -> list[list[object]]:
     return lines
 
 
-def _hits_only(worked: Worked) -> list[list[object]]:
-    lines: list[list[object]] = []
+def _hits_only(worked: Worked) -> list[list[Cell]]:
+    lines: list[list[Cell]] = []
     begin = 1
     for place in [*(place_ for place_ in worked.places if place_.gain is not None or place_.negative), None]:
         end = place.rank - 1 if place else worked.places[-1].rank
         if end >= begin:
             span = str(begin) if begin == end else f"{begin} to {end}"
-            lines.append([span, widgets.muted("not relevant"), MISS, "", "", ""])
+            lines.append([span, muted("not relevant"), MISS, "", "", ""])
         if place:
             lines.append(_row(place))
             begin = place.rank + 1
     return lines
 
 
-def _row(place: ExamplePlace) -> list[object]:
+def _row(place: ExamplePlace) -> list[Cell]:
     hit = place.gain is not None
     return [
         str(place.rank),
-        place.item if hit else widgets.muted(_no_hit(place)),
+        place.item or "" if hit else muted(_no_hit(place)),
         html('<b aria-label="hit">●</b>') if hit else MISS,
         f"{place.gain:g}" if place.gain is not None else "",
         _amount(place.credit),

@@ -11,11 +11,11 @@ from recdash.comparison.badges import badge_of
 from recdash.comparison.wording import plain
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html, join
+from recdash.formatting.tables import number_columns, text_columns
 from recdash.formatting.wording import day, many
 from recdash.service.catalog.overview import Card, CardVerdict
 from recdash.ui.app import cached, links
 from recdash.ui.components import widgets
-from recdash.ui.components.widgets import number_columns, text_columns
 
 IN_A_ROW = 2
 AT_A_TIME = 5

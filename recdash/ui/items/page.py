@@ -12,11 +12,12 @@ import streamlit as st
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html
 from recdash.formatting.records import Row, records
+from recdash.formatting.tables import Cell, Number, RunName, count, number_columns, text_columns
 from recdash.formatting.wording import cut, listed
 from recdash.ui.app import cached, state
 from recdash.ui.app.state import View
 from recdash.ui.components import widgets
-from recdash.ui.components.widgets import number_columns, run_cell, table_html, text_columns
+from recdash.ui.components.widgets import run_cell, table_html
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -90,18 +91,13 @@ def summary(view: View, items: Items) -> Html:
     total = len(items.frame)
     titles = ("Items found", "of all, %", "Only this run finds", "Items shown", "Shown, never found")
     columns = [*text_columns("Run"), *number_columns(*titles)]
-    rows = [
-        [
-            run_cell(view.marks[run_id]),
-            numbers.count(items.found(run_id)),
-            numbers.fixed(100 * items.found(run_id) / total, 1),
-            numbers.count(len(items.only(run_id))) if len(items.run_ids) > 1 else numbers.NONE,
-            numbers.count(items.shown(run_id)),
-            numbers.count(items.shown(run_id) - items.found(run_id)),
-        ]
-        for run_id in items.run_ids
-    ]
-    return table_html(columns, rows, kind="rd-small")
+    rows: list[list[Cell]] = []
+    for run_id in items.run_ids:
+        found, shown = items.found(run_id), items.shown(run_id)
+        alone = len(items.only(run_id)) if len(items.run_ids) > 1 else None
+        share = Number(found / total, 1, scale=100)
+        rows.append([RunName(run_id), count(found), share, count(alone), count(shown), count(shown - found)])
+    return table_html(columns, rows, view.marks, kind="rd-small")
 
 
 # ── which items ──────────────────────────────────────────────────────────────────────────────
@@ -180,14 +176,14 @@ def table(view: View, items: Items, rows: pd.DataFrame) -> None:
     widgets.table_behind(tidy(view, items, rows), "items")
 
 
-def _cells(row: Row, run_ids: Sequence[str]) -> list[object]:
+def _cells(row: Row, run_ids: Sequence[str]) -> list[Cell]:
     title, item_id = row["title"], row["item_id"]
     name = html(
         '<span title="{hint}">{short}</span>',
         short=cut(title, LONGEST_TITLE),
         hint=title if title == item_id else f"{title} (id {item_id})",
     )
-    return [name, numbers.count(row["users"]), *(_counts(row, run_id) for run_id in run_ids)]
+    return [name, count(row["users"]), *(_counts(row, run_id) for run_id in run_ids)]
 
 
 def _counts(row: Row, run_id: str) -> Html:

@@ -185,9 +185,8 @@ def subtitle(view: View, board: Board) -> str:
 
 def table(view: View, board: Board) -> Html:
     bands = [place for place, run_id in enumerate(board.order) if view.marks[run_id].role == "baseline"]
-    return widgets.table_html(
-        cells.columns(view, board), cells.rows(view, board), bands=bands, kind="rd-board"
-    )
+    columns, rows = cells.columns(view, board), cells.rows(view, board)
+    return widgets.table_html(columns, rows, view.marks, bands=bands, kind="rd-board", row_head=1)
 
 
 def plot_head(view: View, board: Board) -> Html:

@@ -6,17 +6,31 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from recdash.comparison.cells import metric_values
 from recdash.comparison.headlines import EQUAL, values
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html
 from recdash.formatting.records import Row, records
+from recdash.formatting.tables import (
+    Cell,
+    Column,
+    Interval,
+    Number,
+    RunName,
+    aligned,
+    bold,
+    count,
+    finding,
+    muted,
+    number_columns,
+    text_columns,
+    with_intervals,
+)
 from recdash.formatting.wording import cut
 from recdash.metrics.naming import has_k, is_percent, metric_at, metric_title
 from recdash.stats import Correction
 from recdash.stats.family import SIGNS
 from recdash.ui.components import corrections
-from recdash.ui.components.tiles import decimals_of, finding_cell, value_text
-from recdash.ui.components.widgets import TableColumn, muted, number_columns, run_cell, text_columns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -115,7 +129,7 @@ def baseline_first(order: Sequence[str], baseline: str) -> tuple[str, ...]:
     return (*(run for run in order if run == baseline), *(run for run in order if run != baseline))
 
 
-def columns(view: View, board: Board) -> list[TableColumn]:
+def columns(view: View, board: Board) -> list[Column]:
     rule = "" if board.correction == "off" else f", {corrections.TITLES[board.correction]}"
     return [
         *text_columns(two_lines("Rank,", "range"), "Run"),
@@ -131,7 +145,7 @@ def columns(view: View, board: Board) -> list[TableColumn]:
     ]
 
 
-def _standing_columns(standing: Standing | None) -> list[TableColumn]:
+def _standing_columns(standing: Standing | None) -> tuple[Column, ...]:
     """Of the way from floor to ceiling, and how many times the usual: where there are references for it."""
     titles = []
     if standing and standing.share:
@@ -141,13 +155,14 @@ def _standing_columns(standing: Standing | None) -> list[TableColumn]:
     return number_columns(*titles)
 
 
-def _standing_cells(view: View, standing: Standing | None, run_id: str) -> list[str]:
+def _standing_cells(view: View, board: Board) -> list[list[Number]]:
+    """The cells of these columns, run by run."""
+    standing = board.standing
     if standing is None:
         return []
-    shares = {run: 100 * share for run, share in standing.share.items()}
     return [
-        numbers.fixed(known.get(run_id), numbers.places(without_references(view, known).values()))
-        for known in (shares, standing.times)
+        aligned(map(known.get, board.order), scale=scale, like=without_references(view, known).values())
+        for known, scale in ((standing.share, 100), (standing.times, 1))
         if known
     ]
 
@@ -163,32 +178,35 @@ def two_lines(first: str, second: str) -> Html:
     return html("{first}<br>{second}", first=first, second=second)
 
 
-def rows(view: View, board: Board) -> list[list[object]]:
+def rows(view: View, board: Board) -> list[list[Cell]]:
     """Cells of the table, in the board's order."""
-    known = {metric: values(board.scores, metric) for metric in board.metrics}
-    decimals = {
-        metric: decimals_of(metric, without_references(view, of_runs).values())
-        for metric, of_runs in known.items()
-    }
-    spread = numbers.places(row[name] for row in board.pairs.values() for name in DIFFERENCE[:3])
-
-    def cell(run_id: str, metric: str) -> Html:
-        if run_id in known[metric]:
-            return html("{text}", text=value_text(metric, known[metric][run_id], decimals[metric]))
-        reason = board.absences.get(metric, {}).get(run_id, "not scored")
-        return html('<span title="{reason}">–</span>', reason=reason)
-
+    primary, *others = (_values(view, board, metric) for metric in board.metrics)
+    bounds = [(row["ci_low"], row["ci_high"]) for row in board.pairs.values()]
+    differences = with_intervals([row["mean_diff"] for row in board.pairs.values()], bounds)
+    judged = dict(zip(board.pairs, zip(*differences, strict=True), strict=True))
+    n_users = [[count(board.n_users.get(run_id)) for run_id in board.order]] if board.users_differ else []
+    rest = zip(board.order, *n_users, *_standing_cells(view, board), *others, strict=True)
     return [
         [
             _place_cell(board.places.get(run_id)),
-            run_cell(view.marks[run_id]),
-            html("<b>{value}</b>", value=cell(run_id, view.metric)),
-            *_difference(view, board, run_id, spread),
-            *([numbers.count(board.n_users.get(run_id))] if board.users_differ else []),
-            *_standing_cells(view, board.standing, run_id),
-            *(cell(run_id, metric) for metric in board.metrics[1:]),
+            RunName(run_id),
+            bold(value),
+            *_difference(view, board, run_id, judged.get(run_id)),
+            *cells,
         ]
-        for run_id in board.order
+        for value, (run_id, *cells) in zip(primary, rest, strict=True)
+    ]
+
+
+def _values(view: View, board: Board, metric: str) -> list[Cell]:
+    """The values of a metric, with the reason where there is none."""
+    known, absent = values(board.scores, metric), board.absences.get(metric, {})
+    like = without_references(view, known).values()
+    cells = metric_values(metric, map(known.get, board.order), like=like, has_unit=False)
+    dash = '<span title="{reason}">–</span>'
+    return [
+        html(dash, reason=absent.get(run_id, "not scored")) if cell.value is None else cell
+        for run_id, cell in zip(board.order, cells, strict=True)
     ]
 
 
@@ -207,21 +225,19 @@ def without_references(view: View, scores: Mapping[str, float]) -> dict[str, flo
     return {run_id: value for run_id, value in scores.items() if not view.is_reference(run_id)}
 
 
-def _difference(view: View, board: Board, run_id: str, decimals: int) -> list[object]:
+def _difference(view: View, board: Board, run_id: str, judged: tuple[Number, Interval] | None) -> list[Cell]:
+    """The difference to the baseline, its interval and its finding, or why there is none."""
     if view.baseline and run_id == view.baseline.id:
         return [muted("baseline"), numbers.NONE, ""]
     if view.is_reference(run_id):
         return [muted("reference"), numbers.NONE, ""]
-    row = board.pairs.get(run_id)
-    if row is None:
+    if judged is None:
         if run_id in board.apart:
             return [muted("no shared user"), numbers.NONE, ""]
         return [html('<span title="No value per user, so no paired interval">–</span>'), numbers.NONE, ""]
-    return [
-        html("<b>{text}</b>", text=numbers.signed(row["mean_diff"], decimals)),
-        muted(numbers.interval(row["ci_low"], row["ci_high"], decimals)),
-        finding_cell(row["word"], SIGNS[row["word"]]),
-    ]
+    difference, bounds = judged
+    word = board.pairs[run_id]["word"]
+    return [bold(difference), muted(bounds.shown), finding(word, SIGNS[word])]
 
 
 def export(view: View, board: Board) -> pd.DataFrame:

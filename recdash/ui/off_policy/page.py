@@ -12,6 +12,7 @@ from recdash.charts.off_policy import EstimateLine, estimates, weights
 from recdash.errors import Problem, RecdashError
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html, join
+from recdash.formatting.tables import Cell, count, number_columns, single, text_columns
 from recdash.formatting.wording import capital
 from recdash.ingest import get_ready
 from recdash.online.off_policy.estimates import (
@@ -28,7 +29,7 @@ from recdash.online.off_policy.reward_model import FOLDS, SHRINK_ROWS
 from recdash.ui.app import state, theme
 from recdash.ui.components import widgets
 from recdash.ui.components.templates import TEMPLATES, template_button
-from recdash.ui.components.widgets import number_columns, table_html, text_columns
+from recdash.ui.components.widgets import table_html
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -266,17 +267,17 @@ def show_checks(result: OffPolicy) -> None:
     st.html(table_html(columns, _checks(result), kind="rd-small"))
 
 
-def _checks(result: OffPolicy) -> list[tuple[object, ...]]:
+def _checks(result: OffPolicy) -> list[tuple[Cell, ...]]:
     fails = result.failed
-    rows: list[tuple[object, ...]] = []
+    rows: list[tuple[Cell, ...]] = []
     if result.n_users is not None:
-        value, rule = numbers.count(result.effective_users), _rule(f"at least {LEAST_USERS}", fails.users)
+        value, rule = count(result.effective_users), _rule(f"at least {LEAST_USERS}", fails.users)
         users = f"{numbers.users(result.n_users)} {'is' if result.n_users == 1 else 'are'}"
         meaning = f"What {users} worth once they count unequally; standard errors are by user."
         rows.append(("Effective users", value, rule, meaning))
     rule = _rule(f"at least {LEAST_ESS}", fails.ess)
     meaning = f"(Σw)² / Σw²: what {numbers.count(result.n)} rows are worth once they count unequally."
-    rows.append(("Effective rows (ESS)", numbers.count(result.ess), rule, meaning))
+    rows.append(("Effective rows (ESS)", count(result.ess), rule, meaning))
     mean = f"{numbers.three(result.mean_weight)} ± {numbers.three(result.mean_weight_std_error)}"
     rule = _rule(f"1, within {MOST_ERRORS:g} standard errors", fails.mean_weight)
     meaning = "Off 1, the probabilities are not the log's, or it lacks what the target shows."
@@ -285,11 +286,11 @@ def _checks(result: OffPolicy) -> list[tuple[object, ...]]:
     meaning = "The smallest chance of anything shown. One such row can outweigh all others."
     rows.append(("Least propensity", chance(result.least_propensity), rule, meaning))
     meaning = "How many rows the heaviest one counts for."
-    rows.append(("Largest weight", numbers.three(result.max_weight), "", meaning))
+    rows.append(("Largest weight", single(result.max_weight), "", meaning))
     rule = _rule(f"at least {LEAST_CLICKS}", fails.clicks)
     clicks = numbers.count(result.clicks)
     meaning = f"Of {clicks} rows with a click, those that the target might have shown."
-    rows.append(("Clicks that count", numbers.count(result.clicks_that_count), rule, meaning))
+    rows.append(("Clicks that count", count(result.clicks_that_count), rule, meaning))
     return rows
 
 

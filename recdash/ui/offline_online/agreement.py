@@ -9,13 +9,14 @@ import streamlit as st
 from recdash.charts.track_record import track_record
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html, join
+from recdash.formatting.tables import number_columns, text_columns
 from recdash.formatting.wording import capital, many, named_number
 from recdash.metrics.naming import metric_at
 from recdash.online.agreement.agreement import LEAST_RUNS
 from recdash.ui.app import cached, state, theme
 from recdash.ui.app.state import View
 from recdash.ui.components import widgets
-from recdash.ui.components.widgets import number_columns, table_html, text_columns
+from recdash.ui.components.widgets import table_html
 from recdash.ui.offline_online.page import OfflineOnlinePage
 
 if TYPE_CHECKING:

@@ -11,21 +11,30 @@ from recdash.charts.marks import Marks, marks
 from recdash.charts.offline_online import Side
 from recdash.comparison import headlines
 from recdash.domain.records import OnlineTest
-from recdash.formatting import numbers
+from recdash.formatting import numbers, tables
 from recdash.formatting.html import html, markdown
 from recdash.formatting.numbers import glyph, is_number
 from recdash.formatting.records import Row, records
-from recdash.formatting.wording import finding as finding_of
+from recdash.formatting.tables import (
+    Cell,
+    Number,
+    RunName,
+    Tone,
+    Word,
+    aligned,
+    number_columns,
+    text_columns,
+)
+from recdash.formatting.wording import finding as by_interval
 from recdash.formatting.wording import listed, span
 from recdash.metrics.naming import metric_at
 from recdash.online.agreement.agreement import DISAGREE
-from recdash.online.agreement.join import SPLIT_BROKEN, judged_by
+from recdash.online.agreement.join import BLOCKED, SPLIT_BROKEN, judged_by, split_is_broken
+from recdash.report.sections.online import NOT_JUDGED, QUADRANTS, disagreements, lift_row
 from recdash.ui.app import links, state, theme
 from recdash.ui.app.state import View
 from recdash.ui.components import widgets
-from recdash.ui.components.online_tests import choose_test, online_metrics, value_and_unit
-from recdash.ui.components.tiles import finding_cell
-from recdash.ui.components.widgets import TableColumn, number_columns, run_cell, text_columns
+from recdash.ui.components.online_tests import choose_test, online_metrics
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,9 +47,6 @@ PERCENT = {
     "online_high": "lift_percent_high",
 }
 CONTROL = "control"
-NUMBERS = ("Value", "Lift", "95 % CI", "n")
-"""The right-aligned columns of a test's results."""
-WORDS = {"blocked": "not judged: the split of users is broken"}
 
 
 @dataclass(frozen=True)
@@ -57,7 +63,7 @@ class OfflineOnlinePage:
 
     @property
     def broken_split(self) -> bool:
-        return any(notice.code == SPLIT_BROKEN for notice in self.test.notices)
+        return split_is_broken(self.test.notices)
 
     @property
     def has_differences(self) -> bool:
@@ -184,12 +190,9 @@ def _users(sides: OfflineOnlinePage) -> str:
 
 def offline_values(sides: OfflineOnlinePage) -> None:
     """In place of bars: the runs' offline values, where there are no paired differences."""
-    decimals = numbers.places(row["offline_value"] for row in records(sides.rows))
-    rows = [
-        [run_cell(sides.marks[row["run_id"]]), numbers.fixed(row["offline_value"], decimals)]
-        for row in records(sides.rows)
-    ]
-    widgets.table([*text_columns("Run"), *number_columns(sides.where)], rows)
+    values = aligned(sides.rows["offline_value"])
+    rows = zip(map(RunName, sides.rows["run_id"]), values, strict=True)
+    widgets.table([*text_columns("Run"), *number_columns(sides.where)], rows, sides.marks)
     if sides.test.control in sides.test.links:
         where, base = markdown(sides.where), markdown(sides.base)
         st.caption(f"{where} has no paired difference to {base}, so nothing is settled offline.")
@@ -203,38 +206,27 @@ def online_side(sides: OfflineOnlinePage) -> Side:
     return replace(ONLINE, judged=not sides.broken_split)
 
 
-def axis_titles(sides: OfflineOnlinePage) -> tuple[str, str]:
-    return f"Offline: difference in {sides.where} to {sides.base}", f"Online: lift in {sides.online_title}, %"
-
-
 def scatter_title(sides: OfflineOnlinePage) -> tuple[str, str]:
     """The runs that disagree, by name."""
-    odd = sides.rows[sides.rows["quadrant"].isin(DISAGREE)]
-    pairs = [f"{run} {quadrant}" for run, quadrant in zip(odd["run"], odd["quadrant"], strict=True)]
-    none = "Nothing is judged" if sides.broken_split else "No settled disagreement"
-    heading = "; ".join(pairs[:2]) if pairs else none
-    crosses = "Crosses: 95 % intervals; a hollow mark is not settled on a side"
-    return heading, f"Offline difference against online lift. {crosses}"
+    return disagreements(sides.rows, judged=not sides.broken_split), QUADRANTS
 
 
 def reading(sides: OfflineOnlinePage) -> None:
     """How the sides agree, run by run."""
     widgets.section("Reading")
-    tones = {"▲": "better", "▼": "worse", "=": "same", numbers.NONE: "muted"}
-    rows = []
+    tones: dict[str, Tone] = {"▲": "better", "▼": "worse", "=": "same", numbers.NONE: "muted"}
+    rows: list[list[Cell]] = []
     for row in records(sides.rows):
         online = numbers.NONE if sides.broken_split else glyph(row["online_low"], row["online_high"])
-        signs = [
-            html('<span class="rd-{tone}">{sign}</span>', tone=tones[sign], sign=sign)
-            for sign in (glyph(row["offline_low"], row["offline_high"]), online)
-        ]
-        rows.append([run_cell(sides.marks[row["run_id"]]), *signs, in_words(row["quadrant"])])
-    widgets.table(text_columns("Run", "Off", "On", "Reading"), rows)
+        offline = glyph(row["offline_low"], row["offline_high"])
+        signs = [Word(sign, "", tones[sign]) for sign in (offline, online)]
+        rows.append([RunName(row["run_id"]), *signs, in_words(row["quadrant"])])
+    widgets.table(text_columns("Run", "Off", "On", "Reading"), rows, sides.marks)
     widgets.note(sides.rows["sentence"])
 
 
 def in_words(quadrant: str) -> str:
-    return WORDS.get(quadrant, quadrant)
+    return NOT_JUDGED if quadrant == BLOCKED else quadrant
 
 
 def results_table(sides: OfflineOnlinePage) -> None:
@@ -244,35 +236,25 @@ def results_table(sides: OfflineOnlinePage) -> None:
         f"Lift over {_control_name(sides.test.control)}, 95 % intervals, corrected together for the goals. "
         "More on A/B results.",
     )
-    titles = ("Metric", "Variant", "Run", "Value", "Unit", "Lift", "95 % CI", "Finding", "n")
-    columns = [TableColumn(title, number=title in NUMBERS) for title in titles]
+    values = number_columns("Value", "Lift", "95 % CI")
+    columns = (
+        *text_columns("Metric", "Variant", "Run"),
+        *values,
+        *text_columns("Finding"),
+        *number_columns("n"),
+    )
     rows = records(sides.results)
     bands = [index for index, row in enumerate(rows) if row["is_control"]]
-    widgets.table(columns, [_result_row(sides, row) for row in rows], bands=bands)
+    widgets.table(columns, [_result_row(sides, row) for row in rows], sides.marks, bands=bands)
 
 
-def _result_row(sides: OfflineOnlinePage, row: Row) -> list[object]:
-    look = sides.marks.get(row["run_id"]) if isinstance(row["run_id"], str) else None
-    low, high = map(numbers.percent, judged_by(row))
-    decimals = numbers.places([low, high])
-    return [
-        row["title"],
-        row["variant"],
-        run_cell(look) if look else html('<span class="rd-muted" title="not linked to a run">–</span>'),
-        *value_and_unit(row["value"], row["unit"]),
-        *_lift_cells(row, low, high, decimals, judged=not sides.broken_split),
-        numbers.count(row["n_users"]),
-    ]
-
-
-def _lift_cells(row: Row, low: float, high: float, decimals: int, *, judged: bool) -> list[object]:
-    if row["is_control"]:
-        return [widgets.muted("control"), numbers.NONE, ""]
-    lift = numbers.signed(numbers.percent(row["lift"]), decimals)
-    verdict = widgets.muted(numbers.NONE if judged else "not judged")
-    if judged and is_number(low):  # tests stored before A/B results had words are judged by their intervals
-        verdict = finding_cell(row["word"] or finding_of(low, high), glyph(low, high))
-    return [lift if lift == numbers.NONE else f"{lift} %", numbers.interval(low, high, decimals), verdict]
+def _result_row(sides: OfflineOnlinePage, row: Row) -> list[Cell]:
+    title, variant, *values, word, n_users = lift_row(row, judged=not sides.broken_split)
+    low, high = judged_by(row)
+    if is_number(low) and is_number(high) and not (row["word"] or row["is_control"] or sides.broken_split):
+        word = tables.finding(by_interval(low, high), glyph(low, high))  # stored before results had words
+    run = RunName(row["run_id"]) if row["run_id"] in sides.marks else Number(None, why="not linked to a run")
+    return [title, variant, run, *values, word, n_users]
 
 
 def alt(sides: OfflineOnlinePage, side: str) -> str:

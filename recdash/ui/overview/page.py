@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from recdash.charts.forest import forest
 from recdash.comparison import headlines
-from recdash.comparison.wording import correction
+from recdash.comparison.cells import metric_values
+from recdash.comparison.wording import differences_note
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html, join
 from recdash.formatting.records import records
-from recdash.formatting.wording import listed, many, named_number, small, span
+from recdash.formatting.tables import RunName, number_columns, text_columns
+from recdash.formatting.wording import count_range, listed, many, named_number, small
 from recdash.metrics.naming import metric_at
 from recdash.ui.app import cached, links, theme
 from recdash.ui.app.state import View, workspace
@@ -26,8 +28,8 @@ from recdash.ui.components import (
     widgets,
 )
 from recdash.ui.components import tiles as cards
-from recdash.ui.components.tiles import Tile, value_text
-from recdash.ui.components.widgets import empty, notices_html, number_columns, run_cell, text_columns
+from recdash.ui.components.tiles import Tile
+from recdash.ui.components.widgets import empty, notices_html
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,12 +46,8 @@ TELLING = ("worse", "not settled", "tie", "better")
 def one_run(view: View) -> None:
     """A single run has nothing to be compared with: its value, and what to do next."""
     score = cached.scoreboard(view, view.verdict_query.shown, (view.metric,), view.k)
-    where, run = metric_at(view.metric, view.k), view.shown[0].name
-    value = numbers.three(float(score["value"].iloc[0])) if len(score) else numbers.NONE
-    counted = many(score["n_users"].iloc[0] if len(score) else 0, "user")
-    stands = _standing(view)
-    score_words = f"{run} has {where} {value} over {counted}."
-    empty("Add a second run to compare", f"{score_words} {stands or 'One number alone decides nothing.'}")
+    words = headlines.only_run(view.shown[0].name, view.query.where, score, _standing(view))
+    empty("Add a second run to compare", " ".join(words))
     if len(view.runs) > 1:
         st.caption("Choose baseline and candidates under *Change runs* above.")
     else:
@@ -94,8 +92,7 @@ def no_verdict(view: View) -> None:
     known = {view.name(run): value for run, value in headlines.values(scores, view.metric).items()}
     widgets.title(
         headlines.best_value(known, metric_at(view.metric, view.k)),
-        "This metric has no value per user: there are no intervals, and nothing is judged. "
-        "Choose another primary metric for a verdict.",
+        f"{headlines.NOTHING_IS_JUDGED} Choose another primary metric for a verdict.",
     )
 
 
@@ -103,10 +100,10 @@ def show_values(view: View) -> None:
     """The plain values, where there are no differences to draw; else why there are none."""
     scores = cached.scoreboard(view, view.verdict_query.shown, (view.metric,), view.k)
     known, where = headlines.values(scores, view.metric), metric_at(view.metric, view.k)
-    users = _range(int(n) for n in scores["n_users"])
+    users = count_range(int(n) for n in scores["n_users"])
     widgets.section(where, f"Values over each run's own users, n = {users}")
-    rows = [[run_cell(view.marks[run_id]), value_text(view.metric, value)] for run_id, value in known.items()]
-    widgets.table([*text_columns("Run"), *number_columns(where)], rows)
+    rows = zip(map(RunName, known), metric_values(view.metric, known.values()), strict=True)
+    widgets.table([*text_columns("Run"), *number_columns(where)], rows, view.marks)
     reasons = cached.absences(view.verdict_query.shown, view.metric, view.scope)
     widgets.note(f"{view.name(run)}: {why}" for run, why in reasons.items())
 
@@ -191,26 +188,11 @@ def differences(view: View, verdict: Verdict) -> pd.DataFrame:
 
 
 def note_of_forest(view: View, verdict: Verdict) -> str:
-    comparison = verdict.evidence.comparison
-    users = _range(pair.paired.n for pair in comparison.against)
-    margins = [pair.judged.margin for pair in comparison.against if pair.judged.margin]
-    band = ""
-    if margins:
-        ends = span(numbers.three(margins[0]), numbers.three(margins[-1]))
-        band = f"Grey band: too small to matter (±{ends}). "
-    corrected = correction(verdict.evidence, len(comparison.against))
     left = len(set(view.own_ids) - set(view.verdict_query.shown))
-    others = f" {many(left, 'run')} of this experiment not compared here: see the Leaderboard."
-    return (
-        f"Paired difference in {metric_at(view.metric, view.k)} to {verdict.evidence.base}, "
-        f"95 % CI{corrected}, n = {users}. {band}Hollow: not settled, or a tie.{others if left else ''}"
+    others = (
+        f" {many(left, 'run')} of this experiment not compared here: see the Leaderboard." if left else ""
     )
-
-
-def _range(counts: Iterable[int]) -> str:
-    """``6,040``; ``5,100 to 6,040`` where the candidates share different users with the baseline."""
-    known = sorted(counts)
-    return span(numbers.count(known[0]), numbers.count(known[-1])) if known else numbers.NONE
+    return f"{differences_note(verdict.evidence.comparison)}{others}"
 
 
 # ── what to know about the data ──────────────────────────────────────────────────────────────

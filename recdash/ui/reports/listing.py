@@ -9,6 +9,7 @@ import streamlit as st
 
 from recdash.domain.journal import Report
 from recdash.formatting.html import Html, html, join, markdown
+from recdash.formatting.tables import text_columns
 from recdash.formatting.wording import day, many
 from recdash.report.formats.pdf import why_no_pdf
 from recdash.report.formats.registry import FORMS
@@ -18,7 +19,6 @@ from recdash.service.access.sharing import MOST_DAYS, USUAL_DAYS
 from recdash.ui.app import links
 from recdash.ui.app.state import View, workspace
 from recdash.ui.components import actions, widgets
-from recdash.ui.components.widgets import text_columns
 
 LINK = "recdash.report-link"
 

@@ -9,13 +9,13 @@ import streamlit as st
 
 from recdash.domain.records import Experiment, OnlineTest, Run
 from recdash.formatting import html
+from recdash.formatting.tables import number_columns, text_columns
 from recdash.service import Workspace
 from recdash.ui.app import state
 from recdash.ui.components import widgets
 from recdash.ui.components.actions import attempt, delete_form, offer_undo
 from recdash.ui.components.parameters import params_as_text, params_from
 from recdash.ui.components.variant_links import link_boxes
-from recdash.ui.components.widgets import number_columns, text_columns
 from recdash.ui.runs.table import experiment_rows, ledger_names, ledger_row, ledger_title, provenance_rows
 
 # ── a run ────────────────────────────────────────────────────────────────────────────────────

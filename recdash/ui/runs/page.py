@@ -11,10 +11,10 @@ from recdash.definitions.conventions import POPULATION
 from recdash.definitions.population_counts import KNOWN_TITLES, known_cells
 from recdash.domain.records import Experiment, Run
 from recdash.formatting.html import Html, html, join
+from recdash.formatting.tables import Cell, RunName, number_columns, text_columns
 from recdash.service import Workspace
 from recdash.ui.app import state, theme
 from recdash.ui.components import widgets
-from recdash.ui.components.widgets import number_columns, text_columns
 from recdash.ui.runs import forms
 from recdash.ui.runs.table import (
     ledger_names,
@@ -59,7 +59,7 @@ def show_table(experiment: Experiment, runs: Sequence[Run]) -> None:
     """Name, created, tags, note and parameters of every run; parameters may be cut to what differs."""
     only = st.toggle("Only parameters that differ", value=len(runs) > 1, key="runs-only-differences")
     names = parameter_names(runs, only)
-    rows: list[list[object]] = []
+    rows = []
     for run in runs:
         name, created = _name_cell(run, _mark(experiment, run)), f"{run.created:%Y-%m-%d %H:%M}"
         rows.append([name, created, _tags(run), run.note, *parameter_row(run, names)])
@@ -87,11 +87,12 @@ def show_ledger(workspace: Workspace, experiment: Experiment, runs: Sequence[Run
     widgets.section("Ledger", f"{POPULATION[experiment.settings.get('users', 'truth')]} {KNOWN_NOTE}")
     names = ledger_names(runs)
     titles = [*map(ledger_title, names), *(title.lower() for title in KNOWN_TITLES)]
-    rows = []
+    rows: list[list[Cell]] = []
     for run in runs:
         known = known_cells(workspace.scores.id_overlap(run.id))
-        rows.append([widgets.run_cell(_mark(experiment, run)), *ledger_row(run, names), *known])
-    widgets.table([*text_columns("Run"), *number_columns(*titles)], rows)
+        rows.append([RunName(run.id), *ledger_row(run, names), *known])
+    marks = {run.id: _mark(experiment, run) for run in runs}
+    widgets.table([*text_columns("Run"), *number_columns(*titles)], rows, marks)
 
 
 def work_on_one(workspace: Workspace, experiment: Experiment, runs: Sequence[Run]) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from recdash.domain.records import Experiment, Run
 from recdash.formatting import numbers
 from recdash.formatting.numbers import share
+from recdash.formatting.tables import Number, count
 from recdash.formatting.wording import nested
 
 LEDGER = {
@@ -46,8 +47,8 @@ def ledger_names(runs: Sequence[Run]) -> list[str]:
     return [name for name in LEDGER if name in present] + sorted(present - set(LEDGER))
 
 
-def ledger_row(run: Run, names: Sequence[str]) -> list[str]:
-    return [numbers.count(run.ledger.get(name)) for name in names]
+def ledger_row(run: Run, names: Sequence[str]) -> list[Number]:
+    return [count(run.ledger.get(name)) for name in names]
 
 
 def ledger_title(name: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from math import isfinite, nan
 from typing import TYPE_CHECKING, Literal
 
 import streamlit as st
@@ -13,18 +12,20 @@ from recdash.charts.attribute_shares import panels
 from recdash.charts.layout import escape as plotly
 from recdash.charts.segments import SegmentPoint, SegmentRow, ends_of, segment_panels
 from recdash.comparison import Terms
+from recdash.comparison.cells import metric_value, metric_values
 from recdash.comparison.segment_wording import flag_sentence
-from recdash.comparison.segments import EVERYBODY, Cell, SegmentComparison, flags
+from recdash.comparison.segments import EVERYBODY, SegmentComparison, flags
+from recdash.comparison.segments import Cell as SegmentCell
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html, markdown
-from recdash.formatting.wording import cut, tone
+from recdash.formatting.tables import Cell, Number, cell_html, finding, muted, number_columns, text_columns
+from recdash.formatting.wording import count_range, cut
 from recdash.metrics.naming import is_percent, scale_of
 from recdash.stats import LEAST, Correction
 from recdash.ui.app import cached, links, state, theme
 from recdash.ui.app.state import View
 from recdash.ui.components import corrections, widgets
-from recdash.ui.components.tiles import decimals_of, value_text
-from recdash.ui.components.widgets import number_columns, table_html, text_columns
+from recdash.ui.components.widgets import table_html
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -127,23 +128,18 @@ def draw(view: View, comparison: SegmentComparison) -> None:
 
 def _users(comparison: SegmentComparison, segment: str) -> str:
     """``312``, or ``300 to 312`` where the runs count different users."""
-    counts = sorted({cell.n for run in comparison.runs if (cell := _cell(comparison, segment, run)).n}) or [0]
-    return " to ".join(numbers.count(n) for n in dict.fromkeys((counts[0], counts[-1])))
-
-
-def _cell(comparison: SegmentComparison, segment: str, run: str) -> Cell:
-    return comparison.cells.get((segment, run), Cell(nan, 0, why="not scored"))
+    return count_range({comparison.cell(segment, run).n for run in comparison.runs} - {0} or {0})
 
 
 def _dot(comparison: SegmentComparison, segment: str, run: str, beside: int) -> SegmentPoint:
-    cell = _cell(comparison, segment, run)
+    cell = comparison.cell(segment, run)
     name = plotly(f"{comparison.names[run]}, {comparison.titles[segment]}")
     if comparison.by_value:
         scale = scale_of(comparison.query.metric)
-        text = value_text(comparison.query.metric, cell.value)
-        words = text.removesuffix(" %") if isfinite(cell.value) else numbers.NONE
-        tick = _cell(comparison, segment, comparison.query.baseline).value * scale
-        return SegmentPoint(cell.value * scale, words, f"{name}<br>{text}, n = {cell.n}", tick=tick)
+        value = metric_value(comparison.query.metric, cell.value)
+        tick = comparison.cell(segment, comparison.query.baseline).value * scale
+        hover = f"{name}<br>{value.shown}, n = {cell.n}"
+        return SegmentPoint(cell.value * scale, value.text, hover, tick=tick)
     if cell.pair is None:
         words = "–" if beside > 3 else f"– {cell.why or 'not scored'}"
         hover = f"{name}<br>{cell.why}, n = {cell.n_shared}"
@@ -163,16 +159,16 @@ def _dot(comparison: SegmentComparison, segment: str, run: str, beside: int) -> 
 def alt(view: View, comparison: SegmentComparison, run_ids: Sequence[str]) -> str:
     parts = []
     for run in run_ids:
-        cells = [(title, _cell(comparison, segment, run)) for segment, title in comparison.titles.items()]
+        cells = [(title, comparison.cell(segment, run)) for segment, title in comparison.titles.items()]
         words = ", ".join(f"{title} {_cell_words(comparison, cell)}" for title, cell in cells)
         parts.append(f"{view.name(run)}: {words}")
     return f"{comparison.query.where} by segment. {'; '.join(parts)}."
 
 
-def _cell_words(comparison: SegmentComparison, cell: Cell) -> str:
+def _cell_words(comparison: SegmentComparison, cell: SegmentCell) -> str:
     if cell.pair is None:
-        metric = comparison.query.metric
-        return value_text(metric, cell.value) if comparison.by_value else cell.why or "not scored"
+        value = metric_value(comparison.query.metric, cell.value)
+        return value.shown if comparison.by_value else cell.why or "not scored"
     return f"{numbers.change(cell.difference)} {cell.word}"
 
 
@@ -194,15 +190,18 @@ def show_values(view: View, comparison: SegmentComparison) -> None:
 
 
 def values_table(view: View, comparison: SegmentComparison) -> Html:
-    decimals = decimals_of(comparison.query.metric, (cell.value for cell in comparison.cells.values()))
     titles: Mapping[str, str] = {EVERYBODY: "All users", **comparison.titles}
     heads = [_head(view, run, len(comparison.runs)) for run in comparison.runs]
     columns = [*text_columns("Segment"), *number_columns("n", *heads)]
+    keys = [(segment, run) for segment in titles for run in comparison.runs]
+    metric, cells = comparison.query.metric, [comparison.cell(*key) for key in keys]
+    values = metric_values(metric, [cell.value for cell in cells], has_unit=False)
+    value_of = {key: _judged(comparison, *key, value) for key, value in zip(keys, values, strict=True)}
     rows = [
         [
             html('<div style="min-width:150px">{title}</div>', title=title),
             _users(comparison, segment),
-            *(_value(comparison, segment, run, decimals) for run in comparison.runs),
+            *(value_of[segment, run] for run in comparison.runs),
         ]
         for segment, title in titles.items()
     ]
@@ -217,14 +216,13 @@ def _head(view: View, run: str, n_runs: int) -> Html:
     return html(head, name=mark.name, glyph=theme.glyph(mark), short=short)
 
 
-def _value(comparison: SegmentComparison, segment: str, run: str, decimals: int) -> Html:
-    cell = _cell(comparison, segment, run)
-    value = value_text(comparison.query.metric, cell.value, decimals)
+def _judged(comparison: SegmentComparison, segment: str, run: str, value: Number) -> Cell:
+    """The value, and under it how the run stands against the baseline."""
+    cell = comparison.cell(segment, run)
     if run == comparison.query.baseline or not cell.n_shared:
-        return html("{value}", value=value)
-    word = f"{cell.sign} {cell.word}" if cell.word else cell.why
-    under = html('<small class="rd-{tone}">{word}</small>', tone=tone(cell.word or ""), word=word)
-    return html("{value}<br>{under}", value=value, under=under)
+        return value
+    word = finding(cell.word, cell.sign) if cell.word else muted(cell.why)
+    return html("{value}<br><small>{word}</small>", value=cell_html(value), word=cell_html(word))
 
 
 def tidy(comparison: SegmentComparison) -> pd.DataFrame:

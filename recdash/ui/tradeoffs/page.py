@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from recdash.charts.tradeoff import Direction, TradeOffPoint, trade_off
+from recdash.comparison.cells import metric_value
 from recdash.comparison.pareto import TradeOff, goal
 from recdash.formatting.html import Html, html, join, markdown
 from recdash.metrics.naming import GUARDRAILS, metric_and_unit, metric_at, metric_title, scale_of
@@ -18,7 +19,6 @@ from recdash.ui.app import cached, state, theme
 from recdash.ui.app.state import View
 from recdash.ui.components import widgets
 from recdash.ui.components.absences import reasons
-from recdash.ui.components.tiles import value_text
 from recdash.ui.tradeoffs.wording import members, sentence
 
 if TYPE_CHECKING:
@@ -121,8 +121,8 @@ def alt(view: View, tradeoff: TradeOff) -> str:
 
 
 def _values(tradeoff: TradeOff, run: str) -> str:
-    x, y = map(value_text, _metrics(tradeoff), tradeoff.places[run])
-    return f"{y} ({x})"
+    x, y = map(metric_value, _metrics(tradeoff), tradeoff.places[run])
+    return f"{y.shown} ({x.shown})"
 
 
 def say(view: View, tradeoff: TradeOff) -> None:

@@ -8,17 +8,18 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from recdash.charts.parallel_axes import ParallelAxis, parallel
+from recdash.comparison.cells import metric_value, metric_values
 from recdash.comparison.headlines import values
 from recdash.comparison.pareto import goal
 from recdash.formatting.html import Html
+from recdash.formatting.tables import RunName, number_columns, text_columns
 from recdash.formatting.wording import cut, listed
 from recdash.metrics.naming import has_k, is_percent, metric_and_unit, metric_at, metric_title, scale_of
 from recdash.ui.app import cached, theme
 from recdash.ui.app.state import View
 from recdash.ui.components import widgets
 from recdash.ui.components.metric_sets import metrics_of_set
-from recdash.ui.components.tiles import decimals_of, value_text
-from recdash.ui.components.widgets import number_columns, run_cell, table_html, text_columns
+from recdash.ui.components.widgets import table_html
 from recdash.ui.tradeoffs.page import why_absent
 from recdash.ui.tradeoffs.wording import LONGEST_NAME
 
@@ -99,11 +100,11 @@ def subtitle(metrics: Sequence[str]) -> str:
 
 
 def alt(view: View, known: Known) -> str:
-    parts = [
-        f"{metric_at(metric, view.k)}: "
-        + ", ".join(f"{view.name(run)} {value_text(metric, of[run])}" for run in view.shown_ids if run in of)
-        for metric, of in known.items()
-    ]
+    parts = []
+    for metric, of in known.items():
+        runs = [run for run in view.shown_ids if run in of]
+        values = (f"{view.name(run)} {metric_value(metric, of[run]).shown}" for run in runs)
+        parts.append(f"{metric_at(metric, view.k)}: {', '.join(values)}")
     return f"Runs by {len(known)} metrics. {'; '.join(parts)}."
 
 
@@ -111,13 +112,12 @@ def values_table(view: View, known: Known) -> Html:
     """One row per chosen run."""
     heads = (metric_and_unit(metric, view.k) for metric in known)
     columns = [*text_columns("Run"), *number_columns(*heads)]
-    decimals = {metric: decimals_of(metric, of.values()) for metric, of in known.items()}
-    rows: list[list[object]] = []
-    for run in view.shown_ids:
-        values_of = ((metric, of.get(run)) for metric, of in known.items())
-        cells = (value_text(metric, value, decimals[metric]) for metric, value in values_of)
-        rows.append([run_cell(view.marks[run]), *cells])
-    return table_html(columns, rows, bands=(0,) if view.baseline else (), kind="rd-small")
+    values = (
+        metric_values(metric, map(of.get, view.shown_ids), has_unit=False) for metric, of in known.items()
+    )
+    rows = zip(map(RunName, view.shown_ids), *values, strict=True)
+    bands = (0,) if view.baseline else ()
+    return table_html(columns, rows, view.marks, bands=bands, kind="rd-small")
 
 
 def tidy(view: View, known: Known, order: Sequence[str]) -> pd.DataFrame:

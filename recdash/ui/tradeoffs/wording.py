@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from math import isfinite
 from typing import TYPE_CHECKING
 
+from recdash.comparison.cells import metric_value
 from recdash.formatting import numbers
 from recdash.formatting.wording import cut, listed, named_number
 from recdash.metrics.naming import metric_at
 from recdash.ui.app.state import View
-from recdash.ui.components.tiles import value_text
 
 if TYPE_CHECKING:
     from recdash.comparison.pairs import Pair
@@ -112,8 +112,8 @@ def _axis(view: View, tradeoff: TradeOff, beaten: Beaten, axis: int) -> str:
     where = metric_at(goal.metric, tradeoff.k)
     if pair:
         return f"{where} of {view.name(beaten.by)} {_difference(pair)}"
-    better, worse = (value_text(goal.metric, tradeoff.places[run][axis]) for run in (beaten.by, beaten.run))
-    return f"{where} {better} against {worse}, by value"
+    better, worse = (metric_value(goal.metric, tradeoff.places[run][axis]) for run in (beaten.by, beaten.run))
+    return f"{where} {better.shown} against {worse.shown}, by value"
 
 
 def _difference(pair: Pair) -> str:

@@ -7,10 +7,11 @@ import streamlit as st
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html
 from recdash.formatting.records import Row, records
+from recdash.formatting.tables import Cell, Number, RunName, count, number_columns, text_columns
 from recdash.ui.app import cached, links
 from recdash.ui.app.state import View
 from recdash.ui.components import widgets
-from recdash.ui.components.widgets import TableColumn, run_cell, table_html
+from recdash.ui.components.widgets import table_html
 
 RBO_SOURCE = "Webber, Moffat & Zobel 2010"
 
@@ -60,26 +61,26 @@ def _explained(view: View) -> str:
 
 def table_of(view: View, rows: list[Row]) -> Html:
     columns = [
-        TableColumn("Run"),
-        TableColumn(f"Common items\nat {view.k}, %", number=True),
-        TableColumn("RBO", number=True),
-        TableColumn("n", number=True),
-        TableColumn("Hits", number=True),
-        TableColumn("Found by no\nother run", number=True),
-        TableColumn("Hits won\nby switching", number=True),
-        TableColumn("Hits lost\nby switching", number=True),
+        *text_columns("Run"),
+        *number_columns(f"Common items\nat {view.k}, %", "RBO", "n", "Hits", "Found by no\nother run"),
+        *number_columns("Hits won\nby switching", "Hits lost\nby switching"),
     ]
-    bands = [place for place, row in enumerate(rows) if view.baseline and row["run_id"] == view.baseline.id]
-    return table_html(columns, [_cells(view, row) for row in rows], bands=bands, kind="rd-small")
+    base = view.baseline.id if view.baseline else None
+    bands = [place for place, row in enumerate(rows) if row["run_id"] == base]
+    cells = [_cells(row, is_base=row["run_id"] == base) for row in rows]
+    return table_html(columns, cells, view.marks, bands=bands, kind="rd-small")
 
 
-def _cells(view: View, row: Row) -> list[object]:
-    is_base = view.baseline is not None and row["run_id"] == view.baseline.id
-    switching = ["", ""] if is_base else [numbers.count(row[name]) for name in ("won", "lost")]
-    shares = numbers.fixed(100 * row["overlap"], 1), numbers.fixed(row["rbo"], 3)
-    alike = ["", "", ""] if is_base else [*shares, numbers.count(row["n_users"])]
-    counts = [numbers.count(row[name]) for name in ("hits", "unique")]
-    return [run_cell(view.marks[row["run_id"]]), *alike, *counts, *switching]
+def _cells(row: Row, *, is_base: bool) -> list[Cell]:
+    likeness: list[Cell] = [
+        Number(row["overlap"], 1, scale=100),
+        Number(row["rbo"], 3),
+        count(row["n_users"]),
+    ]
+    hits = [count(row[name]) for name in ("hits", "unique")]
+    switching = [count(row[name]) for name in ("won", "lost")]
+    run = RunName(row["run_id"])
+    return [run, "", "", "", *hits, "", ""] if is_base else [run, *likeness, *hits, *switching]
 
 
 def _notes(view: View, rows: list[Row]) -> Html:
