@@ -8,6 +8,7 @@ from collections import deque
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
 import pytest
@@ -193,6 +194,17 @@ def send(tab: Page, label: str, outcome: Locator, inside: Locator | None = None)
             return
     press(tab, label, inside)
     expect(outcome.first).to_be_visible()
+
+
+def turn_to_page(tab: Page, name: str) -> None:
+    """Turn to the page at the address ``/name`` by the navigation."""
+    settle(tab)
+    path = "/" if name == "overview" else f"/{name}"
+    links = tab.get_by_test_id("stSidebarNavLink").all()
+    link = next(one for one in links if urlsplit(str(one.get_attribute("href"))).path == path)
+    link.click()
+    tab.wait_for_url(lambda url: urlsplit(url).path == path)
+    settle(tab)
 
 
 def turn_to(tab: Page, title: str, says: str | re.Pattern[str]) -> None:
