@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 import hostile_world
 import pytest
-from browser_tabs import give, open_page, settle
+from browser_tabs import give, open_page, settle, turn_to_page
 from conftest import is_outside, start_server, stop_server, wait_until_healthy
 from hostile_world import ALL, FAMILIES, KEPT
 from playwright.sync_api import Browser, Locator, Page
@@ -181,10 +181,7 @@ def read(tab: Page, address: str, found: Walk) -> None:
 
 
 def visit(tab: Page, world: dict[str, Any], address: str, found: Walk) -> None:
-    path = address.removeprefix("overview")
-    for part, value in {"ALL": ALL, "PART": world["part"], "ID": world["report"]}.items():
-        path = path.replace(part, quote(value))
-    tab.goto(f"{world['url']}/{path}")
+    go_to(tab, world, address)
     if not address.startswith("reports/"):
         settle(tab)
         tab.evaluate(OPEN_ALL)
@@ -195,6 +192,17 @@ def visit(tab: Page, world: dict[str, Any], address: str, found: Walk) -> None:
         keep_download(tab, button, f"{address}, own button", found)
     for button in tab.get_by_role("button", name=re.compile("^Download as CSV")).all():
         keep_download(tab, button, f"{address}, grid", found)
+
+
+def go_to(tab: Page, world: dict[str, Any], address: str) -> None:
+    """By the navigation, where the address is a page's own: it is not loaded anew."""
+    if address in PAGES and tab.url.startswith(world["url"]):
+        turn_to_page(tab, address)
+        return
+    path = address.removeprefix("overview")
+    for part, value in {"ALL": ALL, "PART": world["part"], "ID": world["report"]}.items():
+        path = path.replace(part, quote(value))
+    tab.goto(f"{world['url']}/{path}")
 
 
 def keep_download(tab: Page, button: Locator, what: str, found: Walk) -> None:
