@@ -45,6 +45,9 @@ DRAWN = """() => [...document.querySelectorAll('.stPlotlyChart')].every(chart =>
   const drawn = chart.querySelector('svg');
   return drawn && Math.abs(drawn.clientWidth - chart.clientWidth) < 2;
 })"""
+STILL = """() => document.getAnimations().every(one =>
+  one.playState !== 'running' || one.effect.getComputedTiming().endTime === Infinity)"""
+"""The sidebar has slid to its place: on its way its links are cut."""
 COUNT_LOOKS = """(() => {
   window.looks = 0;
   const every = window.setInterval;
@@ -117,6 +120,7 @@ def wait_for(tab: Page) -> None:
     tab.wait_for_function("before => window.looks > before", arg=tab.evaluate("window.looks"))
     settle(tab)
     tab.wait_for_function(DRAWN)
+    tab.wait_for_function(STILL)
 
 
 def turn_dark(tab: Page) -> None:

@@ -124,12 +124,13 @@ def create_experiment_of_all_rows(page: Page, truth: Path) -> None:
     expect(page.get_by_text("Stored the experiment")).to_be_visible()
 
 
+@pytest.mark.long  # tests/ui/test_upload_journey.py does the same without a browser
 @pytest.mark.parametrize(
     ("data", "says"),
     [
         pytest.param(b"user_id,rating\nu1,5\n", ["no item column", "user_id, rating", "Name it item_id"],
                      id="no item column"),
-        pytest.param(b"", ["file", "Upload a"], id="empty file", marks=pytest.mark.long),
+        pytest.param(b"", ["file", "Upload a"], id="empty file"),
     ],
 )  # fmt: skip
 def test_a_truth_that_cannot_be_used_says_place_found_and_fix_and_stores_nothing(
@@ -186,6 +187,7 @@ def test_markup_as_a_file_name_is_shown_as_it_is_and_runs_nothing(
     assert console_errors == []
 
 
+@pytest.mark.long  # tests/ingest/test_isolated_reader.py does the same without a browser
 def test_a_parquet_file_that_ends_its_reader_is_refused_in_words_and_the_next_file_is_read(
     server: Start, page: Page, shared_data: Path
 ) -> None:

@@ -152,6 +152,7 @@ def seen(page: Page) -> list[str]:
 # ── the tests ────────────────────────────────────────────────────────────────────────────────
 
 
+@pytest.mark.long  # tests/browser/test_journey_share.py uploads a test, tests/ui/ follows the rest
 def test_logs_become_health_lifts_a_quadrant_and_a_reason_and_a_link_opens_them_on_a_fresh_server(
     with_films: Any,
     server: Start,

@@ -52,18 +52,26 @@ def films(
     return url, store(workspace, {"als": lists(1), "popular": lists(2)})["films"], workspace
 
 
+@pytest.fixture(scope="module")
+def context(browser: Browser) -> Iterator[BrowserContext]:
+    """One profile for all: each anew would load and compile Streamlit again."""
+    with browser.new_context(viewport={"width": 1440, "height": 1000}) as made:
+        yield made
+
+
 @pytest.fixture
-def visit(browser: Browser) -> Iterator[Callable[[], Page]]:
-    """A fresh browser profile each time."""
-    contexts: list[BrowserContext] = []
+def visit(context: BrowserContext) -> Iterator[Callable[[], Page]]:
+    """Somebody else each time: a new tab, and no cookie of whoever was here before."""
+    tabs: list[Page] = []
 
     def fresh() -> Page:
-        contexts.append(browser.new_context(viewport={"width": 1440, "height": 1000}))
-        return contexts[-1].new_page()
+        context.clear_cookies()
+        tabs.append(context.new_page())
+        return tabs[-1]
 
     yield fresh
-    for context in contexts:
-        context.close()
+    for tab in tabs:
+        tab.close()
 
 
 def sign_in(page: Page, name: str) -> None:
@@ -99,6 +107,7 @@ def test_people_come_back_to_their_deep_link_with_their_role(
         assert missing == (EDITORS_PAGES if name == "viewer" else set())
 
 
+@pytest.mark.long  # tests/web/test_roles.py opens every page as every visitor
 def test_a_reader_finds_plain_words_where_an_editor_uploads(
     films: tuple[str, str, Workspace], visit: Callable[[], Page]
 ) -> None:
@@ -125,6 +134,7 @@ def test_who_has_no_role_reads_why_and_signs_out(
     expect(page.get_by_role("heading", name="Sign in to read this")).to_be_visible()
 
 
+@pytest.mark.long  # tests/web/test_auth.py knows nobody whom the provider does not vouch for
 @pytest.mark.parametrize(
     ("name", "called"),
     [("stranger", "stranger@elsewhere.example"), ("pretender", f"admin@{DOMAIN} (id)")],

@@ -5,7 +5,6 @@ from __future__ import annotations
 import http.client
 from collections.abc import Callable
 from contextlib import closing
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -36,28 +35,32 @@ def shows_no_error(page: Page) -> None:
     expect(page.get_by_test_id("stException")).to_have_count(0)
 
 
+@pytest.fixture(scope="module")
+def empty(lasting_server: StartServer) -> Any:
+    """A dashboard on an empty store. None of the tests writes."""
+    return lasting_server()
+
+
 @pytest.mark.parametrize("path", ["guide"])
 def test_a_deep_link_on_a_fresh_server_shows_the_page_inside_its_frame(
-    server: StartServer, page: Page, path: str
+    empty: Any, page: Page, path: str
 ) -> None:
-    open_page(page, f"{server().url}/{path}", page.get_by_role("heading", level=1, name=PAGES[path]))
+    open_page(page, f"{empty.url}/{path}", page.get_by_role("heading", level=1, name=PAGES[path]))
     shows_no_error(page)
     assert offered(page) == list(PAGES.values())
 
 
 @pytest.mark.long  # server/test_server.py opens every page, ui/test_pages.py each on an empty store
-def test_every_page_opens_on_an_empty_store(server: StartServer, page: Page) -> None:
-    url = server().url
+def test_every_page_opens_on_an_empty_store(empty: Any, page: Page) -> None:
     for path in PAGES:
-        open_page(page, f"{url}/{path}", page.get_by_test_id("stMain").locator("h1, h2, h3"))
+        open_page(page, f"{empty.url}/{path}", page.get_by_test_id("stMain").locator("h1, h2, h3"))
         shows_no_error(page)
 
 
-def test_looking_at_an_empty_dashboard_writes_no_evidence(
-    server: StartServer, page: Page, tmp_path: Path
-) -> None:
-    open_page(page, server(data=tmp_path / "data").url, page.get_by_test_id("stSidebarNavLink"))
-    assert list((tmp_path / "data").rglob("*.parquet")) == []
+def test_looking_at_an_empty_dashboard_writes_no_evidence(empty: Any, page: Page) -> None:
+    open_page(page, empty.url, page.get_by_test_id("stSidebarNavLink"))
+    assert (empty.data / "recdash.db").is_file()
+    assert list(empty.data.rglob("*.parquet")) == []
 
 
 def answer(url: str, host: str, path: str = "/") -> int:
@@ -68,7 +71,6 @@ def answer(url: str, host: str, path: str = "/") -> int:
         return connection.getresponse().status
 
 
-def test_a_foreign_host_name_is_refused(server: StartServer) -> None:
-    url = server().url
-    assert answer(url, urlsplit(url).netloc) == 200
-    assert answer(url, "dashboard.attacker.example") == 403
+def test_a_foreign_host_name_is_refused(empty: Any) -> None:
+    assert answer(empty.url, urlsplit(empty.url).netloc) == 200
+    assert answer(empty.url, "dashboard.attacker.example") == 403

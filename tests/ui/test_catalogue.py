@@ -192,6 +192,7 @@ def test_names_and_values_are_shown_as_text(workspace: Workspace, shown: Open) -
 # ── in a browser ─────────────────────────────────────────────────────────────────────────────
 
 
+@pytest.mark.long  # of layout: tests/browser/test_accessibility.py looks at the pages of the demo
 @pytest.mark.browser
 def test_in_a_narrow_window_nine_runs_scroll_inside_their_box(
     server: Callable[..., Any], page: Page, settle: Callable[[Page], None], tmp_path: Path

@@ -254,6 +254,7 @@ def test_the_guide_says_why_two_libraries_disagree(workspace: Workspace, shown: 
 # ── in a browser ─────────────────────────────────────────────────────────────────────────────
 
 
+@pytest.mark.long  # the tests above ask the same of the page without a browser
 @pytest.mark.browser
 def test_the_page_works_out_what_is_chosen(
     server: Callable[..., Any],

@@ -271,6 +271,7 @@ def test_runs_of_other_users_are_named_and_left_out(workspace: Workspace, shown:
 # ── in a browser ─────────────────────────────────────────────────────────────────────────────
 
 
+@pytest.mark.long  # of layout: tests/browser/test_accessibility.py looks at the pages of the demo
 @pytest.mark.browser
 def test_eight_candidates_scroll_inside_their_box_and_the_baseline_stays(
     server: Callable[..., Any], page: Page, settle: Callable[[Page], None], tmp_path: Path
