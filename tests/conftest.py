@@ -14,9 +14,9 @@ import urllib.request
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import browser_tabs
@@ -30,6 +30,9 @@ if TYPE_CHECKING:  # what only some tests need is imported by the fixtures that 
     from terminal import Recdash
 
     from recdash.service import Workspace
+
+    Make = Callable[[Workspace], Any]
+    """Fills a store for tests, and returns what they ask for."""
 
 ROOT = Path(__file__).resolve().parents[1]
 MEMORY = Path("/dev/shm")  # noqa: S108 - pytest makes a folder of its own in it
@@ -239,6 +242,55 @@ def workspace(tmp_path: Path, store_in: Callable[[Path], None]) -> Iterator[Work
     forget()
     yield state.workspace()
     forget()
+
+
+@dataclass
+class SharedStores:
+    """The stores that tests of a file share, with what was returned on filling each, and the one in use."""
+
+    made: dict[Make, tuple[Path, Any]] = field(default_factory=dict)
+    in_use: Path | None = None
+
+
+@pytest.fixture(scope="module")
+def shared_stores() -> Iterator[SharedStores]:
+    from app_pages import forget
+
+    forget()
+    yield SharedStores()
+    forget()
+
+
+@pytest.fixture
+def made_once(
+    shared_stores: SharedStores,
+    store_in: Callable[[Path], None],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Callable[[Make], Any]]:
+    """``made_once(make)``: what ``make(workspace)`` returned, in a store that tests of the file only read.
+
+    The app opens that store, with the numbers that it has cached. A test that writes asks for ``workspace``.
+    """
+    from app_pages import forget
+
+    from recdash.ui.app.current_user import full_workspace
+
+    newest: list[Any] = []
+
+    def turn_to(make: Make) -> Any:
+        data, made = shared_stores.made.get(make) or (tmp_path_factory.mktemp("shared"), None)
+        store_in(data)
+        if shared_stores.in_use != data:
+            forget()
+        shared_stores.in_use = data
+        if make not in shared_stores.made:
+            made = make(full_workspace())
+            shared_stores.made[make] = data, made
+        newest[:] = full_workspace().audit.events(1)
+        return made
+
+    yield turn_to
+    assert newest == [] or full_workspace().audit.events(1) == newest, "the test wrote to what others read"
 
 
 @pytest.fixture

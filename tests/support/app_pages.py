@@ -27,6 +27,7 @@ app_test.ScriptCache = cache(app_test.ScriptCache)
 
 ROOT = Path(__file__).resolve().parents[2]
 Open = Callable[..., AppTest]
+MadeOnce = Callable[[Callable[[Workspace], Any]], Any]
 USERS = [f"u{number}" for number in range(1, 21)]
 TRUTH = pd.DataFrame({"user_id": USERS, "item_id": [f"i{number}" for number in range(1, 21)]})
 

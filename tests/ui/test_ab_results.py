@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from app_pages import Open, at_once, link, lists, markup, passed, press, said, store, warned
+from app_pages import MadeOnce, Open, at_once, link, lists, markup, passed, press, said, store, warned
 from streamlit.testing.v1 import AppTest
 
 from recdash.charts.marks import CONTEXT_GREY, RUN_COLOURS
@@ -63,10 +63,20 @@ def shown(open_page: Open) -> Open:
     return partial(open_page, "ab_results")
 
 
-@pytest.fixture
-def won_and_lost(workspace: Workspace) -> OnlineTest:
+def add_won_and_lost(workspace: Workspace) -> OnlineTest:
     """80 of 200 engaged against 140; 6 minutes against 3 for every other user."""
     return added(workspace, sessions({"control": 80, "new": 140}, {"new": 3.0}))
+
+
+@pytest.fixture
+def won_and_lost(made_once: MadeOnce) -> OnlineTest:
+    return made_once(add_won_and_lost)
+
+
+@pytest.fixture
+def own_won_and_lost(workspace: Workspace) -> OnlineTest:
+    """The same in a store to write to."""
+    return add_won_and_lost(workspace)
 
 
 # ── the finding ──────────────────────────────────────────────────────────────────────────────
@@ -273,11 +283,11 @@ def test_a_lift_that_cannot_be_looked_for_is_told(shown: Open, effect: str) -> N
 
 
 def test_another_test_is_not_asked_for_the_segments_and_variants_of_the_last_one(
-    won_and_lost: OnlineTest, workspace: Workspace, shown: Open
+    own_won_and_lost: OnlineTest, workspace: Workspace, shown: Open
 ) -> None:
     table = sessions({"control": 80, "other": 140}).rename(columns={"country": "device"})
-    later = workspace.online_tests.add(won_and_lost.experiment, "later", {"sessions": table})
-    app = shown(t=won_and_lost.id, seg="country")
+    later = workspace.online_tests.add(own_won_and_lost.experiment, "later", {"sessions": table})
+    app = shown(t=own_won_and_lost.id, seg="country")
     passed(app.selectbox(key="online-test").set_value(later.id).run())
     assert "country" not in warned(app)
     assert app.selectbox(key="ab-segment").value == "device"
@@ -371,9 +381,9 @@ def test_an_abbreviation_keeps_its_capitals() -> None:
 # ── what an editor can change ────────────────────────────────────────────────────────────────
 
 
-def test_an_own_metric_is_made_by_form_and_removed_again(won_and_lost: OnlineTest, shown: Open) -> None:
+def test_an_own_metric_is_made_by_form_and_removed_again(own_won_and_lost: OnlineTest, shown: Open) -> None:
     """600 minutes of 200 users."""
-    key = f"{won_and_lost.id}-"
+    key = f"{own_won_and_lost.id}-"
     app = shown()
     app.text_input(key=f"ab-name-{key}").set_value("Minutes per user")
     app.selectbox(key=f"ab-numerator-{key}").set_value("watch_min")
@@ -381,18 +391,18 @@ def test_an_own_metric_is_made_by_form_and_removed_again(won_and_lost: OnlineTes
     text = said(app)
     assert "Minutes per user per user 3.00 600 / 200 new 1.50 300 / 200" in text
     assert "Metric Minutes per user: watch min ÷ users, more is better, goal" in text
-    passed(app.selectbox(key=f"ab-own-{won_and_lost.id}").set_value("minutes_per_user").run())
+    passed(app.selectbox(key=f"ab-own-{own_won_and_lost.id}").set_value("minutes_per_user").run())
     press(app, "Remove what was set here")
     assert "600 / 200 new 1.50 300 / 200" in said(app)  # per session, as before
     assert "Minutes per user per user" not in said(app)
 
 
-def test_a_known_metric_can_be_made_a_guardrail(won_and_lost: OnlineTest, shown: Open) -> None:
+def test_a_known_metric_can_be_made_a_guardrail(own_won_and_lost: OnlineTest, shown: Open) -> None:
     name = "engagement_rate"
     app = shown()
-    passed(app.selectbox(key=f"ab-own-{won_and_lost.id}").set_value(name).run())
-    app.selectbox(key=f"ab-role-{won_and_lost.id}-{name}").set_value("guardrail")
-    app.number_input(key=f"ab-margin-{won_and_lost.id}-{name}").set_value(5.0)
+    passed(app.selectbox(key=f"ab-own-{own_won_and_lost.id}").set_value(name).run())
+    app.selectbox(key=f"ab-role-{own_won_and_lost.id}-{name}").set_value("guardrail")
+    app.number_input(key=f"ab-margin-{own_won_and_lost.id}-{name}").set_value(5.0)
     press(app, "Save the metric")
     text = said(app)
     assert "Engagement rate margin: −5 %" in text
@@ -405,10 +415,12 @@ def test_a_metric_without_a_name_is_refused_where_the_form_stands(shown: Open) -
     assert "it has no name" in app.error[0].value.replace("\\", "")
 
 
-def test_rules_are_changed_with_a_warning_and_the_page_says_so(won_and_lost: OnlineTest, shown: Open) -> None:
+def test_rules_are_changed_with_a_warning_and_the_page_says_so(
+    own_won_and_lost: OnlineTest, shown: Open
+) -> None:
     app = shown()
     assert "fixed before looking" in warned(app)
-    app.number_input(key=f"ab-winsorise-{won_and_lost.id}").set_value(0.9)
+    app.number_input(key=f"ab-winsorise-{own_won_and_lost.id}").set_value(0.9)
     press(app, "Count by these rules")
     text = said(app)
     assert "Changed just now" in text
@@ -419,17 +431,17 @@ def test_rules_are_changed_with_a_warning_and_the_page_says_so(won_and_lost: Onl
 
 
 def test_the_form_of_rules_begins_with_those_of_the_test_that_is_shown(
-    won_and_lost: OnlineTest, workspace: Workspace, shown: Open
+    own_won_and_lost: OnlineTest, workspace: Workspace, shown: Open
 ) -> None:
-    workspace.online_tests.set_rules(won_and_lost.id, OnlineRules(bot_clicks=7))
+    workspace.online_tests.set_rules(own_won_and_lost.id, OnlineRules(bot_clicks=7))
     other = workspace.online_tests.add(
-        won_and_lost.experiment, "other", {"sessions": sessions({"control": 80, "new": 100})}
+        own_won_and_lost.experiment, "other", {"sessions": sessions({"control": 80, "new": 100})}
     )
 
     def most_clicks(app: AppTest) -> float | None:
         return next(box.value for box in app.number_input if box.label == RULE_TITLES["bot_clicks"])
 
-    app = shown(t=won_and_lost.id)
+    app = shown(t=own_won_and_lost.id)
     assert most_clicks(app) == 7
     app = passed(app.selectbox(key="online-test").set_value(other.id).run())
     assert most_clicks(app) == OnlineRules().bot_clicks

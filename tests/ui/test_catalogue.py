@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from app_pages import TRUTH, Open, at_once, link, lists, passed, said, store, warned
+from app_pages import TRUTH, MadeOnce, Open, at_once, link, lists, passed, said, store, warned
 from playwright.sync_api import Page, expect
 
 from recdash.charts.attribute_shares import panels
@@ -33,9 +33,13 @@ def stored(workspace: Workspace, catalogue: Any = CATALOGUE) -> dict[str, str]:
     return store(workspace, {"poor": lists(9), "good": lists(2)}, catalogue=catalogue)
 
 
-@pytest.fixture
-def films(workspace: Workspace) -> dict[str, str]:
+def add_films(workspace: Workspace) -> dict[str, str]:
     return stored(workspace)
+
+
+@pytest.fixture
+def films(made_once: MadeOnce) -> dict[str, str]:
+    return made_once(add_films)
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from app_pages import TRUTH, USERS, Open, at_once, link, lists, passed, said, store, warned
+from app_pages import TRUTH, USERS, MadeOnce, Open, at_once, link, lists, passed, said, store, warned
 from playwright.sync_api import Page, expect
 
 from recdash.definitions.worked_example import Worked, example
@@ -27,10 +27,20 @@ SCORED = lists(2).rename(columns={"rank": "score"}).assign(score=1.0)
 """Every list is one tie: strangers, the user's own item, strangers."""
 
 
-@pytest.fixture
-def films(workspace: Workspace) -> dict[str, str]:
+def add_films(workspace: Workspace) -> dict[str, str]:
     """Names → ids: the experiment; good (own item at rank 2 for all), half (at 1, for half of the users)."""
     return store(workspace, {"good": lists(2), "half": lists(1, USERS[:10]), "tied": SCORED})
+
+
+@pytest.fixture
+def films(made_once: MadeOnce) -> dict[str, str]:
+    return made_once(add_films)
+
+
+@pytest.fixture
+def own_films(workspace: Workspace) -> dict[str, str]:
+    """The same in a store to write to."""
+    return add_films(workspace)
 
 
 @pytest.fixture
@@ -226,9 +236,9 @@ def test_comparable_runs_have_no_banner(workspace: Workspace, shown: Open, page:
 
 
 def test_offline_beside_online_has_the_banner_too(
-    workspace: Workspace, films: dict[str, str], shown: Open
+    workspace: Workspace, own_films: dict[str, str], shown: Open
 ) -> None:
-    online(workspace, films["films"], [films["good"], films["half"]])
+    online(workspace, own_films["films"], [own_films["good"], own_films["half"]])
     assert "Some runs have no list for users that others serve: half for 50%" in said(shown("offline_online"))
 
 

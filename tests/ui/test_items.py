@@ -7,7 +7,7 @@ from functools import partial
 
 import pandas as pd
 import pytest
-from app_pages import Open, at_once, link, passed, said, store
+from app_pages import MadeOnce, Open, at_once, link, passed, said, store
 from streamlit.testing.v1 import AppTest
 
 from recdash.service import Workspace
@@ -38,9 +38,13 @@ def stored(
     return store(workspace, runs, truth=TRUTH, catalogue=catalogue)
 
 
-@pytest.fixture
-def films(workspace: Workspace) -> dict[str, str]:
+def add_films(workspace: Workspace) -> dict[str, str]:
     return stored(workspace, {"base": BASE, "new": NEW}, CATALOGUE)
+
+
+@pytest.fixture
+def films(made_once: MadeOnce) -> dict[str, str]:
+    return made_once(add_films)
 
 
 @pytest.fixture

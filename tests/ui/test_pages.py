@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, urlsplit
 import pandas as pd
 import pytest
 import streamlit as st
-from app_pages import TRUTH, USERS, Open, at_once, link, lists, passed, said, store, warned
+from app_pages import TRUTH, USERS, MadeOnce, Open, at_once, link, lists, passed, said, store, warned
 from streamlit.testing.v1 import AppTest
 
 from recdash.service import Workspace
@@ -17,10 +17,21 @@ from recdash.service import Workspace
 open_page = at_once
 
 
-@pytest.fixture
-def films(workspace: Workspace) -> dict[str, str]:
+def add_films(workspace: Workspace) -> dict[str, str]:
     """Names → ids: the experiment, and the runs best (rank 1), good (rank 2), poor (no hit)."""
     return store(workspace, {"poor": lists(9), "good": lists(2), "best": lists(1)})
+
+
+@pytest.fixture
+def films(made_once: MadeOnce) -> dict[str, str]:
+    """Ids in a store to read."""
+    return made_once(add_films)
+
+
+@pytest.fixture
+def own_films(workspace: Workspace) -> dict[str, str]:
+    """Ids in a store to write to."""
+    return add_films(workspace)
 
 
 # ── empty ────────────────────────────────────────────────────────────────────────────────────
@@ -114,11 +125,11 @@ def test_runs_named_in_vain_are_warned_of_and_stay_in_the_link(
 
 
 def test_an_archived_run_of_a_link_is_called_by_its_name(
-    workspace: Workspace, films: dict[str, str], open_page: Open
+    workspace: Workspace, own_films: dict[str, str], open_page: Open
 ) -> None:
-    workspace.runs.archive(films["good"])
-    app = open_page(e=films["films"], c=f"{films['good']}~{films['best']}")
-    assert f"good ({films['good']}), is archived" in warned(app)
+    workspace.runs.archive(own_films["good"])
+    app = open_page(e=own_films["films"], c=f"{own_films['good']}~{own_films['best']}")
+    assert f"good ({own_films['good']}), is archived" in warned(app)
 
 
 def test_a_k_or_metric_that_cannot_be_shown_is_named(films: dict[str, str], open_page: Open) -> None:
@@ -136,11 +147,11 @@ def test_an_unknown_experiment_is_not_replaced_by_another(open_page: Open) -> No
 
 
 def test_a_newer_experiment_does_not_take_the_place_of_the_one_shown(
-    workspace: Workspace, films: dict[str, str], open_page: Open
+    workspace: Workspace, own_films: dict[str, str], open_page: Open
 ) -> None:
     app = open_page()
     workspace.experiments.create("newer", TRUTH, depth=3)
-    assert link(passed(app.run()))["e"] == films["films"]
+    assert link(passed(app.run()))["e"] == own_films["films"]
 
 
 def test_at_most_eight_candidates_are_drawn_and_all_runs_listed(
@@ -317,11 +328,11 @@ def sessions(users: dict[str, int], crossed: int = 0) -> pd.DataFrame:
 
 
 def test_a_broken_split_stands_above_everything_and_nothing_is_judged(
-    workspace: Workspace, films: dict[str, str], open_page: Open
+    workspace: Workspace, own_films: dict[str, str], open_page: Open
 ) -> None:
-    links = {"control": films["poor"], "new": films["best"]}
+    links = {"control": own_films["poor"], "new": own_films["best"]}
     table = sessions({"control": 600, "new": 200}, crossed=3)
-    workspace.online_tests.add(films["films"], "autumn", {"sessions": table}, links=links)
+    workspace.online_tests.add(own_films["films"], "autumn", {"sessions": table}, links=links)
     app = open_page("offline_online")
     assert "the planned split gives this" in app.error[0].value.replace("\\", "")
     text = said(app)
@@ -335,55 +346,59 @@ def test_a_broken_split_stands_above_everything_and_nothing_is_judged(
 
 
 def test_without_the_controls_run_it_is_the_control_that_is_named(
-    workspace: Workspace, films: dict[str, str], open_page: Open
+    workspace: Workspace, own_films: dict[str, str], open_page: Open
 ) -> None:
     table = sessions({"before": 40, "new": 40})
-    links = {"before": films["poor"], "new": films["best"]}
-    workspace.online_tests.add(films["films"], "autumn", {"sessions": table}, links=links, control="before")
-    workspace.runs.delete(films["poor"], "poor")
+    links = {"before": own_films["poor"], "new": own_films["best"]}
+    workspace.online_tests.add(
+        own_films["films"], "autumn", {"sessions": table}, links=links, control="before"
+    )
+    workspace.runs.delete(own_films["poor"], "poor")
     app = open_page("offline_online")
     assert "Lift over the control (before), %" in said(app)
     assert any("The control is linked to no run" in one.value for one in app.caption)
 
 
-@pytest.mark.usefixtures("films")
+@pytest.mark.usefixtures("own_films")
 def test_an_online_metric_that_is_not_there_is_told(
-    workspace: Workspace, films: dict[str, str], open_page: Open
+    workspace: Workspace, own_films: dict[str, str], open_page: Open
 ) -> None:
-    links = {"control": films["poor"], "new": films["best"]}
+    links = {"control": own_films["poor"], "new": own_films["best"]}
     table = sessions({"control": 40, "new": 40})
-    workspace.online_tests.add(films["films"], "autumn", {"sessions": table}, links=links)
+    workspace.online_tests.add(own_films["films"], "autumn", {"sessions": table}, links=links)
     told = [one.value for one in open_page("offline_online", om="moon", v="mars").warning]
     assert "The link's online metric, moon, is not to be had here; another is shown." in told
     assert "The link's variant, mars, is not to be had here; another is shown." in told
 
 
-@pytest.mark.usefixtures("films")
+@pytest.mark.usefixtures("own_films")
 def test_an_engagement_rate_is_read_in_percent(
-    workspace: Workspace, films: dict[str, str], open_page: Open
+    workspace: Workspace, own_films: dict[str, str], open_page: Open
 ) -> None:
-    workspace.online_tests.add(films["films"], "autumn", {"sessions": sessions({"control": 40, "new": 40})})
+    workspace.online_tests.add(
+        own_films["films"], "autumn", {"sessions": sessions({"control": 40, "new": 40})}
+    )
     text = said(open_page("offline_online"))
     assert "Engagement rate control – 1 50.0 %" in text
     assert "0..1" not in text
 
 
 def test_saving_links_keeps_those_to_archived_runs(
-    workspace: Workspace, films: dict[str, str], open_page: Open
+    workspace: Workspace, own_films: dict[str, str], open_page: Open
 ) -> None:
-    links = {"control": films["poor"], "new": films["best"]}
+    links = {"control": own_films["poor"], "new": own_films["best"]}
     test = workspace.online_tests.add(
-        films["films"], "autumn", {"sessions": sessions({"control": 40, "new": 40})}, links=links
+        own_films["films"], "autumn", {"sessions": sessions({"control": 40, "new": 40})}, links=links
     )
-    workspace.runs.archive(films["best"])
+    workspace.runs.archive(own_films["best"])
     app = open_page("runs")
     box = app.selectbox(key=f"relink-{test.id}_new")
-    assert box.value == films["best"]
+    assert box.value == own_films["best"]
     assert "best (archived)" in box.options
-    passed(app.selectbox(key=f"relink-{test.id}_control").set_value(films["good"]).run())
+    passed(app.selectbox(key=f"relink-{test.id}_control").set_value(own_films["good"]).run())
     passed(app.button(key=f"online-links-{test.id}").click().run())
-    assert dict(workspace.online_tests.all(films["films"])[0].links) == {
-        "control": films["good"], "new": films["best"],
+    assert dict(workspace.online_tests.all(own_films["films"])[0].links) == {
+        "control": own_films["good"], "new": own_films["best"],
     }  # fmt: skip
 
 
@@ -563,7 +578,12 @@ def test_curves_can_be_differences_to_the_baseline(open_page: Open) -> None:
 
 
 @pytest.fixture
-def two_kinds(workspace: Workspace) -> dict[str, str]:
+def two_kinds(made_once: MadeOnce) -> dict[str, str]:
+    """Ids in a store to read."""
+    return made_once(add_two_kinds)
+
+
+def add_two_kinds(workspace: Workspace) -> dict[str, str]:
     """Half of the users are known from train, good hits for the new ones only; half of all have grade 4."""
     train = pd.DataFrame({"user_id": USERS[:10], "item_id": "old"})
     graded = TRUTH.assign(relevance=[1, 4] * 10)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from app_pages import Open, at_once, link, passed, said, store, warned
+from app_pages import MadeOnce, Open, at_once, link, passed, said, store, warned
 from segment_tables import CATALOGUE, TRAIN, TRUTH, lists
 from streamlit.testing.v1 import AppTest
 
@@ -30,9 +30,13 @@ def stored(workspace: Workspace, runs: dict[str, pd.DataFrame], **setup: Any) ->
     return store(workspace, runs, truth=TRUTH, **how)
 
 
-@pytest.fixture
-def films(workspace: Workspace) -> dict[str, str]:
+def add_films(workspace: Workspace) -> dict[str, str]:
     return stored(workspace, RUNS)
+
+
+@pytest.fixture
+def films(made_once: MadeOnce) -> dict[str, str]:
+    return made_once(add_films)
 
 
 @pytest.fixture

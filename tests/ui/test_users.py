@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from app_pages import TRUTH, USERS, Open, at_once, link, lists, passed, said, store, warned
+from app_pages import TRUTH, USERS, MadeOnce, Open, at_once, link, lists, passed, said, store, warned
 from playwright.sync_api import Page, expect
 
 from recdash.charts.marks import LIGHT, Mark
@@ -36,11 +36,15 @@ def mixed() -> pd.DataFrame:
     return pd.concat([lists(1, USERS[:10]), lists(2, USERS[10:15])])
 
 
-@pytest.fixture
-def films(workspace: Workspace) -> dict[str, str]:
+def add_films(workspace: Workspace) -> dict[str, str]:
     """base has everybody's item second; mixed gains for ten users, loses for five; poor never hits."""
     runs = {"base": lists(2), "mixed": mixed(), "poor": lists(9)}
     return store(workspace, runs, catalogue=CATALOGUE, train=TRAIN)
+
+
+@pytest.fixture
+def films(made_once: MadeOnce) -> dict[str, str]:
+    return made_once(add_films)
 
 
 @pytest.fixture

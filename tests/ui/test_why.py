@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from app_pages import TRUTH, USERS, Open, link, lists, markup, passed, said, store
+from app_pages import TRUTH, USERS, MadeOnce, Open, link, lists, markup, passed, said, store
 from streamlit.testing.v1 import AppTest
 
 from recdash.service import Workspace
@@ -39,10 +39,14 @@ def stored(
     return ids | {"test": test.id}
 
 
-@pytest.fixture
-def lost(workspace: Workspace) -> dict[str, str]:
+def add_lost(workspace: Workspace) -> dict[str, str]:
     """New finds everybody's item first and the old run nobody's; online it is watched half as long."""
     return stored(workspace, {"control": 600, "new": 300}, {"old": lists(9), NAME: lists(1)})
+
+
+@pytest.fixture
+def lost(made_once: MadeOnce) -> dict[str, str]:
+    return made_once(add_lost)
 
 
 @pytest.fixture
