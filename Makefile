@@ -9,6 +9,9 @@ test_env = venv=$$(.ci/environment test "$(PYTHON)") && bin="$$venv/bin/python"
 compile  = -m uv pip compile pyproject.toml --universal --python-version 3.11 --no-annotate --quiet \
            --custom-compile-command "make lock" $(ARGS)
 
+# Every worker of the tests and every process that they start would compile all modules anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help run demo test test-long mutants lint format bench presets calibration lock clean
 
 help: ## Say what can be made

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -46,8 +47,13 @@ def space(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     return Workspace(open_store(f"sqlite:///{folder}/recdash.db", folder / "artifacts"))
 
 
-@pytest.mark.parametrize("baseline", KINDS)
-@pytest.mark.parametrize("candidate", KINDS)
+QUICK = {("once", "once"), ("folds", "once"), ("seeds", "folds"), ("once", "seeds")}
+PAIRS = [
+    pytest.param(*pair, marks=() if pair in QUICK else pytest.mark.long) for pair in product(KINDS, repeat=2)
+]
+
+
+@pytest.mark.parametrize(("candidate", "baseline"), PAIRS)
 def test_both_sources_agree_on_everything_that_a_verdict_reads(
     space: Workspace, candidate: str, baseline: str
 ) -> None:

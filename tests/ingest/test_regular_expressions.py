@@ -32,10 +32,10 @@ def test_every_pattern_is_quick_on_long_texts_made_of_itself() -> None:
 @pytest.mark.parametrize(
     "pattern",
     [
-        r"(a+)+b",  # exponential
+        pytest.param(r"(a+)+b", marks=pytest.mark.long),  # exponential
         r"\s*\S+([ ,|;]+\S+)+\s*",  # exponential: 140 bytes never ended
         r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?",  # quadratic
-        r"[\W_]+(seed|fold)?[\W_]*$",  # cubic
+        pytest.param(r"[\W_]+(seed|fold)?[\W_]*$", marks=pytest.mark.long),  # cubic
     ],
 )
 def test_a_pattern_that_takes_longer_is_noticed(pattern: str) -> None:

@@ -37,7 +37,7 @@ from recdash.metrics.formulas import HarmonicMean, Micro, RatioFormula
 from recdash.metrics.ranking import RANKING, RankingMetric
 from recdash.metrics.sample import RelevantHits
 
-WORLDS, MANY_WORLDS = 4, 100
+WORLDS, MANY_WORLDS = 2, 100
 """In which a law is tried each time, others each time; and by `make test-long`."""
 DEPTH = 6
 Test = Callable[..., None]

@@ -328,14 +328,20 @@ TRIED = (
 )  # fmt: skip
 
 
+@pytest.fixture(scope="module")
+def orders_of_tied() -> list[RelevantHits]:
+    return list(samples_of_all_orders(TIED, reference_of(TIED), 5))
+
+
 @pytest.mark.parametrize("k", [1, 2, 3, 5])
-def test_the_ends_of_the_band_are_the_ends_of_all_orders(k: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_ends_of_the_band_are_the_ends_of_all_orders(
+    k: int, monkeypatch: pytest.MonkeyPatch, orders_of_tied: list[RelevantHits]
+) -> None:
     monkeypatch.setattr(module, "DRAWS", (3, 3))
     reference = reference_of(TIED)
     hits, familiar = hits_of(TIED, reference, 5, exposure=False), familiar_of(reference)
-    samples = list(samples_of_all_orders(TIED, reference, 5))
     for spec in TRIED:
-        check_band(define(spec), hits, sample_of(hits, familiar=familiar), samples, k)
+        check_band(define(spec), hits, sample_of(hits, familiar=familiar), orders_of_tied, k)
 
 
 @settings(max_examples=4)
@@ -381,15 +387,27 @@ def check_band(
         assert band.worst - 1e-12 <= value <= band.best + 1e-12, said
 
 
+FOUR_AND_TWO = World(
+    {"u": {"a": 1.0, "b": 3.0, "n": 0.0}, "v": {"a": 1.0}},
+    {"u": dict.fromkeys("abnx", 0.5), "v": {"x": 1.0, "a": 0.5, "y": 0.5}},
+)
+"""Ties of four and of two."""
+
+
+@pytest.fixture(scope="module")
+def orders_of_four_and_two() -> list[RelevantHits]:
+    return list(samples_of_all_orders(FOUR_AND_TWO, reference_of(FOUR_AND_TWO), 4))
+
+
 @pytest.mark.parametrize(
     "spec", ["precision", "mrr", "map(norm=hits)", "ndcg", "f1(of=map,mar,average=means)", "bpref", "judged"]
 )
-def test_the_expected_value_is_the_mean_of_all_orders(spec: str) -> None:
-    truth = {"u": {"a": 1.0, "b": 3.0, "n": 0.0}, "v": {"a": 1.0}}
-    world = World(truth, {"u": dict.fromkeys("abnx", 0.5), "v": {"x": 1.0, "a": 0.5, "y": 0.5}})
-    reference = reference_of(world)
-    of_orders = expected_of(define(spec), list(samples_of_all_orders(world, reference, 4)), 2)
-    hits = hits_of(world, reference, 4)
+def test_the_expected_value_is_the_mean_of_all_orders(
+    spec: str, orders_of_four_and_two: list[RelevantHits]
+) -> None:
+    reference = reference_of(FOUR_AND_TWO)
+    of_orders = expected_of(define(spec), orders_of_four_and_two, 2)
+    hits = hits_of(FOUR_AND_TWO, reference, 4)
     band = tie_band(define(spec), hits, sample_of(hits), 2)
     assert band is not None
     assert band.expected == pytest.approx(of_orders.mean(), abs=4 * of_orders.std() / 1000**0.5)
@@ -401,23 +419,23 @@ def test_the_expected_value_is_the_mean_of_all_orders(spec: str) -> None:
      "rbp", "judged", "f1", "mrr(sum=all)"],
 )  # fmt: skip
 @pytest.mark.parametrize("k", [1, 2, 3])
-def test_of_metrics_that_add_up_over_items_the_expected_value_is_exact(spec: str, k: int) -> None:
+def test_of_metrics_that_add_up_over_items_the_expected_value_is_exact(
+    spec: str, k: int, orders_of_four_and_two: list[RelevantHits]
+) -> None:
     """Ties of four and of two, over all orders of both."""
-    truth = {"u": {"a": 1.0, "b": 3.0, "n": 0.0}, "v": {"a": 1.0}}
-    world = World(truth, {"u": dict.fromkeys("abnx", 0.5), "v": {"x": 1.0, "a": 0.5, "y": 0.5}})
-    of_orders = expected_of(define(spec), list(samples_of_all_orders(world, reference_of(world), 4)), k)
-    hits = hits_of(world, reference_of(world), 4)
+    of_orders = expected_of(define(spec), orders_of_four_and_two, k)
+    hits = hits_of(FOUR_AND_TWO, reference_of(FOUR_AND_TWO), 4)
     band = tie_band(define(spec), hits, sample_of(hits), k)
     assert band is not None
     assert (band.expected, band.expected_error) == (pytest.approx(of_orders.mean(), abs=1e-14), 0.0)
 
 
 @pytest.mark.parametrize("spec", ["map", "mrr", "hit_rate", "err", "f1(average=means)", "bpref"])
-def test_a_drawn_expected_value_carries_its_error(spec: str) -> None:
-    truth = {"u": {"a": 1.0, "b": 3.0, "n": 0.0}, "v": {"a": 1.0}}
-    world = World(truth, {"u": dict.fromkeys("abnx", 0.5), "v": {"x": 1.0, "a": 0.5, "y": 0.5}})
-    hits = hits_of(world, reference_of(world), 4)
-    of_orders = expected_of(define(spec), list(samples_of_all_orders(world, reference_of(world), 4)), 2)
+def test_a_drawn_expected_value_carries_its_error(
+    spec: str, orders_of_four_and_two: list[RelevantHits]
+) -> None:
+    hits = hits_of(FOUR_AND_TWO, reference_of(FOUR_AND_TWO), 4)
+    of_orders = expected_of(define(spec), orders_of_four_and_two, 2)
     band = tie_band(define(spec), hits, sample_of(hits), 2)
     assert band is not None
     assert band.expected_error == pytest.approx(of_orders.std() / 1000**0.5, rel=0.1)

@@ -71,7 +71,9 @@ def per_test(test: Simulated) -> Iterator[list[Any]]:
         yield compare.arms({name: values[rows] for name, values in totals.items()}, users.variant[rows])
 
 
-@pytest.mark.parametrize("metric", ["engagement_rate", "session_watch_time"])
+@pytest.mark.parametrize(
+    "metric", ["engagement_rate", pytest.param("session_watch_time", marks=pytest.mark.long)]
+)
 def test_95_percent_intervals_cover_the_truth_in_93_to_97_percent_of_400_tests(
     metric: str, four_hundred: tuple[Simulated, list[list[Any]]]
 ) -> None:
@@ -80,7 +82,9 @@ def test_95_percent_intervals_cover_the_truth_in_93_to_97_percent_of_400_tests(
     assert 0.93 <= coverage(intervals, test.known.lifts["new"][metric]) <= 0.97
 
 
-@pytest.mark.parametrize("metric", ["engagement_rate", "sessions_per_user"])
+@pytest.mark.parametrize(
+    "metric", ["engagement_rate", pytest.param("sessions_per_user", marks=pytest.mark.long)]
+)
 def test_what_users_did_before_narrows_the_interval_which_covers_as_often(
     metric: str, four_hundred: tuple[Simulated, list[list[Any]]]
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -578,9 +579,9 @@ def test_an_online_table_that_cannot_be_used_stores_nothing(space: Workspace, fi
 
 
 @pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Workspace, Experiment]:
-    space = open_at(tmp_path_factory.mktemp("demo"))
-    return space, space.demo.load()
+def demo(demo_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Workspace, Experiment]:
+    space = open_at(shutil.copytree(demo_folder, tmp_path_factory.mktemp("demo"), dirs_exist_ok=True))
+    return space, space.experiments.all()[0]
 
 
 def test_the_demos_season_candidate_won_offline_and_lost_online(demo: tuple[Workspace, Experiment]) -> None:
@@ -601,10 +602,9 @@ def test_loading_the_demo_again_changes_nothing(demo: tuple[Workspace, Experimen
     assert len(space.online_tests.all(made.id)) == 1
 
 
-def test_the_demo_goes_without_what_people_added(tmp_path: Path) -> None:
-    space = open_at(tmp_path)
+def test_the_demo_goes_without_what_people_added(with_demo: Path) -> None:
+    space = open_at(with_demo)
     mine = space.experiments.create("Films", TRUTH, depth=5)
-    space.demo.load()
     assert space.demo.exists()
     space.demo.remove()
     assert not space.demo.exists()

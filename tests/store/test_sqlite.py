@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -50,7 +51,12 @@ def open_again(database: Path) -> Iterator[Open]:
 
 
 class TestDefaultDriver(StoreContract):
-    """The driver that this Python would choose."""
+    """The driver that this Python would choose. Each test begins with a copy of an empty store."""
+
+    @pytest.fixture(autouse=True)
+    def _on_a_copy(self, empty_database: Path, database: Path) -> None:
+        database.parent.mkdir()
+        shutil.copyfile(empty_database, database)
 
 
 @pytest.mark.skipif(sqlite_driver() is sqlite3, reason="it is the default of this Python")
@@ -362,7 +368,12 @@ POINTS = {
 }
 
 
-@pytest.mark.parametrize("point", POINTS)
+QUICK_POINTS = ("before the file has its name", "after the row of the run", "before the commit")
+
+
+@pytest.mark.parametrize(
+    "point", [pytest.param(one, marks=() if one in QUICK_POINTS else pytest.mark.long) for one in POINTS]
+)
 def test_a_process_killed_in_mid_write_leaves_all_of_a_run_or_nothing(
     open_again: Open, database: Path, point: str
 ) -> None:

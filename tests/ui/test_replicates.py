@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 import pytest
-from app_pages import USERS, Open, at_once, lists, passed, press, said, store
+from app_pages import USERS, MadeOnce, Open, at_once, lists, passed, press, said, store
 from streamlit.testing.v1 import AppTest
 
 from recdash.charts.marks import LIGHT, Mark
@@ -23,12 +23,28 @@ def some_hits(n: int) -> pd.DataFrame:
 @pytest.fixture
 def films(workspace: Workspace) -> dict[str, str]:
     """Names → ids: the experiment, and runs uploaded once: poor (no hit), good (rank 2), best (rank 1)."""
-    return store(workspace, {"poor": lists(9), "good": lists(2), "best": lists(1)})
+    return add_films(workspace)
 
 
 @pytest.fixture
-def seeds(workspace: Workspace, films: dict[str, str]) -> dict[str, str]:
+def seeds(made_once: MadeOnce) -> dict[str, str]:
+    """Ids of these and of runs with seeds, in a store to read."""
+    return made_once(add_seeds)
+
+
+@pytest.fixture
+def own_seeds(workspace: Workspace) -> dict[str, str]:
+    """The same in a store to write to."""
+    return add_seeds(workspace)
+
+
+def add_films(workspace: Workspace) -> dict[str, str]:
+    return store(workspace, {"poor": lists(9), "good": lists(2), "best": lists(1)})
+
+
+def add_seeds(workspace: Workspace) -> dict[str, str]:
     """Further runs: als has 5 seeds that find 11 to 15 of 20 items, bpr 3 seeds with 1 to 20."""
+    films = add_films(workspace)
     for name, hits in (("als", range(11, 16)), ("bpr", (1, 9, 20))):
         tables = {f"seed {n}": some_hits(n) for n in hits}
         films[name] = workspace.runs.add(films["films"], tables, name=name)[0].run.id
@@ -69,11 +85,13 @@ def test_seeds_that_lie_further_apart_than_the_candidates_are_said_to(
 
 
 def test_a_large_difference_is_not_significant_across_too_few_seeds(
-    open_page: Open, seeds: dict[str, str]
+    open_page: Open, own_seeds: dict[str, str]
 ) -> None:
-    state.workspace().runs.add(seeds["films"], [some_hits(10), some_hits(17)], name="two")
-    seeds["two"] = next(run.id for run in state.workspace().runs.all(seeds["films"]) if run.name == "two")
-    assert "The difference is not significant across seeds" in said(board(open_page, seeds, "two"))
+    state.workspace().runs.add(own_seeds["films"], [some_hits(10), some_hits(17)], name="two")
+    own_seeds["two"] = next(
+        run.id for run in state.workspace().runs.all(own_seeds["films"]) if run.name == "two"
+    )
+    assert "The difference is not significant across seeds" in said(board(open_page, own_seeds, "two"))
 
 
 def test_of_several_differences_those_that_hold_across_seeds_are_counted(
@@ -103,10 +121,10 @@ def test_a_metric_without_values_per_user_has_a_spread_too(open_page: Open, seed
     assert any(words in said(app) for words in ("hold", "differ by more", "not significant"))
 
 
-def test_names_from_strangers_are_text(open_page: Open, seeds: dict[str, str]) -> None:
+def test_names_from_strangers_are_text(open_page: Open, own_seeds: dict[str, str]) -> None:
     space = state.workspace()
-    space.runs.rename(seeds["als"], "<img src=x onerror=alert(1)>" + "a" * 60)
-    app = board(open_page, seeds, "als")
+    space.runs.rename(own_seeds["als"], "<img src=x onerror=alert(1)>" + "a" * 60)
+    app = board(open_page, own_seeds, "als")
     assert all("<img" not in element.proto.body for element in app.get("html"))
 
 
