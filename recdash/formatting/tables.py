@@ -211,13 +211,13 @@ def bold(cell: Cell) -> Html:
 
 
 def table_html(
-    table: Table, runs: Mapping[str, Html] | None = None, *, kind: str = "", row_head: int = 0
+    table: Table, runs: Mapping[str, Html] | None = None, *, kind: str = "", row_head: int | None = 0
 ) -> Html:
     """The table with its caption, note and footnotes.
 
-    ``runs``: run id → its mark and name. ``row_head``: the column that names a row. ``kind``: CSS classes;
-    with any, texts in columns of numbers are aligned on the right too. A table without a title, below a
-    heading of its own, has no caption.
+    ``runs``: run id → its mark and name. ``row_head``: the column that names a row, None for none.
+    ``kind``: CSS classes; with any, texts in columns of numbers are aligned on the right too. A table
+    without a title, below a heading of its own, has no caption.
 
     Stored reports are compared with this HTML letter by letter: a change of it makes them unconfirmed.
     """

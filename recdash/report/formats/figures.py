@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
 from math import nan
 from typing import TYPE_CHECKING, Any
 
+from recdash.charts.mark_html import ROLES
 from recdash.charts.marks import CONTEXT_GREY, Mark, Marks, Palette, colour, shape
 from recdash.formatting import numbers
 from recdash.formatting.wording import count_range
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from recdash.charts.segments import SegmentPoint
 
 Data = Mapping[str, Any]
-ROLES = tuple(field.name for field in fields(Palette) if field.name != "dark")
 THEMELESS = Palette(dark=False, **{role: f"#A000{place:02X}" for place, role in enumerate(ROLES)})
 """Colours that stand for roles, for figures that follow the theme of who reads them."""
 DIGITS, KEPT, BAR_NAMES = 5, 6, 150
@@ -40,7 +39,7 @@ def marks_of(document: Document, palette: Palette) -> Marks:
 
 
 def names_by_length(document: Document) -> list[str]:
-    """The names in which no number is written anew, the longest first."""
+    """The names of runs, the longest first; the page's script leaves numbers in them as they are."""
     return sorted(sorted({document.experiment, *document.names.values()}), key=len, reverse=True)
 
 
@@ -53,7 +52,7 @@ def drawn(document: Document, figure: Figure, palette: Palette = THEMELESS) -> d
 
 
 def shortened(data: Any) -> Any:
-    """What a figure draws, with no more digits than can be seen; its table has all of them."""
+    """A figure's data rounded to the digits that can be seen; its table keeps all of them."""
     if isinstance(data, Mapping):
         return {name: shortened(part) for name, part in data.items()}
     if isinstance(data, list | tuple):

@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from recdash.charts.marks import DARK, LIGHT, Mark, Palette
+from recdash.charts.mark_html import RULES, glyph, variables
+from recdash.charts.marks import DARK, LIGHT, Mark
 from recdash.comparison.wording import user_split
 from recdash.formatting.sanitize import CONTROL
 from recdash.formatting.tables import table_html
 from recdash.formatting.wording import cut_inside
 from recdash.report.document import Document, Split
-from recdash.report.formats.figures import ROLES, drawn, marks_of, names_by_length
+from recdash.report.formats.figures import drawn, marks_of, names_by_length
 from recdash.report.formats.json import to_json
 from recdash.report.formats.mathml import mathml
 from recdash.report.formats.svg import to_svg
@@ -43,7 +44,7 @@ POLICY = (
 
 
 def to_html(document: Document, version: str = __version__) -> str:
-    """The whole file as text. ``version``: by which it says that it was made."""
+    """The document as an HTML file. ``version``: the version that the file says made it."""
     runs = {run: _run(mark) for run, mark in marks_of(document, LIGHT).items()}
     facts = {
         "document": document,
@@ -66,12 +67,12 @@ def to_html(document: Document, version: str = __version__) -> str:
 
 
 def _ours(text: str) -> Markup:
-    """Text of this package: nothing of a user is in it that a page could read."""
+    """Text of this package as HTML; it must hold nothing that a user wrote."""
     return Markup(text)  # noqa: S704
 
 
 def _data(json_text: str) -> Markup:
-    """JSON for a script element that holds data, in which only < could mean something to a browser."""
+    """JSON for a script element of data: < is escaped, the only sign that a browser would read."""
     return Markup(json_text.replace("<", r"\u003c"))  # noqa: S704
 
 
@@ -85,26 +86,14 @@ def _hash(script: str) -> str:
 
 
 def _style() -> str:
-    dark = f"@media screen and (prefers-color-scheme:dark){{:root{{{_variables(DARK)}}}}}"
-    return f":root{{{_variables(LIGHT)}}}{dark}{_file('report.css')}"
-
-
-def _variables(colours: Palette) -> str:
-    roles = "".join(f"--{role}:{getattr(colours, role)};" for role in ROLES)
-    return f"{roles}--tint:{26 if colours.dark else 14}%"
+    rules = _file("report.css").replace("/* marks.css */\n", RULES)
+    dark = f"@media screen and (prefers-color-scheme:dark){{:root{{{variables(DARK)}}}}}"
+    return f":root{{{variables(LIGHT)}}}{dark}{rules}"
 
 
 def _run(mark: Mark) -> Markup:
     return Markup("<span class=run>{glyph}<bdi>{name}</bdi></span>").format(
-        glyph=_glyph(mark), name=_clean(mark.name)
-    )
-
-
-def _glyph(mark: Mark) -> Markup:
-    if mark.role == "baseline":
-        return Markup("<i class=dash></i>")
-    return Markup('<i class="glyph {shape}" style=--run:{colour}></i>').format(
-        shape=mark.shape, colour=mark.colour
+        glyph=glyph(mark), name=_clean(mark.name)
     )
 
 
@@ -122,7 +111,7 @@ def _chip(mark: Mark) -> Markup:
     ).format(
         kind="chip base" if mark.role == "baseline" else "chip",
         colour=mark.colour,
-        glyph=_glyph(mark),
+        glyph=glyph(mark),
         name=name,
         brief=cut_inside(name, LONGEST_CHIP),
     )
@@ -137,7 +126,7 @@ def _split(split: Split) -> dict[str, Any]:
 
 
 def _clean(text: str) -> str:
-    """Without control characters, and without those that turn text around."""
+    """The text without control characters and without those that change the direction of writing."""
     return CONTROL.sub(" ", text)
 
 

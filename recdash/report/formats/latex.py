@@ -28,7 +28,7 @@ HEAD = (
 
 
 def to_latex(document: Document) -> str:
-    """One table environment per table, to be put into a text as it is."""
+    """The document's tables as LaTeX, each in an environment of its own."""
     facts = {"title": _one_line(document.title), "headline": _one_line(document.lead.headline)}
     lines = [line.format(**facts) for line in HEAD]
     lines += [f"% {_one_line(sentence)}" for sentence in document.lead.sentences]
@@ -38,7 +38,7 @@ def to_latex(document: Document) -> str:
 
 
 def escape(text: str) -> str:
-    """Text for LaTeX: none of it is a command."""
+    """Text escaped for LaTeX, so that none of it is a command."""
     return "".join(SPECIAL.get(letter, letter) for letter in UNSEEN.sub("", CONTROL.sub(" ", text)))
 
 

@@ -20,18 +20,18 @@ AT_START = re.compile(r"^(\s*)([-+=]|\d+(?=[.)](?:\s|$)))")
 
 
 def escaped(text: str) -> str:
-    """Text that starts a line of Markdown: no markup, no link, no list; sentences stay as they are."""
+    """Text at the start of a Markdown line, escaped: it makes no markup, link or list."""
     return AT_START.sub("\\1\u2060\\2", within(text))
 
 
 def within(text: str) -> str:
-    """Text within a line: no markup, no link, no mention; numbers and metrics stay as they are."""
+    """Text within a Markdown line, escaped: it makes no markup, link or mention."""
     clean = LINK.sub("\\1\u2060", MENTION.sub("\u2060@", CONTROL.sub(" ", text)))
     return MARKUP.sub(r"\\\1", clean)
 
 
 def to_markdown(document: Document) -> str:
-    """The whole text; of figures their alternative text and their tables."""
+    """The document as Markdown; figures as their alternative text and table."""
     lead = document.lead
     author = f", by {document.author}" if document.author else ""
     moment = f"{'As of' if document.live else 'Snapshot of'} {document.moment}{author}"
@@ -99,7 +99,7 @@ def _answers(part: Answers, names: Names) -> Iterator[str]:  # noqa: ARG001
 
 
 def _command(part: Command, names: Names) -> Iterator[str]:  # noqa: ARG001
-    """In a fence longer than any that the line holds: names of runs are in it."""
+    """The command in a fence that is longer than any backticks in it."""
     fence = "`" * (3 + part.line.count("`"))
     yield from (escaped(part.about), "", f"{fence}sh", CONTROL.sub(" ", part.line), fence)
 

@@ -42,7 +42,7 @@ def why_no_pdf() -> str:
 
 
 def check_browser() -> str:
-    """The browser that prints. Raises InputError where none is found."""
+    """The path of the browser that prints. Raises InputError where none is found."""
     browser = find_browser()
     if browser is None:
         message, _, fix = why_no_pdf().partition(". ")
@@ -51,7 +51,7 @@ def check_browser() -> str:
 
 
 def to_pdf(document: Document) -> bytes:
-    """Raises InputError where no Chromium is found, and where it does not print."""
+    """The document as PDF. Raises InputError where no Chromium is found, and where it does not print."""
     from recdash.report.formats.html import to_html
 
     browser = check_browser()

@@ -39,7 +39,7 @@ def _markdown(document: Document) -> bytes:
 
 
 def _csv(document: Document) -> bytes:
-    """With the mark by which spreadsheets know UTF-8."""
+    """The CSV as UTF-8 with a byte-order mark, which spreadsheets need."""
     from recdash.report.formats.csv import to_csv
 
     return to_csv(document).encode("utf-8-sig")
@@ -71,14 +71,14 @@ FORMS: Mapping[str, Form] = {
 
 
 def form_named(name: str) -> Form:
-    """Raises UnknownName."""
+    """The form of this name. Raises UnknownName."""
     if name not in FORMS:
         raise UnknownName("form", name, list(FORMS))
     return FORMS[name]
 
 
 def form_of(file: Path) -> Form:
-    """By the file's suffix. Raises InputError for one that is no form, and where there is no PDF here."""
+    """The form of a file's suffix. Raises InputError for an unknown one, and where no PDF can be made."""
     suffix = file.suffix.lower().lstrip(".")
     if suffix not in FORMS:
         fix = f"Name a file with one of: {', '.join(f'.{form}' for form in FORMS)}."

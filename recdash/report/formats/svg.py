@@ -16,8 +16,9 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
+from recdash.charts.mark_html import ROLES
 from recdash.formatting.sanitize import CONTROL
-from recdash.report.formats.figures import ROLES, THEMELESS
+from recdash.report.formats.figures import THEMELESS
 
 Values = Mapping[str, Any]
 Corners = Sequence[tuple[float, float]]
@@ -100,7 +101,7 @@ def to_svg(figure: Values, title: str, width: int) -> Markup:
 
 
 def _is_placed(part: Values) -> bool:
-    """Whether every coordinate of a shape or note is a number: one beside a missing value is not drawn."""
+    """Whether every coordinate of a shape or note is a number; others are not drawn."""
     return all(part.get(end, 0) is not None for end in ("x", "y", "x0", "x1", "y0", "y1"))
 
 
@@ -133,7 +134,7 @@ def _tag(name: str, /, *content: Markup, **attributes: object) -> Markup:
 
 
 def _short(value: object) -> object:
-    """Numbers with one decimal: a tenth of a pixel."""
+    """A coordinate with one decimal, a tenth of a pixel."""
     return f"{round(value, 1):g}" if isinstance(value, float) else value
 
 

@@ -16,9 +16,10 @@ from itertools import groupby
 
 import numpy as np
 
+from recdash.charts.mark_html import ROLES
 from recdash.charts.marks import DARK, LIGHT
 from recdash.report.document import Document, Figure
-from recdash.report.formats.figures import ROLES, drawn, names_by_length
+from recdash.report.formats.figures import drawn, names_by_length
 
 MOST_BYTES = 64_000_000
 """No report comes near: what unpacks to more was made to fill a memory."""
@@ -85,7 +86,7 @@ def _shown(frame: str, page: str, figures: object) -> str:
 
 
 def _names(names: Iterable[str]) -> list[str]:
-    """Names of one length stood in any order."""
+    """The names with those of one length sorted: such pages had them in any order."""
     return [name for _, alike in groupby(names, len) for name in sorted(alike)]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from recdash.charts.mark_html import glyph
 from recdash.charts.marks import Mark
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html
@@ -13,7 +14,6 @@ from recdash.online.analysis.lift import per
 from recdash.online.analysis.results import validity_notes
 from recdash.online.validity import MANY_LOOKS
 from recdash.ui.ab_results.page import AbTest
-from recdash.ui.app import theme
 from recdash.ui.components import corrections
 
 SETTLED = ("better", "worse", "holds", "broken")
@@ -54,7 +54,7 @@ def finding(ab_test: AbTest) -> str:
 
 
 def _clause(rows: Sequence[OnlineRow]) -> str:
-    """``wins engagement rate, but loses videos watched``; empty where nothing is settled."""
+    """``wins engagement rate, but loses videos watched``; empty where nothing is significant."""
     clauses = []
     for verb, word in (("wins", "better"), ("loses", "worse"), ("breaks the guardrail", "broken")):
         of_word = [row for row in rows if row.word == word]
@@ -73,7 +73,7 @@ def _named(some: Sequence[OnlineRow], rows: Sequence[OnlineRow], word: str) -> s
 
 
 def subtitle(ab_test: AbTest) -> str:
-    """What, when, n per variant, control, rules."""
+    """The line under the title: test, days, n per variant, control and rules."""
     dates = ab_test.census.dates if ab_test.census else ""
     when = f", {dates}, {many(ab_test.census.days, 'day')}" if ab_test.census and dates else ""
     parts = [f"{ab_test.test.name}{when}", _sizes(ab_test), f"control: {ab_test.control}"]
@@ -120,7 +120,7 @@ def variant_cell(mark: Mark) -> Html:
     """A variant's mark and name: of a long one its beginning and end, all of it on hover."""
     cell = '<span class="rd-run rd-variant">{glyph}<bdi title="{name}">{short}</bdi></span>'
     short = cut_inside(mark.name, LONGEST_CELL)
-    return html(cell, glyph=theme.glyph(mark), name=mark.name, short=short)
+    return html(cell, glyph=glyph(mark), name=mark.name, short=short)
 
 
 # ── how to read ──────────────────────────────────────────────────────────────────────────────
@@ -141,7 +141,7 @@ def reading(ab_test: AbTest) -> list[str]:
 
 
 def _looked_at(ab_test: AbTest) -> str:
-    """How many of the settled goals would be settled for somebody who looked every day."""
+    """How many significant lifts in goals stay significant under daily looks."""
     if ab_test.blocked:
         return ""
     settled = [row for row in ab_test.lifted("goal") if row.word in ("better", "worse")]

@@ -61,7 +61,7 @@ def _kept(
 
 
 def _named(frame: pd.DataFrame, view: View) -> pd.DataFrame:
-    """Runs may have been renamed since the numbers were cached."""
+    """The rows with the runs' present names: they may have changed since the numbers were cached."""
     return frame.assign(run=[view.name(run_id) for run_id in frame["run_id"]])
 
 
@@ -112,7 +112,7 @@ def pairs(view: View, query: ComparisonQuery) -> pd.DataFrame:
 
 
 def ranks(view: View, query: ComparisonQuery) -> pd.DataFrame:
-    """Honest ranks: see ``Comparisons.ranks``; no rows for a metric without a value per user."""
+    """The query's ranks: see ``Comparisons.ranks``; no rows for a metric without a value per user."""
     import pandas as pd
 
     try:

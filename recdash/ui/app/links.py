@@ -42,7 +42,7 @@ def here_so_far(view: View) -> str:
 
 
 def reach(address: str) -> str:
-    """A warning, where an address works on this machine only."""
+    """A warning for an address that works on this machine only; else empty."""
     return " It works on this machine only." if urlsplit(address).hostname in OWN else ""
 
 

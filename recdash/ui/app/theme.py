@@ -6,28 +6,21 @@ from pathlib import Path
 
 import streamlit as st
 
+from recdash.charts import mark_html
+from recdash.charts.mark_html import glyph, variables
 from recdash.charts.marks import DARK, LIGHT, Mark, Palette
 from recdash.formatting.html import Html, html
 
 HERE = Path(__file__).parent
-RULES = "".join((HERE / name).read_text(encoding="utf-8") for name in ("style.css", "narrow.css"))
+RULES = mark_html.RULES + "".join(
+    (HERE / name).read_text(encoding="utf-8") for name in ("style.css", "narrow.css")
+)
 _PAGE = st.components.v2.component("recdash.page", js=(HERE / "page.js").read_text(encoding="utf-8"))
 
 
 def palette() -> Palette:
     """The palette of the theme that this browser shows."""
     return DARK if st.context.theme.type == "dark" else LIGHT
-
-
-def glyph(mark: Mark) -> Html:
-    """A run's mark in HTML: two dashes for the baseline, else its shape in its colour."""
-    if mark.role == "baseline":
-        return html('<span class="rd-dash" aria-hidden="true"></span>')
-    return html(
-        '<span class="rd-glyph rd-{shape}" style="background:{colour}" aria-hidden="true"></span>',
-        shape=mark.shape,
-        colour=mark.colour,
-    )
 
 
 def chip(mark: Mark) -> Html:
@@ -47,10 +40,4 @@ def show() -> None:
 
 def style_sheet(colours: Palette) -> str:
     """The <style> of the app; values are ours alone, no user text enters it."""
-    tint = 26 if colours.dark else 14
-    variables = (
-        f"--ink:{colours.ink};--muted:{colours.muted};--faint:{colours.faint};--line:{colours.border};"
-        f"--panel:{colours.panel};--bg:{colours.background};--better:{colours.better};--same:{colours.same};"
-        f"--worse:{colours.worse};--base:{colours.baseline};--primary:{colours.primary};--tint:{tint}%;"
-    )
-    return f"<style>:root{{{variables}}}{RULES}</style>"
+    return f"<style>:root{{{variables(colours)}}}{RULES}</style>"

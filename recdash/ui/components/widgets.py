@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any, Literal, ParamSpec
 
 import streamlit as st
 
+from recdash.charts.mark_html import glyph
 from recdash.charts.marks import Mark, Marks
 from recdash.errors import InputError, Problem, RecdashError
 from recdash.formatting import numbers, tables
 from recdash.formatting.html import Html, html, join, markdown
 from recdash.formatting.spreadsheet import safe_cell
 from recdash.formatting.tables import Cell, Column, Table
-from recdash.ui.app import state, theme
+from recdash.ui.app import state
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,7 +44,7 @@ def section(heading: str, subtitle: str = "") -> None:
 def run_cell(mark: Mark) -> Html:
     """A run's mark and name for a table cell."""
     cell = '<span class="rd-run">{glyph}<bdi title="{name}">{name}</bdi></span>'
-    return html(cell, glyph=theme.glyph(mark), name=mark.name)
+    return html(cell, glyph=glyph(mark), name=mark.name)
 
 
 def toned(text: object, tone: str) -> Html:
@@ -108,11 +109,12 @@ def table_html(
     *,
     bands: Iterable[int] = (),
     kind: str = "",
-    row_head: int = 0,
+    row_head: int | None = 0,
 ) -> Html:
     """A table below a heading that says what it is. ``marks``: how the runs in it are drawn.
 
-    ``bands``: the rows in panel colour; ``kind``: CSS classes; ``row_head``: the column that names a row.
+    ``bands``: the rows in panel colour; ``kind``: CSS classes; ``row_head``: the column that names a row,
+    None for none.
     """
     table = Table("", tuple(columns), tuple(map(tuple, rows)), bands=tuple(bands))
     runs = {run_id: run_cell(mark) for run_id, mark in (marks or {}).items()}

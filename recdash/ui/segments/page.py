@@ -10,6 +10,7 @@ import streamlit as st
 
 from recdash.charts.attribute_shares import panels
 from recdash.charts.layout import escape as plotly
+from recdash.charts.mark_html import glyph
 from recdash.charts.segments import SegmentPoint, SegmentRow, ends_of, segment_panels
 from recdash.comparison import Terms
 from recdash.comparison.cells import metric_value, metric_values
@@ -213,7 +214,7 @@ def _head(view: View, run: str, n_runs: int) -> Html:
     mark = view.marks[run]
     short = cut(mark.name, 12 if n_runs > FEW_RUNS else 26)
     head = '<span class="rd-run" title="{name}">{glyph}<bdi>{short}</bdi></span>'
-    return html(head, name=mark.name, glyph=theme.glyph(mark), short=short)
+    return html(head, name=mark.name, glyph=glyph(mark), short=short)
 
 
 def _judged(comparison: SegmentComparison, segment: str, run: str, value: Number) -> Cell:

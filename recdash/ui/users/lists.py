@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from recdash.charts.mark_html import glyph
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html, join
 from recdash.metrics.naming import metric_at
 from recdash.service.offline.users import MOST_PLACES
-from recdash.ui.app import cached, theme
+from recdash.ui.app import cached
 from recdash.ui.app.state import View
 from recdash.ui.components import widgets
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def heading(user: OneUser) -> None:
-    """Who it is, and of how much we know."""
+    """Draw the user's id and how many of the user's items are known."""
     held_out = sum(item.relevant for item in user.held_out)
     had = f"{numbers.counted(user.n_history, 'item')} in train. " if user.n_history else ""
     counts = "" if user.counts else " No held-out item is relevant, so this user is not counted."
@@ -73,7 +74,7 @@ def _own_row(item: CatalogueItem, note: str = "", meaning: str = "") -> Html:
 
 
 def _aside(text: str, meaning: str) -> Html:
-    """What stands at the end of an item's line."""
+    """The end of an item's line."""
     return html('<span class="rd-move" title="{meaning}">{text}</span>', meaning=meaning, text=text)
 
 
@@ -97,7 +98,7 @@ def _column(
     mark, k = view.marks[run_id], min(view.k, MOST_PLACES)
     head = html(
         '<h3><span class="rd-run">{glyph}<bdi title="{name}">{name}</bdi></span><span>{result}</span></h3>',
-        glyph=theme.glyph(mark),
+        glyph=glyph(mark),
         name=mark.name,
         result=_result(view, list_, values.get(run_id)),
     )
