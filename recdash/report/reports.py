@@ -90,16 +90,11 @@ class Reports:
         raise NotFound(f"A/B test {test_id} is not in this experiment.")
 
     def _online_metric(self, test: OnlineTest, query: ComparisonQuery, online_metric: str | None) -> str:
-        """The first by which a run won on one side and lost on the other; else the first."""
+        """The named metric, else the one that tells most. Raises UnknownName for one that the test lacks."""
         if online_metric is not None:
             self._workspace.agreement.both_sides(test.id, online_metric)  # raises where the test lacks it
             return online_metric
-        known = list(dict.fromkeys(str(row["metric"]) for row in test.results))
-        for name in known:
-            joined = self._workspace.online_tests.offline_online(test.id, query.metric, query.k, name)
-            if joined["quadrant"].isin(DISAGREE).any():
-                return name
-        return known[0]
+        return telling_metric(self._workspace, test, query.metric, query.k)
 
     # ── the answer ───────────────────────────────────────────────────────────────────────────
 
@@ -187,14 +182,14 @@ class Reports:
         )
 
     def get(self, report_id: str) -> Report:
-        """Raises NotFound, for viewers also where the report is archived."""
+        """The stored report. Raises NotFound, for viewers also where it is archived."""
         report = self._workspace.store.reports.get(report_id)
         if report.archived is not None and not self._workspace.person.may("editor"):
             raise NotFound("This report was put away.")
         return report
 
     def document(self, report_id: str) -> Document:
-        """A snapshot as it was stored, a live report as it stands now."""
+        """The report's document: a snapshot as it was stored, a live report as it stands now."""
         report = self.get(report_id)
         if report.document is not None:
             return from_json(
@@ -233,15 +228,25 @@ class Reports:
         return self._workspace.store.reports.update(report_id, archived=None)
 
     def delete(self, report_id: str, typed_name: str) -> None:
-        """Raises InputError unless the title was typed exactly."""
+        """Delete a report for good. Raises InputError unless its title was typed exactly."""
         self._workspace.person.must_be("editor")
         check_typed(typed_name, self._workspace.store.reports.get(report_id).title)
         self._workspace.store.reports.delete(report_id)
         self._workspace.store.artifacts.collect()
 
 
+def telling_metric(workspace: Workspace, test: OnlineTest, metric: str, k: int) -> str:
+    """The first online metric by which a run won on one side and lost on the other; else the first."""
+    known = list(dict.fromkeys(str(row["metric"]) for row in test.results))
+    for online_metric in known:
+        joined = workspace.online_tests.offline_online(test.id, metric, k, online_metric)
+        if joined["quadrant"].isin(DISAGREE).any():
+            return online_metric
+    return known[0]
+
+
 def _id_of(key: str, *words: Any) -> str:
-    """The id of the report that a form makes of what was written in it."""
+    """The id of a report that is made from a form, the same for the same key and content."""
     digest = hashlib.sha256(json.dumps([key, *words]).encode()).digest()
     return base64.b32encode(digest).decode("ascii").lower()[:10]
 

@@ -18,13 +18,13 @@ from recdash.online.analysis.judgement import SIGNS as ONLINE_SIGNS
 from recdash.stats.family import SIGNS
 from recdash.ui.app.state import View
 from recdash.ui.components import tiles as cards
+from recdash.ui.components.online_tests import SHARE
 from recdash.ui.components.tiles import Strip, Tile
 
 TILES = 4
 TELLING = ("worse", "not settled", "tie", "better")
 """Which of several is worth a tile: first what speaks against the candidate."""
 ONLINE_TELLING = ("worse", "broken", "better", "holds", "not settled", "not judged", "")
-SHARE = "0..1"
 
 
 def tiles(offline: Offline | None, online: Sequence[Online]) -> list[Tile]:

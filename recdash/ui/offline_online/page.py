@@ -28,8 +28,8 @@ from recdash.formatting.tables import (
 from recdash.formatting.wording import finding as by_interval
 from recdash.formatting.wording import listed, span
 from recdash.metrics.naming import metric_at
-from recdash.online.agreement.agreement import DISAGREE
 from recdash.online.agreement.join import BLOCKED, SPLIT_BROKEN, judged_by, split_is_broken
+from recdash.report.reports import telling_metric
 from recdash.report.sections.online import NOT_JUDGED, QUADRANTS, disagreements, lift_row
 from recdash.ui.app import links, state, theme
 from recdash.ui.app.state import View
@@ -98,18 +98,9 @@ def choose(view: View, tests: list[OnlineTest]) -> tuple[OnlineTest, str]:
     titles = online_metrics(test.id)
     with right:
         links.tell_unknown("om", "online metric", titles)
-        metric = widgets.choice("Online metric", "om", titles, _telling(view, test, list(titles)))
+        telling = telling_metric(state.workspace(), test, view.metric, view.k)
+        metric = widgets.choice("Online metric", "om", titles, telling)
     return test, metric
-
-
-def _telling(view: View, test: OnlineTest, metrics: list[str]) -> str:
-    """The first online metric by which a run won on one side and lost on the other; else the first."""
-    tests = state.workspace().online_tests
-    for metric in metrics:
-        rows = tests.offline_online(test.id, view.metric, view.k, metric)
-        if rows["quadrant"].isin(DISAGREE).any():
-            return metric
-    return metrics[0]
 
 
 def show_broken_split(test: OnlineTest) -> None:

@@ -220,7 +220,7 @@ def _create(
 
 
 def _created(experiment: Experiment, *, already: bool) -> Outcome:
-    """An experiment is recognised by name and content; its notices speak of all its tables together."""
+    """The outcome of creating an experiment; ``already``: one of the same name and content was there."""
     outcome = Outcome("stored", "experiment", experiment.name, experiment=experiment.id)
     if already:
         return replace(outcome, state="already", is_archived=experiment.archived is not None)

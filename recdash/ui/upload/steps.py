@@ -17,7 +17,8 @@ from recdash.domain.kinds import Replication, TableKind
 from recdash.domain.records import Experiment
 from recdash.errors import InputError, Problem, RecdashError, UploadError
 from recdash.evaluation.known_ids import stopping
-from recdash.formatting.html import Html, html, join, markdown
+from recdash.formatting.html import Html, html, markdown
+from recdash.formatting.tables import text_columns
 from recdash.formatting.wording import capital
 from recdash.ingest import Preview, get_ready
 from recdash.service import AddedRun
@@ -227,21 +228,13 @@ def _read_as(preview: Preview) -> dict[str, str]:
 
 def rows_as_html(columns: Sequence[str], roles: Mapping[str, str], rows: Sequence[Mapping[str, str]]) -> Html:
     """The first rows as a table; under each column's own name, what it is read as."""
-    head, body = [], []
+    heads = []
     for column in columns:
         role = roles.get(column)
-        read_as = html('<span class="rd-same">→ {role}</span>', role=role) if role else html("not used")
-        head.append(html("<th>{column}<br>{read_as}</th>", column=column, read_as=read_as))
-    for row in rows:
-        cells = [html("<td><bdi>{value}</bdi></td>", value=row.get(column, "")) for column in columns]
-        body.append(html("<tr>{cells}</tr>", cells=join(cells)))
-    return html(
-        '<div class="rd-scroll" tabindex="0" role="region" aria-label="First rows as read">'
-        '<table class="rd-table rd-preview"><thead><tr>{head}</tr></thead>'
-        "<tbody>{body}</tbody></table></div>",
-        head=join(head),
-        body=join(body),
-    )
+        read_as = widgets.toned(f"→ {role}", "same") if role else "not used"
+        heads.append(html("{column}<br>{read_as}", column=column, read_as=read_as))
+    cells = [[html("<bdi>{value}</bdi>", value=row.get(column, "")) for column in columns] for row in rows]
+    return widgets.table_html(text_columns(*heads), cells, row_head=None)
 
 
 # ── ids ──────────────────────────────────────────────────────────────────────────────────────
@@ -269,7 +262,7 @@ def accepts_ids(upload: UploadState, experiment: str, checked: CheckedFile, name
 
 
 def _accepts(upload: UploadState, name: str, file_id: str, problems: Sequence[Problem] = ()) -> bool:
-    """Asked where the problems, or those of the last try to store it, are about its ids."""
+    """Whether unknown ids are accepted; asked only where problems are about ids."""
     before = [problem for outcome in upload.outcomes if outcome.name == name for problem in outcome.problems]
     if not stopping([*problems, *before]):
         return False
