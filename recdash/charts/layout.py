@@ -156,7 +156,7 @@ def span(values: Iterable[float], *, pad: float = 0.08, zero: bool = False) -> t
 
 
 def marker(mark: Mark, palette: Palette, *, size: float = MARKER, hollow: bool = False) -> dict[str, Any]:
-    """Filled: the interval excludes zero. Hollow: it does not."""
+    """A run's marker; ``hollow`` where its interval does not exclude zero."""
     fill = palette.background if hollow else mark.colour
     edge = {"color": mark.edge, "width": 2.2 if hollow else 1.2 if mark.edge != mark.colour else 0}
     return {"symbol": mark.shape, "size": size, "color": fill, "line": edge, "opacity": 1}

@@ -71,7 +71,7 @@ def leader_strip(
 
 
 def _cell(stretch: Stretch, y: int, cutoffs: Sequence[int], marks: Marks, palette: Palette) -> Trace:
-    """In the leader's colour, or striped where several runs are in front."""
+    """A stretch in its leader's colour, striped where several runs are in front."""
     if len(stretch.runs) == 1:
         colour = marks[stretch.runs[0]].colour
         look = {"color": rgba(colour, TINT[palette.dark]), "line": {"color": colour, "width": 1}}
@@ -87,7 +87,7 @@ def _cell(stretch: Stretch, y: int, cutoffs: Sequence[int], marks: Marks, palett
 
 
 def _label(stretch: Stretch, y: int, cutoffs: int, marks: Marks, palette: Palette) -> Trace | None:
-    """The names, as far as there is room; None where there is none."""
+    """The names of the runs in front, or how many there are; None where there is no room."""
     leads, words = len(stretch.runs) == 1, in_words(stretch, marks)
     room = stretch.cells * WIDTH / cutoffs - LEFT - (2 * ROOM_OF_MARK if leads else ROOM_OF_MARK)
     letters = int(room / PIXELS_OF_LETTER)

@@ -90,7 +90,7 @@ class Mark:
 
     @property
     def heft(self) -> float:
-        """How much thicker its lines are drawn: sky and orange are pale on white."""
+        """Factor of its lines' width: sky and orange are pale on white."""
         return PALE_HEFT if self.colour in PALE else 1.0
 
     @property
@@ -103,7 +103,7 @@ Marks = dict[str, Mark]
 
 
 def colour(slot: int) -> str:
-    """The colour of a slot: six hues, then grey, told apart by their shapes."""
+    """The colour of a slot: one of six, then grey, where shapes differ."""
     return RUN_COLOURS[slot] if 0 <= slot < len(RUN_COLOURS) else CONTEXT_GREY
 
 
@@ -112,7 +112,7 @@ def shape(slot: int) -> str:
 
 
 def mark(run: Run, role: Role, palette: Palette) -> Mark:
-    """Candidates wear their own colour; the baseline and runs left aside are grey."""
+    """The mark of a run: candidates in their own colour, the baseline and all others grey."""
     colours = {"baseline": palette.baseline, "candidate": colour(run.slot), "context": CONTEXT_GREY}
     return Mark(run.id, run.name, colours[role], "circle" if role == "baseline" else shape(run.slot), role)
 

@@ -40,7 +40,7 @@ class Drawing:
 
 @dataclass(frozen=True)
 class Axis:
-    """From ``low`` to ``high``."""
+    """A horizontal axis from ``low`` to ``high``."""
 
     low: float
     high: float
@@ -94,7 +94,7 @@ def _placed(bar: Bar, picture: Picture, along: Axis, decimals: int) -> Placed:
 
 
 def _written(value: float | None, picture: Picture, decimals: int) -> str:
-    """Counts are whole, and nothing is plainly 0."""
+    """The number as text; counts and 0 have no decimals."""
     counted = not picture.unit and not picture.sign and value is not None and value == round(value)
     write = numbers.signed if picture.sign else numbers.fixed
     text = write(value, 0 if counted or value == 0 else decimals)

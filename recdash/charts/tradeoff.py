@@ -112,7 +112,7 @@ def _corners(steps: Sequence[TradeOffPoint], area: DrawnArea) -> tuple[list[floa
 def _of_run(
     point: TradeOffPoint, mark: Mark, palette: Palette, decimals: tuple[int, int], *, on_front: bool
 ) -> Iterator[Trace]:
-    """The mark over its intervals; what is neither chosen nor on the front steps back."""
+    """A run's intervals and its mark; a run that was not chosen has no intervals."""
     name, aside = escape(mark.name), mark.role == "context"
     x_ends = (point.x - point.x_half, point.x + point.x_half)
     y_ends = (point.y - point.y_half, point.y + point.y_half)

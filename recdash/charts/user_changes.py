@@ -55,7 +55,7 @@ def better_same_worse(changes: pd.DataFrame, marks: Marks, palette: Palette) -> 
 
 
 def _share(row: Row, *words: str) -> float:
-    """Of 100 users."""
+    """A share as a number of 100 users."""
     return sum(100 * row[word] / row["n_users"] for word in words)
 
 

@@ -121,7 +121,7 @@ def ticks(low: float, high: float, wanted: int = 5) -> list[float]:
 
 
 def tick_decimals(values: Sequence[float]) -> int:
-    """The fewest decimals that tell the ticks apart exactly."""
+    """The fewest decimals with which no two ticks read alike."""
     for decimals in range(MOST_DECIMALS):
         if all(math.isclose(round(value, decimals), value, abs_tol=1e-9) for value in values):
             return decimals

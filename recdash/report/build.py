@@ -40,7 +40,7 @@ def content(context: ReportContext, *, title: str, narrative: str, author: str, 
 
 
 def _to_be_drawn(section: Section) -> Section:
-    """With the data of its figures as short as they are drawn."""
+    """The section, with the data of its figures rounded to what can be seen."""
     parts = tuple(
         replace(part, data=shortened(part.data)) if isinstance(part, Figure) else part
         for part in section.parts

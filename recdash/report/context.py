@@ -1,4 +1,4 @@
-"""A question put to a workspace, with what several blocks need of the answer."""
+"""The question of a report, with the answers that several blocks share."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ LONGEST = 40
 
 @dataclass(eq=False)
 class ReportContext:
-    """The question of a report, and what several blocks need of its answer.
+    """The question of a report, with the answers that several blocks share.
 
-    ``moment``: later entries of the journal are left out; ``blocks``: all of the report; ``versions`` of what
-    computes it.
+    ``moment``: later entries of the journal are left out; ``blocks``: the names of the report's blocks;
+    ``versions``: of what computes it.
     """
 
     workspace: Workspace
@@ -84,14 +84,14 @@ class ReportContext:
 
     @cached_property
     def verdict(self) -> Verdict | None:
-        """None for a metric without a value per user, and without anything to compare."""
+        """The verdict; None for a metric without a value per user, and where there is nothing to compare."""
         if not define(self.query.metric).is_paired or not self.verdict_query.runs:
             return None
         return self.workspace.comparisons.verdict(self.verdict_query)
 
     @cached_property
     def test(self) -> OnlineTest | None:
-        """The A/B test beside it; of a part of the users or items a test says nothing."""
+        """The A/B test of the question; None where there is none, and for a part of the users or items."""
         if self.question.test is None or self.query.scope != WHOLE:
             return None
         tests = self.workspace.online_tests.all(self.experiment.id, archived=True)
@@ -104,7 +104,7 @@ class ReportContext:
         )
 
     def looks(self) -> tuple[RunLook, ...]:
-        """The shown runs, and others that an A/B test served, as they are named and drawn."""
+        """How the shown runs, and others that the A/B test served, are named and drawn."""
         served = self.test.links.values() if self.test else ()
         shown = self.query.shown
         others = [run for run in dict.fromkeys(served) if run not in shown and run in self.all_runs]

@@ -1,1 +1,1 @@
-"""The frame, the widgets and the words of the dashboard; besides pages/, the only room with Streamlit."""
+"""The dashboard: frame, widgets and pages. Only this package and pages/ import Streamlit."""

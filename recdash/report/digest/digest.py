@@ -47,7 +47,7 @@ class DigestEntry:
 
     @property
     def changed(self) -> tuple[str, ...]:
-        """One line for each thing that happened."""
+        """A line per event."""
         lines = tuple(f"{event}, {day(event.when)}" for event in self.since)
         return (*lines, f"and {self.more} more") if self.more else lines
 
@@ -162,7 +162,7 @@ def _most_likely(pair: Pair) -> str:
 
 
 def _beside(verdict: Verdict, leader: Pair) -> tuple[str, ...]:
-    """What else to know: how many users it takes, why it does not matter, what speaks against it."""
+    """Further sentences: how many more users it takes, why it does not matter, what speaks against it."""
     if leader.judged.word == "not settled":
         return (plain(how_many_more(leader)),)
     if verdict.state == "tie":

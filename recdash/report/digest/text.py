@@ -16,7 +16,7 @@ _MARKS = re.compile(r"([\\`*\[\]~|])|(?<![^\W_])_|_(?![^\W_])")
 
 
 def as_text(digest: Digest) -> str:
-    """Without any mark-up."""
+    """The digest as plain text."""
     lines = [digest.title, _clean(digest.summary)]
     for entry in digest.entries:
         lines += ["", _clean(f"{entry.name}: {_sign(entry)}{entry.headline}")]
@@ -26,7 +26,7 @@ def as_text(digest: Digest) -> str:
 
 
 def as_markdown(digest: Digest) -> str:
-    """For a chat: bold lines and bullets, nothing that only some chats show; what users wrote is escaped."""
+    """The digest as Markdown for a chat: only bold lines and bullets; what users wrote is escaped."""
     lines = [f"**{escaped(digest.title)}**", escaped(digest.summary)]
     for entry in digest.entries:
         name = escaped(entry.name)
@@ -41,7 +41,7 @@ def _sign(entry: DigestEntry) -> str:
 
 
 def _lines(entry: DigestEntry, digest: Digest) -> list[str]:
-    """What is said of an experiment below its headline."""
+    """The lines below an experiment's headline."""
     changes = f"Nothing changed {digest.period}."
     if entry.changed:
         changes = f"Changed {digest.period}: {'; '.join(entry.changed)}"
@@ -64,5 +64,5 @@ def escaped(text: str) -> str:
 
 
 def _clean(text: str) -> str:
-    """On one line."""
+    """The text on one line."""
     return " ".join(on_a_line(text).split())

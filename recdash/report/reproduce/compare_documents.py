@@ -60,7 +60,7 @@ def check(document: Document, again: Document) -> DocumentComparison:
 
 
 def leaves(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
-    """Every value that holds no other, with the path to it."""
+    """Every leaf (a value that holds no other) with the path to it."""
     if not isinstance(value, dict | list):
         yield path, value
         return

@@ -28,7 +28,7 @@ class ReadReport:
 
 
 def read_report(file: Path) -> ReadReport:
-    """Raises InputError for a file that is no report of ours."""
+    """The document in a file and the text that shows it. Raises InputError for a file that is no report."""
     try:
         text = _read(file)
     except (OSError, UnicodeDecodeError) as error:
@@ -69,7 +69,7 @@ class Page:
 
 
 def page_of(text: str, document: Document) -> Page:
-    """An HTML file against one that is made anew of its numbers and says the same version."""
+    """Compare an HTML file with the one that its numbers make under the same version."""
     from recdash.report.formats.html import to_html
 
     generator = GENERATOR.search(text)
@@ -92,7 +92,7 @@ def _difference(text: str, made: str) -> str:
 
 
 def _plain(line: str, other: str) -> str:
-    """What a person sees of a line, from a little before where it differs from the other."""
+    """The visible text of a line, from shortly before its first difference to the other."""
     text, other_text = TAG.sub(" ", line), TAG.sub(" ", other)
     if text == other_text:
         text, other_text = line, other

@@ -23,7 +23,7 @@ from recdash.report.sections.slices import slices
 
 @dataclass(frozen=True)
 class SectionKind:
-    """``make`` returns None where there is nothing to tell."""
+    """A block of a report. ``make`` returns its section, None where there is nothing to say."""
 
     name: str
     title: str

@@ -31,7 +31,7 @@ def _census(version: Version) -> SampleSummary:
 
 
 def ask(method: Callable[..., Answer], test: OnlineTest, *arguments: Any) -> Answer:
-    """What a method of a service answers, kept by its name, the test as it is counted, and the arguments."""
+    """The answer of a service's method, cached by its name, how the test is counted, and the arguments."""
     return cached.answer(method, (test.id, *arguments), version=_version(test))
 
 
@@ -45,7 +45,7 @@ def results(test: OnlineTest, correction: Correction) -> OnlineResults:
 
 
 def census(test: OnlineTest) -> SampleSummary | None:
-    """None for a test of aggregates: its users are not known."""
+    """The summary of the test's sample; None for a test of aggregates, whose users are not known."""
     return None if test.kind == "aggregates" else _census(_version(test))
 
 

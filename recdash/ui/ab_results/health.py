@@ -36,7 +36,7 @@ class HealthCheck:
 
 
 def show(ab_test: AbTest) -> None:
-    """The checks; the rest is one click away. A broken split stands above everything, in big words."""
+    """Draw a broken split first, then the checks; what was left out and the rules open on a click."""
     warnings = ab_test.results.health.warnings
     others = [warning for warning in warnings if warning.code != SPLIT_BROKEN]
     for problem in (warning for warning in warnings if warning.code == SPLIT_BROKEN):
@@ -64,7 +64,7 @@ def checks_html(results: Sequence[HealthCheck]) -> Html:
 
 
 def checks(ab_test: AbTest) -> list[HealthCheck]:
-    """Only the split is known of a test that was added up before its upload."""
+    """The checks of a test; of aggregates only the split is known."""
     of_users = {
         "In several variants": _crossed,
         "Bots": _bots,
@@ -137,7 +137,7 @@ def _shares(counts: Mapping[str, int], totals: Mapping[str, int]) -> str:
 
 
 def _exposure(title: str, ab_test: AbTest, census: SampleSummary) -> HealthCheck:
-    """Users without a session are known only where exposures were uploaded."""
+    """The check of exposed users without a session, which needs uploaded exposures."""
     silent = sum(census.silent.values())
     if silent:
         return HealthCheck(title, "good", many(silent, "user"), f"count; {_shares(census.silent, census.n)}")
@@ -201,7 +201,7 @@ def _left_out_rows(ab_test: AbTest, census: SampleSummary) -> Iterator[list[Cell
 
 
 def _rules(ab_test: AbTest) -> None:
-    """Those that hold here, and which of them are not the usual ones."""
+    """Draw the rules that apply here, and which of them are not the defaults."""
     widgets.section("Rules in force", "Fixed before looking, and the same in every variant.")
     rows = [
         [RULE_TITLES[name], rule_text(value), "" if value == usual else f"usual: {rule_text(usual)}"]
@@ -212,7 +212,7 @@ def _rules(ab_test: AbTest) -> None:
 
 
 def applying(ab_test: AbTest) -> tuple[str, ...]:
-    """The rules that move something: what events are folded by, sessions have behind them."""
+    """The names of the rules that apply to the test's tables."""
     if ab_test.census is None:
         return ("split",)
     of_logs = {"sessions": (), "events": ("threshold_s", "item_cap_s", "zone")}
@@ -222,7 +222,7 @@ def applying(ab_test: AbTest) -> tuple[str, ...]:
 
 
 def rules_of(rules: OnlineRules) -> list[tuple[str, Any, Any]]:
-    """(name, value, usual value) of each rule."""
+    """(name, value, default) of each rule."""
     names = [field.name for field in fields(OnlineRules)]
     return [(name, getattr(rules, name), getattr(USUAL, name)) for name in names]
 

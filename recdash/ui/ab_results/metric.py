@@ -11,7 +11,7 @@ from recdash.ui.components import widgets
 
 
 def show(ab_test: AbTest) -> None:
-    """Nothing where there is nothing to compare."""
+    """Draw one metric in depth; nothing where there is nothing to compare."""
     if not ab_test.challengers or not ab_test.titles:
         return
     st.html('<hr class="rd-rule">')

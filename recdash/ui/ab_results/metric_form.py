@@ -45,7 +45,7 @@ def show(ab_test: AbTest, save: Save) -> None:
 
 
 def _fields(ab_test: AbTest, known: OnlineMetric | None) -> OnlineMetric:
-    """The metric as filled in. What a known one is made of stays."""
+    """The metric as filled in; a known metric keeps its totals."""
     key = f"{ab_test.test.id}-{known.name if known else NEW}"
     made = known or _made(ab_test, key)
     with st.container(horizontal=True, vertical_alignment="bottom"):

@@ -46,7 +46,7 @@ DAY_S = 86_400
 
 
 def show(ab_test: AbTest, metric: str) -> None:
-    """Below a choice of the kind of days; the reason where there are none."""
+    """Draw the lifts over days, below a choice of the kind of days; or why there are none."""
     widgets.section(f"{ab_test.titles[metric]} over time")
     if ab_test.census is None or ab_test.census.days < 2:
         st.caption("There are no days to tell apart: all rows are of one day, or no row has a time.")
@@ -114,7 +114,7 @@ def _draw(ab_test: AbTest, metric: str, how: str, series: Mapping[str, Sequence[
 def _days(
     ab_test: AbTest, how: str, series: Mapping[str, Sequence[LiftPoint]], beside: int
 ) -> dict[int, str]:
-    """Names of as many days as there is room for."""
+    """The days that are named on the axis, as many as there is room for."""
     last = max((point.day for points in series.values() for point in points), default=0)
     step = max(1, ceil(last / TICKS.get(beside, FEW_TICKS)))
     days = range(0, last + 1, step)
@@ -132,7 +132,7 @@ def _alt(
     return f"Lift in {lowered(ab_test.titles[metric])} {HOW[how].lower()}; on the last day {listed(lifts)}."
 
 
-# ── does it wear off?───────────────────────────────────────────────────────────────────────────
+# ── novelty ──────────────────────────────────────────────────────────────────────────────────
 
 
 def _novelty(ab_test: AbTest, metric: str) -> None:

@@ -51,7 +51,7 @@ def show(ab_test: AbTest, metric: str) -> None:
 
 
 def _effect() -> float:
-    """In %; kept in the URL. The usual one, with a warning, where the link's is no lift to look for."""
+    """The lift to look for in %, kept in the URL; the default, with a warning, for an unusable one."""
     text = state.params().get("eff", f"{USUAL_EFFECT:g}")
     try:
         wanted = float(text)
@@ -89,7 +89,7 @@ def _signed(effect: float) -> str:
 
 
 def _rounded(users: int) -> int:
-    """To two digits: a forecast knows no more."""
+    """Rounded to two digits, as precise as a forecast is."""
     return int(float(f"{users:{TWO_DIGITS}}"))
 
 

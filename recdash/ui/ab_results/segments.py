@@ -62,7 +62,7 @@ def _title(segment: object) -> str:
 
 
 def _warn(ab_test: AbTest, reversals: Sequence[Reversal], segment: str) -> None:
-    """Where the parts say something else than the whole."""
+    """Warn where segments say something else than the whole."""
     if reversals and not ab_test.blocked:
         lines = widgets.paragraphs(reversal_words(reversal, segment) for reversal in reversals)
         st.html(widgets.banner(lines, "The whole and its parts"))
@@ -104,7 +104,7 @@ def _draw(ab_test: AbTest, metric: str, rows: Rows) -> None:
 
 
 def _largest(rows: Rows) -> list[str]:
-    """In their own order; of very many the largest."""
+    """The segments in their own order; of very many only the largest."""
     known = list(dict.fromkeys(segment for of_variant in rows.values() for segment in of_variant))
     largest = set(sorted(known, key=lambda segment: -_users(rows, segment))[:MOST_SEGMENTS])
     return [segment for segment in known if segment in largest]

@@ -17,7 +17,7 @@ CHANGED = "recdash.ab-changed"
 
 
 def show(ab_test: AbTest) -> None:
-    """The forms; nothing for a viewer."""
+    """Draw the forms; nothing for a viewer."""
     if not state.workspace().person.may("editor"):
         return
     st.html('<hr class="rd-rule">')

@@ -38,7 +38,7 @@ MOST_DIGITS = 2
 
 
 def show(view: View, ab_test: AbTest) -> None:
-    """All metrics on one axis, by their roles; how to read it; what is measured."""
+    """Draw all metrics by role on one axis, how to read them, and what is measured."""
     if ab_test.challengers:
         _show_lifts(ab_test)
     else:
@@ -168,7 +168,7 @@ def _head(first: str, second: str) -> Html:
 
 
 def _digits(ab_test: AbTest) -> int:
-    """Decimals of all lifts, so that they stand alike: as many as most of them need, at most two."""
+    """The decimals of all lifts: as many as most of them need, at most two."""
     ends_of_rows = [[percent(end) for end in (row.lift, *interval_of(row))] for row in ab_test.lifted()]
     needed = [numbers.places(ends) for ends in ends_of_rows if any(is_number(end) and end for end in ends)]
     return min(MOST_DIGITS, median_high(needed or [0]))
@@ -213,7 +213,7 @@ def _value_cell(row: OnlineRow, decimals: int) -> Html:
 
 
 def counts(row: OnlineRow) -> str:
-    """n/N: the sums that the value is made of, or how many users were added up."""
+    """``5,290 / 8,567``: the sums of a ratio; ``n = 2,030``: the users of a mean."""
     if row.numerator is None or row.denominator is None:
         return f"n = {numbers.count(row.n_users)}"
     return f"{numbers.count(row.numerator)} / {numbers.count(row.denominator)}"
@@ -236,14 +236,14 @@ def _finding_cell(row: OnlineRow) -> Html:
 
 
 def _rounded(users: int) -> str:
-    """To two digits: a forecast knows no more."""
+    """A forecast of users as text, rounded to two digits."""
     if users >= MILLION:
         return f"{float(f'{users / MILLION:.2g}'):g} M"
     return numbers.count(float(f"{users:.2g}"))
 
 
 def values_table(ab_test: AbTest) -> Html:
-    """The values alone, where there is nothing to compare them with."""
+    """The table of values alone, where there is nothing to compare them with."""
     body = []
     for row in (row for rows in sections(ab_test).values() for row in rows):
         value = _value_cell(row, numbers.places([_written(row, row.value)]))

@@ -86,13 +86,13 @@ def choose_attribute(view: View) -> str | None:
 
 
 def gather(view: View, attribute: str) -> AttributeRows | None:
-    """None when no run in the frame has lists."""
+    """The attribute's rows; None when no run in the frame has lists."""
     rows = cached.shown_by(view, view.shown_ids, attribute)
     return None if rows.empty else AttributeRows(attribute, rows)
 
 
 def show_nothing(view: View) -> None:
-    """Why there is no distribution, and what to do."""
+    """Say why there is no distribution, and what to do."""
     if view.experiment.catalogue is None:
         widgets.empty(
             "Upload a catalogue to see what the lists show of it",
@@ -115,7 +115,7 @@ def show_nothing(view: View) -> None:
 
 
 def finding(view: View, distribution: AttributeRows) -> str:
-    """Who shows the most values of the attribute, and who the fewest."""
+    """The page's H1: which run shows the most values of the attribute, and which the fewest."""
     by_run = distribution.values_shown
     counts = {run: count for run, count in by_run.items() if run in view.verdict_query.shown} or by_run
     most, fewest = max(counts.values()), min(counts.values())

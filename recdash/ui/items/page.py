@@ -206,7 +206,7 @@ def _note(n_rows: int) -> Html:
 
 
 def tidy(view: View, items: Items, rows: pd.DataFrame) -> pd.DataFrame:
-    """With the names of the runs in the head; a name that two runs share is told apart by the id."""
+    """The rows with the runs' names in the head; of a name that two runs share the id follows."""
     names = [view.name(run_id) for run_id in items.run_ids]
     heads = {
         f"{count} {run_id}": f"{count} by {name}"

@@ -33,7 +33,7 @@ def show(place: DeltaGenerator, view: View) -> None:
 @st.fragment
 @widgets.show_errors
 def _panel(view: View) -> None:
-    """Work in the popover does not draw the page behind it again."""
+    """Draw the popover as a fragment: work in it does not draw the page again."""
     parts = _parts()
     tabs = st.tabs(list(parts), on_change="rerun", key="share-part")
     for tab, draw in zip(tabs, parts.values(), strict=True):

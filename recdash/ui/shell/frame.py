@@ -37,7 +37,7 @@ def show(*, scoped: bool = False, without_runs: bool = False, with_lists: bool =
 
 
 def _draw_frame(*, scoped: bool, with_lists: bool) -> tuple[Experiment, View | None]:
-    """Stops where there is no experiment, or not the one of the link."""
+    """Draw the frame; stops where there is no experiment, or not the one of the link."""
     experiments = state.workspace().experiments.all()
     if not experiments:
         widgets.damaged(state.workspace().damaged())

@@ -19,7 +19,7 @@ def is_on() -> bool:
 
 
 def navigation() -> Literal["sidebar", "hidden"]:
-    """Hidden inside another page, where there is no room for it."""
+    """Where the navigation stands: hidden inside another site's page."""
     return "hidden" if is_on() else "sidebar"
 
 

@@ -37,7 +37,7 @@ def main() -> None:
 
 
 def _nothing_but(draw: Callable[[], None]) -> None:
-    """The same at every page's address."""
+    """Show the same content at every page's address."""
     pages = navigation.pages(None, lambda _: draw)
     page = st.navigation(pages, position="hidden")
     theme.show()
@@ -63,7 +63,7 @@ def _pages(reader: Person) -> None:
 
 
 def _open_saved_view() -> None:
-    """What ``?view=NAME`` names, once: afterwards the session is the truth."""
+    """Open the saved view that ``?view=NAME`` names, once per session."""
     name = st.query_params.get(popover.VIEW)
     if name is None or st.session_state.get(OPENED) == name:
         return

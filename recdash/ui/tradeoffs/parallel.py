@@ -42,7 +42,7 @@ def choose(view: View) -> list[str]:
 
 
 def usual(view: View) -> list[str]:
-    """Accuracy first, then what lies beyond it."""
+    """The default axes: accuracy metrics first, then those beyond accuracy."""
     core = metrics_of_set(view.metrics, view.metric, "core", few=CORE)
     beyond = metrics_of_set(view.metrics, view.metric, "beyond")
     return list(dict.fromkeys((*core, *beyond)))[:MOST]

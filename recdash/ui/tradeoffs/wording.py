@@ -27,7 +27,7 @@ OPEN = {
 
 
 def name(view: View, run_id: str) -> str:
-    """As short as a heading bears it."""
+    """A run's name, shortened for a heading."""
     return cut(view.name(run_id), LONGEST_NAME)
 
 
@@ -81,7 +81,7 @@ def _behind(view: View, beaten: Sequence[Beaten]) -> str:
 
 
 def subtitle(tradeoff: TradeOff) -> str:
-    """What stands where, and what decides the words."""
+    """The line under the title: the axes, and what decides the words."""
     n_users = {pair.paired.n for beaten in tradeoff.beaten for pair in beaten.pairs if pair}
     over = f" of {numbers.count(max(n_users))} users" if len(n_users) == 1 else ""
     paired = [metric_at(goal.metric, tradeoff.k) for goal in tradeoff.goals if goal.has_user_values]

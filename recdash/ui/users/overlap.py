@@ -17,7 +17,7 @@ RBO_SOURCE = "Webber, Moffat & Zobel 2010"
 
 
 def show(view: View) -> None:
-    """Nothing without a baseline and a candidate, both with lists."""
+    """Draw the overlap; nothing without a baseline and a candidate that both have lists."""
     if view.baseline is None or not view.candidates:
         return
     with st.spinner("Comparing the lists"):

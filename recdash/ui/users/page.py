@@ -52,7 +52,7 @@ def has_values(view: View) -> bool:
 
 
 def gather(view: View) -> Gains | None:
-    """None where there is no candidate with a user in common with the baseline."""
+    """The candidates' gains; None where none shares a user with the baseline."""
     if view.baseline is None or not view.candidates:
         return None
     changes = cached.user_changes(view)
@@ -67,7 +67,7 @@ def _chosen(view: View, run_ids: list[str]) -> str:
 
 
 def _choose_candidate(view: View, gains: Gains) -> None:
-    """A select box where there is something to choose; in the URL either way."""
+    """The candidate of the select box, which is drawn only where there is a choice; kept in the URL."""
     names = {run: view.name(run) for run in gains.changes["run_id"]}
     state.write(PARAMETER, gains.run_id)
     if len(names) > 1:
