@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from recdash.metrics.catalogue import CatalogueMetric
+from recdash.metrics.ranking import RankingMetric, missing_train
 from recdash.metrics.registry import METRICS, Metric, define
 from recdash.metrics.spec import parse
 
@@ -14,6 +16,10 @@ BEYOND = tuple(metric.name for metric in _BY_ORDER if metric.usage.group == "bey
 """Catalogue metrics that tables list behind the core."""
 GUARDRAILS = tuple(metric.name for metric in _BY_ORDER if metric.usage.guardrail)
 """Catalogue metrics that a gain in accuracy must not cost too much of."""
+OF_CATALOGUE = tuple(
+    metric.name for metric in _BY_ORDER if isinstance(metric, CatalogueMetric) and metric.usage.is_scored
+)
+"""Catalogue metrics that are computed for every upload."""
 SCORED = tuple(
     spec
     for metric in METRICS.values()
@@ -44,6 +50,12 @@ def lower_is_better(metric: str) -> bool:
 def less_is_wanted(metric: str) -> bool:
     """True for errors, and for catalogue metrics of which a team usually wants less."""
     return lower_is_better(metric) or row_of(metric).usage.less_is_wanted
+
+
+def reads_train(metric: str) -> bool:
+    """True for a ranking metric that looks at the popularity of items in train."""
+    row = row_of(metric)
+    return isinstance(row, RankingMetric) and row.missing_input is missing_train
 
 
 def base(metric: str) -> str:

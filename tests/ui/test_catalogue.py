@@ -89,7 +89,7 @@ def test_each_run_has_its_measures_and_their_names_lead_to_the_guide(shown: Open
     bodies = " ".join(str(one.proto.body) for one in app.get("html"))
     assert re.search(r'href="guide\?e=[^"]*&amp;by=genres&amp;metric=gini">Gini@5<', bodies)
     assert re.search(r'href="guide\?e=[^"]*&amp;metric=coverage_by">Values of genres<', bodies)
-    assert "– Tail share, Novelty (all runs): needs a train table, and none was given" in said(app)
+    assert "– Novelty, Popularity, Tail share (all runs): needs a train table, and none was given" in said(app)
 
 
 @pytest.mark.usefixtures("films")
@@ -171,7 +171,7 @@ def test_without_a_catalogue_the_page_asks_for_one(workspace: Workspace, shown: 
     stored(workspace, None)
     app = shown()
     assert "Upload a catalogue to see what the lists show of it" in said(app)
-    assert re.search(r"Coverage, Gini, Entropy(, \w+)* \(all runs\): needs a catalogue table", said(app))
+    assert re.search(r"Coverage(, \w+)*, Gini, Entropy \(all runs\): needs a catalogue table", said(app))
     assert "Upload" in [button.label for button in app.button]
 
 

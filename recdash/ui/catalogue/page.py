@@ -17,7 +17,7 @@ from recdash.formatting.html import Html, html, markdown
 from recdash.formatting.records import Row, by_run, records
 from recdash.formatting.tables import Cell, Number, RunName, count, number_columns, number_of, text_columns
 from recdash.formatting.wording import cut, listed
-from recdash.metrics.naming import base, metric_and_unit
+from recdash.metrics.naming import OF_CATALOGUE, base, metric_and_unit
 from recdash.ui.app import cached, links, state, theme
 from recdash.ui.app.state import SEPARATOR, View
 from recdash.ui.components import widgets
@@ -27,7 +27,6 @@ from recdash.ui.components.widgets import run_cell, table_html
 if TYPE_CHECKING:
     import pandas as pd
 
-MEASURES = ("coverage", "gini", "entropy", "tail_share", "novelty", "diversity")
 MOST_ROWS = 16
 
 
@@ -142,9 +141,9 @@ def subtitle(view: View, distribution: AttributeRows) -> str:
 
 def measures_table(view: View, distribution: AttributeRows | None) -> Html:
     """One row per run: how much of the catalogue it shows, how evenly, how rare and how unlike."""
-    scores = cached.scoreboard(view, view.shown_ids, MEASURES, view.k)
-    known = {metric: values(scores, metric) for metric in MEASURES}
-    columns = [_link(view, metric, metric_and_unit(metric, view.k)) for metric in MEASURES]
+    scores = cached.scoreboard(view, view.shown_ids, OF_CATALOGUE, view.k)
+    known = {metric: values(scores, metric) for metric in OF_CATALOGUE}
+    columns = [_link(view, metric, metric_and_unit(metric, view.k)) for metric in OF_CATALOGUE]
     cells: list[list[Cell]] = [
         [*metric_values(metric, map(of_run.get, view.shown_ids), has_unit=False)]
         for metric, of_run in known.items()
@@ -170,7 +169,7 @@ def _shown_of(distribution: AttributeRows, run_id: str) -> str:
 
 def footnote(view: View) -> Html:
     """Where the definitions are, and why cells are empty."""
-    absences = {metric: cached.absences(view.shown_ids, metric) for metric in MEASURES}
+    absences = {metric: cached.absences(view.shown_ids, metric) for metric in OF_CATALOGUE}
     lines = [
         "Names lead to definitions in the guide. More is not better by itself: random lists show most.",
         *reasons(view, view.shown_ids, absences),

@@ -11,14 +11,13 @@ from recdash.formatting import numbers
 from recdash.formatting.html import Html, html
 from recdash.formatting.tables import Cell, muted, number_columns, text_columns
 from recdash.metrics import METRICS, define
-from recdash.metrics.naming import base
+from recdash.metrics.naming import reads_train
 from recdash.ui.app import cached
 from recdash.ui.components import widgets
 from recdash.ui.components.widgets import table_html
 from recdash.ui.definitions.page import PresetsOfRun
 
 EXAMPLES = {"small": "A list of five places", "run": "One user of this run"}
-OF_POPULARITY = ("serendipity",)
 MOST_LINES = 12
 DECIMALS = 4
 LETTERS = (
@@ -92,7 +91,7 @@ def heading(worked: Worked, chosen: str) -> Html:
             "The list x, a, y, b for k = 5. Relevant are a (grade 3), b (grade 1) and c (grade 2), which the "
             f"list misses: m\u00a0=\u00a0{worked.m}. y was judged and is not relevant; nobody judged x."
         )
-        if base(worked.spec) in OF_POPULARITY:
+        if reads_train(worked.spec):
             text += f" Of {N_POPULAR} items in train b is the most popular, then come x, c, y and a."
     else:
         text = (
