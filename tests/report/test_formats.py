@@ -313,6 +313,20 @@ def test_json_is_written_and_read_without_a_loss(document: Document) -> None:
     assert json.loads(text)["lead"]["headline"] == "Ship als"
 
 
+@pytest.mark.parametrize(
+    ("written_so", "changed_to"),
+    [('{"is":"Number",', '{"is":"Interval",'), ('{"is":"Number",', '{"is":"Number","seen":9,')],
+)
+def test_a_value_that_no_report_holds_is_refused(
+    document: Document, written_so: str, changed_to: str
+) -> None:
+    """It would be shown to who reads the file, and compared with nothing."""
+    text = to_json(document)
+    assert written_so in text
+    with pytest.raises(InputError, match="values that recdash does not write"):
+        from_json(text.replace(written_so, changed_to, 1))
+
+
 def test_a_document_of_a_newer_recdash_is_refused_in_words(document: Document) -> None:
     newer = to_json(document).replace('"format":1', '"format":2')
     with pytest.raises(InputError, match="newer recdash"):

@@ -54,6 +54,8 @@ def from_json(text: str) -> Document:
     if read.format > FORMAT:
         fix = "Upgrade recdash to read it."
         raise InputError(Problem("newer-report", "report", "it was made by a newer recdash", fix))
+    if to_plain(read) != json.loads(text):  # another kind of value, or one that no report holds
+        raise _no_report("it holds values that recdash does not write")
     return read
 
 
