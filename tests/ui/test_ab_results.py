@@ -493,10 +493,8 @@ def test_a_linked_variant_wears_its_runs_colour_and_others_are_grey(
 ) -> None:
     added(workspace, sessions({"control": 80, "a": 140, "b": 80}), links={"a": "als"})
     bodies = markup(shown())
-    assert (
-        f'rd-square" style="background:{RUN_COLOURS[1]}" aria-hidden="true"></span><bdi title="a">' in bodies
-    )
-    assert f'rd-circle" style="background:{CONTEXT_GREY}" aria-hidden="true"></span><bdi title="b">' in bodies
+    assert f'square" style=--run:{RUN_COLOURS[1]}></i><bdi title="a">' in bodies
+    assert f'circle" style=--run:{CONTEXT_GREY}></i><bdi title="b">' in bodies
 
 
 def test_a_variants_name_full_of_markup_is_shown_as_text(workspace: Workspace, shown: Open) -> None:
