@@ -10,7 +10,7 @@ from recdash.errors import Problem
 from recdash.formatting import numbers
 from recdash.formatting.numbers import is_number
 from recdash.formatting.records import records
-from recdash.formatting.wording import listed, many, named_number
+from recdash.formatting.wording import listed, many, named_number, plural
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -105,9 +105,8 @@ def agreement(quadrants: Sequence[str]) -> str:
     if not settled:
         return "Offline and online: nothing is settled yet"
     total = named_number(len(quadrants)).lower()
-    word = "candidate" if len(quadrants) == 1 else "candidates"
     agreed = named_number(same).lower() if same else "none"
-    return f"Offline and online agree on {agreed} of {total} {word}"
+    return f"Offline and online agree on {agreed} of {total} {plural(len(quadrants), 'candidate')}"
 
 
 def merge_problems(problems: Iterable[Problem]) -> list[Problem]:

@@ -13,6 +13,7 @@ import numpy as np
 from recdash.comparison.query import ComparisonQuery, Margin, Terms
 from recdash.comparison.source import Source
 from recdash.domain.results import UserValues, common_bound
+from recdash.formatting import numbers
 from recdash.metrics import define
 from recdash.stats import LEVEL, JudgedDifference, Paired, judge, paired_difference
 
@@ -232,6 +233,6 @@ def _why_apart(
         return f"{source.names[absent]} lacks the metric: {reason}"
     n_rows = _n_rated_otherwise(*shared(base, own))
     if n_rows:
-        rows = f"{n_rows:,} {'row' if n_rows == 1 else 'rows'}"
+        rows = numbers.counted(n_rows, "row")
         return f"the ratings of {rows} that {name} shares with {base_name} differ: these are two truths"
     return f"{name} shares no {'rated row' if own.rated else 'user'} with {base_name}"

@@ -13,7 +13,7 @@ from recdash.comparison.pairs import Comparison, Pair
 from recdash.comparison.verdict_state import State
 from recdash.domain.results import OnlineLift
 from recdash.formatting import numbers
-from recdash.formatting.wording import CORRECTIONS, CORRECTIONS_IN_SHORT, count_range, listed
+from recdash.formatting.wording import CORRECTIONS, CORRECTIONS_IN_SHORT, count_range, listed, plural
 from recdash.metrics.naming import metric_title, row_of
 from recdash.stats.replicates import ReplicateDifference
 from recdash.stats.sparse import StudentT, Unknown
@@ -199,8 +199,7 @@ def _training_runs(evidence: VerdictEvidence, over: ReplicateDifference) -> str:
         names = evidence.name, evidence.base
         several, once = names if over.n > 1 else names[::-1]
         return f"{max(over.n, over.n_baseline)} folds of {several}, and their users in {once},"
-    noun = over.noun if over.n == 1 else f"{over.noun}s"
-    return f"{over.n} {noun} of {evidence.name} and {over.n_baseline} of {evidence.base}"
+    return f"{over.n} {plural(over.n, over.noun)} of {evidence.name} and {over.n_baseline} of {evidence.base}"
 
 
 def _one_training_run(evidence: VerdictEvidence) -> list[RichText]:
@@ -229,7 +228,7 @@ def how_many_more(pair: Pair) -> RichText:
     if more > MANY * n:
         return (Piece(f"The interval includes zero. More than {MANY} times the users would be needed."),)
     about = "about" if isinstance(pair.paired.method, StudentT) else "at most about"
-    users_like_these = f"{numbers.count(rounded(more))} more {'user' if more == 1 else 'users'} like these"
+    users_like_these = f"{numbers.count(rounded(more))} more {plural(more, 'user')} like these"
     condition = "If the true difference is the one measured, and training again does not change it"
     answer = "would give an answer with a chance of 80 %"
     return (Piece(f"The interval includes zero. {condition}, {about} {users_like_these} {answer}."),)
@@ -471,5 +470,5 @@ def _about_slices(begin: str, slices: Sequence[SliceDifference]) -> RichText:
         text = f"{slice_title(part)} (n = {numbers.count(part.pair.paired.n)})"
         pieces += [Piece(joint), Piece(text, "segments", {"by": part.by, "c": part.pair.candidate})]
     more = len(slices) - MOST_NAMED
-    pieces.append(Piece(f" and {more} more {'slice' if more == 1 else 'slices'}." if more > 0 else "."))
+    pieces.append(Piece(f" and {more} more {plural(more, 'slice')}." if more > 0 else "."))
     return tuple(pieces)

@@ -41,9 +41,14 @@ def named_number(n: int) -> str:
     return _NUMBER_WORDS[n] if n < len(_NUMBER_WORDS) else numbers.count(n)
 
 
+def plural(n: float, noun: str) -> str:
+    """The noun of a number: ``user`` of one, ``users`` of none or several."""
+    return noun if n == 1 else f"{noun}s"
+
+
 def many(n: float, noun: str) -> str:
     """``1 user``, ``6,263 users``; ``no user`` of none."""
-    return f"{numbers.count(n) if n else 'no'} {noun}{'s' if n > 1 else ''}"
+    return f"{numbers.count(n)} {plural(n, noun)}" if n else f"no {noun}"
 
 
 def users(counts: Iterable[float]) -> str:

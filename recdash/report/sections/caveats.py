@@ -9,7 +9,7 @@ from recdash.comparison.headlines import merge_problems
 from recdash.domain.results import WHOLE
 from recdash.errors import Problem
 from recdash.evaluation.known_ids import CAVEATS
-from recdash.formatting.wording import listed, named_number
+from recdash.formatting.wording import listed, named_number, plural
 from recdash.metrics.naming import metric_title
 from recdash.report.context import ReportContext
 from recdash.report.document import Notice, Notices, Section
@@ -25,7 +25,7 @@ def caveats(context: ReportContext) -> Section:
     items = (*notices, *_missing(context))
     title = "Nothing stands against these numbers"
     if items:
-        title = f"{named_number(len(items))} {'thing' if len(items) == 1 else 'things'} to know"
+        title = f"{named_number(len(items))} {plural(len(items), 'thing')} to know"
     nothing = "Nothing was noticed in the uploads, and nothing stands between the runs."
     return Section("caveats", title, "", (Notices(items, nothing),))
 

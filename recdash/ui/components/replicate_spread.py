@@ -23,7 +23,7 @@ from recdash.formatting.tables import (
     text_columns,
     with_intervals,
 )
-from recdash.formatting.wording import listed
+from recdash.formatting.wording import listed, plural
 from recdash.metrics.naming import is_percent, lower_is_better, metric_at, scale_of
 from recdash.ui.app import cached, theme
 from recdash.ui.app.state import View
@@ -104,7 +104,7 @@ def finding(view: View, spread: Spread) -> str:
     if not tested:
         return f"How far the {spread.noun} lie apart"
     lasting = sum(bool(row.significant) for row in tested)
-    noun = "difference" if len(tested) == 1 else "differences"
+    noun = plural(len(tested), "difference")
     if lasting == len(tested):
         return f"The {noun} hold{'s' if len(tested) == 1 else ''} across {spread.noun}"
     if lasting:

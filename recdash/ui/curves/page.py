@@ -12,7 +12,7 @@ from recdash.definitions.conventions import POPULATION
 from recdash.domain.kinds import Users
 from recdash.formatting import numbers
 from recdash.formatting.html import markdown
-from recdash.formatting.wording import listed, users
+from recdash.formatting.wording import listed, plural, users
 from recdash.metrics import define
 from recdash.metrics.naming import curve_metrics, has_k, is_percent, metric_and_unit, metric_title
 from recdash.report.sections.curves import means_note, stops
@@ -41,7 +41,7 @@ def warn_of_unknown(view: View) -> None:
     wanted = state.params().get("ms", "").split(state.SEPARATOR)
     unknown = [metric for metric in dict.fromkeys(wanted) if metric and metric not in names(view)]
     if unknown:
-        noun = "metric" if len(unknown) == 1 else "metrics"
+        noun = plural(len(unknown), "metric")
         st.warning(f"Not drawn: the link's {noun} {markdown(listed(unknown))}, which no run has at a k.")
 
 

@@ -25,8 +25,8 @@ from recdash.formatting.tables import (
     number_columns,
     text_columns,
 )
+from recdash.formatting.wording import count_range, listed
 from recdash.formatting.wording import finding as by_interval
-from recdash.formatting.wording import listed, span
 from recdash.metrics.naming import metric_at
 from recdash.online.agreement.join import BLOCKED, SPLIT_BROKEN, judged_by, split_is_broken
 from recdash.report.reports import telling_metric
@@ -176,7 +176,7 @@ def online_title(sides: OfflineOnlinePage) -> tuple[str, str]:
 
 def _users(sides: OfflineOnlinePage) -> str:
     counts = sides.results.loc[sides.results["metric"] == sides.online_metric, "n_users"]
-    return f"n = {span(numbers.count(counts.min()), numbers.count(counts.max()))} per variant"
+    return f"n = {count_range(map(int, counts))} per variant"
 
 
 def offline_values(sides: OfflineOnlinePage) -> None:

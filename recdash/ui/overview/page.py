@@ -15,7 +15,7 @@ from recdash.formatting import numbers
 from recdash.formatting.html import Html, html, join
 from recdash.formatting.records import records
 from recdash.formatting.tables import RunName, number_columns, text_columns
-from recdash.formatting.wording import count_range, listed, many, named_number, small
+from recdash.formatting.wording import count_range, listed, many, named_number, plural, small
 from recdash.metrics.naming import metric_at
 from recdash.ui.app import cached, links, theme
 from recdash.ui.app.state import View, workspace
@@ -115,11 +115,11 @@ def show_numbers(view: View, verdict: Verdict) -> None:
     evidence, drawn = verdict.evidence, tiles(verdict)
     if evidence.leader is None or not drawn:
         return
-    many = f"{named_number(len(drawn)).lower()} {'number' if len(drawn) == 1 else 'numbers'}"
+    count = f"{named_number(len(drawn)).lower()} {plural(len(drawn), 'number')}"
     corrected = " Intervals of other metrics and of slices are corrected among themselves (Holm)."
     strips = f" Strips: one scale, in % of {evidence.base}'s value; the tick is zero."
     widgets.section(
-        f"{evidence.name} in {many}",
+        f"{evidence.name} in {count}",
         f"Change against {evidence.base}, over the users of both.{corrected if len(drawn) > 1 else ''}"
         f"{strips if any(tile.strip for tile in drawn) else ''}",
     )
