@@ -61,11 +61,12 @@ SECONDS_TO_START = 180
 
 
 HEAVIEST = (
-    "metrics/laws", "browser/markup", "browser/accessibility", "metrics/tie_band", "report/reproduce",
-    "setup/linters", "ui/upload_journey", "online/known_effects", "browser/journey", "ui/pages",
-    "browser/journey_online", "ui/ab_results", "browser/sign_in", "browser/journey_share", "server/flood",
+    "browser/markup", "browser/accessibility", "browser/journey_share", "setup/linters", "browser/sign_in",
+    "report/reproduce", "store/sqlite", "browser/journey", "service/decisions", "service/workspace",
+    "ui/ab_results", "ui/pages", "cli/control_characters", "ui/decisions", "ui/upload_journey",
+    "server/flood", "server/fresh_server", "metrics/oracles", "ui/replicates", "ui/definitions",
 )  # fmt: skip
-"""The files whose tests take longest together, about in this order: some twenty seconds of a processor."""
+"""The files whose tests take longest together, about in this order: ten seconds of a processor and more."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
