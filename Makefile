@@ -14,7 +14,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help run demo test test-long mutants lint format bench presets calibration lock clean
 
-help: ## Say what can be made
+help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile
 
 run: ## Start the dashboard on http://127.0.0.1:8501 (PORT=… for another port)
@@ -29,25 +29,25 @@ test: ## Linters, contracts and tests (ARGS="-k leaderboard" for some of them)
 test-long: ## The tests that take minutes
 	@$(test_env) && exec "$$bin" -m pytest -m long $(ARGS)
 
-mutants: ## Change recdash/metrics in every small way; which changes does no test notice?
+mutants: ## Run mutation tests of recdash/metrics: docs/mutation-testing.md
 	@$(test_env) && "$$venv/bin/mutmut" run --max-children $(WORKERS) $(ARGS) && "$$venv/bin/mutmut" results
 
 lint: ## Linters and contracts only
 	@$(test_env) && exec "$$bin" -m pytest -p no:randomly tests/setup/test_linters.py $(ARGS)
 
-format: ## Lay out the code, and mend what the linter can mend
+format: ## Format the code, and apply the linter's automatic fixes
 	@$(test_env) && "$$bin" -m ruff check --fix --quiet --exit-zero . && "$$bin" -m ruff format .
 
 bench: ## Measure recdash, the read limit and other libraries: benchmarks/README.md (ARGS="--only us")
 	@$(run_env) && exec "$$bin" -m benchmarks $(ARGS)
 
-presets: ## Ask the libraries whether each preset gives their numbers: docs/presets.md (ARGS="--only recbole")
+presets: ## Compare each preset with its library: docs/presets.md (ARGS="--only recbole")
 	@$(run_env) && exec "$$bin" -m benchmarks.presets $(ARGS)
 
-calibration: ## Count how often a verdict is wrong: docs/calibration.md (ARGS="--tries 200" for a quick look)
+calibration: ## Measure how often a verdict is wrong: docs/calibration.md (ARGS="--tries 200" for a quick look)
 	@$(test_env) && exec "$$bin" -m benchmarks.calibration $(ARGS)
 
-lock: ## Renew the pins from the ranges in pyproject.toml (ARGS=--upgrade for the newest)
+lock: ## Update the pinned versions from the ranges in pyproject.toml (ARGS=--upgrade for the newest)
 	@$(test_env) && "$$bin" -m pip install --quiet uv \
 	&& "$$bin" $(compile) --output-file requirements.txt \
 	&& "$$bin" $(compile) --extra dev --extra postgres --constraint requirements.txt \

@@ -424,31 +424,31 @@ def answer(situation: Situation, rng: np.random.Generator) -> str:
 
 HEAD = """# How often is a verdict wrong?
 
-`make calibration` draws users and training runs around truths that are known, asks for the verdict that the
-pages show, and counts. **The limit:** no answer may be wrong in more than 2.5 % of the tries, one side of a
+`make calibration` simulates users and training runs with known truth, computes the verdict that the pages
+show, and counts errors. **The limit:** no answer may be wrong in more than 2.5 % of the tries, one side of a
 95 % interval.
 
-**How a row is judged.** A test that is exact is wrong in just 2.5 %, and its count above that half of the
-time. So a row is beyond the limit where its share, less the 95 % error of the counting, is above 2.5 %; the
-command names it and ends with 1. Each row has {first:,} tries, and more while these leave it open: up to
-{enough:,}, and where those are beyond the limit, {last:,}. Where the counting was stopped before, the row
-says *open*. The error of a share of 2.5 % is so many percentage points:
+**How a row is judged.** An exact test is wrong in exactly 2.5 % of the tries, and its count is above that
+half of the time. So a row exceeds the limit if its share, minus the 95 % error of the count, is above 2.5 %;
+the command then names it and exits with 1. Each row has {first:,} tries, and more if these are inconclusive:
+up to {enough:,}, and if those exceed the limit, {last:,}. A row whose count was stopped earlier is marked
+*open*. The error of a share of 2.5 %, in percentage points:
 {errors} tries.
 
 *Wrong ship*: a candidate is shipped, or called a trade-off, that is not better than the baseline. *Wrong
-keep*: the baseline is kept although no candidate is worse. *Wrong tie*: the difference is called too small to
-matter, and is not. A dash means that the truth allows the answer. Where a row has several numbers of
-candidates, its shares stand in that order.
+keep*: the baseline is kept although no candidate is worse. *Wrong tie*: the difference is called too small
+to matter, but is not. A dash means that the answer is correct. A row with several numbers of candidates has
+its shares in the same order.
 
-How it is kept: where few users differ, or few could undo what many gain, an exact test or a test of a bounded
-mean judges (`recdash/stats/sparse.py`), and the t-test is corrected for skewness (`recdash/stats/skewed.py`);
-several candidates by Holm's correction, over folds and seeds as over users. What is shipped, kept or called a
-tie must hold across folds or seeds where there are some.
+How it is kept: if few users differ, or few could undo what many gain, an exact test or a test of a bounded
+mean is used (`recdash/stats/sparse.py`), and the t-test is corrected for skewness
+(`recdash/stats/skewed.py`); several candidates use Holm's correction, over folds and seeds as over users. A
+ship, keep or tie must hold across folds or seeds if there are some.
 
-**What cannot be kept.** With one training run of each, users tell whether *these* runs differ, not whether
-the methods do: see the last row, where training moves a run's mean by 10 %. The verdict says so in words.
-Not counted here are metrics whose values nothing bounds, as squared errors of ratings: with a few extreme
-values among few users, no test keeps a limit for them.
+**What cannot be kept.** With one training run of each, users show whether *these* runs differ, not whether
+the methods do: see the last row, where training changes a run's mean by 10 %. The verdict says so in words.
+Unbounded metrics, such as squared errors of ratings, are not included: with a few extreme values among few
+users, no test keeps the limit for them.
 
 | situation | users | candidates | wrong ship, % | wrong keep, % | wrong tie, % | tries |
 |---|---:|---:|---:|---:|---:|---:|

@@ -226,19 +226,19 @@ TEXT = """\
 # Calibration of A/B tests
 
 Written by `python -m benchmarks.calibration_online` (seeded; {tries_many:,} tries of each row of the first
-table, {tries_one:,} of each cell of the second). Both variants are the same in every try, so that each claim
-is a wrong one.
+table, {tries_one:,} of each cell of the second). Both variants are equal in every try, so that every finding
+is a false positive.
 
-## Looking after every user
+## Checking after every user
 
-The interval for many looks is asymptotic: it may exclude zero at some time in 5 % of the tests in which
-nothing differs, once each variant has users enough. Users come one by one, and somebody looks after each of
-the first {each:,} and then at every half per cent more, up to the number of users given. *Without a bound*:
-the interval is shown from the second user on. *As shown*: from {users} users of each variant on whose value
-is known to a relative standard error of {error} (of a share also the distance to 100 %), and in a variant
-with less than half the users of the other these differ at least as the other's do. "Planned" is the number
-of users for whom the interval is narrowest: {first:,} where nothing is planned. A row in which few tests
-reach the bound says little but that nothing is shown before.
+The always-valid interval is asymptotic: it may exclude zero at some time in 5 % of the tests without a
+difference, once each variant has enough users. Users arrive one by one, and the interval is checked after
+each of the first {each:,} and then after every further half per cent, up to the number of users given.
+*Without a bound*: the interval is shown from the second user on. *As shown*: from {users} users of each
+variant on whose value has a relative standard error of at most {error} (of a share also relative to its
+distance from 100 %); a variant with less than half the users of the other has at least the other's variance.
+"Planned" is the number of users at which the interval is narrowest: {first:,} without a plan. If few tests
+reach the bound, a row shows little more than that there is no interval before.
 
 {many}
 
@@ -246,8 +246,8 @@ reach the bound says little but that nothing is shown before.
 
 The share of tests in which equal variants are called *better* / *worse*, by users of the smaller variant;
 each may be 2.5 %. Rates with few successes or failures have the score interval and Fisher's exact p (twice
-the smaller tail), and both must say so; everything else has an interval from {few} users of each variant and
-a relative standard error of {loose} on, and before that none.
+the smaller tail), which must agree; other metrics have an interval from {few} users of each variant and a
+relative standard error of {loose} on, and none before.
 
 {one}
 """

@@ -1,4 +1,4 @@
-"""Definitions: one run under every preset, what sets them apart, the formula worked out, the ledger."""
+"""Definitions: one run under every preset, the differences, a worked example, the population counts."""
 
 from __future__ import annotations
 

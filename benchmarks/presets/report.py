@@ -19,15 +19,15 @@ MARKS = {
 }
 HEAD = """# Presets and the libraries they are named after
 
-Made by `make presets` (`python -m benchmarks.presets`): it installs each library in an environment of its
-own, has it score drawn tables, and compares its numbers with recdash's under the preset, user by user where
-the library gives them. Do not edit this page.
+Made by `make presets` (`python -m benchmarks.presets`): each library is installed in a separate
+environment and scores random tables; its numbers are compared with recdash's under the preset, user by user
+if the library gives them. Do not edit this page.
 
 - **equal**: both numbers are the same, up to the largest difference given below.
-- different: recdash's number is another one, for the reason given below. `recdash evaluate` warns of it.
-- not run: the formula is as the library's documentation or source states it; nothing was run.
+- different: recdash's number differs, for the reason given below. `recdash evaluate` warns of it.
+- not run: the formula follows the library's documentation or source; it was not run.
 - –: the library does not offer the metric. Under this preset recdash gives its own definition and says so.
-- own: recdash's definition, which belongs to no library.
+- own: recdash's own definition.
 """
 
 
@@ -56,7 +56,8 @@ def overview() -> str:
 
 def tables_words() -> str:
     lines = [f"- *{name}*: {words}." for name, words in WORLDS.items()]
-    return "\n".join(["## The tables", "", "Drawn with a fixed seed, 40 users and 60 items:", "", *lines, ""])
+    drawn = "Random, with a fixed seed, 40 users and 60 items:"
+    return "\n".join(["## The tables", "", drawn, "", *lines, ""])
 
 
 def section(name: str, known: Mapping[str, Any]) -> str:

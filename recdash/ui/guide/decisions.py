@@ -1,4 +1,4 @@
-"""The guide's prose on reviews and decisions: the words of the page Reports & decisions."""
+"""Guide articles on reviews and decisions: the terms of the page Reports & decisions."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ DECIDING: tuple[Article, ...] = (
         """
 *Proposed* → *offline evidence* → *online evidence* → *approved* or *rejected*.
 
-Whoever trained a candidate proposes it, with its baseline, metric and k. **Offline evidence** is the verdict
-with every pair, guardrail and slice; **online evidence** is what an A/B test says in which a variant served
-the candidate. Both are kept as they stand when they are attached. Attached once more, the newer one counts
-and the older one stays in the history.
+The candidate's author proposes it, with its baseline, metric and k. **Offline evidence** is the verdict with
+every pair, guardrail and slice; **online evidence** is the result of an A/B test in which a variant served
+the candidate. Both are recorded as they are when attached. If evidence is attached again, the newer one
+counts and the older one stays in the history.
 
-*Ship* approves, *Don't ship* rejects; after *Needs A/B* and *Inconclusive* the review goes on.
+*Ship* approves, *Don't ship* rejects; after *Needs A/B* and *Inconclusive* the review stays open.
 """,
     ),
     Article(
@@ -25,26 +25,26 @@ and the older one stays in the history.
         """
 | item | holds when |
 |---|---|
-| Gain | better than the baseline offline; online a goal is won and none lost |
-| Guardrails | offline none loses more than it may; online every one holds |
+| Gain | better than the baseline offline; online at least one goal won and none lost |
+| Guardrails | offline none is broken; online all hold |
 | Split of users | no sample ratio mismatch (SRM) in any attached test |
 | Slices | the candidate is worse in no slice of users |
-| Agreement | offline and online point the same way, or a check explains why not |
+| Agreement | offline and online agree, or a check explains the difference |
 
-Each item **holds**, **fails**, or is **not known yet**: a test that is missing or not settled is no proof
-of anything. A candidate can be approved all the same, but then the decision says *approved although* and why.
+Each item **holds**, **fails**, or is **not known yet**: a missing or inconclusive test
+proves nothing. A candidate can still be approved, but then the decision says *approved although* and why.
 """,
     ),
     Article(
         "decision",
-        "Decisions, and their numbers as they stood",
+        "Decisions and their recorded numbers",
         """
-A decision keeps its author, its reasons, every number that it rests on, what each metric meant, and where the
-numbers came from. **Nothing of it is edited**: what no longer holds is superseded by a later decision and
-stays where it is, marked.
+A decision records its author, its reasons, every number behind it, the definition of each metric, and where
+the numbers came from. **Decisions are immutable**: a later decision supersedes one that no longer holds,
+which stays in the list, marked.
 
 Runs may be renamed or deleted later and tests counted by other rules; a decision shows the names and numbers
-of its own day, and beside them what is different today.
+at its time, and what has changed since.
 """,
     ),
 )
