@@ -1,4 +1,4 @@
-"""recdash: choose between recommender systems with evidence.
+"""recdash: choose between recommender systems by evidence.
 
 ``recdash.evaluate({"als": frame, "ease": "ease.parquet"}, "truth.csv", metrics=["ndcg@10"]).table()``
 scores candidates; ``recdash.ab_test(sessions="sessions.csv")`` reads an A/B test; ``recdash.open()`` is what
@@ -22,14 +22,14 @@ __all__ = ["Evaluation", "Workspace", "__version__", "ab_test", "evaluate", "ope
 
 
 def open(database_url: str | None = None, artifacts: str | None = None) -> Workspace:  # noqa: A001
-    """The workspace that the dashboard shows: experiments, runs, scores, online tests."""
+    """Returns the workspace that the dashboard shows: experiments, runs, scores, online tests."""
     from recdash.service import Workspace
 
     return Workspace.open(database_url, artifacts)
 
 
 def __getattr__(name: str) -> Any:
-    """Load the heavy rooms only when they are asked for."""
+    """Imports the heavy packages only when they are asked for."""
     if name in {"evaluate", "Evaluation"}:
         from recdash import evaluation
 

@@ -1,4 +1,4 @@
-"""``python -m recdash`` is the command ``recdash``."""
+"""Runs the command ``recdash`` for ``python -m recdash``."""
 
 from recdash.cli import main
 

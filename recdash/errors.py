@@ -1,6 +1,6 @@
-"""What can go wrong, as values a person can act on.
+"""Errors as values that a person can act on.
 
-One tree: pages and the command line catch :class:`RecdashError`; anything else is a bug.
+Pages and the command line catch :class:`RecdashError`; any other error is a bug.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing that is wrong or noteworthy: where it is, what was found there, what to do.
+    """Something wrong or noteworthy: where it is, what was found there, and what to do.
 
     ``code`` is a stable slug for programs (``"missing-column"``), ``count`` how often it occurs.
     Problems reject an upload; the same value, kept as a notice, accompanies an accepted one.
@@ -32,11 +32,11 @@ class Problem:
 
 
 class RecdashError(Exception):
-    """Base of every error that recdash raises on purpose."""
+    """Base class of every error that recdash raises on purpose."""
 
 
 class InputError(RecdashError):
-    """Input that cannot be used; carries *all* problems found, not just the first."""
+    """Unusable input; carries *all* problems found, not just the first."""
 
     def __init__(self, problems: Problem | Iterable[Problem], source: str | None = None) -> None:
         self.problems = (problems,) if isinstance(problems, Problem) else tuple(problems)
@@ -45,18 +45,18 @@ class InputError(RecdashError):
         super().__init__(f"{source}: {lines}" if source else lines)
 
     def placed(self) -> list[Problem]:
-        """The problems, each with the name of the file in front of its place."""
+        """Returns the problems, each with the file's name before its place."""
         if self.source is None:
             return list(self.problems)
         return [replace(problem, place=f"{self.source}, {problem.place}") for problem in self.problems]
 
 
 class UploadError(InputError):
-    """A file or table that was refused; nothing of it was stored."""
+    """A file or table that was refused; none of it was stored."""
 
 
 def all_or_problems(steps: Iterable[Callable[[], Result]]) -> list[Result]:
-    """What the steps give, in order. Raises InputError with the problems of all steps that fail."""
+    """Returns the steps' results in order. Raises InputError with the problems of all steps that fail."""
     results, refused = [], []
     for step in steps:
         try:
@@ -71,7 +71,7 @@ def all_or_problems(steps: Iterable[Callable[[], Result]]) -> list[Result]:
 
 
 class UnknownName(InputError):
-    """A metric, parameter, preset, run … that does not exist; names the nearest and the known."""
+    """A metric, parameter, preset, run … that does not exist; names the nearest and the known ones."""
 
     def __init__(self, kind: str, name: str, known: Sequence[str]) -> None:
         self.name, self.known = name, tuple(known)
@@ -97,25 +97,25 @@ class StoreError(RecdashError):
 
 
 class NotFound(StoreError):
-    """There is no such experiment, run, online test or artifact."""
+    """The experiment, run, online test or artifact does not exist."""
 
 
 class NameTaken(StoreError):
-    """Another experiment or run already has this name."""
+    """Another experiment or run already has the name."""
 
 
 class StoreBusy(StoreError):
-    """Another process kept the store for longer than the deadline."""
+    """Another process held the store's lock until the timeout."""
 
 
 class StoreTooNew(StoreError):
-    """The database was written by a newer recdash than this one."""
+    """The database was written by a newer version of recdash."""
 
 
 class EvidenceDamaged(StoreError):
-    """Something stored, a file or a row, is not what was written; no number is shown from it.
+    """A stored file or row is not what was written; no number is computed from it.
 
-    ``problem`` says what it is and how it is repaired.
+    ``problem`` names it and how to repair it.
     """
 
     def __init__(self, problem: Problem | str) -> None:
@@ -125,4 +125,4 @@ class EvidenceDamaged(StoreError):
 
 
 class Forbidden(RecdashError):
-    """The role of this user does not allow the action."""
+    """The user's role does not allow the action."""

@@ -1,9 +1,9 @@
-"""Settings from the environment: every name starts with ``RECDASH_``.
+"""Settings from environment variables, whose names start with ``RECDASH_``.
 
-``RECDASH_DATABASE_URL`` and ``RECDASH_ARTIFACTS`` say where things are kept, ``RECDASH_HOST`` and
-``RECDASH_PORT`` where the dashboard listens, ``RECDASH_ALLOWED_HOSTS`` under which further names,
-``RECDASH_AUTH`` and what goes with it who may read and change things, and ``RECDASH_MAX_*`` what an upload in
-the browser may be.
+``RECDASH_DATABASE_URL`` and ``RECDASH_ARTIFACTS`` set where data is stored; ``RECDASH_HOST`` and
+``RECDASH_PORT`` where the dashboard listens; ``RECDASH_ALLOWED_HOSTS`` its further host names;
+``RECDASH_AUTH`` and the settings below it who may read and change data; and ``RECDASH_MAX_*`` the limits of
+uploads in the browser.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _ORIGIN = re.compile(r"https?://[a-z0-9.-]+(:\d+)?|https?://\[[0-9a-f:]+\](:\d+)
 
 
 class Settings(BaseSettings):
-    """What the environment says, checked; a value that cannot be used is refused with its name."""
+    """Settings from the environment, validated; an unusable value is refused with its name."""
 
     model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="ignore", env_ignore_empty=True)
 
@@ -44,69 +44,72 @@ class Settings(BaseSettings):
     )
     found_artifacts: FoundArtifacts = Field(
         default="ask",
-        description="What a new database does beside files of another: ask (stop and say so), leave them "
-        "alone, or adopt them, that is have them in its own folder too.",
+        description="What a new database does with files of another one in its folder: ask (stop with a "
+        "message), leave them alone, or adopt them into its own folder.",
     )
     host: str = Field(default="127.0.0.1", description="Address the dashboard listens on.")
     port: int = Field(default=8501, ge=1, le=65535, description="Port the dashboard listens on.")
     allowed_hosts: str = Field(
-        default="", description="Further host names the dashboard answers to, comma separated; * for any."
+        default="", description="Further host names of the dashboard, comma-separated; * for any."
     )
     auth: Auth = Field(
         default="local",
-        description="Who may come in: local (this machine only), key (whoever has the key that is printed at "
-        "the start), proxy (a proxy says who it is), oidc (people sign in).",
+        description="Who can sign in: local (this machine only), key (anyone with the key printed at the "
+        "start), "
+        "proxy (a proxy authenticates users), oidc (an OpenID provider does).",
     )
-    admins: str = Field(
-        default="", description="Who administers: names, *@example.org or *, comma separated."
-    )
-    editors: str = Field(default="", description="Who may change things, likewise.")
+    admins: str = Field(default="", description="Admins: names, *@example.org or *, comma-separated.")
+    editors: str = Field(default="", description="Editors, in the same form.")
     viewers: str = Field(
         default="",
-        description="Who may read, likewise; proxy and oidc do not start without it. * lets in everybody who "
-        "has an account there.",
+        description="Viewers, in the same form; required with proxy and oidc. * admits everyone with an "
+        "account "
+        "at the provider.",
     )
-    user: str = Field(
-        default="", max_length=200, description="Name that stands beside what is done here with local or key."
-    )
+    user: str = Field(default="", max_length=200, description="Author name recorded with local or key.")
     proxy_user_header: str = Field(
-        default="X-Forwarded-User", description="Header in which the proxy says who it is."
+        default="X-Forwarded-User", description="Header with the user's name, set by the proxy."
     )
     proxy_secret: SecretStr | None = Field(
         default=None,
         validate_default=True,
-        description="What the proxy must send in X-Recdash-Proxy-Secret.",
+        description="Secret that the proxy must send in X-Recdash-Proxy-Secret.",
     )
     trusted_proxies: str = Field(
-        default="127.0.0.1, ::1", description="Addresses or networks of the proxy, comma separated."
+        default="127.0.0.1, ::1", description="Addresses or networks of the proxy, comma-separated."
     )
     secret: SecretStr | None = Field(
         default=None,
-        description="Signs share links; default: made at the first start and kept beside the data.",
+        description="Key that signs share links; default: created at the first start and kept beside the "
+        "data.",
     )
     embed_from: str = Field(
         default="",
-        description="Other sites whose pages may show ours in a frame, such as https://wiki.example.org.",
+        description="Sites that may show the dashboard's pages in a frame, such as https://wiki.example.org.",
     )
-    sockets_per_person: int = Field(default=50, ge=1, description="Pages that one person may have open.")
+    sockets_per_person: int = Field(default=50, ge=1, description="Pages one person may have open.")
     sockets_per_address: int = Field(
         default=200,
         ge=1,
-        description="Pages that may be open from one address of those without a checked name.",
+        description="Pages that may be open from one address without a verified name.",
     )
     upload_budget_bytes: int = Field(
-        default=8 * GIB, ge=1, description="Bytes that one person may upload in an hour."
+        default=8 * GIB, ge=1, description="Bytes one person may upload per hour."
     )
     max_upload_bytes: int = Field(default=GIB, ge=1, description="Bytes of one uploaded file.")
-    max_inflated_bytes: int = Field(default=4 * GIB, ge=1, description="Bytes of a file once unpacked.")
-    max_compression_ratio: int = Field(default=200, ge=1, description="Unpacked ÷ packed bytes.")
+    max_inflated_bytes: int = Field(
+        default=4 * GIB, ge=1, description="Bytes of one file after decompression."
+    )
+    max_compression_ratio: int = Field(
+        default=200, ge=1, description="Compression ratio: decompressed ÷ compressed bytes."
+    )
     max_rows: int = Field(default=50_000_000, ge=1, description="Rows of one table.")
     max_columns: int = Field(default=200, ge=1, description="Columns of one table.")
     max_value_chars: int = Field(default=10_000, ge=1, description="Characters of one value.")
     max_read_memory_bytes: int = Field(
-        default=4 * GIB, ge=2**28, description="Bytes of memory that reading one file may take."
+        default=4 * GIB, ge=2**28, description="Bytes of memory for reading one file."
     )
-    max_read_seconds: int = Field(default=600, ge=1, description="Seconds that reading one file may take.")
+    max_read_seconds: int = Field(default=600, ge=1, description="Seconds for reading one file.")
 
     @field_validator("secret", "proxy_secret")
     @classmethod
@@ -119,7 +122,7 @@ class Settings(BaseSettings):
     @classmethod
     def _proxy_shares_a_secret(cls, value: SecretStr | None, others: ValidationInfo) -> SecretStr | None:
         if value is None and others.data.get("auth") == "proxy":
-            raise ValueError(f"With RECDASH_AUTH=proxy name a secret that only the proxy knows: {_HOW}")
+            raise ValueError(f"RECDASH_AUTH=proxy needs a secret that only the proxy knows: {_HOW}")
         return value
 
     @field_validator("proxy_user_header")
@@ -127,7 +130,7 @@ class Settings(BaseSettings):
     def _is_a_header(cls, value: str) -> str:
         if not _HEADER.fullmatch(value) or value.lower().startswith("x-recdash-"):
             raise ValueError(
-                "Name a header such as X-Forwarded-User; those that begin with X-Recdash are ours"
+                "Name a header such as X-Forwarded-User; those that begin with X-Recdash are reserved"
             )
         return value
 
@@ -146,25 +149,25 @@ class Settings(BaseSettings):
         return value
 
     def hosts(self) -> frozenset[str]:
-        """The names in ``allowed_hosts``, in lower case."""
+        """Returns the names in ``allowed_hosts`` in lower case."""
         return frozenset(name.lower() for name in listed(self.allowed_hosts))
 
     def networks(self) -> tuple[IPv4Network | IPv6Network, ...]:
-        """Where a proxy may be that is believed."""
+        """Returns the networks of trusted proxies."""
         return tuple(ip_network(name) for name in listed(self.trusted_proxies))
 
     def embedders(self) -> tuple[str, ...]:
         return tuple(name.lower() for name in listed(self.embed_from))
 
     def limits(self) -> dict[str, int]:
-        """The upload limits by their name without ``max_``, as keywords of ``ingest.Limits``."""
+        """Returns the upload limits by their names without ``max_``, as keywords of ``ingest.Limits``."""
         values = self.model_dump()
         return {name.removeprefix("max_"): values[name] for name in values if name.startswith("max_")}
 
 
 @lru_cache(maxsize=1)
 def settings() -> Settings:
-    """The settings of this process, read once (``settings.cache_clear()`` reads them again).
+    """Returns the settings of this process, read once (``settings.cache_clear()`` reads them again).
 
     Raises ``InputError`` with every variable that cannot be used.
     """
@@ -177,28 +180,25 @@ def settings() -> Settings:
 
 
 def listed(text: str) -> tuple[str, ...]:
-    """What stands between the commas."""
+    """Returns the non-empty, stripped values between the commas."""
     return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
-_HOW = "python -c 'import secrets; print(secrets.token_urlsafe(32))' makes one"
+_HOW = "create one with python -c 'import secrets; print(secrets.token_urlsafe(32))'"
 
 
 def refuse_weak(secret: str) -> None:
-    """Raises ValueError for a secret that could be guessed, without naming it."""
+    """Raises ValueError for a secret that could be guessed, without quoting it."""
     if len(secret) < LEAST_SECRET or len(set(secret)) < LEAST_VARIETY:
         raise ValueError(
-            f"It needs {LEAST_SECRET} characters that nobody can guess, {LEAST_VARIETY} of them different: "
-            f"{_HOW}"
+            f"Use at least {LEAST_SECRET} hard-to-guess characters, {LEAST_VARIETY} of them different: {_HOW}"
         )
 
 
 def _problem(where: tuple[int | str, ...], value: object, wanted: str) -> Problem:
-    """A secret is never said, not even a wrong one."""
+    """Returns the problem of a setting; the value of a secret is never quoted, not even a wrong one."""
     field = str(where[0]).lower().removeprefix(PREFIX.lower())
     is_secret = field.endswith("secret")
-    finding = (
-        f"'{value}' cannot be used" if not is_secret else "not set" if value is None else "it is too weak"
-    )
+    finding = f"'{value}' cannot be used" if not is_secret else "not set" if value is None else "too weak"
     fix = wanted.removeprefix("Value error, ")
     return Problem("bad-setting", f"environment variable {PREFIX}{field.upper()}", finding, f"{fix}.")

@@ -1,4 +1,6 @@
-"""The use cases of the pages from a terminal. Results go to standard output, messages to standard error."""
+"""Commands that do from a terminal what the pages do. Results go to standard output, messages to standard
+error.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ BAD_INPUT = 2
 
 
 class Commands(click.Group):
-    """Prints an expected error as its message and exits with 2; any other error is a bug and is raised."""
+    """A command group that prints an expected error and exits with 2; any other error is a bug and is
+    raised.
+    """
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
         show_defects_visibly()
@@ -61,7 +65,7 @@ def _words(error: RecdashError) -> str:
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="recdash")
 def main() -> None:
-    """Choose between recommender systems: score candidates, keep the runs, show them side by side."""
+    """Choose between recommender systems: score candidates, store runs, compare them."""
 
 
 for command in (

@@ -1,4 +1,4 @@
-"""``recdash agree``: do offline metrics and A/B tests agree?"""
+"""``recdash agree``: whether offline metrics and A/B tests agree."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SHOWN_METRICS = 5
 @click.option("--online", default="session_watch_time", show_default=True, help="One online metric.")
 @form_option
 def agree(experiment: str, test: str | None, metric: str, online: str, form: str) -> None:
-    """Whether offline metrics and an A/B test put the runs in the same order, and how often so far."""
+    """Show whether offline metrics and an A/B test rank the runs alike, and how often they have so far."""
     from recdash.comparison.result import cutoff_of
     from recdash.metrics import parse
 
@@ -60,7 +60,7 @@ def _agreement_text(agreement: Agreement) -> str:
 
 
 def _best_text(best: BestMetric) -> str:
-    named = f"Best order: {', '.join(best.winners)}." if best.winners else f"No metric named: {best.reason}."
+    named = f"Best order: {', '.join(best.winners)}." if best.winners else f"No best metric: {best.reason}."
     rows = [
         [prediction.label, numbers.fixed(prediction.tau, 2)]
         for prediction in best.predictions[:SHOWN_METRICS]
@@ -75,11 +75,14 @@ def _record_lines(record: TrackRecord) -> Iterable[str]:
         ends = f"{numbers.fixed(100 * low, 0)} to {numbers.fixed(100 * high, 0)} of 100, 95 % CI"
         yield f"{record.metric} called the winner {right} of {n} times ({ends})."
     else:
-        yield f"No comparison of {record.metric} is settled on both sides."
+        yield f"No comparison of {record.metric} is significant both offline and online."
     if record.calibration is None:
         yield f"No calibration: {record.reason}."
     else:
         line = record.calibration
         ends = numbers.interval(line.low, line.high, numbers.places([line.low, line.high]))
-        yield f"1 % offline has meant {numbers.three(line.slope)} % online (95 % CI {ends})."
-    yield from (f"left out: {test}: {reason}" for test, reason in record.left_out)
+        yield (
+            f"A change of 1 % offline has corresponded to {numbers.three(line.slope)} % online (95 % CI "
+            f"{ends})."
+        )
+    yield from (f"excluded: {test}: {reason}" for test, reason in record.left_out)

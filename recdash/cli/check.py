@@ -1,4 +1,4 @@
-"""``recdash check``: whether everything that is stored is what was written."""
+"""``recdash check``: whether stored data is unchanged."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from recdash.errors import Problem, StoreError
 @form_option
 @click.pass_context
 def check(context: click.Context, form: str) -> None:
-    """Read everything that is stored, rows and files; name what is damaged or lost; then exit with 1.
+    """Read all stored rows and files, list what is damaged or missing, and exit with 1 if anything is.
 
     Each line says what it is, what was found, and how it is repaired.
     """
@@ -23,7 +23,7 @@ def check(context: click.Context, form: str) -> None:
 
     try:
         problems = Workspace.open().audit.check()
-    except StoreError as error:  # it cannot be opened at all
+    except StoreError as error:  # the store cannot be opened
         problems = [Problem("unusable", "store", str(error), "")]
     if form == "json":
         say_json([asdict(problem) for problem in problems])
@@ -31,5 +31,5 @@ def check(context: click.Context, form: str) -> None:
         for problem in problems:
             say(str(problem))
     else:
-        say("Everything that is stored is what was written.")
+        say("All stored data is intact.")
     context.exit(1 if problems else 0)

@@ -1,4 +1,4 @@
-"""``recdash compare``: which candidate to ship."""
+"""``recdash compare``: decide which candidate to ship."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from recdash.cli.terminal import say_lines
 from recdash.domain.defaults import DEFAULT_RATING_METRIC, DEFAULT_SPEC
 from recdash.errors import InputError, Problem
 from recdash.formatting import numbers
-from recdash.formatting.wording import CORRECTIONS_BY_AUTHOR
+from recdash.formatting.wording import CORRECTIONS_BY_AUTHOR, shown
 
 if TYPE_CHECKING:
     from recdash.comparison import Terms
@@ -39,23 +39,27 @@ if TYPE_CHECKING:
     from recdash.stats import Correction
 
 METRIC_HELP = (
-    f"One spec with its cutoff (default: {DEFAULT_SPEC}; of predictions alone, {DEFAULT_RATING_METRIC})."
+    f"One metric with its cutoff (default: {DEFAULT_SPEC}; with predictions only, {DEFAULT_RATING_METRIC})."
 )
 
 
 @click.command()
-@click.option("--truth", type=Path, help="Held-out rows: user, item, and a relevance or rating.")
-@click.option("--experiment", help="Compare stored runs of this experiment in place of files.")
+@click.option("--truth", type=Path, help="Test set: user, item, and a relevance or rating.")
+@click.option("--experiment", help="Compare stored runs of this experiment instead of files.")
 @click.option("--run", "runs", multiple=True, type=NamedFile(), help=RUN_HELP)
 @click.option("--replicates", type=click.Choice(["seeds", "folds"]), help=REPLICATES_HELP)
 @click.option("--predictions", multiple=True, type=NamedFile(), help=PREDICTIONS_HELP)
-@click.option("--baseline", required=True, help="The name of the run that the others must beat.")
+@click.option("--baseline", required=True, help="The run to compare the others with.")
 @click.option("--metric", help=METRIC_HELP)
-@click.option("--margin", default="1%", show_default=True, help="What is too small to matter: 1% or 0.002.")
+@click.option(
+    "--margin", default="1%", show_default=True, help="Smallest difference that matters: 1% or 0.002."
+)
 @correction_option
-@click.option("--slice", "part", help="Only some users or items of an experiment, such as user_warmth=cold.")
-@click.option("--train", type=Path, help="Training rows, for novelty and for new users.")
-@click.option("--catalogue", type=Path, help="All items, for coverage.")
+@click.option(
+    "--slice", "part", help="Only a slice of an experiment's users or items, such as user_warmth=cold."
+)
+@click.option("--train", type=Path, help="Training data, for novelty and for slices of new users.")
+@click.option("--catalogue", type=Path, help="The catalogue (all items), for coverage.")
 @click.option("--user-attributes", type=Path, help="Users and their attributes, for slices.")
 @columns_option
 @how_to_count
@@ -74,7 +78,7 @@ def compare(
     form: str,
     **question: Any,
 ) -> None:
-    """Which candidate to ship: every pair with its evidence, and a verdict in plain words."""
+    """Compare candidates in pairs and say in plain words which one to ship."""
     start_light()
     from recdash.comparison import Terms, read_margin
     from recdash.domain.results import Scope
@@ -136,7 +140,7 @@ def _compare_stored(
 
 
 def comparison_text(result: Compared) -> str:
-    """The verdict, then one line per pair."""
+    """Returns the verdict, then one line per pair."""
     comparison = result.comparison
     names, families = comparison.names, []
     lines = [["candidate", "baseline", "difference", "CI", "p", "finding", "users"]]
@@ -144,37 +148,42 @@ def comparison_text(result: Compared) -> str:
         mean, ends = pair.paired.mean, (pair.judged.corrected.low, pair.judged.corrected.high)
         digits = numbers.places([mean, *ends])
         difference = [numbers.signed(mean, digits), numbers.interval(*ends, digits)]
-        finding = [numbers.p_value(pair.judged.p), pair.judged.word, numbers.count(pair.paired.n)]
+        finding = [numbers.p_value(pair.judged.p), shown(pair.judged.word), numbers.count(pair.paired.n)]
         lines.append([names[pair.candidate], names[pair.baseline], *difference, *finding])
     notes = list(known_lines({names[run]: overlap for run, overlap in result.known_ids().items()}))
     if len(comparison.against) > 1:
-        families.append(f"over {len(comparison.against)} differences to the baseline")
+        families.append(f"over {len(comparison.against)} differences from the baseline")
     if len(comparison.among) > 1:
         families.append(f"over {len(comparison.among)} other pairs")
     method = CORRECTIONS_BY_AUTHOR.get(comparison.query.terms.correction)
     if method and families:
-        notes.append(f"\nCI and p are corrected after {method} {' and '.join(families)}.")
+        notes.append(f"\nCI and p are corrected by {method} {' and '.join(families)}.")
     notes += [f"{reason}." for reason in comparison.apart.values()]
     return "\n".join([result.verdict.text, "", aligned(lines, texts=2), "", *notes])
 
 
 def _check_candidates(names: Iterable[str], baseline: str) -> None:
-    """Raises InputError where nothing would be compared."""
+    """Raises InputError where there is nothing to compare."""
     if not set(names) - {baseline}:
         fix = "Add a candidate with --run."
-        raise InputError(Problem("no-candidate", "recdash compare", f"nothing beside '{baseline}'", fix))
+        raise InputError(
+            Problem("no-candidate", "recdash compare", f"no candidate besides '{baseline}'", fix)
+        )
 
 
 def _check_stored(
     runs: Sequence[tuple[str, Path]], predictions: Sequence[tuple[str, Path]], question: Mapping[str, Any]
 ) -> None:
-    """Raises InputError for what belongs to the scoring of files: stored runs were scored once."""
+    """Raises InputError for options of scoring: stored runs are already scored."""
     if predictions:
-        fix = "A stored run has the predictions that it was added with; name it by --run NAME."
+        fix = "A stored run keeps the predictions that were added with it; select it with --run NAME."
         raise InputError(Problem("not-for-stored", "--predictions", "with --experiment", fix))
     unused = [name for name, value in question.items() if value not in (None, "default", False, {})]
     options = [f"--{name.replace('_', '-')}" for name in unused]
     options += [f"--run {name}={file}" for name, file in runs if str(file) != name]
     if options:
-        fix = "The experiment's own rules hold; name runs as --run NAME, parts as --slice."
+        fix = (
+            "Stored runs follow the experiment's own rules. Select runs with --run NAME and slices with "
+            "--slice."
+        )
         raise InputError(Problem("not-for-stored", ", ".join(options), "with --experiment", fix))

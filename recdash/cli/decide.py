@@ -26,20 +26,22 @@ OUTCOMES: Mapping[str, Outcome] = {
     "inconclusive": "inconclusive",
     "needs-ab": "needs A/B",
 }
-author_option = click.option("--author", default="", help="Who says so (default: you).")
-review_option = click.option("--review", "wanted", help="Its id, or its candidate (default: the open one).")
-baseline_option = click.option("--baseline", help="Name of the run to beat (default: the experiment's).")
+author_option = click.option("--author", default="", help="Author of the decision (default: you).")
+review_option = click.option(
+    "--review", "wanted", help="Id or candidate of the review (default: the open one)."
+)
+baseline_option = click.option("--baseline", help="Name of the baseline (default: the experiment's).")
 metric_option = click.option("--metric", help="A metric with its cutoff, such as ndcg@10.")
 
 
 @click.command()
 @experiment_option
-@click.option("--outcome", required=True, type=click.Choice(list(OUTCOMES)), help="What was decided.")
+@click.option("--outcome", required=True, type=click.Choice(list(OUTCOMES)), help="The outcome.")
 @click.option("--text", required=True, help="Why.")
-@click.option("--run", help="Name of the run that it is about.")
-@click.option("--review", "wanted", help="The review that it answers: its id, or its candidate.")
-@click.option("--although", default="", help="Why it is approved while some of the checklist does not hold.")
-@click.option("--supersedes", help="The id of the decision that no longer holds, or 'last'.")
+@click.option("--run", help="Name of the run the decision is about.")
+@click.option("--review", "wanted", help="The review that the decision closes: its id or its candidate.")
+@click.option("--although", default="", help="Reason to approve although some of the checklist fails.")
+@click.option("--supersedes", help="Id of the decision to supersede, or 'last'.")
 @baseline_option
 @metric_option
 @author_option
@@ -56,7 +58,7 @@ def decide(
     metric: str | None,
     author: str,
 ) -> None:
-    """Write down an outcome, with the numbers as they stand. It is superseded later, never edited."""
+    """Record a decision with the current numbers. It can be superseded later but never edited."""
     workspace, stored = open_experiment(experiment)
     review = None if wanted is None else review_wanted(workspace, stored.id, wanted)
     by_name = run_ids(workspace, stored.id, archived=True)
@@ -82,7 +84,9 @@ def decide(
 @experiment_option
 @form_option
 def decisions(experiment: str, form: str) -> None:
-    """What was decided, the newest first, and what of it still holds; as JSON with every number then."""
+    """List decisions, the newest first, and whether each still holds; --format json adds the recorded
+    numbers.
+    """
     workspace, stored = open_experiment(experiment)
     entries = workspace.journal.decisions(stored.id)
     if form == "json":
@@ -96,11 +100,11 @@ def decisions(experiment: str, form: str) -> None:
         why = line if len(line) <= 60 else f"{line[:59]}…"
         cells = [decision.id, f"{decision.created:%Y-%m-%d %H:%M}", decision.label, decision.about or "–"]
         rows.append([*cells, decision.author, holds, why])
-    say_lines(aligned(rows, texts=7) if entries else f"Nothing is decided on '{stored.name}' yet.")
+    say_lines(aligned(rows, texts=7) if entries else f"'{stored.name}' has no decision yet.")
 
 
 def decision_facts(decision: Decision) -> dict[str, Any]:
-    """JSON-ready, with the numbers as they stood."""
+    """Returns the decision as JSON-ready values, with the numbers recorded at the time."""
     facts = {name: value for name, value in decision.entry.facts.items() if name not in {"mark", "subject"}}
     return {
         "id": decision.id,
@@ -134,18 +138,20 @@ def query_wanted(
     base = None if baseline is None else run_named(by_name, baseline)
     by = (spec.label, spec.k) if spec else (None, None)
     query = workspace.queries.of(experiment_id, (), base, *by)
-    if run_id is not None and run_id not in query.runs:  # it is one of the candidates that are compared
+    if run_id is not None and run_id not in query.runs:  # the run is one of the candidates compared
         query = replace(query, runs=query.runs[: MOST_CANDIDATES - 1])
     return query
 
 
 def review_wanted(workspace: Workspace, experiment_id: str, wanted: str | None) -> Review:
-    """The review with this id, or the newest of this candidate; None: the newest that is open."""
+    """Returns the review with this id, or the newest of this candidate; without ``wanted``, the newest open
+    one.
+    """
     reviews = workspace.journal.reviews(experiment_id)
     if wanted is None:
         still_open = [review for review in reviews if review.is_open]
         if not still_open:
-            raise NotFound("No review is open. Begin one with recdash review propose.")
+            raise NotFound("No review is open. Start one with recdash review propose.")
         return still_open[0]
     by_name = {review.about: review for review in reversed(reviews)} | {
         review.id: review for review in reviews
@@ -156,7 +162,7 @@ def review_wanted(workspace: Workspace, experiment_id: str, wanted: str | None) 
 
 
 def unmet(items: tuple[ChecklistItem, ...]) -> Iterator[str]:
-    """Items of a checklist that do not hold, each with its reason."""
+    """Yields one text for each checklist item that does not hold, with its reason."""
     from recdash.decisions import not_holding
 
     for item in not_holding(items):

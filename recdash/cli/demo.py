@@ -1,4 +1,6 @@
-"""``recdash demo``: the invented film service, or files of an invented A/B test with known effects."""
+"""``recdash demo``: load a simulated film service, or write files of a simulated A/B test with known
+effects.
+"""
 
 from __future__ import annotations
 
@@ -18,44 +20,59 @@ if TYPE_CHECKING:
 
 USERS, SEED = 20_000, 2610
 LOST, CROSSED, BOTS = 0.08, 0.02, 0.01
-LIFT_HELP = "METRIC=SHARE, its true lift: 0.03 is +3 %. Again for each; default: 3 % more engaged sessions."
+LIFT_HELP = (
+    "True lift of a metric, as METRIC=SHARE (0.03 is +3 %). Repeatable; default: 3 % more engaged sessions."
+)
 
 
 @click.command()
 @click.option("--remove", is_flag=True, help="Remove the demo instead.")
-@click.option("--online", type=Path, help="Write an invented A/B test to this folder instead.")
-@click.option("--users", type=click.IntRange(1), help=f"Its users (default: {USERS}).")
-@click.option("--seed", type=click.IntRange(1), help="The same seed gives the same test.")
+@click.option("--online", type=Path, help="Write a simulated A/B test to this folder instead.")
+@click.option("--users", type=click.IntRange(1), help=f"Number of users (default: {USERS}).")
+@click.option("--seed", type=click.IntRange(1), help="Random seed; the same seed writes the same files.")
 @click.option("--lift", "lifts", multiple=True, help=LIFT_HELP)
-@click.option("--novelty", type=float, help="Further lift of the engagement rate that fades, such as 0.2.")
-@click.option("--srm", is_flag=True, help=f"Lose {LOST:.0%} of one variant's users.")
-@click.option("--crossover", is_flag=True, help=f"Let {CROSSED:.0%} of the users see both variants.")
-@click.option("--bots", is_flag=True, help=f"Let {BOTS:.0%} of one variant's users be bots.")
-@click.option("--format", type=click.Choice(["csv", "parquet"]), help="Of its files (default: csv).")
+@click.option(
+    "--novelty",
+    type=float,
+    help="Additional lift of the engagement rate that wears off (novelty effect), such as 0.2.",
+)
+@click.option("--srm", is_flag=True, help=f"Drop {LOST:.0%} of one variant's users (sample ratio mismatch).")
+@click.option(
+    "--crossover",
+    is_flag=True,
+    help=f"Let {CROSSED:.0%} of the users see both variants (multiple exposures).",
+)
+@click.option("--bots", is_flag=True, help=f"Make {BOTS:.0%} of one variant's users bots.")
+@click.option("--format", type=click.Choice(["csv", "parquet"]), help="File format (default: csv).")
 def demo(*, remove: bool, online: Path | None, **test: Any) -> None:
-    """Load the demo: an invented film service, five candidates and an A/B test."""
+    """Load the demo: a simulated film service with five candidates and an A/B test."""
     if online is not None:
         _write_test(online, test)
     elif any(test.values()):
         options = ", ".join(
             f"--{'lift' if name == 'lifts' else name}" for name, value in test.items() if value
         )
-        raise InputError(
-            Problem("no-folder", options, "this is of an invented A/B test", "Add --online FOLDER.")
-        )
+        raise InputError(Problem("no-folder", options, "this option needs --online", "Add --online FOLDER."))
     elif remove:
         open_workspace().demo.remove()
         say("The demo is removed.")
     else:
         made = open_workspace().demo.load(progress=lambda part, text: say(f"{part:4.0%} {text}", err=True))
-        say(f"Loaded '{made.name}'. See it with: recdash serve")
+        say(f"Loaded '{made.name}'. View it with: recdash serve")
 
 
 def _write_test(folder: Path, test: Mapping[str, Any]) -> None:
     from recdash.demo.ab_tests import simulate
 
     if folder.exists() and not folder.is_dir():
-        raise InputError(Problem("no-folder", str(folder), "it is a file", "Name a folder, new or not."))
+        raise InputError(
+            Problem(
+                "no-folder",
+                str(folder),
+                "this is a file",
+                "Name a folder; it is created if it does not exist.",
+            )
+        )
     ending, lifts = test["format"] or "csv", _lifts(test["lifts"])
     arms = {"arms": {"control": {}, "new": lifts}} if lifts else {}
     made = simulate(
@@ -77,14 +94,14 @@ def _write_test(folder: Path, test: Mapping[str, Any]) -> None:
         text = ", ".join(
             f"{metric} {100 * lift:+.3g} %".replace("-", "−") for metric, lift in effects.items()
         )
-        say(f"True lifts of '{variant}', also in {folder / 'known.json'}: {text}")
+        say(f"True lifts of '{variant}' (also in {folder / 'known.json'}): {text}")
     logs = " ".join(f"--{name} {folder / name}.{ending}" for name in ("exposures", "events", "served"))
-    say(f"What can be found of them: recdash online --sessions {folder / 'sessions'}.{ending}")
-    say(f"The same from its logs:    recdash online {logs}")
+    say(f"To analyse the sessions: recdash online --sessions {folder / 'sessions'}.{ending}")
+    say(f"To analyse the logs:     recdash online {logs}")
 
 
 def _lifts(texts: Sequence[str]) -> dict[str, float]:
-    """Raises InputError where one is not METRIC=SHARE."""
+    """Returns {metric: lift}. Raises InputError for a text that is not METRIC=SHARE."""
     parts = [text.partition("=") for text in texts]
     try:
         return {metric.strip(): float(share) for metric, _, share in parts}

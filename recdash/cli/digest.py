@@ -1,4 +1,4 @@
-"""``recdash digest``: what became of each experiment, for a chat or a mail."""
+"""``recdash digest``: a summary of experiments for a chat or an email."""
 
 from __future__ import annotations
 
@@ -22,17 +22,21 @@ MOST_HOURS = 24 * 3660
 
 
 @click.command()
-@click.option("--experiment", "names", multiple=True, help="Name of an experiment; again for each.  [all]")
-@click.option("--since", default="7d", show_default=True, help="How far back to tell changes: 24h, 7d, 2w.")
+@click.option("--experiment", "names", multiple=True, help="Name of an experiment; repeatable.  [all]")
+@click.option("--since", default="7d", show_default=True, help="Period of the changes to list: 24h, 7d, 2w.")
 @click.option(
-    "--format", "form", type=click.Choice(FORMS), help="For a chat: md; for a mail: html.  [md, or by -o]"
+    "--format",
+    "form",
+    type=click.Choice(FORMS),
+    help="Format: md for a chat, html for an email.  [md, or by the suffix of -o]",
 )
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="File to write.")
 @click.option("--link", default="", help="Address of the dashboard, for links to the experiments.")
 def digest(names: Sequence[str], since: str, form: str | None, output: Path | None, link: str) -> None:
-    """Whom to ship in each experiment, what was decided and what changed, in a few plain words.
+    """Summarise each experiment: which candidate to ship, what was decided and what changed.
 
-    Without --experiment all experiments are told of that are not archived; the demo only where it is alone.
+    Without --experiment the digest covers all experiments that are not archived, and the demo only if there
+    is no other.
     """
     start_light()
     from recdash.report.digest import html
@@ -56,7 +60,9 @@ def digest(names: Sequence[str], since: str, form: str | None, output: Path | No
 
 
 def period(text: str) -> timedelta:
-    """``24h``, ``7d``, ``2w``. Raises InputError for anything else, and for more than ten years."""
+    """Returns the period that ``24h``, ``7d`` or ``2w`` names. Raises InputError for other texts and for more
+    than ten years.
+    """
     match = re.fullmatch(r"(\d{1,6})([hdw])", text.strip())
     hours = int(match[1]) * _UNITS[match[2]] if match else 0
     if not 0 < hours <= MOST_HOURS:
@@ -66,7 +72,7 @@ def period(text: str) -> timedelta:
 
 
 def checked(link: str) -> str:
-    """The address of a dashboard. Raises InputError unless it is one, http or https, without a query."""
+    """Returns the address of a dashboard. Raises InputError unless it is http or https and has no query."""
     try:
         parts = urlsplit(link)
         is_one = (

@@ -1,4 +1,4 @@
-"""``recdash evaluate``: score candidates against a truth."""
+"""``recdash evaluate``: score candidates against a test set."""
 
 from __future__ import annotations
 
@@ -27,32 +27,42 @@ from recdash.errors import InputError, Problem
 
 
 @click.command()
-@click.option(
-    "--truth", required=True, type=Path, help="Held-out rows: user, item, and a relevance or rating."
-)
+@click.option("--truth", required=True, type=Path, help="Test set: user, item, and a relevance or rating.")
 @click.option("--run", "runs", multiple=True, type=NamedFile(), help=RUN_HELP)
 @click.option("--replicates", type=click.Choice(["seeds", "folds"]), help=REPLICATES_HELP)
 @click.option("--predictions", multiple=True, type=NamedFile(), help=PREDICTIONS_HELP)
-@click.option("--train", type=Path, help="Training rows, for novelty and popularity.")
-@click.option("--catalogue", type=Path, help="All items and their attributes, for coverage, Gini, diversity.")
+@click.option("--train", type=Path, help="Training data, for novelty and popularity.")
+@click.option(
+    "--catalogue",
+    type=Path,
+    help="The catalogue: all items and their attributes, for coverage, Gini, diversity.",
+)
 @click.option("--user-attributes", type=Path, help="Users and their attributes, for slices.")
-@click.option("--item-vectors", type=Path, help="A vector of each item, for diversity(by=vectors).")
-@click.option("--item-similarity", type=Path, help="Pairs of items, for diversity(by=similarity).")
+@click.option("--item-vectors", type=Path, help="One vector per item, for diversity(by=vectors).")
+@click.option(
+    "--item-similarity", type=Path, help="Similarities of pairs of items, for diversity(by=similarity)."
+)
 @click.option(
     "--slice",
     "slices",
     multiple=True,
-    help="Parts to score beside the whole; again for each. "
+    help="Slices to score besides all users; repeatable. "
     "[user_warmth|item_warmth|history|popularity|user:COLUMN|item:COLUMN]",
 )
 @columns_option
-@click.option("--metrics", help="Specs such as 'ndcg@10,map(norm=min)@5'; without @k the whole curve.")
-@click.option("--depth", type=int, help="Deepest cutoff (default: 100, or the deepest asked for).")
+@click.option(
+    "--metrics", help="Metrics such as 'ndcg@10,map(norm=min)@5'; without @k, the curve over all k."
+)
+@click.option("--depth", type=int, help="Deepest cutoff (default: 100, or the deepest requested).")
 @how_to_count
 @click.option("--reference", "references", default="", help=REFERENCE_HELP)
-@click.option("--tie-band", is_flag=True, help="Add what the order of equal scores can do to each metric.")
-@click.option("--shown-by", help="Add what is shown by a column of the catalogue: year, genre, author …")
-@click.option("--shown-by-k", type=click.IntRange(1), help="In so many places (default: 10, or the depth).")
+@click.option("--tie-band", is_flag=True, help="Add the range of each metric over all orders of tied scores.")
+@click.option(
+    "--shown-by", help="Add the share of recommendations by a catalogue column: year, genre, author …"
+)
+@click.option(
+    "--shown-by-k", type=click.IntRange(1), help="Cutoff for --shown-by (default: 10, or the depth)."
+)
 @click.option(
     "--format", "form", type=click.Choice(["table", "json", "csv"]), default="table", show_default=True
 )
@@ -67,7 +77,7 @@ def evaluate(
     form: str,
     **question: Any,
 ) -> None:
-    """Score candidates against a truth; nothing is stored."""
+    """Score candidates against a test set without storing anything."""
     start_light()
     from recdash.evaluation import evaluate as score
 

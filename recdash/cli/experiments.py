@@ -1,4 +1,4 @@
-"""``recdash add``, ``list`` and ``definitions``: what is kept in the store."""
+"""``recdash add``, ``list`` and ``definitions``: stored experiments and runs."""
 
 from __future__ import annotations
 
@@ -41,36 +41,36 @@ if TYPE_CHECKING:
     from recdash.service import AddedRun, PreparedRun, Setup, Workspace
 
 
-ADDED_PREDICTIONS_HELP = "Predicted ratings of a candidate; without --run, of one that has no lists."
+ADDED_PREDICTIONS_HELP = "Predicted ratings of a candidate; without --run, the candidate has no lists."
 
 
 @click.command()
-@click.option("--experiment", required=True, help="Name of the experiment; made if it is not there yet.")
-@click.option("--truth", type=Path, help="Held-out rows; needed for a new experiment.")
+@click.option("--experiment", required=True, help="Name of the experiment; created if it does not exist.")
+@click.option("--truth", type=Path, help="Test set; required for a new experiment.")
 @click.option("--run", "runs", multiple=True, type=NamedFile(), help=RUN_HELP)
 @click.option("--replicates", type=click.Choice(["seeds", "folds"]), help=REPLICATES_HELP)
 @click.option("--predictions", multiple=True, type=NamedFile(), help=ADDED_PREDICTIONS_HELP)
-@click.option("--train", type=Path, help="Training rows.")
-@click.option("--catalogue", type=Path, help="All items.")
+@click.option("--train", type=Path, help="Training data.")
+@click.option("--catalogue", type=Path, help="The catalogue (all items).")
 @click.option("--user-attributes", type=Path, help="Users and their attributes, for slices.")
-@click.option("--item-vectors", type=Path, help="A vector of each item, for diversity.")
-@click.option("--item-similarity", type=Path, help="Pairs of items and how alike they are, for diversity.")
+@click.option("--item-vectors", type=Path, help="One vector per item, for diversity.")
+@click.option("--item-similarity", type=Path, help="Similarities of pairs of items, for diversity.")
 @columns_option
 @click.option("--depth", type=int, help="Deepest cutoff (default: 100).")
-@click.option("--relevance", help="Column of the truth, or 'none': every row is relevant.")
-@click.option("--relevance-threshold", type=float, help="Least relevance that counts.")
+@click.option("--relevance", help="Relevance column of the test set, or 'none' if every row is relevant.")
+@click.option("--relevance-threshold", type=float, help="Smallest relevance that counts as relevant.")
 @click.option(
     "--users", type=click.Choice(["truth", "both", "judged", "judged_both", "run"]), help=USERS_HELP
 )
 @click.option("--duplicates", type=click.Choice(["first", "keep"]), help=DUPLICATES_HELP)
 @click.option("--accept-unknown-ids", is_flag=True, help=ACCEPT_HELP)
 @click.option("--reference", "references", default="", help=REFERENCE_HELP)
-@click.option("--tag", "tags", multiple=True, help="A tag for the runs; again for each.")
-@click.option("--baseline", help="Name of the run that the others are compared with.")
-@click.option("--sessions", type=NamedFile(), help="An A/B test's sessions, as NAME=FILE.")
-@click.option("--aggregates", type=NamedFile(), help="An A/B test's summary, as NAME=FILE.")
-@click.option("--control", help="The A/B test's control variant.")
-@click.option("--link", "links", multiple=True, help="VARIANT=RUN: which candidate a variant served.")
+@click.option("--tag", "tags", multiple=True, help="A tag for the runs; repeatable.")
+@click.option("--baseline", help="Name of the baseline run.")
+@click.option("--sessions", type=NamedFile(), help="Sessions of an A/B test, as NAME=FILE.")
+@click.option("--aggregates", type=NamedFile(), help="Aggregated results of an A/B test, as NAME=FILE.")
+@click.option("--control", help="Control variant of the A/B test.")
+@click.option("--link", "links", multiple=True, help="Which run a variant served, as VARIANT=RUN.")
 def add(
     experiment: str,
     truth: Path | None,
@@ -80,9 +80,9 @@ def add(
     baseline: str | None,
     **more: Any,
 ) -> None:
-    """Score candidates and store them, for the dashboard to show.
+    """Score candidates and store them for the dashboard.
 
-    All files are read and scored before anything of a candidate is stored.
+    All files are read and scored before any candidate is stored.
     """
     from recdash.evaluation.column_choice import mappings_of, read_column_choice
     from recdash.evaluation.reading import TABLES
@@ -118,10 +118,10 @@ def add(
 
 
 def _echo_added(added: AddedRun) -> None:
-    state = "already there" if added.already_there else "added"
+    state = "already stored" if added.already_there else "added"
     if added.already_there and added.is_archived:
         how = "Show archived on the Runs page of recdash serve, then Restore"
-        state = f"already there, but archived. To bring it back: {how}."
+        state = f"already stored, but archived. To restore it: {how}."
     say(f"{added.run.name}: {state}")
     for line in known_lines({added.run.name: added.run.overlap} if added.run.overlap else {}):
         say(f"note: {line}", err=True)
@@ -137,7 +137,7 @@ SETUP = (
 def _target(
     workspace: Workspace, name: str, truth: Path | None, more: Mapping[str, Any], choice: ColumnChoice
 ) -> str | Setup:
-    """The id of the experiment; with a truth the set-up as read, not stored yet."""
+    """Returns the experiment's id; with ``truth``, its set-up as read and not yet stored."""
     from recdash.evaluation.column_choice import mappings_of
 
     facts = {fact: more[fact] for fact in SETUP if more[fact] is not None}
@@ -146,17 +146,19 @@ def _target(
         return workspace.experiments.read_setup(name, truth, mappings=mappings, **facts)
     if facts:
         option = f"--{next(iter(facts)).replace('_', '-')}"
-        fix = "The set-up of an experiment is fixed; give --truth for a new one."
+        fix = "The set-up of an experiment is fixed when it is created. Give --truth to create a new one."
         raise InputError(Problem("set-up-without-truth", option, "given without --truth", fix))
     return workspace.experiments.named(name).id
 
 
 def _stored(workspace: Workspace, setup: Setup) -> str:
-    """The id of the experiment made from the set-up, or of the one that is the same."""
+    """Stores the set-up and returns the experiment's id; an equal experiment that is stored already is
+    reused.
+    """
     experiment = workspace.experiments.store_setup(setup)
     tell(Problem(**notice) for notice in experiment.settings["notices"])
     for twin in workspace.experiments.same_truth(experiment.id):
-        say(f"note: experiment '{twin.name}' has the same truth.", err=True)
+        say(f"note: experiment '{twin.name}' has the same test set.", err=True)
     return experiment.id
 
 
@@ -193,7 +195,7 @@ def _check_names_known(
     baseline: str | None,
     links: Sequence[str],
 ) -> None:
-    """Raises UnknownName for a baseline or a linked run that is neither stored nor about to be."""
+    """Raises UnknownName for a baseline or linked run that is neither stored nor being added."""
     names = [candidate.run.name for candidate in prepared]
     for experiment in workspace.experiments.all():
         if target == experiment.id or getattr(target, "name", "") == experiment.name:
@@ -206,7 +208,7 @@ def _check_names_known(
 @click.command("list")
 @form_option
 def list_experiments(form: str) -> None:
-    """The experiments and their runs."""
+    """List the experiments and their runs."""
     workspace = open_workspace()
     experiments = [_facts(workspace, experiment) for experiment in workspace.experiments.all()]
     if form == "json":
@@ -219,7 +221,7 @@ def list_experiments(form: str) -> None:
             mark = ", baseline" if run["baseline"] else ""
             several = f"{run['replicates']['n']} {run['replicates']['noun']}s, " if run["replicates"] else ""
             missing = run["ledger"]["without_list"]
-            say(f"  {run['name']} ({several}{missing:,} users without a list{mark})")
+            say(f"  {run['name']} ({several}{missing:,} users without recommendations{mark})")
 
 
 def _replicates_facts(replicated: Replicated | None) -> dict[str, Any] | None:
@@ -256,9 +258,9 @@ def _facts(workspace: Workspace, experiment: Experiment) -> dict[str, Any]:
 @click.option("--metric", default=DEFAULT_SPEC, show_default=True, help="A metric with its cutoff.")
 @form_option
 def definitions(experiment: str, name: str, metric: str, form: str) -> None:
-    """Show one run as every preset counts it, and what sets each of them apart.
+    """Score one run under every preset and show how the presets' definitions differ.
 
-    Parameters written in the metric win over the presets'.
+    Parameters written in the metric override those of the presets.
     """
     from recdash.definitions.population_counts import ledger_lines
     from recdash.definitions.text import as_dict, as_tables

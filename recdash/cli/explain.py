@@ -1,4 +1,4 @@
-"""``recdash why``: what explains that a candidate did online what it did not offline."""
+"""``recdash why``: explain why a candidate's online result differs from its offline result."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @click.command()
 @experiment_option
 @click.option("--test", help="Name of the A/B test (default: the newest).")
-@click.option("--variant", help="The variant to explain (default: the first that disagrees).")
+@click.option("--variant", help="Variant to explain (default: the first whose results disagree).")
 @click.option("--run", "run", help="Explain the variant that served this run.")
 @click.option("--metric", default=DEFAULT_SPEC, show_default=True, help="An offline metric with its cutoff.")
 @click.option("--online", default="session_watch_time", show_default=True, help="An online metric.")
@@ -35,7 +35,9 @@ def why(
     online: str,
     form: str,
 ) -> None:
-    """Why a candidate won offline and lost online: twelve checks, each supports, rules out or can't tell."""
+    """Explain why a candidate won offline but lost online. Each of twelve checks supports a cause, rules it
+    out or is inconclusive.
+    """
     from recdash.comparison.result import cutoff_of
     from recdash.metrics import parse
 
@@ -59,11 +61,11 @@ def _variant(
     run: str | None,
     question: tuple[str, int, str],
 ) -> str:
-    """The variant that is named, that served the run, or the first that disagrees."""
+    """Returns the variant named, the one that served the run, or the first whose results disagree."""
     from recdash.online.agreement.agreement import DISAGREE
 
     if variant is not None and run is not None:
-        fix = "Name the variant or the run."
+        fix = "Name either the variant or the run."
         raise InputError(Problem("two-names", "recdash why", "both --variant and --run", fix))
     if variant is not None:
         return variant
@@ -81,11 +83,11 @@ def _variant(
 
 
 def as_text(explanation: Explanation) -> str:
-    """The question, the answer in a sentence, and a line for each check."""
+    """Returns the question, the answer in a sentence, and one line per check."""
     from recdash.diagnosis import CHECKS
 
     titles = {check.name: check.title for check in CHECKS}
-    lines = [["check", "answer", "what was found"]]
+    lines = [["check", "answer", "finding"]]
     for answer in explanation.answers:
         finding = f"needs {answer.needs}" if answer.statistic == "–" else str(answer.statistic)
         lines.append([titles[answer.check], answer.verdict, finding])

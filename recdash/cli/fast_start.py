@@ -1,4 +1,4 @@
-"""A fast start for short commands."""
+"""Speeds up the start of short commands."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ class _Hidden:
 
 
 def start_light() -> None:
-    """Keep Python, numpy and pyarrow from doing what this command has no use for.
+    """Turn off work of Python, numpy and pyarrow that short commands do not need.
 
-    Python looks for cycles among its objects every now and then: 0.05 s CPU, and arrays are in none. numpy's
-    linear algebra starts a thread per core, which waits busily: 0.1 s CPU. pyarrow loads pandas with the
-    first array it makes, if it can: 0.35 s CPU; asked once while it is hidden, it does not ask again. Arrow
-    keeps less for later with jemalloc, which its Linux builds have: 20 MiB.
+    Python's garbage collector takes 0.05 s CPU, and arrays hold no cycles. numpy's linear algebra starts one
+    thread per core, which waits busily: 0.1 s CPU. pyarrow imports pandas with the first array it makes: 0.35
+    s CPU; it tries only once, so pandas is hidden then. jemalloc, which pyarrow's Linux builds include, keeps
+    20 MiB less memory reserved.
     """
     gc.set_threshold(100_000)
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

@@ -1,4 +1,4 @@
-"""``recdash ope``: what another policy would have got, from a log with propensities."""
+"""``recdash ope``: estimate a new policy's reward from a log with propensities."""
 
 from __future__ import annotations
 
@@ -18,9 +18,11 @@ from recdash.formatting import numbers
 if TYPE_CHECKING:
     from recdash.online.off_policy.estimates import OffPolicy
 
-TARGET_HELP = "uniform, or a file: item_id, probability, and columns of the log that it depends on."
+TARGET_HELP = (
+    "Target policy: uniform, or a file with item_id, probability and the columns of the log it depends on."
+)
 TITLES = {
-    "observed": "observed (the log's own policy)",
+    "observed": "observed (logging policy)",
     "ips": "IPS",
     "snips": "SNIPS",
     "clipped": "IPS, clipped at {clip:.4g}",
@@ -30,16 +32,23 @@ TITLES = {
 
 @click.command()
 @click.option(
-    "--log", required=True, type=Path, help="What was shown: item_id, click, propensity_score, position …"
+    "--log",
+    required=True,
+    type=Path,
+    help="Log of what was shown: item_id, click, propensity_score, position …",
 )
 @click.option("--target", default="uniform", show_default=True, help=TARGET_HELP)
 @columns_option
-@click.option("--items", type=int, help="Items that uniform chooses from (default: those in the log).")
 @click.option(
-    "--clip", type=float, help="Largest weight of the clipped estimate (default: root of the rows)."
+    "--items", type=int, help="Items that the uniform policy chooses from (default: those in the log)."
 )
 @click.option(
-    "--user-column", help="Column of the log that names the user (default: user_id and other usual names)."
+    "--clip",
+    type=float,
+    help="Largest weight in the clipped estimate (default: square root of the number of rows).",
+)
+@click.option(
+    "--user-column", help="Column of the log with the user (default: user_id or another usual name)."
 )
 @form_option
 def ope(
@@ -52,7 +61,9 @@ def ope(
     user_column: str | None,
     form: str,
 ) -> None:
-    """What another policy would have got from a log with propensities, and whether that can be told."""
+    """Estimate from a log with propensities what a new policy would have earned, and whether the log supports
+    an estimate.
+    """
     start_light()
     from recdash.online.off_policy.ope import ope as estimate
 
@@ -62,7 +73,7 @@ def ope(
 
 
 def off_policy_text(result: OffPolicy) -> str:
-    """The verdict, the estimates with their intervals, and what they rest on."""
+    """Returns the verdict, the estimates with their intervals, and the diagnostics."""
     estimates = {name: getattr(result, name) for name in TITLES}
     digits = numbers.places(estimate.value for estimate in estimates.values())
     lines = [["per slot", "value", "95 % CI"]]
@@ -84,12 +95,12 @@ def _evidence_rows(result: OffPolicy) -> list[list[str]]:
     return [
         ["rows", numbers.count(result.n)],
         *users,
-        ["standard errors by", "rows (no column names the user)" if result.n_users is None else "users"],
+        ["standard errors by", "rows (no user column)" if result.n_users is None else "users"],
         ["rows with a click", numbers.count(result.clicks)],
-        ["of them shown by the target", numbers.count(result.clicks_that_count)],
+        ["of them shown by the target policy", numbers.count(result.clicks_that_count)],
         ["effective rows (ESS)", numbers.count(result.ess)],
         ["mean weight", numbers.three(result.mean_weight)],
-        ["its standard error", numbers.three(result.mean_weight_std_error)],
+        ["standard error of the mean weight", numbers.three(result.mean_weight_std_error)],
         ["largest weight", numbers.three(result.max_weight)],
-        ["least propensity", chance(result.least_propensity)],
+        ["smallest propensity", chance(result.least_propensity)],
     ]

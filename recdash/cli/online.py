@@ -1,4 +1,4 @@
-"""``recdash online``: what an A/B test says."""
+"""``recdash online``: analyse an A/B test."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from recdash.cli.terminal import say_lines
 from recdash.errors import InputError, Problem
 from recdash.formatting import numbers
 from recdash.formatting.sanitize import visible
+from recdash.formatting.wording import shown
 
 if TYPE_CHECKING:
     from recdash.online import OnlineMetric, OnlineResults, OnlineRow, OnlineRules
@@ -28,58 +29,58 @@ HEADER = ("metric", "variant", "control", "value", "lift %", "95 % interval", "p
 
 @click.command()
 @click.option("--sessions", type=Path, help="One row per session.")
-@click.option("--exposures", type=Path, help="Who saw which variant, when; with --events (or --sessions).")
-@click.option("--events", type=Path, help="Impressions, clicks, watching; with --exposures.")
-@click.option("--served", type=Path, help="The lists that were really shown; beside --events.")
-@click.option("--aggregates", type=Path, help="One row per variant and metric, added up already.")
+@click.option(
+    "--exposures", type=Path, help="Which user saw which variant, and when; with --events (or --sessions)."
+)
+@click.option("--events", type=Path, help="Impressions, clicks and watch time; with --exposures.")
+@click.option("--served", type=Path, help="The lists that were actually shown; with --events.")
+@click.option("--aggregates", type=Path, help="Aggregated results: one row per variant and metric.")
 @columns_option
-@click.option("--control", help="The variant that the others are compared with.")
+@click.option("--control", help="Control variant.")
 @click.option(
     "--correction",
     type=click.Choice(["holm", "bh", "off"]),
     default="holm",
     show_default=True,
-    help="How all goals of all variants are judged together.",
+    help="Multiple-testing correction over all goals and variants.",
 )
 @click.option(
     "--threshold",
     type=float,
     default=120,
     show_default=True,
-    help="Seconds that a video must be watched beyond to count.",
+    help="Seconds of watching from which a view counts.",
 )
-@click.option("--item-cap", type=float, help="At most so many seconds of one item in a session count.")
-@click.option("--zone", help="Where times without a zone were written, such as Europe/Berlin (default: UTC).")
-@click.option("--exposures-of", help="The experiment_id to read, where the exposures are of several.")
-@click.option("--starts", help="Day the test began; earlier sessions are the time before it.")
+@click.option("--item-cap", type=float, help="Cap on the seconds of one item that count in a session.")
+@click.option("--zone", help="Time zone of timestamps without one, such as Europe/Berlin (default: UTC).")
+@click.option("--exposures-of", help="The experiment_id to read if the exposures contain several.")
+@click.option("--starts", help="First day of the test; earlier sessions are pre-test data.")
 @click.option(
     "--bot-clicks",
     type=int,
     default=300,
     show_default=True,
-    help="More clicks in one day are a machine's; 0: nobody is one.",
+    help="Bot filter: most clicks per day; 0 turns it off.",
 )
 @click.option(
     "--bot-sessions",
     type=int,
     default=100,
     show_default=True,
-    help="More sessions in one day are a machine's; 0: nobody is one.",
+    help="Bot filter: most sessions per day; 0 turns it off.",
 )
-@click.option("--winsorise", type=float, help="Share of users at which totals are cut: 0.99, say.")
-@click.option(
-    "--planned-users", type=int, help="With how many users, control and variant, the test was to end."
-)
-@click.option("--split", help="Planned split, where it is not even: control=2,new=1.")
+@click.option("--winsorise", type=float, help="Quantile of users at which totals are capped, such as 0.99.")
+@click.option("--planned-users", type=int, help="Planned sample size: users in control and variant together.")
+@click.option("--split", help="Planned split if it is uneven: control=2,new=1.")
 @click.option(
     "--metric",
     "own_metrics",
     multiple=True,
-    help="NAME=NUMERATOR[/DENOMINATOR][:down][:guardrail:MARGIN]; again for each.",
+    help="A metric, as NAME=NUMERATOR[/DENOMINATOR][:down][:guardrail:MARGIN]; repeatable.",
 )
-@click.option("--experiment", help="Keep the test in this experiment; without files: show one kept there.")
-@click.option("--test", "name", help="Name of the test that is kept, or of the one to show.")
-@click.option("--link", "links", multiple=True, help="VARIANT=RUN: which candidate a variant served.")
+@click.option("--experiment", help="Store the test in this experiment; without files, show a stored one.")
+@click.option("--test", "name", help="Name under which the test is stored, or of the stored one to show.")
+@click.option("--link", "links", multiple=True, help="Which run a variant served, as VARIANT=RUN.")
 @form_option
 def online(
     *,
@@ -93,9 +94,9 @@ def online(
     columns: Mapping[str, Any],
     **options: Any,
 ) -> None:
-    """What an A/B test says: its health, then each metric with lift, interval and finding.
+    """Analyse an A/B test: first its health, then lift, interval and finding of each metric.
 
-    Give --sessions; or --exposures and --events; or --aggregates; or --experiment for a test that is kept.
+    Give --sessions; or --exposures and --events; or --aggregates; or --experiment for a stored test.
     """
     start_light()
     files = {kind: options.pop(kind) for kind in TABLES}
@@ -108,7 +109,7 @@ def online(
     if experiment is not None:
         results = _stored_results(experiment, name, tables, links, how, correction)
     elif name or links:
-        fix = "Say in which experiment the test is kept: --experiment NAME."
+        fix = "Name the experiment to store the test in: --experiment NAME."
         option = "--test" if name else "--link"
         raise InputError(Problem("no-experiment", option, "given without --experiment", fix))
     else:
@@ -129,7 +130,7 @@ def _stored_results(
     how: Mapping[str, Any],
     correction: Correction,
 ) -> OnlineResults:
-    """Results of a test of an experiment, stored first where files are given."""
+    """Returns the results of an experiment's test; stores the test first where files are given."""
     workspace, stored = open_experiment(experiment)
     if tables:
         runs = linked_runs(links, run_ids(workspace, stored.id))
@@ -142,15 +143,18 @@ def _stored_results(
 
 
 def _refuse_counting() -> None:
-    """Raises InputError for options that say how to count: a stored test was counted already."""
+    """Raises InputError for options that set counting rules: a stored test is already counted."""
     context = click.get_current_context()
     problems = []
     for parameter in context.command.params:
         source = context.get_parameter_source(parameter.name or "")
         is_free = parameter.name in {"experiment", "name", "correction", "form"}
         if source is click.core.ParameterSource.COMMANDLINE and not is_free:
-            fix = "It was counted when it was kept. Give its files too, or change its rules on A/B results."
-            problems.append(Problem("kept-already", parameter.opts[0], "given for a kept test", fix))
+            fix = (
+                "A stored test keeps its counting rules. Give its files too, or change the rules on the "
+                "page A/B results."
+            )
+            problems.append(Problem("kept-already", parameter.opts[0], "not possible for a stored test", fix))
     if problems:
         raise InputError(problems)
 
@@ -188,11 +192,13 @@ def _shares(text: str) -> dict[str, float]:
 def _refuse_twice(option: str, names: Sequence[str]) -> None:
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        raise InputError(Problem("name-twice", option, f"'{twice[0]}' is there twice", "Keep one of them."))
+        raise InputError(Problem("name-twice", option, f"'{twice[0]}' occurs twice", "Remove one of them."))
 
 
 def _metric(text: str) -> OnlineMetric:
-    """``plays_per_session=plays/sessions:down:guardrail:0.02``."""
+    """Returns the metric that a text such as ``plays_per_session=plays/sessions:down:guardrail:0.02``
+    defines.
+    """
     from recdash.online import OnlineMetric
 
     name, equals, rest = text.partition("=")
@@ -201,11 +207,11 @@ def _metric(text: str) -> OnlineMetric:
     if not (equals and name.strip() and numerator.strip()):
         fix = "Write NAME=NUMERATOR/DENOMINATOR, such as plays_per_session=plays/sessions."
         raise InputError(Problem("bad-metric", "--metric", f"'{text}'", fix))
-    fix = "After the formula come up or down, goal or guardrail, and a margin such as 0.02."
+    fix = "The formula can be followed by up or down, goal or guardrail, and a margin such as 0.02."
     known = ("up", "down", "goal", "guardrail")
     margins = [_number(word, "--metric", fix) for word in words if word not in known]
     if len(margins) > 1 or {"up", "down"} <= set(words) or {"goal", "guardrail"} <= set(words):
-        raise InputError(Problem("bad-metric", "--metric", f"'{text}' says two things at once", fix))
+        raise InputError(Problem("bad-metric", "--metric", f"'{text}' contradicts itself", fix))
     return OnlineMetric(
         name=name.strip(),
         title=name.strip(),
@@ -227,11 +233,13 @@ def _number(text: str, option: str, fix: str) -> float:
         raise InputError(Problem("bad-number", option, f"'{text}' is not a number", fix)) from None
 
 
-# ── what is printed ──────────────────────────────────────────────────────────────────────────
+# ── output ───────────────────────────────────────────────────────────────────────────────────
 
 
 def as_dict(results: OnlineResults) -> dict[str, Any]:
-    """Plain values of the results; ``results`` has one row per metric and variant beside the control."""
+    """Returns the results as plain values; ``results`` has one row per metric and variant other than
+    control.
+    """
     health = results.health
     control = {row.metric: row for row in results.rows if row.is_control}
     return {
@@ -282,36 +290,39 @@ def _result(row: OnlineRow, control: OnlineRow | None) -> dict[str, Any]:
 
 
 def _lines(results: OnlineResults) -> Iterator[str]:
-    """Health, one line per metric and variant, and notes."""
+    """Yields the health, one line per metric and variant, and notes."""
     from recdash.online.analysis.results import validity_notes
 
     health = results.health
     users = ", ".join(f"{name} {count:,}" for name, count in results.users.items())
-    yield f"Users: {users or 'not known'}. Control: {results.control}."
+    yield f"Users: {users or 'unknown'}. Control: {results.control}."
     split = f"cannot be checked: {health.unchecked}"
     if health.srm_p is not None:
         p = numbers.p_value(health.srm_p)
         split = f"p {p}" if "<" in p else f"p = {p}"
         split += f" {health.unchecked}" if health.unchecked else ""
-    yield f"Split of users: {split}. Seen in several variants and left out: {health.crossover:,}."
+    yield f"Split of users: {split}. Multiple exposures, excluded: {health.crossover:,}."
     for part in results.removed:
         counts = ", ".join(f"{name} {count:,}" for name, count in part.by_variant.items())
-        yield f"Left out, {part.unit} that {part.what}: {part.count:,} ({counts})."
+        yield f"Excluded, {part.unit} that {part.what}: {part.count:,} ({counts})."
     if health.blocked:
-        yield "The split of users is broken: nothing is judged."
+        yield "Sample ratio mismatch: no metric is judged."
     control = {row.metric: row for row in results.rows if row.is_control}
     alone = len(results.variants) == 1
     rows = [_cells(row, control.get(row.metric)) for row in results.rows if alone or not row.is_control]
     if any(row.plain_lift is not None for row in results.rows):
-        yield "Lifts are adjusted by what users did before the test (CUPED); values are not."
+        yield "Lifts are adjusted for pre-test behaviour (CUPED); values are not."
     yield ""
     yield aligned([HEADER, *rows], 2)
-    # Where there is no p, the table has the reason.
+    # Without a p-value the table shows the reason.
     judged = [replace(row, title=row.metric) for row in results.rows if row.p is not None]
     if notes := [visible(note) for note in validity_notes(judged)]:
         yield from ("", *notes)
     if not alone:
-        yield "\nIntervals and p of goals are corrected together; --format json has the plain ones too."
+        yield (
+            "\nIntervals and p-values of goals are corrected together; --format json also has the "
+            "uncorrected ones."
+        )
 
 
 def _cells(row: OnlineRow, control: OnlineRow | None) -> tuple[str, ...]:
@@ -324,7 +335,7 @@ def _cells(row: OnlineRow, control: OnlineRow | None) -> tuple[str, ...]:
         numbers.signed(_percent(row.lift), 2),
         f"{numbers.signed(low, 2)} to {numbers.signed(high, 2)}" if low is not None else row.note,
         numbers.p_value(row.p_corrected),
-        row.word,
+        shown(row.word),
     )
 
 

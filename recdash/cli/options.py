@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 
 class Stem(str):
-    """A name taken from the file, where none was given."""
+    """A candidate's name taken from the file name because none was given."""
 
     __slots__ = ()
 
 
 class NamedFile(click.ParamType[tuple[str, Path]]):
-    """NAME=FILE, or FILE alone (then the file's stem is the name)."""
+    """NAME=FILE, or FILE alone, whose stem is then the name."""
 
     name = "NAME=FILE"
 
@@ -34,13 +34,13 @@ class NamedFile(click.ParamType[tuple[str, Path]]):
             return Stem(Path(value).name.split(".")[0]), Path(value)
         if not name.strip() or not file:
             raise InputError(
-                Problem("bad-name", f"'{value}'", "a name or a file is missing", "Write NAME=FILE.")
+                Problem("bad-name", f"'{value}'", "the name or the file is missing", "Write NAME=FILE.")
             )
         return name.strip(), Path(file)
 
 
 def _exists(file: Path) -> bool:
-    """Whether there is such a file; False where the name is longer than any file's."""
+    """Returns whether the file exists; False where the name is too long for a file."""
     try:
         return file.exists()
     except (OSError, ValueError):
@@ -56,33 +56,37 @@ correction_option = click.option(
     default="holm",
     show_default=True,
     type=click.Choice(["holm", "bh", "off"]),
-    help="How several differences are judged together.",
+    help="Multiple-testing correction.",
 )
-RUN_HELP = "A candidate's lists; again for each, and under the same NAME for each of its folds or seeds."
-REPLICATES_HELP = "What several uploads of a candidate are: seeds serve the same users, folds divide them."
+RUN_HELP = "A candidate's lists; repeatable. Use the same NAME for each of its folds or seeds."
+REPLICATES_HELP = (
+    "What several files of a candidate are: seeds recommend to the same users, folds to different ones."
+)
 PREDICTIONS_HELP = "A candidate's predicted ratings, for RMSE and MAE."
 REFERENCE_HELP = (
-    "Candidates computed from truth, train and catalogue, with commas between: "
-    "popular, weighted_rating, random, content, oracle."
+    "Reference candidates computed from truth, train and catalogue, comma-separated: popular, "
+    "weighted_rating, random, content, oracle."
 )
 COLUMNS_HELP = (
-    "Which column means what, as ROLE=COLUMN with commas between: user_id=uid,item_id=sku holds for every "
-    "file that has the column; truth:item_id=isbn for one table, NAME:score=-distance for one candidate "
-    "(the minus: the least is the best). ROLE= leaves a column out. item_id=recs[] says that each cell "
-    "holds a list, recs[1] one item, r_1..r_9 one list per row, als,ease a candidate in each column; "
-    "user_id=column 1 that there is no header line. Again for more."
+    "Meaning of columns, as comma-separated ROLE=COLUMN: user_id=uid,item_id=sku applies to every "
+    "file that has the column; truth:item_id=isbn to one table, NAME:score=-distance to one "
+    "candidate (minus: smaller is better). ROLE= ignores a column. item_id=recs[] says that each "
+    "cell holds a list, recs[1] one item, r_1..r_9 that each row is a list, als,ease that each "
+    "column is a candidate; user_id=column 1 that the file has no header. Repeatable."
 )
 
 
 def columns_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the option ``--columns``, for every command that reads files."""
+    """Adds the option ``--columns`` to a command that reads files."""
     return click.option(
         "--columns", multiple=True, metavar="ROLE=COLUMN,…", callback=_columns, help=COLUMNS_HELP
     )(command)
 
 
 def _columns(_context: click.Context, _option: click.Parameter, values: Sequence[str]) -> dict[str, Any]:
-    """{role: column} for all tables, {table: {role: column}} for one; empty where none is given."""
+    """Returns {role: column} for all tables and {table: {role: column}} for one; empty where none is
+    given.
+    """
     columns: dict[str, Any] = {}
     for value in values:
         table = ""
@@ -101,19 +105,22 @@ def _columns(_context: click.Context, _option: click.Parameter, values: Sequence
 
 
 USERS_HELP = (
-    "Who counts for accuracy. truth: users with a relevant item, a missing list is 0; both: of these only "
-    "users with a list; judged, judged_both: the same of users with any row in the truth; run: users with a "
-    "list. In the last three a user without a relevant item is 0.  [truth|both|judged|judged_both|run]"
+    "Which users count for accuracy. truth: users with a relevant item, 0 if they have no list; "
+    "both: only those of them with a list; judged, judged_both: likewise of users with any row in "
+    "the truth; run: users with a list. In the last three a user without a relevant item counts as "
+    "0.  [truth|both|judged|judged_both|run]"
 )
 DUPLICATES_HELP = (
-    "An item that a list repeats. first: it counts once, at the better place; keep: at each.  [first|keep]"
+    "Items that a list repeats. first: only the best position counts; keep: each position counts.  "
+    "[first|keep]"
 )
 
 
 def uploads(named: Sequence[tuple[str, Path]]) -> dict[str, Any]:
-    """Each candidate's file, or its files where several are given under one name: its folds or seeds.
+    """Returns each candidate's file, or a list of files (folds or seeds) where one name is given several
+    times.
 
-    Raises InputError where two files without a name of their own are called alike, which may be by chance.
+    Raises InputError where two files without a NAME have the same stem, which may be a coincidence.
     """
     files: dict[str, list[Path]] = {}
     for name, file in named:
@@ -141,7 +148,7 @@ def tell(notices: Iterable[Problem]) -> None:
 
 
 def open_workspace() -> Workspace:
-    """The workspace of the settings; the command names damaged evidence when it ends."""
+    """Returns the configured workspace; damaged data is reported when the command ends."""
     from recdash.service import Workspace
 
     workspace = Workspace.open()
@@ -155,18 +162,18 @@ def open_workspace() -> Workspace:
 
 
 def open_experiment(name: str) -> tuple[Workspace, Experiment]:
-    """The workspace of the settings, and the experiment of this name in it. Raises NotFound."""
+    """Returns the configured workspace and its experiment of this name. Raises NotFound."""
     workspace = open_workspace()
     return workspace, workspace.experiments.named(name)
 
 
 def run_ids(workspace: Workspace, experiment_id: str, *, archived: bool = False) -> dict[str, str]:
-    """{name: id} of the experiment's runs."""
+    """Returns {name: id} of the experiment's runs."""
     return {run.name: run.id for run in workspace.runs.all(experiment_id, archived)}
 
 
 def linked_runs(links: Sequence[str], by_name: Mapping[str, str]) -> dict[str, str]:
-    """{variant: run id} of texts as ``variant=run``. Raises UnknownName for a run that is not there."""
+    """Returns {variant: run id} of texts such as ``variant=run``. Raises UnknownName for an unknown run."""
     pairs = [link.partition("=") for link in links]
     return {variant: run_named(by_name, run) for variant, _, run in pairs}
 
@@ -179,11 +186,11 @@ def run_named(by_name: Mapping[str, str], name: str) -> str:
     return by_name[name]
 
 
-ACCEPT_HELP = "Score runs whose items or users hardly meet truth, catalogue and train as they are written."
+ACCEPT_HELP = "Score runs even if hardly any of their item or user ids occur in truth, catalogue and train."
 
 
 def how_to_count(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that say how scores are counted, for every command that takes files."""
+    """Adds the options that say how scores are counted to a command that reads files."""
     for option in reversed(_HOW_TO_COUNT):
         command = option(command)
     return command
@@ -198,9 +205,13 @@ _HOW_TO_COUNT = (
     ),
     click.option("--users", help=USERS_HELP),
     click.option("--order", help="Column that orders the lists.  [rank|score]"),
-    click.option("--ties", help="Order of equal scores.  [file|item_desc]"),
+    click.option("--ties", help="Order of tied scores.  [file|item_desc]"),
     click.option("--duplicates", help=DUPLICATES_HELP),
-    click.option("--relevance", help="Column of the truth, or 'none': every row is relevant."),
-    click.option("--relevance-threshold", type=float, help="Least relevance that counts (default: above 0)."),
+    click.option("--relevance", help="Relevance column of the test set, or 'none' if every row is relevant."),
+    click.option(
+        "--relevance-threshold",
+        type=float,
+        help="Smallest relevance that counts as relevant (default: above 0).",
+    ),
     click.option("--accept-unknown-ids", is_flag=True, help=ACCEPT_HELP),
 )

@@ -1,4 +1,4 @@
-"""Scores as tables, JSON or CSV."""
+"""Prints scores as tables, JSON or CSV."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def print_scores(
     bands: Sequence[Mapping[str, Any]] | None,
     shown: Sequence[Mapping[str, Any]] | None,
 ) -> None:
-    """Print the scores as table, json or csv; ``bands`` and ``shown``: rows to add, None for none."""
+    """Print the scores as table, json or csv; ``bands`` and ``shown`` are rows to add, or None."""
     if form == "json":
         added = {name: rows for name, rows in (("tie_bands", bands), ("shown_by", shown)) if rows is not None}
         say(json.dumps({**evaluation.as_dict(), **added}, ensure_ascii=False))
@@ -54,9 +54,11 @@ def print_scores(
 
 
 def _shown_table(rows: Sequence[Mapping[str, Any]]) -> str:
-    """One row per value, one column per candidate; of many values those with most items of the catalogue."""
+    """Returns a table with a row per value and a column per candidate; of many values, those with most
+    catalogue items.
+    """
     if not rows:
-        return "No candidate has lists to show anything."
+        return "No candidate has recommendations to analyse."
     runs: dict[str, list[Mapping[str, Any]]] = {}
     for row in rows:
         runs.setdefault(row["run"], []).append(row)
@@ -75,18 +77,18 @@ def _shown_table(rows: Sequence[Mapping[str, Any]]) -> str:
     n_values = sum(cells[0]["values"] for cells in by_value)
     n_shown = [sum(row["values_shown"] for row in run_rows) for run_rows in runs.values()]
     lines.append(["values shown", *(f"{count:,}" for count in (n_values, *n_shown))])
-    head = [f"{rows[0]['attribute']} (% of places within {rows[0]['k']})", "catalogue", *runs]
+    head = [f"{rows[0]['attribute']} (% of recommendations in the top {rows[0]['k']})", "catalogue", *runs]
     left = len(by_value) - len(values)
     return aligned([head, *lines]) + (f"\n{left:,} more values with --format json" if left else "")
 
 
 def _band_table(bands: Sequence[Mapping[str, Any]]) -> str:
     if not bands:
-        return "No order of equal scores changes any of these."
+        return "The order of tied scores changes none of these metrics."
     lines = [["run", "metric", "worst", "expected", "best", "users with ties"]]
     for band in bands:
         expected = three_digits(band["expected"])
-        if band["expected_error"]:  # it was estimated from random orders
+        if band["expected_error"]:  # the range was estimated from random orders
             expected += f" ± {band['expected_error']:.1g}"
         values = [three_digits(band["worst"]), expected, three_digits(band["best"])]
         lines.append([band["run"], _metric_name(band), *values, f"{band['n_users']:,}"])
@@ -98,12 +100,14 @@ def _metric_name(row: Mapping[str, Any]) -> str:
 
 
 def _requested_labels(evaluation: Evaluation) -> set[str]:
-    """Labels of the metrics that were requested at a cutoff, not as a whole curve."""
+    """Returns the labels of the metrics requested at a cutoff rather than as a curve."""
     return {request.spec.label for request in evaluation.requests if request.spec.k is not None}
 
 
 def _score_table(evaluation: Evaluation) -> str:
-    """One row per metric and cutoff, one column per candidate; a whole curve shows at a few cutoffs."""
+    """Returns a table with a row per metric and cutoff and a column per candidate; a curve is shown at a few
+    cutoffs.
+    """
     requested = _requested_labels(evaluation)
     names = [run.name for run in evaluation.runs]
     cells: dict[tuple[str, str], dict[str, str]] = {}
@@ -123,7 +127,9 @@ def _score_table(evaluation: Evaluation) -> str:
 
 
 def _spread_rows(evaluation: Evaluation) -> list[list[str]]:
-    """How far apart the folds or seeds of each candidate lie; of a whole curve at 10, or at the depth."""
+    """Returns rows with the spread over each candidate's folds or seeds; of a curve at k = 10, or at the
+    depth.
+    """
     k = default_k(evaluation.rules.depth)
     requested = _requested_labels(evaluation)
     values: dict[tuple[str, str], list[float]] = {}
@@ -138,7 +144,7 @@ def _spread_rows(evaluation: Evaluation) -> list[list[str]]:
 
 
 def known_lines(known: Mapping[str, IdOverlap]) -> Iterable[str]:
-    """Per run: how much of it the tables know, and how much of the truth it and they know."""
+    """Yields per run which share of its ids is known, and which share of the test set's."""
     from recdash.definitions.population_counts import known_truth_words, known_words
 
     for name, overlap in known.items():
@@ -152,7 +158,7 @@ def three_digits(value: float | None) -> str:
 
 
 def aligned(rows: Sequence[Sequence[str]], texts: int = 1) -> str:
-    """Columns under each other: the first ``texts`` to the left, numbers to the right.
+    """Returns the rows as aligned columns: the first ``texts`` to the left, numbers to the right.
 
     What people wrote may neither move the cursor nor end a line: control characters are written out.
     """
@@ -169,7 +175,7 @@ def aligned(rows: Sequence[Sequence[str]], texts: int = 1) -> str:
 
 
 def _population_lines(evaluation: Evaluation) -> Iterable[str]:
-    """Which users count, which ids are known, and which metrics are missing and why."""
+    """Yields which users count, which ids are known, and which metrics are missing and why."""
     from recdash.evaluation.comparability import LISTED
 
     yield ""
@@ -177,10 +183,12 @@ def _population_lines(evaluation: Evaluation) -> Iterable[str]:
         if (counts := run.ledger) is None:
             continue
         if evaluation.rules.users in LISTED:
-            without = f"{counts.without_list:,} more with a relevant item have no list and are left out"
-            yield f"{run.name}: {counts.counted:,} users counted, all with a list; {without}"
+            without = (
+                f"{counts.without_list:,} more with a relevant item have no recommendations and are excluded"
+            )
+            yield f"{run.name}: {counts.counted:,} users counted, all with recommendations; {without}"
         else:
-            without = f"{counts.without_list:,} of them without a list"
+            without = f"{counts.without_list:,} of them without recommendations"
             yield f"{run.name}: {counts.counted:,} users counted, {without}"
     yield from known_lines(evaluation.known_ids())
     missing: dict[tuple[str, str, str], dict[str, None]] = {}

@@ -1,4 +1,4 @@
-"""``recdash presets``: the presets, and whether each gives the numbers of its library."""
+"""``recdash presets``: the presets, and whether each reproduces its library's numbers."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 @click.argument("name", required=False)
 @form_option
 def presets(name: str | None, form: str) -> None:
-    """Whether each preset gives the numbers of the library it is named after.
+    """List the presets and whether each reproduces the numbers of the library it is named after.
 
-    With the NAME of a preset: metric by metric.
+    With the NAME of a preset, list its metrics.
     """
     from recdash.metrics import preset
     from recdash.metrics.agreement import agreement_table
@@ -37,7 +37,7 @@ def presets(name: str | None, form: str) -> None:
 
 
 def _overview(agreements: list[PresetAgreement]) -> list[list[str]]:
-    """A row for each preset: how many of the metrics are in each state."""
+    """Returns a row per preset with the number of its metrics in each state."""
     from recdash.metrics.agreement import WORDS
 
     names = dict.fromkeys(agreement.preset for agreement in agreements)

@@ -1,4 +1,4 @@
-"""``recdash report`` and ``reproduce``: a report as a file, and whether its numbers hold."""
+"""``recdash report`` and ``reproduce``: write a report, and recompute its numbers."""
 
 from __future__ import annotations
 
@@ -28,23 +28,29 @@ if TYPE_CHECKING:
 @click.command()
 @experiment_option
 @click.option("-o", "--output", required=True, type=Path, help="FILE.html, .pdf, .md, .csv, .json or .tex.")
-@click.option("--baseline", help="The run that the others must beat (default: the experiment's).")
-@click.option("--run", "runs", multiple=True, help="A candidate; again for each (default: the first eight).")
+@click.option("--baseline", help="Name of the baseline (default: the experiment's).")
+@click.option(
+    "--run", "runs", multiple=True, help="Name of a candidate; repeatable (default: the first eight)."
+)
 @click.option("--metric", help=f"One offline metric with its cutoff (default: {DEFAULT_SPEC}).")
-@click.option("--k", type=int, help="The cutoff, where --metric names none.")
-@click.option("--part", default="", help="Only some users or items, such as user_warmth=cold.")
-@click.option("--relevance-threshold", type=float, help="Least relevance that counts.")
-@click.option("--slice", "by", help="Slices to show, such as user_warmth (default: the first there is).")
-@click.option("--margin", default="1%", show_default=True, help="What is too small to matter: 1% or 0.002.")
+@click.option("--k", type=int, help="The cutoff, if --metric names none.")
+@click.option("--part", default="", help="Only a slice of users or items, such as user_warmth=cold.")
+@click.option("--relevance-threshold", type=float, help="Smallest relevance that counts as relevant.")
+@click.option("--slice", "by", help="Slices to show, such as user_warmth (default: the first available).")
+@click.option(
+    "--margin", default="1%", show_default=True, help="Smallest difference that matters: 1% or 0.002."
+)
 @correction_option
-@click.option("--test", help="Name of the A/B test beside it (default: the newest that is linked).")
+@click.option("--test", help="Name of the A/B test to include (default: the newest that is linked).")
 @click.option("--online-metric", help="An online metric (default: the first that disagrees).")
 @click.option("--title", default="", help="Title of the report.")
-@click.option("--narrative", default="", help="Your own words, shown below the verdict; @FILE reads a file.")
-@click.option("--block", "blocks", multiple=True, help="What to show, in this order; again for each.")
-@click.option("--keep", is_flag=True, help="Keep the report in the store too, as a snapshot.")
+@click.option(
+    "--narrative", default="", help="Summary for readers, shown below the verdict; @FILE reads a file."
+)
+@click.option("--block", "blocks", multiple=True, help="Section to include; repeatable, in this order.")
+@click.option("--keep", is_flag=True, help="Also store the report as a snapshot.")
 def report(experiment: str, output: Path, *, title: str, narrative: str, **options: Any) -> None:
-    """Write what the stored runs say as one file, the verdict first.
+    """Write a report on stored runs to one file, starting with the verdict.
 
     Blocks: defined, evidence, scores, curves, precision-recall, online, slices, changes, decisions, caveats,
     reproducing.
@@ -58,7 +64,7 @@ def report(experiment: str, output: Path, *, title: str, narrative: str, **optio
     if options["keep"]:
         snapshot = reports.make(question, blocks, title=title, narrative=text)
         document = reports.document(snapshot.id)
-        say(f"kept as a snapshot: {snapshot.title} ({snapshot.id})", err=True)
+        say(f"stored as a snapshot: {snapshot.title} ({snapshot.id})", err=True)
     else:
         author = workspace.person.name
         document = reports.content(question, blocks, title=title, narrative=text, author=author)
@@ -67,20 +73,22 @@ def report(experiment: str, output: Path, *, title: str, narrative: str, **optio
 
 
 def _prose(text: str) -> str:
-    """The text itself, or that of the file after an @. Raises InputError for a file that cannot be read."""
+    """Returns the text, or the content of the file named after an @. Raises InputError for an unreadable
+    file.
+    """
     if not text.startswith("@"):
         return text
     try:
         return Path(text[1:]).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        problem = f"it cannot be read ({error})"
+        problem = f"cannot be read ({error})"
         raise InputError(Problem("no-narrative", text[1:], problem, "Name a text file in UTF-8.")) from error
 
 
 def _question(
     workspace: Workspace, experiment: str, *, baseline: str | None, runs: Sequence[str], **options: Any
 ) -> Question:
-    """The question of the report: names as ids, texts parsed."""
+    """Returns the report's question, with names replaced by ids and texts parsed."""
     from recdash.comparison import Terms, read_margin
     from recdash.domain.results import Scope
     from recdash.report.reports import Reports
@@ -109,7 +117,9 @@ def _question(
 
 
 def _metric_and_k(metric: str | None, k: int | None) -> tuple[str | None, int | None]:
-    """``ndcg@10`` → ndcg, 10. Raises InputError for two cutoffs that differ."""
+    """Returns ("ndcg", 10) for ``ndcg@10``. Raises InputError where ``metric`` and ``k`` name different
+    cutoffs.
+    """
     from recdash.metrics import parse
 
     if metric is None:
@@ -126,10 +136,10 @@ def _metric_and_k(metric: str | None, k: int | None) -> tuple[str | None, int | 
 @form_option
 @click.pass_context
 def reproduce(context: click.Context, file: Path, form: str) -> None:
-    """Compute every number of a report (HTML or JSON) anew from the stored tables, and compare.
+    """Recompute every number of a report (HTML or JSON) from the stored tables and compare.
 
-    Exits with 1 if the report differs or if its page cannot be checked for changes, with 2 if its tables are
-    not stored.
+    Exits with 1 if a number differs or the report's page cannot be checked for changes, with 2 if its tables
+    are not stored.
     """
     from recdash.report.reproduce.reproduce import reproduction
 

@@ -1,4 +1,4 @@
-"""``recdash review``: a candidate proposed, backed with evidence, discussed, approved or rejected."""
+"""``recdash review``: propose a candidate, attach evidence, discuss it, approve or reject it."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from recdash.formatting.sanitize import visible
 if TYPE_CHECKING:
     from recdash.decisions import Review
 
-text_option = click.option("--text", default="", help="What there is to say about it.")
+text_option = click.option("--text", default="", help="Text of the entry.")
 
 
 @click.group()
 def review() -> None:
-    """Bring a candidate before the one who approves it; recdash decide --review answers."""
+    """Propose a candidate for approval; recdash decide --review answers."""
 
 
 @review.command()
@@ -42,7 +42,7 @@ def review() -> None:
 def propose(
     experiment: str, run: str, baseline: str | None, metric: str | None, text: str, author: str
 ) -> None:
-    """Ask for a candidate to be approved."""
+    """Propose a candidate for approval."""
     workspace, stored = open_experiment(experiment)
     run_id = run_named(run_ids(workspace, stored.id, archived=True), run)
     query = query_wanted(workspace, stored.id, run_id, baseline, metric)
@@ -55,7 +55,7 @@ def propose(
 @text_option
 @author_option
 def offline(experiment: str, wanted: str | None, text: str, author: str) -> None:
-    """Attach the verdict and its numbers as they stand now."""
+    """Attach the current verdict and its numbers."""
     workspace, stored = open_experiment(experiment)
     review_ = review_wanted(workspace, stored.id, wanted)
     _tell(workspace.reviews.add_offline_evidence(review_.id, text, author=author))
@@ -68,7 +68,7 @@ def offline(experiment: str, wanted: str | None, text: str, author: str) -> None
 @text_option
 @author_option
 def online(experiment: str, wanted: str | None, test: str | None, text: str, author: str) -> None:
-    """Attach what an A/B test says of the candidate now."""
+    """Attach the current results of an A/B test of the candidate."""
     workspace, stored = open_experiment(experiment)
     review_ = review_wanted(workspace, stored.id, wanted)
     chosen = workspace.online_tests.named(stored.id, test)
@@ -78,11 +78,11 @@ def online(experiment: str, wanted: str | None, test: str | None, text: str, aut
 @review.command()
 @experiment_option
 @review_option
-@click.option("--on", help="The id of an entry or a report instead of the review itself.")
-@click.option("--text", required=True, help="What you have to say.")
+@click.option("--on", help="Id of an entry or report to comment on instead of the review.")
+@click.option("--text", required=True, help="The comment.")
 @author_option
 def comment(experiment: str, wanted: str | None, on: str | None, text: str, author: str) -> None:
-    """Say something about a review, an entry or a report."""
+    """Comment on a review, an entry or a report."""
     workspace, stored = open_experiment(experiment)
     about = on or review_wanted(workspace, stored.id, wanted).id
     say(workspace.journal.comment(stored.id, about, text, author=author).id)
@@ -90,10 +90,10 @@ def comment(experiment: str, wanted: str | None, on: str | None, text: str, auth
 
 @review.command()
 @experiment_option
-@click.option("--review", "wanted", help="Only this one: its id, or its candidate.")
+@click.option("--review", "wanted", help="Only this review: its id or its candidate.")
 @form_option
 def show(experiment: str, wanted: str | None, form: str) -> None:
-    """The reviews of an experiment: how far each is, and its checklist."""
+    """List an experiment's reviews with their state and checklist."""
     workspace, stored = open_experiment(experiment)
     reviews = workspace.journal.reviews(stored.id)
     if wanted:
@@ -103,7 +103,7 @@ def show(experiment: str, wanted: str | None, form: str) -> None:
         say_json(facts)
     else:
         text = "\n\n".join(map(_text, reviews))
-        say_lines(text or f"No candidate of '{stored.name}' was proposed yet.")
+        say_lines(text or f"'{stored.name}' has no review yet.")
 
 
 def _tell(review_: Review) -> None:
@@ -113,7 +113,7 @@ def _tell(review_: Review) -> None:
 
 
 def _text(review_: Review) -> str:
-    """Where it stands, and its checklist."""
+    """Returns the review's state and its checklist as text."""
     entry, baseline = review_.entry, review_.subject.baseline
     against = f" against {baseline.name}" if baseline else ""
     proposed = f"Proposed by {entry.author}, {entry.created:%Y-%m-%d %H:%M} UTC"
@@ -130,7 +130,7 @@ def _text(review_: Review) -> str:
 
 
 def _facts(review_: Review) -> dict[str, Any]:
-    """JSON-ready."""
+    """Returns the review as JSON-ready values."""
     return {
         "id": review_.id,
         "run": review_.about,

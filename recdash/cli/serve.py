@@ -1,4 +1,4 @@
-"""``recdash serve``."""
+"""``recdash serve``: start the dashboard."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from recdash.errors import InputError, Problem
     "--port", type=click.IntRange(1, 65535), help="Port to listen on (default: RECDASH_PORT, else 8501)."
 )
 def serve(host: str | None, port: int | None) -> None:
-    """Open the dashboard in a browser at the address shown."""
+    """Start the dashboard and print its address."""
     from recdash.settings import settings
     from recdash.web.startup_checks import refuse_open_access, refuse_unnamed_viewers
 
@@ -25,7 +25,10 @@ def serve(host: str | None, port: int | None) -> None:
     if not app.is_file():
         raise InputError(
             Problem(
-                "no-app", str(app), "no app.py there", "Run recdash serve from a checkout of the project."
+                "no-app",
+                str(app),
+                "no app.py in this folder",
+                "Run recdash serve from a checkout of the project.",
             )
         )
     address = host or settings().host
@@ -38,7 +41,7 @@ def serve(host: str | None, port: int | None) -> None:
 
 
 def _folder_of_config(app: Path) -> Path:
-    """The folder with .streamlit/config.toml, to start in; paths of the data are made absolute before."""
+    """Returns the folder with .streamlit/config.toml to start in, after making the data's paths absolute."""
     from recdash.settings import settings
     from recdash.store import absolute_url
 

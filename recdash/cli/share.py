@@ -1,4 +1,6 @@
-"""``recdash share``, ``links``, ``revoke``, ``views``, ``audit``: what others may see, and who did what."""
+"""``recdash share``, ``links``, ``revoke``, ``views``, ``audit``: share links, saved views and the audit
+log.
+"""
 
 from __future__ import annotations
 
@@ -24,14 +26,14 @@ address_option = click.option(
 
 @click.command()
 @experiment_option
-@click.option("--report", help="Only this report of it: its title or id.")
-@click.option("--days", type=float, default=30, show_default=True, help="How long the link lives.")
-@click.option("--label", default="", help="Whom or what it is for; only editors see it.")
+@click.option("--report", help="Share only this report: its title or id.")
+@click.option("--days", type=float, default=30, show_default=True, help="Days until the link expires.")
+@click.option("--label", default="", help="Who or what the link is for; only editors see it.")
 @address_option
 def share(experiment: str, report: str | None, days: float, label: str, address: str) -> None:
-    """Make a link with which anybody may read one experiment, or one report of it.
+    """Create a link with which anyone can read one experiment or one report.
 
-    The link is shown this once and cannot be had again; what is stored does not make one.
+    The link is shown only once: the store keeps a hash of it.
     """
     workspace, stored = open_experiment(experiment)
     report_id = None if report is None else _report(workspace, stored.id, report)
@@ -39,21 +41,21 @@ def share(experiment: str, report: str | None, days: float, label: str, address:
     say(f"{address.rstrip('/')}/s/{shared.token}")
     subject = "the report" if report_id else f"'{stored.name}'"
     say(
-        f"Opens {subject} for reading until {shared.link.expires:%Y-%m-%d %H:%M} UTC. To take it back: "
+        f"Opens {subject} read-only until {shared.link.expires:%Y-%m-%d %H:%M} UTC. To revoke it: "
         f"recdash revoke {shared.link.id[:ID_SHOWN]}",
         err=True,
     )
 
 
 def _report(workspace: Workspace, experiment_id: str, wanted: str) -> str:
-    """The id of the report with this id or title; of several with one title the newest."""
+    """Returns the id of the report with this id or title; of several with one title, the newest."""
     from recdash.report.reports import Reports
 
     reports = Reports(workspace).all(experiment_id)
     ids = [report.id for report in reports if wanted in (report.id, report.title)]
     if not ids:
         titles = ", ".join(f"'{report.title}'" for report in reports) or "none"
-        raise NotFound(f"No report is called '{wanted}'. There are: {titles}.")
+        raise NotFound(f"No report is called '{wanted}'. Reports: {titles}.")
     return ids[0]
 
 
@@ -61,7 +63,7 @@ def _report(workspace: Workspace, experiment_id: str, wanted: str) -> str:
 @experiment_option
 @form_option
 def links(experiment: str, form: str) -> None:
-    """The share links of an experiment: who made them, until when they open, and which are dead."""
+    """List the share links of an experiment: who created them, when they expire, and which no longer work."""
     from recdash.report.reports import Reports
 
     workspace, stored = open_experiment(experiment)
@@ -77,13 +79,13 @@ def links(experiment: str, form: str) -> None:
         return
     rows = [["id", "opens", "state", "until (UTC)", "made by", "label"]]
     rows += [[fact["id"][:ID_SHOWN], *list(fact.values())[1:]] for fact in facts]
-    say_lines(aligned(rows, texts=6) if facts else f"'{stored.name}' has no share link.")
+    say_lines(aligned(rows, texts=6) if facts else f"'{stored.name}' has no share links.")
 
 
 @click.command()
 @click.argument("link_id")
 def revoke(link_id: str) -> None:
-    """Take a share link back, at once and for good: the beginning of its id, as recdash links shows it."""
+    """Revoke a share link for good. Give the beginning of its id as recdash links shows it."""
     workspace = open_workspace()
     experiments = workspace.experiments.all(archived=True)
     links = [link for experiment in experiments for link in workspace.sharing.links(experiment.id)]
@@ -91,7 +93,9 @@ def revoke(link_id: str) -> None:
     if len(matching) != 1:
         count = f"{len(matching)} share links" if matching else "no share link"
         fix = "recdash links --experiment NAME lists them."
-        raise InputError(Problem("which-link", f"'{link_id}'", f"{count} begins so", fix))
+        raise InputError(
+            Problem("which-link", f"'{link_id}'", f"{count} with an id that begins like this", fix)
+        )
     workspace.sharing.revoke(matching[0])
     say(f"Revoked {matching[0][:ID_SHOWN]}.")
 
@@ -99,9 +103,11 @@ def revoke(link_id: str) -> None:
 @click.command()
 @experiment_option
 @click.option("--save", "name", help="Save a view under this short name: a to z, 0 to 9 and -.")
-@click.option("--page", default="overview", show_default=True, help="The page, as its address says.")
-@click.option("--param", "params", multiple=True, help="NAME=VALUE of the page's address; again for each.")
-@click.option("--forget", help="Forget the view of this name.")
+@click.option("--page", default="overview", show_default=True, help="The page's name in its address.")
+@click.option(
+    "--param", "params", multiple=True, help="A parameter of the page's address, as NAME=VALUE; repeatable."
+)
+@click.option("--forget", help="Delete the view of this name.")
 @address_option
 @form_option
 def views(
@@ -114,7 +120,7 @@ def views(
     address: str,
     form: str,
 ) -> None:
-    """The saved views of an experiment; save one, or forget one."""
+    """List the saved views of an experiment, save one, or delete one."""
     workspace, stored = open_experiment(experiment)
     if name is not None:
         workspace.sharing.save_view(stored.id, name, page, {"e": stored.id, **dict(map(_param, params))})
@@ -128,7 +134,7 @@ def views(
         say_json(facts)
         return
     rows = [["name", "page", "link", "saved by"], *(list(fact.values()) for fact in facts)]
-    say_lines(aligned(rows, texts=4) if facts else f"'{stored.name}' has no saved view.")
+    say_lines(aligned(rows, texts=4) if facts else f"'{stored.name}' has no saved views.")
 
 
 def _param(text: str) -> tuple[str, str]:
@@ -139,12 +145,12 @@ def _param(text: str) -> tuple[str, str]:
 
 
 @click.command()
-@click.option("--last", type=click.IntRange(1), default=50, show_default=True, help="How many lines.")
+@click.option("--last", type=click.IntRange(1), default=50, show_default=True, help="Number of lines.")
 @form_option
 def audit(last: int, form: str) -> None:
-    """Who did what, the newest line first; exits with 1 where the log or what it tells of was changed.
+    """Show the audit log, the newest line first. Exits with 1 if the log, or what it records, was changed.
 
-    Whoever can write the database can also cut off the end of the log: keep the last hash elsewhere.
+    A person with write access to the database can still remove the last lines: keep the last hash elsewhere.
     """
     workspace = open_workspace()
     events, broken = workspace.audit.events(last), workspace.audit.breaks()
@@ -155,7 +161,7 @@ def audit(last: int, form: str) -> None:
         say_json(facts)
     else:
         rows = [["when (UTC)", "who", "role", "did", "what"], *map(_event_cells, events)]
-        say_lines(aligned(rows, texts=5) if events else "Nothing was done yet.")
+        say_lines(aligned(rows, texts=5) if events else "The audit log is empty.")
         say(_integrity(broken, altered, events), err=True)
     if broken or altered:
         click.get_current_context().exit(1)
@@ -172,6 +178,6 @@ def _integrity(broken: Sequence[int], altered: Sequence[str], events: Sequence[A
     if broken:
         return f"The log was changed: the chain of hashes breaks at line {broken[0]}."
     if altered:
-        return f"Not as it was written: {', '.join(altered)}."
+        return f"Changed since it was written: {', '.join(altered)}."
     last = f" Last line: {events[0].number}, hash {events[0].hash}." if events else ""
-    return f"The chain of hashes holds, and what people wrote is as they wrote it.{last}"
+    return f"The chain of hashes is intact, and so are the texts it records.{last}"

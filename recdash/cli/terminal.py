@@ -1,4 +1,4 @@
-"""Printing with control characters written out, so that no text moves the cursor or hides in a line."""
+"""Prints text with control characters escaped, so that no text can move the cursor or hide in a line."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from recdash.formatting.sanitize import visible, visible_lines
 
 
 def say(line: str, *, err: bool = False) -> None:
-    """Print one line, on standard error with ``err``; control and unseen characters are written out."""
+    """Print one line, on standard error with ``err``; control and invisible characters are escaped."""
     click.echo(visible(line), err=err)
 
 
 def say_lines(text: str, *, err: bool = False) -> None:
-    """Print a text of several lines, else as ``say``; for a text made here, whose cells are visible."""
+    """Print several lines like ``say``; for text composed here, whose cells are already escaped."""
     click.echo(visible_lines(text), err=err)
 
 
@@ -31,7 +31,7 @@ def say_json(facts: object) -> None:
 
 @contextmanager
 def usage_errors_visible() -> Iterator[None]:
-    """Raise usage errors anew with control characters written out: they repeat what was typed."""
+    """Raise usage errors again with control characters escaped, because they repeat what was typed."""
     try:
         yield
     except click.ClickException as error:
@@ -45,7 +45,7 @@ def usage_errors_visible() -> Iterator[None]:
 
 
 def show_defects_visibly() -> None:
-    """Print tracebacks with control characters written out: an unexpected error may repeat text of a file."""
+    """Print tracebacks with control characters escaped, because an unexpected error may quote a file."""
 
     def show(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         if issubclass(kind, KeyboardInterrupt):

@@ -62,7 +62,7 @@ DAMAGE = pytest.mark.parametrize("damage", [damage_upload, damage_curve, damage_
 @pytest.mark.usefixtures("stored")
 def test_a_store_in_which_everything_holds(run: Recdash) -> None:
     result = run("check")
-    assert (result.exit_code, result.output) == (0, "Everything that is stored is what was written.\n")
+    assert (result.exit_code, result.output) == (0, "All stored data is intact.\n")
     assert json.loads(run("check", "--format", "json").output) == []
 
 
@@ -102,7 +102,7 @@ def test_the_same_file_uploaded_again_repairs_it(
     damage(stored)
     again = run("add", "--experiment", "Films", "--run", "good=good.csv", "--accept-unknown-ids")
     assert again.exit_code == 0, again.output
-    assert run("check").output == "Everything that is stored is what was written.\n"
+    assert run("check").output == "All stored data is intact.\n"
     question = ["--experiment", "Films", "--baseline", "poor", "--run", "good", "--metric", "ndcg@1"]
     assert run("compare", *question).exit_code == 0
 
@@ -124,5 +124,5 @@ def test_a_damaged_run_can_be_deleted(run: Recdash, stored: Path) -> None:
     with pytest.raises(InputError, match="Type 'good' exactly"):
         space.runs.delete(good.id, "poor")
     space.runs.delete(good.id, "good")
-    assert run("check").output == "Everything that is stored is what was written.\n"
+    assert run("check").output == "All stored data is intact.\n"
     assert [run_.name for run_ in space.runs.all(home.id)] == ["poor"]

@@ -108,8 +108,8 @@ def test_the_table_has_a_line_per_metric_and_a_column_per_candidate(run: Recdash
         ["metric", "als", "ease"],
         ["recall@2", "0.500", "1.00"],
         [],
-        ["als:", "3", "users", "counted,", "1", "of", "them", "without", "a", "list"],
-        ["ease:", "3", "users", "counted,", "0", "of", "them", "without", "a", "list"],
+        ["als:", "3", "users", "counted,", "1", "of", "them", "without", "recommendations"],
+        ["ease:", "3", "users", "counted,", "0", "of", "them", "without", "recommendations"],
         # x is in no table: it takes two of the five places within als, one of the five within ease
         *[
             f"{name}: {words}".split()
@@ -126,7 +126,7 @@ def test_the_table_has_a_line_per_metric_and_a_column_per_candidate(run: Recdash
                 ),
             )
             for words in (
-                f"known to truth, catalogue or train: of the items shown {known}",
+                f"known to truth, catalogue or train: of recommended items {known}",
                 f"of the truth known to run, catalogue or train: of its items {of_truth}",
             )
         ],
@@ -175,7 +175,7 @@ def test_notices_go_to_standard_error_and_into_the_json(run: Recdash) -> None:
     (short,) = [line for line in result.stderr.splitlines() if "lists shorter than k = 3" in line]
     assert (
         short
-        == "note: run 'als': lists shorter than k = 3: 1 of 2 users. The missing places count as misses."
+        == "note: run 'als': lists shorter than k = 3: 1 of 2 users. The missing positions count as misses."
     )
     assert short.removeprefix("note: ") in json.loads(result.stdout)["warnings"]
 
@@ -260,7 +260,7 @@ def test_what_was_added_is_listed(run: Recdash) -> None:
 def test_adding_again_changes_nothing_and_says_so(run: Recdash) -> None:
     run(*ADD, "--run", "als=als.csv")
     result = run(*ADD, "--run", "als=als.csv")
-    assert (result.exit_code, result.stdout) == (0, "als: already there\n")
+    assert (result.exit_code, result.stdout) == (0, "als: already stored\n")
     (films,) = listed(run)
     assert len(films["runs"]) == 1
 
@@ -272,11 +272,11 @@ def test_of_an_archived_run_it_is_said_how_to_bring_it_back(run: Recdash) -> Non
     (als,) = space.runs.all(films.id)
     space.runs.archive(als.id)
     again = run(*ADD, "--run", "als=als.csv")
-    assert "als: already there, but archived" in again.stdout
+    assert "als: already stored, but archived" in again.stdout
     assert "Runs page" in again.stdout
     other = run(*ADD, "--run", "als=ease.csv")
     assert other.exit_code == 2
-    assert "An archived run of this experiment is called 'als'" in other.stderr
+    assert "An archived run of this experiment has the name 'als'" in other.stderr
     assert run(*ADD, "--run", "als=als.csv", "--baseline", "als").exit_code == 2
 
 
@@ -289,7 +289,7 @@ def test_a_run_can_be_added_to_an_experiment_that_is_there(run: Recdash) -> None
 def test_an_experiment_without_a_truth_must_be_there(run: Recdash) -> None:
     result = run("add", "--experiment", "Films", "--run", "als.csv")
     assert result.exit_code == 2
-    assert "No experiment is called 'Films'. There are: none." in result.stderr
+    assert "No experiment is called 'Films'. Experiments: none." in result.stderr
     assert listed(run) == []
 
 
@@ -417,8 +417,8 @@ def test_the_module_is_the_command(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("setting", "words"),
     [
-        ("RECDASH_MAX_COMPRESSION_RATIO", "times its packed size when unpacked, over the limit of 200"),
-        ("RECDASH_MAX_INFLATED_BYTES", "bytes of unpacked size, over the limit of 1,000,000"),
+        ("RECDASH_MAX_COMPRESSION_RATIO", "times its compressed size, over the limit of 200"),
+        ("RECDASH_MAX_INFLATED_BYTES", "bytes after decompression, over the limit of 1,000,000"),
     ],
 )
 @pytest.mark.parametrize("pack", [gzip.compress, zipped], ids=["gzip", "zip"])
@@ -499,7 +499,7 @@ def test_references_are_scored_beside_the_runs(run: Recdash) -> None:
 def test_references_are_added_once(run: Recdash) -> None:
     question = ("add", "--experiment", "films", "--truth", "truth.csv", "--reference", "oracle")
     assert "Oracle (reference): added" in run(*question, "--run", "als.csv").output
-    assert "Oracle (reference): already there" in run(*question).output
+    assert "Oracle (reference): already stored" in run(*question).output
 
 
 def test_a_reference_without_its_table_is_refused_by_name(run: Recdash) -> None:
@@ -560,7 +560,7 @@ def test_the_presets_are_a_table_of_text_too(run: Recdash) -> None:
     text = run(*DEFINITIONS, "als", "--metric", "recall@2").stdout
     assert "recommenders  recall" in text
     assert "50 % higher" in text
-    assert "who counts" in text
+    assert "population" in text
     assert "Without a list" in text
 
 

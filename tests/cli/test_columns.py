@@ -81,7 +81,7 @@ def test_a_minus_says_that_the_least_is_the_best() -> None:
             "user_id=uid,item_id=r_1..r_3,score=s",
             ["no column is called 'r_1'; found: uid, isbn", "no column is called 'r_3'"],
         ),
-        ("user_id=,item_id=sku", ["user_id is left out ('user_id=' with nothing behind)"]),
+        ("user_id=,item_id=sku", ["user_id is ignored ('user_id=' without a column)"]),
         ("user_id=uid,user_id=sku", ["two columns for user_id: 'uid' and 'sku'"]),
     ],
 )

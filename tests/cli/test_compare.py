@@ -85,7 +85,7 @@ def test_the_text_is_the_verdict_and_one_line_per_pair(call: Recdash) -> None:
     assert not blank
     assert head.split() == ["candidate", "baseline", "difference", "CI", "p", "finding", "users"]
     assert [line.split()[:2] for line in lines[:3]] == [["new", "old"], ["other", "old"], ["other", "new"]]
-    message = "CI and p are corrected after Holm over 2 differences to the baseline."
+    message = "CI and p are corrected by Holm over 2 differences from the baseline."
     assert lines[-1] == message
     assert [line.split(":")[0] for line in lines if "known to truth" in line] == ["old", "new", "other"]
 
@@ -150,7 +150,7 @@ def test_a_slice_of_the_stored_users_is_compared_alone(call: Recdash, folder: Pa
         (("--truth", "truth.csv", "--baseline", "old"), "no candidate"),
         (("--truth", "truth.csv", *RUNS, "--baseline", "odl"), "No run is called 'odl'. Did you mean 'old'?"),
         ((*FROM_FILES[:-1], "ndcg"), "no cutoff to compare at. Write ndcg@10"),
-        ((*FROM_FILES[:-1], "coverage@3"), "it has no value per user"),
+        ((*FROM_FILES[:-1], "coverage@3"), "it is a catalogue-level metric without values per user"),
         ((*FROM_FILES[:-1], "ndgc@3"), "Did you mean 'ndcg'?"),
         ((*FROM_FILES, "--margin", "little"), "margin: 'little'. Write 1%"),
         ((*FROM_FILES, "--margin", "1000%"), "'1000%' is more than 100 %"),
@@ -171,7 +171,7 @@ def test_what_cannot_be_compared_says_what_to_do(
 def test_nothing_beside_the_baseline_is_refused(call: Recdash) -> None:
     result = call("--truth", "truth.csv", "--run", "old=old.csv", "--baseline", "old", "--metric", "ndcg@3")
     assert result.exit_code == 2
-    assert "nothing beside 'old'. Add a candidate with --run." in result.stderr
+    assert "no candidate besides 'old'. Add a candidate with --run." in result.stderr
 
 
 def test_what_a_finding_rests_on_is_in_the_json(call: Recdash) -> None:

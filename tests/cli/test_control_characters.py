@@ -341,9 +341,9 @@ def test_notes_keep_their_lines_and_refuse_what_steers_a_terminal(stored: tuple[
     text = "two\tcolumns\r\nand a second line"
     assert space.runs.set_note(run, text).note == space.experiments.set_note(experiment, text).note == text
     for way in (space.runs.set_note, space.experiments.set_note):
-        with pytest.raises(InputError, match="steer a terminal"):
+        with pytest.raises(InputError, match="control or invisible characters"):
             way(run if way == space.runs.set_note else experiment, "red \x1b[31m")
-    with pytest.raises(InputError, match="steer a terminal"):
+    with pytest.raises(InputError, match="control or invisible characters"):
         space.runs.add(experiment, LISTS.iloc[:1], name="ease", note="\x9b")
 
 

@@ -112,16 +112,16 @@ def test_a_name_or_a_reason_from_elsewhere_moves_no_terminal(output: Any) -> Non
 
 
 def test_an_experiment_without_decisions_says_so(output: Any) -> None:
-    assert output("decisions") == "Nothing is decided on 'films' yet.\n"
-    assert output("review", "show") == "No candidate of 'films' was proposed yet.\n"
+    assert output("decisions") == "'films' has no decision yet.\n"
+    assert output("review", "show") == "'films' has no review yet.\n"
 
 
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        (("decide", "--outcome", "ship", "--text", "Yes."), "nobody is named"),
+        (("decide", "--outcome", "ship", "--text", "Yes."), "no run is named"),
         (("decide", "--outcome", "ship", "--run", "moon", "--text", "Yes."), "No run is called 'moon'"),
-        (("decide", "--outcome", "ship", "--run", "als", "--text", " "), "nothing is written"),
+        (("decide", "--outcome", "ship", "--run", "als", "--text", " "), "the text is empty"),
         (("decide", "--outcome", "ship", "--review", "als", "--text", "Yes."), "No review is called 'als'"),
         (("decide", "--outcome", "ship", "--supersedes", "last", "--text", "Y"), "no decision to supersede"),
         (("review", "offline"), "No review is open"),

@@ -34,8 +34,8 @@ def test_the_answer_has_the_promised_names(run: Recdash) -> None:
     assert (output["clicks"], output["n"], output["observed"]) == (2, 4, 0.5)
     assert output["verdict"] == "refused"
     assert output["reasons"] == [
-        "4 rows are worth only 4 after weighting, and below 200 a few rows decide",
-        "the target would have shown 2 of the rows with a click, and below 20 an interval means nothing",
+        "4 rows are worth only 4 after weighting; below 200, a few rows decide",
+        "the target would have shown 2 of the rows with a click; below 20, an interval is meaningless",
     ]
 
 
@@ -43,8 +43,8 @@ def test_a_refusal_is_an_answer_and_says_why(run: Recdash) -> None:
     result = run("ope", "--log", "log.csv")
     assert result.exit_code == 0
     assert result.stdout.startswith("No verdict on uniform over 3 items: 4 rows are worth only 4")
-    assert "least propensity" in result.stdout
-    assert "2 positions: each row counts as a slot of its own" in result.stderr
+    assert "smallest propensity" in result.stdout
+    assert "2 positions: each row counts as a separate slot" in result.stderr
 
 
 def test_a_target_in_a_file_may_depend_on_columns_of_the_log(run: Recdash) -> None:
@@ -74,8 +74,8 @@ def test_uniform_may_choose_from_more_items_than_the_log_shows(run: Recdash) -> 
         (["--log", "no_chance.csv"], "propensity"),
         (["--log", "target.csv"], "click"),
         (["--clip", "0"], "Give the largest weight, above 0."),
-        (["--items", "2"], "2 items to choose from, and the log shows 3"),
-        (["--items", "5", "--target", "target.csv"], "Give it with the target uniform"),
+        (["--items", "2"], "2 items to choose from, but the log shows 3"),
+        (["--items", "5", "--target", "target.csv"], "Give it with the uniform target"),
     ],
 )
 def test_bad_input_is_said_in_words_and_exits_with_2(run: Recdash, options: list[str], says: str) -> None:
@@ -112,8 +112,8 @@ def test_standard_errors_are_by_user_where_a_column_says_whose_rows_they_are(run
     rows = "".join(f"{'ab'[user % 2]},{user % 3 % 2},0.5,u{user}\n" * 4 for user in range(100))
     Path("users.csv").write_text(f"item_id,click,propensity_score,person\n{rows}")
     by_row = run("ope", "--log", "users.csv")
-    assert "rows (no column names the user)" in by_row.stdout
-    assert "no column names the user: each row counts as one of its own" in by_row.stderr
+    assert "rows (no user column)" in by_row.stdout
+    assert "no column names the user: each row counts as a separate user" in by_row.stderr
     by_user = as_json(run, "ope", "--log", "users.csv", "--user-column", "person")
     assert (by_user["n_users"], by_user["errors_by"]) == (100, "users")
     errors = [by_user["std_errors"]["ips"], as_json(run, "ope", "--log", "users.csv")["std_errors"]["ips"]]

@@ -57,7 +57,7 @@ def test_a_long_watch_beats_many_clicks_only_in_session_watch_time(
     (watch,) = [row for row in rows if row["metric"] == "session_watch_time"]
     assert watch["lift"] == pytest.approx(95 / 30 - 1)
     assert watch["p"] is None
-    assert watch["note"] == "one user in a variant gives no interval"
+    assert watch["note"] == "a variant with one user has no interval"
 
 
 def simulated(run: Recdash, folder: Path, *how: str) -> Path:
@@ -94,7 +94,7 @@ def test_health_names_what_is_wrong(run: Recdash, tmp_path: Path) -> None:
     assert health["blocked"]
     assert health["warnings"][0].startswith("sample-ratio-mismatch: users per variant: Sample ratio mismatch")
     text = run("online", "--sessions", f"{made}/sessions.csv").stdout
-    assert "nothing is judged" in text
+    assert "no metric is judged" in text
     assert "better" not in text
 
 
@@ -141,12 +141,12 @@ def test_a_guardrail_of_ones_own_has_its_margin(run: Recdash) -> None:
             "the planned split is control=2.0, old=1.0",
         ),
         (["--sessions", "sessions.csv", "--split", "control=nan,new=1"], "control=nan"),
-        (["--sessions", "sessions.csv", "--split", "control=2,control=1"], "'control' is there twice"),
+        (["--sessions", "sessions.csv", "--split", "control=2,control=1"], "'control' occurs twice"),
         (["--sessions", "sessions.csv", "--metric", "x=clicks/clicks"], "'clicks' divided by itself"),
-        (["--sessions", "sessions.csv", "--metric", "x=clicks:up:down"], "says two things at once"),
+        (["--sessions", "sessions.csv", "--metric", "x=clicks:up:down"], "contradicts itself"),
         (
             ["--sessions", "sessions.csv", "--metric", "x=clicks", "--metric", "x=videos"],
-            "'x' is there twice",
+            "'x' occurs twice",
         ),
         (["--sessions", "sessions.csv", "--zone", "Europe/Berlim"], "Did you mean 'Europe/Berlin'?"),
         (["--sessions", "sessions.csv", "--starts", "soon"], "'soon' is not a day"),
@@ -174,7 +174,7 @@ def test_lifts_that_are_adjusted_say_so_and_show_the_plain_ones(run: Recdash) ->
     assert watch["adjusted"]
     assert watch["plain_lift"] == pytest.approx(watch["variant_value"] / watch["control_value"] - 1)
     assert watch["lift"] != watch["plain_lift"]
-    assert "adjusted by what users did before the test" in run(*options).stdout
+    assert "adjusted for pre-test behaviour" in run(*options).stdout
     (plain,) = [row for row in as_json(run, "online", "--sessions", "sessions.csv")["results"]
                 if row["metric"] == "session_watch_time"]  # fmt: skip
     assert not plain["adjusted"]
@@ -253,7 +253,7 @@ def test_how_a_kept_test_is_counted_cannot_be_said_again(run: Recdash) -> None:
     for option in (("--control", "new"), ("--threshold", "60"), ("--link", "new=als")):
         result = run("online", "--experiment", "Films", *option)
         assert result.exit_code == 2
-        assert f"{option[0]}: given for a kept test" in result.stderr
+        assert f"{option[0]}: not possible for a stored test" in result.stderr
     assert run("online", "--experiment", "Films", "--correction", "bh").exit_code == 0
 
 
@@ -287,7 +287,7 @@ def test_a_rule_that_says_nothing_of_such_logs_is_named(
 
 
 def test_an_invented_test_is_not_written_into_a_file(run: Recdash) -> None:
-    assert "it is a file" in run("demo", "--users", "5", "--online", "sessions.csv").stderr
+    assert "this is a file" in run("demo", "--users", "5", "--online", "sessions.csv").stderr
     assert run("demo", "--users", "50", "--online", "logs", "--novelty", "nan").exit_code == 2
 
 
@@ -300,12 +300,17 @@ def test_the_split_of_the_users_of_a_rate_blocks_and_trials_are_said_to_be_no_us
     (folder / "uneven.csv").write_text(f"{head}a,bought,,100,1000\nb,bought,,140,1300\n")
     broken = run("online", "--aggregates", "users.csv").stdout
     assert "Split of users: p <0.001." in broken
-    assert "nothing is judged" in broken
+    assert "no metric is judged" in broken
     unknown = run("online", "--aggregates", "trials.csv").stdout
-    assert "Split of users: cannot be checked: the table counts trials, and no users (column 'n')." in unknown
+    assert (
+        "Split of users: cannot be checked: the table counts trials rather than users (column 'n')."
+        in unknown
+    )
     uneven = run("online", "--aggregates", "uneven.csv").stdout
-    assert "Split of users: p <0.001 if each trial is a user, which the table does not say" in uneven
-    assert "nothing is judged" in uneven
+    assert (
+        "Split of users: p <0.001 assuming that each trial is a user, which the table does not say" in uneven
+    )
+    assert "no metric is judged" in uneven
 
 
 def test_the_text_says_from_when_on_a_lift_may_be_looked_at_every_day(run: Recdash, folder: Path) -> None:
@@ -313,6 +318,6 @@ def test_the_text_says_from_when_on_a_lift_may_be_looked_at_every_day(run: Recda
     (folder / "few.csv").write_text(f"{head}a,bought,150,60,150\nb,bought,150,75,150\n")
     (folder / "many.csv").write_text(f"{head}a,bought,2000,800,2000\nb,bought,2000,900,2000\n")
     few, many = (run("online", "--aggregates", f"{name}.csv").stdout for name in ("few", "many"))
-    message = "No interval yet that may be looked at every day: bought, b: 150 users"
+    message = "No always-valid interval yet: bought, b: 150 users"
     assert message in few
     assert "looked at every day" not in many

@@ -73,12 +73,12 @@ def test_seeds_are_added_as_one_run_and_listed_with_their_number(run: Recdash) -
     add = ("add", "--experiment", "Films", "--truth", "truth.csv", *SEEDS, "--run", "knn=folds.csv")
     result = run(*add, "--run", "pop=pop.csv")
     assert result.stdout.splitlines() == ["als: added", "knn: added", "pop: added"]
-    assert run(*add).stdout.splitlines() == ["als: already there", "knn: already there"]
+    assert run(*add).stdout.splitlines() == ["als: already stored", "knn: already stored"]
     lines = [line.strip() for line in run("list").stdout.splitlines()]
     assert lines[1:] == [
-        "als (2 seeds, 0 users without a list)",
-        "knn (2 folds, 1 users without a list)",
-        "pop (0 users without a list)",
+        "als (2 seeds, 0 users without recommendations)",
+        "knn (2 folds, 1 users without recommendations)",
+        "pop (0 users without recommendations)",
     ]
     (films,) = as_json(run, "list")["experiments"]
     assert [row["replicates"] for row in films["runs"]] == [

@@ -136,6 +136,6 @@ def test_a_command_is_for_its_role_and_for_none_below(
     if may:
         assert result.exit_code == 0, result.output
     else:
-        words = "Only admins may do this" if least == "admin" else "ask an editor"
+        words = "Only admins can do this" if least == "admin" else "ask an editor"
         assert (result.exit_code, words in result.stderr) == (2, True), result.output
         assert deeds(tmp_path) == before

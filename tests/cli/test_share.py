@@ -42,7 +42,7 @@ def test_a_link_is_made_listed_and_taken_back(films: Recdash) -> None:
 def test_an_id_that_names_no_link_is_refused(films: Recdash) -> None:
     refused = films("revoke", "abc")
     assert refused.exit_code == 2
-    assert "no share link begins so" in refused.stderr
+    assert "no share link with an id that begins like this" in refused.stderr
 
 
 def test_a_report_that_is_not_there_cannot_be_shared(films: Recdash) -> None:
