@@ -1,4 +1,4 @@
-"""Memory between two phases of an evaluation."""
+"""Returns freed memory to the system between two phases of an evaluation."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import pyarrow as pa
 
 
 def release_freed_memory() -> None:
-    """Return to the system what one phase has freed, before the next asks for more in other sizes.
+    """Returns memory freed by one phase to the system before the next allocates other sizes.
 
-    Only glibc needs to be told: 80 MB of 400 at a hundred million rows. Elsewhere nothing happens.
+    Only glibc needs this: 80 MB of 400 at a hundred million rows. Elsewhere the function does nothing.
     """
     pa.default_memory_pool().release_unused()
     with suppress(OSError, AttributeError, TypeError):  # no such library, or no such function in it

@@ -1,4 +1,4 @@
-"""Attributes of items and users: which values each of them has, from a column of an uploaded table."""
+"""Attributes of items and users: the values each of them has in a column of an uploaded table."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from recdash.domain.inputs import Upload
 from recdash.domain.kinds import MISSING, Ints
 
 SEPARATORS = r"[|;]"
-"""Between several values in one cell: ``Adventure|Action``."""
+"""Separator of several values in a cell: ``Adventure|Action``."""
 
 
 @dataclass(frozen=True)
 class Attribute:
     """Pairs (row of the table, value): row ``row[p]`` has the value ``values[value[p]]``.
 
-    A row with several values has several pairs; an empty cell has none, nor has one of the words for nothing.
+    A row with several values has several pairs; an empty cell, or a word for a missing value, has none.
     """
 
     name: str
@@ -30,18 +30,18 @@ class Attribute:
 
 
 def attribute_names(upload: Upload) -> list[str]:
-    """The columns that can be asked for: all but the ids."""
+    """Returns the attribute columns: all but the ids."""
     return [name for name in upload.table.column_names if name not in {"item_id", "user_id"}]
 
 
 def has_numbers(upload: Upload, column: str) -> bool:
-    """Whether a column holds numbers, which have an order and a distance."""
+    """Returns whether a column holds numbers, which have an order and a distance."""
     kind = upload.table.schema.field(column).type
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
 
 
 def attribute_of(upload: Upload, column: str) -> Attribute:
-    """The values of a column, sorted; numbers as text, cells with ``|`` or ``;`` as several values."""
+    """Returns the sorted values of a column: numbers as text, cells with ``|`` or ``;`` as several values."""
     cells = upload.table[column].combine_chunks()
     row = np.arange(len(cells))
     if pa.types.is_list(cells.type) or pa.types.is_large_list(cells.type):
@@ -56,16 +56,17 @@ def attribute_of(upload: Upload, column: str) -> Attribute:
     order = sorted(range(len(values)), key=values.__getitem__)
     place = np.empty(len(values), dtype=np.int64)
     place[order] = np.arange(len(values))
-    # a value that a cell names twice counts once
+    # a value that a cell repeats counts once
     n_values = max(len(values), 1)
     pair = np.unique(row.astype(np.int64) * n_values + place[coded.indices.to_numpy()])
     return Attribute(column, [values[index] for index in order], pair // n_values, pair % n_values)
 
 
 def _plain(cells: pa.Array) -> pa.Array:
-    """Whole numbers in a float column, as a gap in the column makes them, are written as such: ``1994``.
+    """Returns cells as text; whole numbers in a float column, which a missing value causes, as integers:
+    ``1994``.
 
-    What is no finite number is no value; one that 64 bits do not hold is written as it is: ``1e+19``.
+    Infinite numbers and NaN are no values; a number beyond 64 bits is written as it is: ``1e+19``.
     """
     if pa.types.is_floating(cells.type):
         cells = pc.if_else(pc.is_finite(cells), cells, None)

@@ -1,4 +1,4 @@
-"""Blocks of whole lists: what the engine works on, cut from a stream of record batches."""
+"""Blocks of whole lists, cut from a stream of record batches; the engine works on these."""
 
 from __future__ import annotations
 
@@ -18,6 +18,9 @@ from recdash.engines.ids import IdIndex
 @dataclass(frozen=True)
 class Block:
     """Whole lists, one after the other: list b owns the rows ``start[b]:start[b+1]``.
+
+    ``user`` [B] codes, ``item`` [n] codes; ``rank`` and ``score`` [n] if they were read and tell more than
+    the row order.
 
     ``user`` [B] codes, ``item`` [n] codes, ``rank`` and ``score`` [n] where they were read and say more than
     the places of the rows.
@@ -39,7 +42,7 @@ class Block:
 
     @cached_property
     def width(self) -> int | None:
-        """The length that all lists share; None where they differ."""
+        """Returns the length that all lists share; None if they differ."""
         longest = int(self.lengths.max(initial=0))
         return longest if longest and len(self.item) == longest * self.n_lists else None
 
@@ -48,43 +51,45 @@ class Block:
 
     @cached_property
     def owner(self) -> Ints:
-        """[n] the list each row belongs to."""
+        """Returns the list of each row [n]."""
         return np.repeat(np.arange(self.n_lists), self.lengths)
 
     def list_of(self, row: Ints) -> Ints:
-        """The list that owns each of the given rows."""
+        """Returns the list that owns each of the given rows."""
         if self.width:
             return row // self.width
         return np.searchsorted(self.start, row, side="right") - 1
 
     @cached_property
     def positions(self) -> Ints:
-        """[n] 0, 1, 2 … within each list."""
+        """Returns 0, 1, 2 … within each list [n]."""
         return np.arange(len(self.item)) - np.repeat(self.start[:-1], self.lengths)
 
     def per_row(self, of_list: Any) -> Any:
-        """[n] a value of each list at all of its rows; or [lists, 1], which serves as well, where all lists
-        are of one length (see ``by_list``): writing 16 M equal values costs more than using them.
+        """Returns a value per list repeated for its rows [n].
+
+        If all lists have one length, returns [lists, 1] to be broadcast (see ``by_list``): writing 16 M equal
+        values costs more than using them.
         """
         return of_list[:, None] if self.width else np.repeat(of_list, self.lengths)
 
     def by_list(self, values: Any) -> Any:
-        """The values [n] of the rows in the shape that ``per_row`` meets."""
+        """Returns the row values [n] in a shape that broadcasts with ``per_row``."""
         return values.reshape(-1, self.width) if self.width else values
 
     @cached_property
     def counted_ranks(self) -> bool:
-        """Whether the ranks of each list are 1, 2, 3 …"""
+        """Returns whether the ranks of each list are 1, 2, 3 …"""
         if self.rank is None:
             return True
         rank = self.rank
         if self.width:
-            # ranks stay as narrow as they came: an eighth of the bytes, and one that wraps is below 1
+            # keep the narrow type of ranks, an eighth of the bytes; an overflow shows as a rank below 1
             return bool((self.by_list(rank) == np.arange(1, self.width + 1).astype(rank.dtype)).all())
         return bool((rank == self.positions + 1).all())
 
     def by_rank(self) -> Iterator[Ints]:
-        """Yield for rank 1, 2 … the items there, of the lists that are long enough."""
+        """Yields for rank 1, 2 … the items there, of the lists that are long enough."""
         if self.width:
             yield from np.ascontiguousarray(self.by_list(self.item).T)
             return
@@ -92,7 +97,7 @@ class Block:
             yield self.item[self.start[:-1][self.lengths >= rank] + (rank - 1)]
 
     def steps(self, values: Any) -> Any:
-        """[n] value minus the value before it in the same list; +1 or −1 (no news) at the first row."""
+        """Returns value minus the previous value in the list [n]; +1 or −1 (neutral) at the first row."""
         step = np.empty_like(values)
         with np.errstate(invalid="ignore"):
             step[1:] = values[1:] - values[:-1]
@@ -100,14 +105,14 @@ class Block:
         return step
 
     def ties(self, values: Any) -> npt.NDArray[np.bool_]:
-        """[n] True where a neighbour in the same list has an equal value."""
+        """Returns a mask [n], true where a neighbour in the same list has an equal value."""
         equal = np.zeros(len(values) + 1, dtype=bool)
         equal[1:-1] = values[1:] == values[:-1]
         equal[self.start] = False
         return equal[:-1] | equal[1:]
 
     def lists_with(self, marked: npt.NDArray[np.bool_]) -> int:
-        """How many lists have a marked row."""
+        """Returns how many lists have a marked row."""
         lists = self.list_of(np.flatnonzero(marked))
         return int((lists[1:] != lists[:-1]).sum()) + min(len(lists), 1)
 
@@ -121,23 +126,23 @@ class Block:
         return self.take(keep, user=self.user, start=kept_before[self.start])
 
     def cut(self, depth: int) -> Block:
-        """Only the first ``depth`` rows of each list."""
+        """Returns the first ``depth`` rows of each list."""
         if len(self.item) == 0 or self.lengths.max() <= depth:
             return self
         return self.only_rows(self.positions < depth)
 
     def sorted_by(self, *keys: Any) -> Block:
-        """Lists sorted by the last key first (as lexsort); equal rows keep the order of the file."""
+        """Returns lists sorted by the last key first (as lexsort); equal rows keep file order."""
         return self.take(np.lexsort((*keys, self.owner)), user=self.user, start=self.start)
 
     def take(self, rows: Any, user: Ints, start: Ints) -> Block:
-        """The given rows, as the lists of ``user`` that begin at ``start``."""
+        """Returns the given rows as the lists of ``user`` that begin at ``start``."""
         rank = None if self.rank is None else self.rank[rows]
         score = None if self.score is None else self.score[rows]
         return Block(user, start, self.item[rows], rank, score)
 
     def repeated_items(self) -> npt.NDArray[np.bool_] | None:
-        """[n] True where the item stood earlier in the same list; None where that never happens."""
+        """Returns a mask [n], true where the item occurs earlier in the list; None if no item is repeated."""
         suspects = [lists for lists in self._by_length() if _has_repeat(self._matrix(lists))]
         if not suspects:
             return None
@@ -153,7 +158,7 @@ class Block:
         return repeated if repeated.any() else None
 
     def _by_length(self) -> Iterator[Ints]:
-        """Lists in groups of similar length (within a factor of two), so that padding stays small."""
+        """Yields groups of lists of similar length (within a factor of two), so that padding stays small."""
         lengths = self.lengths
         if self.width:
             yield np.arange(self.n_lists)
@@ -163,7 +168,7 @@ class Block:
             yield np.flatnonzero((magnitude == size) & (lengths > 1))
 
     def _matrix(self, lists: Ints) -> Ints:
-        """[lists, longest] items, padded with numbers that are no item and all different."""
+        """Returns the items as [lists, longest], padded with distinct numbers that are no item."""
         lengths = self.lengths[lists]
         longest = int(lengths.max())
         if self.width and len(lists) == self.n_lists:
@@ -174,7 +179,9 @@ class Block:
 
 
 def _has_repeat(items: Ints) -> bool:
-    """Sorting short rows of small integers is what the processor does best: no hashing needed."""
+    """Returns whether a row has a repeated item; sorting short rows of small integers is faster than
+    hashing.
+    """
     items = np.sort(items, axis=1)
     return bool((items[:, 1:] == items[:, :-1]).any())
 
@@ -183,7 +190,7 @@ def _has_repeat(items: Ints) -> bool:
 
 
 def grouped_blocks(batches: Iterator[pa.RecordBatch], users: IdIndex, items: IdIndex) -> Iterator[Block]:
-    """Blocks from rows that stand together by user; the last list of a batch waits for the next."""
+    """Yields blocks from rows grouped by user; the last list of a batch is kept for the next."""
     held: Block | None = None
     held_id: object = None
     for batch in batches:
@@ -209,7 +216,7 @@ def _block_of(batch: pa.RecordBatch, users: IdIndex, items: IdIndex) -> tuple[Bl
 
 
 def _raw(column: pa.Array) -> Ints:
-    """Numbers that are equal where the ids are equal."""
+    """Returns numbers that are equal where the ids are."""
     if pa.types.is_integer(column.type):
         return column.to_numpy(zero_copy_only=False)
     if not pa.types.is_dictionary(column.type):
@@ -231,7 +238,7 @@ def _lists(block: Block, begin: int, end: int) -> Block:
 
 
 def _join(held: Block, block: Block, same_list: bool) -> Block:
-    """The held list in front of the block; the two lists at the seam become one if they are one."""
+    """Returns the held list followed by the block; a list split between them becomes one."""
     shift = len(held.item)
     start = np.concatenate((held.start[:-1], block.start + shift))
     user = np.concatenate((held.user, block.user))
@@ -247,5 +254,5 @@ def _join(held: Block, block: Block, same_list: bool) -> Block:
 
 
 def joined(parts: tuple[Any, ...]) -> Any:
-    """A column of several blocks in one; None where it was not read."""
+    """Returns a column of several blocks concatenated; None if it was not read."""
     return None if parts[0] is None else np.concatenate(parts)

@@ -1,4 +1,4 @@
-"""Long arrays that come in pieces."""
+"""Long arrays that arrive in pieces."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import numpy.typing as npt
 class GrowingColumn:
     """A column that grows at its end, in one piece of memory.
 
-    The system moves a large piece without copying it, where joining many needs all of them twice.
+    The system can move a large piece without copying it, whereas concatenating needs twice the memory.
     """
 
     def __init__(self, kind: npt.DTypeLike) -> None:
         self._values, self._size = np.zeros(0, dtype=kind), 0
 
     def add(self, values: npt.NDArray[Any]) -> None:
-        """Values of a wider type than there was so far widen the column."""
+        """Appends values; a wider type than so far widens the column."""
         end = self._size + len(values)
         if end > len(self._values):
             self._values.resize(max(end, len(self._values) * 9 // 8), refcheck=False)
@@ -28,7 +28,7 @@ class GrowingColumn:
         self._size = end
 
     def whole(self) -> Any:
-        """[n] all values; they are given away, and the column is empty again."""
+        """Returns all values [n] and empties the column."""
         values = self._values
         values.resize(self._size, refcheck=False)
         self._values, self._size = np.zeros(0, dtype=values.dtype), 0

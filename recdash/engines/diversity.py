@@ -1,11 +1,10 @@
-"""Diversity: 1 − the mean similarity of two items of a list, at every k, while the lists pass by.
+"""Computes diversity (1 − the mean similarity of two items of a list) at every k while lists stream through.
 
-With each further item of a list only its similarities with the earlier ones are added. For a cosine they
-are the product with the sum of the earlier items' vectors, so that the work grows with the length of a list
-and not with its square.
+For each further item only its similarities with earlier ones are added. For a cosine this is the product with
+the sum of the earlier vectors, so that the work grows with the length of a list rather than its square.
 
-Items of which nothing is known (no attribute, no vector or one of zeros, in no pair of the table) are left
-out, and so are lists that have fewer than two others by then.
+Items without data (no attribute, no vector or a zero vector, in no pair of the table) are left out, and so
+are lists with fewer than two other items so far.
 """
 
 from __future__ import annotations
@@ -27,15 +26,15 @@ from recdash.engines.reference import Reference
 from recdash.metrics.catalogue import EVERY_CATEGORY
 
 _CELLS = 1 << 21
-"""Numbers remembered at a time (16 MiB): so many lists are walked together."""
+"""Numbers held at a time (16 MiB), which limits how many lists are processed together."""
 _SQUARE = 1 << 24
-"""Up to this many (item, item) cells similarities lie in a square table (128 MiB); more, sorted by pair."""
+"""Up to this many (item, item) cells similarities are a square table (128 MiB); beyond, sorted by pair."""
 
 
 class Alike(Protocol):
-    """How alike items are. ``known`` [N] marks the items of which something is known.
+    """Similarities of items. ``known`` [N] marks items with data.
 
-    ``memory`` is what is remembered of n lists, at ``width`` numbers each.
+    ``memory`` is the state of n lists, ``width`` numbers each.
     """
 
     @property
@@ -47,11 +46,11 @@ class Alike(Protocol):
     def memory(self, n_lists: int) -> Any: ...
 
     def add(self, memory: Any, lists: Ints, item: Ints, place: int, /) -> Floats:
-        """Put one known item at a place of each of the lists; → similarity with those before it, summed."""
+        """Adds one known item to each of the lists; returns the sum of its similarities with earlier ones."""
 
 
 def unlike(similarity: Floats) -> Floats:
-    """1 − the mean similarity; rounding may lie beyond 0 to 2."""
+    """Returns 1 − the mean similarity, clipped to 0 to 2 because of rounding."""
     return np.clip(1.0 - similarity, 0.0, 2.0)
 
 
@@ -60,33 +59,37 @@ def as_it_is(distance: Floats) -> Floats:
 
 
 class Diversity:
-    """The ``value`` of the mean over pairs of what ``alike`` adds; lists that have ended keep theirs."""
+    """Diversity of lists: ``value`` of the mean over pairs of what ``alike`` adds; a list keeps its value
+    after its end.
+    """
 
     def __init__(self, alike: Alike, depth: int, value: Callable[[Floats], Floats] = unlike) -> None:
         self.alike, self.depth, self.moments, self.value = alike, depth, Moments(depth), value
 
     def see(self, block: Block) -> None:
-        if not self.alike.known.any():  # a catalogue of ids alone: the walk took a third of the whole pass
+        if (
+            not self.alike.known.any()
+        ):  # a catalogue of ids alone: without this check the loop took a third of the pass
             return
         for _, place, _, value in self._walks(block):
             self.moments.add(place + 1, value)
 
     def of_lists(self, block: Block) -> Floats:
-        """[lists] the value of each whole list; NaN where fewer than two of its items can be compared."""
+        """Returns the value of each whole list; NaN if fewer than two items can be compared."""
         values = np.full(block.n_lists, np.nan)
         for begin, _, lists, value in self._walks(block):
             values[begin + lists] = value
         return values
 
     def _walks(self, block: Block) -> Iterator[tuple[int, int, Ints, Floats]]:
-        """Some lists after the others: the first of them, then as ``_walk`` place by place."""
+        """Yields groups of lists: the index of the first, then position by position as ``_walk``."""
         at_once = max(_CELLS // max(self.alike.width, 1), 1)
         for begin in range(0, block.n_lists, at_once):
             for place, lists, value in self._walk(block.start[begin : begin + at_once + 1], block.item):
                 yield begin, place, lists, value
 
     def _walk(self, start: Ints, item: Ints) -> Iterator[tuple[int, Ints, Floats]]:
-        """For each place the lists that have a value up to it, and their values."""
+        """Yields for each position the lists that have a value up to it, and their values."""
         begin, lengths = start[:-1], np.diff(start)
         memory = self.alike.memory(len(begin))
         n_known, alike = np.zeros(len(begin), dtype=np.int64), np.zeros(len(begin))
@@ -127,7 +130,9 @@ class SharedValues:
         return np.zeros(n_lists * self.width)
 
     def _cells(self, item: Ints, offset: Ints) -> tuple[Ints, Ints, Ints]:
-        """(cell of each value of the items behind ``offset``, where those of an item begin, their counts)."""
+        """Returns the cell of each value of the items, offset per list, where the values of an item begin,
+        and their counts.
+        """
         first, count = self.start[item], self.start[item + 1] - self.start[item]
         begin = np.cumsum(count) - count
         cell = self.value[np.repeat(first - begin, count) + np.arange(count.sum())]
@@ -146,10 +151,12 @@ class SharedValues:
 
 @dataclass(frozen=True)
 class DifferentValues(SharedValues):
-    """Hamming distance of sets, |A ∪ B| − |A ∩ B|: how many values only one of two items has."""
+    """Hamming distance of sets, |A ∪ B| − |A ∩ B|: the number of values that only one of two items has."""
 
     def memory(self, n_lists: int) -> Floats:
-        """[n · (width + 2)] how many earlier items have each value; the items, and their values, so far."""
+        """Returns the state [n · (width + 2)]: how many earlier items have each value, the items, and their
+        values so far.
+        """
         return np.zeros(n_lists * (self.width + 2))
 
     def add(self, memory: Floats, lists: Ints, item: Ints, _place: int) -> Floats:
@@ -166,7 +173,9 @@ class DifferentValues(SharedValues):
 
 
 def shared_values(reference: Reference, catalogue: Upload, column: str) -> SharedValues:
-    """The items' values in the column asked for, or those of every category, numbered through."""
+    """Returns the items' values in the requested column, or those of every category, numbered
+    consecutively.
+    """
     names = [name for name in attribute_names(catalogue) if name == column]
     chosen = (
         categories(catalogue) if column == EVERY_CATEGORY else [attribute_of(catalogue, n) for n in names]
@@ -189,9 +198,10 @@ def different_values(reference: Reference, catalogue: Upload, column: str) -> Di
 
 
 def categories(catalogue: Upload) -> list[Attribute]:
-    """The columns of text that sort the items: at least half of those with a value share it with another.
+    """Returns text columns that group items: at least half of the items with a value share it with another
+    item.
 
-    Titles, descriptions and further ids do not; numbers are compared only where their column is asked for.
+    Titles, descriptions and further ids do not; number columns are compared only on request.
     """
     names = attribute_names(catalogue)
     texts = [name for name in names if name != "title" and not has_numbers(catalogue, name)]
@@ -211,7 +221,7 @@ def categories(catalogue: Upload) -> list[Attribute]:
 
 @dataclass(frozen=True)
 class UnitVectors:
-    """Cosine of vectors: ``unit`` [V, d] have length 1, ``row`` [N] says which is an item's (−1: none)."""
+    """Cosine of vectors: ``unit`` [V, d] have length 1, ``row`` [N] is each item's vector (−1: none)."""
 
     unit: Floats
     row: Ints
@@ -240,7 +250,7 @@ def unit_vectors(reference: Reference, vectors: Upload) -> UnitVectors:
     vector = column.flatten().to_numpy(zero_copy_only=False).astype(np.float64).reshape(len(column), -1)
     largest = np.maximum(vector.max(axis=1, initial=0.0), -vector.min(axis=1, initial=0.0))
     usable = np.flatnonzero(largest > 0)
-    vector = vector[usable] / largest[usable, None]  # so that no square is too large or too small a number
+    vector = vector[usable] / largest[usable, None]  # keeps squares within the range of floats
     vector /= np.sqrt(np.einsum("ij,ij->i", vector, vector))[:, None]
     row = np.full(len(reference.items), -1, dtype=np.int64)
     row[code[usable]] = np.arange(len(usable))
@@ -252,10 +262,10 @@ def unit_vectors(reference: Reference, vectors: Upload) -> UnitVectors:
 
 @dataclass(frozen=True)
 class PairTable:
-    """Similarities from a table, 0 for a pair that it lacks; ``row`` [N] numbers the items that it names
-    (−1: not named).
+    """Similarities from a table, 0 for a missing pair; ``row`` [N] numbers the items in the table (−1: not in
+    it).
 
-    ``between`` looks pairs of these numbers up; ``no_item``, the number after the last, stands for no item.
+    ``between`` looks up pairs of these numbers; ``no_item``, the number after the last, stands for no item.
     """
 
     between: Lookup
@@ -282,7 +292,7 @@ class Lookup(Protocol):
 
 @dataclass(frozen=True)
 class Square:
-    """All similarities, row after row: ``cell`` [span · span]."""
+    """All similarities as a flat square matrix: ``cell`` [span · span]."""
 
     cell: Floats
     span: int
@@ -295,8 +305,8 @@ class Square:
 class SortedPairs:
     """Similarities by ``key`` = smaller · span + larger, ascending.
 
-    Most pairs are not in a sparse table: one look at ``taken``, bits by the key's last digits, turns most of
-    them away before the search.
+    Most pairs are missing in a sparse table; one look at ``taken``, a bit set by the key's last digits,
+    rejects most of them before the search.
     """
 
     key: Ints
@@ -343,7 +353,7 @@ _TABLES: Mapping[str, TableKind] = {
 
 
 def diversity(reference: Reference, parameters: Mapping[str, str], depth: int) -> Begin | None:
-    """What looks at the lists of one pass; None where the table to compare by is missing."""
+    """Returns a function that starts observing a pass's lists; None if the table to compare by is missing."""
     by, attribute = parameters["by"], parameters["attribute"]
     table = reference.tables.get(_TABLES[by])
     if table is None:

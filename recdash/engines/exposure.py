@@ -1,4 +1,4 @@
-"""Counting what was shown: how many lists hold each item at each rank."""
+"""Counts exposure: how many lists hold each item at each rank."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from recdash.engines.buffers import GrowingColumn
 from recdash.engines.list_means import Begin
 
 _DENSE_CELLS = 1 << 26
-"""Up to this many (rank, item) cells are counted in a table (256 MiB at most); more, by sorting."""
+"""Up to this many (rank, item) cells are counted in a table (256 MiB at most); beyond, by sorting."""
 _HELD_ROWS = 1 << 22
-"""So many rows are held before they are counted, 4 bytes each."""
+"""Number of rows held before they are counted, 4 bytes each."""
 
 
 def no_lists(items: Sequence[str], depth: int) -> Exposure:
-    """No list at all."""
+    """Returns the exposure without any list."""
     nothing = RankCounts(np.zeros(depth + 1, dtype=np.int64), *np.zeros((2, 0), dtype=np.int32))
     return Exposure(items, nothing, nothing, 0)
 
 
 class Audience:
-    """What is shown to some ``users`` [U]: the counts, and the metrics of their lists.
+    """What some ``users`` [U] are shown: the counts, and the metrics of their lists.
 
-    One of ``n_audiences``, which share the room that there is for counting.
+    It is one of ``n_audiences``, which share the memory for counting.
     """
 
     def __init__(
@@ -42,13 +42,15 @@ class Audience:
         self.list_metrics = {spec: begin() for spec, begin in list_metrics.items()}
 
     def see(self, block: Block, n_items: int) -> None:
-        """Lists are cut at the depth already."""
+        """Counts the lists of these users; lists are already cut at the depth."""
         belongs = self.users[block.user]
         if belongs.any():
             self.see_all(block if belongs.all() else block.only_lists(belongs), n_items)
 
     def see_all(self, block: Block, n_items: int) -> None:
-        """Lists of which all count here, as of users who are not in the truth; cut at the depth."""
+        """Counts all lists of the block, for users who are not in the truth; lists are already cut at the
+        depth.
+        """
         self.n_lists += int((block.lengths > 0).sum())
         self.shown.add(enumerate(block.by_rank(), start=1), n_items)
         short = block.lengths < self.depth
@@ -58,13 +60,13 @@ class Audience:
             metric.see(block)
 
     def exposure(self, items: Sequence[str]) -> Exposure:
-        """Of all that was seen, which is given up for it."""
+        """Returns the exposure of all lists seen, and releases them."""
         means = {spec: metric.mean() for spec, metric in self.list_metrics.items()}
         return Exposure(items, self.shown.counts(), self.ended.counts(), self.n_lists, means)
 
 
 def _by_length(block: Block) -> Iterable[tuple[int, Ints]]:
-    """The items of all lists of a length, for each length that there is."""
+    """Yields each list length with the items of all lists of that length."""
     length = np.repeat(block.lengths, block.lengths)
     order = np.argsort(length, kind="stable")
     sizes = np.bincount(length)
@@ -76,8 +78,8 @@ def _by_length(block: Block) -> Iterable[tuple[int, Ints]]:
 class _Cells:
     """Counts per (rank, item), in a table that widens as items appear.
 
-    Rows are held by rank until there are many: then counting them one rank after the other stays within the
-    processor's cache. A third of the time of adding each row to its cell of the table as it comes.
+    Rows are held by rank until there are many: counting them rank by rank then stays within the processor's
+    cache, which takes a third of the time of counting each row as it arrives.
     """
 
     def __init__(self, depth: int, n_audiences: int) -> None:
@@ -88,7 +90,7 @@ class _Cells:
         self.sparse: list[list[tuple[Ints, Ints]]] = [[] for _ in range(depth)]
 
     def add(self, ranked: Iterable[tuple[int, Ints]], n_items: int) -> None:
-        """Items by rank, from 1; ``n_items`` codes are known by now."""
+        """Adds items by rank, from 1; ``n_items`` codes are known so far."""
         self.n_items = n_items
         for rank, items in ranked:
             self.held[rank - 1].append(items)
@@ -110,7 +112,7 @@ class _Cells:
         self.n_held = 0
 
     def counts(self) -> RankCounts:
-        """Of all that was added, which is given up for it, rank by rank, as both are large."""
+        """Returns the counts of all items added and releases those rank by rank, as both are large."""
         self._count_held()
         item, count, start = GrowingColumn(np.int32), GrowingColumn(np.int32), [0]
         for row in range(self.depth):
@@ -121,7 +123,7 @@ class _Cells:
         return RankCounts(np.array(start), item.whole(), count.whole())
 
     def _counts_at(self, row: int) -> tuple[Ints, Ints]:
-        """Items, ascending, and how often each, at rank ``row`` + 1; they are forgotten here."""
+        """Returns items at rank ``row`` + 1, ascending, and how often each occurs; releases them."""
         counts_of_item, self.table[row] = self.table[row], np.zeros(0, dtype=np.int32)
         item = np.flatnonzero(counts_of_item > 0).astype(np.int32)
         parts = [(item, counts_of_item[item]), *self.sparse[row]]

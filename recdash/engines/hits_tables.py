@@ -1,4 +1,4 @@
-"""Hits as tables, and back: what is kept of a run so that no page needs the upload again."""
+"""Converts hits to tables and back: these are stored with a run so that no page needs the upload again."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _TIE_COLUMNS = ("user", "row", "first", "last")
 
 
 def hits_to_tables(hits: Hits) -> dict[str, pa.Table]:
-    """Tables ``hits`` (user, rank, row), ``lists`` (length per truth user), ``exposure``, ``items``,
-    ``ties`` where the lists were ordered by score, and of lists of other users, where there are any,
-    ``other_exposure`` and ``unknown_lists`` (length).
+    """Returns the tables ``hits`` (user, rank, row), ``lists`` (length per truth user), ``exposure``,
+    ``items``, ``ties`` if lists were ordered by score, and ``other_exposure`` and ``unknown_lists`` (length)
+    if other users have lists.
 
-    Raises ValueError for hits without exposure, which would be half a run.
+    Raises ValueError for hits without exposure, which are incomplete.
     """
     if hits.exposure is None:
-        raise ValueError("hits are kept only with their exposure")
+        raise ValueError("hits can be stored only with their exposure")
     facts: dict[str, Any] = {"depth": hits.depth, "order": hits.order, "ledger": hits.ledger.as_dict()}
     if hits.duplicates != "first":
         facts["duplicates"] = hits.duplicates
@@ -64,7 +64,7 @@ def _exposure_table(exposure: Exposure) -> pa.Table:
 
 
 def hits_from_tables(tables: Mapping[str, pa.Table], truth: Truth) -> Hits:
-    """The Hits that ``hits_to_tables`` took apart; ``truth`` must be the one they were made with."""
+    """Returns the Hits stored by ``hits_to_tables``; ``truth`` must be the one they were made with."""
     facts = json.loads(tables["hits"].schema.metadata[b"recdash"])
     column = {name: tables["hits"][name].to_numpy() for name in ("user", "rank", "row")}
     ties = tables.get("ties")
@@ -78,7 +78,7 @@ def hits_from_tables(tables: Mapping[str, pa.Table], truth: Truth) -> Hits:
         exposure=_exposure(tables["exposure"], tables["items"], facts["depth"]),
         ledger=PopulationCounts(**facts["ledger"]),
         order=facts["order"],
-        # None as well for what was kept before ties were
+        # also None for hits stored before ties were
         ties=TiedHits(*(ties[name].to_numpy() for name in _TIE_COLUMNS)) if ties is not None else None,
         duplicates=facts.get("duplicates", "first"),
     )
@@ -86,9 +86,10 @@ def hits_from_tables(tables: Mapping[str, pa.Table], truth: Truth) -> Hits:
 
 
 def _of_others(hits: Hits, tables: Mapping[str, pa.Table]) -> dict[str, Any]:
-    """What was kept of the lists of users without a relevant item.
+    """Returns the stored counts of lists of users without a relevant item.
 
-    A run without these tables has no such list, or was kept before they were; then the ledger says which.
+    A run without these tables has no such lists, or is older than them; its population counts then tell
+    which.
     """
     if "other_exposure" in tables:
         exposure = _exposure(tables["other_exposure"], tables["items"], hits.depth)
@@ -111,7 +112,7 @@ def _exposure(table: pa.Table, items: pa.Table, depth: int) -> Exposure:
 
 
 def _rank_counts(depth: int, rank: Ints, item: Ints, count: Ints) -> RankCounts:
-    begins = np.arange(1, depth + 2, dtype=rank.dtype)  # of another type, numpy would widen all ranks
+    begins = np.arange(1, depth + 2, dtype=rank.dtype)  # another type would make numpy widen all ranks
     return RankCounts(np.searchsorted(rank, begins), item, count)
 
 

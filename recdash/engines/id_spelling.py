@@ -1,8 +1,9 @@
-"""Would unknown ids meet the known ones in another spelling? The likely cause, its repair, and examples.
+"""Finds whether unknown ids match the known ones in another spelling: the likely cause, its repair, and
+examples.
 
-Both sides are written in one plain form: without quotes, invisible characters, other letter case and so on.
-Then prefixes and suffixes that many unknown, or all known, ids share are taken off or put on. Which step
-makes ids meet is the cause.
+Both sides are normalised: quotes, invisible characters, letter case and so on are removed. Then prefixes and
+suffixes that many unknown, or all known, ids share are removed or added. The step that makes ids match is the
+cause.
 """
 
 from __future__ import annotations
@@ -26,14 +27,15 @@ End = Literal["prefix", "suffix"]
 QUOTES = "\"'`´“”„‘’«»"
 INVISIBLE = r"[\x{00ad}\x{200b}-\x{200f}\x{202a}-\x{202e}\x{2060}-\x{2064}\x{feff}\x{0000}-\x{001f}]"
 AFFIXES = 4
-"""So many of the most frequent prefixes (and suffixes) of a side are tried."""
+"""Number of most frequent prefixes (and suffixes) tried per side."""
 FEW_USE_IT = 0.01
-"""Up to this share of the known ids may have a prefix of the unknown ones; else it tells ids apart."""
+"""Largest share of known ids with a prefix of the unknown ones; above it the prefix distinguishes ids."""
 NEARLY_ALL = 0.99
-"""From this share of the known ids on, a prefix belongs to all of them."""
+"""Share of known ids from which a prefix belongs to all of them."""
 AFFIX_SAMPLE = 2_000
 LEAST_MEETING, LEAST_EXCHANGED = 3, 20
-"""So many ids must meet: numbers behind an exchanged prefix (``x1`` for ``i1``) also do so by chance."""
+"""Number of ids that must match: numbers behind an exchanged prefix (``x1`` for ``i1``) also match by chance.
+"""
 EXACT_FLOAT32 = 1 << 24
 LEAST_ROUNDED = 8
 """Fewer numbers than this may fit float32 by chance."""
@@ -41,11 +43,11 @@ LEAST_ROUNDED = 8
 
 @dataclass(frozen=True)
 class Repair:
-    """Another spelling: ``known_at`` [n] is the place of each unknown id among the known, -1 where none is.
+    """Another spelling: ``known_at`` [n] is the index of each unknown id among the known, -1 if none matches.
 
-    ``cause`` ends a sentence that begins with "they differ by"; ``fix`` is what to do about {column}, the
-    column of the unknown ids, or {other}, that of the known. From ``least`` ids on that meet, this is no
-    chance.
+    ``cause`` ends a sentence that begins with "they differ by". ``fix`` says what to do about {column}, the
+    column of the unknown ids, or {other}, that of the known. From ``least`` matching ids on, the match is not
+    a coincidence.
     """
 
     cause: str
@@ -55,17 +57,17 @@ class Repair:
 
     @property
     def meets(self) -> Mask:
-        """[n] marks the unknown ids that are known in the other spelling."""
+        """Returns [n] the unknown ids that are known in the other spelling."""
         return self.known_at >= 0
 
     @property
     def is_exchange(self) -> bool:
-        """Whether one prefix (suffix) stands for another, as those of two kinds of items do."""
+        """Returns whether one prefix (suffix) replaces another, as those of two kinds of items do."""
         return self.least == LEAST_EXCHANGED
 
 
 def likely_repair(unknown: Sequence[str], known: pa.Array) -> Repair | None:
-    """The spelling in which most of the unknown ids are known; None where none of them is in any.
+    """Returns the spelling in which most of the unknown ids are known; None if none of them is in any.
 
     ``known``: int64 or text, each id once.
     """
@@ -79,7 +81,7 @@ def likely_repair(unknown: Sequence[str], known: pa.Array) -> Repair | None:
 
 
 def _best(repairs: Sequence[Repair | None]) -> Repair | None:
-    """The repair with which most unknown ids are known, the first among equals."""
+    """Returns the repair that makes most unknown ids known, the first of equals."""
     possible = [repair for repair in repairs if repair is not None]
     return max(possible, key=lambda repair: int(repair.meets.sum()), default=None)
 
@@ -88,7 +90,7 @@ def _is_plain_number(text: str) -> bool:
     return text.isascii() and text.removeprefix("-").isdigit()
 
 
-# ── the plain form ───────────────────────────────────────────────────────────────────────────
+# ── normalisation ────────────────────────────────────────────────────────────────────────────
 
 
 def _without_quotes(ids: pa.Array) -> pa.Array:
@@ -108,7 +110,7 @@ def _composed(ids: pa.Array) -> pa.Array:
 
 
 def _without_variants(ids: pa.Array) -> pa.Array:
-    """Composed, and full-width letters, ligatures and the like as plain letters."""
+    """Returns ids composed, with full-width letters, ligatures and similar as plain letters."""
     return pc.utf8_normalize(ids, form="NFKC")
 
 
@@ -117,26 +119,26 @@ def _in_small_letters(ids: pa.Array) -> pa.Array:
 
 
 def _as_whole_numbers(ids: pa.Array) -> pa.Array:
-    """``12.0`` and ``1,234`` as ``12`` and ``1234``."""
+    """Returns ``12.0`` and ``1,234`` as ``12`` and ``1234``."""
     plain = pc.replace_substring_regex(ids, r"^([+-]?[\d,]*\d)\.0*$", r"\1")
     has_thousands = pc.match_substring_regex(plain, r"^\d{1,3}(,\d{3})+$")
     return pc.if_else(has_thousands, pc.replace_substring(plain, ",", ""), plain)
 
 
 def _without_zeros(ids: pa.Array) -> pa.Array:
-    """Numbers without leading zeros: the engine takes both spellings for one id."""
+    """Returns numbers without leading zeros: the engine treats both spellings as one id."""
     return pc.replace_substring_regex(ids, r"^0+(\d+)$", r"\1")
 
 
 Way = tuple[str, str, Step]
-"""Cause, repair, and what removes the difference."""
+"""Cause, repair, and the function that removes the difference."""
 
 
 def _ways(unicode_form: Way) -> tuple[Way, ...]:
-    """How ids that are meant alike come to differ."""
+    """Returns the ways in which ids that mean the same come to differ."""
     return (
         ("characters that are not visible, such as a zero-width space or a byte-order mark",
-         "Take the invisible characters out of {column}.", _without_invisible),
+         "Remove the invisible characters from {column}.", _without_invisible),
         ('Excel\'s ="…" around the ids', 'Write {column} without ="…"; keep it as text.', _without_formula),
         ("quotes around the ids", "Write {column} without quotes.", _without_quotes),
         unicode_form,
@@ -151,20 +153,20 @@ WITH_NFC = _ways(
      "Write {column} in the Unicode normal form NFC in both files.", _composed)
 )  # fmt: skip
 WITH_NFKC = _ways(
-    ("variants of letters that Unicode tells apart, such as full-width ones",
+    ("variants of letters that Unicode distinguishes, such as full-width ones",
      "Write {column} in the Unicode normal form NFKC in both files; NFC is not enough.", _without_variants)
 )  # fmt: skip
 
 
 def _plain(ids: pa.Array, ways: Sequence[Way] = WITH_NFKC, without: int | None = None) -> pa.Array:
-    """The ids after all steps, or after all but one."""
+    """Returns the ids after all steps, or after all but one."""
     for place, (_, _, step) in enumerate(ways):
         ids = ids if place == without else step(ids)
     return _without_zeros(ids)
 
 
 def _in_plain_form(written: pa.Array, known: pa.Array) -> Repair | None:
-    """The gentler Unicode form is named where it repairs as much."""
+    """Returns the best repair by normalisation; the weaker Unicode form is named if it repairs as much."""
     places = {ways: _known_at(written, known, ways) for ways in (WITH_NFC, WITH_NFKC)}
     ways, known_at = max(places.items(), key=lambda entry: int((entry[1] >= 0).sum()))
     meets = known_at >= 0
@@ -184,18 +186,18 @@ def _known_at(written: pa.Array, known: pa.Array, ways: Sequence[Way], without: 
 
 
 def _places(indexes: pa.Array) -> Ints:
-    """[n] -1 for null."""
+    """Returns [n] indexes, with -1 for null."""
     return np.asarray(pc.fill_null(indexes, -1)).astype(np.int64)
 
 
 def _changes(step: Step, ids: pa.Array, rows: Mask) -> bool:
-    """Does a step change one of some ids? Else the other side is written otherwise."""
+    """Returns whether a step changes any of the ids; otherwise the other side has the different spelling."""
     some = ids.filter(pa.array(rows))
     return not step(some).equals(some)
 
 
 def distinguishable(written: str, known: str) -> tuple[str, str]:
-    """Both ids; with code points in place of letters where they look alike on a page."""
+    """Returns both ids, with code points for letters that look alike."""
     same = unicodedata.normalize("NFC", written).strip() == unicodedata.normalize("NFC", known).strip()
     hidden = not (written.isprintable() and known.isprintable())
     if not (same or hidden):
@@ -214,7 +216,7 @@ def _with_other_ends(written: pa.Array, known: pa.Array) -> Repair | None:
 def _with_other_end(
     end: Any, written: pa.Array, plain: pa.Array, known: pa.Array, plain_known: pa.Array
 ) -> Repair | None:
-    """The best exchange of one prefix (or suffix) for another; either may be empty."""
+    """Returns the best exchange of one prefix (or suffix) for another; either may be empty."""
     theirs = [text for text in _ends(end, plain_known) if _share(end, text, plain_known) >= NEARLY_ALL]
     ours = [text for text in _ends(end, plain) if _share(end, text, plain_known) <= FEW_USE_IT]
     best: tuple[int, str, str, Any] = (0, "", "", None)
@@ -233,7 +235,7 @@ def _with_other_end(
 
 
 def _ends(end: End, ids: pa.Array) -> list[str]:
-    """The most frequent prefixes (suffixes) of ids, longest first among equals; never only digits."""
+    """Returns the most frequent prefixes (suffixes) of ids, longest first among equals; never only digits."""
     some = _sample(ids).to_pylist()
     counted = Counter(part for text in some for part in _possible_ends(end, text))
     turned = [text if end == "prefix" else text[::-1] for text in some]
@@ -245,7 +247,7 @@ def _ends(end: End, ids: pa.Array) -> list[str]:
 
 
 def _shared_beginning(texts: Sequence[str]) -> str:
-    """What all begin with, without digits at its end: the first and the last in order differ the earliest."""
+    """Returns the common beginning of all texts, without digits at its end."""
     letters = zip(min(texts), max(texts), strict=False)
     shared = "".join(letter for letter, _ in takewhile(lambda pair: pair[0] == pair[1], letters))
     while shared and shared[-1].isdecimal():
@@ -257,7 +259,7 @@ _BORDER = re.compile(r"(?<=\d)(?=\D)|(?<=\D)(?=\d)|(?<=\w)(?=\W)|(?<=\W)(?=\w)|(
 
 
 def _possible_ends(end: End, text: str) -> Iterator[str]:
-    """Beginnings (endings) that stop where letters, digits and signs meet."""
+    """Yields beginnings (endings) that stop where letters, digits and signs meet."""
     for border in _BORDER.finditer(text[:64] if end == "prefix" else text[-64:]):
         index = border.start() + (0 if end == "prefix" else max(len(text) - 64, 0))
         part = text[:index] if end == "prefix" else text[index:]
@@ -277,7 +279,7 @@ def _share(end: End, text: str, ids: pa.Array) -> float:
 
 
 def _exchanged(end: End, ids: pa.Array, old: str, new: str) -> pa.Array:
-    """The ids that have ``old``, with ``new`` in its place; null for the others."""
+    """Returns ids that have ``old`` with ``new`` in its place; null for the others."""
     if end == "prefix":
         has, rest = pc.starts_with(ids, old), pc.utf8_slice_codeunits(ids, len(old))
         exchanged = pc.binary_join_element_wise(new, rest if new else _without_zeros(rest), "")
@@ -288,7 +290,7 @@ def _exchanged(end: End, ids: pa.Array, old: str, new: str) -> pa.Array:
 
 
 def _as_written(end: End, plain: str, ids: pa.Array) -> str:
-    """A prefix (suffix) in the letters in which most ids have it."""
+    """Returns a prefix (suffix) in the spelling that most ids have."""
     texts = [text for text in _sample(ids).to_pylist() if len(text) > len(plain)]
     cut = [text[: len(plain)] if end == "prefix" else text[len(text) - len(plain) :] for text in texts]
     alike = Counter(text for text in cut if text.lower() == plain)
@@ -297,17 +299,17 @@ def _as_written(end: End, plain: str, ids: pa.Array) -> str:
 
 def _cause_and_fix(end: End, old: str, new: str) -> tuple[str, str]:
     if old and new:
-        return f"the {end} '{old}' in place of '{new}'", f"Write '{new}' for the {end} '{old}' in {{column}}."
+        return f"the {end} '{old}' instead of '{new}'", f"Replace the {end} '{old}' by '{new}' in {{column}}."
     if old:
-        return f"the {end} '{old}'", f"Strip the {end} '{old}' from {{column}}."
-    return f"a missing {end} '{new}'", f"Put the {end} '{new}' on {{column}}."
+        return f"the {end} '{old}'", f"Remove the {end} '{old}' from {{column}}."
+    return f"a missing {end} '{new}'", f"Add the {end} '{new}' to {{column}}."
 
 
 # ── numbers that lost digits ─────────────────────────────────────────────────────────────────
 
 
 def _rounded(written: pa.Array, known: pa.Array) -> Repair | None:
-    """Large whole numbers that are known but for what float32 cannot hold; there is no way back."""
+    """Returns a match of large whole numbers up to float32 rounding; it cannot be undone."""
     ours, theirs = _numbers(written), _numbers(known)
     large = np.abs(ours) >= EXACT_FLOAT32
     fits = ours.astype(np.float32).astype(np.float64) == ours
@@ -322,13 +324,13 @@ def _rounded(written: pa.Array, known: pa.Array) -> Repair | None:
         return None
     known_at = np.full(len(meets), -1, dtype=np.int64)
     known_at[meets] = order[place[meets]]
-    cause = "rounding to float32, which holds whole numbers exactly up to 16,777,216"
-    fix = "Export {column} as text or as whole numbers; the digits that were lost cannot be restored."
+    cause = "rounding to float32, which is exact only for whole numbers up to 16,777,216"
+    fix = "Export {column} as text or as whole numbers; the lost digits cannot be restored."
     return Repair(cause, fix, known_at)
 
 
 def _numbers(ids: pa.Array) -> Any:
-    """[n] float64; 0 for what is no whole number of up to 15 digits."""
+    """Returns [n] float64; 0 for anything but whole numbers of up to 15 digits."""
     if pa.types.is_integer(ids.type):
         return ids.to_numpy(zero_copy_only=False).astype(np.float64)
     is_number = pc.match_substring_regex(ids, r"^-?\d{1,15}$")

@@ -1,5 +1,5 @@
-"""How many ids of a run the truth, the catalogue and the training data know, each by itself; and how many
-ids of the truth the run and the other tables know. Where ids would match in another spelling, it is reported.
+"""Counts how many ids of a run the truth, catalogue and training data know, and how many ids of the truth the
+run and the other tables know. Ids that would match in another spelling are reported.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from recdash.engines.ids import UNKNOWN, IdIndex, IdList
 from recdash.engines.reference import Reference
 
 SAMPLE = 5_000
-"""Of so many unknown ids, spread over all of them, another spelling is looked for."""
+"""Number of unknown ids, evenly sampled, that are tried in other spellings."""
 WELL_KNOWN = 0.8
-"""A table that knows more than this share of the rows is taken to be spelled alike."""
+"""Share of known rows above which a table is assumed to spell ids alike."""
 N_EXAMPLES = 3
 _PLAIN_NUMBER = r"^(0|-?[1-9]\d{0,17})$"
 ANY = "any"
-"""In place of a table's name: all of them together."""
+"""Stands for all tables together in place of a table's name."""
 
 
 class IdTexts:
-    """Ids by code, put into an array once."""
+    """Ids by code, converted to an array once."""
 
     def __init__(self, ids: Sequence[str]) -> None:
         self._ids = ids
@@ -39,7 +39,7 @@ class IdTexts:
         return self._ids[code]
 
     def at(self, codes: Ints) -> pa.Array:
-        """The ids of some codes: int64 where all are plain numbers, else text."""
+        """Returns the ids of some codes: int64 if all are plain numbers, else text."""
         some = self._whole.take(pa.array(codes))
         is_number = pa.types.is_integer(some.type)
         if is_number or not pc.all(pc.match_substring_regex(some, _PLAIN_NUMBER)).as_py():
@@ -53,11 +53,11 @@ class IdTexts:
 
 @dataclass(frozen=True)
 class IdCounts:
-    """Ids of one side by code, beside the tables in which they are looked up.
+    """Ids of one side by code, and the tables in which they are looked up.
 
-    ``rows`` [N] how often each stands there; ``has`` [n] which of the first n codes any table has, ``tables``
-    {name: [n] which it has}. ``separately`` names the tables with which the ids are compared one by one, too.
-    Two spellings in one of ``telling`` are two ids; so are two prefixes among the ids themselves.
+    ``rows`` [N] is how often each occurs; ``has`` [n] which of the first n codes any table has, ``tables``
+    {name: [n] which it has}. ``separately`` names tables that are also compared one by one. Two spellings
+    within one table of ``telling`` are two ids; so are two prefixes among the ids themselves.
     """
 
     ids: IdTexts
@@ -68,7 +68,7 @@ class IdCounts:
     telling: Mapping[str, Mask]
 
     def known(self) -> KnownIds:
-        """What the tables know of the ids that stand somewhere."""
+        """Returns how many of the occurring ids the tables know."""
         counted = self.rows[: len(self.has)]
         by_table = {name: int(counted[has].sum()) for name, has in self.tables.items()}
         masks = {ANY: self.has, **{name: self.tables[name] for name in self.separately}}
@@ -88,11 +88,13 @@ class IdCounts:
 
     @cached_property
     def _present(self) -> Ints:
-        """The codes of the ids that stand somewhere."""
+        """Returns the codes of ids that occur."""
         return np.flatnonzero(self.rows)
 
     def _respelled(self, by_table: Mapping[str, int], unknown: Mapping[str, Ints]) -> dict[str, Respelled]:
-        """By table that does not know nearly all, and of all together."""
+        """Returns possible respellings for each table that does not know nearly all ids, and for all tables
+        together.
+        """
         enough = WELL_KNOWN * self.rows.sum()
         tables = {name: self.tables[name] for name in self.separately if by_table[name] <= enough}
         if len(unknown[ANY]) and not any(np.array_equal(has, self.has) for has in tables.values()):
@@ -116,11 +118,11 @@ class IdCounts:
         ours, theirs = sample[repair.meets], of_table[repair.known_at[repair.meets]]
         scale = self.rows[unknown].sum() / self.rows[sample].sum()
         own = [self.rows > 0] if repair.is_exchange else []
-        # both spellings stand in one table, as those of different things do
+        # both spellings occur in one table, as different ids do
         telling = [*self.telling.values(), *own]
         apart = np.logical_or.reduce([_in(ours, has) & _in(theirs, has) for has in telling])
         written = {name: ours[_in(ours, has)] for name, has in self.tables.items()}
-        # cause and fix where it is the table that is to be changed
+        # cause and fix if the table is what needs changing
         reverse = likely_repair([self.ids[code] for code in theirs.tolist()], self.ids.at(ours))
 
         def n_rows(codes: Ints) -> int:
@@ -138,7 +140,7 @@ class IdCounts:
 
 
 def _in(codes: Ints, has: Mask) -> Mask:
-    """Which of the codes a table has; ``has`` [n] marks the first n codes."""
+    """Returns which of the codes a table has; ``has`` [n] marks the first n codes."""
     inside: Mask = codes < len(has)
     inside[inside] = has[codes[inside]]
     return inside
@@ -148,7 +150,9 @@ def _in(codes: Ints, has: Mask) -> Mask:
 
 
 def item_overlap(places: Ints, ids: Sequence[str], reference: Reference, users: UsersMet | None) -> IdOverlap:
-    """Of a run that shows item ``ids[code]`` at so many ``places`` [N]; ``users`` None: not known."""
+    """Returns the overlap of a run that shows item ``ids[code]`` at ``places`` [N] positions; ``users`` None:
+    unknown.
+    """
     n_truth, n_known = len(reference.truth.items), len(reference.items)
     texts = IdTexts(ids)
     tables = {name: _mask(codes, n_known) for name, codes in _codes_by_table(reference).items()}
@@ -169,12 +173,14 @@ def item_overlap(places: Ints, ids: Sequence[str], reference: Reference, users: 
 
 
 def stored_overlap(exposure: Exposure, reference: Reference) -> IdOverlap:
-    """Of the items of a run that was scored before; its users are not known."""
+    """Returns the item overlap of a run scored before, whose users are not known."""
     return item_overlap(places_of(exposure), exposure.items, reference, None)
 
 
 def places_by_table(exposure: Exposure, reference: Reference) -> tuple[int, dict[str, int]]:
-    """How many places the lists have, and at how many the truth, catalogue, train knows the item."""
+    """Returns the number of recommended positions, and at how many the truth, catalogue or train table knows
+    the item.
+    """
     places = places_of(exposure)
     return int(places.sum()), {
         name: int(places[codes].sum()) for name, codes in _codes_by_table(reference).items()
@@ -182,14 +188,14 @@ def places_by_table(exposure: Exposure, reference: Reference) -> tuple[int, dict
 
 
 def places_of(exposure: Exposure) -> Ints:
-    """[N] at how many places of the lists each item stands."""
+    """Returns [N] the number of list positions at which each item is shown."""
     shown = exposure.shown
     weights = np.bincount(shown.item, weights=shown.count, minlength=len(exposure.items))
     return weights.astype(np.int64)
 
 
 def _codes_by_table(reference: Reference) -> dict[str, Ints]:
-    """The item codes of each table that there is."""
+    """Returns the item codes of each table present."""
     codes: dict[str, Ints] = {"truth": np.arange(len(reference.truth.items))}
     if reference.catalogue is not None:
         codes["catalogue"] = reference.catalogue
@@ -205,9 +211,9 @@ def _mask(codes: Ints, size: int) -> Mask:
 
 
 class ItemWatch:
-    """Counts the places of each item as the lists pass, where nothing else counts what is shown.
+    """Counts item positions as lists stream through, when nothing else counts exposure.
 
-    ``users`` [U]: whose lists count; ``n_known`` items have a code before the first list.
+    ``users`` [U]: the users whose lists count; ``n_known`` items have a code before the first list.
     """
 
     def __init__(self, users: Mask, n_known: int) -> None:
@@ -215,7 +221,7 @@ class ItemWatch:
         self.places: Ints = np.zeros(n_known, dtype=np.int64)
 
     def see(self, block: Block) -> None:
-        """Lists are cut at the depth already."""
+        """Counts a block; lists are already cut at the depth."""
         of_counted = self.users[block.user]
         item = block.item if of_counted.all() else block.only_lists(of_counted).item
         size = int(item.max(initial=UNKNOWN)) + 1
@@ -229,7 +235,7 @@ class ItemWatch:
 
 @dataclass(frozen=True)
 class UsersMet:
-    """The users of a run beside those of truth and train: ``ids`` [N], those of the truth first.
+    """The users of a run with those of truth and train: ``ids`` [N], those of the truth first.
 
     ``had_list`` [N] marks those of the run, ``in_train`` [N] those of train, if there is such a table.
     """
@@ -240,14 +246,14 @@ class UsersMet:
     in_train: Mask | None = None
 
     def known(self) -> KnownIds:
-        """How many of the run's users the truth and the train table know."""
+        """Returns how many of the run's users the truth and the train table know."""
         tables = {"truth": self._in_truth, **self._train}
         has = np.logical_or.reduce(list(tables.values()))
         rows = self.had_list.astype(np.int64)
         return IdCounts(self._texts, rows, has, tables, list(tables), tables).known()
 
     def truth_known(self) -> KnownIds:
-        """How many of the truth's users have a list, or stand in train."""
+        """Returns how many of the truth's users have a list, or occur in train."""
         others = {"run": self.had_list, **self._train}
         met = np.logical_or.reduce(list(others.values()))
         rows = self._in_truth.astype(np.int64)
@@ -267,7 +273,9 @@ class UsersMet:
 
 
 def users_met(users: IdIndex, had_list: Mask, reference: Reference) -> UsersMet:
-    """``users`` knows those of the truth, then those of the run; ``had_list`` [n] marks who had a list."""
+    """Returns the users met; ``users`` knows those of the truth, then the run's; ``had_list`` [n] marks users
+    with a list.
+    """
     ids, n_truth = users.ids(), reference.truth.n_users
     if reference.train_ids is None or reference.history is None:
         return UsersMet(ids, had_list[: len(ids)], n_truth)
@@ -283,5 +291,5 @@ def users_met(users: IdIndex, had_list: Mask, reference: Reference) -> UsersMet:
 
 
 def written_ids(index: IdIndex) -> pa.Array:
-    """Each id that an index knows: int64 where all are plain numbers, else text."""
+    """Returns each id that an index knows: int64 if all are plain numbers, else text."""
     return index.ids().to_arrow()

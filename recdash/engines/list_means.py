@@ -1,4 +1,4 @@
-"""What a metric of lists is to the pass, and the sums that its mean is taken from."""
+"""Protocol of metrics over lists, and the sums that their means are computed from."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from recdash.metrics.formulas import standard_error
 
 
 class ListMetric(Protocol):
-    """Sees every block of lists of the users who count, in order and cut at the depth; then says the mean."""
+    """Sees every block of lists of the counted users, in order and cut at the depth; then returns the
+    mean.
+    """
 
     def see(self, block: Block) -> None: ...
 
@@ -22,18 +24,18 @@ class ListMetric(Protocol):
 
 
 Begin = Callable[[], ListMetric]
-"""What begins to look at the lists of one pass."""
+"""A function that starts observing the lists of one pass."""
 
 
 class Moments:
-    """Sums of a value that lists have, at every k; a list that has none at k is left out there."""
+    """Sums of a per-list value at every k; a list without a value at k is left out there."""
 
     def __init__(self, depth: int) -> None:
         self.total, self.squares = np.zeros(depth), np.zeros(depth)
         self.lists = np.zeros(depth, dtype=np.int64)
 
     def add(self, k: int, values: Floats) -> None:
-        """Values at cutoff k (from 1) of the lists that have one."""
+        """Adds values at cutoff k (from 1) of the lists that have one."""
         self.total[k - 1] += values.sum()
         self.squares[k - 1] += values @ values
         self.lists[k - 1] += len(values)

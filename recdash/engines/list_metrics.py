@@ -1,4 +1,4 @@
-"""Metrics that need the lists themselves: their means are taken while the run passes by."""
+"""Metrics that need the lists themselves; their means are computed while a run streams through."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from recdash.metrics import Definition
 from recdash.metrics.catalogue import CatalogueMetric
 
 ListMetrics = Mapping[str, Begin]
-"""By canonical spec without its population: what begins to look at the lists of one pass."""
+"""Functions that start observing the lists of a pass, by canonical spec without population."""
 
 
 def list_metrics(wanted: Iterable[Definition], reference: Reference, depth: int) -> ListMetrics:
-    """Those of the metrics that need the lists, where the reference has what they need."""
+    """Returns the requested metrics that need lists and whose data the reference has."""
     begins = {}
     for definition in wanted:
         metric = definition.metric
@@ -32,7 +32,7 @@ def list_metrics(wanted: Iterable[Definition], reference: Reference, depth: int)
 
 
 class MeanOfTrainItems:
-    """Mean ``worth`` [N] of those items of a list that train knows; a list without any is left out."""
+    """Mean ``worth`` [N] of a list's items that occur in train; a list without any is left out."""
 
     def __init__(self, train_users: Ints, worth: Floats, depth: int) -> None:
         self.depth = depth
@@ -85,4 +85,4 @@ _FAMILIES: Mapping[str, Callable[[Reference, Mapping[str, str], int], Begin | No
     "diversity": _diversity,
     "popularity": _popularity,
 }
-"""How each of them begins; None where the reference lacks what it needs."""
+"""How each of them starts; None if the reference lacks what it needs."""

@@ -1,4 +1,4 @@
-"""What each user's list adds to metrics of all lists, in one further pass over a run."""
+"""Computes each user's contribution to catalogue-level metrics, in one further pass over a run."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _NAME = "pulls"
 
 @dataclass(frozen=True)
 class ListSource:
-    """A run that can be read again: its lists, what they showed, and how they were put in order."""
+    """A run that can be read again: its lists, their exposure, and how they were ordered."""
 
     run: Recommendations
     catalogue: CatalogueInputs
@@ -40,7 +40,12 @@ class ListSource:
 def pulls_of(
     source: ListSource, reference: Reference, users: SharedIndex, metrics: Iterable[Definition], k: int
 ) -> dict[str, Pulls]:
-    """What groups of users pull each metric at k by; without metrics of which no list says what it adds.
+    """Returns by how much groups of users pull each metric at k; metrics that do not add up by list are left
+    out.
+
+    ``users`` gives the users of several runs the same codes. The lists counted are those of the metric's
+    value: all lists of the run. Raises InputError for lists that can no longer be read, and if lists may
+    repeat items.
 
     ``users`` gives the users of several runs the same codes. The lists that count are those that the
     metric's value counts, all lists of the run. Raises InputError for lists that cannot be read any more, and
@@ -49,7 +54,7 @@ def pulls_of(
     if source.duplicates == "keep":
         finding = "repeated items were kept, so that lists do not add up item by item"
         raise InputError(Problem("repeated-items", f"run '{source.run.name}'", finding, ""))
-    # an index that knows every item that the run shows, and [N] the code of each in it
+    # an index that knows every item of the run, and [N] the code of each in it
     items, n_shared = reference.items.copy(), len(reference.items)
     further = items.codes(pa.array(source.catalogue.exposure.items[n_shared:], pa.string()))
     code = np.concatenate((np.arange(n_shared), further))
@@ -69,7 +74,8 @@ def pulls_of(
 def pulls_of_runs(
     runs: Iterable[Iterable[ListSource]], reference: Reference, metrics: Sequence[Definition], k: int
 ) -> list[Mapping[str, Pulls]]:
-    """What ``pulls_of`` gives for each run: the mean of its replicates, without metrics that one lacks.
+    """Returns what ``pulls_of`` gives for each run: the mean of its replicates, without metrics that one
+    lacks.
 
     Raises InputError as ``pulls_of`` does.
     """
@@ -84,7 +90,7 @@ def pulls_of_runs(
 
 @dataclass(frozen=True)
 class _Adder:
-    """``values``: what each list of a block adds [lists], NaN where it takes no part; ``scale`` as in
+    """``values``: the contribution of each list of a block [lists], NaN if it does not count; ``scale`` as in
     ``ListWorth``, of n lists.
     """
 
@@ -109,7 +115,9 @@ def _adder_of(
 
 
 def _added(worth: ListWorth, block: Block) -> Floats:
-    """[lists] of a block. Raises InputError for an item that was not there when the run was scored."""
+    """Returns [lists] of a block. Raises InputError for an item that did not exist when the run was
+    scored.
+    """
     if block.item.max() >= len(worth.worth):
         finding = "the lists have changed since they were scored"
         raise InputError(Problem("lists-changed", "candidates", finding, "Score them again."))
@@ -118,14 +126,14 @@ def _added(worth: ListWorth, block: Block) -> Floats:
 
 
 class _Totals:
-    """Sums over the lists of each group of users, while the lists pass by."""
+    """Sums over the lists of each group of users while the lists stream through."""
 
     def __init__(self, adders: Sequence[_Adder]) -> None:
         self._adders = adders
         self.begin()
 
     def begin(self) -> _Totals:
-        """Another pass begins: what was seen does not count."""
+        """Starts another pass and forgets what was seen."""
         self._sums = np.zeros((len(self._adders), MOST_GROUPS))
         self._lists = np.zeros((len(self._adders), MOST_GROUPS))
         return self
@@ -142,7 +150,7 @@ class _Totals:
             self._lists[place] += np.bincount(group[counts], minlength=MOST_GROUPS)
 
     def mean(self) -> ListMean:
-        """Nothing that is kept: the pulls are asked for by themselves."""
+        """Returns an empty mean: the pulls are read separately."""
         return ListMean(*(np.zeros(0),) * 2, np.zeros(0, dtype=np.int64))
 
     def pulls(self, place: int) -> Pulls:

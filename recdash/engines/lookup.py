@@ -1,4 +1,4 @@
-"""Which rows of a block the truth knows."""
+"""Finds the rows of a block that the truth knows."""
 
 from __future__ import annotations
 
@@ -18,18 +18,20 @@ class TruthLookup:
         self.start, self.item = truth.start, truth.item
 
     def rows(self, block: Block) -> tuple[Ints, Ints]:
-        """The rows of the block that the truth knows, ascending, and which of its rows they are."""
+        """Returns the rows of the block that the truth knows, ascending, and the matching truth rows."""
         truth_row, owner = self._rows_of(block.user)
         item = self.item[truth_row]
         row = _possible(block, owner, item)
-        known = _keys(owner, item)  # ascending, as the items of a user are
+        known = _keys(owner, item)  # ascending, like the items of a user
         wanted = _keys(block.list_of(row), block.item[row])
         place = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
         is_hit = known[place] == wanted
         return row[is_hit], truth_row[place[is_hit]]
 
     def _rows_of(self, user: Ints) -> tuple[Ints, Ints]:
-        """The truth rows of the users, and whose each is: 0 for the first user, 1 for the second …"""
+        """Returns the truth rows of the users, and the user of each: 0 for the first user, 1 for the
+        second …
+        """
         counts = self.start[user + 1] - self.start[user]
         before = np.cumsum(counts) - counts
         row = np.repeat(self.start[user] - before, counts)
@@ -42,10 +44,10 @@ def _keys(owner: Ints, item: Ints) -> Ints:
 
 
 def _possible(block: Block, owner: Ints, item: Ints) -> Ints:
-    """Rows of the block whose slot is taken by some truth row of its users; a superset of the hits.
+    """Returns rows of the block whose slot is taken by some truth row of its users: a superset of the hits.
 
-    Looking 16 M rows up in a sorted truth would cost seconds; one addition and one look into a table of
-    bits that fits the cache leaves about one row in sixteen.
+    Looking up 16 M rows in a sorted truth would take seconds; one addition and one look into a bit table that
+    fits the cache leaves about one row in sixteen.
     """
     size = 1 << max((len(item) * _SLOTS_PER_ROW).bit_length(), 10)
     mask = np.uint32(size - 1)

@@ -1,7 +1,7 @@
-"""One streaming pass of a run over the truth, on one machine: Recommendations → Hits.
+"""Matches a run with the truth in one streaming pass on one machine: Recommendations → Hits.
 
-The pass assumes that a user's rows stand together and reads no more columns than the order needs. When
-the rows prove otherwise it starts again with what it has learned (:class:`_Replan`).
+The pass assumes that each user's rows are contiguous, and reads only the columns that the order needs. If the
+rows prove otherwise it starts again with what it has learned (:class:`_Replan`).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from recdash.engines.ungrouped import NotInPlace, placed_blocks, sorted_blocks
 from recdash.errors import InputError, Problem
 
 _NAMED = 2_000
-"""So many user ids are looked at for another spelling where no user is known."""
+"""Number of user ids tried in other spellings if no user is known."""
 
 
 @dataclass(frozen=True)
@@ -41,12 +41,12 @@ class _Plan:
     duplicates: Duplicates
     columns: tuple[str, ...]
     rows: Literal["grouped", "placed", "sorted"] = "grouped"
-    """How whole lists come about: they stand together, or ranks say where each row goes, or by sorting."""
+    """How whole lists are formed: contiguous rows, rows placed by rank, or sorting."""
 
 
 @dataclass(frozen=True)
 class _Watch:
-    """What to note of the lists beside the hits."""
+    """What to observe of the lists besides the hits."""
 
     exposure: bool
     list_metrics: ListMetrics
@@ -54,7 +54,7 @@ class _Watch:
 
 
 class _Replan(Exception):
-    """The rows are not as the plan assumed; read again with this one."""
+    """Raised if the rows are not as the plan assumed; they are read again with this plan."""
 
     def __init__(self, plan: _Plan) -> None:
         self.plan = plan
@@ -72,13 +72,12 @@ def match(
     list_metrics: ListMetrics | None = None,
     shown_to: Sequence[Mask] = (),
 ) -> tuple[Hits, list[Problem]]:
-    """Read the run once and keep what the truth knows of it.
+    """Reads the run once and returns its hits in the truth, with notices about the lists.
 
-    ``exposure=False`` saves counting what was shown, a sixth of the time, and all work on lists of users who
-    are not in the truth; ``list_metrics`` look at the lists
-    as they pass; both are noted once more for each group of truth users in ``shown_to`` ([U] each). Returns
-    the hits and the notices about the lists (duplicates, ties, gaps in the ranks, unknown users). Raises
-    InputError when the run shares no user with the truth or lacks the column to order by.
+    ``exposure=False`` skips counting what was shown, a sixth of the time, and all work on lists of users who
+    are not in the truth. ``list_metrics`` see the lists as they pass. Both are also computed for each group
+    of truth users in ``shown_to`` ([U] each). Notices report duplicates, ties, gaps in the ranks and unknown
+    users. Raises InputError if the run shares no user with the truth or lacks the column to order by.
     """
     plan, watch = _first_plan(run, order, ties, duplicates), _Watch(exposure, list_metrics or {}, shown_to)
     while True:
@@ -122,13 +121,13 @@ class _Pass:
         self.hit_columns = GrowingColumn(np.int32), GrowingColumn(np.int32), GrowingColumn(np.int32)
         self.list_length = np.zeros(self.truth.n_users, dtype=np.int32)
         self.had_list = np.zeros(self.truth.n_users, dtype=bool)
-        """[users met so far] first those of the truth; the same is true of ``list_in_block``."""
+        """[users seen so far] those of the truth first; likewise ``list_in_block``."""
         self.counted_users = self.truth.users_who_count()
         self.list_in_block = np.zeros(self.truth.n_users, dtype=np.int32)
         self.audiences: list[Audience] = []
         """All users who count, then each group of them."""
         self.others: Audience | None = None
-        """Everybody else who has a list: users without a relevant item, or not in the truth at all."""
+        """All other users with a list: users without a relevant item, or not in the truth at all."""
         if watch.exposure:
             groups = [self.counted_users, *(self.counted_users & users for users in watch.shown_to)]
             *self.audiences, self.others = [
@@ -157,7 +156,7 @@ class _Pass:
             user, rank, row = user[by_user], rank[by_user], row[by_user]
         self.counts.unknown_users = int(self.had_list[self.truth.n_users :].sum())
         ledger = self._ledger()
-        # where items repeat, one truth row stands at several places, and its tie is not one stretch of ranks
+        # with repeated items a truth row has several positions, and its tie is not one range of ranks
         repeats_items = self.plan.duplicates == "keep" and self.counts.duplicates > 0
         ties = None if self.ties is None or repeats_items else self.ties.ties()
         order, items = self.plan.order, self.items.ids()
@@ -207,7 +206,7 @@ class _Pass:
             self._see_known(block.only_lists(known))
 
     def _see_known(self, block: Block) -> None:
-        """Lists of users of the truth."""
+        """Processes lists of users of the truth."""
         if not block.n_lists:
             return
         self._check_grouped(block)
@@ -231,9 +230,9 @@ class _Pass:
             audience.see(block, len(self.items))
 
     def _see_unknown(self, block: Block) -> None:
-        """Lists of users who are not in the truth: they show something, and nothing can be found in them.
+        """Processes lists of users who are not in the truth: they count for exposure and can have no hits.
 
-        Put in order as the others are, without a word in the ledger, which is about users of the truth.
+        They are ordered like the others but not counted in the notices, which are about users of the truth.
         """
         if self.others is None:
             self.had_list[block.user] = True
@@ -272,7 +271,9 @@ class _Pass:
         return block
 
     def _sort_by_rank(self, block: Block, rank: Ints) -> Block:
-        """Equal ranks are settled by the score where there is one, else by the order of the file."""
+        """Returns the block sorted by rank; equal ranks are ordered by score if there is one, else by file
+        order.
+        """
         if self.run.has_score and block.score is None:
             equal = block.sorted_by(rank)
             if (equal.steps(equal.column("rank")) == 0).any():
@@ -293,7 +294,7 @@ class _Pass:
     # ── duplicates and hits ──────────────────────────────────────────────────────────────────
 
     def _without_duplicates(self, block: Block, seen: PassCounts) -> Block:
-        """Each item once in a list, unless the plan keeps every place; counted either way."""
+        """Returns each item once per list, unless the plan keeps repeats; counts them either way."""
         repeated = block.repeated_items()
         if repeated is None:
             return block
@@ -323,7 +324,7 @@ class _Pass:
 
 
 def _text_order(item: Ints, items: IdIndex) -> Ints:
-    """[n] place of each row's item id among the block's ids sorted as text."""
+    """Returns [n] the position of each row's item id among the block's ids sorted as text."""
     present, back = np.unique(item, return_inverse=True)
     names = items.ids()
     order = sorted(range(len(present)), key=lambda index: names[int(present[index])])
@@ -338,11 +339,11 @@ def _no_common_user(run: Recommendations, reference: Reference, users: IdIndex) 
     run_users, known = ids[n_known : n_known + _NAMED], reference.users.ids()
     repair = likely_repair(run_users, written_ids(reference.users))
     example = ", ".join(f"'{user}'" for user in reference.truth.users[:3])
-    finding, fix = f"no user of this run is in the truth (the truth knows {example}, …)", ""
+    finding, fix = f"no user of this run is in the truth (which knows {example}, …)", ""
     if repair is not None:
         index = int(repair.meets.argmax())
         ours, theirs = distinguishable(run_users[index], known[int(repair.known_at[index])])
         finding += f"; they differ by {repair.cause}: '{ours}' in the run, '{theirs}' in the truth"
         fix = f"{repair.fix.replace('{column}', 'user_id').replace('{other}', 'user_id of the truth')} "
-    fix += "Use the same user ids in both files, and check that the columns are mapped right."
+    fix += "Use the same user ids in both files, and check the column mapping."
     return Problem("no-common-user", f"run '{run.name}', column 'user_id'", finding, fix)

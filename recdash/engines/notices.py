@@ -1,4 +1,4 @@
-"""What a pass noticed about a run's lists, in words for a person."""
+"""Words what a pass noticed about a run's lists."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from recdash.domain.kinds import Duplicates, Order, Ties
 from recdash.errors import Problem
 
 _DUPLICATES: Mapping[Duplicates, str] = {
-    "first": "The better rank counts, the later row is dropped and the gap closed.",
-    "keep": "Each counts again at its rank, as duplicates=keep says: a metric may pass 1.",
+    "first": "The better rank counts; the later row is dropped and the gap closed.",
+    "keep": "Each counts again at its rank (duplicates=keep), so that a metric can exceed 1.",
 }
 NOTICEABLE = 0.01
-"""Share of recommended items from the user's own training data from which on it is said."""
+"""Share of recommended items from the user's own training data from which a notice is given."""
 
 
 @dataclass
 class PassCounts:
-    """What a pass over a run counts, beside its hits."""
+    """What a pass over a run counts besides its hits."""
 
     rows: int = 0
     unknown_users: int = 0
@@ -32,7 +32,7 @@ class PassCounts:
     cut_lists: int = 0
     trained_rows: int = 0
     rows_looked_at: int = 0
-    """Of users whose training rows were looked at; ``trained_rows`` of them hold an item that is there."""
+    """Rows of users whose training rows were checked; ``trained_rows`` of them hold an item from training."""
 
     def add_trained(self, trained: int, looked_at: int) -> None:
         self.trained_rows += trained
@@ -51,24 +51,25 @@ def notices(
     met: Mapping[str, Mapping[str, str]],
     duplicates: Duplicates = "first",
 ) -> list[Problem]:
-    """One notice per kind that occurred; ``met``: column → {id as written: id as known}."""
+    """Returns one notice per kind that occurred; ``met``: column → {id as written: id as known}."""
     place = f"run '{run.name}'"
     rows, tied_in, doubled_in = counts.tied_rows, users(counts.tied_users), users(counts.duplicate_users)
     first = "The higher score" if run.has_score else "The earlier row"
     table = (
         (counts.unknown_users, "users-without-truth", f"{users(counts.unknown_users)} not in the truth",
-         "Their lists count for coverage and what else is shown, not for accuracy (but see users=run)."),
+         ("Their lists count for coverage and other catalogue-level metrics, not for accuracy (but "
+         "see users=run).")),
         (counts.duplicates, "duplicate-pairs",
          f"{counts.duplicates} duplicate (user, item) rows in the lists of {doubled_in}",
          _DUPLICATES[duplicates]),
         (counts.equal_rank_users, "duplicate-ranks",
          f"duplicate ranks in the lists of {users(counts.equal_rank_users)}", f"{first} goes first."),
         (counts.gap_users, "rank-gaps", f"gaps in the ranks of {users(counts.gap_users)}",
-         "Ranks are counted anew 1, 2, 3 … in the order given."),
+         "Ranks are renumbered 1, 2, 3 … in the order given."),
         (rows, "ties", f"{rows} rows with ties in the score, in the lists of {tied_in}", _tie_rule(ties)),
         (counts.trained_rows if counts.trained_share >= NOTICEABLE else 0, "seen-in-training",
-         f"column 'item_id': {counts.trained_share:.0%} of the items are in the training data of their user",
-         "Leave them out of the lists, unless users really choose an item again."),
+         f"column 'item_id': {counts.trained_share:.0%} of the items are in their user's training data",
+         "Remove them from the lists unless users really choose items again."),
         (ties == "item_desc" and order != "score", "ties-without-score",
          f"ties=item_desc has no effect: the lists are ordered by {order}", "Use order=score."),
     )  # fmt: skip
@@ -79,24 +80,24 @@ def notices(
 
 
 def users(count: int) -> str:
-    """``1 user``, ``40 users``."""
+    """Returns ``1 user``, ``40 users``."""
     return f"{count} user{'' if count == 1 else 's'}"
 
 
 def _tie_rule(ties: Ties) -> str:
     if ties == "item_desc":
-        return "Equal scores go by item id, descending, as in trec_eval."
-    return "Equal scores keep the order of the file; ties=item_desc breaks them as trec_eval does."
+        return "Tied scores are ordered by item id, descending, as in trec_eval."
+    return "Tied scores keep file order; ties=item_desc breaks them as trec_eval does."
 
 
 def mixed_spellings(place: str, met: Mapping[str, Mapping[str, str]]) -> list[Problem]:
-    """One notice per column with ids that met in spite of another spelling."""
+    """Returns one notice per column with ids that matched in another spelling."""
     return [
         Problem(
             "mixed-id-forms",
             f"{place}, column '{column}'",
             f"mixed id forms in {column}: {len(pairs)} such as '{written}', written '{known}' elsewhere",
-            "They count as the same id; write ids in one form to be sure.",
+            "They count as the same id; write ids in one form to avoid this.",
             len(pairs),
         )
         for column, pairs in met.items()

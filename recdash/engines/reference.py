@@ -1,4 +1,4 @@
-"""What every run of an evaluation is measured against: truth, catalogue and train, on shared codes."""
+"""Truth, catalogue and train on shared codes, which every run of an evaluation is compared with."""
 
 from __future__ import annotations
 
@@ -19,14 +19,13 @@ from recdash.sorting import distinct, first_of_equals
 
 @dataclass(frozen=True)
 class Reference:
-    """Truth, with the indexes that runs are looked up in.
+    """The truth with the indexes in which runs are looked up.
 
-    ``users`` knows the truth's users, ``items`` the items of all tables. ``catalogue``
-    [c] item codes or None; ``train_users`` [N] how many train users have each item, or None, with
-    ``n_train_users``; ``history`` [U] how many train items each truth user has, or None; ``trained`` which
-    these are, of some users. ``tables`` are the other uploads as they were read, for what is asked of them
-    later (attributes, vectors, similarities).
-    ``train_ids`` knows the users of truth and train together; None without a train table.
+    ``users`` knows the truth's users, ``items`` the items of all tables. ``catalogue`` [c] item codes or
+    None; ``train_users`` [N] how many train users have each item, or None, with ``n_train_users``;
+    ``history`` [U] how many train items each truth user has, or None; ``trained`` which these are, of some
+    users. ``tables`` are the other uploads as they were read, for later use (attributes, vectors,
+    similarities). ``train_ids`` knows the users of truth and train together; None without a train table.
     """
 
     truth: Truth
@@ -50,9 +49,9 @@ def read_reference(
     others: Mapping[TableKind, Upload] | None = None,
     threshold: float | None = None,
 ) -> Reference:
-    """Put the tables of an evaluation on shared codes.
+    """Returns the tables of an evaluation on shared codes.
 
-    Raises InputError when no row of the truth is relevant.
+    Raises InputError if no row of the truth is relevant.
     """
     if threshold is not None and not threshold > 0:
         fix = "Use a number above 0; rows with relevance 0 or less are never relevant."
@@ -62,7 +61,7 @@ def read_reference(
     notices = []
     if coded.repeated:
         finding = f"{coded.repeated} duplicate (user, item) rows"
-        fix = "The row with the highest relevance counts, the others are left out."
+        fix = "The row with the highest relevance counts; the others are dropped."
         notices.append(Problem("duplicate-truth", f"truth '{coded.name}'", finding, fix, coded.repeated))
     relevant = gain > 0 if threshold is None else gain >= np.float64(threshold)
     gains = gain if relevant.all() else gain[relevant]
@@ -80,7 +79,7 @@ def read_reference(
     reference = Reference(known, users, items, in_catalogue, tables=tables)
     if train:
         reference = _with_train(reference, train)
-    # after all other tables, so that the codes of those do not change when one of these comes later
+    # after all other tables, so that their codes do not change when one of these is added later
     for upload in (others or {}).values():
         for column in ("item_id", "item_a", "item_b"):
             if column in upload.table.column_names:
@@ -91,9 +90,9 @@ def read_reference(
 
 
 def _with_train(reference: Reference, train: Upload) -> Reference:
-    """The reference with what the training data say of its users and items."""
+    """Returns the reference with what the training data say about its users and items."""
     truth, users, items = reference.truth, reference.users, reference.items
-    users.tell_apart(train.table["user_id"])  # for the runs as well, which know the users of the truth alone
+    users.tell_apart(train.table["user_id"])  # also for the runs, which know the users of the truth alone
     everyone = users.copy()
     everyone.spellings_met = users.spellings_met
     user, item = everyone.codes(train.table["user_id"]), items.add(train.table["item_id"])
@@ -104,7 +103,7 @@ def _with_train(reference: Reference, train: Upload) -> Reference:
     owner = np.repeat(np.arange(truth.n_users), np.diff(truth.start))
     merged = np.concatenate((both, pairs(owner, truth.item, len(items))))
     merged.sort()
-    leaks = int((~first_of_equals(merged)).sum())  # pairs that are in both: each side holds a pair once
+    leaks = int((~first_of_equals(merged)).sum())  # pairs in both; each side holds a pair once
     rows_of = np.bincount(user, minlength=truth.n_users)
     return replace(
         reference,
@@ -118,26 +117,25 @@ def _with_train(reference: Reference, train: Upload) -> Reference:
 
 
 MANY_REPEATS = 0.1
-"""From this share of the held-out pairs on, what is in train as well looks like a habit of the users."""
+"""Share of test pairs also in train from which repeats look intended."""
 
 
 def _leak(name: str, count: int, n_truth: int, repeated: int) -> Problem:
-    """Both readings: a split that leaks, or users who take the same items again, as shoppers do.
+    """Returns the problem of pairs in both truth and train, with both explanations: a leaking split, or users
+    who choose the same items again, as shoppers do.
 
-    ``repeated`` rows of train name a pair that stood there before, which speaks for the second.
+    ``repeated`` is the number of repeated pairs within train, which supports the second.
     """
-    share, again = count / n_truth, f" (train itself names {repeated:,} pairs again)" if repeated else ""
+    share, again = count / n_truth, f" (train itself contains {repeated:,} pairs again)" if repeated else ""
     if repeated or share >= MANY_REPEATS:
         fix = (
-            f"Where users take the same items again{again}, that is as it should be; if not, the split "
-            "leaks and candidates may have seen these answers."
+            f"If users choose the same items again{again}, this is fine. Otherwise the split leaks, "
+            "and candidates may have seen these answers."
         )
     else:
         fix = (
-            "A candidate may have seen these answers: make the split again without them, unless users take "
+            "A candidate may have seen these answers. Split again without them, unless users choose "
             "the same items again here."
         )
-    finding = (
-        f"{count} (user, item) pairs are in both train and held-out truth, {100 * share:.3g} % of the truth"
-    )
+    finding = f"{count} (user, item) pairs are in both train and truth, {100 * share:.3g} % of the truth"
     return Problem("train-leaks-truth", f"train '{name}'", finding, fix, count)

@@ -1,4 +1,4 @@
-"""Where in a stored upload a user's rows stand, so that showing one user does not cost reading them all."""
+"""Finds a user's rows in a stored upload without reading all of it."""
 
 from __future__ import annotations
 
@@ -16,11 +16,15 @@ from recdash.engines.ids import IdIndex, number_of
 from recdash.sorting import distinct
 
 FEW = 8
-"""A user in more row groups than this is not worth looking for: the rows stand in no order of users."""
+"""A user in more row groups than this is not looked up: the rows are not ordered by user."""
 
 
 class RowGroups:
-    """The row groups of an upload as it was stored: Parquet, with the columns of :class:`Recommendations`.
+    """The row groups of an upload as stored: Parquet, with the columns of :class:`Recommendations`.
+
+    If ids are ordered numbers, the file's statistics tell which groups hold a user. Otherwise the user column
+    is read once and each user's groups are kept, 4 bytes each. No file stays open, so that several threads
+    may ask.
 
     Where ids are numbers in order, the file's own statistics tell where a user is. Else the user column is
     read once, and which groups each user stands in is kept: 4 bytes for each. Nothing stays open, so that
@@ -39,7 +43,7 @@ class RowGroups:
         return pq.ParquetFile(self._path, memory_map=False, metadata=metadata)
 
     def of(self, user: int, user_id: str) -> Sequence[int]:
-        """The row groups that may hold rows of the truth user with this code and id."""
+        """Returns the row groups that may hold rows of the truth user with this code and id."""
         likely = self._within_range(user_id)
         if len(likely) <= min(FEW, self.n_groups):
             return likely
@@ -59,7 +63,7 @@ class RowGroups:
 
     @cached_property
     def _ranges(self) -> tuple[Ints, Ints] | None:
-        """The least and the largest id of each group; None where ids are text, which may be spelled
+        """Returns the smallest and largest id of each group; None if ids are text, which may be spelled
         otherwise than in the truth.
         """
         index = self.columns.index("user_id")
@@ -75,9 +79,9 @@ class RowGroups:
 
     @cached_property
     def _found(self) -> tuple[Ints, Ints] | None:
-        """``first`` [U + 1] and ``groups``: user u stands in ``groups[first[u]:first[u + 1]]``.
+        """Returns ``first`` [U + 1] and ``groups``: user u is in ``groups[first[u]:first[u + 1]]``.
 
-        None where users are all over the file: as soon as that shows, the rest is not read.
+        None if users are spread over the file; the rest is then not read.
         """
         parts: list[Ints] = [np.zeros(0, dtype=np.int64)]
         n_pairs = 0
@@ -91,13 +95,13 @@ class RowGroups:
         return first, (pairs % self.n_groups).astype(np.int32)
 
     def _pairs(self) -> Iterator[Ints]:
-        """Of each group, one number for each truth user in it."""
+        """Yields per group a number for each truth user in it."""
         for group in range(self.n_groups):
             code = distinct(self._users.codes(self._read(group, ["user_id"])["user_id"], grow=False))
             yield code[code >= 0].astype(np.int64) * self.n_groups + group
 
     def lists_in(self, groups: Sequence[int]) -> Recommendations:
-        """The rows of some groups alone."""
+        """Returns the rows of some groups."""
 
         def batches(columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
             for group in groups:

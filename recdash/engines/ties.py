@@ -1,4 +1,4 @@
-"""Ties of a run that is ordered by score: which truth rows stand where only chance put them."""
+"""Ties of a run ordered by score: which truth rows have a position that depends on the order of ties."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from recdash.domain.kinds import Ints
 from recdash.engines.blocks import Block
 
 FindTruthRows = Callable[[Block], tuple[Ints, Ints]]
-"""The rows of a block that the truth knows, and which of its rows they are."""
+"""The rows of a block that the truth knows, and the matching truth rows."""
 
 
 class TieWatch:
-    """Collects the truth rows that stand in a tie beginning within the depth, block by block."""
+    """Collects the truth rows in ties that begin within the depth, block by block."""
 
     def __init__(self, depth: int) -> None:
         self.depth = depth
         self.parts: list[tuple[Ints, Ints, Ints, Ints]] = []
 
     def see(self, block: Block, truth_rows: FindTruthRows) -> None:
-        """Blocks hold whole lists, best score first, before they are cut: a tie may run past the depth."""
+        """Adds a block of whole lists, best score first, before they are cut: a tie may exceed the depth."""
         row = np.flatnonzero(block.ties(block.column("score")))
         if not len(row):
             return
@@ -45,7 +45,9 @@ class TieWatch:
 
 
 def tie_ranks(block: Block, row: Ints, owner: Ints) -> tuple[Ints, Ints]:
-    """The ranks, from 1, at which the tie of each tied row begins and ends; ``owner``: the rows' lists."""
+    """Returns the ranks, from 1, at which the tie of each tied row begins and ends; ``owner``: the rows'
+    lists.
+    """
     score = block.column("score")[row]
     begins = np.ones(len(row), dtype=bool)
     begins[1:] = (score[1:] != score[:-1]) | (owner[1:] != owner[:-1])

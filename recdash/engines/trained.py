@@ -1,4 +1,4 @@
-"""How many recommended items stand in the training rows of the very user they are recommended to."""
+"""Counts recommended items that are in the training rows of the same user."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from recdash.engines.blocks import Block
 from recdash.sorting import distinct
 
 USERS_LOOKED_AT = 1000
-"""So many users, evenly spread over the truth, tell the share well enough; all of them would cost time."""
+"""Number of users sampled evenly over the truth; enough for the share, and faster than all of them."""
 
 
 @dataclass(frozen=True)
 class TrainedPairs:
     """The training pairs of some users: ``pair`` [p], ascending, is user code × ``n_items`` + item code.
 
-    A user is looked at if ``step`` divides the code.
+    Users whose code ``step`` divides are sampled.
     """
 
     pair: Ints
@@ -26,7 +26,9 @@ class TrainedPairs:
     step: int
 
     def count(self, block: Block) -> tuple[int, int]:
-        """(recommended items that their user has in train, all recommended items) of the users looked at."""
+        """Returns (recommended items that their user has in train, all recommended items) of the sampled
+        users.
+        """
         looked_at = block.user % self.step == 0
         if not looked_at.any():
             return 0, 0
@@ -39,7 +41,9 @@ class TrainedPairs:
 
 
 def trained_pairs(user: Ints, item: Ints, n_users: int, n_items: int) -> TrainedPairs | None:
-    """Of train rows on codes ([t] each), those of the users looked at among the first ``n_users`` codes."""
+    """Returns the pairs of sampled users among the first ``n_users`` codes, from coded train rows ([t]
+    each).
+    """
     step = max(1, n_users // USERS_LOOKED_AT)
     some = (user < n_users) & (user % step == 0)
     pair = distinct(user[some].astype(np.int64) * n_items + item[some])

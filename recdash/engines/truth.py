@@ -1,4 +1,4 @@
-"""The truth as it passes: rows on codes, then in compressed form."""
+"""Reads the truth as a stream: rows as codes, then compressed by user."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ _ROWS_AT_ONCE = 1 << 17
 
 @dataclass(frozen=True)
 class CodedTruth:
-    """A truth on codes: user ``u`` owns the rows ``start[u]:start[u+1]``, its items ascending, each once.
+    """A truth as codes: user ``u`` owns the rows ``start[u]:start[u+1]``, with ascending, distinct items.
+
+    ``users`` and ``items`` know its ids; ``item`` and ``gain`` [T]; ``repeated`` rows were dropped for
+    another of the same pair; ``notices`` come from reading it.
 
     ``users`` and ``items`` know its ids; ``item`` and ``gain`` [T]; ``repeated`` rows were left out for
     another of the same pair; ``notices`` of reading it.
@@ -37,9 +40,9 @@ class CodedTruth:
 
 
 def code_truth(truth: Upload | UploadStream) -> CodedTruth:
-    """Put a truth on codes, batch by batch.
+    """Returns a truth as codes, read batch by batch.
 
-    Only codes and gains are held: 9 bytes a row with the usual grades, where rows as they were read take 24.
+    Only codes and gains are held: 9 bytes a row with usual grades, where rows as read take 24.
     """
     users, items = IdIndex(), IdIndex()
     user_column, item_column = FirstColumn(users), FirstColumn(items)
@@ -57,7 +60,9 @@ def code_truth(truth: Upload | UploadStream) -> CodedTruth:
 
 
 def narrow(values: Floats) -> Numbers:
-    """The same finite numbers in the narrowest of a few types; grades take an eighth of the room."""
+    """Returns the same finite numbers in the narrowest type that holds them; grades take an eighth of the
+    memory.
+    """
     least, most = values.min(initial=0.0), values.max(initial=0.0)
     for kind, limit in ((np.int8, 1 << 7), (np.int16, 1 << 15), (np.float32, 1 << 127)):
         if -limit < least and most < limit:
@@ -68,9 +73,9 @@ def narrow(values: Floats) -> Numbers:
 
 
 def _compress(user: Ints, item: Ints, gain: Numbers) -> tuple[Ints, Ints, Numbers, int]:
-    """Sort by (user, item), keep the best gain of a repeated pair; → start, item, gain, repeats.
+    """Sorts by (user, item) and keeps the best gain of a repeated pair; returns start, item, gain, repeats.
 
-    Every user has a row. The arrays given are sorted in place where that can be.
+    Every user has a row. The arrays given are sorted in place if possible.
     """
     user, item, gain = _by_pair(user, item, gain)
     first = first_of_equals(user)
@@ -85,8 +90,10 @@ def _compress(user: Ints, item: Ints, gain: Numbers) -> tuple[Ints, Ints, Number
 
 
 def _by_pair(user: Ints, item: Ints, gain: Numbers) -> tuple[Ints, Ints, Numbers]:
-    """Rows by user, then item. Users who ascend, as they mostly do, are sorted some at a time: these stay in
-    the processor's cache, and nothing as long as the truth is written beside it.
+    """Returns rows by user, then item.
+
+    Ascending users, the usual case, are sorted in groups that stay in the processor's cache, which needs no
+    second array as long as the truth.
     """
     n_items = int(item.max(initial=0)) + 1
     if (user[1:] < user[:-1]).any():
@@ -100,7 +107,7 @@ def _by_pair(user: Ints, item: Ints, gain: Numbers) -> tuple[Ints, Ints, Numbers
 
 
 def pairs(user: Ints, item: Ints, n_items: int) -> Ints:
-    """[n] one number for each pair of user and item."""
+    """Returns [n] one number per pair of user and item."""
     pair = user.astype(np.int64)
     pair *= n_items
     pair += item

@@ -1,4 +1,4 @@
-"""Blocks of whole lists from rows in any order: placed by their ranks if these say where, else sorted."""
+"""Blocks of whole lists from rows in any order: placed by rank if possible, else sorted."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from recdash.sorting import first_of_equals, order_of
 
 _ROWS_PER_BLOCK = 1 << 18
 _ROOM = 4
-"""Lists may differ so much in length that the cells, 4 bytes each, are this many times the rows."""
+"""Limit of cells, 4 bytes each, as a multiple of the rows: list lengths may not differ more."""
 _ROWS_UNKNOWN = 1 << 25
-"""Taken for the rows of a file that does not say how many it has."""
+"""Assumed number of rows of a file that does not state it."""
 _EMPTY = -1
 
 
 class NotInPlace(Exception):
-    """The ranks are not 1, 2, 3 … in every list, or one list is too long for the others."""
+    """Raised if ranks are not 1, 2, 3 … in every list, or one list is too long compared with the others."""
 
 
 def placed_blocks(
@@ -31,9 +31,10 @@ def placed_blocks(
     n_known: int | None,
     n_rows: int | None,
 ) -> Iterator[Block]:
-    """Each row goes to the cell of its user and rank: a third of the time of sorting.
+    """Yields blocks after putting each row into the cell of its user and rank: a third of the time of
+    sorting.
 
-    The first ``n_known`` users get cells, None: all; the rows of others are passed on, only to be counted.
+    The first ``n_known`` users get cells, None: all; rows of other users are passed on only to be counted.
     Raises NotInPlace.
     """
     places = _Places(len(users) if n_known is None else n_known, _ROOM * (n_rows or _ROWS_UNKNOWN))
@@ -43,7 +44,7 @@ def placed_blocks(
         if n_known is None:
             places.make_room(int(user.max(initial=-1)) + 1)
         elif not (known := user < n_known).all():
-            n_rows_of = np.bincount(user[~known])  # their rows are counted, not looked at
+            n_rows_of = np.bincount(user[~known])  # their rows are counted but not examined
             others = np.flatnonzero(n_rows_of)
             yield Block(others, np.concatenate(([0], np.cumsum(n_rows_of[others]))), item[~known])
             user, item, rank = user[known], item[known], rank[known]
@@ -70,7 +71,7 @@ class _Places:
         self.n_rows += len(item)
 
     def make_room(self, n_users: int) -> None:
-        """For so many users at least; then for an eighth more, as others follow."""
+        """Makes room for at least this many users, and an eighth more when it grows."""
         if n_users > len(self.cells):
             self._enlarge(max(n_users, len(self.cells) * 9 // 8), self.cells.shape[1])
 
@@ -90,7 +91,7 @@ class _Places:
             yield Block(first + np.flatnonzero(lengths), start, cells[filled])
 
     def _check(self) -> None:
-        """Two rows on one cell leave fewer cells filled than there were rows, and a gap shows."""
+        """Raises NotInPlace if two rows share a cell: fewer cells are then filled than there are rows."""
         n_filled = 0
         for _, cells in self._parts():
             filled = cells != _EMPTY
@@ -101,14 +102,14 @@ class _Places:
             raise NotInPlace
 
     def _parts(self) -> Iterator[tuple[int, Ints]]:
-        """(the first user, [users, width] cells) for some users at a time."""
+        """Yields (first user, [users, width] cells) for some users at a time."""
         n_lists = max(_ROWS_PER_BLOCK // max(self.cells.shape[1], 1), 1)
         for first in range(0, len(self.cells), n_lists):
             yield first, self.cells[first : first + n_lists]
 
 
 def sorted_blocks(batches: Iterator[pa.RecordBatch], users: IdIndex, items: IdIndex) -> Iterator[Block]:
-    """All rows are held as codes and sorted once by user; rows of a user keep the order of the file."""
+    """Yields blocks after holding all rows as codes and sorting by user; a user's rows keep file order."""
     parts = []
     for batch in batches:
         user = users.codes(batch.column("user_id"))
@@ -123,7 +124,7 @@ def sorted_blocks(batches: Iterator[pa.RecordBatch], users: IdIndex, items: IdIn
 
 
 def _stretches(edges: Ints) -> Iterator[Ints]:
-    """The edges of whole lists, in stretches of about as many rows as make a block."""
+    """Yields the edges of whole lists, in groups of about as many rows as a block has."""
     cuts = np.searchsorted(edges, np.arange(0, int(edges[-1]), _ROWS_PER_BLOCK))
     cuts = np.append(cuts[first_of_equals(cuts)], len(edges) - 1)
     for begin, end in zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True):

@@ -1,4 +1,4 @@
-"""The lists of some users as they were scored: in order, without repeated items, cut at the depth."""
+"""Reads lists of some users as they were scored: in order, without repeated items, cut at the depth."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _NO_LISTS = Block(np.zeros(0, dtype=np.int32), np.zeros(1, dtype=np.int64), np.z
 
 @dataclass(frozen=True)
 class UserLists:
-    """Lists of a run: list n is that of truth user ``user[n]``, ascending; users without one are not there.
+    """Lists of a run: list n belongs to truth user ``user[n]``, ascending; users without a list are missing.
 
     ``item`` [rows] are codes, best first within ``start[n]:start[n + 1]``; ``items`` are their ids as text.
-    Codes below ``n_shared`` are those of the experiment's own tables, alike in all of its runs.
+    Codes below ``n_shared`` are those of the experiment's own tables, equal in all of its runs.
     """
 
     user: Ints
@@ -35,14 +35,14 @@ class UserLists:
     n_shared: int
 
     def of(self, user: int) -> Ints:
-        """The item codes of one truth user's list, best first; empty where there is none."""
+        """Returns the item codes of one truth user's list, best first; empty without a list."""
         place = int(np.searchsorted(self.user, user))
         if place == len(self.user) or self.user[place] != user:
             return self.item[:0]
         return self.item[self.start[place] : self.start[place + 1]]
 
     def only(self, users: Ints) -> UserLists:
-        """Narrowed to the lists of ``users`` [n], ascending, all of which have one."""
+        """Returns the lists of ``users`` [n], ascending, who all have one."""
         places = np.searchsorted(self.user, users)
         lengths = np.diff(self.start)[places]
         start = np.concatenate(([0], np.cumsum(lengths)))
@@ -51,11 +51,11 @@ class UserLists:
 
     @cached_property
     def unknown(self) -> dict[str, int]:
-        """Ids of items that none of the experiment's tables knows → their codes in this run."""
+        """Returns {id: code} of items that none of the experiment's tables knows."""
         return {self.items[code]: code for code in range(self.n_shared, len(self.items))}
 
     def coded_as(self, other: UserLists) -> Ints:
-        """[rows] the items in the codes of another run; what that run does not know gets codes beyond."""
+        """Returns [rows] the items in the codes of another run; items unknown there get new codes."""
         new = len(other.items)
         own = range(self.n_shared, len(self.items))
         shift = [other.unknown.get(self.items[code], new + code) for code in own]
@@ -71,15 +71,15 @@ def read_lists(
     wanted: Mask | None = None,
     duplicates: Duplicates = "first",
 ) -> UserLists:
-    """The lists of the truth users marked in ``wanted`` [U] (all of them by default).
+    """Returns the lists of the truth users marked in ``wanted`` [U] (all of them by default).
 
-    One pass over the run that keeps only their rows; ``order`` is that in which the run was scored.
+    One pass over the run keeps only their rows; ``order`` is that in which the run was scored.
     """
     users, items = reference.users.copy(), reference.items.copy()
     blocks: Iterable[Block] = []
     if wanted is None and order == "rank":
         rows = run.batches(columns=("user_id", "item_id", "rank"))
-        with suppress(NotInPlace):  # the ranks do not say where each row goes
+        with suppress(NotInPlace):  # the ranks do not place every row
             blocks = list(placed_blocks(rows, users, items, len(users), run.n_rows))
     blocks = blocks or _sorted(run, users, items, order, wanted)
     n_users, keep = reference.truth.n_users, duplicates == "keep"
@@ -100,7 +100,7 @@ def _sorted(
             return
         rows = iter(batches)
     for block in sorted_blocks(rows, users, items):
-        # as the pass that scores them: equal ranks by score, equal scores by the order of the file
+        # like the scoring pass: equal ranks by score, equal scores by file order
         if order == "score":
             yield block.sorted_by(-block.column("score"))
         elif order == "rank":
@@ -111,7 +111,7 @@ def _sorted(
 
 
 def _only(rows: Iterator[pa.RecordBatch], users: IdIndex, wanted: Mask) -> Iterator[pa.RecordBatch]:
-    """The rows of the truth users who are wanted."""
+    """Yields the rows of the wanted truth users."""
     known = np.append(wanted, False)  # −1 is no user
     for batch in rows:
         keep = known[users.codes(batch.column("user_id"), grow=False)]
@@ -120,7 +120,9 @@ def _only(rows: Iterator[pa.RecordBatch], users: IdIndex, wanted: Mask) -> Itera
 
 
 def _compact(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """With the dictionary entries that its rows have: a few rows need not look all ids of a file up."""
+    """Returns the batch with only the dictionary entries in use, so that a few rows do not look up all ids of
+    a file.
+    """
     columns = [
         column.cast(column.type.value_type).dictionary_encode()
         if pa.types.is_dictionary(column.type)
@@ -131,7 +133,7 @@ def _compact(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def _finished(block: Block, depth: int, n_users: int, *, keep: bool) -> Block:
-    """Of users that the truth knows, each item once unless repeats are to be kept, cut at the depth."""
+    """Returns the lists of truth users, each item once unless repeats are kept, cut at the depth."""
     unknown = block.user >= n_users
     block = block.only_lists(~unknown) if unknown.any() else block
     repeated = None if keep else block.repeated_items()

@@ -1,4 +1,4 @@
-"""Files and tables of every usual form → checked values: see :mod:`recdash.ingest.reader`."""
+"""Reads files and tables of all supported formats into checked values: see :mod:`recdash.ingest.reader`."""
 
 from recdash.ingest.formats.json import are_replicates
 from recdash.ingest.limits import Limits

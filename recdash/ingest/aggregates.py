@@ -1,4 +1,4 @@
-"""Tables of an A/B test that are added up already: what a row must say, and what none can say."""
+"""Checks tables of aggregated A/B results: which columns a row needs and which values are impossible."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST_COUNTED: Mapping[str, float] = {
 
 
 def finish_aggregates(table: pa.Table, findings: Findings) -> pa.Table:
-    """Every row has n, mean and variance, or successes and trials; counts are whole, numbers not endless."""
+    """Returns the checked table. Each row needs n, mean and variance, or successes and trials."""
     _refuse_negative(table, ("n", "variance", "successes", "trials"))
     _refuse_impossible(table)
     sets = (("n", "mean", "variance"), ("successes", "trials"))
@@ -34,7 +34,7 @@ def finish_aggregates(table: pa.Table, findings: Findings) -> pa.Table:
 
 
 def _refuse_impossible(table: pa.Table) -> None:
-    """Counts that are not whole, and numbers that are endless or too large to reckon with."""
+    """Raises UploadError for counts that are not whole, and for infinite or too large numbers."""
     problems = []
     for name in [name for name in MOST_COUNTED if name in table.column_names]:
         size = pc.abs(table[name])
@@ -42,13 +42,15 @@ def _refuse_impossible(table: pa.Table) -> None:
         broken = pc.and_not(pc.less(pc.floor(size), size), large)
         problems += _first_of(large, table, name, "too-large", "is larger than any test can have")
         if name in ("n", "trials"):
-            problems += _first_of(broken, table, name, "not-whole", "is no whole number of users or trials")
+            problems += _first_of(
+                broken, table, name, "not-whole", "is not a whole number of users or trials"
+            )
     if problems:
         raise UploadError(problems)
 
 
 def _first_of(bad: pa.ChunkedArray, table: pa.Table, name: str, code: str, says: str) -> list[Problem]:
-    """The problem of the rows where ``bad`` is true, with the value and the place of the first."""
+    """Returns the problem of the rows where ``bad`` is true, with the value and the place of the first."""
     rows = table.filter(bad)
     if not rows.num_rows:
         return []
@@ -58,24 +60,24 @@ def _first_of(bad: pa.ChunkedArray, table: pa.Table, name: str, code: str, says:
 
 
 def _note_contradictions(table: pa.Table, findings: Findings) -> None:
-    """Rows with both sets of columns that say different things: which of the two counts."""
-    rate = pc.divide(table["successes"], table["trials"])  # NaN for no trials, which agrees with nothing
+    """Adds a notice for rows whose two sets of columns contradict each other."""
+    rate = pc.divide(table["successes"], table["trials"])  # NaN without trials, which equals nothing
     alike = pc.less_equal(pc.abs(pc.subtract(rate, table["mean"])), 1e-3)
     same = pc.and_(alike, pc.equal(table["n"], table["trials"]))
     count = table.num_rows - (pc.sum(same).as_py() or 0)
     if count:
-        finding = "n and mean say something else than successes and trials in {rows}"
-        fix = "n, mean and variance count. Leave one of the two sets empty to be sure which one does."
+        finding = "n and mean contradict successes and trials in {rows}"
+        fix = "n, mean and variance are used. Leave one of the two sets empty to choose the other."
         findings.notice("two-sets", "table", finding, fix, count)
 
 
 def _have_all(table: pa.Table, names: Sequence[str]) -> pa.ChunkedArray:
-    """[rows] true where all these columns have a finite number."""
+    """Returns a mask [rows], true where all these columns have a finite number."""
     return reduce(pc.and_, (pc.is_finite(pc.fill_null(table[name], float("nan"))) for name in names))
 
 
 def _refuse_negative(table: pa.Table, names: Sequence[str]) -> None:
-    problems, fix = [], "These are counts or times, from 0."
+    problems, fix = [], "Counts and times start at 0."
     for name in names:
         count = pc.sum(pc.less(table[name], 0)).as_py() if name in table.column_names else 0
         if count:

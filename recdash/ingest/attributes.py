@@ -1,4 +1,4 @@
-"""Columns without a role: what a table says beyond what it must, as numbers or as labels."""
+"""Reads columns without a role as attributes: numbers or labels."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from recdash.ingest.columns import ROLES
 from recdash.ingest.values import Findings, in_rows, is_missing, is_text
 
 MOST_LABELS = 50
-"""A text column with more different values tells users apart rather than groups of them."""
+"""A text column with more distinct values identifies users rather than groups of them."""
 
 MOST = 1e12
-"""No user's clicks, seconds or cents are as many; sums of larger numbers would lose the small ones."""
-TOO_LARGE = "Is it a code for nothing, or an error of the log? Correct it, or leave the cell empty."
+"""No user has more clicks, seconds or cents; sums of larger numbers would lose precision."""
+TOO_LARGE = "If it is a placeholder or an error in the log, correct it or leave the cell empty."
 
 COUNTED = {"sessions", "engaged_sessions", "watch_min"}
-"""Numbers of each user that are added up from the rows of sessions: no column can be called like them."""
+"""Totals computed per user from sessions; no column can have these names."""
 
 
 def numbers_if_all(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Text that is numbers throughout as numbers; text with leading zeros is a code, not a number."""
+    """Returns text as numbers if all of it is numeric; text with leading zeros is a code, not a number."""
     if not is_text(column.type):
         return column
     filled = pc.if_else(is_missing(pc.utf8_trim_whitespace(column)), None, column)
-    first = filled.drop_null().slice(0, 1)  # mostly it tells: trying a whole column is dear
+    first = filled.drop_null().slice(0, 1)  # a sample usually decides: trying a whole column is slow
     if not len(first) or not _are(pa.float64(), first):
         return column
     if pc.any(pc.match_substring_regex(column, r"^[+-]?0\d")).as_py():
@@ -50,10 +50,12 @@ def further_columns(
     numbers: bool = True,
     most: int | None = MOST_LABELS,
 ) -> pa.Table:
-    """Columns without a role as numbers, where all their values are, or as dictionary-encoded labels.
+    """Returns the columns without a role: as numbers if all their values are numeric, else as
+    dictionary-encoded labels.
 
-    Left out, and said so: text of more than ``most`` different values, and numbers unless ``numbers``.
-    Raises ``UploadError`` for numbers of sessions that cannot be added up: endless, or beyond ``MOST``.
+    Columns with more than ``most`` distinct texts are left out with a notice, and numbers too unless
+    ``numbers``. Raises ``UploadError`` for session numbers that cannot be added up: infinite, or beyond
+    ``MOST``.
     """
     problems: list[Problem] = []
     roles = {role.name for role in ROLES[kind]}
@@ -62,16 +64,18 @@ def further_columns(
         column = _labels(column) if is_text(column.type) else column
         index, fault = table.column_names.index(name), _why_useless(column, numbers, most)
         if kind == "sessions" and (name in COUNTED or name.startswith("before_")):
-            fault = "numbers of this name are counted here; call it something else to add it up"
+            fault = "recdash computes a total of this name; rename the column to add it up"
         if kind == "sessions" and not fault and not pa.types.is_dictionary(column.type):
             column, fault = _amounts(column)
             size = pc.abs(column.cast(pa.float64(), safe=False))
             bad = column.filter(pc.fill_null(pc.greater(size, MOST), False))
             if len(bad) and not fault:
-                finding = f"'{bad[0].as_py():g}' is no amount to add up, in {in_rows(len(bad))}"
+                finding = (
+                    f"'{bad[0].as_py():g}' is not an amount that can be added up, in {in_rows(len(bad))}"
+                )
                 problems.append(Problem("too-large", f"column '{name}'", finding, TOO_LARGE, len(bad)))
         if fault:
-            findings.notice("column-left-out", f"column '{name}'", f"left out: {fault}", "", 1)
+            findings.notice("column-left-out", f"column '{name}'", f"column ignored: {fault}", "", 1)
         table = table.remove_column(index) if fault else table.set_column(index, name, column)
     if problems:
         raise UploadError(problems)
@@ -79,13 +83,15 @@ def further_columns(
 
 
 def _amounts(column: pa.ChunkedArray) -> tuple[pa.ChunkedArray, str]:
-    """The numbers, null for NaN; and what is wrong where they are mostly codes or moments, not amounts."""
+    """Returns the numbers (null for NaN) and an error text if most are codes or timestamps rather than
+    amounts.
+    """
     if pa.types.is_floating(column.type):
         column = pc.if_else(pc.is_nan(column), None, column)
     size = pc.abs(column.cast(pa.float64(), safe=False))
     typical = pc.quantile(pc.if_else(pc.is_finite(size), size, None), 0.5)[0].as_py()
     if typical is not None and typical > MOST:
-        return column, "most of its numbers are beyond a million million: codes or moments, not amounts"
+        return column, "most of its numbers exceed 10¹²: they are codes or timestamps, not amounts"
     return column, ""
 
 
@@ -96,9 +102,9 @@ def _labels(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _why_useless(column: pa.ChunkedArray, numbers: bool, most: int | None) -> str:
-    """Why a column tells nothing; empty where it does."""
+    """Returns why a column is useless as an attribute; empty if it is useful."""
     if not pa.types.is_dictionary(column.type):
-        return "" if numbers else "numbers tell no segments apart"
+        return "" if numbers else "numbers cannot define segments"
     n_labels = len(column.chunk(0).dictionary)
     too_many = most is not None and n_labels > most
-    return f"{n_labels:,} different texts tell no segments apart" if too_many else ""
+    return f"{n_labels:,} distinct texts are too many for segments" if too_many else ""

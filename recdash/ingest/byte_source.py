@@ -1,4 +1,4 @@
-"""Bytes that can be opened again and again, whatever they came from and however they were packed."""
+"""Bytes of an upload that can be opened repeatedly, whatever their source and compression."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ HELD_IN_MEMORY = 1 << 25
 
 @dataclass(frozen=True)
 class Content:
-    """A file's bytes: ``head`` is its beginning, ``size`` its length, ``open`` a fresh reader.
+    """A file's content: its first bytes (``head``), length (``size``) and a function that opens a new reader
+    (``open``).
 
     ``native`` is one too, which Arrow reads without Python; None where there is none.
     """
@@ -35,7 +36,7 @@ class Content:
 
 
 def for_arrow(content: Content) -> Any:
-    """A fresh reader for Arrow's readers that work in threads of their own.
+    """Returns a new reader for Arrow's multi-threaded readers.
 
     Such a thread goes on for a moment when all its rows were taken: it drops what it holds. Were that an
     object of Python, it would wait for the interpreter; where this has begun to end by then, the process
@@ -49,7 +50,7 @@ def of_bytes(data: bytes, name: str) -> Content:
 
 
 def of_path(path: Path) -> Content:
-    """Raises ``UploadError`` when there is no readable file at ``path``.
+    """Returns the content of the file at ``path``. Raises ``UploadError`` if it is not readable.
 
     A pipe gives its bytes only once, so that they are kept.
     """
@@ -69,7 +70,7 @@ def of_path(path: Path) -> Content:
     name = str(path.absolute())
     try:
         name.encode()
-    except UnicodeEncodeError:  # a name that Arrow cannot spell
+    except UnicodeEncodeError:  # a name that Arrow cannot encode
         return Content(path.name, size, head, lambda: path.open("rb"))
 
     def native() -> Any:
@@ -85,11 +86,11 @@ def _no_file(path: Path, finding: str) -> UploadError:
 
 
 def bytes_of(stream: Any) -> bytes:
-    """The rest of ``stream``. Raises ``UploadError`` when it gives no bytes."""
+    """Returns the remaining bytes of ``stream``. Raises ``UploadError`` if it gives no bytes."""
     kind, cause = type(stream).__name__, None
     try:
         data = stream.read()
-    except (OSError, ValueError, TypeError) as error:  # closed, opened to write, a class …
+    except (OSError, ValueError, TypeError) as error:  # closed, opened for writing, a class …
         finding, cause = f"{kind} cannot be read ({error})", error
     else:
         if isinstance(data, bytes | bytearray | memoryview):
@@ -101,7 +102,7 @@ def bytes_of(stream: Any) -> bytes:
 
 @dataclass(frozen=True)
 class OpenFile:
-    """A file that another process opened: its number here, and its name if it has one."""
+    """A file that another process opened: its descriptor here, and its name if it has one."""
 
     number: int
     name: str | None = None
@@ -118,7 +119,7 @@ def of_open_file(file: OpenFile) -> Content:
 
 
 class _Reader(io.RawIOBase):
-    """One reader's own position in a file that others read, too; closing it leaves the file open.
+    """A reader with its own position in a shared open file; closing it leaves the file open.
 
     ``read_at(size, position)`` gives at most ``size`` bytes of the file.
     """
@@ -150,7 +151,7 @@ class _Reader(io.RawIOBase):
 
 
 def of_copy(copy: BinaryIO, like: Content, *notices: Problem) -> Content:
-    """A transformed copy of ``like``, held in a nameless temporary file."""
+    """Returns a transformed copy of ``like``, held in an unnamed temporary file."""
     size = copy.seek(0, io.SEEK_END)
     lock = threading.Lock()
 
@@ -177,7 +178,7 @@ def of_copy(copy: BinaryIO, like: Content, *notices: Problem) -> Content:
 
 
 class _Copy(tempfile.SpooledTemporaryFile[bytes]):
-    """Small copies stay in memory, large ones go to a nameless file; both go with their last reader."""
+    """A temporary copy, in memory if small, else in an unnamed file; it is deleted with its last reader."""
 
     def __del__(self) -> None:
         self.close()
@@ -188,7 +189,7 @@ def temporary() -> BinaryIO:
 
 
 def copied(content: Content, change: Callable[[BinaryIO, BinaryIO], None], *notices: Problem) -> Content:
-    """``content`` rewritten once by ``change(reader, writer)``."""
+    """Returns ``content`` rewritten once by ``change(reader, writer)``."""
     copy = temporary()
     with content.open() as reader:
         change(reader, copy)

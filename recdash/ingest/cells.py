@@ -1,4 +1,4 @@
-"""What the cells of a text column hold: one item, a list of items, or pairs of an item and its score.
+"""Tells what the cells of a text column hold: one item, a list of items, or pairs of item and score.
 
 Lists come as JSON, Python or numpy write them, or with a separator and no brackets. Pairs come as
 ``[(item, score), …]``, ``{item: score}``, ``[{"item": …, "score": …}]`` or ``[Row(itemId=…, rating=…)]``.
@@ -44,7 +44,7 @@ from recdash.ingest.values import plain as decoded
 Holding = Literal["list", "item", "unclear"]
 
 PAIRED: Mapping[TableKind, str] = {"run": "score", "truth": "relevance", "train": "rating"}
-"""What the second of a pair is, by the kind of table; other tables hold no lists."""
+"""Meaning of the second value of a pair, by kind of table; other tables hold no lists."""
 DEEPEST = 4
 LOOKED_AT = 1_000
 QUOTED = {'"': r'"(?:[^"\\]|\\.)*"|', "'": r"'(?:[^'\\]|\\.)*'|"}
@@ -69,10 +69,10 @@ SCORE_FIELDS = {*names_of(SCORE), *names_of(RELEVANCE)}
 
 
 def holding(values: Sequence[str]) -> Holding:
-    """What cells hold that have a value, by their brackets, separators and members.
+    """Returns what the non-empty cells hold, judged by brackets, separators and members.
 
-    Names may have blanks and commas as well: cells without brackets are lists only where most have several
-    members and none holds a blank, or where all are numbers.
+    Names may contain blanks and commas too: cells without brackets are lists only if most have several
+    members without blanks, or if all are numbers.
     """
     if values and all(map(is_bracketed, values)):
         return "list"
@@ -102,18 +102,18 @@ def _are_lists(values: Sequence[str], cells: Sequence[list[str]], several: Seque
 
 
 def share_known(values: Sequence[str], lists: Sequence[str]) -> float:
-    """The share of distinct values (0 to 1) that occur in lists."""
+    """Returns the share of distinct values (0 to 1) that occur in lists."""
     known = {member for cell in lists for member in list_in(cell, separator_of(lists))}
     return len(set(values) & known) / len(set(values)) if values else 0.0
 
 
 def values_of(rows: Sequence[Mapping[str, str]], column: str) -> list[str]:
-    """The first values of a column that are not empty."""
+    """Returns the non-empty values of a column in the first rows."""
     return [value for row in rows if (value := row[column].strip())]
 
 
 def with_cells(raw: RawTable, kind: TableKind, columns: Columns, stated: Collection[str]) -> Columns:
-    """``columns`` with what the cells of the items hold: lists, pairs or one item each.
+    """Returns ``columns`` with what the item cells hold: lists, pairs or one item each.
 
     ``stated`` are the roles that the user mapped. The outcome is a problem where the cells fit several.
     """
@@ -133,7 +133,7 @@ def with_cells(raw: RawTable, kind: TableKind, columns: Columns, stated: Collect
 
 
 def _are_numbers(raw: RawTable, column: str | None) -> bool:
-    """Whether a column of ranks or scores has one number in each row, which then has one item."""
+    """Returns whether each row of a rank or score column holds one number, so that each row has one item."""
     values = [] if column is None or column in raw.lists else values_of(raw.sample(), column)
     return bool(values) and not any(is_bracketed(value) or len(list_in(value)) > 1 for value in values)
 
@@ -141,7 +141,7 @@ def _are_numbers(raw: RawTable, column: str | None) -> bool:
 def _with_texts(
     raw: RawTable, columns: Columns, column: str, values: Sequence[str], stated: Collection[str]
 ) -> Columns:
-    """``columns`` with what texts without brackets are."""
+    """Returns ``columns`` with the meaning of cells without brackets."""
     users = [row[columns.mapping["user_id"]] for row in raw.sample() if "user_id" in columns.mapping]
     one_each = len(set(users)) == len(users) > 0
     is_stated = "item_id" in stated or not raw.header
@@ -157,15 +157,17 @@ def _with_texts(
     example = next(value for value in values if len(list_in(value, separator)) > 1)
     finding = f"cells such as '{example:.40}' may hold a list of items, or one item with that name"
     labels = (f"{column}{LISTS}", f"{column}{SINGLE}")
-    fix = f"Choose{CHOOSE}: item_id={labels[0]} for lists, item_id={labels[1]} for one item in each."
+    fix = f"Choose{CHOOSE}: item_id={labels[0]} for lists, item_id={labels[1]} for one item per cell."
     mapping = {role: name for role, name in columns.mapping.items() if role != "item_id"}
     problem = Problem("list-or-item", place, finding, fix)
     return replace(columns, mapping=mapping, families=(*columns.families, *labels), problems=(problem,))
 
 
 def _reading(values: Sequence[str], one_each: bool, is_named: bool, is_stated: bool) -> Holding:
-    """What cells without brackets are read as; ``one_each``: each user has one row, ``is_named``: the
-    column is called like lists, ``is_stated``: not only its name made it the column of items.
+    """Returns how to read cells without brackets.
+
+    ``one_each``: each user has one row. ``is_named``: the column has a name typical of lists. ``is_stated``:
+    the user, or more than the name, made it the item column.
     """
     content, separator = holding(values), separator_of(values)
     if content == "item":
@@ -186,7 +188,7 @@ def _reading(values: Sequence[str], one_each: bool, is_named: bool, is_stated: b
 
 @dataclass(frozen=True)
 class BracketGroup:
-    """What stands between two brackets: members, each with its key where it has one."""
+    """The members between two brackets, each with its key if it has one."""
 
     members: tuple[tuple[str | None, Any], ...]
 
@@ -196,7 +198,9 @@ class BracketGroup:
 
 
 def tokens_in(text: str, quotes: str = "\"'") -> list[str]:
-    """Quoted texts, marks, and what stands between them; a quote that nothing closes is passed over."""
+    """Returns quoted texts, punctuation and the text between; a quote without its closing quote is
+    ignored.
+    """
     tokens: list[str] = []
     for token in TOKEN[quotes].finditer(text):
         if token.lastgroup:  # the rest of the text, which has no such pair of quotes
@@ -206,7 +210,7 @@ def tokens_in(text: str, quotes: str = "\"'") -> list[str]:
 
 
 def pairs_in(text: str) -> list[tuple[str, str]]:
-    """(item, score) of each pair in a cell, both as text; raises ``ValueError`` for anything else.
+    """Returns (item, score) of each pair in a cell, both as text. Raises ``ValueError`` for anything else.
 
     >>> pairs_in("[('a', 0.5), ('b', 0.25)]"), pairs_in("{7: 1.0}"), pairs_in("[Row(itemId=7, rating=4.5)]")
     ([('a', '0.5'), ('b', '0.25')], [('7', '1.0')], [('7', '4.5')])
@@ -225,7 +229,7 @@ def _pair(key: str | None, member: Any) -> tuple[str, str]:
     if key is not None and isinstance(member, str):
         return key, member
     if key is not None or not isinstance(member, BracketGroup):
-        raise ValueError(f"'{member}' is no pair" if isinstance(member, str) else "nested too deeply")
+        raise ValueError(f"'{member}' is not a pair" if isinstance(member, str) else "nested too deeply")
     if member.is_keyed:
         return _field(member, ITEM_FIELDS), _field(member, SCORE_FIELDS)
     values = [value for _, value in member.members]
@@ -238,7 +242,7 @@ def _values(pair: Sequence[Any] | None) -> tuple[str, str]:
     if pair is None or len(pair) != 2:
         raise ValueError(f"{len(pair or ())} values where a pair has 2")
     item, score = pair
-    # an id that stands beside a score in one list may have become a decimal number
+    # an id beside a score in one list may have become a decimal number
     return str(int(item)) if isinstance(item, float) and item.is_integer() else str(item), str(score)
 
 
@@ -251,11 +255,11 @@ def _field(record: BracketGroup, names: Collection[str]) -> str:
 
 
 def _value(tokens: Sequence[str], start: int, depth: int) -> tuple[Any, int]:
-    """(the text or group that starts at a token, where the next begins)."""
+    """Returns the text or group that starts at a token, and the index where the next one starts."""
     if start >= len(tokens) or depth > DEEPEST:
-        raise ValueError("brackets that are not closed or too deep")
+        raise ValueError("brackets that are not closed, or nested too deeply")
     if start + 1 < len(tokens) and tokens[start + 1] == "(" and tokens[start] not in MARKS:
-        start += 1  # Row(…), whose name says nothing
+        start += 1  # Row(…): the name Row carries no information
     token = tokens[start]
     if token in CLOSING:
         return _group(tokens, start, depth)
@@ -265,7 +269,7 @@ def _value(tokens: Sequence[str], start: int, depth: int) -> tuple[Any, int]:
 
 
 def _group(tokens: Sequence[str], start: int, depth: int) -> tuple[BracketGroup, int]:
-    """(the members in brackets, each with its key or None; where the next token begins)."""
+    """Returns the members in brackets, each with its key or None, and the index of the next token."""
     closing, index = CLOSING[tokens[start]], start + 1
     members = []
     while index < len(tokens) and tokens[index] != closing:
@@ -284,7 +288,7 @@ def _group(tokens: Sequence[str], start: int, depth: int) -> tuple[BracketGroup,
 
 
 def with_pairs(raw: RawTable, kind: TableKind) -> RawTable:
-    """The table with each column of pairs as two columns of lists: the items, and ``NAME.score``.
+    """Returns the table with each column of pairs split into two list columns: items, and ``NAME.score``.
 
     Raises ``UploadError`` for sets where the order counts.
     """
@@ -292,7 +296,7 @@ def with_pairs(raw: RawTable, kind: TableKind) -> RawTable:
         return raw
     rows = raw.sample()
     values = {column: values_of(rows, column) for column in raw.columns}
-    # some cells write pairs, and all others are empty lists or the like
+    # some cells hold pairs, and all others are empty lists or similar
     nested = [c for c in raw.columns if any(map(is_nested, values[c]))]
     nested = [c for c in nested if all(is_nested(value) or is_bracketed(value) for value in values[c])]
     nested = [column for column in nested if _may_hold_pairs(raw, column)]
@@ -304,14 +308,16 @@ def with_pairs(raw: RawTable, kind: TableKind) -> RawTable:
 
 
 def _may_hold_pairs(raw: RawTable, column: str) -> bool:
-    """Texts, and lists of lists; maps and records look like them in a sample."""
+    """Returns whether a column may hold pairs: texts and lists of lists may; maps and records look like them
+    in a sample.
+    """
     batch = next(iter(raw.blocks([column], ())), None)
     kind = pa.null() if batch is None else decoded(batch.column(0)).type
     return is_text(kind) or (is_list(kind) and is_list(kind.value_type))
 
 
 def refuse_sets(source: Any) -> None:
-    """Raises ``UploadError`` for columns of a pandas frame or a dict that hold sets, which Arrow takes for
+    """Raises ``UploadError`` for columns of a pandas frame or dict that hold sets, which Arrow reads as
     lists.
     """
     columns = _python_columns(source)
@@ -321,7 +327,7 @@ def refuse_sets(source: Any) -> None:
 
 
 def _python_columns(source: Any) -> list[tuple[Any, Iterable[Any]]]:
-    """(name, first values) of the columns that may hold any object."""
+    """Returns (name, first values) of the columns that may hold arbitrary objects."""
     if isinstance(source, Mapping):
         return [
             (name, values[:LOOKED_AT]) for name, values in source.items() if isinstance(values, list | tuple)
@@ -366,7 +372,7 @@ def _split_pairs(raw: RawTable, scores: Mapping[str, str]) -> RawTable:
 
 
 def _lists(array: pa.Array, column: str, raw: RawTable, first: int) -> tuple[pa.Array, pa.Array]:
-    """(items, scores), both [rows] of lists of text."""
+    """Returns (items, scores), both [rows] lists of text."""
     items: list[list[str]] = []
     scores: list[list[str]] = []
     for row, cell in enumerate(decoded(array).to_pylist()):
@@ -374,7 +380,7 @@ def _lists(array: pa.Array, column: str, raw: RawTable, first: int) -> tuple[pa.
             pairs = [_values(pair) for pair in cell] if isinstance(cell, list) else pairs_in(cell or "")
         except ValueError as error:
             place = f"column '{column}', {raw.where(first + row)}"
-            finding = f"a cell that is not read as pairs of item and score ({error})"
+            finding = f"a cell that cannot be read as pairs of item and score ({error})"
             raise UploadError(Problem("bad-pairs", place, finding, PAIRS_FIX)) from None
         items.append([item for item, _ in pairs])
         scores.append([score for _, score in pairs])

@@ -1,8 +1,9 @@
-"""What the values of a run say about its columns: which hold items, which orders the lists, and which way.
+"""Infers from a run's values which column holds the items, which one orders the lists, and in which
+direction.
 
-Names alone decide nothing here: the first rows are looked at. Where they fit more than one reading, the
-outcome is a problem that names the readings and how to choose one; where a reading is taken that another
-person might not expect, it is a notice.
+The first rows are examined, since names alone decide nothing here. Where they fit several readings, the
+outcome is a problem that names the readings and how to choose one. Where the reading might surprise a user,
+it is a notice.
 """
 
 from __future__ import annotations
@@ -42,23 +43,23 @@ from recdash.ingest.values import ColumnCheck, Findings, read_floats, read_ids, 
 from recdash.ingest.values import plain as decoded
 
 OF_A_LIST = ("run", "replicate")
-"""Roles that tell apart the lists of one user."""
+"""Roles that distinguish the lists of one user."""
 LOOKED_AT = 20_000
-"""So many first rows are looked at; more would cost time and say the same."""
+"""Number of first rows examined; more would take longer without telling more."""
 CLEAR = 0.9
-"""Share of neighbouring places that must point one way for the values to contradict a reading."""
+"""Share of neighbouring rows that must point one way for the values to contradict a reading."""
 HALF = 0.5
 FIRST_TIME = 100_000_000
-"""Seconds since 1970 in 1973: greater numbers than such ids as are usual."""
+"""Seconds since 1970, reached in 1973: larger than usual ids."""
 FEWEST = 3
-"""Of fewer neighbouring places nothing is concluded."""
+"""Smallest number of neighbouring rows that allows a conclusion."""
 RARE = 1 / 1000
-"""Rows in any order look as these do in a smaller share of files: they were written so."""
+"""Rows in random order look like this in a smaller share of files, so the order is intentional."""
 PREDICTED = (
     *("score", "scores", "prediction", "est", "predictedscore", "pred", "predictedrating", "preds", "ypred"),
     *("logit", "probability", "prob"),
 )
-"""Names of columns that hold a model's own scores; others may hold scores, or something else."""
+"""Column names typical of a model's own scores; other names may hold scores or something else."""
 SCORE_WORDS = ("score", "prediction", "probability", "logit", "similarity")
 HELD_OUT = (
     *("actual", "actuals", "truth", "groundtruth", "relevant", "heldout", "ytrue", "test", "target"),
@@ -71,9 +72,10 @@ NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 def columns_of_run(
     raw: RawTable, explicit: Mapping[str, str], without: Sequence[str], decided: Decided
 ) -> Columns:
-    """The columns of a run, after a look at its first rows.
+    """Returns the columns of a run after examining its first rows.
 
-    ``explicit`` is what was said, ``without`` are roles to leave out, ``decided`` is what is not asked about.
+    ``explicit`` is the user's mapping, ``without`` are roles to leave out, ``decided`` is what needs no
+    question.
     """
     if not raw.header and raw.roles is None:
         columns = _without_header("run", raw, explicit, without)
@@ -97,7 +99,7 @@ def columns_of_run(
 def columns_of_table(
     kind: TableKind, raw: RawTable, explicit: Mapping[str, str], without: Sequence[str]
 ) -> Columns:
-    """The columns of a table that is no run; without a header line, rows of a truth may be lists."""
+    """Returns the columns of a table that is not a run; without a header, rows of a truth may be lists."""
     if raw.header or raw.roles is not None:
         return assign(kind, raw.columns, explicit, raw.roles, None, without)
     if kind in ("truth", "train"):
@@ -108,7 +110,7 @@ def columns_of_table(
 def _without_header(
     kind: TableKind, raw: RawTable, explicit: Mapping[str, str], without: Sequence[str]
 ) -> Columns:
-    """By position, unless the rows are one list each; a problem where they may be either."""
+    """Returns the columns by position, unless each row is a list; adds a problem if both are possible."""
     names = raw.columns
     by_place = by_position(kind, names, raw.sample())
     rows = [] if len(names) < 3 or set(explicit) - {"user_id", "run", "replicate"} else _first_cells(raw)
@@ -131,8 +133,8 @@ def _two_readings(kind: TableKind, names: Sequence[str]) -> Problem:
     third = value if kind != "run" else "rank" if len(names) > 3 else "score or rank"
     fourth = (", score" if kind == "run" else ", timestamp") if len(names) > 3 else ""
     finding = (
-        f"no header line, and {len(names)} columns that fit two readings: "
-        f"user, item, {third}{fourth} in one row per item; or a user and the list of {len(names) - 1} items"
+        f"no header line, and {len(names)} columns that fit two readings: user, item, {third}{fourth} "
+        f"in one row per item; or a user and the list of {len(names) - 1} items"
     )
     fix = (
         f"Add a header line, or name the columns{CHOOSE}: item_id={names[1]},{value}={names[2]} for one row "
@@ -142,14 +144,16 @@ def _two_readings(kind: TableKind, names: Sequence[str]) -> Problem:
 
 
 def with_header_checked(raw: RawTable, kind: TableKind, columns: Columns) -> Columns:
-    """``columns`` with the problem of a header that may be data, and the places to choose instead."""
+    """Returns ``columns`` with the problem of a header that may be data, and the positions to choose
+    instead.
+    """
     problems = _header_problems(raw, kind, columns)
     places = tuple(f"column {place}" for place in range(1, len(raw.columns) + 1)) if problems else ()
     return replace(columns, families=(*columns.families, *places), problems=(*columns.problems, *problems))
 
 
 def _header_problems(raw: RawTable, kind: TableKind, columns: Columns) -> list[Problem]:
-    """The problem of a first line that is read as a header and may be data."""
+    """Returns the problem of a first line that is read as a header but may be data."""
     if raw.without_header is None or kind not in PAIRED:
         return []
     missing = sum(problem.code == "missing-column" for problem in columns.problems)
@@ -157,32 +161,36 @@ def _header_problems(raw: RawTable, kind: TableKind, columns: Columns) -> list[P
     places = f"user_id=column 1,item_id=column 2{CHOOSE}"
     if missing > 1 and not any(map(is_known, raw.columns)):
         finding = f"{line}, and none of its names is known"
-        return [Problem("header-or-data", "line 1", finding, f"If it is data, say so: {places}.")]
+        return [
+            Problem(
+                "header-or-data", "line 1", finding, f"If it is data, map the columns by position: {places}."
+            )
+        ]
     ids = [columns.mapping.get(role) for role in ("user_id", "item_id")]
     data = [column for column in ids if column and not is_known(column) and _is_value(raw, column)]
     if columns.problems or not data:
         return []
     finding = f"{line}, but '{data[0]}' looks like the values below it"
-    fix = f"If it is data, say so: {places}; else give the column another name."
+    fix = f"If it is data, map the columns by position: {places}; else rename the column."
     return [Problem("header-or-data", "line 1", finding, fix)]
 
 
 def _is_value(raw: RawTable, column: str) -> bool:
-    """Whether the name of a column is one of its values, or has digits and letters as all of them have."""
+    """Returns whether a column's name is one of its values, or has the same pattern of digits and letters."""
     values = values_of(raw.sample(), column)
     form = _form(column)
     return column in values or ("9" in form and bool(values) and all(_form(v) == form for v in values))
 
 
 def _form(text: str) -> str:
-    """``movie_12`` → ``movie_9``."""
+    """Returns the pattern of a text: ``movie_12`` → ``movie_9``."""
     groups = itertools.groupby(text, str.isdecimal)
     return "".join("9" if is_number else "".join(letters) for is_number, letters in groups)
 
 
 def _first_cells(raw: RawTable) -> list[list[str]]:
-    """The first rows as text, each as its fields; none where they cannot be read, which reading the whole
-    file reports.
+    """Returns the first rows as text fields; none if they are unreadable, which is reported when the whole
+    file is read.
     """
     try:
         batch = next(iter(raw.blocks(raw.columns, ())), None)
@@ -198,7 +206,7 @@ def _first_cells(raw: RawTable) -> list[list[str]]:
 
 
 def _reading_of(rows: Sequence[Sequence[str]]) -> str:
-    """``long`` (one row per item), ``wide`` (one list per row), or ``either``."""
+    """Returns ``long`` (one row per item), ``wide`` (one list per row), or ``either``."""
     width = len(rows[0]) if rows else 0
     if _no_lists(rows):
         return "long"
@@ -207,7 +215,9 @@ def _reading_of(rows: Sequence[Sequence[str]]) -> str:
 
 
 def _reading_of_truth(rows: Sequence[Sequence[str]]) -> str:
-    """As ``_reading_of``, for rows of user, item, relevance, timestamp, or a user and a list of items."""
+    """Returns the same as ``_reading_of`` for rows of user, item, relevance, timestamp, or of a user and a
+    list of items.
+    """
     if not rows or _no_lists(rows) or _are_values(rows):
         return "long"
     items = {row[1] for row in rows}
@@ -217,7 +227,7 @@ def _reading_of_truth(rows: Sequence[Sequence[str]]) -> str:
 
 
 def _are_values(rows: Sequence[Sequence[str]]) -> bool:
-    """Whether the third column has few values that are no items, or the fourth has times."""
+    """Returns whether the third column has few values that are no items, or the fourth holds timestamps."""
     items, values = {row[1] for row in rows}, {row[2] for row in rows}
     if len(rows[0]) > 3 and all(WHOLE.fullmatch(row[3]) and float(row[3]) > FIRST_TIME for row in rows):
         return not any(len(item) >= len(str(FIRST_TIME)) for item in items)
@@ -225,7 +235,9 @@ def _are_values(rows: Sequence[Sequence[str]]) -> bool:
 
 
 def _no_lists(rows: Sequence[Sequence[str]]) -> bool:
-    """Whether rows cannot be lists: a user has several, an item stands twice in one, or no id looks so."""
+    """Returns whether rows cannot be lists: a user has several, an item occurs twice in one, or no id looks
+    like one.
+    """
     users = [row[0] for row in rows]
     cells = [[cell for cell in row[1:] if cell] for row in rows]
     repeats = len(set(users)) < len(users)
@@ -238,7 +250,9 @@ def _no_lists(rows: Sequence[Sequence[str]]) -> bool:
 
 
 def _may_be_lists(raw: RawTable, columns: Columns) -> bool:
-    """Whether no column is called like items; ``model1``, ``model2`` may hold lists."""
+    """Returns whether no column is named like items, so that columns such as ``model1``, ``model2`` may hold
+    lists.
+    """
     if "item_id" in columns.mapping:
         return False
     if not columns.wide:
@@ -251,7 +265,7 @@ def _may_be_lists(raw: RawTable, columns: Columns) -> bool:
 def _with_lists(
     raw: RawTable, columns: Columns, explicit: Mapping[str, str], without: Sequence[str]
 ) -> Columns:
-    """The lists of items stand in a column of any name, or in one column per model."""
+    """Returns ``columns`` with the item lists found in a column of any name, or in one column per model."""
     taken = {columns.mapping.get(role) for role in ("user_id", "run", "replicate")} | {*raw.scores.values()}
     rows = raw.sample()
     list_columns = [
@@ -274,10 +288,10 @@ def _with_lists(
     assigned = assign("run", raw.columns, {**explicit, "item_id": models[0]}, None, None, without)
     notices = list(assigned.notices)
     for column in held_out:
-        finding = "is called like the held-out items and is not taken for a candidate"
-        fix = "Map item_id to it if it is one."
+        finding = "is named like the test items and is not read as a candidate"
+        fix = "Map item_id to it if it is a candidate."
         notices.append(Problem("held-out-column", f"column '{column}'", finding, fix))
-    if several:  # no single column is the items' own
+    if several:  # no single column holds the items
         notices = [notice for notice in notices if notice.code != "columns-guessed"]
         finding = f"{len(models)} columns of lists, each read as a candidate: {listed(models)}"
         fix = "Map item_id to one of them to read only that."
@@ -295,8 +309,8 @@ def _holds_lists(raw: RawTable, column: str, rows: Sequence[Mapping[str, str]]) 
 def _doubtful_lists(
     rows: Sequence[Mapping[str, str]], models: Sequence[str], left: Sequence[str]
 ) -> list[str]:
-    """Columns that may be a further candidate: half of their values occur in the lists of the others, or,
-    where there are none, some of their cells look like lists.
+    """Returns columns that may be a further candidate: half of their values occur in the lists of the others
+    or, if there are none, some of their cells look like lists.
     """
     lists = [value for column in models for value in values_of(rows, column)]
     known = [c for c in left if share_known(values_of(rows, c), lists) >= HALF]
@@ -309,18 +323,21 @@ def _doubtful_lists(
 def _which_lists(models: Sequence[str], doubtful: Sequence[str]) -> Problem:
     names = ", ".join(f"'{column}'" for column in doubtful)
     if not models:
-        finding = f"no item column is told by its name; the cells of {names} may be lists"
+        finding = f"no column is named like items; the cells of {names} may be lists"
         column = doubtful[0]
         fix = f"Choose{CHOOSE}: item_id={column}{LISTS} for lists, item_id={column}{SINGLE} for items."
         return Problem("list-or-item", "columns", finding, fix)
     finding = f"'{models[0]}' holds lists; {names} may be lists of one item, or something else"
     both = ",".join([*models, *doubtful])
-    fix = f"Choose{CHOOSE}: item_id={both} for a candidate each, item_id={','.join(models)} without."
+    fix = (
+        f"Choose{CHOOSE}: item_id={both} to read each as a candidate, item_id={','.join(models)} to "
+        "ignore it."
+    )
     return Problem("list-or-item", "columns", finding, fix)
 
 
 def _refuse_list_cells(raw: RawTable, columns: Columns) -> Columns:
-    """Cells of a wide table hold one item each."""
+    """Returns ``columns``, or a problem if cells of a wide table hold lists."""
     if not columns.wide:
         return columns
     rows = raw.sample()
@@ -328,9 +345,12 @@ def _refuse_list_cells(raw: RawTable, columns: Columns) -> Columns:
     bad = [c for c in columns.wide if c in raw.lists or any(map(_writes_list, texts[c]))]
     if not bad:
         return columns
-    finding = f"{wide_label(columns.wide)} are read as one item per cell, and the cells hold lists"
+    finding = f"{wide_label(columns.wide)} are read as one item per cell, but the cells hold lists"
     both = ",".join(columns.wide)
-    fix = f"Map item_id to one list column, such as '{bad[0]}', or to item_id={both} for a candidate each."
+    fix = (
+        f"Map item_id to one list column, such as '{bad[0]}', or to item_id={both} for one candidate per "
+        "column."
+    )
     return replace(columns, problems=(Problem("list-cells", f"column '{bad[0]}'", finding, fix),))
 
 
@@ -343,7 +363,7 @@ def _writes_list(value: str) -> bool:
 
 
 def _ordered(raw: RawTable, columns: Columns, explicit: Mapping[str, str], decided: Decided) -> Columns:
-    """``columns`` with what the values say of rank and score."""
+    """Returns ``columns`` after checking rank and score values."""
     if decided.checked or columns.wide or columns.models:
         return columns
     mapping = columns.mapping
@@ -359,8 +379,8 @@ def _ordered(raw: RawTable, columns: Columns, explicit: Mapping[str, str], decid
 
 
 def _with_unread_scores(raw: RawTable, columns: Columns, decided: Decided) -> Columns:
-    """Nothing orders the lists but the file: a problem where columns are called like scores, a notice where
-    several hold broken numbers.
+    """Returns ``columns`` of a run ordered by the file only, with a problem if columns are named like scores,
+    or a notice if several hold decimals.
     """
     if decided.order == "file" or layout_of(raw, columns) != "rows":
         return columns
@@ -375,30 +395,32 @@ def _with_unread_scores(raw: RawTable, columns: Columns, decided: Decided) -> Co
         return replace(columns, families=(*columns.families, ",".join(like_scores)), problems=(problem,))
     if len(broken) < 2:
         return columns
-    notice = _unread_scores(broken, "the file orders the lists; {} hold numbers that are not read")
+    notice = _unread_scores(broken, "the lists are in file order; {} hold numbers that are not read")
     return replace(columns, notices=(*columns.notices, notice))
 
 
 def _unread_scores(scores: Sequence[str], says: str) -> Problem:
-    alternative = f", score={','.join(scores)} for a candidate each" if len(scores) > 1 else ""
-    fix = f"Choose{CHOOSE}: score={scores[0]} to order by it{alternative}, score= for the order of the file."
+    alternative = f", score={','.join(scores)} for one candidate per column" if len(scores) > 1 else ""
+    fix = f"Choose{CHOOSE}: score={scores[0]} to order by it{alternative}, score= for file order."
     return Problem("unread-scores", "columns", says.format(listed(scores)), fix)
 
 
 def _by_trec_rank(raw: RawTable, columns: Columns) -> Columns:
-    """Somebody said that the rank column of a TREC run orders the lists, which the score does otherwise."""
+    """Returns ``columns`` ordered by the rank column of a TREC run, as the user requested; by default the
+    score orders it.
+    """
     columns = replace(columns, mapping={**columns.mapping, "rank": "rank"})
     _, values = _first_values(raw, columns, ["rank"])
     return _counted_from_zero(columns, values["rank"]) if "rank" in values else columns
 
 
 def is_distance(column: str) -> bool:
-    """Whether a column is called like a quantity of which less is better."""
+    """Returns whether a column is named like a quantity of which less is better."""
     return plain(column).endswith(LESS_IS_BETTER)
 
 
 def _with_ranks(raw: RawTable, columns: Columns, explicit: Mapping[str, str], decided: Decided) -> Columns:
-    """Ranks may count from 0, run down, or contradict the scores beside them."""
+    """Returns ``columns`` after checking whether ranks start at 0, descend, or contradict the scores."""
     has_score = "score" in columns.mapping
     list_code, values = _first_values(raw, columns, ["rank", *(["score"] if has_score else [])])
     rank = values.get("rank")
@@ -415,27 +437,29 @@ def _with_ranks(raw: RawTable, columns: Columns, explicit: Mapping[str, str], de
 
 
 def _with_direction(columns: Columns, list_code: Ints, rank: Floats) -> Columns:
-    """Ranks may be written with the largest for the best: the rows of each list run down, or some do and no
-    list has a place 1 though all reach the same largest place.
+    """Returns ``columns`` after checking the direction of ranks.
+
+    The largest rank may be the best: the ranks in each list descend, or some do and no list has a rank 1
+    although all reach the same largest rank.
     """
     column, lists = columns.mapping["rank"], _lists_of(list_code, rank)
     falls, rises = _steps(list_code, rank)
     if rises == 0 and sum(math.lgamma(len(set(ranks)) + 1) for ranks in lists) > -math.log(RARE):
-        return _doubtful(columns, _descending(column, "the ranks run down in every list"), "rank")
+        return _doubtful(columns, _descending(column, "the ranks descend in every list"), "rank")
     if falls and falls + rises >= FEWEST and _reach_one_end(lists):
         finding = f"no list has a rank 1, and the largest is {max(map(max, lists)):g} in nearly all"
         return _doubtful(columns, _descending(column, finding), "rank")
     if rises or falls < FEWEST:
         return columns
-    finding = "the ranks run down in each of the few lists; rank 1 is taken for the best"
-    fix = f"If the largest is the best{CHOOSE}: score={column}."
+    finding = "the ranks descend in each of the few lists; rank 1 is read as the best"
+    fix = f"If the largest rank is the best{CHOOSE}: score={column}."
     notice = Problem("ranks-run-down", f"column '{column}'", finding, fix)
     return replace(columns, notices=(*columns.notices, notice))
 
 
 def _reach_one_end(lists: Sequence[Floats]) -> bool:
-    """Whether ranks are counted from the largest, which nearly all of several lists have, and not from 1, nor
-    from 2 where the first was left out.
+    """Returns whether ranks count down from the largest, which nearly all of several lists have, rather than
+    up from 1 (or 2 if the first is missing).
     """
     largest = max(map(max, lists))
     same = sum(ranks.max() == largest for ranks in lists)
@@ -443,51 +467,54 @@ def _reach_one_end(lists: Sequence[Floats]) -> bool:
 
 
 def _lists_of(list_code: Ints, values: Floats) -> list[Floats]:
-    """The known values of each list, in the order of the rows."""
+    """Returns the known values of each list, in row order."""
     lists = np.split(values, np.flatnonzero(np.diff(list_code)) + 1)
     finite = [list_values[np.isfinite(list_values)] for list_values in lists]
     return [known for known in finite if len(known)]
 
 
 def _counted_from_zero(columns: Columns, rank: Floats) -> Columns:
-    """Ranks from 0 are ranks from 1; a column of nothing but 0 is no rank."""
+    """Returns ``columns`` with ranks that start at 0 marked as such; a column of zeros only is no rank."""
     known = rank[np.isfinite(rank)]
     if not len(known) or known.min() != 0 or known.max() == 0:
         return columns
-    finding = "ranks count from 0 (as in PyTerrier and numpy) and are read as counted from 1"
+    finding = "ranks start at 0 (as in PyTerrier and numpy) and are read as starting at 1"
     notice = Problem("ranks-from-zero", f"column '{columns.mapping['rank']}'", finding, "")
     return replace(columns, ranks_from=0, notices=(*columns.notices, notice))
 
 
 def _against_score(columns: Columns, opposite: int, n: int) -> Columns:
-    """``opposite`` of ``n`` neighbouring places have the higher score at the worse rank."""
+    """Returns ``columns`` with a problem or notice if ``opposite`` of ``n`` neighbouring pairs have the
+    higher score at the worse rank.
+    """
     rank, score = columns.mapping["rank"], columns.mapping["score"]
     if not opposite:
         return columns
     how = (
-        f"Choose{CHOOSE}: rank={rank} (or --order rank) if rank 1 is the best, rank= (left out, or --order "
-        "score) if the highest score is."
+        f"Choose{CHOOSE}: rank={rank} (or --order rank) if rank 1 is the best, rank= (ignore it, or "
+        "--order score) if the highest score is."
     )
     if n >= FEWEST and opposite >= CLEAR * n:
-        finding = f"says the opposite of '{score}': the better the rank, the lower the score"
+        finding = f"contradicts '{score}': the better the rank, the lower the score"
         problem = Problem("rank-against-score", f"column '{rank}'", finding, how)
         return _doubtful(columns, problem, "rank", "score")
-    finding = f"'{rank}' and '{score}' disagree at {opposite:,} of the first {n:,} neighbouring places"
-    fix = f"'{rank}' orders the lists; order by score (--order score) if '{score}' should."
+    finding = f"'{rank}' and '{score}' disagree at {opposite:,} of the first {n:,} neighbouring rows"
+    fix = f"'{rank}' orders the lists; use --order score if '{score}' should."
     notice = Problem("rank-against-score", f"column '{rank}'", finding, fix, opposite)
     return replace(columns, notices=(*columns.notices, notice))
 
 
 def _descending(rank: str, pattern: str) -> Problem:
-    finding = f"{pattern}: the largest may be the best, or the rows be written backwards"
+    finding = f"{pattern}: either the largest rank is the best, or the rows are in reverse order"
     fix = f"Choose{CHOOSE}: rank={rank} (or --order rank) if 1 is the best, score={rank} if the largest is."
     return Problem("descending-ranks", f"column '{rank}'", finding, fix)
 
 
 def _counted_score(raw: RawTable, columns: Columns, decided: Decided) -> Columns | None:
-    """``columns`` where the scores count 1 to n in each list, as ranks do; None where they do not.
+    """Returns ``columns`` with a problem if the scores count 1 to n in each list, as ranks do; None if they
+    do not.
 
-    Scores that run down from n to 1 along the rows say the same in both readings.
+    Scores that descend from n to 1 along the rows mean the same in both readings.
     """
     score = columns.mapping["score"]
     list_code, values = _first_values(raw, columns, ["score"])
@@ -502,16 +529,16 @@ def _counted_score(raw: RawTable, columns: Columns, decided: Decided) -> Columns
     if decided.order == "rank":
         mapping = {role: column for role, column in columns.mapping.items() if role != "score"}
         return _counted_from_zero(replace(columns, mapping={**mapping, "rank": score}), values["score"])
-    finding = "counts 1 to n in each list, as ranks do: the least may be the best"
+    finding = "counts 1 to n in each list, as ranks do: the smallest may be the best"
     fix = (
-        f"Choose{CHOOSE}: rank={score} (or --order rank) if 1 is the best, score={score} (or --order score) "
-        "if the largest is."
+        f"Choose{CHOOSE}: rank={score} (or --order rank) if 1 is the best, score={score} (or --order "
+        "score) if the largest is."
     )
     return _doubtful(columns, Problem("score-is-rank", f"column '{score}'", finding, fix), "score")
 
 
 def _with_scores(raw: RawTable, columns: Columns) -> Columns:
-    """Another column may hold a model's scores as well."""
+    """Returns ``columns`` with a problem or notice if another column may hold the model's scores."""
     score = columns.mapping["score"]
     taken = set(columns.mapping.values())
     others = [c for c in raw.columns if c not in taken and plain(c) in PREDICTED]
@@ -536,32 +563,36 @@ def _with_scores(raw: RawTable, columns: Columns) -> Columns:
 
 
 def _with_distance(raw: RawTable, columns: Columns, distance: str) -> Columns:
-    """Of a distance or a loss less is better, unless the rows of the lists stand the other way round."""
+    """Returns ``columns`` with a distance or loss read as smaller is better, or a problem if the rows are in
+    the opposite order.
+    """
     by_distance = replace(columns, mapping={**columns.mapping, "score": distance})
     list_code, values = _first_values(raw, by_distance, ["score"])
     if "score" not in values:
         return columns
     falls, rises = _steps(list_code, values["score"])
-    fix = f"Choose{CHOOSE}: score={distance} if the highest is the best, score=-{distance} if the least is."
+    fix = (
+        f"Choose{CHOOSE}: score={distance} if the highest is the best, score=-{distance} if the smallest is."
+    )
     if falls >= FEWEST and falls >= CLEAR * (falls + rises):
-        finding = "its name says that less is better, but it falls from the first row of each list on"
+        finding = "its name says that less is better, but it decreases along each list"
         return _doubtful(columns, Problem("distance", f"column '{distance}'", finding, fix))
     notices = [notice for notice in columns.notices if notice.code != "file-order"]
-    finding = "orders the lists, the least value first: its name says that less is better"
+    finding = "orders the lists, smallest value first: its name says that less is better"
     notices.append(Problem("distance", f"column '{distance}'", finding, fix))
     return replace(by_distance, notices=tuple(notices), reversed_score=True)
 
 
 def _doubtful(columns: Columns, problem: Problem, *roles: str) -> Columns:
-    """The roles stay open until somebody says what they are."""
+    """Returns ``columns`` with these roles left open until the user decides."""
     left = {role: column for role, column in columns.mapping.items() if role not in roles}
     return replace(columns, mapping=left, problems=(problem,))
 
 
 def _steps(list_code: Ints, values: Floats, place: Floats | None = None) -> tuple[int, int]:
-    """(falls, rises) of ``values`` from one row of a user's list to the next, in the order given.
+    """Returns (falls, rises): how often ``values`` fall and rise from one row of a user's list to the next.
 
-    Where ``place`` is equal in both rows, their order says nothing.
+    Rows with equal ``place`` are not compared.
     """
     same = list_code[1:] == list_code[:-1]
     if place is not None:
@@ -573,9 +604,10 @@ def _steps(list_code: Ints, values: Floats, place: Floats | None = None) -> tupl
 def _first_values(
     raw: RawTable, columns: Columns, roles: Sequence[str], instead: Mapping[str, str] | None = None
 ) -> tuple[Ints, dict[str, Floats]]:
-    """(a code of the list, the numbers of each role) of the first rows, rows of one list together.
+    """Returns a list code per row and the numbers of each role in the first rows, with the rows of a list
+    together.
 
-    Nothing where they cannot be read: whoever reads the whole file says why.
+    Both are empty if the values are unreadable, which is reported when the whole file is read.
     """
     chosen = replace(columns, mapping={**columns.mapping, **(instead or {})})
     needed = ["user_id", "item_id", *OF_A_LIST, *roles]
@@ -598,7 +630,7 @@ def _first_values(
 
 
 def _codes_of_lists(arrays: Mapping[str, pa.Array], raw: RawTable) -> Ints:
-    """[rows] equal for rows of one list: of one user, candidate, and fold or seed."""
+    """Returns codes [rows], equal for rows of one list: one user, candidate, and fold or seed."""
     codes = _codes(read_ids(arrays["user_id"].slice(0, LOOKED_AT), _check("user_id", raw)))
     for role in [role for role in OF_A_LIST if role in arrays]:
         own = _codes(read_text(arrays[role].slice(0, LOOKED_AT), _check(role, raw)))
@@ -607,7 +639,7 @@ def _codes_of_lists(arrays: Mapping[str, pa.Array], raw: RawTable) -> Ints:
 
 
 def _codes(values: pa.Array) -> Ints:
-    """[rows] from 1 on; 0 for null."""
+    """Returns codes [rows] from 1; 0 for null."""
     coded = values if pa.types.is_dictionary(values.type) else values.dictionary_encode()
     return np.asarray(pc.fill_null(coded.indices, -1), dtype=np.int64) + 1
 

@@ -1,4 +1,4 @@
-"""Which column plays which role: guessed from the names that libraries write, overruled by a mapping.
+"""Assigns columns to roles: guessed from names that libraries write, overridden by the user's mapping.
 
 A *role* is what a column means to recdash (``user_id``, ``score`` …); its *name* is what the file
 calls it. Adding a name that some library uses is one word in the table below.
@@ -124,7 +124,7 @@ SESSION = Role(
     "id",
     "session_id session sid session_key visit_id visit",
     filled=NEVER,
-    gaps="Their users were exposed and count with no session, unless other rows have one.",
+    gaps="Their users count as exposed without a session, unless other rows have one.",
 )
 VARIANT = Role(
     "variant", "name", "variant group arm bucket variation test_group treatment cell experiment_group"
@@ -168,11 +168,11 @@ THING = replace(
     names="item_id item iid movie_id movie doc_id product_id video_id article_id news_id track_id song_id "
     "book_id asin sku film_id show_id title_id content_id",
     filled=NEVER,
-    gaps="They count as events of their session, with no item.",
+    gaps="They count as events of their session without an item.",
 )
 LOG_UNIT = replace(UNIT, reading="token")
 LOG_SESSION = replace(
-    SESSION, reading="token", gaps="Only the online hit ratio looks at them: no session can be given to them."
+    SESSION, reading="token", gaps="Only the online hit ratio uses them, since they belong to no session."
 )
 WATCHED = replace(WATCH, names=f"{WATCH.names} duration value", required=False)
 SOURCE = Role("source", "label", "source surface placement origin channel widget module feed", required=False)
@@ -229,7 +229,7 @@ ROLES: Mapping[TableKind, tuple[Role, ...]] = {
     "aggregates": (VARIANT, METRIC, USERS.optional(), MEAN, VARIANCE, SUCCESSES, TRIALS),
 }
 
-# roles of a table without a header line, by position (the third column of a run: see by_position)
+# roles of a table without a header, by position (for the third column of a run see by_position)
 POSITIONS: Mapping[TableKind, tuple[str, ...]] = {
     "run": ("user_id", "item_id", "score", "rank"),
     "truth": ("user_id", "item_id", "relevance", "timestamp"),
@@ -242,21 +242,21 @@ POSITIONS: Mapping[TableKind, tuple[str, ...]] = {
 }
 
 WITH_ATTRIBUTES = frozenset({"catalogue", "users", "sessions", "exposures", "bandit", "policy"})
-"""Tables whose every column without a role is an attribute."""
+"""Tables in which every column without a role is an attribute."""
 ROW_BY_ROW = frozenset({"vectors", "exposures", "events", "served", "bandit", "policy"})
 """Tables that hold no lists of items."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sideways:
-    """A role that one numbered family of columns may play together, and the roles that stand beside it."""
+    """A role that several numbered columns can play together, and the roles that can accompany it."""
 
     role: Role
     beside: tuple[str, ...]
     what: str
     says: str
     any_name: bool = True
-    """Whether a family may have any name; else only one that is called like the role."""
+    """Whether the columns can have any name; else only one like the role's."""
 
 
 ITEMS_OF_A_USER = Sideways(
@@ -264,7 +264,7 @@ ITEMS_OF_A_USER = Sideways(
 )  # fmt: skip
 SIDEWAYS: Mapping[TableKind, Sideways] = {
     "run": Sideways(
-        ITEM, ("user_id", "run", "replicate"), "the items", "the places 1 to {n} of one list per row"
+        ITEM, ("user_id", "run", "replicate"), "the items", "the positions 1 to {n} of one list per row"
     ),
     "truth": ITEMS_OF_A_USER,
     "train": ITEMS_OF_A_USER,
@@ -275,9 +275,9 @@ SHOWN = 10
 CHOOSE = " (--columns, columns= in Python, or the boxes of the Upload page)"
 LESS_IS_BETTER = ("distance", "distances", "dist", "loss", "losses", "nll", "cost", "energy", "perplexity")
 LISTS, SINGLE = "[]", "[1]"
-"""Written behind the name of a column of items: each cell holds a list, or one item."""
+"""Appended to the name of an item column: each cell holds a list, or one item."""
 REVERSED = "-"
-"""Written before the name of a score column: the least value is the best."""
+"""Prefixed to the name of a score column: the smallest value is the best."""
 WORDS = {
     "user_id": "user",
     "item_id": "item",
@@ -292,41 +292,44 @@ WORDS = {
 
 @dataclass(frozen=True)
 class Columns:
-    """The outcome: role → column; ``wide`` names the columns of a list written sideways, best first."""
+    """The result of assigning columns: role → column; ``wide`` names the columns of a wide list, best
+    first.
+    """
 
     mapping: Mapping[str, str]
     wide: tuple[str, ...] = ()
-    families: tuple[str, ...] = ()  # what to map a sideways role to, see wide_label
+    families: tuple[str, ...] = ()  # labels to map a wide role to, see wide_label
     notices: tuple[Problem, ...] = ()
     problems: tuple[Problem, ...] = field(default=())
     reversed_score: bool = False
-    """The least score is the best: a distance, a loss."""
+    """The smallest score is the best: a distance or a loss."""
     ranks_from: int = 1
     models: tuple[str, ...] = ()
     """Columns of lists, one per candidate; ``mapping`` has the first."""
     scores: tuple[str, ...] = ()
     """Columns of scores, one per candidate; ``mapping`` has the first."""
     listed: bool = False
-    """The column of items holds lists, whatever it is called."""
+    """The item column holds lists, whatever its name."""
     single: bool = False
-    """The column of items holds one item in each cell, whatever it looks like."""
+    """Each cell of the item column holds one item, whatever it looks like."""
     mark: str = ""
-    """Said of the column of items: ``LISTS`` or ``SINGLE``."""
+    """The user's mark for the item column: ``LISTS`` or ``SINGLE``."""
     separator: str | None = None
-    """What parts the items of a list in the column of items, where it is known and no blank."""
+    """Separator of the items in a list cell, if known and not a blank."""
 
     @property
     def marked_items(self) -> dict[str, str]:
-        """{"item_id": its column} with the mark that says what its cells hold, where that was said."""
+        """Returns {"item_id": column} with the mark that says what its cells hold; empty without a mark."""
         column = self.mapping.get("item_id")
         return {"item_id": f"{column}{self.mark}"} if column and self.mark else {}
 
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """What is known of the order of a run's lists, so that it is not asked about.
+    """What is already known about the order of a run's lists, so that the user is not asked.
 
-    ``order`` is what was said to order them; ``checked``: the table was read and asked about before.
+    ``order`` is the column that orders them, as stated; ``checked``: the table was read and questions asked
+    before.
     """
 
     order: Order | None = None
@@ -335,9 +338,9 @@ class Decided:
 
 @dataclass(frozen=True)
 class SharedColumns:
-    """{role: column} that was said for every table of a request, and which tables had the column.
+    """{role: column} stated for every table of a request, and which tables had the column.
 
-    ``seen`` ({table: its columns}) and ``used`` (the roles that were found) are filled while tables are read.
+    ``seen`` ({table: its columns}) and ``used`` (roles found) are filled while tables are read.
     """
 
     chosen: Mapping[str, str]
@@ -345,7 +348,7 @@ class SharedColumns:
     used: set[str] = field(default_factory=set)
 
     def within(self, kind: TableKind, table: str, columns: Sequence[str]) -> dict[str, str]:
-        """What holds for a table of ``kind`` with these columns."""
+        """Returns the mapping that applies to a table of ``kind`` with these columns."""
         roles = {role.name for role in ROLES[kind]}
         here = {
             role: column
@@ -358,7 +361,7 @@ class SharedColumns:
 
 
 class TableMapping(dict[str, str]):
-    """{role: column} that was said for one table, with what was said for all tables of the request."""
+    """{role: column} stated for one table, together with the mapping for all tables of the request."""
 
     def __init__(self, own: Mapping[str, str], shared: SharedColumns) -> None:
         super().__init__(own)
@@ -368,15 +371,15 @@ class TableMapping(dict[str, str]):
         return {**self.shared.within(kind, table, columns), **self}
 
     def shared_names_place(self, columns: Sequence[str]) -> bool:
-        """Whether what was said for all tables names a column by its place (``column 2``), which only a table
-        without a header has; it holds for a table of which no column is known.
+        """Returns whether the mapping for all tables names columns by position (``column 2``); only tables
+        without a header, of which no column is known, have those.
         """
         return not any(map(is_known, columns)) and names_place(self.shared.chosen.values(), columns)
 
     def unmet(self, kind: TableKind, columns: Sequence[str], mapping: Mapping[str, str]) -> list[Problem]:
-        """The problem of each role that the table needs and whose column it was to have.
+        """Returns the problem of each required role whose mapped column is missing.
 
-        Where there is one, columns that no table had so far are told with it.
+        If there is one, mapped columns that no table had so far are reported with it.
         """
         needed = {role.name for role in ROLES[kind] if role.required} - {*self}
         needed_columns = {
@@ -390,14 +393,14 @@ class TableMapping(dict[str, str]):
 
 
 def names_place(labels: Iterable[str], columns: Sequence[str]) -> bool:
-    """Whether a label is the place of a column (``column 2``), or a range that has such an end."""
+    """Returns whether a label is a column's position (``column 2``), or a range with such an end."""
     places = {f"column {place}" for place in range(1, len(columns) + 1)} - set(columns)
     return any(end.casefold() in places for label in labels for end in _ends(unmarked(label, columns)[0]))
 
 
 def is_column(label: str, columns: Sequence[str]) -> bool:
-    """Whether ``label`` is a column, its reverse (``-distance``), the ends of a list (``r1..r3``), columns of
-    lists (``als,ease``), or a column with a mark (``items[]``).
+    """Returns whether ``label`` is a column, its reverse (``-distance``), the ends of a list (``r1..r3``),
+    columns of lists (``als,ease``), or a column with a mark (``items[]``).
     """
     spelling = spelled(label, columns)
     ends = _ends(spelling)
@@ -411,8 +414,9 @@ def is_column(label: str, columns: Sequence[str]) -> bool:
 
 
 def spelled(label: str, columns: Sequence[str]) -> str:
-    """``label`` with the names of columns as the table writes them: blanks around and case do not count,
-    unless two columns differ in nothing else.
+    """Returns ``label`` with column names as the table writes them.
+
+    Surrounding blanks and case are ignored unless two columns differ in nothing else.
     """
     trimmed, ends = label.strip(), _ends(label)
     spelling = _spelled_name(label, columns)
@@ -429,13 +433,13 @@ def spelled(label: str, columns: Sequence[str]) -> str:
 
 
 def unmarked(label: str, columns: Sequence[str]) -> tuple[str, str]:
-    """(the name, what is written behind it of its cells): ``items[]`` → ``items``, ``[]``."""
+    """Returns the column's name and its mark: ``items[]`` → ``items``, ``[]``."""
     mark = next((mark for mark in (LISTS, SINGLE) if label.endswith(mark) and label not in columns), "")
     return (label.removesuffix(mark), mark) if mark else (label, "")
 
 
 def _several_columns(label: str, columns: Sequence[str]) -> tuple[str, ...]:
-    """``als,ease`` as its columns; nothing where one of them is none."""
+    """Returns the columns in ``als,ease``; empty if one of them does not exist."""
     names = tuple(_spelled_name(name, columns) for name in label.split(","))
     return names if len(names) > 1 and set(names) <= set(columns) else ()
 
@@ -448,12 +452,16 @@ def _spelled_name(name: str, columns: Sequence[str]) -> str:
 
 
 def _ends(label: str) -> list[str]:
-    """``rec_1 … rec_9``, also written with two or three points → its first and last column."""
+    """Returns the first and last column of ``rec_1 … rec_9``, which can also be written with two or three
+    dots.
+    """
     return [end.strip() for end in label.replace("...", "…").replace("..", "…").split("…")]
 
 
 def plain(name: str) -> str:
-    """A name without case, blanks and punctuation: ``userId``, ``User ID`` and ``user_id`` are one."""
+    """Returns a name without case, blanks and punctuation: ``userId``, ``User ID`` and ``user_id`` become
+    equal.
+    """
     untyped = re.sub(r":(token|float)(_seq)?$", "", name.strip().lower())  # as RecBole writes it
     return re.sub(r"[\W_]", "", untyped)
 
@@ -466,7 +474,7 @@ KNOWN = frozenset(name for roles in ROLES.values() for role in roles for name in
 
 
 def is_known(name: str) -> bool:
-    """Whether any role of any table is called like this (used to tell a header from data)."""
+    """Returns whether any role of any table has this name (used to tell a header from data)."""
     return plain(name) in KNOWN
 
 
@@ -482,7 +490,7 @@ def assign(
     positions: Mapping[str, str] | None = None,
     without: Sequence[str] = (),
 ) -> Columns:
-    """Give each role of ``kind`` its column.
+    """Assigns a column to each role of ``kind``.
 
     ``explicit`` is the user's mapping (an empty column leaves the role out), ``fixed`` what the
     format prescribes, ``positions`` what a table without a header suggests; ``without`` are roles
@@ -514,7 +522,7 @@ def assign(
     families = {} if spread in mapping and not chosen else families
     likely = [chosen] if chosen else _likely(kind, families)
     wide = likely[0] if len(likely) == 1 else ()
-    if wide:  # a score or rank has no place beside a whole list
+    if wide:  # a whole list has no score or rank beside it
         mapping = {role: mapping[role] for role in SIDEWAYS[kind].beside if role in mapping}
     if not problems:
         open_role = spread if likely else ""
@@ -528,7 +536,7 @@ def assign(
     notices = _notices(kind, displayed, wide, positions is not None, fixed, used)
     unread = [label for label, family in families.items() if wide and set(family).isdisjoint(wide)]
     if unread:
-        finding = f"not read: {listed(unread)}; the places of '{wide_label(wide)}' order the lists"
+        finding = f"not read: {listed(unread)}; the order of '{wide_label(wide)}' gives the ranking"
         notices.append(Problem("columns-unread", "columns", finding, "Write one row per item to use them."))
     return Columns(
         ordered,
@@ -548,7 +556,9 @@ def assign(
 def _said_of_cells(
     kind: TableKind, columns: Sequence[str], stated: Mapping[str, str]
 ) -> tuple[dict[str, str], str, tuple[str, ...]]:
-    """(``stated`` with the items' column alone, the mark behind it, all columns where a run has several)."""
+    """Returns ``stated`` with the item column alone, the mark after it, and all columns if a run has
+    several.
+    """
     if "item_id" not in stated:
         return dict(stated), "", ()
     models = _several_columns(stated["item_id"], columns) if kind == "run" else ()
@@ -559,10 +569,10 @@ def _said_of_cells(
 def _chosen_range(
     columns: Sequence[str], families: Mapping[str, tuple[str, ...]], role: str, label: str
 ) -> tuple[tuple[str, ...], list[Problem]]:
-    """(the columns from one end of ``rec_1 … rec_9`` to the other, what is wrong with the ends).
+    """Returns the columns from one end of ``rec_1 … rec_9`` to the other, and what is wrong with the ends.
 
-    The columns stand in the order of their numbers where both ends belong to one family, else in that of the
-    table. Nothing where ``label`` is no range.
+    The columns are in numeric order if both ends belong to one numbered group, else in table order. Both
+    results are empty if ``label`` is not a range.
     """
     ends = _ends(label)
     if len(ends) != 2 or label in columns:
@@ -574,8 +584,10 @@ def _chosen_range(
     first, last = (among.index(end) for end in ends)
     if first < last:
         return among[first : last + 1], []
-    finding = f"'{ends[0]}' stands behind '{ends[1]}'" if first > last else "both ends are the same column"
-    fix = f"Write the first place first: {ends[1]}..{ends[0]}." if first > last else "Name the column alone."
+    finding = f"'{ends[0]}' comes after '{ends[1]}'" if first > last else "both ends are the same column"
+    fix = (
+        f"Write the first position first: {ends[1]}..{ends[0]}." if first > last else "Name the column alone."
+    )
     return (), [Problem("bad-range", f"mapping of {role}", finding, fix)]
 
 
@@ -590,7 +602,9 @@ def _guess(kind: TableKind, columns: Sequence[str], taken: Mapping[str, str]) ->
 
 
 def by_position(kind: TableKind, columns: Sequence[str], rows: Sequence[Mapping[str, str]]) -> dict[str, str]:
-    """Roles of a table without header; a run's third column is a rank when its lists count 1, 2, 3 …"""
+    """Returns the roles of a table without header; a run's third column is a rank if its lists count 1, 2, 3
+    …
+    """
     mapping = dict(zip(POSITIONS.get(kind, ()), columns, strict=False))
     if kind == "run" and len(columns) >= 3:
         extra = columns[2:4]
@@ -612,7 +626,9 @@ def _counts_up(values: Sequence[str]) -> bool:
 def _families(
     kind: TableKind, columns: Sequence[str], known: Mapping[str, str], no_header: bool = False
 ) -> dict[str, tuple[str, ...]]:
-    """What may play a sideways role together, by label: numbered columns, or all numbers of a vector."""
+    """Returns columns that can play a wide role together, by label: numbered columns, or all numbers of a
+    vector.
+    """
     if kind not in SIDEWAYS:
         return {}
     lists_items = SIDEWAYS[kind].role is ITEM
@@ -628,7 +644,7 @@ def _families(
 
 
 def wide_families(columns: Sequence[str]) -> list[tuple[str, ...]]:
-    """Each ``rec_1 … rec_n`` (or ``1 … n``, from 0 or 1 without a gap) in order of its numbers."""
+    """Returns each group ``rec_1 … rec_n`` (or ``1 … n``, from 0 or 1 without a gap) in numeric order."""
     stems: dict[str, dict[int, str]] = {}
     for column in columns:
         if match := re.fullmatch(r"(.*?)[ _.\-]?(\d{1,9})", column):
@@ -643,7 +659,9 @@ def wide_families(columns: Sequence[str]) -> list[tuple[str, ...]]:
 
 
 def _likely(kind: TableKind, families: Mapping[str, tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """The only family, or among several those called like the role; all when none is, if any name will do."""
+    """Returns the only group, or those of several whose name is like the role's; all if none is and any name
+    will do.
+    """
     if kind not in SIDEWAYS:
         return []
     fitting = [family for family in families.values() if is_called(SIDEWAYS[kind].role, family[0])]
@@ -656,26 +674,28 @@ def is_called(role: Role, column: str) -> bool:
 
 
 def _which_family(kind: TableKind, likely: Sequence[tuple[str, ...]]) -> list[Problem]:
-    """The problem of several numbered families that may all be the list of items, or the vector."""
+    """Returns the problem of several numbered groups of columns that may all be the item list or the
+    vector.
+    """
     if len(likely) < 2:
         return []
     role, labels = SIDEWAYS[kind].role.name, [f"'{wide_label(family)}'" for family in likely]
-    finding = f"{len(labels)} families of numbered columns may be {SIDEWAYS[kind].what}: {listed(labels)}"
+    finding = f"{len(labels)} groups of numbered columns may be {SIDEWAYS[kind].what}: {listed(labels)}"
     name = {"item_id": "rec"}.get(role, role)
     fix = f"Map {role} to one of them, such as {labels[0]}, or rename its columns {name}_1, {name}_2 …"
     return [Problem("ambiguous-wide", "columns", finding, fix)]
 
 
 def wide_label(wide: Sequence[str]) -> str:
-    """How the columns of a wide list are shown as one; empty for none."""
+    """Returns the label for the columns of a wide list; empty without columns."""
     return f"{wide[0]} … {wide[-1]}" if wide else ""
 
 
-# ── what is wrong, what is worth saying ──────────────────────────────────────────────────────
+# ── problems and notices ─────────────────────────────────────────────────────────────────────
 
 
 def listed(columns: Sequence[str]) -> str:
-    """The first ten, shortened, and how many more there are."""
+    """Returns the first ten names, shortened, and how many more there are."""
     names = ", ".join(name if len(name) <= 40 else name[:39] + "…" for name in columns[:SHOWN])
     return f"{names} and {len(columns) - SHOWN:,} more" if len(columns) > SHOWN else names or "none"
 
@@ -706,12 +726,12 @@ def _unknown_columns(columns: Sequence[str], explicit: Mapping[str, str]) -> lis
 
 
 def _twice(kind: TableKind, columns: Sequence[str], mapping: Mapping[str, str]) -> list[Problem]:
-    """Columns of one name (numbered by the reader) that would play a role which is still open."""
+    """Returns problems of duplicate column names (numbered by the reader) that could play an open role."""
     wanted = {name: role.name for role in ROLES[kind] if role.name not in mapping for name in names_of(role)}
     problems = []
     for name in [column.removesuffix(" (1)") for column in columns if column.endswith(" (1)")]:
         if plain(name) in wanted:
-            finding = f"the column '{name}' is there twice; found: {listed(columns)}"
+            finding = f"the column '{name}' occurs twice; found: {listed(columns)}"
             fix = f"Remove or rename one, or map {wanted[plain(name)]} to '{name} (1)' or '{name} (2)'."
             problems.append(Problem("duplicate-column", "header", finding, fix))
     return problems
@@ -730,17 +750,17 @@ def _missing(
         if not role.required or name in mapping or name == open_role:
             continue
         if name in left_out:
-            finding = f"{name} is left out ('{name}=' with nothing behind), but the table needs it"
+            finding = f"{name} is ignored ('{name}=' without a column), but the table needs it"
             fix = f"Write {name}= and one of the columns found: {listed(columns)}."
         else:
             finding = f"no {WORDS.get(name, name)} column; found: {listed(columns)}"
             usual = ", ".join(role.names.split()[:6])
-            fix = f"Name it {name}, or say which column is {name} (--columns {name}=…, columns= in Python; "
+            fix = f"Name it {name}, or map {name} to a column (--columns {name}=…, columns= in Python; "
             fix += f"usual: {usual})."
         problems.append(Problem("missing-column", "columns", finding, fix))
     if kind == "users" and not problems and len(columns) == 1:
         fix = "Add a column for each attribute, such as age or country."
-        problems.append(Problem("no-attributes", "columns", f"nothing beside '{columns[0]}'", fix))
+        problems.append(Problem("no-attributes", "columns", f"no column besides '{columns[0]}'", fix))
     complete = {"n", "mean", "variance"} <= set(mapping) or {"successes", "trials"} <= set(mapping)
     if kind == "aggregates" and not complete:
         finding = f"neither n, mean and variance nor successes and trials; found: {listed(columns)}"
@@ -756,7 +776,9 @@ def _notices(
     fixed: Mapping[str, str] | None,
     left_out: Sequence[str],
 ) -> list[Problem]:
-    """What was assigned, but for columns that are called like their role or that the format prescribes."""
+    """Returns notices of the assignment, except for columns named like their role or prescribed by the
+    format.
+    """
     plainly = {(role, role) for role in mapping} | set((fixed or {}).items())
     pairs_shown = mapping.items() if no_header else [pair for pair in mapping.items() if pair not in plainly]
     pairs = ", ".join(f"{role} = '{column}'" for role, column in pairs_shown)
@@ -767,7 +789,7 @@ def _notices(
     elif pairs:
         notices.append(Problem("columns-guessed", "columns", f"read as {pairs}", "Change it if wrong."))
     if left_out:
-        finding = f"left out as was said: {', '.join(left_out)}"
+        finding = f"ignored as requested: {', '.join(left_out)}"
         notices.append(Problem("columns-left-out", "columns", finding, ""))
     if wide:
         finding = f"wide table: {wide_label(wide)} are {SIDEWAYS[kind].says.format(n=len(wide))}"

@@ -1,4 +1,4 @@
-"""Three ways to write a list down: one row per place, one list per row, one column per place."""
+"""Reads the three layouts of lists: one row per item, one list per row, one column per position."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Layout = Literal["rows", "lists", "wide"]
 
 LISTS_AT_ONCE = 1 << 13
 
-# a column called like this may hold "1 2 3"; otherwise only brackets make a list
+# a column with such a name may hold "1 2 3"; otherwise only brackets make a list
 PLURALS = {
     *("items", "itemids", "recommendations", "recs", "recommended", "recommendeditems", "predicted"),
     *("predictionlist", "rankeditems", "movies", "docs", "itemlist", "recitems"),
@@ -36,7 +36,7 @@ QUOTED = re.compile(r"""'([^']*)'|"([^"]*)"|([^\s,'"]+)""")
 
 @dataclass(frozen=True)
 class ColumnBlock:
-    """Columns by role, one row per (user, item); ``where`` gives the place of a row in the file."""
+    """Columns by role, one row per (user, item); ``where`` gives a row's place in the file."""
 
     columns: Mapping[str, pa.Array]
     where: Callable[[int], str]
@@ -57,7 +57,7 @@ def layout_of(raw: RawTable, columns: Columns) -> Layout:
         return "rows"
     if values and all(map(is_bracketed, values)):
         return "lists"
-    # values like '1 2 3' are lists, rather than names with blanks, where every user has one row
+    # values like '1 2 3' are lists rather than names with blanks if every user has one row
     users = [row[columns.mapping["user_id"]] for row in rows if "user_id" in columns.mapping]
     one_each = len(set(users)) == len(users) > 0
     several = any(mark in value[1:-1] for value in values for mark in BETWEEN_ITEMS)
@@ -65,14 +65,14 @@ def layout_of(raw: RawTable, columns: Columns) -> Layout:
 
 
 def notices_of(layout: Layout, columns: Columns, is_run: bool) -> list[Problem]:
-    """The notices of a layout of lists, and of an order that only the file gives."""
+    """Returns notices of a list layout, and of lists in file order."""
     if layout == "lists":
         finding = (
             f"list column '{columns.mapping['item_id']}': each row holds one user's list, best item first"
         )
         return [Problem("list-column", "columns", finding, "")]
     if layout == "rows" and is_run and not {"rank", "score"} & set(columns.mapping):
-        finding = "neither a rank nor a score: file order is taken as the ranking"
+        finding = "neither a rank nor a score: file order is used as the ranking"
         return [Problem("file-order", "columns", finding, "Add a rank or score column to be sure.")]
     return []
 
@@ -85,7 +85,7 @@ def blocks_of(
     ids: Collection[str],
     findings: Findings,
 ) -> Iterator[ColumnBlock]:
-    """The table as rows of (user, item, …), whatever its layout."""
+    """Yields the table as rows of (user, item, …) whatever its layout."""
     mapping = {role: columns.mapping[role] for role in roles if role in columns.mapping}
     wanted = list(dict.fromkeys([*mapping.values(), *columns.wide]))
     coded = {column for role, column in mapping.items() if role in ids} | set(columns.wide)
@@ -106,14 +106,14 @@ def blocks_of(
 
 
 def _sliced(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Few rows at a time where each holds a whole list, so that a block stays about as big as others."""
+    """Yields fewer rows at a time if each holds a whole list, so that blocks stay about as big as others."""
     for batch in batches:
         for start in range(0, batch.num_rows, LISTS_AT_ONCE):
             yield batch.slice(start, LISTS_AT_ONCE)
 
 
 def _wide(arrays: dict[str, pa.Array], wide: list[pa.Array], where: Callable[[int], str]) -> ColumnBlock:
-    """Cells left empty at the end of a short list are no rows."""
+    """Returns the rows of a wide table; empty cells at the end of a short list are no rows."""
     n_rows, n_places = len(wide[0]), len(wide)
     order = np.arange(n_rows * n_places).reshape(n_places, n_rows).T.ravel()
     stacked = pa.concat_arrays([decoded(cell).cast(pa.string()) for cell in wide]).take(pa.array(order))
@@ -128,12 +128,12 @@ def _lists(
 ) -> ColumnBlock:
     listed = {role: _as_list(array, role, where, columns, findings) for role, array in arrays.items()}
     items = listed["item_id"]
-    if not is_list(items.type):  # maps look like lists when they are shown as text, but have no order
+    if not is_list(items.type):  # maps look like lists when shown as text, but have no order
         finding = f"{items.type} values, where a list of items is expected"
         fix = "Write a list of items, best first, with a list of scores beside it."
         raise UploadError(Problem("bad-type", f"column '{columns.mapping['item_id']}'", finding, fix))
     lengths = pc.fill_null(pc.list_value_length(items), 0)
-    for role, array in listed.items():  # a list of scores or ranks must be as long as the items beside it
+    for role, array in listed.items():  # a list of scores or ranks must be as long as its item list
         if is_list(array.type):
             own = pc.fill_null(pc.list_value_length(array), 0)
             rows = pc.indices_nonzero(pc.not_equal(own, lengths)).to_pylist()
@@ -155,7 +155,7 @@ def _lists(
 def _as_list(
     array: pa.Array, role: str, where: Callable[[int], str], columns: Columns, findings: Findings
 ) -> pa.Array:
-    """A list column from text that writes lists; other columns stay as they are."""
+    """Returns a list column from text that writes lists; other columns unchanged."""
     if is_list(array.type):
         return array
     text = decoded(array)
@@ -167,7 +167,7 @@ def _as_list(
     split = [list_in(value or "", separator) for value in values]
     shortened = [i for i, values in enumerate(split) if values and ("..." in values or "…" in values)]
     if shortened:
-        finding = "a list shortened with '...': the items between are lost"
+        finding = "a list shortened with '...', which loses the items between"
         fix = "Write whole lists, as JSON or with numpy's tolist()."
         findings.problem("shortened-list", column, lambda: where(shortened[0]), finding, fix, len(shortened))
     return pa.array(split, pa.list_(pa.string()))
@@ -176,7 +176,7 @@ def _as_list(
 def _refuse_pairs(
     values: Sequence[str | None], column: str, where: Callable[[int], str], findings: Findings
 ) -> None:
-    """Pairs and records behind rows that held lists."""
+    """Refuses pairs and records that follow rows with plain lists."""
     sets = {row for row, value in enumerate(values) if value and is_set(value)}
     mixed = any(value and is_bracketed(value) and row not in sets for row, value in enumerate(values))
     nested = [row for row, value in enumerate(values) if value and is_nested(value)]
@@ -188,7 +188,7 @@ def _refuse_pairs(
 
 
 def is_nested(text: str) -> bool:
-    """Whether a cell writes pairs, records or a set rather than a list of items."""
+    """Returns whether a cell holds pairs, records or a set rather than a list of items."""
     inner = unwrapped(text.strip())
     if inner.startswith("{"):
         return True
@@ -201,13 +201,13 @@ def is_nested(text: str) -> bool:
 
 
 def is_set(text: str) -> bool:
-    """Whether a cell writes a set of items: ``{'a', 'b'}``."""
+    """Returns whether a cell holds a set of items: ``{'a', 'b'}``."""
     inner = text.strip()
     return inner.startswith("{") and not any(mark in inner for mark in ":=[(") and inner.strip("{} ") != ""
 
 
 def unwrapped(value: str) -> str:
-    """The list that numpy's ``array([…], dtype=int64)`` and the like hold; other texts as they are."""
+    """Returns the list inside numpy's ``array([…], dtype=int64)`` and similar; other texts unchanged."""
     name, _, rest = value.partition("(")
     is_call = name.replace(".", "").replace("_", "").isalnum() and rest.startswith("[")
     return rest[: rest.rfind("]") + 1] if is_call and value.endswith(")") else value
@@ -219,12 +219,12 @@ def is_bracketed(value: str) -> bool:
 
 
 def separator_of(values: Sequence[str]) -> str | None:
-    """What parts the members of lists in a column, where it is not blanks."""
+    """Returns the separator of list members in a column, or None for blanks."""
     return next((separator for separator in ",|;" if any(separator in value for value in values)), None)
 
 
 def list_in(value: str, separator: str | None = None) -> list[str]:
-    """The members of a list written as text: JSON, Python, numpy, or just separated.
+    """Returns the members of a list written as text: JSON, Python, numpy, or just separated.
 
     ``separator`` is that of the column, where it is known: a cell of one member may have blanks.
 
@@ -237,5 +237,5 @@ def list_in(value: str, separator: str | None = None) -> list[str]:
     if "'" in inner or '"' in inner:
         return [a or b or c for a, b, c in QUOTED.findall(inner)]
     separator = separator or separator_of([inner])
-    whole = LINE_BREAK.sub(separator or " ", inner)  # a line break ends an item, too
+    whole = LINE_BREAK.sub(separator or " ", inner)  # a line break separates items too
     return [part.strip() for part in whole.split(separator) if part.strip()]

@@ -1,4 +1,6 @@
-"""Errors of the libraries that read files, as problems in words; our own mistakes pass unchanged."""
+"""Turns errors of file-reading libraries into worded problems; errors in recdash's own code pass
+unchanged.
+"""
 
 from __future__ import annotations
 
@@ -17,19 +19,19 @@ from recdash.errors import Problem, UploadError
 T = TypeVar("T")
 
 FOREIGN = (OSError, EOFError, UnicodeError, OverflowError, zlib.error, csv.Error, pa.ArrowException)
-"""What readers raise for bytes that are not what they should be, whatever the format."""
+"""Errors that readers of any format raise for damaged bytes."""
 OF_ZIP = (zipfile.BadZipFile, RuntimeError, NotImplementedError, ValueError, struct.error)
-"""What ``zipfile`` raises beside them: for passwords, for ways of packing, for places outside the file."""
+"""Further errors of ``zipfile``: passwords, unsupported compression, paths outside the archive."""
 
 
 TOO_LARGE = Problem(
-    "read-too-large", "file", "reading it takes more memory than there is, or than one file may take",
-    "Split the file, or raise RECDASH_MAX_READ_MEMORY_BYTES where the dashboard reads it.",
+    "read-too-large", "file", "reading it takes more memory than is available, or than one file may use",
+    "Split the file, or raise RECDASH_MAX_READ_MEMORY_BYTES if the dashboard reads it.",
 )  # fmt: skip
 
 
 def reason(error: Exception) -> str:
-    """The first line of what an error says."""
+    """Returns the first line of an error's message."""
     return next(iter(str(error).splitlines()), "") or type(error).__name__
 
 
@@ -37,9 +39,9 @@ def reason(error: Exception) -> str:
 def in_words(
     code: str, finding: str, fix: str, *, place: str = "file", beside: tuple[type[Exception], ...] = ()
 ) -> Iterator[None]:
-    """Raises ``UploadError`` in place of an error of a reader.
+    """Raises ``UploadError`` in place of a reader's error.
 
-    ``finding`` is what cannot be done, ``beside`` are errors that only this reader raises.
+    ``finding`` says what failed; ``beside`` are errors that only this reader raises.
     """
     try:
         yield
@@ -51,16 +53,16 @@ def in_words(
         raise UploadError(Problem(code, place, f"{finding} ({reason(error)})", fix)) from error
 
 
-UNREADABLE = ("unreadable", "the file cannot be read", "It is damaged, or of another format: write it again.")
+UNREADABLE = ("unreadable", "the file cannot be read", "It is damaged or has another format: write it again.")
 
 
 def each_in_words(values: Iterator[T]) -> Iterator[T]:
-    """The values themselves; raises ``UploadError`` where a reader fails between two of them."""
+    """Yields the values. Raises ``UploadError`` if a reader fails between two of them."""
     with in_words(*UNREADABLE):
         yield from values
 
 
 def translated(read: Callable[[], T]) -> T:
-    """What ``read`` returns; raises ``UploadError`` where a reader fails."""
+    """Returns what ``read`` returns. Raises ``UploadError`` if a reader fails."""
     with in_words(*UNREADABLE):
         return read()

@@ -1,4 +1,4 @@
-"""Checked values of online logs: names of events, places, probabilities, answers of 0 or 1."""
+"""Checks values of online logs: event names, positions, propensities, 0/1 labels."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ EVENTS = {plain(word): name for name, words in SYNONYMS.items() for word in word
 
 
 def read_tokens(array: pa.Array, check: ColumnCheck) -> pa.Array:
-    """Ids of which nearly every row has its own: int64 or text, null where nothing is written."""
+    """Returns ids that are nearly unique per row: int64 or text, null if empty."""
     array = decoded(array)
     if not is_text(array.type):
         return read_ids(array, check)
@@ -58,7 +58,7 @@ def read_tokens(array: pa.Array, check: ColumnCheck) -> pa.Array:
 
 
 def read_labels(array: pa.Array, check: ColumnCheck) -> pa.Array:
-    """Dictionary-encoded text, blanks trimmed; null where nothing is written."""
+    """Returns dictionary-encoded, trimmed text; null if empty."""
     if not pa.types.is_dictionary(array.type):
         array = array.cast(pa.string()).dictionary_encode()
     words = pc.utf8_trim_whitespace(array.dictionary.cast(pa.string()))
@@ -66,7 +66,7 @@ def read_labels(array: pa.Array, check: ColumnCheck) -> pa.Array:
 
 
 def _recoded(array: pa.DictionaryArray, words: pa.Array) -> pa.DictionaryArray:
-    """The same rows with other words for the entries; entries that are alike now become one."""
+    """Returns the same rows with other words for the entries; equal entries are merged."""
     again = words.dictionary_encode()
     if again.type != CODES:
         again = again.cast(CODES)
@@ -74,14 +74,14 @@ def _recoded(array: pa.DictionaryArray, words: pa.Array) -> pa.DictionaryArray:
 
 
 def read_names(array: pa.Array, check: ColumnCheck) -> pa.Array:
-    """Text, blanks trimmed, that people will read as a name; null where nothing is written."""
+    """Returns trimmed text that is shown as a name; null if empty."""
     names = read_text(array, check)
     _refuse_names(names, check)
     return names
 
 
 def read_label_names(array: pa.Array, check: ColumnCheck) -> pa.Array:
-    """The same, dictionary-encoded."""
+    """Returns the same as ``read_names``, dictionary-encoded."""
     names = read_labels(array, check)
     if pc.any(_bad_names(names.dictionary)).as_py():
         _refuse_names(names.dictionary_decode(), check)
@@ -89,7 +89,7 @@ def read_label_names(array: pa.Array, check: ColumnCheck) -> pa.Array:
 
 
 def _bad_names(names: pa.Array) -> pa.Array:
-    """[n] true for names that would tear a line apart, or fill a page."""
+    """Returns a mask [n], true for names that have control characters or are too long."""
     bad = pc.or_(pc.match_substring_regex(names, CONTROL), pc.greater(pc.utf8_length(names), LONGEST_NAME))
     return pc.fill_null(bad, False)
 
@@ -99,11 +99,11 @@ def _refuse_names(names: pa.Array, check: ColumnCheck) -> None:
     if pc.any(bad).as_py():
         fix = f"Names have no line breaks or other control characters, and at most {LONGEST_NAME} letters."
         printable = pc.replace_substring_regex(names, CONTROL, "�")
-        check.refuse(bad, printable, "bad-name", "'{value}' is no name", fix)
+        check.refuse(bad, printable, "bad-name", "'{value}' is not a valid name", fix)
 
 
 def read_events(array: pa.Array, check: ColumnCheck) -> pa.Array:
-    """Names of events: what usual synonyms say under our own four names, others in small letters."""
+    """Returns event names: synonyms under recdash's four names, others in lower case."""
     coded = read_labels(array, check)
     written = coded.dictionary.to_pylist()
     for entry, word in enumerate(written):
@@ -115,7 +115,7 @@ def read_events(array: pa.Array, check: ColumnCheck) -> pa.Array:
 
 
 def read_amounts(array: pa.Array, check: ColumnCheck) -> pa.Array:
-    """float64 from 0 to ``MOST``; null where nothing is written and nothing needs to be."""
+    """Returns float64 from 0 to ``MOST``; null if empty and optional."""
     values = read_floats(array, check, "a number", NUMBERS)
     written = decoded(array)
     if check.role.required:
@@ -125,14 +125,14 @@ def read_amounts(array: pa.Array, check: ColumnCheck) -> pa.Array:
     if not check.role.required:
         check.refuse(endless, written, "bad-number", "'{value}'", NUMBERS)
     low = pc.and_not(pc.fill_null(pc.less(values, 0), False), endless)
-    check.refuse(low, written, "negative", "'{value}' is below 0", "These are counts or times, from 0.")
+    check.refuse(low, written, "negative", "'{value}' is below 0", "Counts and times start at 0.")
     high = pc.and_not(pc.fill_null(pc.greater(values, MOST), False), endless)
-    check.refuse(high, written, "too-large", "'{value}' is more than a million million", TOO_LARGE)
+    check.refuse(high, written, "too-large", "'{value}' is more than 10¹²", TOO_LARGE)
     return values
 
 
 def read_places(array: pa.Array, check: ColumnCheck) -> pa.Array:
-    """Places in a list, from 1, as int64; null where nothing is written."""
+    """Returns positions in a list from 1, as int64; null if empty."""
     values = read_floats(array, check, "a place", RANKS)
     values = pc.if_else(pc.is_nan(values), None, values)
     whole = pc.and_(pc.equal(pc.floor(values), values), pc.less(pc.abs(values), EXACT_FLOAT))
@@ -143,7 +143,7 @@ def read_places(array: pa.Array, check: ColumnCheck) -> pa.Array:
 
 
 def read_propensities(array: pa.Array, check: ColumnCheck) -> pa.Array:
-    """float64 in (0, 1]: with which probability the logging system showed what it showed."""
+    """Returns float64 in (0, 1]: the probability with which the logging system showed the item."""
     fix = "A propensity is above 0 and at most 1: the probability with which the item was shown."
     values = read_floats(array, check, "a propensity", fix)
     values = pc.if_else(pc.is_nan(values), None, values)
@@ -154,7 +154,7 @@ def read_propensities(array: pa.Array, check: ColumnCheck) -> pa.Array:
 
 
 def read_answers(array: pa.Array, check: ColumnCheck) -> pa.Array:
-    """float64, 0 or 1; yes and no are read as such."""
+    """Returns float64, 0 or 1; yes and no are read as such."""
     written = decoded(array)
     if is_text(written.type):
         words = pc.index_in(pc.utf8_lower(pc.utf8_trim_whitespace(written)), pa.array(list(YES_NO)))
@@ -186,14 +186,16 @@ READERS: Mapping[Reading, Callable[[pa.Array, ColumnCheck], pa.Array]] = {
 
 
 def of_one_experiment(table: pa.Table, experiment: str | None) -> pa.Table:
-    """The exposures of this experiment; for None all, where the table has one experiment or no column.
+    """Returns the exposures of this experiment; for None all, if the table has one experiment or no such
+    column.
 
-    Raises ``UploadError`` where it holds several and ``experiment`` is None, or not this one.
+    Raises ``UploadError`` if it holds several and ``experiment`` is None, or if it does not hold
+    ``experiment``.
     """
     if "experiment_id" not in table.column_names:
         if experiment is None:
             return table
-        finding = f"there is no column experiment_id to find '{experiment}' in"
+        finding = f"there is no column experiment_id to look for '{experiment}' in"
         fix = "Leave it out, or name the column experiment_id."
         raise UploadError(Problem("missing-column", "columns", finding, fix))
     known = [name for name in table["experiment_id"].unique().to_pylist() if name is not None]

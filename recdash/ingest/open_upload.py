@@ -1,4 +1,4 @@
-"""Entry points of reading: in this process, or in one of its own where memory or time are bounded."""
+"""Entry points of reading: in this process, or in a separate one if memory or time are limited."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ def preview(
 
 
 def get_ready() -> None:
-    """Start the process that forks the readers of files with limits, so that the first file need not wait.
+    """Starts the process that forks readers, so that the first file with limits need not wait.
 
-    Where it cannot start, the first file is refused with the reason.
+    If it cannot start, the first file is refused with the reason.
     """
     from recdash.ingest.isolation.isolated_reader import KEEPER
 
@@ -63,7 +63,7 @@ def get_ready() -> None:
 
 
 def _reader(source: reader.Source, limits: Limits | None) -> ModuleType:
-    """The module that reads ``source``."""
+    """Returns the module that reads ``source``."""
     if limits is None or not (limits.read_memory_bytes or limits.read_seconds):
         return reader
     from recdash.ingest.isolation import isolated_reader

@@ -1,4 +1,4 @@
-"""Files and tables → checked values, or ``UploadError`` with every problem found."""
+"""Reads files and tables into checked values, or raises ``UploadError`` with every problem found."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ Mapped = Mapping[str, str] | None
 UNDECIDED = Decided()
 
 SPLITTING = ("run", "replicate")
-"""Roles whose columns name what rows belong to."""
+"""Roles whose columns name the candidate and replicate that rows belong to."""
 NOUNS = ("fold", "seed", "split", "repeat")
 BETWEEN = "\x1f"
 SUFFIXES = {
@@ -72,12 +72,12 @@ SUFFIXES = {
 }
 MOST_RUNS = 100
 Part = Mapping[str, str]
-"""Rows of a file by what their columns name: {"run": "als", "replicate": "1"}; empty for all rows."""
+"""Filter for rows of a file: {"run": "als", "replicate": "1"}; empty for all rows."""
 
 
 @dataclass(frozen=True)
 class Opened:
-    """A raw table with its roles assigned, ready to be read and checked; ``given_name`` is the user's."""
+    """A raw table with its roles assigned, ready to be checked; ``given_name`` is the user's."""
 
     kind: TableKind
     name: str
@@ -100,7 +100,7 @@ class Opened:
 
     @property
     def mapping(self) -> dict[str, str]:
-        """Role → column as shown to a person; the columns of a wide list appear as one."""
+        """Returns role → column for display; the columns of a wide list appear as one."""
         label = wide_label(self.columns.wide)
         mapping = {**self.columns.mapping, **self.columns.marked_items}
         mapping |= {SIDEWAYS[self.kind].role.name: label} if label else {}
@@ -121,13 +121,14 @@ def read_recommendations(
     order: Order | None = None,
     checked: bool = False,
 ) -> list[Recommendations]:
-    """The candidates in ``source``: one, or several when a column names the recommender, or each has a column
-    of lists.
+    """Returns the candidates in ``source``: one, or several if a column names the recommender or each has a
+    column of lists.
 
-    A column that names a fold or training seed makes several of each: its replicates, all of its name.
-    ``order``: what orders the lists, if stated; without it a rank that contradicts the scores is a problem.
-    ``checked``: the table was read before, and no doubtful reading is a problem. The header and the first
-    rows are checked now, the values while ``batches()`` is read. Raises ``UploadError`` with all problems.
+    A column that names a fold or training seed gives each candidate several entries of the same name: its
+    replicates. ``order``: what orders the lists, if stated; without it a rank that contradicts the scores is
+    a problem. ``checked``: the table was read before, and a doubtful reading is no problem. The header and
+    first rows are checked now, the values while ``batches()`` is read. Raises ``UploadError`` with all
+    problems.
     """
     opened = _open(TableRequest("run", source, name, mapping, limits, decided=Decided(order, checked)))
     try:
@@ -145,7 +146,7 @@ def read_recommendations(
 
 
 def _by_model(opened: Opened) -> Iterator[Opened]:
-    """The table once for each column of lists, or of scores, called as the column."""
+    """Yields the table once per column of lists or scores, named after the column."""
     if not (opened.columns.models or opened.columns.scores):
         yield opened
     for column in opened.columns.scores:
@@ -153,7 +154,7 @@ def _by_model(opened: Opened) -> Iterator[Opened]:
         name = f"{opened.given_name}: {column}" if opened.given_name else column
         yield replace(opened, columns=columns, name=name, given_name=name)
     models = opened.columns.models
-    if opened.given_name in models:  # the candidate is called like one of them
+    if opened.given_name in models:  # the candidate has the name of one of them
         models = (opened.given_name,)
     for column in models:
         scores = opened.raw.scores
@@ -175,12 +176,12 @@ def read_upload(
     experiment: str | None = None,
     limits: Limits | None = None,
 ) -> Upload:
-    """A checked table of ``kind``, held in memory.
+    """Returns a checked table of ``kind``, held in memory.
 
-    ``relevance`` (truth only): None takes the relevance or rating column if there is one,
-    ``"none"`` leaves it out (every row is relevant), anything else names the column. ``zone`` (online logs):
-    where times that say none were written, such as Europe/Berlin; None for UTC. ``experiment`` (exposures):
-    which one to read where the table holds several. Raises ``UploadError`` with all problems found.
+    ``relevance`` (truth only): None uses the relevance or rating column if there is one, ``"none"`` ignores
+    it (every row is relevant), any other value names the column. ``zone`` (online logs): time zone of
+    timestamps without one, such as Europe/Berlin; None for UTC. ``experiment`` (exposures): which one to read
+    if the table holds several. Raises ``UploadError`` with all problems found.
     """
     opened = _open_table(TableRequest(kind, source, name, mapping, limits), relevance, zone)
     findings = Findings()
@@ -203,7 +204,7 @@ def read_stream(
     zone: str | None = None,
     limits: Limits | None = None,
 ) -> UploadStream:
-    """The rows that ``read_upload`` would hold in memory, as a stream of batches.
+    """Returns the rows that ``read_upload`` would hold in memory, as a stream of batches.
 
     The header and the first rows are checked now, the values while ``batches()`` is read; both raise
     ``UploadError`` with all problems found.
@@ -224,11 +225,11 @@ def read_stream(
 
 @dataclass(frozen=True)
 class Preview:
-    """What a file looks like before it is read as a whole: format, roles, first rows, problems, notices.
+    """A file before it is read as a whole: format, roles, first rows, problems, notices.
 
-    ``columns`` are the names to choose from, ``mapping`` the roles as guessed or given, ``rows``
-    the first rows as text. ``reversible`` are score columns whose least value may be the best, written as the
-    mapping takes them: ``-distance``. Values are checked in the first block only.
+    ``columns`` are the names to choose from, ``mapping`` the roles as guessed or given, ``rows`` the first
+    rows as text. ``reversible`` are score columns whose smallest value may be the best, written as in a
+    mapping: ``-distance``. Values are checked in the first block only.
     """
 
     kind: TableKind
@@ -255,7 +256,7 @@ def preview(
     limits: Limits | None = None,
     rows: int = 8,
 ) -> Preview:
-    """How ``source`` would be read as ``kind``; never raises for bad data."""
+    """Returns how ``source`` would be read as ``kind``; never raises for bad data."""
     request = TableRequest(kind, source, name, mapping, limits)
     required = tuple(role.name for role in ROLES[kind] if role.required)
     optional = tuple(role.name for role in ROLES[kind] if not role.required)
@@ -268,10 +269,10 @@ def preview(
     if not problems:
         problems = _first_block_problems(opened, findings)
     shown_mapping = opened.mapping
-    if opened.columns.models:  # each column of lists is a candidate, none of them the column of items
+    if opened.columns.models:  # each list column is a candidate, and none of them is the item column
         shown_mapping.pop("item_id", None)
     sample: tuple[Mapping[str, str], ...] = ()
-    with suppress(UploadError):  # which is among the problems already
+    with suppress(UploadError):  # which is already among the problems
         sample = tuple(opened.raw.sample()[:rows])
     return replace(
         outline,
@@ -288,7 +289,7 @@ def preview(
 
 
 def _reversible(opened: Opened) -> tuple[str, ...]:
-    """Columns of which less may be better: the score, and what is called like a score or a distance."""
+    """Returns columns of which less may be better: the score, and names typical of scores or distances."""
     chosen, scores = opened.columns.mapping.get("score"), names_of(role_named("run", "score"))
     columns = [c for c in opened.raw.columns if c == chosen or is_distance(c) or plain(c) in scores]
     return tuple(f"{REVERSED}{column}" for column in columns)
@@ -309,7 +310,7 @@ def _first_block_problems(opened: Opened, findings: Findings) -> tuple[Problem, 
 
 @dataclass(frozen=True)
 class TableRequest:
-    """What is to be read, and how; ``without``: roles to leave out, ``decided``: what is not asked about."""
+    """What to read and how; ``without``: roles to leave out, ``decided``: what needs no question."""
 
     kind: TableKind
     source: Source
@@ -321,7 +322,7 @@ class TableRequest:
 
 
 def _open(request: TableRequest) -> Opened:
-    """Raises ``UploadError`` with what the format, the header and the mapping get wrong."""
+    """Returns the opened table. Raises ``UploadError`` for faults of format, header and mapping."""
     try:
         opened = _assigned(request)
     except UploadError as error:
@@ -332,7 +333,7 @@ def _open(request: TableRequest) -> Opened:
 
 
 def _open_table(request: TableRequest, relevance: str | None, zone: str | None) -> Opened:
-    """A table that is no run; ``relevance`` and ``zone`` as ``read_upload`` takes them."""
+    """Returns the opened table, not a run; ``relevance`` and ``zone`` as in ``read_upload``."""
     mapping = request.mapping
     without = ("relevance",) if relevance == "none" else ()
     chosen = {"relevance": relevance} if relevance and not without else {}
@@ -357,7 +358,7 @@ def _assigned(request: TableRequest) -> Opened:
             raw = raw.without_header()
     raw = raw if decided.checked else with_pairs(raw, kind)
     if raw.n_rows == 0:
-        raise UploadError(Problem("no-rows", "file", "a header and no rows", "Upload a table with rows."))
+        raise UploadError(Problem("no-rows", "file", "a header but no rows", "Upload a table with rows."))
     explicit = dict(mapping or {})
     if isinstance(mapping, TableMapping):
         explicit = mapping.within(kind, name_shown, raw.columns)
@@ -414,11 +415,11 @@ def _content(source: Source, name: str | None) -> contents.Content:
 
 
 def _names(request: TableRequest) -> tuple[str, str | None]:
-    """(name to show, name given by the user or None); only a file's own name loses its suffixes."""
+    """Returns (name to show, name given by the user or None); only a file's own name loses its suffixes."""
     if request.name:
         return request.name, request.name
     source = request.source
-    # only a file has a name: on a data frame this would be its column called "name"
+    # only files have names: on a data frame .name would be a column
     own = source if isinstance(source, str | Path) else getattr(source, "name", None)
     is_open = hasattr(source, "read") or isinstance(source, contents.OpenFile)
     is_file = isinstance(source, str | Path) or (is_open and own)
@@ -427,7 +428,7 @@ def _names(request: TableRequest) -> tuple[str, str | None]:
 
 
 def without_suffixes(file_name: str) -> str:
-    """``als.run.gz`` → ``als``: the name without endings of known formats."""
+    """Returns the file name without suffixes of known formats: ``als.run.gz`` → ``als``."""
     parts = file_name.split(".")
     while len(parts) > 1 and parts[-1].lower() in SUFFIXES:
         parts.pop()
@@ -435,7 +436,7 @@ def without_suffixes(file_name: str) -> str:
 
 
 def _split(opened: Opened) -> tuple[Opened, list[Part]]:
-    """(the table, the recommenders that a column names and the replicates of each that another names).
+    """Returns the table, and the recommenders that a column names with the replicates of each.
 
     A column that was only guessed must name several; else the table is read without it.
     """
@@ -469,10 +470,10 @@ def _split(opened: Opened) -> tuple[Opened, list[Part]]:
 
 
 def _names_in(opened: Opened, role: str, *, certain: bool) -> list[str]:
-    """The distinct names in the role's column, in order of first appearance, read as the rows will be.
+    """Returns the distinct names in the role's column, in order of first appearance.
 
-    None where the column was guessed and does not split the table: a column called split may part train from
-    test, one called repeat hold yes and no. Raises ``UploadError`` for a type that holds no names.
+    Empty if the column was guessed and does not split the table: a column called split may separate train
+    from test, one called repeat hold yes and no. Raises ``UploadError`` for a type that holds no names.
     """
     column = opened.columns.mapping[role]
     distinct: dict[str, None] = {}
@@ -488,7 +489,7 @@ def _names_in(opened: Opened, role: str, *, certain: bool) -> list[str]:
 
 
 def _parts(opened: Opened, roles: Sequence[str]) -> list[Part]:
-    """The combinations of names that rows have: replicates by number, else in order of appearance."""
+    """Returns the combinations of names in the rows: replicates by number, else in order of appearance."""
     columns = [opened.columns.mapping[role] for role in roles]
     combinations: dict[tuple[str, ...], None] = {}
     for batch in opened.raw.blocks(columns, set(columns)):
@@ -501,7 +502,7 @@ def _parts(opened: Opened, roles: Sequence[str]) -> list[Part]:
 
 
 def _by_number(label: str) -> list[tuple[float, str]]:
-    """A key that sorts labels by the numbers in them: fold 2 before fold 10."""
+    """Returns a key that sorts labels by the numbers in them: fold 2 before fold 10."""
     pieces = re.findall(r"(\d+)|(\D+)", label)
     return [(float(digits or "inf"), text) for digits, text in pieces]
 
@@ -512,7 +513,7 @@ def _texts(values: pa.Array, column: str, opened: Opened) -> pa.Array:
 
 
 def noun_of(column: str) -> str:
-    """What one replicate is called after the column that tells them apart: ``cv_fold`` → ``fold``."""
+    """Returns the noun for one replicate, from the name of the column: ``cv_fold`` → ``fold``."""
     return next((noun for noun in NOUNS if noun in column.lower()), "replicate")
 
 
@@ -547,7 +548,7 @@ def _recommendations(opened: Opened, name: str, part: Part) -> Recommendations:
 
 
 def _with_ids(opened: Opened, wanted: Sequence[str], part: Part) -> list[Role]:
-    """The roles to read: both ids even if unwanted, so that every pass leaves out the same rows."""
+    """Returns the roles to read: always both ids, so that every pass leaves out the same rows."""
     mapping, whole = opened.columns.mapping, opened.raw.whole_ids
     needless = opened.layout == "rows" and {"user_id", "item_id"} <= set(mapping)
     extra = [r for r in ("user_id", "item_id") if r not in wanted and not (needless and mapping[r] in whole)]
@@ -555,7 +556,7 @@ def _with_ids(opened: Opened, wanted: Sequence[str], part: Part) -> list[Role]:
 
 
 def _as_written(role: Role, columns: Columns) -> Role:
-    """The role with the way its values are written: ranks from 0, scores of which less is better."""
+    """Returns the role with how its values are written: ranks from 0, scores of which less is better."""
     if role.name == "rank" and columns.ranks_from == 0:
         return replace(role, reading="rank from 0")
     if role.name == "score" and columns.reversed_score:
@@ -564,7 +565,7 @@ def _as_written(role: Role, columns: Columns) -> Role:
 
 
 def _roles(opened: Opened) -> list[Role]:
-    """All roles that the table has; every other column too where it is an attribute or part of a vector."""
+    """Returns all roles of the table, and every other column that is an attribute or part of a vector."""
     mapping = opened.columns.mapping if opened.layout == "rows" else opened.mapping
     roles = [role for role in ROLES[opened.kind] if role.name in mapping and role.name not in SPLITTING]
     roles = [replace(role, required=True) if role.whole else role for role in roles]
@@ -581,7 +582,7 @@ def _roles(opened: Opened) -> list[Role]:
 def _checked(
     opened: Opened, roles: Sequence[Role], findings: Findings, part: Part | None = None
 ) -> Iterator[pa.RecordBatch]:
-    """The table's blocks, checked; after a problem the rest is only read for further problems."""
+    """Yields the table's blocks, checked; after a problem the rest is only read for further problems."""
     columns = opened.columns
     own = {role.name: role.name for role in roles if role.name not in opened.mapping}
     columns = replace(columns, mapping={**own, **columns.mapping}) if own else columns
@@ -606,7 +607,7 @@ def _checked(
 
 
 CODED = ("id", "run", "label", "label name", "event")
-"""Readings of columns that come dictionary-encoded, where they are text."""
+"""Reader functions for columns that are dictionary-encoded if they are text."""
 IDENTIFYING = ("id", "token", "text", "name", "label", "label name", "event", "vector")
 
 
@@ -637,7 +638,7 @@ _READERS = {**READERS, **online_tables.READERS, "vector": read_vectors, "similar
 
 
 def _read(array: pa.Array, check: ColumnCheck) -> pa.Array:
-    """Raises ``UploadError`` for a type that nothing sensible can be read from."""
+    """Returns the column as read by its role. Raises ``UploadError`` for an unsuitable type."""
     try:
         return _READERS[check.role.reading](array, check)
     except FOREIGN as error:
@@ -648,7 +649,7 @@ def _read(array: pa.Array, check: ColumnCheck) -> pa.Array:
 
 
 def _rows_kept(array: pa.Array, check: ColumnCheck, keep: pa.Array | None) -> pa.Array | None:
-    """``keep`` without the rows that lack a required id, variant or metric; None keeps all."""
+    """Returns ``keep`` without rows that lack a required id, variant or metric; None keeps all."""
     role = check.role
     if not array.null_count or not role.required or role.reading not in IDENTIFYING:
         return keep
@@ -659,11 +660,11 @@ def _rows_kept(array: pa.Array, check: ColumnCheck, keep: pa.Array | None) -> pa
     return array.is_valid() if keep is None else pc.and_(keep, array.is_valid())
 
 
-# ── small tables: what only the whole table tells ────────────────────────────────────────────
+# ── small tables: checks that need the whole table ────────────────────────────────────────────
 
 
 def _of_one_type(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Raises ``UploadError`` at the end, when all other problems are known, if a column changed its type."""
+    """Yields the batches. Raises ``UploadError`` at the end if a column changed its type."""
     first_schema, mixed = None, False
     for batch in batches:
         first_schema = first_schema or batch.schema
@@ -671,8 +672,8 @@ def _of_one_type(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         if not mixed:
             yield batch
     if mixed:
-        finding = "a column that changes its type halfway"
-        raise UploadError(Problem("mixed-types", "file", finding, "Write each column in one form."))
+        finding = "a column that changes its type midway"
+        raise UploadError(Problem("mixed-types", "file", finding, "Use one form throughout each column."))
 
 
 def _as_table(batches: Sequence[pa.RecordBatch]) -> pa.Table:
@@ -686,9 +687,9 @@ def _as_table(batches: Sequence[pa.RecordBatch]) -> pa.Table:
 
 
 def _occurring(column: pa.DictionaryArray) -> pa.DictionaryArray:
-    """The column without entries that no row has, which categories or rows left out leave in it.
+    """Returns the column without dictionary entries that no row uses.
 
-    What is in the dictionary counts as a user or an item later.
+    Otherwise entries left by categories or by dropped rows would count as users or items.
     """
     occurs = np.zeros(len(column.dictionary), dtype=bool)
     occurs[column.indices.drop_null().to_numpy()] = True
@@ -701,7 +702,7 @@ def _occurring(column: pa.DictionaryArray) -> pa.DictionaryArray:
 
 
 def _finish_attributes(table: pa.Table, findings: Findings) -> pa.Table:
-    """One row per id, the first; text columns that hold only numbers become numbers."""
+    """Returns the first row per id; text columns with only numbers become numbers."""
     table = one_row_each(table, findings)
     for name in table.column_names:
         if name not in {"item_id", "user_id", "title"}:
@@ -710,9 +711,9 @@ def _finish_attributes(table: pa.Table, findings: Findings) -> pa.Table:
 
 
 def _finish_predictions(table: pa.Table, findings: Findings) -> pa.Table:
-    """Say so when predictions lie outside the scale that the ratings show (by a tenth of its width).
+    """Adds a notice if predictions exceed the ratings' range by more than a tenth of its width.
 
-    Raises UploadError where no row has a prediction.
+    Raises UploadError if no row has a prediction.
     """
     if pc.all(pc.is_nan(table["prediction"])).as_py():
         fix = "Choose the column with the predicted ratings."
@@ -722,7 +723,7 @@ def _finish_predictions(table: pa.Table, findings: Findings) -> pa.Table:
     outside = pc.or_(pc.less(table["prediction"], low - slack), pc.greater(table["prediction"], high + slack))
     if count := pc.sum(outside).as_py():
         finding = f"predictions outside the rating scale {low:g} to {high:g} in {{rows}}"
-        fix = "Bring both to one scale, else RMSE and MAE mean little."
+        fix = "Bring both to one scale; otherwise RMSE and MAE are meaningless."
         findings.notice("outside-scale", "column 'prediction'", finding, fix, count)
     return table
 

@@ -1,4 +1,4 @@
-"""What says how alike items are: a vector of each, or a similarity of two."""
+"""Reads item similarity data: a vector per item, or a similarity per pair."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from recdash.errors import Problem, UploadError
 from recdash.ingest.formats.raw_table import is_list
 from recdash.ingest.values import ColumnCheck, Findings, is_missing, is_text, plain, read_floats, refuse_gaps
 
-VECTOR_FIX = "Write each vector whole, such as [0.1, 0.2, 0.3] or 0.1|0.2|0.3."
+VECTOR_FIX = "Write each vector in full, such as [0.1, 0.2, 0.3] or 0.1|0.2|0.3."
 COMMAS_AND_OTHERS = r"\d,\d[^,\s|;]*[\s|;]+[^\s,|;]"
 VECTORS = pa.list_(pa.float64())
 ROUNDING = 1e-6
-"""What a similarity may lie beyond −1 or 1, or differ between the two orders of a pair, for being rounded."""
+"""Rounding tolerance of similarities, beyond −1 or 1 or between the two orders of a pair."""
 
 
 # ── vectors ──────────────────────────────────────────────────────────────────────────────────
 
 
 def read_vectors(array: pa.Array, check: ColumnCheck) -> pa.Array:
-    """Lists of finite float64, all of one length; null where there is no number."""
+    """Returns lists of finite float64, all of one length; null if there is no number."""
     lists = _as_lists(plain(array), check)
     row = pc.list_parent_indices(lists).to_numpy()
     numbers = pc.list_flatten(lists)
@@ -43,15 +43,15 @@ def read_vectors(array: pa.Array, check: ColumnCheck) -> pa.Array:
 
 
 def _offsets(length: Ints, empty_is_null: bool = False) -> pa.Array:
-    """Where lists of these lengths begin and end."""
+    """Returns where lists of these lengths begin and end."""
     bounds = np.concatenate(([0], np.cumsum(length))).astype(np.int32)
     return pa.array(bounds, mask=np.append(length == 0, False) if empty_is_null else None)
 
 
 def _as_lists(array: pa.Array, check: ColumnCheck) -> pa.Array:
-    """A list column; text that writes lists is taken apart at blanks, ``,``, ``|`` and ``;``."""
+    """Returns a list column; text that writes lists is split at blanks, ``,``, ``|`` and ``;``."""
     if is_list(array.type):
-        # A null list of a fixed length spans values all the same; this way it spans none.
+        # A null list of a fixed length still spans values; this way it spans none.
         length = np.asarray(pc.fill_null(pc.list_value_length(array), 0))
         return pa.ListArray.from_arrays(_offsets(length), pc.list_flatten(array))
     if not is_text(array.type):
@@ -64,25 +64,25 @@ def _as_lists(array: pa.Array, check: ColumnCheck) -> pa.Array:
     text = pc.if_else(is_missing(text), None, text)
     if check.decimal == ",":
         return pc.split_pattern_regex(text, r"[\s|;]+")
-    finding = "'{value}' has commas inside numbers or between them, one cannot tell"
+    finding = "'{value}' has commas that may be decimal commas or separators"
     doubtful = pc.fill_null(pc.match_substring_regex(text, COMMAS_AND_OTHERS), False)
     check.refuse(doubtful, array, "doubtful-commas", finding, "Write decimals with a point: 0.5 0.25.")
     return pc.split_pattern_regex(text, r"[\s,|;]+")
 
 
 def checked_vectors(table: pa.Table, findings: Findings) -> pa.Table:
-    """``item_id`` and ``vector``, one row per item; says which vectors are of no use."""
+    """Returns ``item_id`` and ``vector``, one row per item, with notices of unusable vectors."""
     table = one_row_each(_gathered(table), findings)
     vectors = table["vector"].combine_chunks()
     numbers = vectors.flatten().to_numpy(zero_copy_only=False).reshape(len(vectors), -1)
     if zeros := int((~numbers.any(axis=1)).sum()):
-        fix = "They point nowhere: such items count as items without a vector."
+        fix = "They have no direction: such items count as items without a vector."
         findings.notice("zero-vectors", "column 'vector'", "only zeros in {rows}", fix, zeros)
     return table
 
 
 def _gathered(table: pa.Table) -> pa.Table:
-    """One vector from many columns of numbers, in their order."""
+    """Returns one vector from many number columns, in their order."""
     if "vector" in table.column_names:
         return table
     columns = [np.asarray(table[name]) for name in table.column_names if name != "item_id"]
@@ -93,7 +93,7 @@ def _gathered(table: pa.Table) -> pa.Table:
 
 
 def one_row_each(table: pa.Table, findings: Findings) -> pa.Table:
-    """The first row of each id, which is the first column of its kind."""
+    """Returns the first row of each id; the id is the first column."""
     name = next(name for name in ("item_id", "user_id") if name in table.column_names)
     _, first = np.unique(_codes(table[name]), return_index=True)
     if twice := table.num_rows - len(first):
@@ -108,7 +108,7 @@ def one_row_each(table: pa.Table, findings: Findings) -> pa.Table:
 
 
 def read_similarities(array: pa.Array, check: ColumnCheck) -> pa.Array:
-    """float64 from −1 to 1."""
+    """Returns float64 from −1 to 1."""
     fix = "A similarity is a number from -1 to 1; turn distances into similarities first."
     values = read_floats(array, check, "a similarity", fix)
     refuse_gaps(values, array, check, "a similarity")
@@ -119,11 +119,13 @@ def read_similarities(array: pa.Array, check: ColumnCheck) -> pa.Array:
 
 
 def checked_pairs(table: pa.Table, findings: Findings) -> pa.Table:
-    """Each pair once, either way round; an item beside itself says nothing."""
+    """Returns each pair once in either order; pairs of an item with itself are dropped."""
     a, b = _codes_of_both(table)
     values = table["similarity"].to_numpy()
     if alone := int((a == b).sum()):
-        findings.notice("self-pairs", "table", "an item beside itself in {rows}", "Left out.", alone)
+        findings.notice(
+            "self-pairs", "table", "an item paired with itself in {rows}", "These rows are ignored.", alone
+        )
     key = np.minimum(a, b) * (max(a.max(), b.max()) + 1) + np.maximum(a, b)
     order = np.flatnonzero(a != b)
     order = order[np.argsort(key[order], kind="stable")]
@@ -134,7 +136,9 @@ def checked_pairs(table: pa.Table, findings: Findings) -> pa.Table:
         raise UploadError(_contradiction(table, first[differs[0]], order[differs[0]], len(differs)))
     same_way = int(((a[order] == a[first]) & ~is_first).sum())
     if same_way:
-        findings.notice("duplicate-pairs", "table", "a pair again in {rows}", "Each counts once.", same_way)
+        findings.notice(
+            "duplicate-pairs", "table", "a repeated pair in {rows}", "Each pair counts once.", same_way
+        )
     if not len(order):
         finding = "no pair of two different items"
         raise UploadError(Problem("no-rows", "table", finding, "Write item_a, item_b and similarity."))
@@ -146,14 +150,15 @@ def _contradiction(table: pa.Table, row: int, other_row: int, count: int) -> Pro
     more = f" (and {count - 1} more like it)" if count > 1 else ""
     pair = f"'{first['item_a']}' and '{first['item_b']}'"
     finding = (
-        f"{pair} are {first['similarity']:g} alike in one row and {second['similarity']:g} in another{more}"
+        f"{pair} have similarity {first['similarity']:g} in one row and {second['similarity']:g} in "
+        f"another{more}"
     )
-    fix = "Give a pair one similarity, the same both ways."
+    fix = "Give each pair one similarity, the same in both orders."
     return Problem("two-similarities", "column 'similarity'", finding, fix, count)
 
 
 def _codes_of_both(table: pa.Table) -> tuple[Ints, Ints]:
-    """Both items of each pair on shared codes."""
+    """Returns both items of each pair as codes of one dictionary."""
     sides = [_plain_ids(table[name]) for name in ("item_a", "item_b")]
     if sides[0].type != sides[1].type:
         sides = [side.cast(pa.string()) for side in sides]
@@ -163,7 +168,7 @@ def _codes_of_both(table: pa.Table) -> tuple[Ints, Ints]:
 
 
 def _codes(ids: pa.ChunkedArray) -> Ints:
-    """Numbers that are equal where the ids are."""
+    """Returns codes that are equal where the ids are."""
     ids = _plain_ids(ids).combine_chunks()
     return np.asarray(ids if pa.types.is_integer(ids.type) else ids.dictionary_encode().indices)
 

@@ -1,4 +1,4 @@
-"""Moments of an online log, however they are written: checked, and kept in UTC."""
+"""Reads timestamps of online logs in all common forms: checked and converted to UTC."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ SHAPE = (
     r"([ T]([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d+)?)?(Z|[+-]\d\d(:?\d\d)?)?)?$"
 )
 ZONED = r":\d\d.*(Z|[+-]\d\d(:?\d\d)?)$"
-# so that Arrow reads what databases write: '2026-11-02 09:00:00.123456789 UTC'
+# so that Arrow reads database output: '2026-11-02 09:00:00.123456789 UTC'
 SPELLINGS = ((r" ?(UTC|GMT|z)$", "Z"), (r"(\.\d{6})\d+", r"\1"), (r"(:\d\d(\.\d+)?) ([+-]\d)", r"\1\3"))
 EARLIEST, LATEST = pa.scalar(0, UTC), pa.scalar(4_102_444_800_000_000, UTC)  # 1970 and 2100
-# numbers below each are seconds, milliseconds, microseconds since 1970; others nanoseconds
+# numbers below these limits are seconds, milliseconds, microseconds since 1970; larger ones nanoseconds
 UNITS = ((1e11, 1e6), (1e14, 1e3), (1e17, 1.0), (np.inf, 1e-3))
 
 
 def known_zone(zone: str | None) -> str | None:
-    """The zone itself; raises ``UploadError`` where there is none of that name."""
+    """Returns the zone. Raises ``UploadError`` for an unknown name."""
     if not zone:
         return None
     try:
@@ -36,16 +36,17 @@ def known_zone(zone: str | None) -> str | None:
     except pa.ArrowException:
         near = difflib.get_close_matches(zone, sorted(zoneinfo.available_timezones()), n=1, cutoff=0.6)
         hint = f"Did you mean '{near[0]}'? " if near else ""
-        fix = f"{hint}Zones are called like Europe/Berlin, America/New_York or UTC."
+        fix = f"{hint}Time zones have names such as Europe/Berlin, America/New_York or UTC."
         finding = f"no time zone is called '{zone}'"
         raise UploadError(Problem("unknown-zone", "time zone", finding, fix)) from None
     return zone
 
 
 def read_moments(array: pa.Array, check: ColumnCheck) -> pa.Array:
-    """Timestamps in UTC, of microseconds; null where nothing is written and nothing needs to be.
+    """Returns timestamps in UTC with microseconds; null if empty and optional.
 
-    Moments before 1970 or from 2100 on are refused: a clock that was never set, or a word for "no end".
+    Timestamps before 1970 or from 2100 on are refused: a clock that was never set, or a placeholder for "no
+    end".
     """
     array = plain(array)
     moments = _of_type(array, check)
@@ -70,7 +71,7 @@ def _refuse_far(moments: pa.Array, written: pa.Array, check: ColumnCheck) -> Non
         do = "leave such rows out" if _must_be_written(check) else "leave such cells empty"
         fix = f"Where 9999-12-31 or 0001-01-01 stands for no time, {do}; else correct the year."
         is_time = not (is_text(written.type) or pa.types.is_floating(written.type))
-        written = written.cast(pa.string()) if is_time else written  # Python knows no year above 9999
+        written = written.cast(pa.string()) if is_time else written  # Python supports no year above 9999
         check.refuse(far, written, "far-time", "'{value}' is not between the years 1970 and 2100", fix)
 
 
@@ -85,7 +86,7 @@ def _of_type(array: pa.Array, check: ColumnCheck) -> pa.Array:
 
 
 def _since_1970(numbers: pa.Array, written: pa.Array, check: ColumnCheck) -> pa.Array:
-    """Seconds, or what their size shows to be milliseconds, microseconds or nanoseconds."""
+    """Returns timestamps from seconds, or from milli-, micro- or nanoseconds as their size indicates."""
     values = pc.fill_null(numbers, np.nan).to_numpy()
     size = np.abs(values)
     scale = np.select([size < below for below, _ in UNITS[:-1]], [by for _, by in UNITS[:-1]], UNITS[-1][1])
@@ -101,7 +102,7 @@ def _of_text(array: pa.Array, check: ColumnCheck) -> pa.Array:
     text = pc.if_else(is_missing(trimmed), None, trimmed)
     first = text.drop_null().slice(0, 1)
     for kind in (pa.float64(), LOCAL, UTC):
-        try:  # mostly a column is written in one way; a whole column is not tried where its first is another
+        try:  # a column usually has one form; the whole column is not tried if its first value has another
             first.cast(kind)
             values = text.cast(kind)
             if kind == LOCAL:
@@ -115,7 +116,7 @@ def _of_text(array: pa.Array, check: ColumnCheck) -> pa.Array:
 
 
 def _mixed(text: pa.Array, written: pa.Array, check: ColumnCheck) -> pa.Array:
-    """Zoned and local times side by side; what is neither is refused, and null."""
+    """Returns timestamps from zoned and local times side by side; anything else is refused, and null."""
     bad = pc.fill_null(pc.invert(pc.match_substring_regex(text, SHAPE)), False)
     zoned = pc.fill_null(pc.match_substring_regex(text, ZONED), False)
     check.refuse(bad, written, "bad-time", "'{value}' is not a time", HOW)
@@ -126,7 +127,7 @@ def _mixed(text: pa.Array, written: pa.Array, check: ColumnCheck) -> pa.Array:
 
 
 def _cast_what_is(text: pa.Array, kind: pa.DataType, written: pa.Array, check: ColumnCheck) -> pa.Array:
-    """Days that no calendar has, such as 30 February, are refused, and null."""
+    """Returns timestamps; days that do not exist, such as 30 February, are refused, and null."""
     try:
         return text.cast(kind)
     except pa.ArrowInvalid:
@@ -144,10 +145,10 @@ def _is(kind: pa.DataType, value: str | None) -> bool:
 
 
 def _in_utc(local: pa.Array, check: ColumnCheck) -> pa.Array:
-    """Times without a zone, as of the zone that was declared, or as UTC."""
+    """Returns local times converted from the declared time zone, or from UTC."""
     written = len(local) - local.null_count
     if check.zone is None:
-        fix = "If they are local times, say where: Europe/Berlin, say."
+        fix = "If they are local times, name the time zone, such as Europe/Berlin."
         check.note("naive-times", "times without a zone in {rows} were taken as UTC", fix, written)
         return local.cast(UTC)
     moments = pc.assume_timezone(local, check.zone, ambiguous="earliest", nonexistent="latest")
@@ -156,13 +157,15 @@ def _in_utc(local: pa.Array, check: ColumnCheck) -> pa.Array:
 
 
 def _note_change_of_clocks(local: pa.Array, moments: pa.Array, check: ColumnCheck) -> None:
-    """Hours that a change of clocks repeats or leaves out: which moment they were taken for."""
+    """Adds notices of hours that a clock change repeats or skips, with the moment they were read as."""
     later = pc.assume_timezone(local, check.zone, ambiguous="latest", nonexistent="latest")
     twice = pc.sum(pc.not_equal(moments, later)).as_py() or 0
-    finding = f"times that {check.zone} had twice, when clocks went back, in {{rows}}"
+    finding = f"times that occurred twice in {check.zone}, when clocks went back, in {{rows}}"
     check.note(
-        "repeated-hour", finding, "The earlier of the two moments was taken. Write times in UTC.", twice
+        "repeated-hour", finding, "The earlier of the two was used. Write times in UTC to avoid this.", twice
     )
     never = pc.sum(pc.not_equal(pc.local_timestamp(moments), local)).as_py() or 0
-    finding = f"times that {check.zone} never had, when clocks went forward, in {{rows}}"
-    check.note("skipped-hour", finding, "The moment of the change was taken. Write times in UTC.", never)
+    finding = f"times that never occurred in {check.zone}, when clocks went forward, in {{rows}}"
+    check.note(
+        "skipped-hour", finding, "The moment of the change was used. Write times in UTC to avoid this.", never
+    )

@@ -1,6 +1,6 @@
-"""Values checked once, when they are read: ids, ranks, scores, relevance, numbers, times.
+"""Checks values when they are read: ids, ranks, scores, relevance, numbers, times.
 
-Each reader takes one column of a block and gives the checked column; problems and notices go into
+Each reader takes one column of a block and returns the checked column. Problems and notices go into
 ``Findings``, which counts those of one kind together and keeps the place of the first.
 """
 
@@ -20,22 +20,26 @@ from recdash.errors import Problem
 from recdash.ingest.columns import WORDS, Reading, Role
 
 YES_NO = {"yes": 1.0, "y": 1.0, "true": 1.0, "t": 1.0, "no": 0.0, "n": 0.0, "false": 0.0, "f": 0.0}
-# in a column with commas: 1,200 may be thousands; 900, 0.5 and 1,200,300 beside it say that it is
+# in a column with commas: 1,200 may mean thousands; 900, 0.5 and 1,200,300 beside it prove it
 MAYBE_THOUSANDS = r"^[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?$"
 SURELY_THOUSANDS = r"^[+-]?\d{3,}$|^[+-]?\d*\.\d|,.*[,.]"
 A_NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$|^[+-]?(?i:inf|infinity|nan)$"
 WHOLE_DECIMAL = r"^[+-]?\d+\.0+$"
 EXACT_FLOAT, EXACT_FLOAT32 = 2**53, 2**24
 SCIENTIFIC = r"^[+-]?\d(\.\d+)?[eE]\+\d{2,}$|^[+-]?\d\.\d+[eE][+-]?\d+$"
-"""As spreadsheets and languages write numbers: 8.8E+05, 1e+16, 1.5E7. 5E12 and 3E-10 may be names."""
-AS_TEXT = "Export the ids as text or as whole numbers: the digits that are not written are lost."
+(
+    """Numbers as spreadsheets and languages write them: 8.8E+05, 1e+16, 1.5E7. 5E12 and 3E-10 may be
+    names.
+    """
+)
+AS_TEXT = "Export the ids as text or as whole numbers: the missing digits are lost."
 CODES = pa.dictionary(pa.int32(), pa.string())
 
 
 @dataclass(frozen=True)
 class Commas:
-    """What the commas of one column have shown so far: the first that may be a thousands separator (its
-    value and place), whether another value says that it is one, and whether one says that it is not.
+    """What the commas of a column have shown so far: the first possible thousands separator (value and
+    place), whether another value confirms it, and whether one refutes it.
     """
 
     value: str = ""
@@ -49,14 +53,14 @@ class Commas:
 
 
 class Findings:
-    """What was found while a file is read: problems (which refuse it) and notices, each counted once."""
+    """Findings while a file is read: problems (which refuse it) and notices, each counted once."""
 
     def __init__(self) -> None:
         self._problems: dict[tuple[str, str], Problem] = {}
         self._notices: dict[tuple[str, str], Problem] = {}
         self.commas: dict[str, Commas] = {}
         self.lengths: dict[str, int] = {}
-        """How many numbers the first vector of a column has."""
+        """Length of a column's first vector."""
 
     def problem(
         self, code: str, column: str, where: Callable[[], str], finding: str, fix: str, count: int
@@ -66,7 +70,7 @@ class Findings:
         self._problems[code, column] = replace(first, count=first.count + count)
 
     def notice(self, code: str, place: str, finding: str, fix: str, count: int) -> None:
-        """``finding`` holds ``{rows}``, which becomes '1 row', '5 rows' … once all are counted."""
+        """Adds a notice; ``{rows}`` in ``finding`` becomes '1 row', '5 rows' … once all are counted."""
         earlier = self._notices.get((code, place))
         first = earlier or Problem(code, place, finding, fix, 0)
         self._notices[code, place] = replace(first, count=first.count + count)
@@ -90,22 +94,22 @@ def in_rows(count: int) -> str:
 
 @dataclass(frozen=True)
 class ColumnCheck:
-    """One column of one block while it is checked."""
+    """A column of a block while it is checked."""
 
     role: Role
     column: str
     findings: Findings
     where: Callable[[int], str]  # index within the block → place in the file
     decimal: str = "."
-    needed: pa.Array | None = None  # [rows] where a value must be; None for everywhere
-    zone: str | None = None  # of times that say none
+    needed: pa.Array | None = None  # mask [rows] of required values; None for all
+    zone: str | None = None  # of timestamps without a zone
 
     @property
     def place(self) -> str:
         return f"column '{self.column}'"
 
     def refuse(self, bad: pa.Array, values: pa.Array, code: str, says: str, fix: str) -> None:
-        """A problem for the rows where ``bad`` is true; ``says`` holds ``{value}``."""
+        """Adds a problem for the rows where ``bad`` is true; ``says`` contains ``{value}``."""
         count = _count(bad)
         if count:
             row = pc.index(bad, True).as_py()
@@ -119,7 +123,7 @@ class ColumnCheck:
 
 
 def python_values(array: pa.Array) -> list[Any]:
-    """As Python's own; as text where Python cannot hold them, such as moments after the year 9999."""
+    """Returns Python values; text where Python has no equivalent, such as timestamps after the year 9999."""
     try:
         return array.to_pylist()
     except (ValueError, OverflowError):
@@ -140,12 +144,14 @@ def is_text(kind: pa.DataType) -> bool:
 
 
 def is_missing(text: pa.Array) -> pa.Array:
-    """True where nothing is written, or a word that libraries write for nothing."""
+    """Returns true where a value is empty or one of the words that libraries write for missing values."""
     return pc.is_in(text, pa.array(MISSING))
 
 
 def plain(array: pa.Array) -> pa.Array:
-    """Without dictionary encoding; text of any width as ``string``, all-null columns as text."""
+    """Returns the array without dictionary encoding; text of any width as ``string``, all-null columns as
+    text.
+    """
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
     narrow = pa.types.is_large_string(array.type) or pa.types.is_string_view(array.type)
@@ -156,7 +162,7 @@ def plain(array: pa.Array) -> pa.Array:
 
 
 def read_ids(array: pa.Array, check: ColumnCheck) -> pa.Array:
-    """int64, or dictionary-encoded text; null where the id is missing."""
+    """Returns int64 or dictionary-encoded text; null where the id is missing."""
     kind = array.type
     if pa.types.is_int64(kind):
         return array
@@ -181,14 +187,14 @@ def _coded(array: pa.Array) -> pa.DictionaryArray:
 
 
 def _float_ids(array: pa.Array, check: ColumnCheck, most: int = EXACT_FLOAT) -> pa.Array:
-    """Whole numbers: pandas turns integer ids into floats as soon as one is missing.
+    """Returns whole numbers from floats: pandas turns integer ids into floats if one is missing.
 
-    Above ``most`` the type cannot hold every whole number, so that an id there may be another one, rounded.
+    Above ``most`` the type cannot hold every integer, so that an id there may be rounded.
     """
     known = pc.if_else(pc.is_nan(array), None, array)
     if most < EXACT_FLOAT:
         beyond = pc.fill_null(pc.greater(pc.abs(known), most), False)
-        says = f"{{value}} as float32, which holds whole numbers exactly only up to {most:,}"
+        says = f"{{value}} as float32, which is exact only for whole numbers up to {most:,}"
         check.refuse(
             beyond, known.cast(pa.int64(), safe=False).cast(pa.string()), "rounded-id", says, AS_TEXT
         )
@@ -201,7 +207,7 @@ def _float_ids(array: pa.Array, check: ColumnCheck, most: int = EXACT_FLOAT) -> 
 
 
 def _text_ids(array: pa.DictionaryArray, check: ColumnCheck) -> pa.DictionaryArray:
-    """Blanks trimmed, '12.0' made '12', missing words made null; only the dictionary is looked at."""
+    """Returns ids trimmed, '12.0' as '12', words for missing as null; works on the dictionary only."""
     raw = array.dictionary
     trimmed = pc.utf8_trim_whitespace(raw)
     missing = is_missing(trimmed)
@@ -222,7 +228,7 @@ def _text_ids(array: pa.DictionaryArray, check: ColumnCheck) -> pa.DictionaryArr
 def _without_exponents(
     entries: pa.Array, array: pa.DictionaryArray, rows: pa.Array, check: ColumnCheck
 ) -> pa.Array:
-    """'8.829770E+05' made '882977'; refused where digits are missing: '8.8E+05' may stand for 881234."""
+    """Returns '8.829770E+05' as '882977'; refused if digits are missing: '8.8E+05' may stand for 881234."""
     scientific = pc.fill_null(pc.match_substring_regex(entries, SCIENTIFIC), False)
     if not pc.any(scientific).as_py():
         return entries
@@ -232,17 +238,17 @@ def _without_exponents(
     ]
     exact = pa.array(whole, pa.string())
     rounded = pc.and_(scientific, pc.is_null(exact))
-    says = "'{value}' is an id in scientific notation that does not show all digits of a whole number"
+    says = "'{value}' is an id in scientific notation that lacks digits"
     in_rows_rounded = pc.fill_null(rounded.take(array.indices), False)
     check.refuse(in_rows_rounded, array, "rounded-id", says, AS_TEXT)
     read = _weigh(pc.and_not(scientific, rounded), rows)
-    finding = "ids in scientific notation in {rows} were read as whole numbers: all digits are there"
+    finding = "ids in scientific notation in {rows} were read as whole numbers: no digit is missing"
     check.note("scientific-ids", finding, "Export ids as text to be sure.", read)
     return pc.if_else(scientific, exact, entries)
 
 
 def _whole_number(text: str) -> str | None:
-    """The number in plain digits; None where it is broken, or where digits of it are missing."""
+    """Returns the number in plain digits; None if it has a fraction or lacks digits."""
     try:
         value = Decimal(text)
     except InvalidOperation:  # an exponent of twenty digits
@@ -272,16 +278,16 @@ def _note_decimals(decimal: pa.Array, missing: pa.Array, rows: pa.Array, check: 
 
 
 def note_missing(array: pa.Array, check: ColumnCheck) -> None:
-    """Count the rows that have no id (or no variant, no metric) and will be left out."""
+    """Counts the rows that have no id (or no variant, no metric) and are dropped."""
     word = WORDS.get(check.role.name, check.role.name) + (
         " id" if check.role.reading in ("id", "token") else ""
     )
     code = f"missing-{check.role.name.replace('_', '-')}"
-    check.note(code, f"no {word} in {{rows}}", "These rows are left out.", array.null_count)
+    check.note(code, f"no {word} in {{rows}}", "These rows are ignored.", array.null_count)
 
 
 def note_gaps(array: pa.Array, check: ColumnCheck) -> None:
-    """Count the rows whose id may be missing, such as users who were exposed and had no session."""
+    """Counts the rows without an optional id, such as exposed users without a session."""
     word = WORDS.get(check.role.name, check.role.name)
     check.note(f"without-{word}", f"no {word} in {{rows}}", check.role.gaps, array.null_count)
 
@@ -290,7 +296,7 @@ def note_gaps(array: pa.Array, check: ColumnCheck) -> None:
 
 
 def read_floats(array: pa.Array, check: ColumnCheck, noun: str, fix: str) -> pa.Array:
-    """float64; null where nothing is written; what is no number is refused."""
+    """Returns float64; null if empty; refuses what is not a number."""
     array = plain(array)
     kind = array.type
     if pa.types.is_float64(kind):
@@ -308,7 +314,7 @@ def read_floats(array: pa.Array, check: ColumnCheck, noun: str, fix: str) -> pa.
 
 
 def _wider(array: pa.Array) -> pa.Array:
-    """Numbers as float64, missing ones stay missing."""
+    """Returns numbers as float64; missing ones stay missing."""
     if array.null_count:
         return pc.cast(array, pa.float64(), safe=False)
     values = array.to_numpy().astype(np.float64)
@@ -329,22 +335,24 @@ def _parsed(array: pa.Array, check: ColumnCheck, noun: str, fix: str) -> pa.Arra
 
 
 def _with_points(text: pa.Array, check: ColumnCheck) -> pa.Array:
-    """Points for decimal commas; commas that separate thousands are refused, and null then."""
+    """Returns text with points for decimal commas; numbers with thousands separators are refused, and
+    null.
+    """
     maybe = pc.match_substring_regex(text, MAYBE_THOUSANDS)
     known = check.findings.commas.get(check.column, Commas())
     commas = _learnt(known, text, maybe, check)
     check.findings.commas[check.column] = commas
     if not commas.misleading:
         return pc.replace_substring(text, ",", ".")
-    fix = "Write numbers without a separator of thousands: 1200 or 1200.5."
-    finding = f"'{_shown(commas.value)}' has a comma for thousands, as other values of the column show"
+    fix = "Write numbers without a thousands separator: 1200 or 1200.5."
+    finding = f"'{_shown(commas.value)}' has a thousands separator, as other values of the column show"
     count = _count(maybe) + (not known.misleading and known.value != "")
     check.findings.problem("thousands", check.column, commas.where, finding, fix, count)
     return pc.if_else(maybe, None, pc.replace_substring(text, ",", "."))
 
 
 def _learnt(known: Commas, text: pa.Array, maybe: pa.Array, check: ColumnCheck) -> Commas:
-    """What is known after a further block."""
+    """Returns what is known after another block."""
     row = pc.index(maybe, True).as_py()
     if row >= 0 and not known.value:
         known = replace(known, value=text[row].as_py(), where=lambda: check.where(row))
@@ -361,7 +369,7 @@ RANKS = "Ranks are whole numbers from 1, the best item first."
 
 
 def read_ranks(array: pa.Array, check: ColumnCheck) -> pa.Array:
-    """Whole numbers of any width with a sign, at least 1, none missing."""
+    """Returns signed whole numbers of any width, at least 1, none missing."""
     if not pa.types.is_integer(array.type):
         array = _whole_ranks(array, check)
     ranks = array if pa.types.is_signed_integer(array.type) else array.cast(pa.int64(), safe=False)
@@ -377,7 +385,7 @@ def read_ranks(array: pa.Array, check: ColumnCheck) -> pa.Array:
 
 
 def read_ranks_from_zero(array: pa.Array, check: ColumnCheck) -> pa.Array:
-    """Ranks that count from 0, as ranks from 1."""
+    """Returns ranks that start at 0 as ranks from 1."""
     if not pa.types.is_integer(array.type):
         array = _whole_ranks(array, check)
     return read_ranks(pc.add(array.cast(pa.int64(), safe=False), 1), check)
@@ -405,24 +413,26 @@ def _all_finite(values: pa.Array) -> bool:
     return values.null_count == 0 and bool(np.isfinite(values.to_numpy()).all())
 
 
-SCORES = "Scores are numbers, the higher the better."
+SCORES = "Scores are numbers; higher is better."
 
 
 def read_scores(array: pa.Array, check: ColumnCheck) -> pa.Array:
-    """float64, never NaN: an item without a usable score goes behind all others."""
+    """Returns float64, never NaN: an item without a usable score is ranked last."""
     scores = read_floats(array, check, "a score", SCORES)
     if _all_finite(scores):
         return scores
     missing = pc.is_nan(pc.fill_null(scores, float("nan")))
-    fix = "These items are placed behind all others."
+    fix = "These items are ranked last."
     check.note("score-nan", "NaN or no score in {rows}", fix, _count(missing))
-    fix = "They sort as the highest and the lowest."
+    fix = "They rank first and last."
     check.note("score-inf", "inf or -inf as score in {rows}", fix, _count(pc.is_inf(scores)))
     return pc.if_else(missing, float("-inf"), scores)
 
 
 def read_reversed_scores(array: pa.Array, check: ColumnCheck) -> pa.Array:
-    """Scores of which the least is the best, with the sign turned; without a usable one behind all others."""
+    """Returns scores of which less is better with the sign inverted; items without a usable one are ranked
+    last.
+    """
     scores = read_scores(array, check)
     written = pc.equal(scores, float("-inf"))
     return pc.if_else(written, scores, pc.negate(scores))
@@ -432,7 +442,7 @@ NUMBERS = "Write a number there, or remove the row."
 
 
 def read_numbers(array: pa.Array, check: ColumnCheck) -> pa.Array:
-    """float64; a required number is finite in every row that needs one."""
+    """Returns float64; a required number is finite in every row that needs one."""
     values = read_floats(array, check, "a number", NUMBERS)
     if check.role.required:
         refuse_gaps(values, array, check, "a number")
@@ -440,17 +450,17 @@ def read_numbers(array: pa.Array, check: ColumnCheck) -> pa.Array:
 
 
 def read_predictions(array: pa.Array, check: ColumnCheck) -> pa.Array:
-    """float64, NaN where a library had no prediction; the notice counts them."""
+    """Returns float64, NaN without a prediction; a notice counts those."""
     values = read_floats(array, check, "a number", NUMBERS)
     check.refuse(pc.fill_null(pc.is_inf(values), False), plain(array), "bad-number", "'{value}'", NUMBERS)
     values = pc.fill_null(values, float("nan"))
-    fix = "They are left out of the errors and counted: a model that predicts little may look good."
+    fix = "They are excluded from the errors but counted: a model that predicts little may look good."
     check.note("no-prediction", "no prediction in {rows}", fix, _count(pc.is_nan(values)))
     return values
 
 
 def refuse_gaps(values: pa.Array, written: pa.Array, check: ColumnCheck, noun: str) -> None:
-    """Refuse rows that hold inf, or nothing where a value is needed, unless already refused as no number."""
+    """Refuses rows with inf, or without a required value, unless they were already refused as no number."""
     if _all_finite(values):
         return
     text = plain(written)
@@ -463,11 +473,11 @@ def refuse_gaps(values: pa.Array, written: pa.Array, check: ColumnCheck, noun: s
 
 
 def read_relevance(array: pa.Array, check: ColumnCheck) -> pa.Array:
-    """float64, finite; yes/no is read as 1/0; a negative relevance is counted in a notice."""
+    """Returns finite float64; yes/no becomes 1/0; a notice counts negative relevance."""
     array = plain(array)
     if is_text(array.type):
         array = _without_yes_no(array, check)
-    fix = "Relevance is a number; more than 0 is relevant. Or leave the column out."
+    fix = "Relevance is a number; above 0 is relevant. Or remove the column."
     values = read_floats(array, check, "a relevance", fix)
     refuse_gaps(values, array, check, "a relevance")
     negative = int((values.to_numpy(zero_copy_only=False) < 0).sum())
@@ -488,7 +498,7 @@ def _without_yes_no(text: pa.Array, check: ColumnCheck) -> pa.Array:
 
 
 def read_text(array: pa.Array, check: ColumnCheck) -> pa.Array:
-    """Text, blanks trimmed; a required one is null where nothing is written."""
+    """Returns trimmed text; a required one is null if empty."""
     array = plain(array)
     text = array if is_text(array.type) else array.cast(pa.string())
     trimmed = pc.utf8_trim_whitespace(text)
@@ -496,7 +506,7 @@ def read_text(array: pa.Array, check: ColumnCheck) -> pa.Array:
 
 
 def read_times(array: pa.Array, check: ColumnCheck) -> pa.Array:
-    """Numbers stay numbers (float64); ISO text becomes timestamps; null where nothing is written."""
+    """Returns numbers as float64 and ISO text as timestamps; null if empty."""
     array = plain(array)
     if pa.types.is_timestamp(array.type) or pa.types.is_date(array.type):
         return array.cast(pa.timestamp("us", getattr(array.type, "tz", None)))
@@ -520,9 +530,9 @@ def _parsed_times(array: pa.Array, check: ColumnCheck) -> pa.Array:
 
 
 def _refused_times(text: pa.Array, check: ColumnCheck) -> pa.Array:
-    """Optional times that nobody can read are kept as text; required ones are refused."""
+    """Keeps optional unreadable times as text; refuses required ones."""
     if not check.role.required:
-        check.note("text-times", "the times are not understood in {rows} and kept as text", TIMES, len(text))
+        check.note("text-times", "times could not be read in {rows} and are kept as text", TIMES, len(text))
         return text
     good = pc.match_substring_regex(
         text, r"^\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d+)?)?)?(Z|[+-]\d\d:?\d\d)?$"
@@ -534,7 +544,9 @@ def _refused_times(text: pa.Array, check: ColumnCheck) -> pa.Array:
 
 
 def read_extra(array: pa.Array, _seen: ColumnCheck) -> pa.Array:
-    """A further column of a catalogue: numbers stay, lists are joined by '|', the rest becomes text."""
+    """Returns a further column of a catalogue: numbers unchanged, lists joined by '|', anything else as
+    text.
+    """
     array = plain(array)
     if pa.types.is_integer(array.type) or pa.types.is_floating(array.type) or is_text(array.type):
         return array

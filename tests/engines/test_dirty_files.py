@@ -47,7 +47,7 @@ def scores(run: Path, truth: Path) -> dict[str, float]:
         ("run", "run_scores_nan_inf.csv", ["16", "NaN", "inf"]),
         ("run", "trec_rank_conflict.run", ["rank", "score used"]),
         ("truth", "truth_duplicate_pairs.csv", ["25", "duplicate"]),
-        ("train", "train_leaks_truth.csv", ["50", "train and held-out"]),
+        ("train", "train_leaks_truth.csv", ["50", "train and truth"]),
     ],
 )
 def test_what_shows_only_when_tables_meet_is_said(

@@ -85,7 +85,7 @@ def test_a_run_without_any_user_of_the_truth_is_refused_with_examples_of_both() 
         match(run("user_id item_id rank", [("U1", "a", 1)], name="als"), read_reference(TRUTH))
     (problem,) = caught.value.problems
     assert (problem.code, problem.place) == ("no-common-user", "run 'als', column 'user_id'")
-    assert "the truth knows 'u', 'v', 'w'" in problem.found
+    assert "which knows 'u', 'v', 'w'" in problem.found
     assert problem.fix.startswith("Use the same user ids in both files")
 
 
@@ -107,7 +107,7 @@ def test_pairs_in_train_and_truth_are_said() -> None:
     train = upload("train", "user_id item_id", [("u", "a"), ("u", "z"), ("v", "a"), ("v", "a"), ("q", "b")])
     reference = read_reference(TRUTH, train=train)
     (notice,) = reference.notices
-    assert "2 (user, item) pairs are in both train and held-out truth" in str(notice)
+    assert "2 (user, item) pairs are in both train and truth" in str(notice)
     assert reference.n_train_users == 3
 
 
@@ -118,20 +118,20 @@ def test_pairs_in_train_and_truth_are_said() -> None:
         (
             [("u0", "a"), ("u0", "z")],
             20,
-            "make the split again without them, unless users take the same",
+            "Split again without them, unless users choose the same",
             "as it",
         ),
         # half of the truth is in train; then one of twenty, but train repeats a pair twice
         (
             [("u0", "a"), ("u0", "z")],
             2,
-            "that is as it should be; if not, the split leaks",
+            "this is fine. Otherwise the split leaks",
             "again (",
         ),
         (
             [("u0", "a"), ("q", "b"), ("q", "b"), ("q", "b")],
             20,
-            "(train itself names 2 pairs again)",
+            "(train itself contains 2 pairs again)",
             "make the",
         ),
     ],

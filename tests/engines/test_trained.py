@@ -25,7 +25,7 @@ def test_items_of_the_users_own_training_data_are_counted() -> None:
     lists = {"u": ["x", "a", "new"], "v": ["y", "x", "b"]}
     told = notices(lists, train=TRAIN)["seen-in-training"]
     assert told.count == 2
-    assert "column 'item_id': 33% of the items are in the training data of their user" in told.found
+    assert "column 'item_id': 33% of the items are in their user's training data" in told.found
 
 
 def test_lists_without_such_items_and_tables_without_train_say_nothing() -> None:

@@ -51,7 +51,7 @@ NAMES = csv("user_id,thing", ("1", "Red Shoes"), ("2", "Blue Hat"))
 def test_words_with_blanks_are_names_or_lists_as_is_said() -> None:
     said = refused(NAMES, mapping={"item_id": "thing"})
     assert "cells such as 'Red Shoes' may hold a list of items, or one item with that name" in said
-    assert "item_id=thing[] for lists, item_id=thing[1] for one item in each" in said
+    assert "item_id=thing[] for lists, item_id=thing[1] for one item per cell" in said
     (names,) = read_recommendations(NAMES, mapping={"item_id": "Thing[1]"})
     assert lists_of(names) == [("1", "Red Shoes"), ("2", "Blue Hat")]
     (lists,) = read_recommendations(NAMES, mapping={"item_id": "thing[]"})
@@ -119,7 +119,7 @@ def test_a_column_of_single_items_beside_lists_is_asked_about() -> None:
     table = csv("user_id,als,ease", ("1", "a1,b2", "b2"), ("2", "b2,c3", "c3"), ("3", "b2", "a1"))
     said = refused(table)
     assert "'als' holds lists; 'ease' may be lists of one item" in said
-    assert "item_id=als,ease for a candidate each, item_id=als without" in said
+    assert "item_id=als,ease to read each as a candidate, item_id=als to ignore it" in said
     assert "als,ease" in preview("run", table).columns
     both = read_recommendations(table, mapping={"item_id": "als,ease"})
     assert [run.name for run in both] == ["als", "ease"]
@@ -153,7 +153,7 @@ def test_a_candidate_that_is_called_like_a_column_is_that_column() -> None:
 def test_places_that_hold_more_than_one_item_are_refused(cell: str) -> None:
     said = refused(csv("user_id,rec_1,rec_2", ("1", cell, cell), ("2", cell, cell)))
     assert "rec_1" in said
-    assert "item_id=rec_1,rec_2 for a candidate each" in said or "set has no order" in said
+    assert "item_id=rec_1,rec_2 for one candidate per column" in said or "set has no order" in said
 
 
 # ── pairs ────────────────────────────────────────────────────────────────────────────────────
@@ -201,13 +201,13 @@ def test_pairs_in_a_column_per_model_keep_the_scores_of_their_model() -> None:
     [
         (
             "[('a', 1, 2)]",
-            "row 1: a cell that is not read as pairs of item and score (3 values",
+            "row 1: a cell that cannot be read as pairs of item and score (3 values",
         ),
-        ("[('a', 1), 'b']", "'b' is no pair"),
+        ("[('a', 1), 'b']", "'b' is not a pair"),
         ("[('a', 1)", "a bracket that is not closed"),
         ("[(('a', 'b'), 1)]", "a pair has 2"),
         ("[{'name': 'a', 'year': 1}]", "fields name, year, not one item and one score"),
-        ("[" * 50 + "]" * 50, "not closed or too deep"),
+        ("[" * 50 + "]" * 50, "not closed, or nested too deeply"),
         ("{'a', 'b'}", "column 'recs': the cells hold sets, and a set has no order"),
     ],
 )

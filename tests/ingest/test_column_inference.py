@@ -163,7 +163,7 @@ def test_json_by_model_and_user_gives_a_candidate_per_model(lists: Any) -> None:
 
 def test_lists_in_the_cells_of_a_wide_table_are_no_items() -> None:
     said = refused(b'user_id,rec_1,rec_2\n1,"[101, 102]","[7, 8]"\n2,"[104, 105]","[9, 4]"\n')
-    assert "read as one item per cell, and the cells hold lists" in said
+    assert "read as one item per cell, but the cells hold lists" in said
     assert "column 'rec_1'" in said
 
 
@@ -177,7 +177,7 @@ DOWN = b"user_id,item_id,rank\n" + b"".join(
 
 def test_ranks_that_run_down_are_asked_about() -> None:
     said = refused(DOWN)
-    assert "column 'rank': the ranks run down in every list" in said
+    assert "column 'rank': the ranks descend in every list" in said
     assert "rank=rank (or --order rank) if 1 is the best, score=rank if the largest is" in said
 
 
@@ -220,7 +220,7 @@ def ranked(*lists: list[int], column: str = "rank") -> bytes:
 )
 def test_ranks_of_which_the_largest_may_be_the_best_are_asked_about(lists: tuple[list[int], ...]) -> None:
     said = refused(ranked(*lists))
-    assert "the largest may be the best" in said
+    assert "the largest rank is the best" in said
     assert "score=rank if the largest is" in said
     (run,) = runs_of(ranked(*lists), order="rank")
     assert run.has_rank
@@ -258,7 +258,7 @@ def test_equal_ranks_of_several_seeds_run_neither_up_nor_down() -> None:
 def test_a_score_that_counts_places_is_asked_about(lists: tuple[list[int], ...]) -> None:
     table = ranked(*lists, column="score")
     said = refused(table)
-    assert "column 'score': counts 1 to n in each list, as ranks do: the least may be the best" in said
+    assert "column 'score': counts 1 to n in each list, as ranks do: the smallest may be the best" in said
     assert "rank=score (or --order rank) if 1 is the best, score=score (or --order score)" in said
     for chosen in ({"mapping": {"rank": "score"}}, {"order": "rank"}):
         (as_rank,) = runs_of(table, **chosen)
@@ -315,7 +315,7 @@ def scored(pairs: list[tuple[int, float]]) -> pa.Table:
 def test_ranks_against_the_scores_are_asked_about() -> None:
     table = scored([(1, 0.1), (2, 0.2), (3, 0.3), (4, 0.4)])
     said = refused(table)
-    assert "column 'rank': says the opposite of 'score'" in said
+    assert "column 'rank': contradicts 'score'" in said
     for mapping in ({"rank": "rank"}, {"rank": ""}, {"score": "-score"}):
         assert runs_of(table, mapping=mapping)
     assert runs_of(table, order="score")[0].has_score
@@ -324,7 +324,7 @@ def test_ranks_against_the_scores_are_asked_about() -> None:
 def test_a_few_places_where_rank_and_score_disagree_are_counted() -> None:
     (run,) = runs_of(scored([(1, 0.9), (2, 0.8), (3, 0.85), (4, 0.2)]))
     (notice,) = [notice for notice in run.notices if notice.code == "rank-against-score"]
-    assert "'rank' and 'score' disagree at 1 of the first 3 neighbouring places" in notice.found
+    assert "'rank' and 'score' disagree at 1 of the first 3 neighbouring rows" in notice.found
     assert "--order score" in notice.fix
 
 
@@ -345,12 +345,12 @@ def test_of_a_distance_the_least_is_the_best_and_that_is_said(name: str) -> None
     assert run.mapping["score"] == f"-{name}"
     (notice,) = [notice for notice in run.notices if notice.code == "distance"]
     assert notice.place == f"column '{name}'"
-    assert f"score={name} if the highest is the best, score=-{name} if the least is" in notice.fix
+    assert f"score={name} if the highest is the best, score=-{name} if the smallest is" in notice.fix
 
 
 def test_a_distance_that_falls_along_the_lists_is_asked_about() -> None:
     rows = b"user_id,item_id,distance\n1,a,0.9\n1,b,0.8\n1,c,0.7\n1,d,0.6\n"
-    assert "it falls from the first row of each list on" in refused(rows)
+    assert "it decreases along each list" in refused(rows)
     for column, sign in (("distance", 1), ("-distance", -1)):
         (run,) = runs_of(rows, mapping={"score": column})
         assert rows_of(run)[0]["score"] == pytest.approx(sign * 0.9)
@@ -417,7 +417,9 @@ def test_scores_of_several_models_are_asked_about() -> None:
     said = refused(table)
     assert "als_score,ease_score" in preview("run", table).columns
     assert f"no column is called score or rank, and {names[0]}, {names[1]} may hold scores" in said
-    assert f"score={names[0]} to order by it, score={names[0]},{names[1]} for a candidate each" in said
+    assert (
+        f"score={names[0]} to order by it, score={names[0]},{names[1]} for one candidate per column" in said
+    )
     both = runs_of(table, mapping={"score": ",".join(names)})
     assert {run.name: [row["score"] for row in rows_of(run)] for run in both} == {
         names[0]: [0.1, 0.2, 0.5],
@@ -433,13 +435,13 @@ def test_numbers_that_may_be_scores_of_models_are_told() -> None:
     table = BY_MODEL % (b"als", b"ease")
     (by_file,) = runs_of(table)
     (notice,) = [notice for notice in by_file.notices if notice.code == "unread-scores"]
-    assert notice.found == "the file orders the lists; als, ease hold numbers that are not read"
+    assert notice.found == "the lists are in file order; als, ease hold numbers that are not read"
     assert [run.name for run in runs_of(table, mapping={"score": "als,ease"})] == ["als", "ease"]
 
 
 def test_one_score_under_a_longer_name_is_asked_about() -> None:
     table = b"user_id,item_id,als_score\n1,a,0.1\n1,b,0.2\n"
-    assert "score=als_score to order by it, score= for the order of the file" in refused(table)
+    assert "score=als_score to order by it, score= for file order" in refused(table)
     (run,) = runs_of(table, mapping={"score": "als_score"})
     assert run.has_score
 

@@ -50,7 +50,7 @@ def test_a_range_of_columns_may_be_a_part_of_the_list(label: str, expected: list
 @pytest.mark.parametrize(
     ("label", "said"),
     [
-        ("rec_3..rec_1", "'rec_3' stands behind 'rec_1'. Write the first place first: rec_1..rec_3"),
+        ("rec_3..rec_1", "'rec_3' comes after 'rec_1'. Write the first position first: rec_1..rec_3"),
         ("rec_1..rec_9", "no column is called 'rec_9'; found: uid, rec_1, rec_2, rec_3"),
         ("rec_2..rec_2", "both ends are the same column"),
     ],
@@ -63,12 +63,12 @@ def test_what_was_said_is_said_again() -> None:
     rows = b"user_id,item_id,score,rank\n1,a,0.1,1\n1,b,0.2,2\n"
     (run,) = read_recommendations(rows, mapping={"score": "-score", "rank": ""})
     assert "score = '-score'" in notice(run, "columns-guessed")
-    assert notice(run, "columns-left-out") == "left out as was said: rank"
+    assert notice(run, "columns-left-out") == "ignored as requested: rank"
 
 
 def test_a_needed_role_that_is_left_out_is_refused_with_the_columns() -> None:
     said = refused(b"user_id,item_id\n1,a\n", mapping={"user_id": " "})
-    assert "user_id is left out" in said
+    assert "user_id is ignored" in said
     assert "one of the columns found: user_id, item_id" in said
 
 

@@ -242,7 +242,7 @@ REFUSED: dict[str, tuple[bytes, str]] = {
     "UTF-16 in name only": (b"\xff\xfea", "starts like UTF-16"),
     "empty": (b"", "the file is empty"),
     "blank": (b" \r\n\n", "the file is empty"),
-    "only a header": (b"user,item\n", "a header (user, item) and no rows"),
+    "only a header": (b"user,item\n", "a header (user, item) but no rows"),
     "long value": (
         b"user,item,note\n7,1," + b"x" * 70_000 + b"\n8,2,y\n",
         "column 'note', line 2: a value of over 63 KiB that begins with 'xxx",
@@ -271,8 +271,8 @@ REFUSED: dict[str, tuple[bytes, str]] = {
         ("user," + ",".join(f"c{i}" for i in range(9000)) + "\n" + "1234," * 9000 + "1\n").encode(),
         "line 2: a header and first row of over 64 KiB",
     ),
-    "a user twice": (b'{"ann": {"x": 1}, "ann": {"y": 2}}', "user 'ann': there twice in one {…}"),
-    "an item twice": (b'{"ann": {"x": 1, "x": 2}}', "key 'x': there twice"),
+    "a user twice": (b'{"ann": {"x": 1}, "ann": {"y": 2}}', "user 'ann': occurs twice in one {…}"),
+    "an item twice": (b'{"ann": {"x": 1, "x": 2}}', "key 'x': occurs twice"),
     "a key twice in a line": (
         b'{"user": 1, "item": 2}\n{"user": 1, "item": 3, "item": 4}',
         "line 2, key 'item'",
@@ -289,13 +289,13 @@ REFUSED: dict[str, tuple[bytes, str]] = {
     "half a character in a name": (b'[{"user": 1, "\\udc00": 2}]', "column '\\udc00': half a character"),
     "a list, then a value": (
         b'{"user": 7, "items": ["x"]}\n\n{"user": 8, "items": "y"}\n',
-        "column 'items', line 3: a value beside lists",
+        "column 'items', line 3: a single value where other rows hold lists",
     ),
     "a value, then a list": (
         b'[{"user": 7, "items": "x"}, {"user": 8, "items": ["y"]}]',
         "column 'items', row 2: a list where other rows hold a single value",
     ),
-    "a field too few": (b"user,item,score\n7,1,0.5\n7,2\n", "line 3: 2 fields where there are 3 columns"),
+    "a field too few": (b"user,item,score\n7,1,0.5\n7,2\n", "line 3: 2 fields in a table of 3 columns"),
 }
 
 
@@ -372,7 +372,10 @@ SOURCES: dict[str, tuple[Any, str]] = {
     "a class": (pa.Table, "neither a path, bytes, a binary file"),
     "a list": ([("7", "012")], "Give a path, bytes, a file opened with 'rb'"),
     "nothing": (None, "NoneType is neither"),
-    "a list beside a number": ({7: {"012": [1]}, 8: {"012": 1}}, "user '8': a value beside lists"),
+    "a list beside a number": (
+        {7: {"012": [1]}, 8: {"012": 1}},
+        "user '8': a single value where other rows hold lists",
+    ),
 }
 
 
@@ -397,10 +400,10 @@ def test_parquet_is_read_in_every_encoding_of_text(encoding: str) -> None:
 
 LIMITS: dict[str, tuple[bytes, Limits, str]] = {
     "upload": (CSV, Limits(upload_bytes=10), "bytes in the file, over the limit of 10"),
-    "unpacked gzip": (gzip.compress(CSV), Limits(inflated_bytes=10), "unpacked size"),
-    "unpacked zip": (zipped({"a.csv": CSV}), Limits(inflated_bytes=10), "unpacked size"),
-    "unpacked Parquet": (parquet(FLAT), Limits(inflated_bytes=10), "unpacked size"),
-    "bomb": (gzip.compress(b"x" * 20_000_000), Limits(compression_ratio=100), "when unpacked"),
+    "unpacked gzip": (gzip.compress(CSV), Limits(inflated_bytes=10), "after decompression"),
+    "unpacked zip": (zipped({"a.csv": CSV}), Limits(inflated_bytes=10), "after decompression"),
+    "unpacked Parquet": (parquet(FLAT), Limits(inflated_bytes=10), "after decompression"),
+    "bomb": (gzip.compress(b"x" * 20_000_000), Limits(compression_ratio=100), "its compressed size"),
     "rows": (CSV, Limits(rows=2), "3 rows, over the limit of 2"),
     "rows of Parquet": (parquet(FLAT), Limits(rows=2), "3 rows, over the limit of 2"),
     "columns": (CSV, Limits(columns=1), "2 columns, over the limit of 1"),

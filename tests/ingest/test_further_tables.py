@@ -84,7 +84,7 @@ def test_several_values_in_a_cell_survive_as_text() -> None:
 
 def test_a_user_table_without_attributes_is_refused() -> None:
     assert refused("users", b"user_id\n7\n") == [
-        "columns: nothing beside 'user_id'. Add a column for each attribute, such as age or country."
+        "columns: no column besides 'user_id'. Add a column for each attribute, such as age or country."
     ]
 
 
@@ -109,7 +109,7 @@ def test_periods_and_intervals_are_the_words_that_pandas_shows(values: Any, word
 @pytest.mark.parametrize(
     ("value", "told"),
     [
-        (10**30, "a whole number of more than 64 bits. Write such numbers as text, or as decimals."),
+        (10**30, "an integer of more than 64 bits. Write such numbers as text, or as decimals."),
         (
             "\ud800",
             (
@@ -159,8 +159,8 @@ def test_the_columns_of_a_vector_can_be_chosen() -> None:
     data = b"item_id,title,f0,f1,g0,g1\na,A,1,0,9,9\nb,B,0.5,-2,9,9\n"
     assert refused("vectors", data) == [
         (
-            "columns: 2 families of numbered columns may be the vector: 'f0 … f1', 'g0 … g1'. "
-            "Map vector to one of them, such as 'f0 … f1', or rename its columns vector_1, vector_2 …"
+            "columns: 2 groups of numbered columns may be the vector: 'f0 … f1', 'g0 … g1'. Map vector "
+            "to one of them, such as 'f0 … f1', or rename its columns vector_1, vector_2 …"
         )
     ]
     assert rows_of(read_upload("vectors", data, mapping={"vector": "f0 … f1"})) == VECTORS
@@ -180,8 +180,8 @@ def test_all_that_is_wrong_with_vectors_is_told_at_once() -> None:
     data = b"item_id,vector\na,1|2\nb,1|2|3\nc,1|x\nd,1|y\ne,4\n"
     assert refused("vectors", data) == [
         (
-            "column 'vector', line 4: 'x' is not a number (and 1 more like it). "
-            "Write each vector whole, such as [0.1, 0.2, 0.3] or 0.1|0.2|0.3."
+            "column 'vector', line 4: 'x' is not a number (and 1 more like it). Write each vector in "
+            "full, such as [0.1, 0.2, 0.3] or 0.1|0.2|0.3."
         ),
         (
             "column 'vector', line 3: 3 numbers, where the first vector has 2 (and 1 more like it). "
@@ -199,7 +199,7 @@ def test_a_number_of_a_vector_must_be_finite() -> None:
 
 def test_commas_that_may_be_decimals_or_separators_are_refused() -> None:
     told = refused("vectors", b"item_id;vector\na;1 0\nb;0,5 -2,0\n")
-    assert "line 3: '0,5 -2,0' has commas inside numbers or between them" in told[0]
+    assert "line 3: '0,5 -2,0' has commas that may be decimal commas or separators" in told[0]
 
 
 def test_items_without_a_vector_are_left_out_and_zeros_are_noticed() -> None:
@@ -247,8 +247,8 @@ def test_similarities_come_as_pairs(source: Any) -> None:
 def test_a_pair_stands_once_whichever_way_round() -> None:
     upload = read_upload("similarity", b"item_a,item_b,similarity\na,b,0.5\nb,a,0.5\na,b,0.5\nc,c,1\na,c,0\n")
     assert rows_of(upload) == [("a", "b", 0.5), ("a", "c", 0.0)]
-    assert "a pair again in 1 row" in notices(upload)
-    assert "an item beside itself in 1 row" in notices(upload)
+    assert "a repeated pair in 1 row" in notices(upload)
+    assert "an item paired with itself in 1 row" in notices(upload)
 
 
 def test_ids_of_two_types_meet() -> None:
@@ -260,8 +260,8 @@ def test_a_pair_with_two_similarities_is_refused() -> None:
     data = b"item_a,item_b,similarity\na,b,0.5\nb,a,0.4\na,c,1\nc,a,0.9\n"
     assert refused("similarity", data) == [
         (
-            "column 'similarity': 'a' and 'b' are 0.5 alike in one row and 0.4 in another "
-            "(and 1 more like it). Give a pair one similarity, the same both ways."
+            "column 'similarity': 'a' and 'b' have similarity 0.5 in one row and 0.4 in another (and 1 "
+            "more like it). Give each pair one similarity, the same in both orders."
         )
     ]
 

@@ -106,7 +106,7 @@ def test_data_that_is_named_as_a_column_is_not_lost_in_silence(rows: bytes) -> N
     user, item = rows.split(b"\n")[0].decode().split(",")
     said = refused(rows, "run", mapping={"user_id": user, "item_id": item})
     assert f"the first line is read as a header ({user}, {item})" in said
-    assert "If it is data, say so: user_id=column 1,item_id=column 2" in said
+    assert "If it is data, map the columns by position: user_id=column 1,item_id=column 2" in said
 
 
 def test_a_header_that_is_none_of_its_values_is_a_header() -> None:

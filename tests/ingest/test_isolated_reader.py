@@ -253,7 +253,7 @@ def test_a_page_opens_where_no_keeper_can_be_started(
     with monkeypatch.context() as patched:
         patched.setattr("recdash.ingest.isolation.isolated_reader.subprocess.Popen", refused)
         get_ready()
-        with pytest.raises(UploadError, match="no process can be made"):
+        with pytest.raises(UploadError, match="no process can be created"):
             read_upload("truth", TRUTH.encode(), limits=APART)
     assert own_keeper.pid is None
     assert read_upload("truth", TRUTH.encode(), limits=APART).table.num_rows == 200
@@ -266,7 +266,7 @@ def test_a_keeper_that_does_not_answer_is_replaced(own_keeper: Keeper) -> None:
     assert own_keeper._control is not None
     own_keeper._control.settimeout(0.2)
     os.kill(before, signal.SIGSTOP)
-    with pytest.raises(UploadError, match="no process can be made"):
+    with pytest.raises(UploadError, match="no process can be created"):
         read_upload("truth", TRUTH.encode(), limits=APART)
     assert read_upload("truth", TRUTH.encode(), limits=APART).table.num_rows == 200
     assert not is_alive(before)
@@ -422,7 +422,7 @@ def text_bomb() -> bytes:
 def test_a_text_of_millions_in_a_thousand_bytes_is_refused_before_it_is_decoded() -> None:
     bomb = text_bomb()
     assert len(bomb) < 5000
-    with pytest.raises(UploadError, match=r"1 values in 33,5[\d,]+ bytes, packed in "):
+    with pytest.raises(UploadError, match=r"1 values in 33,5[\d,]+ bytes, compressed to "):
         reader.read_recommendations(bomb)
 
 

@@ -121,7 +121,7 @@ def test_exposures_keep_text_as_segments_and_say_that_numbers_are_left_out() -> 
     upload = read("exposures", f"{EXPOSURES}spring,u,A,1,SE,30\nspring,v,B,2, ,40\n")
     assert upload.table["country"].to_pylist() == ["SE", None]
     assert "age" not in upload.table.column_names
-    assert "column 'age': left out: numbers tell no segments apart" in notices(upload)
+    assert "column 'age': column ignored: numbers cannot define segments" in notices(upload)
 
 
 SESSIONS = "unit_id,session_id,start_ts,clicks,watch_s"
@@ -138,7 +138,7 @@ def test_further_columns_of_sessions_are_quantities_or_segments() -> None:
 def test_a_further_column_cannot_pass_for_what_is_counted_here(name: str) -> None:
     upload = read("sessions", f"{SESSIONS},{name}\nu,s,1,0,0,500\n")
     assert name not in upload.table.column_names
-    assert f"column '{name}': left out: numbers of this name are counted here" in notices(upload)
+    assert f"column '{name}': column ignored: recdash computes a total of this name" in notices(upload)
 
 
 @pytest.mark.parametrize("name", ["clicks", "watch_s", "videos"])
@@ -156,14 +156,14 @@ def test_amounts_of_sessions_are_no_wonders(name: str, written: str, said: str) 
 def test_seconds_of_events_are_no_wonders_either() -> None:
     head = "unit_id,session_id,ts,event,item_id,watch_s\n"
     message = refused("events", f"{head}u,s,1,watch,f,1e300\n")
-    assert "column 'watch_s', line 2: '1e300' is more than a million million" in message
+    assert "column 'watch_s', line 2: '1e300' is more than 10¹²" in message
 
 
 @pytest.mark.parametrize("written", ["inf", "-inf", "1e300", "-2e12"])
 def test_further_numbers_that_cannot_be_added_up_are_refused(written: str) -> None:
     rows = f"u,s,1,0,0,2\nv,t,1,0,0,{written}\nw,r,1,0,0,-3\n"
     message = refused("sessions", f"{SESSIONS},net\n{rows}")
-    assert f"column 'net': '{float(written):g}' is no amount to add up, in 1 row" in message
+    assert f"column 'net': '{float(written):g}' is not an amount that can be added up, in 1 row" in message
 
 
 def test_a_further_number_that_is_nan_is_nothing() -> None:
@@ -177,13 +177,13 @@ def test_a_further_number_that_is_nan_is_nothing() -> None:
 def test_codes_and_moments_are_no_amounts_to_add_up() -> None:
     upload = read("sessions", f"{SESSIONS},made\nu,s,1,0,0,1793610000000\nv,t,1,0,0,1793610000001\n")
     assert "made" not in upload.table.column_names
-    assert "column 'made': left out: most of its numbers are beyond a million million" in notices(upload)
+    assert "column 'made': column ignored: most of its numbers exceed 10¹²" in notices(upload)
 
 
 def test_text_that_differs_from_row_to_row_is_no_segment() -> None:
     rows = "".join(f"u{i},s{i},1,0,0,browser {i}\n" for i in range(201))
     upload = read("sessions", f"{SESSIONS},agent\n{rows}")
-    assert "column 'agent': left out: 201 different texts" in notices(upload)
+    assert "column 'agent': column ignored: 201 distinct texts" in notices(upload)
     assert "agent" not in upload.table.column_names
 
 
@@ -191,7 +191,7 @@ def test_sessions_do_without_variants_but_not_with_some() -> None:
     assert "variant" not in read("sessions", f"{SESSIONS}\nu,s,1,0,0\n").table.column_names
     upload = read("sessions", f"{SESSIONS},variant\nu,s,1,0,0,A\nv,t,1,0,0,\n")
     assert upload.table["unit_id"].to_pylist() == ["u"]
-    assert "no variant in 1 row. These rows are left out" in notices(upload)
+    assert "no variant in 1 row. These rows are ignored" in notices(upload)
 
 
 @pytest.mark.parametrize("name", ["A\x1b[31m", "A\x07B", '"A\nB"', "A\u2028B", "A\x85B", "A" * 201])
@@ -206,7 +206,7 @@ def test_names_that_would_tear_a_page_are_refused(name: str) -> None:
         message = refused(kind, good + bad)
         assert "column 'variant', line 3" in message
         assert not {"\x1b", "\x07", "\x85", "\u2028"} & set(message)
-        assert "is no name. Names have no line breaks or other control characters" in message
+        assert "is not a valid name. Names have no line breaks or other control characters" in message
         assert read(kind, good + bad.replace(name, "Ünïcode – 200" + "x" * 187)).table.num_rows == 2
     metrics = "variant,n,mean,variance,metric\n"
     assert "column 'metric', line 2" in refused("aggregates", f"{metrics}A,9,1,1,{name}\n")
@@ -299,8 +299,8 @@ def test_hours_that_a_change_of_clocks_repeats_or_skips_are_counted() -> None:
     text = f"{MET}u,A,2024-10-27 02:30:00\nv,B,2024-03-31 02:30:00\n"
     upload = read("exposures", text, zone="Europe/Berlin")
     assert upload.table["ts"].to_pylist() == [at("2024-10-27 00:30"), at("2024-03-31 01:00")]
-    assert "Europe/Berlin had twice, when clocks went back, in 1 row" in notices(upload)
-    assert "Europe/Berlin never had, when clocks went forward, in 1 row" in notices(upload)
+    assert "occurred twice in Europe/Berlin, when clocks went back, in 1 row" in notices(upload)
+    assert "never occurred in Europe/Berlin, when clocks went forward, in 1 row" in notices(upload)
 
 
 def test_a_zone_that_does_not_exist_is_refused_with_the_nearest() -> None:

@@ -43,4 +43,4 @@ def test_a_fork_that_stands_still_is_replaced(tmp_path: Path, n_still: int) -> N
 
 
 def test_a_file_of_which_no_fork_begins_is_refused_in_words(tmp_path: Path) -> None:
-    assert "its reader did not begin" in read_with_still_forks(tmp_path, 99)
+    assert "its reader did not start" in read_with_still_forks(tmp_path, 99)

@@ -159,7 +159,7 @@ THOUSANDS = {
 def test_a_comma_for_thousands_is_refused_rather_than_read_as_decimal(case: str) -> None:
     lines = "".join(f"7\t{item}\t{score}\n" for item, score in enumerate(THOUSANDS[case]))
     line = 2 + THOUSANDS[case].index("1,200")
-    with pytest.raises(UploadError, match=f"column 'score', line {line}: '1,200' has a comma for thousands"):
+    with pytest.raises(UploadError, match=f"column 'score', line {line}: '1,200' has a thousands separator"):
         run_of(f"user\titem\tscore\n{lines}".encode())
 
 
@@ -168,7 +168,7 @@ def test_a_comma_for_thousands_is_found_out_by_a_value_far_below(monkeypatch: py
     lines = "".join(f"7\t{item}\t1,200\n" for item in range(1000))
     with pytest.raises(UploadError) as refusal:
         run_of(f"user\titem\tscore\n{lines}7\tx\t900\n".encode())
-    assert "column 'score', line 2: '1,200' has a comma for thousands" in str(refusal.value)
+    assert "column 'score', line 2: '1,200' has a thousands separator" in str(refusal.value)
 
 
 @pytest.mark.parametrize(
@@ -224,7 +224,7 @@ MAPPINGS = {
     "missing column": (b"item_id,score\na,1\n", {}, "no user column; found: item_id, score"),
     "unknown column": (b"user,item\n7,a\n", {"item_id": "itm"}, "found: user, item. Did you mean 'item'?"),
     "unknown role": (b"user,item\n7,a\n", {"itm_id": "item"}, "Did you mean 'item_id'?"),
-    "name twice": (b"user,item,item\n7,a,b\n", {}, "the column 'item' is there twice"),
+    "name twice": (b"user,item,item\n7,a,b\n", {}, "the column 'item' occurs twice"),
 }
 
 

@@ -1,1 +1,1 @@
-"""One file per format: see ``registry.FORMATS`` for how each is recognised and read."""
+"""One module per format; ``registry.FORMATS`` says how each is recognised and read."""

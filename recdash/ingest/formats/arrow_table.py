@@ -1,4 +1,4 @@
-"""Tables in memory: pandas, polars, Arrow."""
+"""Reads tables in memory: pandas, polars, Arrow."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ NOT_ARROW = (pa.ArrowException, TypeError, ValueError, OverflowError)
 
 
 def read_arrow(source: Any) -> RawTable:
-    """A pandas, polars or Arrow table (anything that offers an Arrow stream)."""
+    """Reads a pandas, polars or Arrow table (anything with an Arrow stream)."""
     try:
         table = source if isinstance(source, pa.Table) else _streamed(source)
     except NOT_ARROW as error:
         raise UploadError(Problem("bad-table", _bad_column(source), *_finding_and_fix(error))) from error
-    with in_words("bad-table", "the table is not sound", "Make it again.", place="table"):
+    with in_words("bad-table", "the table is invalid", "Create it again.", place="table"):
         table.validate(full=True)
     return table_of_arrow(table, "table in memory")
 
@@ -34,13 +34,15 @@ def _finding_and_fix(error: Exception) -> tuple[str, str]:
         half = printable(error.object[error.start : error.end])
         return f"'{half}' is half a character (a lone surrogate)", WHOLE_TEXT
     if isinstance(error, OverflowError):
-        return "a whole number of more than 64 bits", "Write such numbers as text, or as decimals."
+        return "an integer of more than 64 bits", "Write such numbers as text, or as decimals."
     finding = f"the table cannot be read as Arrow ({'; '.join(map(escaped, error.args))})"
-    return finding, "Give each column one type; ids that mix forms as text."
+    return finding, "Give each column one type; write ids of mixed types as text."
 
 
 def _bad_column(source: Any) -> str:
-    """The first column of a data frame that Arrow cannot read by itself; "table" where there is none."""
+    """Returns the first column of a data frame that Arrow cannot read on its own; "table" if there is
+    none.
+    """
     for name in getattr(source, "columns", ()):
         try:
             _streamed(source[[name]])

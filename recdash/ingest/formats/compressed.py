@@ -1,4 +1,4 @@
-"""gzip data, and zip archives of one file, unpacked within limits."""
+"""Decompresses gzip data and zip archives of one file, within limits."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ ZIP = b"PK\x03\x04"
 
 
 def unpacked(content: Content, limits: Limits) -> Content:
-    """``content`` without its gzip or zip wrapping, recognised by its first bytes, not by its name.
+    """Returns ``content`` decompressed from gzip or zip, which is recognised by the first bytes rather than
+    the name.
 
-    Without limits, those of the settings hold: a packed file of a few bytes could fill the disk.
+    Without limits those of the settings apply: a compressed file of a few bytes could fill the disk.
     """
     keep_within(limits, "upload_bytes", content.size)
     if not content.head.startswith((GZIP, ZIP)):
@@ -52,7 +53,7 @@ def _gunzipped(content: Content, limits: Limits) -> Content:
     notices = []
     if "." in content.name and not content.name.lower().endswith((".gz", ".gzip")):
         finding = f"gzip data under the name '{content.name}'"
-        notices.append(Problem("gzip", "file", finding, "It was unpacked."))
+        notices.append(Problem("gzip", "file", finding, "It was decompressed."))
     return replace(of_copy(copy, content, *notices), name=content.name.removesuffix(".gz"))
 
 
@@ -64,7 +65,7 @@ def _unzipped(content: Content, limits: Limits) -> Content:
         zipfile.ZipFile(packed) as archive,
     ):
         member = _only_member(archive)
-        # refuse by the sizes that the archive states, before a byte is unpacked
+        # refuse by the sizes that the archive states, before decompressing anything
         keep_within(limits, "inflated_bytes", member.file_size)
         _keep_ratio(member.file_size, member.compress_size, limits)
         with archive.open(member) as reader:
@@ -75,7 +76,7 @@ def _unzipped(content: Content, limits: Limits) -> Content:
 def _only_member(archive: zipfile.ZipFile) -> zipfile.ZipInfo:
     names = {info.filename for info in archive.infolist()}
     if "xl/workbook.xml" in names:
-        finding = "an Excel workbook, which is not supported: it may hold several sheets"
+        finding = "an Excel workbook, which is not supported because it may hold several sheets"
         raise UploadError(Problem("excel", "file", finding, "Save the sheet with the table as CSV."))
     files = [i for i in archive.infolist() if not i.is_dir() and not i.filename.startswith("__MACOSX/")]
     if len(files) != 1:
@@ -86,7 +87,7 @@ def _only_member(archive: zipfile.ZipFile) -> zipfile.ZipInfo:
 
 
 def _keep_ratio(size: int, packed: int, limits: Limits) -> None:
-    # a small file may well shrink a thousandfold; a bomb is one that also grows big
+    # a small file can shrink a thousandfold; a decompression bomb also grows big
     if size > 16 * CHUNK:
         keep_within(limits, "compression_ratio", size / max(packed, 1))
 

@@ -1,4 +1,4 @@
-"""CSV, tab-separated text and their relatives, read by Arrow."""
+"""Reads CSV, tab-separated and similar text with Arrow."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ TEXT = pa.dictionary(pa.int32(), pa.string())
 
 
 def read_delimited(content: Content, _kind: TableKind, _limits: Limits) -> RawTable:
-    """CSV and its relatives: any delimiter, with or without a header line."""
+    """Reads CSV and similar text: any delimiter, with or without a header line."""
     dialect = dialect_of(content)
     table = _delimited(content, dialect)
     if not dialect.header:
@@ -55,7 +55,7 @@ def _delimited(content: Content, dialect: Dialect) -> RawTable:
 
 
 def text_table(content: Content, dialect: Dialect, name: str, **extra: Any) -> RawTable:
-    """The raw table in a text of known dialect; ``extra`` are further fields of it."""
+    """Returns the raw table of a text in a known dialect; ``extra`` are further fields of it."""
     text = prepared(content, dialect)
     if dialect.quoted and (unclosed := unclosed_quote(text)):
         raise UploadError(unclosed)
@@ -63,7 +63,7 @@ def text_table(content: Content, dialect: Dialect, name: str, **extra: Any) -> R
     if len(lines) <= dialect.header or is_cut(text.content):
         if text.content.size > HEAD:
             raise UploadError(long_start(text))
-        finding = f"a header ({listed(dialect.names)}) and no rows"
+        finding = f"a header ({listed(dialect.names)}) but no rows"
         raise UploadError(Problem("no-rows", "file", finding, "Upload a table with rows."))
 
     def sample() -> list[dict[str, str]]:
@@ -84,7 +84,7 @@ def text_table(content: Content, dialect: Dialect, name: str, **extra: Any) -> R
 
 
 def _blocks(text: PreparedText, columns: Sequence[str], ids: Collection[str]) -> Iterator[pa.RecordBatch]:
-    """All values stay text here; rows of a wrong width are skipped and refused at the end.
+    """Yields batches with all values as text; rows of a wrong width are skipped and refused at the end.
 
     To skip rows, Arrow's threads would hold a function of ours: see ``byte_source.for_arrow``. A table is
     read without it as long as no row needs it.
@@ -114,7 +114,9 @@ def _arrow_blocks(
     ids: Collection[str],
     of_wrong_width: Callable[[Any], str] | None = None,
 ) -> Iterator[pa.RecordBatch]:
-    """Raises pa.ArrowInvalid for a row of a wrong width, unless ``of_wrong_width`` returns what to do."""
+    """Yields Arrow's batches. Raises pa.ArrowInvalid for a row of a wrong width, unless ``of_wrong_width``
+    handles it.
+    """
     from pyarrow import csv
 
     dialect = text.dialect

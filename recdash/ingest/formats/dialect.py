@@ -1,4 +1,4 @@
-"""How a text table is written: delimiter, header line, names, decimal sign."""
+"""Detects how a text table is written: delimiter, header line, names, decimal separator."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SAMPLE_LINES = 60
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a text table is written; ``names`` are unique, ``delimiter`` is as found in the file."""
+    """How a text table is written; ``names`` are unique, ``delimiter`` is as in the file."""
 
     delimiter: str
     names: tuple[str, ...]
@@ -37,7 +37,7 @@ class Dialect:
 
 
 def sample_lines(content: Content) -> list[str]:
-    """The first lines that are not blank, without one that the sample cuts off."""
+    """Returns the first non-blank lines, without one that the sample cuts off."""
     lines = content.head.decode("utf-8-sig", errors="ignore").splitlines()
     if content.size > HEAD and len(lines) > 1:
         lines = lines[:-1]
@@ -49,7 +49,7 @@ def fields_of(lines: Sequence[str], delimiter: str, quoted: bool = True) -> list
         return [line.split("::") for line in lines]
     if delimiter == " ":
         return [line.split() for line in lines]
-    ended = (f"{line}\n" for line in lines)  # so that a quoted line break stays one
+    ended = (f"{line}\n" for line in lines)  # keeps a quoted line break in one line
     try:
         return [row for row in csv_reader(ended, delimiter, quoted) if row]
     except csv.Error:
@@ -61,7 +61,7 @@ def csv_reader(lines: Iterable[str], delimiter: str, quoted: bool) -> Any:
 
 
 def dialect_of(content: Content) -> Dialect:
-    """Delimiter, header, names and decimal sign, told from the first lines."""
+    """Returns delimiter, header, names and decimal separator, inferred from the first lines."""
     lines = sample_lines(content)
     rows = {delimiter: fields_of(lines, delimiter) for delimiter in DELIMITERS}
     delimiter = _outer_delimiter(rows, max(rows, key=lambda d: _likelihood(rows[d])))
@@ -74,7 +74,7 @@ def dialect_of(content: Content) -> Dialect:
 
 
 def without_header(dialect: Dialect) -> Dialect:
-    """The dialect of a table whose first line is data, though it looks like a header."""
+    """Returns the dialect of a table whose first line is data although it looks like a header."""
     return replace(dialect, header=False, names=numbered(len(dialect.names)))
 
 
@@ -83,10 +83,11 @@ def numbered(width: int) -> tuple[str, ...]:
 
 
 def _outer_delimiter(rows: dict[str, list[list[str]]], likeliest: str) -> str:
-    """The delimiter between a user and a list, where the likeliest one parts the list: ``7<TAB>a,b,c``.
+    """Returns the delimiter between user and list where the likeliest delimiter separates list members:
+    ``7<TAB>a,b,c``.
 
-    Each line then has exactly one of the outer delimiters, before all of the inner ones, and the members of
-    the list are of one form: all numbers, or none.
+    Each line then has exactly one outer delimiter, before all inner ones, and the members are all numbers or
+    all non-numeric.
     """
     for delimiter in ("\t", ";", ",", "|", "::"):
         lines = rows[delimiter]
@@ -99,7 +100,9 @@ def _outer_delimiter(rows: dict[str, list[list[str]]], likeliest: str) -> str:
 
 
 def _likelihood(rows: list[list[str]]) -> tuple[int, float, int]:
-    """Known column names weigh most, then rows of equal width, then the number of fields."""
+    """Returns a sort key: known column names weigh most, then rows of equal width, then the number of
+    fields.
+    """
     width = len(rows[0])
     if width < 2:
         return (0, 0.0, 1)
@@ -107,14 +110,14 @@ def _likelihood(rows: list[list[str]]) -> tuple[int, float, int]:
 
 
 def has_header(cells: Sequence[str]) -> bool:
-    """A first line is a header when it holds no number, or names a known column all the same."""
-    # a single letter beside numbers ("u,a,0.5") is rather an id than a name
+    """Returns whether the first line is a header: it has no number, or it names a known column."""
+    # a single letter beside numbers ("u,a,0.5") is more likely an id than a name
     has_known_name = any(is_known(cell) and len(cell.strip()) > 1 for cell in cells)
     return has_known_name or not any(NUMBER.fullmatch(cell.strip()) for cell in cells)
 
 
 def dialect_notices(dialect: Dialect, name: str) -> tuple[Problem, ...]:
-    """What was detected and is not what the file's name or a plain CSV would let expect."""
+    """Returns notices of what was detected and differs from what the file's name or a plain CSV suggests."""
     delimiter = dialect.delimiter
     notices = []
     expected = "\t" if name.lower().endswith((".tsv", ".tab")) else ","

@@ -1,4 +1,4 @@
-"""Text in any usual encoding as UTF-8."""
+"""Converts text in common encodings to UTF-8."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import BinaryIO
 from recdash.errors import Problem, UploadError
 from recdash.ingest.byte_source import CHUNK, Content, copied
 
-# what a byte-order mark at the beginning promises (the longer marks first)
+# encodings by byte-order mark (the longer marks first)
 MARKS = (
     (codecs.BOM_UTF32_LE, "UTF-32"),
     (codecs.BOM_UTF32_BE, "UTF-32"),
@@ -22,7 +22,7 @@ CONTROL = bytes(set(range(32)) - {9, 10, 12, 13, 0x1B, 0})
 
 
 def as_utf8(content: Content) -> Content:
-    """``content`` as UTF-8 text; raises ``UploadError`` for NUL bytes and for what is not text."""
+    """Returns ``content`` as UTF-8 text. Raises ``UploadError`` for NUL bytes and for binary data."""
     head = content.head
     encoding = next((name for mark, name in MARKS if head.startswith(mark)), None)
     if encoding:
@@ -50,7 +50,7 @@ def _transcoder(encoding: str, errors: str = "strict") -> Callable[[BinaryIO, Bi
 
 
 def _is_utf8(content: Content) -> bool:
-    """Whether all bytes, read once, are UTF-8; raises ``UploadError`` at a NUL byte."""
+    """Returns whether all bytes are UTF-8. Raises ``UploadError`` at a NUL byte."""
     decoder, utf8, lines = codecs.getincrementaldecoder("utf-8")(), True, 1
     with content.open() as reader:
         while chunk := reader.read(CHUNK):
@@ -78,15 +78,17 @@ def _decodes(decoder: codecs.IncrementalDecoder, chunk: bytes, final: bool = Fal
 
 
 def _from_western(content: Content) -> Content:
-    """Text that is not UTF-8 is nearly always cp1252, of which latin-1 is the printable part."""
+    """Returns text decoded as cp1252 (latin-1 for its gaps), which non-UTF-8 text nearly always is."""
     finding = "the text is not UTF-8 and was read as latin-1 / cp1252"
-    notice = Problem("encoding", "file", finding, "Look at names with accents; save as UTF-8 to be sure.")
+    notice = Problem(
+        "encoding", "file", finding, "Check names with accents; save the file as UTF-8 to be sure."
+    )
     codecs.register_error("recdash-latin1", _latin1)
     return copied(content, _transcoder("cp1252", "recdash-latin1"), notice)
 
 
 def _latin1(error: UnicodeError) -> tuple[str, int]:
-    """The five bytes that cp1252 leaves undefined keep their latin-1 meaning."""
+    """Decodes the five bytes that cp1252 leaves undefined as latin-1."""
     if not isinstance(error, UnicodeDecodeError):
         raise error
     return error.object[error.start : error.end].decode("latin-1"), error.end

@@ -1,4 +1,4 @@
-"""JSON documents, and dicts of Python: rows, columns, or lists by user."""
+"""Reads JSON documents and Python dicts: rows, columns, or lists by user."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def is_json(content: Content) -> bool:
 
 
 def read_json(content: Content, kind: TableKind, _limits: Limits) -> RawTable:
-    """{user: {item: score}}, {user: [items]}, a list of rows, or {column: values}."""
+    """Reads {user: {item: score}}, {user: [items]}, a list of rows, or {column: values}."""
     try:
         document = parse_json(whole(content).decode("utf-8-sig"))
     except ValueError as error:
@@ -39,11 +39,15 @@ PAIRS: Mapping[TableKind, tuple[str, str, str]] = {
     "train": ("user_id", "item_id", "rating"),
     "similarity": ("item_a", "item_b", "similarity"),
 }
-"""The roles of the outer keys, the inner keys and the values of {…: {…: …}}; others are read like a run."""
+(
+    """Roles of the outer keys, the inner keys and the values of {…: {…: …}}; other kinds are read like a
+    run.
+    """
+)
 
 
 def read_document(document: Any, kind: TableKind) -> RawTable:
-    """A JSON value (or the like from Python) as a table."""
+    """Returns a JSON value (or the same from Python) as a table."""
     if isinstance(document, dict) and document and not _is_by_column(document, kind):
         return _by_key(document, kind)
     if isinstance(document, dict) and document:
@@ -53,13 +57,15 @@ def read_document(document: Any, kind: TableKind) -> RawTable:
     if isinstance(document, list) and document and all(isinstance(row, dict) for row in document):
         names = dict.fromkeys(name for row in document for name in row)
         return _of_json({name: [row.get(name) for row in document] for name in names}, "JSON rows")
-    finding = "JSON of an unknown shape" if document else "JSON without rows"
+    finding = "JSON of an unknown structure" if document else "JSON without rows"
     fix = "Write {user: {item: score}}, {user: [items, best first]} or a list of rows."
     raise UploadError(Problem("bad-json" if document else "no-rows", "file", finding, fix))
 
 
 def _is_by_column(document: Mapping[Any, Any], kind: TableKind) -> bool:
-    """Attributes may be called anything, so that beside lists of them one known name will do."""
+    """Returns whether a document holds columns; one known name suffices, since attributes may have any
+    name.
+    """
     lists = all(isinstance(value, list) for value in document.values())
     enough = 1 if lists and kind in WITH_ATTRIBUTES else 2
     return sum(is_known(str(key)) for key in document) >= enough and all(
@@ -68,7 +74,7 @@ def _is_by_column(document: Mapping[Any, Any], kind: TableKind) -> bool:
 
 
 def _by_key(document: Mapping[Any, Any], kind: TableKind) -> RawTable:
-    """{item: vector}, {user: {attribute: value}}, or pairs as {user: {item: score}}."""
+    """Returns the table of {item: vector}, {user: {attribute: value}}, or pairs as {user: {item: score}}."""
     if kind == "vectors":
         vectors = [v.tolist() if hasattr(v, "tolist") else v for v in document.values()]
         return _of_json({"item_id": [str(item) for item in document], "vector": vectors}, "JSON by item")
@@ -81,7 +87,7 @@ def _by_key(document: Mapping[Any, Any], kind: TableKind) -> RawTable:
 
 
 def _is_by_model(document: Mapping[Any, Any]) -> bool:
-    """{model: {user: [items]}} or {model: {user: {item: score}}}: every inner value holds items itself."""
+    """Returns whether a document is {model: {user: [items]}} or {model: {user: {item: score}}}."""
     if not all(isinstance(users, Mapping) and users for users in document.values()):
         return False
     inner = [items for users in document.values() for items in users.values()]
@@ -92,14 +98,14 @@ REPLICATE_LABEL = re.compile(r"(?:(seed|fold|split|repeat|replicate)[ _-]?)?\d+"
 
 
 def are_replicates(labels: Iterable[Any]) -> bool:
-    """Whether labels are those of replicates (1, seed_2, fold 3) and not names of models."""
+    """Returns whether labels name replicates (1, seed_2, fold 3) rather than models."""
     return all(REPLICATE_LABEL.fullmatch(str(label)) for label in labels)
 
 
 def _of_models(document: Mapping[Any, Any]) -> RawTable:
-    """{model: {user: [items]}} as rows of model, user, item and, where there is one, score.
+    """Returns {model: {user: [items]}} as rows of model, user, item and, if present, score.
 
-    Models that are called 1, 2 or seed_1, seed_2 … are replicates of one candidate.
+    Models named 1, 2 or seed_1, seed_2 … are replicates of one candidate.
     """
     role, column = "run", "model"
     if are_replicates(document):
@@ -134,7 +140,9 @@ def _of_json(columns: Mapping[str, list[Any]], name: str) -> RawTable:
 
 
 def _of_pairs(document: Mapping[Any, Any], outer: str, inner: str, value: str) -> RawTable:
-    """{user: {item: score}}, {user: [items]} or {user: [[item, score], …]}; the names are roles."""
+    """Returns the table of {user: {item: score}}, {user: [items]} or {user: [[item, score], …]}; names are
+    roles.
+    """
     users: list[str] = []
     items: list[Any] = []
     scores: list[Any] = []
@@ -144,7 +152,7 @@ def _of_pairs(document: Mapping[Any, Any], outer: str, inner: str, value: str) -
         items += [None if item is None else str(item) for item, _ in pairs]
         scores += [score for _, score in pairs]
     if not users:
-        raise UploadError(Problem("no-rows", "file", "users, but no items", "Write {user: {item: score}}."))
+        raise UploadError(Problem("no-rows", "file", "users but no items", "Write {user: {item: score}}."))
     roles = {role: role.removesuffix("_id") for role in (outer, inner)}
     columns: dict[str, list[Any]] = {roles[outer]: users, roles[inner]: items}
     if any(score is not None for score in scores):
@@ -156,8 +164,8 @@ def _of_pairs(document: Mapping[Any, Any], outer: str, inner: str, value: str) -
 
 
 def _pairs(user: Any, members: Any, *, is_ranked: bool) -> list[tuple[Any, Any]]:
-    """(item, score or None) of each item of a user. Raises ``UploadError`` for other values, and for a set
-    where the order counts.
+    """Returns (item, score or None) for each item of a user. Raises ``UploadError`` for other values, and for
+    a set where order matters.
     """
     place = f"user '{printable(user)}'"
     if isinstance(members, Mapping):

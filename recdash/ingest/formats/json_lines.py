@@ -1,4 +1,4 @@
-"""JSON lines: one object per line."""
+"""Reads JSON lines: one object per line."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ BLANK = b" \t\r\n\f\v\xef\xbb\xbf"
 
 
 def is_json_lines(content: Content) -> bool:
-    """One object per line: the first two lines that hold anything both begin with a brace."""
+    """Returns whether the first two non-empty lines both begin with a brace, as JSON lines do."""
     if not content.head.lstrip(b"\xef\xbb\xbf \r\n\t").startswith(b"{"):
         return False
     if content.name.lower().endswith((".jsonl", ".ndjson")):
@@ -59,8 +59,11 @@ def read_json_lines(content: Content, _kind: TableKind, limits: Limits) -> RawTa
             batch = _batch(rows, wanted, place)
             try:
                 projected = project(batch, columns, paths)
-            except (pa.ArrowException, TypeError) as error:  # structs where earlier blocks had none, or none
-                finding = "lists of another form than those before"
+            except (
+                pa.ArrowException,
+                TypeError,
+            ) as error:  # structs where earlier blocks had none, or the reverse
+                finding = "lists of another form than in earlier rows"
                 problem = Problem("mixed-types", f"from {where(before)} on", finding, ONE_FORM)
                 raise UploadError(problem) from error
             yield ids_as_text(projected, ids)
@@ -73,14 +76,14 @@ def read_json_lines(content: Content, _kind: TableKind, limits: Limits) -> RawTa
 
 
 def _filled_line(content: Content, row: int) -> int:
-    """The line of the row with this index; blank lines hold none."""
+    """Returns the line number of the row with this index, counting blank lines."""
     with content.open() as reader:
         filled = (number for number, line in enumerate(reader, 1) if line.strip(BLANK))
         return next(itertools.islice(filled, row, None), row + 1)
 
 
 def _json_rows(content: Content) -> Iterator[list[dict[str, Any]]]:
-    """Blocks of rows; raises ``UploadError`` at a line that is no JSON object."""
+    """Yields blocks of rows. Raises ``UploadError`` at a line that is not a JSON object."""
     number = 1
     with content.open() as reader:
         while lines := reader.readlines(BLOCK_BYTES):
@@ -98,7 +101,9 @@ def _json_rows(content: Content) -> Iterator[list[dict[str, Any]]]:
 
 
 def _broken_line(lines: Sequence[bytes], first: int) -> Problem:
-    """The problem of the first line that is no JSON object; ``first`` is the number of the first line."""
+    """Returns the problem of the first line that is not a JSON object; ``first`` is the first line's
+    number.
+    """
     for number, line in enumerate(lines, first):
         try:
             if line.strip() and not isinstance(parse_json(line.rstrip()), dict):

@@ -1,4 +1,4 @@
-"""JSON text as values, and values as Arrow columns of one type."""
+"""Parses JSON text, and turns values into Arrow columns of one type."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from recdash.ingest.formats.surrogates import WHOLE_TEXT, has_surrogate, printab
 
 
 class RepeatedKey(ValueError):
-    """A key that an object holds twice: JSON readers would silently keep the last of the two."""
+    """A key that occurs twice in an object: JSON readers would silently keep the last."""
 
     def __init__(self, key: str, is_user: bool) -> None:
         super().__init__(key)
@@ -26,7 +26,9 @@ class RepeatedKey(ValueError):
 
 
 def parse_json(data: bytes | str) -> Any:
-    """A JSON value. Raises ``ValueError`` for anything else, and for an object that holds a key twice."""
+    """Returns the JSON value. Raises ``ValueError`` for invalid JSON and for a key that occurs twice in an
+    object.
+    """
     return json.loads(data, object_pairs_hook=_unique_keys)
 
 
@@ -40,11 +42,11 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def broken_json(error: ValueError, place: str) -> Problem:
-    """The problem of a JSON text at which ``parse_json`` raised this error."""
+    """Returns the problem of a JSON text at which ``parse_json`` raised this error."""
     if isinstance(error, RepeatedKey):
         where = f"{'user' if error.is_user else 'key'} '{error.key}'"
         where = where if place == "file" else f"{place}, {where}"
-        finding = "there twice in one {…}, where only one of the two would count"
+        finding = "occurs twice in one {…}, of which only one would count"
         return Problem("repeated-key", where, finding, "Merge the two, or remove one.")
     finding = f"broken JSON ({error})"
     if isinstance(error, json.JSONDecodeError):
@@ -53,9 +55,9 @@ def broken_json(error: ValueError, place: str) -> Problem:
 
 
 def column_array(values: list[Any], column: str, where: Callable[[int], str]) -> pa.Array:
-    """An Arrow column of one type; values of several types become text.
+    """Returns an Arrow column of one type; values of several types become text.
 
-    Raises ``UploadError`` for what cannot stand in one column; ``where(row)`` gives its place.
+    Raises ``UploadError`` for values that cannot share a column; ``where(row)`` gives a row's place.
     """
     try:
         try:
@@ -68,11 +70,11 @@ def column_array(values: list[Any], column: str, where: Callable[[int], str]) ->
         raise UploadError(Problem("mixed-types", place, finding, fix)) from error
 
 
-ONE_FORM = "Write each column in one form: a list in each row, or a single value in each."
+ONE_FORM = "Use one form in each column: a list in every row, or a single value in every row."
 
 
 def _first_mismatch(values: Sequence[Any]) -> tuple[int, str, str]:
-    """(row, finding, fix) of the first value that keeps a column from having one type."""
+    """Returns (row, finding, fix) of the first value that prevents one type for the column."""
     for row, value in enumerate(values):
         if has_surrogate(value):
             return row, f"'{printable(value)}' holds half a character (a lone surrogate)", WHOLE_TEXT
@@ -80,10 +82,12 @@ def _first_mismatch(values: Sequence[Any]) -> tuple[int, str, str]:
     filled = [row for row, value in enumerate(values) if value is not None]
     row = next((row for row in filled if lists[row] != lists[filled[0]]), filled[0])
     if lists[row] == lists[filled[0]]:
-        return row, f"a value that no column can hold ({type(values[row]).__name__})", ONE_FORM
+        return row, f"a value of a type that no column can hold ({type(values[row]).__name__})", ONE_FORM
     return (
         row,
-        "a list where other rows hold a single value" if lists[row] else "a value beside lists",
+        "a list where other rows hold a single value"
+        if lists[row]
+        else "a single value where other rows hold lists",
         ONE_FORM,
     )
 
@@ -97,7 +101,7 @@ def _as_text(value: Any) -> Any:
 
 
 def ids_as_text(batch: pa.RecordBatch, ids: Collection[str]) -> pa.RecordBatch:
-    """JSON ids are text whatever the first of them look like: a later block may hold letters."""
+    """Returns the batch with ids as text even if all are numbers, since a later block may hold letters."""
     arrays = []
     for name, array in zip(batch.schema.names, batch.columns, strict=True):
         if name in ids:

@@ -1,4 +1,4 @@
-"""Parquet files."""
+"""Reads Parquet files."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from recdash.ingest.limits import Limits, keep_within
 from recdash.ingest.values import is_text
 
 LOG_ROWS = 1 << 17
-"""Fewer of a log: its rows are wide, and nearly each has ids of its own."""
+"""Rows per batch of a log; fewer, because its rows are wide and nearly each has its own ids."""
 
 
 BATCH_VALUES = 1 << 23
-"""Values of a column that are decoded at once."""
+"""Values of a column decoded at a time."""
 
 
 DAMAGED_PARQUET = ("damaged-parquet", "the Parquet file cannot be read", "Write it again.")
@@ -39,7 +39,7 @@ def is_parquet(content: Content) -> bool:
 
 
 def read_parquet(content: Content, kind: TableKind, limits: Limits) -> RawTable:
-    """Row group by row group; only the columns asked for are decoded."""
+    """Reads row group by row group and decodes only the columns requested."""
     import pyarrow.parquet as pq
 
     with in_words(*DAMAGED_PARQUET), content.open() as source:
@@ -53,7 +53,7 @@ def read_parquet(content: Content, kind: TableKind, limits: Limits) -> RawTable:
     at_once = max(1, min(at_once, BATCH_VALUES // max(chunks.values_per_row, 1)))
 
     def blocks(columns: Sequence[str], ids: Collection[str], rows: int = at_once) -> Iterator[pa.RecordBatch]:
-        # codes for text ids; one thread, since whoever reads us already works beside us
+        # dictionary codes for text ids; one thread, since callers already work in parallel
         texts = [paths[c][0] for c in ids if c in paths and is_text(schema.field(paths[c][0]).type)]
         coded = [column for column in texts if column not in chunks.uncoded]
         wanted = list(dict.fromkeys(paths[c][0] for c in columns))

@@ -1,8 +1,8 @@
-"""What the footer of a Parquet file states, checked before anything is decoded.
+"""Checks what a Parquet file's footer states before anything is decoded.
 
-pyarrow ends the process over some damaged footers: its accessor of a column's metadata lets an exception of
-C++ pass (``Definition level histogram size mismatch``). Where this process has one thread, as a command has,
-the footer is therefore read in a fork of it, whose death is reported.
+pyarrow ends the process over some damaged footers: its accessor of column metadata lets a C++ exception pass
+(``Definition level histogram size mismatch``). Where this process has one thread, as a command has, the
+footer is therefore read in a fork, whose death is reported.
 """
 
 from __future__ import annotations
@@ -26,20 +26,28 @@ from recdash.ingest.byte_source import Content
 MOST_BYTES = 1 << 24
 MOST_TIMES_PACKED = 200
 MOST_BYTES_PER_VALUE = 10_000
-"""A column chunk beyond all three is a bomb: real values of such a length do not pack so small."""
+(
+    """A column chunk beyond all three limits is a decompression bomb: real values of that length do not
+    compress so well.
+    """
+)
 MOST_VALUES = 1 << 24
 MOST_VALUES_PER_BYTE = 1000
-"""A column chunk of more values than either is a bomb; a column of one value takes some bytes a page."""
+(
+    """A column chunk of more values than either is a decompression bomb; even a constant column takes
+    some bytes per page.
+    """
+)
 SECONDS_TO_FORK = 10.0
 MOST_FORKS = 5
 BEGUN = b"\1"
-"""What a fork writes first."""
+"""The first bytes that a fork writes."""
 
 
 @dataclass(frozen=True)
 class Chunks:
-    """What the column chunks hold: columns without a gap, the most values that a row has on average, and
-    columns that hold what each text adds to the one before, which Arrow does not read as codes.
+    """What the column chunks hold: columns without nulls, the largest average number of values per row, and
+    delta-encoded text columns, which Arrow cannot read as dictionary codes.
     """
 
     whole_ids: frozenset[str]
@@ -48,20 +56,22 @@ class Chunks:
 
 
 def chunks_of(content: Content) -> Chunks:
-    """Raises UploadError for a footer that is damaged, or states what no file of this size means."""
+    """Returns the chunks. Raises UploadError for a footer that is damaged or promises more than a file of
+    this size can hold.
+    """
     may_fork = hasattr(os, "fork") and threading.active_count() == 1
     facts = _in_a_fork(lambda: _facts(content)) if may_fork else _facts(content)
     if facts.get("bomb"):
         column, values, size, packed = facts["bomb"]
-        finding = f"{values:,} values in {size:,} bytes, packed in {packed:,}"
-        fix = "Write the table with one row per item, and no value longer than a name or a text."
+        finding = f"{values:,} values in {size:,} bytes, compressed to {packed:,}"
+        fix = "Write one row per item, with no value longer than a name or a text."
         raise UploadError(Problem("parquet-bomb", f"column '{column}'", finding, fix))
     return Chunks(frozenset(facts["whole"]), facts["values_per_row"], frozenset(facts["uncoded"]))
 
 
 def _facts(content: Content) -> dict[str, Any]:
-    """{whole: columns without a gap, values_per_row, uncoded: columns, bomb: (column, values, bytes, bytes
-    as packed) or None}.
+    """Returns {whole: columns without nulls, values_per_row, uncoded: columns, bomb: (column, values, bytes,
+    compressed bytes) or None}.
     """
     import pyarrow.parquet as pq
 
@@ -91,7 +101,7 @@ def _is_bomb(values: int, size: int, packed: int) -> bool:
 
 
 def _in_a_fork(act: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """What ``act`` returns, or its error as pa.ArrowInvalid; so too where it ends the process."""
+    """Returns what ``act`` returns. Raises its error as pa.ArrowInvalid, also if it ends the process."""
     pid, reading = _begun_fork(act)
     with os.fdopen(reading, "rb") as answer:
         answer_bytes = answer.read()
@@ -105,10 +115,10 @@ def _in_a_fork(act: Callable[[], dict[str, Any]]) -> dict[str, Any]:
 
 
 def _begun_fork(act: Callable[[], dict[str, Any]]) -> tuple[int, int]:
-    """(process, pipe of its answer) of a fork that runs.
+    """Returns (process, pipe with its answer) of a running fork.
 
-    In Python 3.11 a fork waits for ever in its first moment where a thread of Arrow was just then entering
-    or leaving Python (one in some ten thousand): such a fork is ended, and another one made.
+    In Python 3.11 a fork hangs at its start if an Arrow thread was just entering or leaving Python (about one
+    in ten thousand): such a fork is killed and another one made.
     """
     for _ in range(MOST_FORKS):
         pid, reading = _forked(act)
@@ -120,13 +130,13 @@ def _begun_fork(act: Callable[[], dict[str, Any]]) -> tuple[int, int]:
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
         os.close(reading)
-    raise pa.ArrowInvalid("its reader did not begin")
+    raise pa.ArrowInvalid("its reader did not start")
 
 
 def _forked(act: Callable[[], dict[str, Any]]) -> tuple[int, int]:
     reading, writing = os.pipe()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # of threads, which are Arrow's own
+        warnings.simplefilter("ignore", DeprecationWarning)  # of threads, which belong to Arrow
         pid = os.fork()
     if not pid:
         _answer(act, reading, writing)
@@ -135,7 +145,7 @@ def _forked(act: Callable[[], dict[str, Any]]) -> tuple[int, int]:
 
 
 def _answer(act: Callable[[], dict[str, Any]], reading: int, writing: int) -> None:
-    """Write what ``act`` returns, without a word on the terminal, and end."""
+    """Writes what ``act`` returns without printing to the terminal, and exits."""
     try:
         os.close(reading)
         os.write(writing, BEGUN)

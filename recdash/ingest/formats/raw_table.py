@@ -1,4 +1,4 @@
-"""A table as its file writes it, read block by block; what the readers of all formats share."""
+"""A table as its file writes it, read block by block, with what the readers of all formats share."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BLOCK_BYTES = 1 << 23
 
 
 BLOCK_ROWS = 1 << 18
-"""Few enough that what the engine does with a block stays in the processor's cache."""
+"""Small enough that what the engine does with a block stays in the processor's cache."""
 
 
 SAMPLE_ROWS = 50
@@ -29,7 +29,7 @@ SAMPLE_LIST = 1000
 
 @dataclass(frozen=True)
 class RawTable:
-    """A table as its file writes it: nothing is checked yet but that it can be read.
+    """A table as its file writes it: it is readable, and nothing else is checked yet.
 
     ``blocks(columns, ids)`` streams record batches of those columns, in that order; text columns
     named in ``ids`` come dictionary-encoded. ``where(row)`` says where the row with that index
@@ -51,14 +51,14 @@ class RawTable:
     unpacked_bytes: int = 0
     is_trec: bool = False
     without_header: Callable[[], RawTable] | None = None
-    """The same file with its first line as data; None where it has no header line, or could not lack one."""
+    """The same file with its first line as data; None if it has no header line or needs one."""
     scores: Mapping[str, str] = field(default_factory=dict)
-    """Columns of items whose cells hold pairs, and the columns that have the scores of these."""
+    """Item columns whose cells hold pairs, and the columns with their scores."""
     notices: tuple[Problem, ...] = field(default=())
 
 
 def table_of_arrow(table: pa.Table, name: str, **extra: Any) -> RawTable:
-    """The raw table over an Arrow table in memory; ``extra`` are further fields of it."""
+    """Returns the raw table over an Arrow table in memory; ``extra`` are further fields of it."""
     table = table.rename_columns(list(unique_names([str(n) for n in table.column_names])))
     paths = column_paths(table.schema)
 
@@ -86,7 +86,7 @@ def row_place(row: int) -> str:
 
 
 def unique_names(names: Sequence[str]) -> tuple[str, ...]:
-    """Trimmed names; one that occurs twice becomes ``name (1)``, ``name (2)`` …, so that none is hidden."""
+    """Returns trimmed names; duplicates become ``name (1)``, ``name (2)`` …, so that none is hidden."""
     trimmed = [name.strip() or f"column {i}" for i, name in enumerate(names, 1)]
     counts, seen = Counter(trimmed), Counter[str]()
     numbered = []
@@ -100,7 +100,7 @@ Path = tuple[str, str | None]
 
 
 def column_paths(schema: pa.Schema) -> dict[str, Path]:
-    """Column name → (column, field): a list of structs counts as one list column per field."""
+    """Returns column name → (column, field): a list of structs becomes one list column per field."""
     paths: dict[str, Path] = {}
     taken = set(schema.names)
     for column in schema:
@@ -115,7 +115,7 @@ def column_paths(schema: pa.Schema) -> dict[str, Path]:
 
 
 def project(batch: pa.RecordBatch, columns: Sequence[str], paths: Mapping[str, Path]) -> pa.RecordBatch:
-    """The columns by their names in ``paths``, in that order."""
+    """Returns the columns by their names in ``paths``, in that order."""
     return pa.RecordBatch.from_arrays([_column(batch, *paths[c]) for c in columns], list(columns))
 
 
@@ -130,7 +130,9 @@ def _column(batch: pa.RecordBatch, column: str, inner: str | None) -> pa.Array:
 
 
 def _pandas_text(array: pa.Array) -> pa.Array:
-    """Periods and intervals of pandas as the text it writes; to Arrow a month is its number since 1970."""
+    """Returns pandas periods and intervals as the text that pandas writes; Arrow stores a month as a number
+    since 1970.
+    """
     if pa.types.is_dictionary(array.type):
         words = _pandas_text(array.dictionary)
         return array if words is array.dictionary else pa.DictionaryArray.from_arrays(array.indices, words)
@@ -148,7 +150,7 @@ def list_columns(schema: pa.Schema, paths: Mapping[str, Path]) -> frozenset[str]
 
 
 def first_rows(blocks: Iterator[pa.RecordBatch]) -> list[dict[str, str]]:
-    """The first rows as text, with long lists cut, for a person to look at."""
+    """Returns the first rows as text with long lists cut, for display."""
     first = next(blocks, None)
     if first is None:
         return []

@@ -1,4 +1,4 @@
-"""All file formats: how each is recognised by its content, and read. One row of ``FORMATS`` per format."""
+"""Lists all file formats with how each is recognised by its content and read: one row of ``FORMATS`` each."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from recdash.ingest.limits import Limits, keep_within
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A file format: how to tell it from the content, and how to read it."""
+    """A file format: how to recognise it from the content, and how to read it."""
 
     name: str
     recognise: Callable[[Content], bool]
@@ -49,7 +49,9 @@ TEXT_FORMATS: tuple[Format, ...] = (
 
 
 def read_raw(content: Content, kind: TableKind, limits: Limits) -> RawTable:
-    """The raw table in ``content`` (already unpacked); raises ``UploadError`` with what is wrong."""
+    """Returns the raw table in ``content``, which is decompressed. Raises ``UploadError`` with what is
+    wrong.
+    """
     if not content.head.strip(b"\xef\xbb\xbf\xff\xfe \t\r\n"):
         raise UploadError(
             Problem("empty-file", "file", "the file is empty", "Upload a table with a header and rows.")
@@ -72,7 +74,7 @@ def _in_its_format(content: Content, kind: TableKind, limits: Limits) -> RawTabl
 
 
 def translate_errors(table: RawTable) -> RawTable:
-    """The table, whose readers raise ``UploadError`` in place of errors of their libraries."""
+    """Returns the table with its readers' library errors raised as ``UploadError``."""
     return replace(
         table,
         blocks=lambda columns, ids: each_in_words(table.blocks(columns, ids)),
@@ -81,7 +83,7 @@ def translate_errors(table: RawTable) -> RawTable:
     )
 
 
-# (first bytes, what it is); nothing of such a file is ever parsed
+# (first bytes, format) of files that are never parsed
 REFUSED: tuple[tuple[bytes, str], ...] = (
     (b"\x80\x02", "a pickle"),
     (b"\x80\x03", "a pickle"),

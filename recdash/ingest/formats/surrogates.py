@@ -1,4 +1,4 @@
-"""Lone surrogates: half characters, which no text file can hold."""
+"""Handles lone surrogates: half characters, which no text file can hold."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ WHOLE_TEXT = "Write the text again as UTF-8; it was cut in the middle of a chara
 
 
 def has_surrogate(value: Any) -> bool:
-    """Whether a text, or one somewhere inside, holds a lone surrogate, which no text file can hold."""
+    """Returns whether a text, also inside a container, has a lone surrogate."""
     if isinstance(value, Mapping):
         return any(map(has_surrogate, value)) or any(map(has_surrogate, value.values()))
     if isinstance(value, (list, tuple)):
@@ -26,7 +26,7 @@ def refuse_surrogates(names: Sequence[str]) -> None:
 
 
 def printable(value: Any) -> str:
-    """As text that can be shown: lone surrogates escaped, at most 40 characters."""
+    """Returns displayable text: lone surrogates escaped, at most 40 characters."""
     text = escaped(value)
     return text if len(text) <= 40 else text[:39] + "…"
 

@@ -1,4 +1,4 @@
-"""The rows of a text table: prepared for Arrow's reader, and found again once something is wrong."""
+"""Prepares rows of a text table for Arrow's reader, and locates them in the file after an error."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from recdash.errors import Problem, UploadError
 from recdash.ingest.byte_source import CHUNK, HEAD, Content, copied
 from recdash.ingest.formats.dialect import DELIMITERS, Dialect, csv_reader
 
-UNIT = "\x1f"  # stands for '::' inside: Arrow's reader wants a delimiter of one character
+UNIT = "\x1f"  # stands for '::' inside: Arrow's reader needs a one-character delimiter
 
 
 LONGEST_SHOWN = 40
@@ -23,7 +23,9 @@ LONGEST_SHOWN = 40
 
 @dataclass(frozen=True, slots=True)
 class PreparedText:
-    """A text table as Arrow's reader takes it: ``delimiter`` is one character, that of ``dialect`` or not."""
+    """A text table in a form that Arrow reads; its one-character ``delimiter`` may differ from that of
+    ``dialect``.
+    """
 
     content: Content
     dialect: Dialect
@@ -31,19 +33,19 @@ class PreparedText:
 
 
 def is_cut(content: Content) -> bool:
-    """Whether even the first line does not fit into the sample."""
+    """Returns whether even the first line does not fit into the sample."""
     return content.size > HEAD and len(content.head.decode("utf-8-sig", errors="ignore").splitlines()) < 2
 
 
 def long_start(text: PreparedText) -> Problem:
-    """The problem of a header and first row that do not fit into the sample.
+    """Returns the problem of a header and first row that do not fit into the sample.
 
-    The fault is mostly one value, which is named: a text without its closing quote, a whole file in a cell.
+    It names the value that is usually at fault: a text without its closing quote, or a whole file in a cell.
     """
     lines, names = text.content.head.decode("utf-8-sig", errors="ignore").splitlines(), text.dialect.names
     cells = lines[-1].split(text.delimiter)
     place, value = max(enumerate(cells), key=lambda cell: len(cell[1]))
-    fix = "Shorten it, or check the delimiter and the quotes; a long list goes one item per row."
+    fix = "Shorten it, or check the delimiter and the quotes; write a long list as one row per item."
     if len(value) < len(lines[-1]) / 2:
         description = "a line" if len(lines[-1]) > HEAD // 2 else "a header and first row"
         finding = f"{description} of over {HEAD // 1024} KiB, with over {len(cells):,} fields"
@@ -54,7 +56,7 @@ def long_start(text: PreparedText) -> Problem:
 
 
 def prepared(content: Content, dialect: Dialect) -> PreparedText:
-    """The content with a delimiter of one character; copied only if needed."""
+    """Returns the content with a one-character delimiter; copied only if needed."""
     delimiter = dialect.delimiter
     if delimiter == "::":
         delimiter = UNIT
@@ -78,7 +80,7 @@ def _by_line(change: Callable[[bytes], bytes]) -> Callable[[BinaryIO, BinaryIO],
 
 
 def _records(text: PreparedText) -> Iterator[tuple[int, list[str]]]:
-    """(line on which it starts, fields) of every record after the header; blank lines are skipped.
+    """Yields (line where it starts, fields) of every record after the header; blank lines are skipped.
 
     Raises ``UploadError`` for a value that is too long for Python's reader.
     """
@@ -99,7 +101,9 @@ def _records(text: PreparedText) -> Iterator[tuple[int, list[str]]]:
 
 
 def line_of(text: PreparedText, row: int) -> str:
-    """'line 5' for the row with this index (0 = the first after the header) among the complete rows."""
+    """Returns 'line 5' for the row with this index (0 = the first after the header) among the complete
+    rows.
+    """
     width = len(text.dialect.names)
     with suppress(UploadError):  # a value too long for the csv module, in another row
         complete = (line for line, fields in _records(text) if len(fields) == width)
@@ -110,11 +114,11 @@ def line_of(text: PreparedText, row: int) -> str:
 
 
 def ragged_rows(text: PreparedText, count: int) -> Problem:
-    """The problem of rows with more or fewer fields than there are columns; the first is shown."""
+    """Returns the problem of rows with more or fewer fields than columns, with the first as example."""
     width = len(text.dialect.names)
     line, fields = next(((n, f) for n, f in _records(text) if len(f) != width), (0, []))
     more = f" (and {count - 1} more like it)" if count > 1 else ""
-    finding = f"{len(fields)} fields where there are {width} columns{more}"
+    finding = f"{len(fields)} fields in a table of {width} columns{more}"
     place = f"line {line}" if line else "file"
     return Problem("ragged-row", place, finding, "Check the delimiter and the quotes of that line.", count)
 
@@ -128,9 +132,9 @@ CLOSES = {
 
 
 def unclosed_quote(text: PreparedText) -> Problem | None:
-    """The quote that opens a value and never closes, if there is one.
+    """Returns the problem of a quote that opens a value and is never closed; None if there is none.
 
-    Only lines with an odd number of quotes matter: they open a value that goes on, or close one.
+    Only lines with an odd number of quotes matter: they open a value that continues, or close one.
     """
     with text.content.open() as reader:
         if sum(chunk.count(b'"') for chunk in iter(lambda: reader.read(CHUNK), b"")) % 2 == 0:

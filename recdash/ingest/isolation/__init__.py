@@ -1,1 +1,1 @@
-"""Files read in processes of their own, whose memory and time are bounded."""
+"""Reads files in separate processes with limits on memory and time."""

@@ -1,7 +1,7 @@
-"""What the server and the process that reads a file for it say to each other, over one socket.
+"""Messages between the server and the process that reads a file for it, over one socket.
 
 A message is a letter, its length and its body. After a ``STREAM`` an Arrow IPC stream follows: record batches
-of one schema. Nothing that comes from a reading process is unpickled: it has read a file of a stranger.
+of one schema. Nothing from a reading process is unpickled, because it has read an untrusted file.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from recdash.errors import Problem, UploadError
 REQUEST, FACTS, PROBLEMS, STREAM, END = b"Q", b"F", b"P", b"S", b"E"
 HEAD = struct.Struct(">cQ")
 MOST_FACTS = 1 << 26
-"""Bytes of a message that is not a stream."""
+"""Largest message in bytes, except for a stream."""
 
 
 def send(channel: socket.socket, letter: bytes, body: bytes = b"") -> None:
@@ -42,7 +42,7 @@ def send_problems(channel: socket.socket, error: UploadError) -> None:
 
 
 def send_batches(channel: socket.socket, batches: Iterator[pa.RecordBatch]) -> None:
-    """One stream for as long as the schema stays the same; a dictionary that stays goes once."""
+    """Sends one stream per schema; an unchanged dictionary is sent once."""
     with channel.makefile("wb", buffering=1 << 18) as sink:
         writer, schema = None, None
         try:
@@ -54,7 +54,7 @@ def send_batches(channel: socket.socket, batches: Iterator[pa.RecordBatch]) -> N
                     writer, schema = pa.ipc.new_stream(sink, batch.schema), batch.schema
                 writer.write_batch(batch)
                 sink.flush()
-        finally:  # also where the batches end in an error, which is sent after the stream
+        finally:  # also if the batches end in an error, which is sent after the stream
             if writer is not None:
                 writer.close()
 
@@ -68,13 +68,13 @@ def problems_from(dicts: Any) -> tuple[Problem, ...]:
 
 
 class Incoming:
-    """The messages and streams that come out of a channel; ``receive_into`` gives its bytes."""
+    """Messages and streams received from a channel; ``receive_into`` gives its bytes."""
 
     def __init__(self, receive_into: Callable[[memoryview], int]) -> None:
         self._receive_into = receive_into
 
     def read(self, size: int) -> bytearray:
-        """Exactly ``size`` bytes; raises EOFError where the other side ended before."""
+        """Returns exactly ``size`` bytes. Raises EOFError if the other side ended before."""
         buffer = bytearray(size)
         view, n_received = memoryview(buffer), 0
         while n_received < size:
@@ -85,19 +85,19 @@ class Incoming:
         return buffer
 
     def message(self) -> tuple[bytes, bytes]:
-        """(letter, body); raises ValueError for one that is larger than any of ours."""
+        """Returns (letter, body). Raises ValueError for a message over the size limit."""
         letter, size = HEAD.unpack(self.read(HEAD.size))
         if size > MOST_FACTS:
             raise ValueError(f"a message of {size} bytes")
         return letter, bytes(self.read(size))
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """The batches of one stream."""
+        """Yields the batches of one stream."""
         yield from pa.ipc.open_stream(pa.PythonFile(_Readable(self.read), mode="r"))
 
 
 class _Readable:
-    """As a file that Arrow reads from."""
+    """A file-like object that Arrow reads from."""
 
     closed = False
 

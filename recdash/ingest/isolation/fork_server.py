@@ -1,9 +1,9 @@
-"""A process that forks one process for each file to read, and bounds what each may take.
+"""A process that forks one process per file to read, and limits what each may use.
 
-It has loaded everything that reading needs and has one thread, so that a fork of it is ready in milliseconds
-and safe; a fork of the server with its many threads would not be. A request is a line of numbers with three
-open files beside it: the channel to talk over, a pipe for the reason of an early end, the file to read. Once
-the other end of the channel is closed, the reading process is ended.
+It has loaded everything that reading needs and has one thread, so that a fork is ready in milliseconds and
+safe; a fork of the multi-threaded server would not be. A request is a line of numbers and three open files:
+the channel, a pipe for the reason of an early end, and the file to read. When the other end of the channel is
+closed, the reading process is ended.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ from dataclasses import dataclass
 from pathlib import Path
 
 REQUEST = struct.Struct(">QQ")
-"""Bytes of memory and seconds of work that a reading process may take; 0 for as much as it likes."""
+"""Bytes of memory and seconds of CPU that a reading process may use; 0 for no limit."""
 N_FILES = 3
 FORKED = b"\1"
-"""What is answered once there is a reading process, and once at the start."""
+"""The answer once a reading process exists, and once at the start."""
 REFUSED = b"\0"
-"""What is answered where the system makes no more processes."""
+"""The answer if the system cannot create another process."""
 LOOK_SECONDS = 0.02
 ENDED, TOO_LARGE = 0, 1
 NO_MEMORY = 3
-"""How a reading process exits that found no memory even to say so."""
+"""Exit status of a reading process that had no memory left to report it."""
 REASON = struct.Struct(">ii")
 """(ENDED or TOO_LARGE, the signal that ended it or 0)."""
 
 Serve = Callable[[socket.socket, int], None]
-"""What a reading process does, given its channel and the number of its open file."""
+"""What a reading process runs, given its channel and the descriptor of its open file."""
 
 
 @dataclass
 class ReadingProcess:
-    """A reading process: the pipe for the reason of its end, and the bytes it may hold."""
+    """A reading process: the pipe for the reason of its end, and the bytes it may use."""
 
     reason_pipe: int
     memory: int
@@ -48,10 +48,10 @@ class ReadingProcess:
 
 
 def keep(control: socket.socket, serve: Serve) -> None:
-    """Fork a process that runs ``serve(channel, file)`` for each request, until ``control`` is closed."""
+    """Forks a process that runs ``serve(channel, file)`` for each request until ``control`` is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     processes: dict[int, ReadingProcess] = {}
-    poll = select.poll()  # which takes any number of open files, as ``select`` does not
+    poll = select.poll()  # takes any number of open files, unlike ``select``
     poll.register(control, select.POLLIN)
     try:
         while True:
@@ -66,15 +66,15 @@ def keep(control: socket.socket, serve: Serve) -> None:
 
 
 def _answer(control: socket.socket, serve: Serve, processes: dict[int, ReadingProcess]) -> bool:
-    """Fork the process that is requested; False where ``control`` is closed."""
+    """Forks the requested process; returns False if ``control`` is closed."""
     request, files, *_ = socket.recv_fds(control, REQUEST.size, N_FILES)
     if not request:
         return False
     memory, seconds = REQUEST.unpack(request)
     try:
-        channel, reason_pipe, file = files  # fewer where this process may open no more
+        channel, reason_pipe, file = files  # fewer if this process may open no more
         processes[_forked(control, serve, files, memory, seconds)] = ReadingProcess(reason_pipe, memory)
-    except (OSError, ValueError):  # too many processes or files, too little memory; running ones go on
+    except (OSError, ValueError):  # too many processes or files, or too little memory; running ones continue
         for number in files:
             os.close(number)
         control.sendall(REFUSED)
@@ -101,11 +101,11 @@ def _forked(control: socket.socket, serve: Serve, files: list[int], memory: int,
 
 
 def _bound(memory: int, seconds: int) -> None:
-    """Refuse memory beyond what was there at the fork and may be added; end after so much work."""
+    """Limits memory to what was used at the fork plus an allowance, and CPU seconds."""
     _limit(resource.RLIMIT_CORE, 0, 0)
     if seconds:
         _limit(resource.RLIMIT_CPU, seconds, seconds + 1)
-    with contextlib.suppress(OSError):  # where the system does not say or know it, memory is only watched
+    with contextlib.suppress(OSError):  # if the system does not report or limit it, memory is only watched
         if memory:
             data = memory + held_bytes("self", 5)
             _limit(resource.RLIMIT_DATA, data, data)
@@ -113,7 +113,7 @@ def _bound(memory: int, seconds: int) -> None:
 
 
 def _limit(kind: int, soft: int, hard: int) -> None:
-    """Set a limit, or leave the lower one that this process was started with."""
+    """Sets a limit, or keeps the lower one that this process was started with."""
     _, most = resource.getrlimit(kind)
     if most != resource.RLIM_INFINITY:
         soft, hard = min(soft, most), min(hard, most)
@@ -121,7 +121,7 @@ def _limit(kind: int, soft: int, hard: int) -> None:
 
 
 def held_bytes(pid: int | str, column: int = 1) -> int:
-    """Bytes that a process holds in memory (column 1), or as data (column 5); 0 where there is no /proc."""
+    """Returns the bytes that a process holds in memory (column 1) or as data (column 5); 0 without /proc."""
     try:
         n_pages = Path(f"/proc/{pid}/statm").read_text().split()[column]
         return int(n_pages) * resource.getpagesize()
@@ -130,7 +130,7 @@ def held_bytes(pid: int | str, column: int = 1) -> int:
 
 
 def _watch(pid: int, processes: dict[int, ReadingProcess]) -> None:
-    """Kill a process that holds too much, or whose channel was closed; report how a process ended."""
+    """Kills a process that uses too much memory or whose channel was closed; reports how a process ended."""
     process = processes[pid]
     process.too_large = process.too_large or bool(process.memory and held_bytes(pid) > process.memory)
     poll = select.poll()
@@ -150,12 +150,12 @@ def _watch(pid: int, processes: dict[int, ReadingProcess]) -> None:
 
 
 def main() -> None:
-    """Keep reading processes for whoever started this one; the socket is the number that was given."""
+    """Serves as keeper of reading processes for the parent; the socket's descriptor is given as argument."""
     from recdash.ingest.isolation.worker import prepare, serve
 
     prepare()
     control = socket.socket(fileno=int(sys.argv[-1]))
-    with contextlib.suppress(ConnectionError):  # of one that ended meanwhile
+    with contextlib.suppress(ConnectionError):  # of a process that has ended meanwhile
         control.sendall(FORKED)
         keep(control, serve)
 

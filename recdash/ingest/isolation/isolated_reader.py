@@ -1,4 +1,4 @@
-"""Files read in a process of their own: if it dies, the file is refused with the reason, and no more."""
+"""Reads files in a separate process: if it dies, only that file is refused, with the reason."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ from recdash.ingest.reader import Preview, Source
 RAISE = "raise RECDASH_MAX_READ_{}"
 REASON_SECONDS = 5.0
 ANSWER_SECONDS = 60.0
-"""For a keeper to start, or to fork: it takes 1 s, and milliseconds."""
+"""Seconds that starting a keeper (about 1 s) or a fork (milliseconds) may take."""
 NO_READER = "Try again soon; the server has too many processes or open files, or too little memory."
-NO_ROOM = "Make room in the folder for temporary files (TMPDIR), then try again."
+NO_ROOM = "Free space in the folder for temporary files (TMPDIR), then try again."
 START = "import sys; sys.path[:] = {path!r}; from recdash.ingest.isolation.fork_server import main; main()"
 
 
 def is_wanted(source: Source) -> bool:
-    """Whether ``source`` is a file, not a table in memory."""
+    """Returns whether ``source`` is a file rather than a table in memory."""
     is_file = isinstance(source, str | Path | bytes | bytearray | memoryview) or hasattr(source, "read")
     is_table = hasattr(source, "__arrow_c_stream__") or isinstance(source, Mapping)
     return bool(is_file and not is_table and source != "")
@@ -50,7 +50,7 @@ def is_wanted(source: Source) -> bool:
 
 
 class Keeper:
-    """The process that forks reading processes: started for the first of them, and again if it has ended."""
+    """The process that forks reading processes: started for the first file, and again if it has ended."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -59,7 +59,7 @@ class Keeper:
         self._is_ready = False
 
     def fork(self, files: list[int], memory: int, seconds: int) -> None:
-        """A new reading process with these open files. Raises OSError where none can be made."""
+        """Creates a reading process with these open files. Raises OSError if that fails."""
         with self._lock:
             request = fork_server.REQUEST.pack(memory, seconds)
             try:
@@ -67,7 +67,7 @@ class Keeper:
             except ConnectionError:
                 self._end()
                 self._ask(request, files)
-            except TimeoutError:  # its late answer would be taken for that to the next request
+            except TimeoutError:  # its late answer would be read as the answer to the next request
                 self._end()
                 raise
 
@@ -81,7 +81,9 @@ class Keeper:
             raise ConnectionResetError(errno.ECONNRESET, os.strerror(errno.ECONNRESET))
 
     def start(self) -> None:
-        """Start it without waiting until it is ready; a thread that holds the lock does so already."""
+        """Starts the process without waiting until it is ready; a thread that holds the lock is starting it
+        already.
+        """
         if not self._lock.acquire(blocking=False):
             return
         try:
@@ -94,7 +96,7 @@ class Keeper:
         return self._control if self._control is not None and is_running else self._begin()
 
     def _ready(self) -> socket.socket:
-        """The control socket, once the process is ready."""
+        """Returns the control socket once the process is ready."""
         control = self._started()
         if not self._is_ready:
             if control.recv(1) != fork_server.FORKED:
@@ -106,7 +108,7 @@ class Keeper:
         self._end()
         self._control, theirs = socket.socketpair()
         self._control.settimeout(ANSWER_SECONDS)
-        atexit.register(self._control.close)  # upon which the keeper ends
+        atexit.register(self._control.close)  # whereupon the keeper ends
         command = [sys.executable, "-c", START.format(path=sys.path), str(theirs.fileno())]
         calm = {"OPENBLAS_NUM_THREADS": "1", "ARROW_DEFAULT_MEMORY_POOL": "system"}
         with theirs:
@@ -130,19 +132,19 @@ class Keeper:
 
 
 KEEPER = Keeper()
-"""The one of this process."""
+"""The keeper of this process."""
 
 
 # ── one reading process ──────────────────────────────────────────────────────────────────────
 
 
 class IsolatedReader:
-    """A reading process; ``facts`` are what it sent of the file. Raises UploadError with what is wrong."""
+    """A reading process; ``facts`` are what it sent about the file. Raises UploadError with what is wrong."""
 
     def __init__(self, request: worker.Request, file: int, limits: Limits) -> None:
         self._limits = limits
         self.notices: tuple[Problem, ...] = ()
-        with library_errors.in_words("no-reader", "no process can be made to read it in", NO_READER):
+        with library_errors.in_words("no-reader", "no process can be created to read it", NO_READER):
             self._channel, self._reason_pipe = _forked(file, limits)
         self.close = weakref.finalize(self, _close, self._channel, self._reason_pipe)
         self._timed = _TimedChannel(self._channel, limits.read_seconds)
@@ -151,7 +153,7 @@ class IsolatedReader:
         self.facts = self._checked(self._message(), messages.FACTS)
 
     def batches(self, index: int, columns: Any = None) -> Iterator[pa.RecordBatch]:
-        """The rows of a stream; at the end ``notices`` are those of it."""
+        """Yields the rows of a stream; at its end ``notices`` are set."""
         self._send((index, columns))
         while (message := self._message())[0] == messages.STREAM:
             try:
@@ -185,17 +187,17 @@ class IsolatedReader:
             raise self._ended() from error
 
     def _ended(self) -> UploadError:
-        """The error that says why there is nothing more to read; a process that still runs is ended."""
+        """Returns the error that says why the process ended; ends it if it still runs."""
         timed_out = self._timed.is_over
         outcome, signal_number = (fork_server.ENDED, signal.SIGXCPU) if timed_out else self._reason()
         self.close()
         return UploadError(_problem(outcome, signal_number, self._limits))
 
     def _reason(self) -> tuple[int, int]:
-        """(ENDED or TOO_LARGE, signal); (ENDED, 0) where it is not known."""
+        """Returns (ENDED or TOO_LARGE, signal); (ENDED, 0) if unknown."""
         import select
 
-        poll = select.poll()  # which takes any number of open files, as ``select`` does not
+        poll = select.poll()  # takes any number of open files, unlike ``select``
         poll.register(self._reason_pipe, select.POLLIN)
         reason = b""
         if self.close.alive and poll.poll(REASON_SECONDS * 1000):
@@ -205,7 +207,7 @@ class IsolatedReader:
 
 
 class _TimedChannel:
-    """The seconds left to wait for a reading process; None for as long as it takes.
+    """A channel with the seconds left to wait for a reading process; None for no limit.
 
     It does not refer to its reader: in a circle the two, and the process, would stay until the next
     collection of garbage.
@@ -220,7 +222,7 @@ class _TimedChannel:
         return self._left is not None and self._left <= 0
 
     def receive_into(self, view: memoryview) -> int:
-        """Bytes received."""
+        """Returns the number of bytes received."""
         if self._left is None:
             return self._channel.recv_into(view)
         began = time.monotonic()
@@ -232,7 +234,9 @@ class _TimedChannel:
 
 
 def _forked(file: int, limits: Limits) -> tuple[socket.socket, int]:
-    """(channel to a new reading process, pipe with the reason of its end). Raises OSError without one."""
+    """Returns (channel to a new reading process, pipe with the reason of its end). Raises OSError if it
+    cannot be created.
+    """
     with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
         channel, other_end = socket.socketpair()
         ours.callback(channel.close)
@@ -247,7 +251,7 @@ def _forked(file: int, limits: Limits) -> tuple[socket.socket, int]:
 
 
 def _close(channel: socket.socket, reason_pipe: int) -> None:
-    """Close the channel; the keeper then ends the process, which has no listener left."""
+    """Closes the channel; the keeper then ends the process."""
     channel.close()
     os.close(reason_pipe)
 
@@ -262,7 +266,7 @@ def _problem(outcome: int, signal_number: int, limits: Limits) -> Problem:
         fix = f"Split the file, or {RAISE.format('SECONDS')}."
         return Problem("read-too-long", "file", finding, fix)
     how = f" by signal {signal_number}" if signal_number else ""
-    finding = f"the process that read it was ended{how}: the file is damaged, or takes too much memory"
+    finding = f"the process that read it ended{how}: the file is damaged, or needs too much memory"
     return Problem("reader-died", "file", finding, "Write the file again, or upload it as CSV.")
 
 
@@ -270,7 +274,7 @@ def _problem(outcome: int, signal_number: int, limits: Limits) -> Problem:
 
 
 class File:
-    """A file read in other processes, as often as needed, one after the other or side by side."""
+    """A file that separate processes read, as often as needed, one after the other or in parallel."""
 
     def __init__(
         self, source: Source, read: Callable[..., worker.OpenedFile], limits: Limits, how: Any
@@ -285,12 +289,12 @@ class File:
         self._idle: list[IsolatedReader] = []
         self.facts = self.give(self.take()).facts
         mapping, shared = how.get("mapping"), self.facts.get("shared")
-        if isinstance(mapping, TableMapping) and shared:  # the columns that were named for all tables
+        if isinstance(mapping, TableMapping) and shared:  # the columns named for all tables
             mapping.shared.seen.update({table: tuple(names) for table, names in shared["seen"].items()})
             mapping.shared.used.update(shared["used"])
 
     def take(self) -> IsolatedReader:
-        """A reading process that is free, or a new one."""
+        """Returns a free reading process, or a new one."""
         try:
             return self._idle.pop()
         except IndexError:
@@ -307,11 +311,11 @@ class File:
     def batches(
         self, index: int = 0, columns: Any = None, notices: list[Problem] | None = None
     ) -> Generator[pa.RecordBatch, None, None]:
-        """The rows of a stream, which may be read again; ``notices`` become those known at its end."""
+        """Yields the rows of a stream, which can be read again; ``notices`` is filled at its end."""
         reader = self.take()
         try:
             yield from reader.batches(index, columns)
-        except BaseException:  # a stream that was left halfway cannot be gone on with
+        except BaseException:  # a partly read stream cannot be continued
             reader.close()
             raise
         self.give(reader)
@@ -320,7 +324,7 @@ class File:
 
 
 def _opened(source: Source, name: str | None) -> tuple[Any, IO[bytes] | None, str | None]:
-    """(path, open temporary file, the file's own name): what a reading process opens."""
+    """Returns (path, open temporary file, the file's own name): what a reading process opens."""
     if isinstance(source, str | Path) and not Path(source).is_fifo():
         return source, None, None
     if isinstance(source, str | Path):
@@ -333,7 +337,7 @@ def _opened(source: Source, name: str | None) -> tuple[Any, IO[bytes] | None, st
 
 
 def _on_disk(data: Any) -> IO[bytes]:
-    with library_errors.in_words("no-room", "it cannot be kept on disk to be read", NO_ROOM):
+    with library_errors.in_words("no-room", "it cannot be stored on disk for reading", NO_ROOM):
         file = tempfile.TemporaryFile()  # noqa: SIM115 closed with its File
         file.write(data)
         file.flush()

@@ -1,4 +1,4 @@
-"""What a reading process does: open one file, send what is known of it, then the rows on request."""
+"""The work of a reading process: open one file, send what is known about it, then its rows on request."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from recdash.ingest.library_errors import TOO_LARGE
 
 @dataclass(frozen=True)
 class Request:
-    """A function of this module (or of a test) and its arguments; ``folder`` is where paths begin.
+    """A function of this module (or of a test) with its arguments; ``folder`` is the base of relative paths.
 
-    ``file_name`` is that of an open file, ``path`` the file where it is not open.
+    ``file_name`` is the name of an open file, ``path`` the file if it is not open.
     """
 
     read: Callable[..., OpenedFile]
@@ -37,7 +37,9 @@ class Request:
 
 @dataclass(frozen=True)
 class OpenedFile:
-    """An opened file: what is known of it, its streams of rows, the notices known at the end of each."""
+    """An opened file: what is known about it, its streams of rows, and the notices known at the end of
+    each.
+    """
 
     facts: Mapping[str, Any] = field(default_factory=dict)
     streams: Sequence[Callable[[Any], Iterator[pa.RecordBatch]]] = ()
@@ -45,18 +47,18 @@ class OpenedFile:
 
 
 def prepare() -> None:
-    """Import what reading needs, so that no reading process has to."""
+    """Imports what reading needs, so that reading processes need not."""
     import pyarrow.compute
     import pyarrow.csv
     import pyarrow.parquet  # noqa: F401
 
     sys.modules["pandas"] = None  # type: ignore[assignment]
-    pa.array([0])  # which would load pandas; hidden once, it is not asked for again
+    pa.array([0])  # hide pandas while pyarrow looks for it; it does not look again
     del sys.modules["pandas"]
 
 
 def serve(channel: socket.socket, file: int) -> None:
-    """Answer requests until the other side closes the channel."""
+    """Answers requests until the other side closes the channel."""
     incoming = messages.Incoming(channel.recv_into)
 
     def request() -> Any:
@@ -82,7 +84,7 @@ def _open(channel: socket.socket, request: Request, file: int) -> OpenedFile:
     source = request.path if request.path is not None else OpenFile(file, request.file_name)
     opened = request.read(source, **request.arguments)
     mapping, shared = request.arguments.get("mapping"), {}
-    if isinstance(mapping, TableMapping):  # which tables had the columns that were named for all tables
+    if isinstance(mapping, TableMapping):  # which tables had the columns named for all tables
         shared = {"seen": mapping.shared.seen, "used": sorted(mapping.shared.used)}
     messages.send_facts(channel, messages.FACTS, {**opened.facts, "shared": shared})
     return opened
@@ -96,7 +98,7 @@ def _stream(channel: socket.socket, opened: OpenedFile, index: int, columns: Any
 
 @contextmanager
 def _errors_sent(channel: socket.socket) -> Iterator[None]:
-    """Send an error as problems, unless the other side has closed the channel."""
+    """Sends errors as problems, unless the other side has closed the channel."""
     try:
         yield
     except UploadError as error:
@@ -108,7 +110,7 @@ def _errors_sent(channel: socket.socket) -> Iterator[None]:
     except Exception as error:  # noqa: BLE001 a mistake of ours; the file is refused and the trace kept
         traceback.print_exc(file=sys.stderr)
         finding = f"reading it failed ({type(error).__name__})"
-        fix = "Write the file again, or as CSV. If it is right, please report this."
+        fix = "Write the file again, or as CSV. If the file is valid, please report this."
         messages.send_problems(channel, UploadError(Problem("unreadable", "file", finding, fix)))
 
 
@@ -116,7 +118,7 @@ def _as_dicts(problems: Iterable[Problem]) -> list[dict[str, Any]]:
     return [asdict(problem) for problem in problems]
 
 
-# ── what can be requested ────────────────────────────────────────────────────────────────────
+# ── requests ─────────────────────────────────────────────────────────────────────────────────
 
 
 def open_preview(source: Any, **how: Any) -> OpenedFile:
