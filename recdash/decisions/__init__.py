@@ -1,4 +1,4 @@
-"""What people decided about an experiment, and on what evidence: its journal, read."""
+"""Reviews and decisions of an experiment with their evidence, read from its journal."""
 
 from recdash.decisions.checklist import ChecklistItem, ItemState, checklist, not_holding, shortcomings
 from recdash.decisions.review import (

@@ -1,4 +1,4 @@
-"""How the numbers of a snapshot differ from today's."""
+"""Compares the numbers of a snapshot with current ones."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from recdash.decisions.checklist import rail_values
 from recdash.decisions.snapshot import Difference, Guardrail, Lift, Offline, Online
 from recdash.formatting import numbers
+from recdash.formatting.wording import shown
 
 CLOSE = 1e-6
-"""Relative: closer numbers were added up in another order, or are ends of intervals that a search found in
-other steps; they read alike.
+"""Relative tolerance: closer numbers were summed in another order, or are interval ends from another search;
+they display equally.
 """
 
 
@@ -26,7 +27,7 @@ class Changed:
 
 
 def offline_changes(then: Offline, now: Offline) -> list[Changed]:
-    """``now``: the same question, asked again of the runs that are left."""
+    """Returns the changes to ``now``: the same question, asked again of the remaining runs."""
     return [
         *_verdict(then, now),
         *_pairs(then, now),
@@ -35,7 +36,7 @@ def offline_changes(then: Offline, now: Offline) -> list[Changed]:
 
 
 def online_changes(then: Online, now: Online) -> list[Changed]:
-    """``now``: the same test as it is counted today."""
+    """Returns the changes to ``now``: the same test as it is counted today."""
     today = {lift.metric: lift for lift in now.lifts}
     changes = [changed for old in then.lifts for changed in _lift(old, today.get(old.metric))]
     if then.blocked != now.blocked:
@@ -50,7 +51,7 @@ def _verdict(then: Offline, now: Offline) -> Iterator[Changed]:
 
 
 def _pairs(then: Offline, now: Offline) -> Iterator[Changed]:
-    """What changed in the pairs with the baseline, in slices and by other metrics."""
+    """Yields what changed in the pairs with the baseline, in slices and by other metrics."""
     today = {difference.key: difference for difference in (*now.pairs, *now.metrics, *now.slices)}
     base = then.subject.baseline.id if then.subject.baseline else None
     for old in (*then.pairs, *then.metrics, *then.slices):
@@ -68,7 +69,7 @@ def _differ(old: Difference, new: Difference) -> bool:
 
 def _pair_text(pair: Difference) -> str:
     amount = numbers.signed(pair.difference, numbers.places([pair.difference]))
-    return f"{numbers.three(pair.value)} ({amount}, n = {numbers.count(pair.n)}, {pair.word})"
+    return f"{numbers.three(pair.value)} ({amount}, n = {numbers.count(pair.n)}, {shown(pair.word)})"
 
 
 def _rail(old: Guardrail, now: Offline) -> Iterator[Changed]:
@@ -88,7 +89,7 @@ def _lift_text(lift: Lift) -> str:
     change = numbers.NONE
     if lift.lift is not None:
         change = f"{numbers.signed(100 * lift.lift, numbers.places([100 * lift.lift]))} %"
-    return f"{numbers.three(lift.value)} ({change}, {lift.word or 'not judged'})"
+    return f"{numbers.three(lift.value)} ({change}, {shown(lift.word) or 'not judged'})"
 
 
 def _same(old: float | None, new: float | None) -> bool:

@@ -1,4 +1,4 @@
-"""What must hold before a candidate is approved: each item holds, fails, or is not known yet, and why."""
+"""The checklist for approving a candidate: each item holds, fails, or is not known yet, and why."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 from recdash.comparison.cells import from_to
 from recdash.decisions.snapshot import Difference, Guardrail, Lift, Offline, Online
 from recdash.formatting import numbers
-from recdash.formatting.wording import listed, many
+from recdash.formatting.wording import listed, many, shown
 
 ItemState = Literal["holds", "fails", "not known yet"]
 HOLDS: ItemState = "holds"
@@ -22,17 +22,17 @@ MOST_NAMED = 3
 NO_OFFLINE = "No offline evidence is attached."
 NO_TEST = "No A/B test is attached."
 QUESTIONS = {
-    "Gain": "Better than the baseline offline; online a goal won and none lost",
-    "Guardrails": "None loses more than it may, offline or online",
+    "Gain": "Better than the baseline offline; online at least one goal won and none lost",
+    "Guardrails": "No guardrail is broken, offline or online",
     "Split of users": "The A/B test put users into variants as planned (SRM)",
     "Slices": "No slice of users is worse off",
-    "Agreement": "Offline and online point the same way, or it is explained why not",
+    "Agreement": "Offline and online agree, or the difference is explained",
 }
 
 
 @dataclass(frozen=True)
 class ChecklistItem:
-    """One line of the checklist; ``numbers`` are those that its ``reason`` rests on, a line each."""
+    """One line of the checklist; ``numbers`` are those behind its ``reason``, one per line."""
 
     name: str
     state: ItemState
@@ -51,7 +51,7 @@ CHECKLIST = TypeAdapter(tuple[ChecklistItem, ...])
 
 
 def checklist(offline: Offline | None, online: Sequence[Online]) -> tuple[ChecklistItem, ...]:
-    """All items, from the evidence that is attached."""
+    """Returns all items, from the attached evidence."""
     return (
         _gain(offline, online),
         _guardrails(offline, online),
@@ -66,7 +66,7 @@ def not_holding(items: Iterable[ChecklistItem]) -> list[ChecklistItem]:
 
 
 def shortcomings(items: Sequence[ChecklistItem]) -> str:
-    """``slices fail and agreement is not known yet``; empty where all hold."""
+    """Returns ``slices fail and agreement is not known yet``; empty if all hold."""
     texts = []
     for state, singular, plural in (
         (FAILS, "fails", "fail"),
@@ -86,7 +86,7 @@ _ALSO = {
     "better": "better than {base}",
     "worse": "worse than {base}",
     "tie": "a tie with {base}: no difference that matters",
-    "not settled": "not settled against {base}",
+    "not settled": "not significantly different from {base}",
 }
 
 
@@ -96,7 +96,7 @@ def _gain(offline: Offline | None, online: Sequence[Online]) -> ChecklistItem:
     own = offline.own
     if own is None:
         apart = offline.apart.get(offline.subject.run.name if offline.subject.run else "", "")
-        return ChecklistItem("Gain", UNKNOWN, f"There is no difference to the baseline. {apart}".strip())
+        return ChecklistItem("Gain", UNKNOWN, f"There is no difference from the baseline. {apart}".strip())
     online_state, online_text = _goals(online)
     offline_state = _BY_WORD.get(own.word, UNKNOWN)
     offline_text = _ALSO.get(own.word, own.word).format(base=offline.name(own.baseline))
@@ -106,7 +106,9 @@ def _gain(offline: Offline | None, online: Sequence[Online]) -> ChecklistItem:
 
 
 def _goals(online: Sequence[Online]) -> tuple[ItemState, str]:
-    """State and text of the online goals: one lost fails whatever was won; unsettled ones do not count."""
+    """Returns state and text of the online goals: one lost goal fails whatever was won; inconclusive ones do
+    not count.
+    """
     if not online:
         return UNKNOWN, "no A/B test is attached."
     goals = [lift for test in online for lift in test.of_role("goal")]
@@ -114,7 +116,7 @@ def _goals(online: Sequence[Online]) -> tuple[ItemState, str]:
         titles = [_small(lift.title) for lift in goals if lift.word == word]
         if titles:
             return state, f"online it {does} {some(titles)}."
-    return UNKNOWN, "online no goal is settled." if goals else "the A/B test has no goal."
+    return UNKNOWN, "online no goal is significant." if goals else "the A/B test has no goal."
 
 
 # ── guardrails ───────────────────────────────────────────────────────────────────────────────
@@ -128,26 +130,26 @@ def _guardrails(offline: Offline | None, online: Sequence[Online]) -> ChecklistI
     broken += [_small(lift.title) for lift in lifts if lift.word == "broken"]
     if broken:
         text = some(broken)
-        reason = f"{text[:1].upper()}{text[1:]} lost more than is allowed."
+        reason = f"{text[:1].upper()}{text[1:]} lost more than the guardrail allows."
         return ChecklistItem("Guardrails", FAILS, reason, lines)
     if unknown := _why_rails_unknown(offline, online, lifts):
         return ChecklistItem("Guardrails", UNKNOWN, unknown, lines)
     every = listed([many(len(rails), "guardrail") + " offline", f"{len(lifts)} online"])
-    return ChecklistItem("Guardrails", HOLDS, f"Within their guard: {every}.", lines)
+    return ChecklistItem("Guardrails", HOLDS, f"Within the guardrail: {every}.", lines)
 
 
 def _why_rails_unknown(offline: Offline | None, online: Sequence[Online], lifts: Sequence[Lift]) -> str:
-    """Why the guardrails are not known; empty where they are."""
+    """Returns why the guardrails are not known; empty if they are."""
     if offline is None:
         return NO_OFFLINE
     if not offline.guardrails:
         return "No guardrail could be measured offline."
-    held = f"Offline {many(len(offline.guardrails), 'guardrail')} within the guard"
+    held = f"Offline within {many(len(offline.guardrails), 'guardrail')}"
     if not online:
         return f"{held}; {NO_TEST[:1].lower()}{NO_TEST[1:]}"
     unsettled = [_small(lift.title) for lift in lifts if lift.word != HOLDS]
     if unsettled:
-        return f"{held}; online {some(unsettled)} {'is' if len(unsettled) == 1 else 'are'} not settled."
+        return f"{held}; online {some(unsettled)} {'is' if len(unsettled) == 1 else 'are'} inconclusive."
     return "" if lifts else f"{held}; the A/B test has no guardrail metric."
 
 
@@ -161,11 +163,14 @@ def _split(online: Sequence[Online]) -> ChecklistItem:
     lines = tuple(map(split_text, online))
     broken = [test.test.name for test in online if test.blocked]
     if broken:
-        reason = f"The split of users of {some(broken)} is broken: nothing is judged."
+        reason = (
+            f"Sample ratio mismatch: the split of users of {some(broken)} is broken, so its metrics are "
+            "not judged."
+        )
         return ChecklistItem(name, FAILS, reason, lines)
     unknown = [test.test.name for test in online if test.srm_p is None]
     if unknown:
-        reason = f"How many users {some(unknown)} had per variant is not known."
+        reason = f"The number of users per variant of {some(unknown)} is unknown."
         return ChecklistItem(name, UNKNOWN, reason, lines)
     warnings = [warning for test in online for warning in test.warnings]
     reason = "As planned." + (f" Noted: {' '.join(warnings)}" if warnings else "")
@@ -180,7 +185,7 @@ def _slices(offline: Offline | None) -> ChecklistItem:
         return ChecklistItem("Slices", UNKNOWN, NO_OFFLINE)
     slices = offline.slices
     if not slices:
-        return ChecklistItem("Slices", UNKNOWN, "There is no slice of 30 users or more to look at.")
+        return ChecklistItem("Slices", UNKNOWN, "There is no slice of 30 users or more.")
     lines = tuple(map(difference_text, slices))
     worse = [difference.part for difference in slices if difference.word == "worse"]
     if worse:
@@ -201,7 +206,7 @@ def _agreement(offline: Offline | None, online: Sequence[Online]) -> ChecklistIt
     against = [side for side in sides if "offline" in side.quadrant]  # better on one side, worse on the other
     unexplained = [_small(side.title) for side in against if not side.explained]
     if unexplained:
-        reason = f"Offline and online contradict each other in {some(unexplained)}, and nothing explains it."
+        reason = f"Offline and online contradict each other in {some(unexplained)} without an explanation."
         return ChecklistItem("Agreement", FAILS, reason, lines)
     if against:
         titles = [_small(side.title) for side in against]
@@ -209,8 +214,8 @@ def _agreement(offline: Offline | None, online: Sequence[Online]) -> ChecklistIt
         return ChecklistItem("Agreement", HOLDS, reason, lines)
     same = [_small(side.title) for side in sides if side.quadrant.endswith("both")]
     if same:
-        return ChecklistItem("Agreement", HOLDS, f"Both point the same way: {some(same)}.", lines)
-    return ChecklistItem("Agreement", UNKNOWN, "Nothing is settled on both sides.", lines)
+        return ChecklistItem("Agreement", HOLDS, f"Both point in the same direction: {some(same)}.", lines)
+    return ChecklistItem("Agreement", UNKNOWN, "No metric is significant both offline and online.", lines)
 
 
 # ── words ────────────────────────────────────────────────────────────────────────────────────
@@ -221,28 +226,28 @@ def worst(states: Sequence[ItemState]) -> ItemState:
 
 
 def some(names: Sequence[str]) -> str:
-    """``a, b and c``; ``a, b, c and 2 more``."""
+    """Returns ``a, b and c``; ``a, b, c and 2 more``."""
     if len(names) <= MOST_NAMED:
         return listed(names)
     return f"{', '.join(names[:MOST_NAMED])} and {len(names) - MOST_NAMED} more"
 
 
 def difference_text(pair: Difference) -> str:
-    """``nDCG@10, new users: +14.9 % (95 % CI +12.7 to +17.2 %), n = 6,040, better``."""
+    """Returns ``nDCG@10, new users: +14.9 % (95 % CI +12.7 to +17.2 %), n = 6,040, better``."""
     where = f"{pair.title}, {pair.part}" if pair.part else pair.title
     amounts = [pair.difference, pair.low, pair.high]
     shares = [pair.share(amount) for amount in amounts]
     text = _interval(amounts) if shares[0] is None else _percent_interval(shares)
-    return f"{where}: {text}, n = {numbers.count(pair.n)}, {pair.word}"
+    return f"{where}: {text}, n = {numbers.count(pair.n)}, {shown(pair.word)}"
 
 
 def lift_text(lift: Lift) -> str:
-    """``Engagement rate: +3.1 % (95 % CI +1.2 to +5.0 %), n = 412 / 398, better``."""
+    """Returns ``Engagement rate: +3.1 % (95 % CI +1.2 to +5.0 %), n = 412 / 398, better``."""
     if lift.lift is None:
         return f"{lift.title} online: {lift.note or 'cannot be compared'}"
     change = _percent_interval([lift.lift, lift.low, lift.high])
     users = f"{numbers.count(lift.n)} / {numbers.count(lift.control_n)}"
-    return f"{lift.title} online: {change}, n = {users}, {lift.word or 'not judged'}"
+    return f"{lift.title} online: {change}, n = {users}, {shown(lift.word) or 'not judged'}"
 
 
 def _percent_interval(shares: Sequence[float | None]) -> str:
@@ -250,7 +255,7 @@ def _percent_interval(shares: Sequence[float | None]) -> str:
 
 
 def _interval(amounts: Sequence[float | None], unit: str = "") -> str:
-    """``+14.9 % (95 % CI +12.7 to +17.2 %)``, from a value and the ends of its interval."""
+    """Returns ``+14.9 % (95 % CI +12.7 to +17.2 %)``, from a value and the ends of its interval."""
     digits, (value, low, high) = numbers.places(amounts), amounts
     text = f"{numbers.signed(value, digits)}{unit}"
     ends = numbers.interval(low, high, digits, unit)
@@ -258,7 +263,7 @@ def _interval(amounts: Sequence[float | None], unit: str = "") -> str:
 
 
 def rail_text(rail: Guardrail) -> str:
-    """``Coverage@10: 23.4 % to 20.8 %, −11.0 % (guard −20 %)``."""
+    """Returns ``Coverage@10: 23.4 % to 20.8 %, −11.0 % (guard −20 %)``."""
     change = "from 0: no share"
     if rail.change is not None:
         change = f"{numbers.signed(100 * rail.change, numbers.places([100 * rail.change]))} %"
@@ -266,18 +271,20 @@ def rail_text(rail: Guardrail) -> str:
 
 
 def rail_values(rail: Guardrail) -> str:
-    """``23.4 % to 20.8 %``."""
+    """Returns ``23.4 % to 20.8 %``."""
     return from_to(rail.metric, rail.base_value, rail.value)
 
 
 def split_text(test: Online) -> str:
-    """``Home page: control 4,012, new 3,988; SRM p = 0.789``."""
-    users = ", ".join(f"{name} {numbers.count(n)}" for name, n in test.users.items()) or "users not known"
+    """Returns ``Home page: control 4,012, new 3,988; SRM p = 0.789``."""
+    users = (
+        ", ".join(f"{name} {numbers.count(n)}" for name, n in test.users.items()) or "unknown number of users"
+    )
     p = numbers.p_value(test.srm_p)
     srm = "no SRM check" if test.srm_p is None else f"SRM p {p}" if "<" in p else f"SRM p = {p}"
     return f"{test.test.name}: {users}; {srm}"
 
 
 def _small(title: str) -> str:
-    """``engagement rate``; what begins like nDCG or SRM stays as it is."""
+    """Returns ``engagement rate``; a title that begins like nDCG or SRM stays as it is."""
     return title if title[1:2].isupper() else f"{title[:1].lower()}{title[1:]}"

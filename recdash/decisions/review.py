@@ -1,4 +1,4 @@
-"""Entries of a journal folded into reviews and decisions: nothing is edited, so the last word holds."""
+"""Derives reviews and decisions from journal entries: nothing is edited, so the latest entry holds."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LABELS: Mapping[Outcome, str] = {
     "needs A/B": "Needs A/B",
 }
 CLOSING: Mapping[Outcome, State] = {"ship": "approved", "do not ship": "rejected"}
-"""What ends a review; with the other outcomes it goes on."""
+"""Outcomes that close a review; with others it stays open."""
 
 
 @dataclass(frozen=True)
@@ -42,13 +42,13 @@ class AboutSubject:
 
     @property
     def about(self) -> str:
-        """The name of the run as it was then; empty where the subject is no single run."""
+        """Returns the name of the run at the time; empty if the subject is no single run."""
         return self.subject.run.name if self.subject.run else ""
 
 
 @dataclass(frozen=True)
 class Decision(AboutSubject):
-    """The outcome for a subject, with the numbers as they stood.
+    """The outcome for a subject, with the numbers at the time.
 
     ``review`` is the id of the proposal that it answers. ``superseded_by`` and ``supersedes`` are ids of
     decisions. ``although``: why it was approved while some of the checklist did not hold.
@@ -76,7 +76,7 @@ class Decision(AboutSubject):
 
     @property
     def label(self) -> str:
-        """``Don't ship``."""
+        """Returns ``Don't ship``."""
         return LABELS[self.outcome]
 
     @property
@@ -135,7 +135,9 @@ class Review(AboutSubject):
 
     @property
     def decision(self) -> Decision | None:
-        """The last one of the review, which need not end it; one outside it may have superseded it."""
+        """Returns the last decision of the review, which may leave it open; one outside it may have
+        superseded it.
+        """
         own = {decision.id for decision in self.decisions}
         newest_first = reversed(self.decisions)
         return next((decision for decision in newest_first if decision.superseded_by not in own), None)
@@ -154,14 +156,14 @@ class Review(AboutSubject):
 
     @cached_property
     def checklist(self) -> tuple[ChecklistItem, ...]:
-        """The checklist of the attached evidence; a closed review takes no more evidence."""
+        """Returns the checklist of the attached evidence; a closed review takes no more evidence."""
         return checklist(self.offline, self.online)
 
     @property
     def missing(self) -> str:
-        """What comes next; empty where nothing does."""
+        """Returns the next step; empty if there is none."""
         return {
-            "proposed": "Attach the offline evidence: the numbers as they stand now.",
+            "proposed": "Attach the offline evidence: the current numbers.",
             "offline evidence": f"Attach an A/B test in which a variant served {self.about}.",
             "online evidence": "Approve or reject it.",
         }.get(self.state, "")
@@ -176,11 +178,11 @@ def online_of(entry: Entry) -> tuple[Online, ...]:
     return ONLINE.validate_python(entry.facts.get("online", ()))
 
 
-# ── the fold ─────────────────────────────────────────────────────────────────────────────────
+# ── reviews and decisions ────────────────────────────────────────────────────────────────────
 
 
 def decisions(entries: Sequence[Entry]) -> list[Decision]:
-    """All decisions, the newest first. ``entries``: the oldest first."""
+    """Returns all decisions, the newest first. ``entries``: the oldest first."""
     comments = _comments(entries)
     decided = [entry for entry in entries if entry.kind == "decision"]
     superseded_by = {entry.facts.get("supersedes"): entry.id for entry in decided}
@@ -190,7 +192,7 @@ def decisions(entries: Sequence[Entry]) -> list[Decision]:
 
 
 def reviews(entries: Sequence[Entry]) -> list[Review]:
-    """All reviews, the newest first. ``entries``: the oldest first."""
+    """Returns all reviews, the newest first. ``entries``: the oldest first."""
     comments, decided = _comments(entries), decisions(entries)[::-1]
     return [
         Review(
@@ -205,7 +207,7 @@ def reviews(entries: Sequence[Entry]) -> list[Review]:
 
 
 def last_decision(entries: Sequence[Entry]) -> Decision | None:
-    """The newest decision that no other has superseded."""
+    """Returns the newest decision that is not superseded."""
     return next((decision for decision in decisions(entries) if decision.is_current), None)
 
 
@@ -218,7 +220,7 @@ def _comments(entries: Sequence[Entry]) -> dict[str, tuple[Entry, ...]]:
 
 
 def _evidence(entries: Sequence[Entry]) -> tuple[Entry, ...]:
-    """The last entry of each source: offline, or one A/B test."""
+    """Returns the last entry of each source: offline, or one A/B test."""
     last: dict[str, Entry] = {}
     for entry in entries:
         if entry.kind == "offline evidence":

@@ -1,4 +1,4 @@
-"""The numbers that an entry of a journal rests on, as they stood: plain values that are stored as JSON."""
+"""Snapshots of the numbers behind a journal entry: plain values that are stored as JSON."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Named:
 class Subject:
     """The run that a decision or review is about, its baseline, metric and k; ``others``: further candidates.
 
-    ``run`` is None where it is about all of them, ``baseline`` where the experiment has none.
+    ``run`` is None if it is about all of them, ``baseline`` if the experiment has none.
     """
 
     run: Named | None
@@ -35,7 +35,7 @@ class Subject:
 
     @property
     def where(self) -> str:
-        """``nDCG@10``."""
+        """Returns ``nDCG@10``."""
         return metric_title(self.metric, self.k)
 
     @property
@@ -44,7 +44,7 @@ class Subject:
 
     @property
     def query(self) -> ComparisonQuery | None:
-        """What its numbers answer; None without a baseline."""
+        """Returns the query behind the numbers; None without a baseline."""
         if self.baseline is None:
             return None
         runs = tuple(candidate.id for candidate in self.candidates)
@@ -59,7 +59,9 @@ class Subject:
 
 @dataclass(frozen=True)
 class DefinitionSnapshot:
-    """What a metric was: its canonical ``spec``, the formula (LaTeX) and who counted."""
+    """The definition of a metric at the time: its canonical ``spec``, the formula (LaTeX) and the
+    population.
+    """
 
     spec: str
     title: str
@@ -100,16 +102,16 @@ class Difference:
         return self.baseline, self.candidate, self.metric, self.part
 
     def share(self, amount: float | None) -> float | None:
-        """``amount`` as a share of the baseline's value; None where that is 0 or not there."""
+        """Returns ``amount`` as a share of the baseline's value; None if that is 0 or missing."""
         return amount / abs(self.base_value) if self.base_value and amount is not None else None
 
 
 @dataclass(frozen=True)
 class Guardrail:
-    """A catalogue metric of the candidate beside the baseline's; ``change`` is a share of the latter.
+    """A catalogue-level metric of the candidate and the baseline; ``change`` is a share of the latter.
 
-    ``low`` and ``high`` hold it at 95 %; None where there is no interval, and then ``why_no_interval`` says
-    why, if that was written down.
+    ``low`` and ``high`` are its 95 % interval; None without one, and then ``why_no_interval`` says why, if
+    recorded.
     """
 
     metric: str
@@ -121,12 +123,12 @@ class Guardrail:
     broken: bool
     low: float | None = None
     high: float | None = None
-    why_no_interval: str = "it was not written down"
+    why_no_interval: str = "it was not recorded"
 
 
 @dataclass(frozen=True)
 class Offline:
-    """What the stored runs said.
+    """The results of the stored runs.
 
     ``verdict`` of all candidates in words; ``pairs`` of all of them with the baseline and with each other;
     ``metrics``, ``guardrails`` and ``slices`` are the subject's own. ``apart``: why a run has no pair.
@@ -147,7 +149,7 @@ class Offline:
 
     @property
     def own(self) -> Difference | None:
-        """The subject's pair with the baseline."""
+        """Returns the subject's pair with the baseline."""
         run, baseline = self.subject.run, self.subject.baseline
         if run is None or baseline is None:
             return None
@@ -160,7 +162,7 @@ class Offline:
         return names.get(run_id, run_id)
 
     def as_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
+        """Returns JSON-ready values."""
         return asdict(self)
 
 
@@ -179,9 +181,9 @@ class OnlineDefinition:
 
 @dataclass(frozen=True)
 class Lift:
-    """One online metric in the variant that served the subject, beside the control.
+    """One online metric in the variant that served the subject, compared with control.
 
-    ``lift`` is a share of the control's value, ``low`` and ``high`` the interval by which ``word`` judges it,
+    ``lift`` is a share of control's value, ``low`` and ``high`` the interval by which ``word`` judges it,
     corrected within the goals. ``n`` users; ``numerator`` and ``denominator`` are sums over them.
     """
 
@@ -207,13 +209,13 @@ class Lift:
 
     @property
     def gained(self) -> float | None:
-        """The lift turned so that more is better."""
+        """Returns the lift signed so that more is better."""
         return self.lift if self.lift is None or self.direction == "up" else -self.lift
 
 
 @dataclass(frozen=True)
 class OfflineOnlineSnapshot:
-    """How the subject did offline and by one goal online; ``explained``: what the twelve checks say."""
+    """The subject's result offline and by one goal online; ``explained``: what the twelve checks found."""
 
     metric: str
     title: str
@@ -224,7 +226,7 @@ class OfflineOnlineSnapshot:
 
 @dataclass(frozen=True)
 class Online:
-    """What one A/B test said of the subject. ``srm_p``: of the planned split; None where it is not known."""
+    """The results of one A/B test for the subject. ``srm_p``: of the planned split; None if unknown."""
 
     subject: Subject
     test: Named
@@ -244,9 +246,9 @@ class Online:
         return [lift for lift in self.lifts if lift.role == role]
 
     def as_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
+        """Returns JSON-ready values."""
         return asdict(self)
 
 
 SUBJECT, OFFLINE, ONLINE = TypeAdapter(Subject), TypeAdapter(Offline), TypeAdapter(tuple[Online, ...])
-"""Read what ``as_dict`` wrote; what a later version added is left out."""
+"""Reads what ``as_dict`` wrote; fields of a later version are ignored."""

@@ -1,4 +1,4 @@
-"""Who is asking, and what each role may do."""
+"""People and what each role may do."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from recdash.errors import Forbidden
 
 AccessRole = Literal["viewer", "editor", "admin"]
 ROLES: tuple[AccessRole, ...] = get_args(AccessRole)
-"""From the fewest rights to the most; each role has the rights of those before it."""
+"""Roles from the fewest rights to the most; each role includes the rights of those before it."""
 
 
 @dataclass(frozen=True)
 class Person:
-    """A user, under the name that the audit log has beside what they did.
+    """A user, under the name that the audit log records.
 
-    ``experiment``: the only one that the person may see: a guest who came by a share link. ``named`` is False
-    where the name was not checked, such as on one's own machine.
+    ``experiment``: the only one that the person may see: a guest with a share link. ``named`` is False if the
+    name was not verified, such as on one's own machine.
     """
 
     name: str
@@ -33,13 +33,13 @@ class Person:
         return ROLES.index(self.role) >= ROLES.index(role)
 
     def must_be(self, role: AccessRole) -> None:
-        """Raises Forbidden, in words for the person, unless the role allows it."""
+        """Raises Forbidden with a message for the person unless the role allows it."""
         if not self.may(role):
             raise Forbidden(_WHY_NOT[role])
 
 
 _WHY_NOT: dict[AccessRole, str] = {
     "viewer": "Sign in to read this.",
-    "editor": "Viewers read; ask an editor to change things here.",
-    "admin": "Only admins may do this.",
+    "editor": "Viewers can only read; ask an editor to make changes.",
+    "admin": "Only admins can do this.",
 }

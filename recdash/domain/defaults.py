@@ -1,4 +1,4 @@
-"""Default baseline, candidates, metric and k: what is compared until a user chooses otherwise."""
+"""Default baseline, candidates, metric and k of a comparison."""
 
 from __future__ import annotations
 
@@ -9,17 +9,19 @@ if TYPE_CHECKING:
     from recdash.domain.records import Experiment, Run
 
 MOST_CANDIDATES = 8
-"""So many are drawn side by side."""
+"""Most candidates drawn side by side."""
 DEFAULT_K, DEFAULT_METRIC, DEFAULT_RATING_METRIC = 10, "ndcg", "rmse"
 DEFAULT_SPEC = f"{DEFAULT_METRIC}@{DEFAULT_K}"
 USUAL_K = (5, 10, 20, 50)
-"""The cutoffs that are offered, and at which a verdict is asked again."""
+"""The cutoffs that are offered, and at which a verdict is computed again."""
 BASELINES = ("popular", "weighted_rating", "content", "random")
-"""Of references, the best known first."""
+"""References, the best known first."""
 
 
 def default_baseline(experiment: Experiment, runs: Sequence[Run]) -> Run:
-    """The experiment's own; else the first run, or, beside one candidate alone, its best known reference."""
+    """Returns the experiment's baseline; else the first run, or, with only one candidate, its best known
+    reference.
+    """
     own = next((run for run in runs if run.id == experiment.baseline), None)
     if own is not None:
         return own
@@ -30,7 +32,7 @@ def default_baseline(experiment: Experiment, runs: Sequence[Run]) -> Run:
 
 
 def default_candidates(runs: Sequence[Run], baseline: Run | None) -> tuple[Run, ...]:
-    """The first that are neither the baseline nor a reference, as many as are drawn."""
+    """Returns the first that are neither the baseline nor a reference, as many as are drawn."""
     return tuple([run for run in runs if run != baseline and not run.reference][:MOST_CANDIDATES])
 
 

@@ -1,4 +1,4 @@
-"""What is left of a run's lists once they met the truth, with shapes.
+"""Hits of a run's lists in the truth, with shapes.
 
 Letters in shapes: ``U`` users of the truth, ``H`` hits, ``K`` cutoffs 1..depth, ``N`` items.
 """
@@ -17,7 +17,7 @@ from recdash.domain.kinds import Duplicates, Floats, Ints, Order
 
 @dataclass(frozen=True)
 class PopulationCounts:
-    """Who was counted, for one run against one truth. All values are counts."""
+    """Population counts of one run against one truth."""
 
     truth_users: int
     counted: int
@@ -41,10 +41,9 @@ class Respelled:
     """Ids of one side that a table would know in another spelling.
 
     ``cause`` ends a sentence that begins with "they differ by"; ``fix`` is what to do about {column}, the
-    column of these ids, or {other}, that of the table; ``other_way`` is cause and fix where the table is to
-    be changed. So many ``rows`` more would be known, ``apart`` of them with ids of which one table has both
-    spellings; ``as_written`` {table: the rows whose ids it has as they are}. ``example``: such an id, and the
-    table's.
+    column of these ids, or {other}, that of the table; ``other_way`` is cause and fix if the table is to be
+    changed. ``rows`` more would be known, ``apart`` of them with ids of which one table has both spellings;
+    ``as_written`` {table: the rows whose ids it has unchanged}. ``example``: such an id, and the table's.
     """
 
     cause: str
@@ -60,11 +59,11 @@ class Respelled:
 class KnownIds:
     """How many of the ids of one kind, items or users, the tables of the evaluation know.
 
-    Of a run ``rows`` are places of lists (items) or lists (users), of the truth its ids; in ``known`` of them
-    one of the tables knows the id. ``ids`` counts different ids (None: not counted), ``unknown_ids`` those
-    that no table knows; ``by_table``: the rows whose id the truth, catalogue, train (or the run) knows.
-    ``unknown`` holds a few ids that a table does not know, ``respelled`` what it would know otherwise; under
-    "any", of all tables together.
+    Of a run ``rows`` are positions of lists (items) or lists (users), of the truth its ids; ``known`` of them
+    have an id that one of the tables knows. ``ids`` counts different ids (None: not counted), ``unknown_ids``
+    those that no table knows; ``by_table``: the rows whose id the truth, catalogue, train (or the run) knows.
+    ``unknown`` holds a few ids that a table does not know, ``respelled`` what it would know in another
+    spelling; under "any", of all tables together.
     """
 
     rows: int
@@ -77,26 +76,26 @@ class KnownIds:
 
     @property
     def share(self) -> float:
-        """The share of the rows that are known, from 0 to 1; 1 without any."""
+        """Returns the share of known rows, from 0 to 1; 1 without any rows."""
         return self.known / self.rows if self.rows else 1.0
 
     def as_dict(self) -> dict[str, Any]:
-        """JSON-ready: the counts."""
+        """Returns the counts as JSON-ready values."""
         counts = {"rows": self.rows, "known": self.known, "share": self.share}
         return {**counts, "ids": self.ids, "unknown_ids": self.unknown_ids, "by_table": dict(self.by_table)}
 
     @classmethod
     def of(cls, facts: Mapping[str, Any]) -> KnownIds:
-        """The inverse of ``as_dict``."""
+        """Returns the value that ``as_dict`` wrote."""
         return cls(**{name: value for name, value in facts.items() if name != "share"})
 
 
 @dataclass(frozen=True)
 class IdOverlap:
-    """What the tables of the evaluation know of a run's ids; ``users`` is None where it was not counted.
+    """What the tables of the evaluation know of a run's ids; ``users`` is None if not counted.
 
-    ``truth_items`` and ``truth_users``: what the run and the other tables know of the truth's; None where
-    that was not counted.
+    ``truth_items`` and ``truth_users``: what the run and the other tables know of the truth's; None if not
+    counted.
     """
 
     items: KnownIds
@@ -105,7 +104,7 @@ class IdOverlap:
     truth_users: KnownIds | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
+        """Returns JSON-ready values."""
         sides = {"items": self.items, "users": self.users}
         of_truth = {"truth_items": self.truth_items, "truth_users": self.truth_users}
         return {
@@ -115,14 +114,14 @@ class IdOverlap:
 
     @classmethod
     def of(cls, facts: Mapping[str, Any]) -> IdOverlap:
-        """The inverse of ``as_dict``."""
+        """Returns the value that ``as_dict`` wrote."""
         names = ("items", "users", "truth_items", "truth_users")
         return cls(*(KnownIds.of(side) if (side := facts.get(name)) else None for name in names))  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
 class RankCounts:
-    """Counts by rank and item: at rank k stand the items ``item[start[k-1]:start[k]]``, ``count`` times.
+    """Counts by rank and item: at rank k are the items ``item[start[k-1]:start[k]]``, ``count`` times.
 
     ``start`` [depth + 1]; items ascend within a rank and counts are positive.
     """
@@ -133,15 +132,15 @@ class RankCounts:
 
     @property
     def rank(self) -> Ints:
-        """The rank of each entry, from 1."""
+        """Returns the rank of each entry, from 1."""
         return np.repeat(np.arange(1, len(self.start)), np.diff(self.start))
 
 
 @dataclass(frozen=True)
 class ListMean:
-    """A value that each list has, at every k: its mean [depth], standard error [depth] and lists [depth].
+    """A per-list value at every k: its mean [depth], standard error [depth] and lists [depth].
 
-    NaN where no list has the value at that k.
+    NaN if no list has the value at that k.
     """
 
     mean: Floats
@@ -151,12 +150,11 @@ class ListMean:
 
 @dataclass(frozen=True)
 class Exposure:
-    """What was shown, and to how many.
+    """Which items were shown, and in how many lists.
 
-    ``shown``: in how many lists an item stands at a rank. ``ended``: of the lists that stop before
-    ``depth``, how many of length L hold the item (rank standing for L). ``items`` [N] ids as text.
-    ``list_means`` are those metrics that the counts cannot give, by canonical spec without its
-    population.
+    ``shown``: in how many lists an item is at a rank. ``ended``: of the lists that stop before ``depth``, how
+    many of length L have the item (rank standing for L). ``items`` [N] ids as text. ``list_means`` are those
+    metrics that the counts cannot give, by canonical spec without its population.
     """
 
     items: Sequence[str]
@@ -168,10 +166,10 @@ class Exposure:
 
 @dataclass(frozen=True)
 class TiedHits:
-    """Truth rows that stand in a tie: among equal scores of one list their order is an accident.
+    """Truth rows in a tie: among tied scores of one list their order is arbitrary.
 
     ``user`` [J] ascending, ``row`` [J] the truth row, ``first`` and ``last`` [J] the ranks (from 1) at which
-    the tie begins and ends. Ties that begin beyond the depth are not kept; ``last`` may lie beyond it.
+    the tie begins and ends. Ties that begin beyond the depth are not kept; ``last`` may be beyond it.
     """
 
     user: Ints
@@ -182,17 +180,17 @@ class TiedHits:
 
 @dataclass(frozen=True)
 class Hits:
-    """The places where one run's lists meet the truth: all that any accuracy metric needs.
+    """The hits of one run's lists in the truth: all that any accuracy metric needs.
 
-    ``user`` [H] ascending, ``rank`` [H] 1..depth ascending within a user, ``row`` [H] the truth
-    row that was hit (relevant or not: thresholds are applied later); ``list_length`` [U] items
-    kept per truth user (0 = no list), at most ``depth``. ``exposure`` is None where it was not asked for,
-    ``ties`` where the lists were not ordered by a score; ``shown_to`` has what was shown to each group of
-    users that was asked for. ``overlap`` counts known ids; None for stored hits.
+    ``user`` [H] ascending, ``rank`` [H] 1..depth ascending within a user, ``row`` [H] the truth row that was
+    hit (relevant or not: thresholds are applied later); ``list_length`` [U] items kept per truth user (0 = no
+    list), at most ``depth``. ``exposure`` is None if it was not requested, ``ties`` if the lists were not
+    ordered by a score; ``shown_to`` has the exposure of each requested group of users. ``overlap`` counts
+    known ids; None for stored hits.
 
     ``exposure`` is of the lists of users with a relevant item, ``other_exposure`` of all other lists of the
     run; ``unknown_lengths`` [S] are the lengths of the lists of users who are not in the truth. Both are None
-    where such lists were not counted.
+    if such lists were not counted.
     """
 
     truth: Truth

@@ -1,4 +1,4 @@
-"""What is read: recommendations, checked tables and the truth, with their shapes.
+"""Input data: recommendations, checked tables and the truth, with their shapes.
 
 Letters in shapes: ``U`` users of the truth, ``T`` rows of the truth.
 """
@@ -19,21 +19,20 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _USERS_AT_ONCE = 1 << 16
-"""So many that little is written down of them at once: counting all rows would widen each to 8 bytes."""
+"""Rows counted at a time: counting all rows at once would widen each to 8 bytes."""
 
 
 @dataclass(frozen=True)
 class Recommendations:
     """One candidate's ranked lists: a stream of checked blocks that can be read again.
 
-    ``batches()`` yields Arrow record batches with the columns ``user_id`` and ``item_id``
-    (each int64, or dictionary-encoded text, trimmed and never null) and, where the upload has
-    them, ``rank`` (signed whole numbers of any width) and ``score`` (float64);
-    ``batches(columns=("user_id", "item_id"))`` yields only those. ``notices`` grows while a stream is read
-    and is complete when it ends; a problem found on the way raises ``UploadError``. ``reference`` names the
-    reference candidate (popular, oracle …) that was computed here; None for an upload.
-    ``replicate`` is the label of one of several uploads of the candidate, ``noun`` what such a one is called
-    (fold, seed); None and "" where there is only one.
+    ``batches()`` yields Arrow record batches with the columns ``user_id`` and ``item_id`` (each int64, or
+    dictionary-encoded text, trimmed and never null) and, if the upload has them, ``rank`` (signed whole
+    numbers of any width) and ``score`` (float64); ``batches(columns=("user_id", "item_id"))`` yields only
+    those. ``notices`` grows while a stream is read and is complete when it ends; a problem found on the way
+    raises ``UploadError``. ``reference`` names the reference candidate (popular, oracle …) that was computed
+    here; None for an upload. ``replicate`` is the label of one of several uploads of the candidate, ``noun``
+    the word for one (fold, seed); None and "" if there is only one.
     """
 
     name: str
@@ -76,7 +75,7 @@ class Upload:
 
 @dataclass(frozen=True)
 class UploadStream:
-    """An :class:`Upload` that is read as it passes instead of being held.
+    """An :class:`Upload` that is read as a stream instead of being held in memory.
 
     ``batches()`` yields its rows once, in checked batches of one schema; ``notices`` is complete when they
     end. Raises ``UploadError`` on the way, with all problems of the file.
@@ -90,12 +89,12 @@ class UploadStream:
 
 @dataclass(frozen=True)
 class Truth:
-    """Held-out rows in compressed form: user ``u`` owns the rows ``start[u]:start[u+1]``.
+    """Test rows in compressed form: user ``u`` owns the rows ``start[u]:start[u+1]``.
 
-    ``users`` [U] and ``items`` [N] are ids as text; ``item`` [T] is an index into ``items``,
-    ascending within a user; ``gain`` [T] the relevance (1 where the upload has none), in the narrowest type
-    that holds all of them: ``gains`` gives numbers to calculate with.
-    ``graded`` is False when every relevant row has the same gain.
+    ``users`` [U] and ``items`` [N] are ids as text; ``item`` [T] is an index into ``items``, ascending within
+    a user; ``gain`` [T] the relevance (1 if the upload has none), in the narrowest type that holds all of
+    them: ``gains`` gives numbers to calculate with. ``graded`` is False if every relevant row has the same
+    gain.
     """
 
     users: Sequence[str]
@@ -111,16 +110,16 @@ class Truth:
         return len(self.start) - 1
 
     def relevant(self) -> npt.NDArray[np.bool_]:
-        """[T] True where the row counts as relevant: gain ≥ threshold, or > 0 without one."""
+        """Returns [T] True where the row counts as relevant: gain ≥ threshold, or > 0 without one."""
         # compared as float64: a threshold of 3.3 is more than the 3.3 of float32
         return self.gain > 0 if self.threshold is None else self.gain >= np.float64(self.threshold)
 
     def gains(self, rows: Ints) -> Floats:
-        """The gains of some rows, in full width."""
+        """Returns the gains of some rows, in full width."""
         return self.gain[rows].astype(np.float64)
 
     def under(self, threshold: float | None) -> Truth:
-        """The same rows, relevant from another threshold on; None: above 0."""
+        """Returns the same rows with another relevance threshold; None: above 0."""
         if threshold == self.threshold:
             return self
         relevant = replace(self, threshold=threshold).relevant()
@@ -128,7 +127,7 @@ class Truth:
         return replace(self, threshold=threshold, graded=bool((gains != gains[:1]).any()))
 
     def per_user(self, rows: npt.NDArray[np.bool_]) -> Ints:
-        """[U] how many of the rows [T] marked belong to each user; 0 for a user without rows."""
+        """Returns [U] how many of the rows [T] marked belong to each user; 0 for a user without rows."""
         counted = np.diff(self.start)
         if rows.all():
             return counted
@@ -142,5 +141,5 @@ class Truth:
         return counted
 
     def users_who_count(self) -> npt.NDArray[np.bool_]:
-        """[U] True where the user has a relevant row."""
+        """Returns [U] True where the user has a relevant row."""
         return self.per_user(self.relevant()) > 0

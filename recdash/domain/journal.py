@@ -1,4 +1,4 @@
-"""What people write about an experiment and share of it, and the record of who did what. Frozen values."""
+"""Journal entries, reports, share links and the audit log. Frozen values."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ Outcome = Literal["ship", "do not ship", "inconclusive", "needs A/B"]
 
 @dataclass(frozen=True)
 class Entry:
-    """One line of an experiment's journal. Never edited: what came to be wrong is superseded by a later one.
+    """One line of an experiment's journal. Never edited: a later entry supersedes a wrong one.
 
     ``about`` is the id of what it belongs to: of evidence and of a decision of a review the proposal, of a
-    comment the entry or the report that it is on. ``text`` is the author's prose; ``facts`` what was true
-    when it was written (its subject, numbers with definition and provenance), ready for JSON.
+    comment the entry or report that it is on. ``text`` is the author's prose; ``facts`` the state when it was
+    written (its subject, numbers with definition and provenance), ready for JSON.
     """
 
     id: str
@@ -34,10 +34,10 @@ class Entry:
 
 @dataclass(frozen=True)
 class Report:
-    """A report on an experiment: what it asks, and how it tells the answer.
+    """A report on an experiment: its question, and how it presents the answer.
 
-    ``question``: runs, baseline, metric, k and so on; ``blocks``: what it shows, in order. ``document``: the
-    sha256 of the numbers as they stood, None for a live report, which is computed anew when it is opened.
+    ``question``: runs, baseline, metric, k and so on; ``blocks``: its sections, in order. ``document``: the
+    sha256 of the numbers at the time, None for a live report, which is computed anew when it is opened.
     """
 
     id: str
@@ -54,9 +54,9 @@ class Report:
 
 @dataclass(frozen=True)
 class ShareLink:
-    """Permission to read one experiment, or one report of it, for whoever has the link.
+    """Permission to read one experiment, or one report of it, for anyone with the link.
 
-    ``id`` is the sha256 of what the link carries, so that a link cannot be made from what is stored.
+    ``id`` is the sha256 of what the link carries, so that stored data does not reveal the link.
     """
 
     id: str
@@ -70,7 +70,7 @@ class ShareLink:
 
     @property
     def guest(self) -> Person:
-        """The person who reads by this link: a viewer of its experiment alone."""
+        """Returns the person who reads by this link: a viewer of its experiment alone."""
         return Person(f"guest of {self.author}", "viewer", self.experiment)
 
 

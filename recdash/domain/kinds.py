@@ -1,4 +1,4 @@
-"""Types that several layers share: arrays, and the words for orders, populations and tables."""
+"""Types shared by several layers: arrays, and the words for orders, populations and tables."""
 
 from __future__ import annotations
 
@@ -11,26 +11,27 @@ Ints = npt.NDArray[np.integer[Any]]
 Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 Numbers = npt.NDArray[np.number[Any]]
-"""Whole or broken, of any width."""
+"""Integer or float, of any width."""
 Order = Literal["rank", "score", "file"]
 Ties = Literal["file", "item_desc"]
 Users = Literal["truth", "both", "judged", "judged_both", "run"]
-"""Who counts for accuracy.
+"""Which users count for accuracy.
 
-Users with a relevant item (truth), of these only who has a list (both); users with any row in the truth
-(judged), of these only who has a list (judged_both); all who have a list (run). In the last three a user
+Users with a relevant item (truth), of these only those with a list (both); users with any row in the truth
+(judged), of these only those with a list (judged_both); all with a list (run). In the last three a user
 without a relevant item counts as 0.
 """
 Duplicates = Literal["first", "keep"]
-"""Of an item that a list repeats the better place counts (first), or every place (keep)."""
+"""Of an item that a list repeats the best position counts (first), or every position (keep)."""
 OnlineKind = Literal["sessions", "events", "aggregates"]
-"""What an A/B test is known by: its sessions, the events that make them, or a summary."""
+"""The data of an A/B test: its sessions, the events that form them, or aggregates."""
 Replication = Literal["seeds", "folds"]
-"""How a candidate's several uploads relate: seeds serve the same users again, folds divide the users."""
+"""How a candidate's several uploads relate: seeds recommend to the same users again, folds to different ones.
+"""
 TableKind = Literal[
     "run", "truth", "train", "catalogue", "users", "vectors", "similarity", "predictions", "sessions",
     "aggregates", "exposures", "events", "served", "bandit", "policy",
 ]  # fmt: skip
 DEFAULT_DEPTH = 100
 MISSING = ("", "nan", "NaN", "NAN", "null", "NULL", "None", "<NA>", "NaT")
-"""What libraries write where there is no value; whoever reads text takes these words for nothing written."""
+"""Words that libraries write for missing values."""

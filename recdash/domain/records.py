@@ -1,4 +1,4 @@
-"""What a store keeps: experiments, runs and A/B tests."""
+"""Stored records: experiments, runs and A/B tests."""
 
 from __future__ import annotations
 
@@ -35,20 +35,20 @@ class Experiment:
 
 @dataclass(frozen=True)
 class Replicated:
-    """How often a candidate was uploaded: ``labels`` of the replicates, and what one of them is called."""
+    """How often a candidate was uploaded: ``labels`` of the replicates, and the word for one of them."""
 
     kind: Replication
     noun: str
     labels: tuple[str, ...]
 
     def __str__(self) -> str:
-        """``5 seeds``."""
+        """Returns ``5 seeds``."""
         return f"{len(self.labels)} {self.noun}s"
 
 
 @dataclass(frozen=True)
 class Run:
-    """One candidate's scored upload. ``slot`` numbers its colour and shape for life.
+    """One candidate's scored upload. ``slot`` determines its colour and shape for good.
 
     A replicate, one of a candidate's several folds or seeds, is a run too: ``replicate_of`` is the
     candidate's id, ``name`` the replicate's label; it has no colour and is never listed as a candidate.
@@ -73,30 +73,32 @@ class Run:
 
     @property
     def overlap(self) -> IdOverlap | None:
-        """What the experiment's tables know of its ids; None where that was not noted when it was scored."""
+        """Returns what the experiment's tables know of its ids; None if not recorded when it was scored."""
         facts = self.provenance.get("known_ids")
         return IdOverlap.of(facts) if facts else None
 
     @property
     def reference(self) -> str | None:
-        """Which reference candidate (popular, oracle …) this run is; None for an upload."""
+        """Returns which reference candidate (popular, oracle …) this run is; None for an upload."""
         name: str | None = self.provenance.get("reference")
         return name
 
     @property
     def replicated(self) -> Replicated | None:
-        """The candidate's replicates and how they relate; None where it was uploaded once."""
+        """Returns the candidate's replicates and how they relate; None if it was uploaded once."""
         facts = self.provenance.get("replicates")
         return Replicated(facts["kind"], facts["noun"], tuple(facts["labels"])) if facts else None
 
     @property
     def has_lists(self) -> bool:
-        """False with rating predictions only, and for the mean of seeds, whose lists are theirs."""
+        """Returns False with rating predictions only, and for the mean of seeds, whose lists are theirs."""
         return any(kind != "predictions" for kind in self.hits)
 
     @property
     def is_mean(self) -> bool:
-        """True where users have several lists, one in each replicate, and the candidate is their mean."""
+        """Returns True if users have several lists, one in each replicate, and the candidate is their
+        mean.
+        """
         replicated = self.replicated
         return replicated is not None and replicated.kind == "seeds"
 
@@ -105,9 +107,9 @@ class Run:
 class OnlineTest:
     """One A/B test: its uploaded table, its control, and which run each variant served.
 
-    ``upload`` is the table of ``kind`` (of events: the sessions that they are folded into), ``tables`` those
-    beside it (exposures, served) by kind. ``rules``: how they were counted; ``metrics``: further metrics;
-    ``removed``: what the rules left out of the events when they were folded.
+    ``upload`` is the table of ``kind`` (for events: the sessions built from them), ``tables`` those uploaded
+    with it (exposures, served) by kind. ``rules``: how they were counted; ``metrics``: custom metrics;
+    ``removed``: what the rules excluded from the events.
     """
 
     id: str

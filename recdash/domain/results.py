@@ -1,4 +1,4 @@
-"""What is computed from hits: curves, values of users, and why a number is absent.
+"""Results computed from hits: curves, values per user, and why a number is missing.
 
 Letters in shapes: ``K`` cutoffs 1..depth, ``n`` users who count.
 """
@@ -16,12 +16,11 @@ from recdash.domain.kinds import Floats, Ints, Mask
 
 @dataclass(frozen=True)
 class Curve:
-    """One metric of one run at every cutoff asked for.
+    """One metric of one run at every requested cutoff.
 
-    ``metric`` is the canonical spec without @k; ``k`` [K] cutoffs, or empty for a metric without
-    one (then ``value`` and ``std_error`` have one entry). ``std_error`` is NaN where undefined.
-    ``n_users`` are those behind the values; where not every list has one, those whose list does at the
-    largest k.
+    ``metric`` is the canonical spec without @k; ``k`` [K] cutoffs, or empty for a metric without one (then
+    ``value`` and ``std_error`` have one entry). ``std_error`` is NaN if undefined. ``n_users`` are those
+    behind the values; if not every list has one, those whose list does at the largest k.
     """
 
     metric: str
@@ -41,7 +40,7 @@ class Unavailable:
 
 @dataclass(frozen=True)
 class Scope:
-    """A part of an experiment that is looked at, and what counts as relevant in it.
+    """A part of an experiment, and the relevance threshold in it.
 
     ``slice`` names some of the users or items as ``by=value`` (``user_warmth=cold``), empty for all;
     ``threshold`` replaces that of the experiment.
@@ -67,10 +66,10 @@ class Slice:
 
 @dataclass(frozen=True)
 class OnlineLift:
-    """What an A/B test found of a run by a metric of which more is better.
+    """An A/B test's result for a run, by a metric of which more is better.
 
-    Lift and interval are shares of the control's value; the interval is the one by which the test judges it,
-    corrected where the test corrects.
+    Lift and interval are shares of control's value; the interval is the one by which the test judges it,
+    corrected if the test corrects.
     """
 
     test: str
@@ -82,7 +81,7 @@ class OnlineLift:
 
 @dataclass(frozen=True)
 class Ratio:
-    """What a ratio over all users is made of: ``a`` and ``b`` [n] of each user, NaN where one does not count.
+    """The parts of a ratio over all users: ``a`` and ``b`` [n] of each user, NaN for one who does not count.
 
     ``pulls``: (a, b) [m] → [m] values whose mean is the ratio over just these users.
     """
@@ -95,7 +94,7 @@ class Ratio:
         return Ratio(self.a[places], self.b[places], self.pulls)
 
     def values(self) -> Floats:
-        """[n] each user's pull on the ratio over those here; NaN where one does not count."""
+        """Returns [n] each user's pull on the ratio over those here; NaN for one who does not count."""
         counts = ~np.isnan(self.a)
         pulls = np.full(len(counts), np.nan)
         if counts.any():
@@ -106,7 +105,9 @@ class Ratio:
 @dataclass(frozen=True)
 class RatedRows:
     """Predicted ratings of one run: ``key`` [r] of the (user, item) pairs, ascending, each once; ``user``,
-    ``rating`` and ``prediction`` [r]. Keys and users are codes that all compared runs share.
+    ``rating`` and ``prediction`` [r].
+
+    Keys and users are codes that all compared runs share.
     """
 
     key: Ints
@@ -115,18 +116,18 @@ class RatedRows:
     prediction: Floats
 
     def of(self, places: Any) -> RatedRows:
-        """Some of the rows: by places, or by a mask [r]."""
+        """Returns some of the rows: by index, or by a mask [r]."""
         return RatedRows(self.key[places], self.user[places], self.rating[places], self.prediction[places])
 
 
 @dataclass(frozen=True)
 class UserValues:
-    """A metric of one run, user by user: ``users`` [n] places in the truth, ascending, of those who count.
+    """A metric of one run per user: ``users`` [n] indexes into the truth, ascending, of those who count.
 
-    ``values`` [n]; ``own`` [n] what each user got, which is the same but for pooled ratios. ``pooled``: what
-    such a ratio is made of, once for each upload of which it is the mean. ``bound``: the values lie between 0
-    and it; None where they may be any number. ``rated``: of a metric of predicted ratings the rows, and what
-    makes values of some of them; two runs are compared over the rows of both.
+    ``values`` [n]; ``own`` [n] each user's own value, which is the same except for pooled ratios. ``pooled``:
+    the parts of such a ratio, once for each upload of which it is the mean. ``bound``: the values are between
+    0 and it; None if unbounded. ``rated``: for a metric of predicted ratings the rows, and a function from
+    some of them to values; two runs are compared over the rows of both.
     """
 
     users: Ints
@@ -137,7 +138,9 @@ class UserValues:
     rated: tuple[RatedRows, Callable[[RatedRows], UserValues]] | None = None
 
     def of(self, places: Any) -> UserValues:
-        """Some of the users: by places in ``users``, or by a mask [n]; a pooled ratio is theirs alone."""
+        """Returns some of the users: by index into ``users``, or by a mask [n]; a pooled ratio is then theirs
+        alone.
+        """
         users, own = self.users[places], self.own[places]
         if not self.pooled:
             same = self.own is self.values
@@ -147,12 +150,12 @@ class UserValues:
 
 
 def common_bound(several: Sequence[UserValues]) -> float | None:
-    """What no value of any is above; None where one of them has no bound."""
+    """Returns the upper bound of all values; None if one of them has no bound."""
     bounds = [values.bound for values in several if values.bound is not None]
     return max(bounds) if bounds and len(bounds) == len(several) else None
 
 
 def pulled(pooled: Sequence[Ratio]) -> Floats:
-    """[n] each user's mean over the ratios in which the user counts."""
+    """Returns [n] each user's mean over the ratios in which the user counts."""
     values: Floats = np.nanmean([ratio.values() for ratio in pooled], axis=0)
     return values

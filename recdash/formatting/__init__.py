@@ -1,1 +1,1 @@
-"""How anything is written: numbers, words, HTML, spreadsheets, and characters that may do harm."""
+"""Formats numbers, words, HTML and spreadsheets, and removes harmful characters."""

@@ -1,4 +1,4 @@
-"""One escaping function per sink: Markdown and HTML.
+"""Escaping, one function per output: Markdown and HTML.
 
 Names, titles, tags, notes and column names come from users' files; none of them may become a link,
 an image or a tag.
@@ -21,17 +21,19 @@ WORD_JOINER = "\u2060"
 
 
 def markdown(text: object) -> str:
-    """Text for any Markdown sink. Backslashes leave autolinks alive; a word joiner stops those."""
+    """Returns text escaped for Markdown. Backslashes do not stop autolinks; word joiners do."""
     return _PUNCTUATION.sub(r"\\\1", unlinked(on_a_line(str(text))))
 
 
 def unlinked(text: str) -> str:
-    """Text of which nothing makes a link by itself: word joiners stand in addresses and before each @."""
+    """Returns text in which no part becomes a link by itself: word joiners are put in addresses and before
+    each @.
+    """
     return _AUTOLINK.sub(rf"\1{WORD_JOINER}", text.replace("@", f"{WORD_JOINER}@"))
 
 
 def html(template: str, /, **values: object) -> Html:
-    """``template`` with every ``{name}`` filled in, escaped unless the value is :class:`Html`."""
+    """Returns ``template`` with every ``{name}`` filled in, escaped unless the value is :class:`Html`."""
     return Html(template.format(**{name: _safe(value) for name, value in values.items()}))  # noqa: S704
 
 

@@ -1,4 +1,4 @@
-"""Numbers as a person reads them: three significant digits, a true minus, "–" where there is none."""
+"""Formats numbers for display: three significant digits, a true minus, "–" for a missing one."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ def is_number(value: object) -> TypeGuard[float]:
 
 
 def none_if_nan(value: float | None) -> float | None:
-    """A plain number for JSON; None for NaN and what is missing."""
+    """Returns a plain number for JSON; None for NaN and missing values."""
     return None if value is None or math.isnan(value) else float(value)
 
 
 def glyph(low: float, high: float) -> str:
-    """▲ above zero, ▼ below, = when the interval includes zero or is not known."""
+    """Returns ▲ above zero, ▼ below, = if the interval includes zero or is unknown."""
     if not (is_number(low) and is_number(high)):
         return "="
     return "▲" if low > 0 else "▼" if high < 0 else "="
 
 
 def places(values: Iterable[float | None]) -> int:
-    """Decimals that give the largest of ``values`` three significant digits (0..6)."""
+    """Returns the decimals that give the largest of ``values`` three significant digits (0..6)."""
     sizes = [abs(float(value)) for value in values if value is not None and math.isfinite(value) and value]
     if not sizes:
         return 3
-    largest = float(f"{max(sizes):.2e}")  # as it will be read: 9.9996 is a 10.0
+    largest = float(f"{max(sizes):.2e}")  # as it is displayed: 9.9996 is a 10.0
     return min(MOST_DECIMALS, max(0, 2 - math.floor(math.log10(largest))))
 
 
 def fixed(value: float | None, decimals: int) -> str:
-    """``-0.0031, 4`` → ``−0.0031``; ``–`` for a value that is missing or not finite."""
+    """Returns ``−0.0031`` for ``-0.0031, 4``; ``–`` for a value that is missing or not finite."""
     if value is None or not math.isfinite(value):
         return NONE
     text = f"{value:,.{decimals}f}"
@@ -46,31 +46,31 @@ def fixed(value: float | None, decimals: int) -> str:
 
 
 def three(value: float | None) -> str:
-    """One number on its own, with three significant digits."""
+    """Returns one number with three significant digits."""
     return fixed(value, places([value]))
 
 
 def signed(value: float | None, decimals: int) -> str:
-    """``0.0278, 4`` → ``+0.0278``; zero after rounding carries no sign."""
+    """Returns ``+0.0278`` for ``0.0278, 4``; zero after rounding has no sign."""
     text = fixed(value, decimals)
     return f"+{text}" if value is not None and value > 0 and text.strip("0.,") else text
 
 
 def change(value: float | None, unit: str = "") -> str:
-    """One signed number on its own, with three significant digits: ``+12.7 %``; ``–`` where there is none."""
+    """Returns one signed number with three significant digits: ``+12.7 %``; ``–`` for a missing one."""
     text = signed(value, places([value]))
     return text if text == NONE else f"{text}{unit}"
 
 
 def interval(low: float | None, high: float | None, decimals: int, unit: str = "") -> str:
-    """``+0.0236 to +0.0320``; ``–`` where there is none."""
+    """Returns ``+0.0236 to +0.0320``; ``–`` for a missing one."""
     if low is None or high is None or not (math.isfinite(low) and math.isfinite(high)):
         return NONE
     return f"{signed(low, decimals)} to {signed(high, decimals)}{unit}"
 
 
 def of_100(count_: int, n: int) -> str:
-    """So many of 100, where ``count_`` of ``n`` are; never 0 or 100 for what is only nearly so."""
+    """Returns ``count_`` of ``n`` as a number of 100; never 0 or 100 unless exact."""
     share = 100 * count_ / n
     if 0 < share < 1 or 99 < share < 100:
         return fixed(share, 1) if 0.05 <= share < 99.95 else ("<0.1" if share < 1 else ">99.9")
@@ -78,12 +78,12 @@ def of_100(count_: int, n: int) -> str:
 
 
 def share(part: int, whole: int) -> str:
-    """``97 % (972 of 1,000)``; only all is 100 %, only nothing 0 %."""
+    """Returns ``97 % (972 of 1,000)``; 100 % and 0 % only if exact."""
     return f"{of_100(part, whole) if whole else NONE} % ({part:,} of {whole:,})"
 
 
 def p_value(value: float | None) -> str:
-    """``0.0312``; ``<0.001`` below that; ``–`` where there is none."""
+    """Returns ``0.0312``; ``<0.001`` below that; ``–`` for a missing one."""
     if value is None or not math.isfinite(value):
         return NONE
     return "<0.001" if value < 0.001 else fixed(value, 3)
@@ -94,7 +94,7 @@ def count(value: float | None) -> str:
 
 
 def counted(n: int, noun: str) -> str:
-    """``0 items``, ``1 item``, ``1,200 items``."""
+    """Returns ``0 items``, ``1 item``, ``1,200 items``."""
     return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
@@ -103,12 +103,12 @@ def users(n: int) -> str:
 
 
 def percent(share: float | None) -> float:
-    """A share in %; NaN where there is none."""
+    """Returns a share in %; NaN for None."""
     return math.nan if share is None else 100 * share
 
 
 def ticks(low: float, high: float, wanted: int = 5) -> list[float]:
-    """Round values (1, 2 or 5 times a power of ten apart) inside ``low..high``."""
+    """Returns round values (1, 2 or 5 times a power of ten apart) inside ``low..high``."""
     span = high - low
     if not math.isfinite(span) or span <= 0:
         return [low] if math.isfinite(low) else []
@@ -121,7 +121,7 @@ def ticks(low: float, high: float, wanted: int = 5) -> list[float]:
 
 
 def tick_decimals(values: Sequence[float]) -> int:
-    """The fewest decimals with which no two ticks read alike."""
+    """Returns the fewest decimals that distinguish the ticks exactly."""
     for decimals in range(MOST_DECIMALS):
         if all(math.isclose(round(value, decimals), value, abs_tol=1e-9) for value in values):
             return decimals

@@ -1,4 +1,4 @@
-"""Frames as plain rows, typed."""
+"""Converts frames to plain, typed rows."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ Row = dict[str, Any]
 
 
 def records(frame: pd.DataFrame) -> list[Row]:
-    """One dict per row, column name → value."""
+    """Returns one dict per row, column name → value."""
     return cast("list[Row]", frame.to_dict("records"))
 
 
 def by_run(frame: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
-    """(run_id, its rows), in the order in which runs first appear."""
+    """Returns (run_id, its rows), in the order in which runs first appear."""
     return [(str(run_id), part) for run_id, part in frame.groupby("run_id", sort=False)]
 
 
 def last_of_run(frame: pd.DataFrame) -> list[Row]:
-    """The last row of each run."""
+    """Returns the last row of each run."""
     return records(frame.groupby("run_id", sort=False).tail(1))
 
 
 def plain_columns(frame: pd.DataFrame, columns: list[str]) -> dict[str, list[Any]]:
-    """Some columns as plain lists, ready for a figure's data; None for a number that is not finite."""
+    """Returns columns as plain lists for a figure's data; None for a number that is not finite."""
     return {
         name: [
             None if isinstance(value, float) and not isfinite(value) else value

@@ -1,4 +1,4 @@
-"""Text that goes into a spreadsheet must not start a formula there."""
+"""Text in a spreadsheet must not start a formula."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ _STARTS_FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "﹦", "﹢",
 
 
 def safe_cell(value: object) -> object:
-    """Text that would start a formula gets an apostrophe in front, also behind what cannot be seen."""
+    """Returns text with an apostrophe in front if it would start a formula, also after invisible
+    characters.
+    """
     if not isinstance(value, str):
         return value
-    # blanks, controls and marks of direction do not count
+    # blanks, control characters and direction marks do not count
     first = next((letter for letter in value if category(letter)[0] not in "CZ"), "")
     return f"'{value}" if first in _STARTS_FORMULA else value

@@ -1,4 +1,4 @@
-"""Numbers, lists and days in words, and the words that follow the statistics."""
+"""Numbers, lists and days in words, and words for statistical findings."""
 
 from __future__ import annotations
 
@@ -10,22 +10,27 @@ from recdash.formatting import numbers
 from recdash.formatting.numbers import glyph
 
 CORRECTIONS = {"holm": "Holm", "bh": "Benjamini–Hochberg"}
-"""The corrections for several comparisons, by the name of the method."""
+"""Names of multiple-testing corrections, by method."""
 CORRECTIONS_IN_SHORT = {"holm": "Holm", "bh": "BH"}
 CORRECTIONS_BY_AUTHOR = {"holm": "Holm", "bh": "Benjamini and Hochberg"}
 _NUMBER_WORDS = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine")
 
 
 def finding(low: float, high: float) -> str:
-    """better or worse only when the interval excludes zero, else not settled."""
+    """Returns better or worse if the interval excludes zero, else the stored word for inconclusive."""
     sign = glyph(low, high)
     if sign == "=":
         return "not settled"
     return "better" if sign == "▲" else "worse"
 
 
+def shown(word: str) -> str:
+    """Returns a finding as people read it: ``inconclusive`` for the word that is stored."""
+    return "inconclusive" if word == "not settled" else word
+
+
 def tone(word: str) -> str:
-    """The colour class of a finding."""
+    """Returns the colour class of a finding."""
     return _TONES.get(word, "same")
 
 
@@ -47,19 +52,19 @@ def plural(n: float, noun: str) -> str:
 
 
 def many(n: float, noun: str) -> str:
-    """``1 user``, ``6,263 users``; ``no user`` of none."""
+    """Returns ``1 user``, ``6,263 users``; ``no user`` for 0."""
     return f"{numbers.count(n)} {plural(n, noun)}" if n else f"no {noun}"
 
 
 def users(counts: Iterable[float]) -> str:
-    """``60 users``, or ``40 to 80 users`` where the counts differ; ``no user`` where there is none."""
+    """Returns ``60 users``, or ``40 to 80 users`` if the counts differ; ``no user`` for none."""
     known = sorted(set(counts)) or [0]
     first = f"{numbers.count(known[0])} to " if len(known) > 1 else ""
     return f"{first}{many(known[-1], 'user')}"
 
 
 def span(low: str, high: str) -> str:
-    """``5 to 7``; ``5`` where both are the same."""
+    """Returns ``5 to 7``; ``5`` if both are equal."""
     return low if low == high else f"{low} to {high}"
 
 
@@ -70,22 +75,24 @@ def count_range(counts: Iterable[int]) -> str:
 
 
 def day(when: datetime) -> str:
-    """``9 Oct 2026``."""
+    """Returns ``9 Oct 2026``."""
     return f"{when.day} {when:%b %Y}"
 
 
 def listed(names: Sequence[str]) -> str:
-    """``a, b and c``."""
+    """Returns ``a, b and c``."""
     return " and ".join([*([", ".join(names[:-1])] if names[:-1] else []), *names[-1:]])
 
 
 def cut(text: str, longest: int) -> str:
-    """At most so many characters, the last an ellipsis where some are left out; not escaped."""
+    """Returns at most ``longest`` characters, the last an ellipsis if some are cut; not escaped."""
     return text if len(text) <= longest else text[: longest - 1].rstrip() + "…"
 
 
 def cut_inside(text: str, longest: int) -> str:
-    """At most so many characters: of a long name its beginning and its end, which may be all that differs."""
+    """Returns at most ``longest`` characters: of a long name its beginning and end, which may be all that
+    differs.
+    """
     if len(text) <= longest:
         return text
     end = (longest - 1) // 2
@@ -93,22 +100,22 @@ def cut_inside(text: str, longest: int) -> str:
 
 
 def lowered(title: str) -> str:
-    """A title within a sentence: ``Engagement rate`` → engagement rate, but CTR stays."""
+    """Returns a title for use within a sentence: ``Engagement rate`` → engagement rate, but CTR stays."""
     return title if title[1:2].isupper() else small(title)
 
 
 def small(text: str) -> str:
-    """A text with its first letter small, whatever comes after it."""
+    """Returns the text with its first letter in lower case."""
     return f"{text[:1].lower()}{text[1:]}"
 
 
 def capital(text: str) -> str:
-    """A text as a sentence begins."""
+    """Returns the text with its first letter in upper case."""
     return f"{text[:1].upper()}{text[1:]}"
 
 
 def nested(value: Any) -> str:
-    """A nested value on one line: ``a: 1 · b: 2`` or ``x, y``."""
+    """Returns a nested value on one line: ``a: 1 · b: 2`` or ``x, y``."""
     if isinstance(value, Mapping):
         return " · ".join(f"{name}: {nested(inner)}" for name, inner in value.items())
     if isinstance(value, list | tuple):

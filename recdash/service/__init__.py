@@ -1,4 +1,4 @@
-"""What a user can ask, once for pages, terminal and Python: the Workspace over one store.
+"""The questions a user can ask, for pages, terminal and Python alike: the Workspace over one store.
 
 Numbers are computed first; then one short write stores them, idempotent by content, so that a double
 click or a stopped page leaves either nothing or the whole.

@@ -1,4 +1,4 @@
-"""Answers kept for the next question, as many as there is room for."""
+"""Caches answers within a memory limit."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ ROOM = 256 << 20
 
 
 class SizedCache(Generic[P, R]):
-    """A function of hashable arguments that keeps its last answers.
+    """A cached function of hashable arguments.
+
+    It keeps at least ``least`` answers, and more while all together take at most ``room`` bytes: many small
+    runs are read once, few large ones do not fill the memory.
 
     ``least`` of them whatever they weigh, and more while all together weigh at most ``room`` bytes: many
     small runs are read once, few large ones do not fill the memory.
@@ -38,12 +41,12 @@ class SizedCache(Generic[P, R]):
         return answer
 
     def remember(self, answer: R, *args: P.args, **named: P.kwargs) -> None:
-        """Keep an answer that was found on the way to something else."""
+        """Stores an answer that was computed by another call."""
         with self._lock:
             self._keep((args, tuple(named.items())), answer)
 
     def _keep(self, key: Any, answer: R) -> None:
-        """Two may have asked at once; the later answer stays."""
+        """Stores an answer; if two threads computed it, the later one stays."""
         self._weight -= self._answers.pop(key, (None, 0))[1]
         self._answers[key] = (answer, weight(answer))
         self._weight += self._answers[key][1]
@@ -53,9 +56,9 @@ class SizedCache(Generic[P, R]):
 
 
 def weight(value: Any) -> int:
-    """Bytes of the arrays and tables that a value was made with; what several values share counts in each.
+    """Returns the bytes of the arrays and tables in a value; data that values share counts in each.
 
-    What a value works out later and keeps for itself (a sample its hits up to k) does not count.
+    Data that a value computes and caches later does not count.
     """
     if hasattr(value, "nbytes"):
         return int(value.nbytes)
@@ -64,5 +67,5 @@ def weight(value: Any) -> int:
     if isinstance(value, Mapping):
         return sum(map(weight, value.values()))
     if isinstance(value, list | tuple) and not any(isinstance(part, str) for part in value[:1]):
-        return sum(map(weight, value))  # of names only the first is looked at: there may be 100,000
+        return sum(map(weight, value))  # of names only the first is measured: there may be 100,000
     return 0

@@ -1,4 +1,4 @@
-"""What every service needs: the store as one person sees it, the clock, and what was computed once."""
+"""The shared base of services: the store as one person sees it, the clock, and cached results."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ Answer = TypeVar("Answer")
 
 
 def person_here() -> Person:
-    """Whoever sits at this machine may do everything, under the name of the settings or of the login."""
+    """Returns the local user, who may do everything, named by the settings or the login."""
     return Person(settings().user or login_name(), "admin", named=False)
 
 
 def login_name() -> str:
-    """``you`` where the system does not know the user."""
+    """Returns the login name, or ``you`` if the system does not know it."""
     try:
         return getpass.getuser()
     except (KeyError, OSError, ImportError):
@@ -42,7 +42,7 @@ def now_in_utc() -> datetime:
 
 @dataclass
 class ServiceContext:
-    """A store as one person sees it; answers that are kept are shared with all who see the same store."""
+    """A store as one person sees it; cached answers are shared by all who see the same store."""
 
     store: Store
     person: Person
@@ -54,31 +54,37 @@ class ServiceContext:
         self.settings_of = self.cached(self._read_settings, most=64)
 
     def seen_by(self, person: Person) -> ServiceContext:
-        """The same for another person, with the same kept answers."""
+        """Returns the same for another person, with the same cached answers."""
         store = self.store.by(person.name, person.role, read_only=not person.may("editor"))
         return replace(self, person=person, store=store)
 
     def narrowed_to(self, experiment_id: str) -> ServiceContext:
-        """One experiment of the store, with answers of its own: no id of another one finds anything there."""
+        """Returns a context limited to one experiment with its own cache, so that ids of others are not
+        found.
+        """
         return replace(self, store=OneExperiment(self.store, experiment_id), _caches={})
 
     def cached(self, function: Callable[P, Answer], *, most: int) -> Callable[P, Answer]:
-        """A service's method with its last ``most`` answers, one cache for all who see this store.
+        """Returns a service's method with a cache of ``most`` answers, shared by all who see this store.
 
-        Its arguments must name things that never change; its answers must not depend on who asks.
+        Its arguments must identify immutable data; its answers must not depend on the person.
         """
         cache: Callable[P, Answer] = self._cache(function, most, lru_cache(most))
         return cache
 
     def sized_cache(self, function: Callable[P, Answer], *, least: int) -> SizedCache[P, Answer]:
-        """The same for large answers: ``least`` of them, and more while there is room."""
+        """Returns the method with a cache for large answers: ``least`` of them, and more while memory
+        allows.
+        """
         cache: SizedCache[P, Answer] = self._cache(function, least, partial(SizedCache, least=least))
         return cache
 
     def _cache(
         self, function: Callable[P, Answer], size: int, make: Callable[[Callable[P, Answer]], Any]
     ) -> Any:
-        """Found by the method and its size: a method may have a cache for small answers and one for large."""
+        """Returns the cache of a method and size; a method can have one for small and one for large
+        answers.
+        """
         key = (function.__qualname__, size)
         if key not in self._caches:
             self._caches.setdefault(key, make(function))
@@ -88,7 +94,7 @@ class ServiceContext:
         return self.store.experiments.get(experiment_id).settings
 
     def runs_of(self, run_ids: Sequence[str]) -> list[Run]:
-        """The runs in the order asked for; two queries, however many they are."""
+        """Returns the runs in the order given, with two queries however many they are."""
         if not run_ids:
             return []
         experiment = self.store.runs.get(run_ids[0]).experiment
@@ -96,15 +102,15 @@ class ServiceContext:
         return [known.get(run_id) or self.store.runs.get(run_id) for run_id in run_ids]
 
     def experiment_of(self, run_id: str) -> Experiment:
-        """The experiment that a run belongs to."""
+        """Returns the experiment of a run."""
         return self.store.experiments.get(self.store.runs.get(run_id).experiment)
 
     def run_of_control(self, test: OnlineTest) -> str | None:
-        """The run that a test's control served: the one it is linked to, else the experiment's baseline."""
+        """Returns the run that a test's control served: its linked run, else the experiment's baseline."""
         return test.links.get(test.control) or self.store.experiments.get(test.experiment).baseline
 
     def secret(self) -> bytes:
-        """What links and cookies are signed with: that of the settings, else that of the store."""
+        """Returns the secret that signs links and cookies: that of the settings, else that of the store."""
         known = settings().secret
         return self.store.secret() if known is None else known.get_secret_value().encode()
 

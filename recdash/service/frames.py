@@ -1,4 +1,4 @@
-"""Tidy frames that pages, terminal and reports show; no storing, no drawing."""
+"""Tidy frames for pages, terminal and reports; no storing, no drawing."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def curve_frame(runs: Sequence[Run], curves: Mapping[str, Mapping[str, Curve]]) -> pd.DataFrame:
-    """run_id, run, metric, k (NaN where a metric has none), value, std_error, n_users."""
+    """Returns run_id, run, metric, k (NaN without cutoff), value, std_error, n_users."""
     columns = ["run_id", "run", "metric", "k", "value", "std_error", "n_users"]
     parts = []
     for run in runs:
@@ -33,7 +33,7 @@ def curve_frame(runs: Sequence[Run], curves: Mapping[str, Mapping[str, Curve]]) 
 def score_rows(
     runs: Sequence[Run], scores: Mapping[tuple[str, str], Mapping[str, Any]], metrics: Sequence[str]
 ) -> pd.DataFrame:
-    """run_id, run, metric, value, std_error, n_users; the best run by the first metric first.
+    """Returns run_id, run, metric, value, std_error, n_users; the best run by the first metric first.
 
     ``scores``: the last three by (run id, metric).
     """
@@ -52,9 +52,9 @@ def score_rows(
 
 
 def slice_rows(scores: Iterable[tuple[Run, str, Sequence[SliceScores]]], k: int) -> pd.DataFrame:
-    """run_id, run, slice, title, metric, value, std_error, n_users, reason at k.
+    """Returns run_id, run, slice, title, metric, value, std_error, n_users, reason at k.
 
-    Where a slice lacks the metric, value and std_error are NaN, n_users is 0 and ``reason`` says why.
+    If a slice lacks the metric, value and std_error are NaN, n_users is 0 and ``reason`` says why.
     """
     columns = ["run_id", "run", "slice", "title", "metric", "value", "std_error", "n_users", "reason"]
     none = {"value": np.nan, "std_error": np.nan, "n_users": 0}
@@ -69,21 +69,21 @@ def slice_rows(scores: Iterable[tuple[Run, str, Sequence[SliceScores]]], k: int)
 
 
 def score_at(curve: Curve, k: int) -> dict[str, Any]:
-    """value, std_error and n_users at k. Raises InputError for a k that ``check_k`` refuses."""
+    """Returns value, std_error and n_users at k. Raises InputError for a k that ``check_k`` refuses."""
     check_k(k, len(curve.k) or None)
     place = k - 1 if len(curve.k) else 0
     return {"value": curve.value[place], "std_error": curve.std_error[place], "n_users": curve.n_users}
 
 
 def score_of_values(values: UserValues) -> dict[str, Any]:
-    """value, std_error and n_users of a metric's values, user by user."""
+    """Returns value, std_error and n_users of a metric's values per user."""
     n, own = len(values.users), values.values
     error = float(own.std(ddof=1)) / n**0.5 if n > 1 else np.nan
     return {"value": float(own.mean()), "std_error": error, "n_users": n}
 
 
 def list_end(hits: Hits) -> int | None:
-    """The k from which more than half of the run's lists have ended; None if never within depth."""
+    """Returns the k from which more than half of the run's lists have ended; None if never within depth."""
     lengths = np.sort(hits.list_length[hits.list_length > 0])
     end = int(lengths[len(lengths) // 2]) + 1 if len(lengths) else 1
     return end if end <= hits.depth else None

@@ -1,4 +1,4 @@
-"""What metrics are computed from, their values per user, and whether a run has what a metric needs."""
+"""Values of metrics per user, their inputs, and whether a run has what a metric needs."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from recdash.service.run_data import RunData
 
 
 def absent_for(metric: str, error: InputError) -> Unavailable:
-    """The metric, absent because of what was found in its input."""
+    """Returns the metric as unavailable for the reason in ``error``."""
     return Unavailable(metric, "; ".join(problem.found for problem in error.problems))
 
 
 class MetricValues:
-    """Metrics of stored runs, computed once."""
+    """Metrics of stored runs, cached."""
 
     def __init__(self, context: ServiceContext, data: RunData) -> None:
         self._context, self._data = context, data
@@ -41,9 +41,9 @@ class MetricValues:
         return Ideals()
 
     def inputs_for(self, run_id: str, definition: Definition, scope: Scope = WHOLE) -> MetricInputs:
-        """What the metric is computed from; what was not stored of the lists comes from the upload.
+        """Returns the inputs of a metric; what was not stored of the lists comes from the upload.
 
-        Raises InputError when the upload was not kept.
+        Raises InputError if the upload was not kept.
         """
         metric = definition.metric
         if isinstance(metric, RatingMetric):
@@ -67,12 +67,14 @@ class MetricValues:
         return replace(inputs, catalogue=catalogue)
 
     def _read_all_lists(self, run_id: str) -> CatalogueInputs | None:
-        """What the stored upload shows to everybody, for a run that was scored before that was counted."""
+        """Returns the exposure of the stored upload to all users, for a run scored before that was
+        counted.
+        """
         reference = self._data.reference_of(run_id)
         return catalogue_inputs_of(self._data.match_again(run_id), reference)
 
     def _check_possible(self, run_id: str, metric: str) -> bool:
-        """Whether the tables are there that the metric needs; computes nothing."""
+        """Returns whether the tables exist that the metric needs; computes nothing."""
         definition, run = define(metric), self._store.runs.get(run_id)
         if run.is_mean:
             return all(self.is_possible(replicate, metric) for replicate in self._data.replicate_ids(run_id))
@@ -90,7 +92,7 @@ class MetricValues:
     def compute_user_values(
         self, run_id: str, metric: str, k: int, users: Users | None = None, scope: Scope = WHOLE
     ) -> UserValues | None:
-        """None without lists, and for a metric that the run lacks."""
+        """Returns values per user; None without lists, and for a metric that the run lacks."""
         definition, run = define(metric), self._data.lasting_run(run_id)
         if isinstance(definition.metric, RatingMetric):
             if scope.slice or "predictions" not in run.hits:
@@ -106,24 +108,26 @@ class MetricValues:
             return None
         if definition.own_rule is None and self.rule(run, users) == "both":
             values = self.user_values(run_id, metric, k, "truth", scope)
-            if values is not None:  # what a user got does not depend on who else counts
+            if values is not None:  # a user's value does not depend on which other users count
                 return values.of(self.sample(run_id, "truth", scope).list_length > 0)
         return replicate_means.user_values(definition, [self.sample(run_id, users, scope)], k)
 
     def sample(self, run_id: str, users: Users | None = None, scope: Scope = WHOLE) -> RelevantHits:
-        """The run's users who count, by the experiment's rule unless another is named."""
+        """Returns the run's users who count, by the experiment's rule unless another is named."""
         sample = self.inputs(run_id, users, scope).sample
         if sample is None:
             raise ValueError(f"run '{run_id}' has no lists")
         return sample
 
     def read_inputs(self, run_id: str, users: Users | None = None, scope: Scope = WHOLE) -> MetricInputs:
-        """Of a slice only what accuracy rests on: what it is shown takes another look at the lists."""
+        """Returns the inputs of metrics; of a slice only those of accuracy, as exposure needs another pass
+        over the lists.
+        """
         run = self._data.lasting_run(run_id)
         rule = self.rule(run, users)
         reference = self._data.reference_under(run.experiment, scope.threshold)
         hits = replace(self._data.hits(run_id), truth=reference.truth)
-        # where the same users count for every run, what their best lists gain is worked out once
+        # if the same users count for every run, the gain of their ideal lists is computed once
         ideals = self._ideals(run.experiment, scope) if rule == "truth" else None
         if not scope.slice:
             return metric_inputs_of(hits, reference, rule, ideals=ideals)
@@ -131,6 +135,6 @@ class MetricValues:
         return metric_inputs_of(hits_in_slice(hits, None), reference, rule, part, ideals=ideals)
 
     def rule(self, run: Run, users: Users | None) -> Users:
-        """Who counts: by the rule named, that of the replicate, or that of the experiment."""
+        """Returns the population rule: the one named, that of the replicate, or that of the experiment."""
         named: Users | None = users or run.provenance.get("users")
         return named or self._context.settings_of(run.experiment)["users"]

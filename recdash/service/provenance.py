@@ -1,4 +1,4 @@
-"""What the numbers of a report are made from: hashes of every table, the rules, and the versions."""
+"""Provenance of a report's numbers: hashes of every table, the rules, and the versions."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ def provenance(
     tests: Sequence[OnlineTest],
     versions: Mapping[str, str],
 ) -> dict[str, Any]:
-    """JSON-ready hashes, rules and versions behind the numbers of the ``run_ids`` runs.
+    """Returns JSON-ready hashes, rules and versions behind the numbers of the ``run_ids`` runs.
 
-    ``runs``: all of the experiment by id. Of these the shown ones are described, the references, the
-    baseline, and those that the A/B tests served.
+    ``runs``: all runs of the experiment by id. Described are those shown, the references, the baseline, and
+    those that the A/B tests served.
     """
     return {
         "versions": dict(versions),
@@ -42,7 +42,7 @@ def versions_here() -> dict[str, str]:
     for name in PACKAGES:
         try:
             known[name] = version(name)
-        except PackageNotFoundError:  # one that another took the place of
+        except PackageNotFoundError:  # a superseded one
             continue
     return known
 

@@ -1,4 +1,4 @@
-"""Comparison queries with defaults for everything that was left open."""
+"""Comparison queries with defaults for every open field."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ class Queries:
         scope: Scope = WHOLE,
         terms: Terms | None = None,
     ) -> ComparisonQuery:
-        """The query with defaults for everything that was left open, as pages would choose them.
+        """Returns the query with the defaults of the pages for every open field.
 
-        Raises NotFound for a run of another experiment, InputError where there is no run to compare, for an
+        Raises NotFound for a run of another experiment, InputError if there is no run to compare, for an
         unknown metric and for a k beyond the depth.
         """
         experiment = self._context.store.experiments.get(experiment_id)

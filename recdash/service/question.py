@@ -1,4 +1,4 @@
-"""What a report asks: a comparison, with the slices and the A/B test that are shown beside it."""
+"""The question of a report: a comparison with the slices and the A/B test to include."""
 
 from __future__ import annotations
 
@@ -15,10 +15,9 @@ _QUERY = TypeAdapter(ComparisonQuery)
 
 @dataclass(frozen=True)
 class Question:
-    """A comparison of an experiment's runs, and what a report shows beside it.
+    """A comparison of an experiment's runs, and what a report shows with it.
 
-    ``by``: the slices that are shown ("" = none); ``test`` and ``online_metric``: the A/B test beside it
-    (None = none).
+    ``by``: the slices shown ("" = none); ``test`` and ``online_metric``: the A/B test included (None = none).
     """
 
     experiment: str
@@ -28,12 +27,12 @@ class Question:
     online_metric: str | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
+        """Returns JSON-ready values."""
         beside = {"by": self.by, "test": self.test, "online_metric": self.online_metric}
         return {"experiment": self.experiment, **self.query.as_dict(), **beside}
 
     @classmethod
     def of(cls, facts: Mapping[str, Any]) -> Question:
-        """What ``as_dict`` wrote."""
+        """Returns the question that ``as_dict`` wrote."""
         beside = (facts["by"], facts["test"], facts["online_metric"])
         return cls(facts["experiment"], _QUERY.validate_python(facts), *beside)

@@ -1,4 +1,4 @@
-"""What is stored of runs and their experiment, read once: tables, lists, hits, replicates."""
+"""Stored data of runs and their experiment, read once: tables, lists, hits, replicates."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 def _several_lists(run: Run) -> Problem:
     problem = f"it is the mean of {run.replicated}, so that each user has several lists"
     return Problem(
-        "several-lists", f"run '{run.name}'", problem, "Upload one of them by itself to see lists."
+        "several-lists", f"run '{run.name}'", problem, "Upload one of them as a separate run to see lists."
     )
 
 
 class RunData:
-    """Tables, lists and hits behind the runs of a store, keyed by ids of things that never change."""
+    """Tables, lists and hits of stored runs, keyed by ids of immutable data."""
 
     def __init__(self, context: ServiceContext) -> None:
         self._context = context
@@ -38,7 +38,7 @@ class RunData:
         self.reference = context.cached(self._read_reference, most=4)
         self.hits = context.sized_cache(self._read_hits, least=64)
         self.lasting_run = context.cached(self._read_run, most=4096)
-        """What never changes of a run: hits, provenance, experiment. Its name and archive may."""
+        """Immutable data of a run: hits, provenance, experiment. Its name and archive may change."""
         self.reference_under = context.cached(self._take_as_relevant, most=8)
         self.slices_by = context.cached(self._cut_into, most=32)
         self.rated_pairs = context.cached(self._read_rated_pairs, most=4)
@@ -48,18 +48,17 @@ class RunData:
         return self._store.runs.get(run_id)
 
     def reference_of(self, run_id: str) -> Reference:
-        """The reference of a run's experiment."""
+        """Returns the reference of a run's experiment."""
         return self.reference(self.lasting_run(run_id).experiment)
 
     def _read_rated_pairs(self, experiment_id: str) -> reading.RatedPairs:
         return reading.RatedPairs(self.reference(experiment_id))
 
     def refuse_damage(self, run_ids: Sequence[str], test_id: str | None = None) -> None:
-        """Raises EvidenceDamaged where something stored of these runs, of a test or of their experiment is
-        not what was written: numbers, hits, uploads, tables.
+        """Raises EvidenceDamaged if stored data of these runs, of a test or of their experiment is not what
+        was written: numbers, hits, uploads, tables.
 
-        A file is read once in a process. One that is not there any more is no damage: what was counted
-        from it stands.
+        A file is read once per process. A deleted file is no damage: numbers computed from it stay valid.
         """
         store = self._store
         runs = [part for run in self._context.runs_of(run_ids) for part in (run, *self.replicates_of(run.id))]
@@ -82,7 +81,7 @@ class RunData:
                 store.artifacts.path(sha256)
 
     def _read_replicates(self, run_id: str) -> tuple[Run, ...]:
-        """The folds or seeds of a run; empty for one that was uploaded once."""
+        """Returns the folds or seeds of a run; empty for one that was uploaded once."""
         return tuple(self._store.runs.replicates([run_id])[run_id])
 
     def replicate_ids(self, run_id: str) -> list[str]:
@@ -95,7 +94,7 @@ class RunData:
         return reading.predictions_of(Upload("predictions", run_id, self._store.artifacts.table(sha), {}))
 
     def slice(self, experiment_id: str, scope: Scope) -> Slice:
-        """Raises UnknownName for a slice in which no user counts."""
+        """Returns the slice. Raises UnknownName for one in which no user counts."""
         columns = known_slices(self.reference(experiment_id))
         by = max((column for column in columns if scope.slice.startswith(f"{column}=")), key=len, default="")
         slices = self.slices_by(experiment_id, by, scope.threshold) if by else ()
@@ -108,7 +107,7 @@ class RunData:
         return tuple(slices_of(self.reference_under(experiment_id, threshold), by))
 
     def _take_as_relevant(self, experiment_id: str, threshold: float | None) -> Reference:
-        """The reference with another threshold; the experiment's own without one."""
+        """Returns the reference with another threshold; the experiment's own without one."""
         reference = self.reference(experiment_id)
         if threshold is None:
             return reference
@@ -117,7 +116,7 @@ class RunData:
             raise InputError(Problem("bad-threshold", "relevance threshold", f"{threshold:g}", fix))
         truth = reference.truth.under(threshold)
         if not truth.relevant().any():
-            problem = f"no row of the truth has a relevance of {threshold:g} or more"
+            problem = f"no row of the test set has a relevance of {threshold:g} or more"
             fix = f"The largest is {float(truth.gain.max()):g}; choose a smaller threshold."
             raise InputError(Problem("nothing-relevant", "relevance threshold", problem, fix))
         return replace(reference, truth=truth)
@@ -132,9 +131,9 @@ class RunData:
         return hits_from_tables(tables, self.reference(run.experiment).truth)
 
     def lists_of(self, run: Run) -> Recommendations:
-        """The stored upload of a run; a replicate's rows stand in that of its candidate.
+        """Returns the stored upload of a run; a replicate's rows are in that of its candidate.
 
-        Raises InputError when it was not kept, and for a run whose users have several lists.
+        Raises InputError if it was not kept, and for a run whose users have several lists.
         """
         from recdash import ingest
 
@@ -151,9 +150,9 @@ class RunData:
         return next(upload for upload in uploads if upload.replicate is None or upload.replicate == run.name)
 
     def match_again(self, run_id: str, reference: Reference | None = None, **how: Any) -> Hits:
-        """Hits from the stored upload, for what was not stored with those that are.
+        """Returns hits from the stored upload, for data that was not stored with the hits.
 
-        Unless told otherwise, in the same order and against the experiment's own reference.
+        By default in the same order and against the experiment's own reference.
         """
         run, stored = self._store.runs.get(run_id), self.hits(run_id)
         how = {"depth": stored.depth, "order": stored.order, "duplicates": stored.duplicates} | how
@@ -164,7 +163,7 @@ class RunData:
         return reading.reference_of(self.tables(experiment_id), threshold)
 
     def tables(self, experiment_id: str) -> dict[TableKind, Upload]:
-        """The tables of the experiment's set-up, as they were stored."""
+        """Returns the tables of the experiment's set-up as stored."""
         experiment = self._store.experiments.get(experiment_id)
         main = {"truth": experiment.truth, "train": experiment.train, "catalogue": experiment.catalogue}
         stored = {**main, **experiment.tables}

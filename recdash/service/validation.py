@@ -1,4 +1,4 @@
-"""Small rules that experiments, runs and online tests share: names, and progress."""
+"""Validation rules shared by experiments, runs and online tests: names and texts; and progress."""
 
 from __future__ import annotations
 
@@ -11,37 +11,37 @@ Progress = Callable[[float, str], None]
 
 
 def quiet(fraction: float, text: str) -> None:
-    """Report no progress."""
+    """Ignores progress."""
 
 
 LONGEST_NAME = 255
-"""Characters; as many as file systems take. Longer ones fill pages and break links and files."""
+"""Most characters of a name, as in file systems. Longer ones fill pages and break links and files."""
 
 
 def clean_name(name: str) -> str:
-    """The name without blanks around it. Raises InputError for none, for more than ``LONGEST_NAME`` and for
-    characters that steer a terminal or cannot be seen.
+    """Returns the stripped name. Raises InputError if it is empty, longer than ``LONGEST_NAME`` or has
+    control or invisible characters.
     """
     return short_text("name", check_name("name", name), LONGEST_NAME)
 
 
 def one_line(field: str, text: str, most: int) -> str:
-    """The text on one line, without characters that only control a terminal; empty where nothing of it
-    could be seen. Raises as ``short_text``.
+    """Returns the text on one line, without control characters; empty if nothing is visible. Raises as
+    ``short_text``.
     """
     line = " ".join(on_a_line(short_text(field, text, most)).split())
     return line if is_visible(line) else ""
 
 
 def long_text(field: str, text: str, most: int) -> str:
-    """The text with its line ends, else as ``one_line``; empty where nothing of it could be seen."""
+    """Returns the text with its line ends, otherwise as ``one_line``; empty if nothing is visible."""
     lines = short_text(field, text, most).splitlines()
     joined = "\n".join(on_a_line(line).rstrip() for line in lines)
     return joined.strip() if is_visible(joined) else ""
 
 
 def short_text(field: str, text: str, most: int) -> str:
-    """The text without blanks around it. Raises InputError for one of more than ``most`` characters."""
+    """Returns the stripped text. Raises InputError for one of more than ``most`` characters."""
     if len(text) > most:
         fix = f"Use at most {most:,} characters."
         raise InputError(Problem("text-too-long", field, f"{len(text):,} characters", fix))

@@ -1,4 +1,4 @@
-"""The workspace: everything that a user can ask of one store."""
+"""The workspace: all questions a user can ask of one store."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
 
 class Workspace:
-    """Everything in one store, seen by one person: a service for each kind of question."""
+    """A store as one person sees it: a service for each kind of question."""
 
     def __init__(
         self,
@@ -130,10 +130,9 @@ class Workspace:
         limits: Limits | None = None,
         found_artifacts: FoundArtifacts | None = None,
     ) -> Workspace:
-        """The workspace of a database (by default that of the settings); a viewer's is read-only.
+        """Opens the workspace of a database (by default that of the settings); a viewer's is read-only.
 
-        Without a ``person`` it is that of whoever sits at this machine. ``found_artifacts``: as in
-        ``open_store``.
+        ``person`` defaults to the local user. ``found_artifacts``: as in ``open_store``.
         """
         person = person or person_here()
         reading = not person.may("editor")
@@ -150,24 +149,24 @@ class Workspace:
 
     @property
     def limits(self) -> Limits | None:
-        """How large an upload may be; None without a limit."""
+        """Returns the limits of uploads; None without limits."""
         return self._context.limits
 
     def now(self) -> datetime:
         return self._context.now()
 
     def secret(self) -> bytes:
-        """What links and cookies are signed with: that of the settings, else that of the store."""
+        """Returns the secret that signs links and cookies: that of the settings, else that of the store."""
         return self._context.secret()
 
     def damaged(self, experiment_id: str | None = None) -> list[Problem]:
-        """What of an experiment, or of all, was damaged when it was read, and is therefore left out."""
+        """Returns damage found while reading an experiment, or all; damaged data is left out."""
         return self.store.damaged(experiment_id)
 
     def seen_by(self, person: Person) -> Workspace:
-        """The same workspace for another person, who shares what was read and computed.
+        """Returns the same workspace for another person, who shares its caches.
 
-        A guest shares it with the other guests of the same experiment only.
+        A guest shares caches only with other guests of the same experiment.
         """
         return self if person == self.person else self._seen(person)
 

@@ -1,4 +1,4 @@
-"""Where experiments, runs, curves and uploaded tables are kept: SQLite by default, PostgreSQL by URL."""
+"""Stores experiments, runs, curves and uploaded tables: in SQLite by default, in PostgreSQL by URL."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ __all__ = ["FoundArtifacts", "OneExperiment", "Store", "absolute_url", "new_id",
 
 
 def new_id() -> str:
-    """A fresh id: ten lower-case base32 characters (50 random bits)."""
+    """Returns a new id: ten lower-case base32 characters (50 random bits)."""
     return base64.b32encode(secrets.token_bytes(7)).decode("ascii")[:10].lower()
 
 
 def absolute_url(database_url: str) -> str:
-    """The same database, named so that every working folder finds it."""
+    """Returns the same database with an absolute path, independent of the working folder."""
     from recdash.store.connections import parse_url
 
     file = parse_url(database_url).file
@@ -36,14 +36,13 @@ def open_store(
     read_only: bool = False,
     found_artifacts: FoundArtifacts | None = None,
 ) -> Store:
-    """Open the store, creating or upgrading it on first use; the settings say which, unless given.
+    """Opens the store and creates or upgrades it on first use; the settings say which unless given.
 
-    The artifacts of a database given here are in the folder ``artifacts`` beside its file, unless
-    given too; below it each store has a folder of its own. A new database beside files that are not
-    its own is refused, unless ``found_artifacts`` (or the settings) say that it leaves them alone
-    ("leave") or has them in its own folder too ("adopt"). A read-only store never creates, upgrades
-    or writes anything. Raises ``StoreTooNew`` for a database of a newer recdash, ``StoreError``
-    for one that cannot be opened.
+    The artifacts of a database given here are in the folder ``artifacts`` beside its file unless given too;
+    each store has its own folder in it. A new database beside files of another store is refused, unless
+    ``found_artifacts`` (or the settings) says to leave them alone ("leave") or to adopt them into its own
+    folder ("adopt"). A read-only store never creates, upgrades or writes anything. Raises ``StoreTooNew`` for
+    a database of a newer recdash, ``StoreError`` for one that cannot be opened.
     """
     from recdash.settings import settings
     from recdash.store.connections import parse_url

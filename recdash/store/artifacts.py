@@ -1,8 +1,7 @@
-"""Uploaded tables and hits as files named by their own sha256, written once and checked when read.
+"""Stores uploaded tables and hits as files named by their sha256, written once and verified when read.
 
-A file gets its name only when all of it is on the disk, so that a crash at any point leaves the
-whole file or none. Layout: ``ab/<sha256>.parquet`` (``.bin`` for a file that is not Parquet),
-``tmp/`` for what is being written.
+A file gets its name only when all of it is on disk, so that a crash leaves the whole file or none. Layout:
+``ab/<sha256>.parquet`` (``.bin`` for a file that is not Parquet), ``tmp/`` for files being written.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ SUFFIXES = (".parquet", ".bin")
 
 
 class HashingFile:
-    """A new file that hashes what is written to it; enough of a file for pyarrow's writer."""
+    """A new file that hashes what is written to it; implements what pyarrow's writer needs."""
 
     def __init__(self, path: Path) -> None:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
@@ -59,17 +58,17 @@ class HashingFile:
         self._file.close()
 
     def seal(self) -> str:
-        """Bring everything to the disk; returns the sha256."""
+        """Flushes everything to disk and returns the sha256."""
         self._file.flush()
         os.fsync(self._file.fileno())
         return self._hash.hexdigest()
 
 
 class Artifacts:
-    """The files of one folder. Paths are made of hashes, never of text from a user.
+    """The files of one folder. Paths are made of hashes, never of user input.
 
-    What is in the folder is this store's alone. ``older`` is a folder of the time before stores had one of
-    their own: it may hold files of others too, so that it is read and never written or collected.
+    The folder belongs to this store alone. ``older`` is a shared folder from before stores had their own: it
+    is read but never written or cleaned.
     """
 
     def __init__(self, folder: Path, older: Path | None = None) -> None:
@@ -80,7 +79,7 @@ class Artifacts:
     # writing ───────────────────────────────────────────────────────────────────────────────────
 
     def put(self, table: pa.Table | Iterable[pa.RecordBatch]) -> str:
-        """Write a table or a stream of batches as Parquet; returns the sha256 of the file.
+        """Writes a table or a stream of batches as Parquet and returns the file's sha256.
 
         What the stream raises is passed on and nothing is stored. Raises ``ValueError`` for a
         stream without any batch, which has no schema.
@@ -90,7 +89,7 @@ class Artifacts:
             return self._keep(temporary, file, ".parquet")
 
     def put_file(self, source: Path | bytes) -> str:
-        """Store the bytes of a file as they are; returns their sha256."""
+        """Stores the bytes of a file unchanged and returns their sha256."""
         with self._new_file() as (temporary, file):
             first = b""
             for chunk in _chunks(source):
@@ -110,9 +109,7 @@ class Artifacts:
                     temporary.unlink()
                 file.close()
         except OSError as error:
-            raise StoreError(
-                f"Nothing could be written to {self.folder}: {error.strerror or error}"
-            ) from error
+            raise StoreError(f"Cannot write to {self.folder}: {error.strerror or error}") from error
 
     def _folder(self, name: str) -> Path:
         folder = self.folder / name
@@ -134,7 +131,9 @@ class Artifacts:
         return sha256
 
     def _renew(self, temporary: Path, target: Path, sha256: str) -> None:
-        """The content is there already: make it young for ``collect``, and whole if it was damaged."""
+        """Refreshes the age of content stored before, so that ``collect`` keeps it; replaces it if it was
+        damaged.
+        """
         try:
             self._check(target, sha256)
             os.utime(target)
@@ -144,7 +143,7 @@ class Artifacts:
     # reading ───────────────────────────────────────────────────────────────────────────────────
 
     def path(self, sha256: str) -> Path:
-        """The file with this hash, read and compared once per process and version of the file."""
+        """Returns the file with this hash, verified once per process and file version."""
         path = self._find(sha256)
         try:
             self._check(path, sha256)
@@ -153,11 +152,11 @@ class Artifacts:
         return path
 
     def n_bytes(self, sha256: str) -> int:
-        """Size of the file with this hash; its content is not read."""
+        """Returns the size of the file with this hash without reading it."""
         return self._find(sha256).lstat().st_size
 
     def table(self, sha256: str) -> pa.Table:
-        """The table with this hash."""
+        """Returns the table with this hash."""
         import pyarrow as pa
         import pyarrow.parquet as pq
 
@@ -178,7 +177,7 @@ class Artifacts:
 
     def _check(self, path: Path, sha256: str) -> None:
         if path.parent.is_symlink():
-            raise EvidenceDamaged(f"The folder {path.parent} is a symbolic link; nothing is shown from it.")
+            raise EvidenceDamaged(f"The folder {path.parent} is a symbolic link; its files are not used.")
         with os.fdopen(_open_plain(path), "rb") as file:
             status = os.fstat(file.fileno())
             version = (sha256, status.st_ino, status.st_size, status.st_mtime_ns)
@@ -186,15 +185,17 @@ class Artifacts:
                 return
             if hashlib.file_digest(file, "sha256").hexdigest() != sha256:
                 raise EvidenceDamaged(
-                    f"The stored file {path} is damaged: it no longer has the hash it was stored under. "
-                    "Upload the same file again, or restore it from a backup."
+                    f"The stored file {path} is damaged: its hash has changed. Upload the same file "
+                    "again, or restore it from a backup."
                 )
         self._checked.add(version)
 
     # collecting ────────────────────────────────────────────────────────────────────────────────
 
     def remove_unused(self, used: frozenset[str], older_than: timedelta) -> int:
-        """Remove old files that are not ``used``, and old leftovers of writers that died."""
+        """Removes old files that are not ``used``, and old leftovers of interrupted writers; returns how
+        many.
+        """
         before = time.time() - older_than.total_seconds()
         old = [path for path in self._files() if path.lstat().st_mtime < before]
         unused = [path for path in old if path.stem not in used]
@@ -207,9 +208,9 @@ class Artifacts:
         yield from files_in(self.folder)
 
     def take(self, files: Iterable[Path]) -> None:
-        """Have files of other folders in this one too; where they are, they stay.
+        """Links files of other folders into this one; the originals stay.
 
-        One that cannot be linked, of another user or on a file system without links, is read where it is.
+        A file that cannot be linked, because of its owner or file system, is read where it is.
         """
         for file in files:
             with suppress(OSError):
@@ -217,14 +218,14 @@ class Artifacts:
 
 
 def files_in(folder: Path) -> Iterator[Path]:
-    """What is stored in a folder, by its name."""
+    """Yields the stored files in a folder, recognised by name."""
     return (path for path in folder.glob("[0-9a-f][0-9a-f]/*") if SHA256.fullmatch(path.stem))
 
 
 def _open_plain(path: Path) -> int:
-    """Open a regular file for reading; a link or a pipe in its place is damage."""
+    """Opens a regular file for reading; a link or a pipe in its place counts as damage."""
     if not stat.S_ISREG(path.lstat().st_mode):
-        raise EvidenceDamaged(f"The stored file {path} is not a plain file; nothing is shown from it.")
+        raise EvidenceDamaged(f"The stored file {path} is not a regular file; it is not used.")
     return os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
 
 

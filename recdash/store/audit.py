@@ -17,17 +17,17 @@ from recdash.errors import EvidenceDamaged
 from recdash.store.tables import KINDS, AuditEventRow, Kind, audit_event_of
 
 SEALED = tuple(kind for kind in KINDS if kind.changes is not None)
-"""What people wrote, which has to stay as it was."""
+"""Kinds of things written by people, which must not change."""
 LONGEST = 200
-"""Characters of a value that are noted; of results and other long things only that they changed."""
+"""Longest value noted, in characters; of longer ones only that they changed."""
 
 
 def note(session: Session, event: AuditEvent) -> None:
-    """Append an event to the log, in the transaction of the write; its number and hash are given here.
+    """Appends an event to the log in the transaction of the write, with its number and hash.
 
     Writers queue at the gate, so that no two events follow the same one.
     """
-    with session.no_autoflush:  # what is noted may not be complete yet
+    with session.no_autoflush:  # what is noted may be incomplete until then
         last = session.scalar(select(AuditEventRow).order_by(AuditEventRow.number.desc()).limit(1))
         numbered = replace(event, number=last.number + 1 if last else 1)
         details = json.dumps(dict(event.details))
@@ -36,7 +36,7 @@ def note(session: Session, event: AuditEvent) -> None:
 
 
 def hash_of(event: AuditEvent, before: str) -> str:
-    """sha256 in hex of the line and of the hash of the line before it ("" for the first)."""
+    """Returns the sha256 in hex of the line and of the hash of the line before it ("" for the first)."""
     moment = event.at.astimezone(UTC).isoformat()
     line = [before, event.number, moment, event.who, event.role, event.action, event.target]
     text = json.dumps([*line, dict(event.details)], sort_keys=True)
@@ -44,9 +44,10 @@ def hash_of(event: AuditEvent, before: str) -> str:
 
 
 def breaks(log: Iterable[AuditEvent]) -> list[int]:
-    """Numbers of the lines at which the chain is broken, of all lines, the first one first.
+    """Returns the numbers of the lines at which the chain is broken; the log must be complete, the first line
+    first.
 
-    Whoever writes the whole chain anew, or cuts its end off, is not found by this: keep a copy of the last
+    A chain that was rewritten as a whole, or cut off at its end, is not detected: keep a copy of the last
     hash elsewhere.
     """
     broken, before, expected = [], "", 1
@@ -58,7 +59,7 @@ def breaks(log: Iterable[AuditEvent]) -> list[int]:
 
 
 def seal(kind: Kind, thing: Any) -> str:
-    """sha256 in hex of all that must not change in a thing."""
+    """Returns the sha256 in hex of all that must not change in a value."""
     fixed = {name: getattr(thing, name) for name in kind.names if name not in kind.changeable}
     text = json.dumps(fixed, sort_keys=True, default=_canonical)
     return hashlib.sha256(text.encode()).hexdigest()
@@ -69,7 +70,7 @@ def _canonical(value: Any) -> Any:
 
 
 def altered(session: Session) -> list[str]:
-    """What is stored and is not what the log says was written, such as ``decision k3v…``."""
+    """Returns stored things that differ from what the log says was written, such as ``decision k3v…``."""
     actions = [f"add {kind.word}" for kind in SEALED]
     added = session.scalars(select(AuditEventRow).where(AuditEventRow.action.in_(actions)))
     seals = {row.target: audit_event_of(row).details.get("sha256") for row in added}
@@ -82,7 +83,7 @@ def altered(session: Session) -> list[str]:
 
 
 def _seal_of_row(kind: Kind, row: Any) -> str | None:
-    """None for a row that cannot be read."""
+    """Returns None for an unreadable row."""
     try:
         return seal(kind, kind.unchecked(row))
     except (EvidenceDamaged, ValueError, TypeError, AttributeError):
@@ -90,7 +91,9 @@ def _seal_of_row(kind: Kind, row: Any) -> str | None:
 
 
 def short(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """What changed, fit for a line: short values as they are, moments as text, of others only their kind."""
+    """Returns changed fields for the log: short values unchanged, times as text, of others only their
+    type.
+    """
     return {name: _short(value) for name, value in fields.items()}
 
 
@@ -109,6 +112,6 @@ def _short(value: Any) -> Any:
 
 
 def events(session: Session, limit: int | None) -> list[AuditEvent]:
-    """The newest ``limit`` lines, oldest first; all of them without a limit."""
+    """Returns the newest ``limit`` lines, oldest first; all of them without a limit."""
     newest = session.scalars(select(AuditEventRow).order_by(AuditEventRow.number.desc()).limit(limit))
     return [audit_event_of(row) for row in newest][::-1]

@@ -1,7 +1,7 @@
-"""How a database is reached: driver, engines, pragmas, the gate, and a watch on the file.
+"""Connections to a database: driver, engines, pragmas, the gate, and a check of the file.
 
-Writers take one connection and start with BEGIN IMMEDIATE; readers have their own connections,
-which cannot write. Everything here is set up per database; ``sql.py`` knows only :class:`Database`.
+Writers take one connection and start with BEGIN IMMEDIATE; readers have their own connections, which cannot
+write. Everything here is set up per database; ``sql.py`` knows only :class:`Database`.
 """
 
 from __future__ import annotations
@@ -44,15 +44,15 @@ PRAGMAS = (
 )
 NETWORK_FILE_SYSTEMS = ("nfs", "cifs", "smb", "9p", "fuse.sshfs", "ceph", "glusterfs", "afs")
 
-# Any number will do, as long as every recdash uses the same.
+# Any number works as long as every recdash uses the same.
 ADVISORY_LOCK = 7_238_112_041
 
 
 @dataclass(frozen=True)
 class Database:
-    """An opened database; its connections are closed when nothing uses it any more.
+    """An open database; its connections are closed when nothing uses it any more.
 
-    ``check`` raises ``StoreError`` when the file is no longer the one opened.
+    ``check`` raises ``StoreError`` if the file is no longer the one opened.
     """
 
     place: str
@@ -84,12 +84,12 @@ class DatabaseUrl:
 
     @property
     def artifacts(self) -> Path:
-        """The default folder of the artifacts: beside the database file."""
+        """Returns the default folder of the artifacts: beside the database file."""
         return (self.file.parent if self.file else Path.cwd() / DATA_FOLDER) / "artifacts"
 
 
 def parse_url(text: str) -> DatabaseUrl:
-    """Check a database URL; raises ``StoreError`` saying which ones can be used."""
+    """Returns a checked database URL. Raises ``StoreError`` that names the supported ones."""
     try:
         url = make_url(text)
     except ArgumentError:
@@ -108,7 +108,7 @@ def _unusable(url: str) -> StoreError:
 
 
 def connect(url: DatabaseUrl, read_only: bool) -> Database:
-    """Open a database; a SQLite file that is not there is created unless ``read_only``."""
+    """Opens a database; a missing SQLite file is created unless ``read_only``."""
     return _postgresql(url.url, read_only) if url.file is None else _sqlite(url.file, read_only)
 
 
@@ -116,12 +116,14 @@ def connect(url: DatabaseUrl, read_only: bool) -> Database:
 
 
 def wal_is_safe(version: tuple[int, ...]) -> bool:
-    """False for an SQLite that can corrupt a WAL database when a second connection checkpoints."""
+    """Returns False for an SQLite that can corrupt a WAL database when a second connection checkpoints."""
     return version >= (3, 51, 3) or (3, 50, 7) <= version < (3, 51) or (3, 44, 6) <= version < (3, 45)
 
 
 def sqlite_driver() -> Any:
-    """The standard library's driver if its SQLite is safe, else pysqlite3's if that is, else the former."""
+    """Returns the standard library's driver if its SQLite is safe, else pysqlite3's if that is, else the
+    former.
+    """
     if wal_is_safe(sqlite3.sqlite_version_info):
         return sqlite3
     try:
@@ -132,7 +134,7 @@ def sqlite_driver() -> Any:
 
 
 def file_system_of(path: Path, mounts: str) -> str:
-    """Type of the file system that holds ``path``, from the text of /proc/self/mounts."""
+    """Returns the type of the file system that holds ``path``, from the text of /proc/self/mounts."""
     rows = [line.split() for line in mounts.splitlines()]
     holding = [(len(row[1]), row[2]) for row in rows if len(row) > 2 and path.is_relative_to(row[1])]
     return max(holding, default=(0, "unknown"))[1]
@@ -174,7 +176,7 @@ def _create(file: Path) -> None:
 
 
 def _watch(file: Path) -> Callable[[], None]:
-    """A check that ``file`` is still the file it is now."""
+    """Returns a function that checks that ``file`` is still the same file."""
     opened = file.stat()
 
     def check() -> None:
@@ -206,13 +208,14 @@ SetUp = Callable[[Any], None]
 
 
 def _sqlite_engine(driver: Any, file: Path, size: int, set_up: SetUp, begin: str) -> Engine:
-    # isolation_level=None: the driver starts no transactions of its own, ``begin`` below does.
-    # mode=rw: a file that has gone is an error, never a new empty database.
+    # isolation_level=None: the driver starts no transactions of its own, ``begin`` below does. mode=rw: a
+    # missing file is an error, never a new empty database.
     def connection() -> Any:
         opened = driver.connect(
             f"{file.as_uri()}?mode=rw", uri=True, isolation_level=None, check_same_thread=False
         )
-        # Text that damage made no text is read as it is: its row's checksum tells, and other rows are read.
+        # Text that damage made undecodable is returned as bytes: the row's checksum reveals it, and other
+        # rows stay readable.
         opened.text_factory = partial(str, encoding="utf-8", errors="surrogateescape")
         return opened
 
@@ -296,7 +299,7 @@ def _postgresql_writer(url: URL) -> Engine:
     engine = _postgresql_engine(url, 1)
 
     def lock(connection: Connection) -> None:
-        # The gate between processes and machines; given back when the transaction ends.
+        # The gate between processes and machines; released when the transaction ends.
         _execute(connection, f"SET LOCAL lock_timeout = '{int(DEADLINE_SECONDS)}s'")
         _execute(connection, f"SELECT pg_advisory_xact_lock({ADVISORY_LOCK})")
 
@@ -311,7 +314,7 @@ LOCK_NOT_AVAILABLE = "55P03"
 
 @contextmanager
 def spoken(place: str) -> Iterator[None]:
-    """Turn what a database driver raises into ``StoreBusy`` or ``StoreError`` with its place."""
+    """Turns errors of a database driver into ``StoreBusy`` or ``StoreError`` that names the database."""
     try:
         yield
     except PoolTimeoutError:

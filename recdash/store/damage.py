@@ -1,4 +1,4 @@
-"""The damage found while a store was read: damaged rows are left out of listings and reported by name."""
+"""Records damage found while a store is read: damaged rows are left out of listings and reported by name."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ logger = logging.getLogger(__name__)
 
 
 Place = tuple[type[Any], tuple[Any, ...]]
-"""A row: its table, and what it is found by there."""
+"""A row: its table and its key."""
 
 
 class Damage:
-    """The damaged rows that were read since the store was opened, without those that were whole later on."""
+    """Damaged rows read since the store was opened, without those that were intact later."""
 
     def __init__(self) -> None:
         self._found: dict[Place, tuple[str | None, Problem]] = {}
         self._of_all: list[Problem] = []
 
     def found(self, experiment: str | None = None) -> list[Problem]:
-        """All damage, or that of one experiment: each once, in the order in which it was found."""
+        """Returns all damage, or that of one experiment: each once, in order of discovery."""
         of_rows = [
             problem
             for home, problem in list(self._found.values())
@@ -40,26 +40,26 @@ class Damage:
         return bool(self._found)
 
     def forget_gone(self, session: Session) -> None:
-        """Forget the rows that were deleted or replaced, here or by another process."""
+        """Forgets rows that were deleted or replaced, here or by another process."""
         for place in list(self._found):
             if session.get(*place) is None:
                 self._found.pop(place, None)
 
     def of_a_curve(self, session: Session, run_id: Any, metric: Any) -> None:
-        """Note that the row of a curve no longer says which run and metric it is of."""
+        """Records that a curve's row no longer says which run and metric it belongs to."""
         run = session.get(RunRow, str(run_id))
         place = f"{metric} of run '{run.name if run else run_id}'"
         problem = Problem("damaged", place, DAMAGED, UPLOAD_AGAIN)
         self._note((CurveRow, (run_id, metric)), run.experiment if run else None, problem)
 
     def of_all(self, problems: Iterable[Problem]) -> None:
-        """Note what is wrong with the whole database, for every experiment."""
+        """Records problems of the whole database, for every experiment."""
         for problem in problems:
             logger.warning("%s", problem)
             self._of_all.append(problem)
 
     def checked(self, kind: Kind, row: Any) -> Any:
-        """The value of a row. Raises ``EvidenceDamaged``."""
+        """Returns the value of a row. Raises ``EvidenceDamaged``."""
         try:
             value = kind.to_value(row)
         except EvidenceDamaged as error:
@@ -70,7 +70,7 @@ class Damage:
         return value
 
     def whole(self, kind: Kind, rows: Iterable[Any]) -> list[Any]:
-        """The values of the rows that are not damaged."""
+        """Returns the values of the rows that are intact."""
         values = []
         for row in rows:
             try:
@@ -80,7 +80,7 @@ class Damage:
         return values
 
     def note(self, kind: Kind, value: Any, problem: Problem) -> None:
-        """Note that something else that a value needs is damaged, though its own row is not."""
+        """Records damage to something that a value needs although its own row is intact."""
         self._note((kind.row, (value.id,)), value.experiment, problem)
 
     def _note(self, place: Place, home: str | None, problem: Problem) -> None:

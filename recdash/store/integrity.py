@@ -1,4 +1,4 @@
-"""Reads all that is stored, rows and files, and names what is not what was written."""
+"""Reads all stored rows and files, and names those that are not what was written."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from recdash.store.tables import (
 )
 
 AT_ONCE = 256
-"""Curves in memory."""
+"""Number of curves held in memory at a time."""
 MOST_FAULTS = 10
-"""Of the database's own structure that are named."""
+"""Most faults of the database's own structure that are listed."""
 
 
 def everything_wrong(session: Session, artifacts: Artifacts) -> list[Problem]:
-    """What is damaged or lost, each with the experiment it belongs to and how it is repaired."""
+    """Yields what is damaged or missing, each with its experiment and how to repair it."""
     parts: tuple[Callable[[], Iterator[Problem]], ...] = (
         partial(structure, session),
         partial(_references, session),
@@ -48,15 +48,15 @@ def everything_wrong(session: Session, artifacts: Artifacts) -> list[Problem]:
 
 
 def _until_unreadable(part: Callable[[], Iterator[Problem]]) -> Iterator[Problem]:
-    """What a part finds, and a problem where the database cannot be read further."""
+    """Yields the problems of a part, and one more if the database cannot be read further."""
     try:
         yield from part()
     except DBAPIError as error:
-        yield Problem("damaged", "database", f"it cannot be read further: {error.orig}", RESTORE)
+        yield Problem("damaged", "database", f"cannot be read further: {error.orig}", RESTORE)
 
 
 def structure(session: Session) -> Iterator[Problem]:
-    """What SQLite itself finds wrong with its file; PostgreSQL looks after its own."""
+    """Yields what SQLite itself finds wrong with its file; PostgreSQL checks its own."""
     if session.get_bind().dialect.name != "sqlite":
         return
     faults = session.scalars(text(f"PRAGMA integrity_check({MOST_FAULTS})")).all()
@@ -68,7 +68,7 @@ def structure(session: Session) -> Iterator[Problem]:
 def _references(session: Session) -> Iterator[Problem]:
     if session.get_bind().dialect.name == "sqlite":
         for table, *_ in session.execute(text("PRAGMA foreign_key_check")).all():
-            yield Problem("damaged", f"table {table}", "a row belongs to what is not there", RESTORE)
+            yield Problem("damaged", f"table {table}", "a row refers to a missing one", RESTORE)
 
 
 def _rows(session: Session, artifacts: Artifacts) -> Iterator[Problem]:
@@ -99,7 +99,7 @@ def _file(sha256: str, place: str, artifacts: Artifacts) -> Iterator[Problem]:
         yield Problem("damaged-file", place, f"a file is damaged: {error.problem.found}", "")
     except NotFound:
         fix = "Upload the same file again, or restore it from a backup."
-        yield Problem("lost-file", place, f"its file {sha256} is gone", fix)
+        yield Problem("lost-file", place, f"its file {sha256} is missing", fix)
 
 
 def _curves(session: Session) -> Iterator[Problem]:
@@ -109,7 +109,7 @@ def _curves(session: Session) -> Iterator[Problem]:
     for row in session.scalars(query):
         place = f"{row.metric} of run '{names.get(row.run, row.run)}'"
         if not has_its_key(row.run, row.metric, row.checksum):
-            what = "this is not the run or the metric that was written"
+            what = "its run or metric is not what was written"
             yield Problem("damaged", place, what, UPLOAD_AGAIN)
         elif isinstance(curve_of(row), Unavailable):
             yield Problem("damaged", place, CURVE_DAMAGED.removesuffix(UPLOAD_AGAIN).strip(), UPLOAD_AGAIN)
@@ -119,4 +119,4 @@ def _log(session: Session) -> Iterator[Problem]:
     for number in audit.breaks(audit.events(session, None)):
         yield Problem("changed-log", f"audit log, line {number}", "it was changed", RESTORE)
     for name in audit.altered(session):
-        yield Problem("altered", name, "it is not as it was written", RESTORE)
+        yield Problem("altered", name, "it is not what was written", RESTORE)

@@ -1,4 +1,4 @@
-"""A store in memory for one computation; files that are not put there come from another store."""
+"""A store in memory for one computation; files not put there come from another store."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class InMemory:
-    """A store, or a part of one, in memory; what a subclass does not define is forbidden."""
+    """A store, or a part of one, in memory; what a subclass does not define raises an error."""
 
     def __getattr__(self, name: str) -> NoReturn:
         if name.startswith("_"):
@@ -29,7 +29,7 @@ class InMemory:
 
 
 class MemoryStore(InMemory):
-    """One experiment with its runs and tests. Tables that are put are held; nothing is written anywhere."""
+    """One experiment with its runs and tests. Tables are held in memory; nothing is written."""
 
     read_only = False
 
@@ -70,11 +70,11 @@ class MemoryCurves(InMemory):
         self._curves: dict[str, dict[str, Curve]] = {}
 
     def put(self, run_id: str, curves: Sequence[Curve]) -> None:
-        """Hold the curves of a run."""
+        """Holds the curves of a run."""
         self._curves[run_id] = {curve.metric: curve for curve in curves}
 
     def move(self, old: str, new: str) -> None:
-        """Give the curves of one run id to another."""
+        """Moves the curves from one run id to another."""
         self._curves[new] = self._curves.pop(old)
 
     def of_runs(
@@ -94,7 +94,7 @@ class MemoryCurves(InMemory):
 
 
 class MemoryRuns(InMemory):
-    """Runs and their replicates by the id of the run."""
+    """Runs and their replicates, by run id."""
 
     def __init__(self, experiments: MemoryExperiments, curves: MemoryCurves) -> None:
         self._experiments, self._curves = experiments, curves
@@ -111,7 +111,7 @@ class MemoryRuns(InMemory):
         return run
 
     def update(self, key: str, **fields: Any) -> Run:
-        """Change any fields, even the id: nothing refers to the run here yet."""
+        """Changes any fields, even the id, since nothing refers to the run yet."""
         changed = replace(self._runs.pop(key), **fields)
         self._runs[changed.id] = changed
         self._curves.move(key, changed.id)
@@ -161,7 +161,7 @@ class MemoryOnlineTests(InMemory):
 
 
 class MemoryJournal(InMemory):
-    """The journal as it was given."""
+    """The journal as given."""
 
     def __init__(self, entries: Sequence[Entry]) -> None:
         self._entries = entries
@@ -171,14 +171,14 @@ class MemoryJournal(InMemory):
 
 
 class MemoryArtifacts(InMemory):
-    """Tables that were put here, and the files of another store."""
+    """Tables put here, and the files of another store."""
 
     def __init__(self, behind: Store) -> None:
         self._behind = behind
         self._tables: dict[str, pa.Table] = {}
 
     def put(self, table: Any) -> str:
-        """Hold a table under a random name."""
+        """Holds a table under a random name."""
         import pyarrow as pa
 
         name = secrets.token_hex(32)

@@ -1,8 +1,8 @@
-"""Which files are a store's own: those in the folder that has the store's id as its name.
+"""Determines which files belong to a store: those in the folder named by the store's id.
 
-Two databases may keep their files below one folder; neither ever writes or removes what is the other's. A
-copy of a database has its id, and so its folder: in there stands which databases use it, and while there are
-several nothing is removed.
+Two databases can keep files in one folder without writing or removing each other's. A copy of a database has
+the same id and therefore the same folder, which lists the databases that use it; while there are several, no
+file is removed.
 """
 
 from __future__ import annotations
@@ -29,27 +29,26 @@ logger = logging.getLogger(__name__)
 
 ID = re.compile(r"[0-9a-f]{32}")
 USED_BY = "databases"
-"""A file in a store's folder with a line for each database that uses it: ``[database, folder]`` as JSON."""
+"""A file in a store's folder with a line per database that uses it: ``[database, folder]`` as JSON."""
 
 
 def refuse_lost(database: Path, root: Path, found_artifacts: FoundArtifacts) -> None:
-    """Raises ``StoreError`` where a database would be made anew beside the files of one that is gone."""
-    # Files first: whoever makes the store at this moment has a database before it has a file.
+    """Raises ``StoreError`` if a database would be created beside the files of one that is gone."""
+    # Files first: a process creating the store right now has a database before it has a file.
     if found_artifacts == "ask" and any(_files_below(root)) and not database.exists():
         raise _is_new(str(database), root)
 
 
 def artifacts_of(database: Database, root: Path, found_artifacts: FoundArtifacts) -> Artifacts:
-    """The files of an opened database.
+    """Returns the files of an open database.
 
-    An older store, whose files are among others, has them in its own folder from now on too. Raises
-    ``StoreError`` for a new database beside files that are not its own, unless ``found_artifacts`` says what
-    to do.
+    An older store, whose files are in a shared folder, links them into its own folder. Raises ``StoreError``
+    for a new database beside files of another store, unless ``found_artifacts`` says what to do.
     """
     with database.reader.connect() as connection:
         own = root / f"store-{_id(connection, database.place)}"
         artifacts = Artifacts(own, older=root)
-        # Files first: another process may fill this store's own folder at this moment.
+        # Files first: another process may be filling this store's folder right now.
         if database.writer is None or not any(_files_below(root)) or own.is_dir():
             return artifacts
         hashes = None if _is_empty(connection) else set(connection.scalars(select(ArtifactRow.sha256)))
@@ -62,9 +61,9 @@ def artifacts_of(database: Database, root: Path, found_artifacts: FoundArtifacts
 
 
 def note_use(folder: Path, database: str) -> None:
-    """Write down that a database uses a store's folder, where that does not stand there."""
+    """Records that a database uses a store's folder, unless it is recorded already."""
     line = json.dumps([database, str(folder)]) + "\n"
-    # A folder in which nothing can be written is one from which nothing can be removed.
+    # No file can be removed from a folder that is not writable.
     with suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True)
         if line not in _lines(folder):
@@ -73,17 +72,17 @@ def note_use(folder: Path, database: str) -> None:
 
 
 def is_shared(folder: Path, database: str) -> bool:
-    """Whether another database uses a store's folder: a copy of this one, or what it is a copy of."""
+    """Returns whether another database uses a store's folder: a copy of this one, or its original."""
     for other, used in map(_use, _lines(folder)):
         if other != database and not _is_gone(other, database) and not _is_elsewhere(used, folder):
             unless = f"If it no longer does, delete its line in {folder / USED_BY}."
-            logger.warning("No file of %s is removed: %s uses it too. %s", folder, other, unless)
+            logger.warning("No files of %s are removed because %s uses them too. %s", folder, other, unless)
             return True
     return False
 
 
 def _use(line: str) -> tuple[str, str]:
-    """(database, folder) of a line; a damaged line counts as a database that still uses the files."""
+    """Returns (database, folder) of a line; a damaged line counts as a database that still uses the files."""
     try:
         database, folder = json.loads(line)
         return str(database), str(folder)
@@ -97,7 +96,7 @@ def _lines(folder: Path) -> list[str]:
 
 
 def _is_gone(other: str, database: str) -> bool:
-    """Whether the other database file no longer exists, or is this one under another path.
+    """Returns whether the other database file no longer exists, or is this one under another path.
 
     False for a database on a server and for a file that cannot be examined: both may still be in use.
     """
@@ -113,7 +112,7 @@ def _is_gone(other: str, database: str) -> bool:
 
 
 def _is_elsewhere(used: str, folder: Path) -> bool:
-    """Whether the line names another existing folder: it was copied here together with the files."""
+    """Returns whether the line names another existing folder: it was copied here together with the files."""
     try:
         status = Path(used).stat()
     except (OSError, ValueError):
@@ -125,19 +124,19 @@ def _id(connection: Connection, place: str) -> str:
     ids = connection.scalars(select(StoreRow.id)).all()
     if len(ids) != 1 or not ID.fullmatch(ids[0]):
         raise StoreError(
-            f"The database {place} is damaged: the id of its store is not there. Restore it from a backup."
+            f"The database {place} is damaged: its store id is missing. Restore it from a backup."
         )
     return str(ids[0])
 
 
 def _is_empty(connection: Connection) -> bool:
-    """Was nothing ever stored in it?"""
+    """Returns whether nothing was ever stored in it."""
     rows = (connection.scalar(select(key).limit(1)) for key in (ArtifactRow.sha256, ExperimentRow.id))
     return all(row is None for row in rows)
 
 
 def _files_below(root: Path) -> Iterator[Path]:
-    """The files of all stores, also those from before stores had folders of their own."""
+    """Yields the files of all stores, also those from before stores had their own folders."""
     yield from files_in(root)
     for folder in sorted(root.glob("store-*")):
         yield from files_in(folder)
@@ -150,9 +149,9 @@ def _is_new(place: str, root: Path) -> StoreError:
     n_files = sum(1 for _ in islice(_files_below(root), MANY))
     count = f"{n_files:,} files" if n_files < MANY else f"{MANY:,} files or more"
     return StoreError(
-        f"The database {place} is new or empty, but {root} holds {count} that are not its own: the files of "
-        "another database, or of one that was lost or is not mounted. Nothing was changed. Put that database "
-        "back, or name the right one with RECDASH_DATABASE_URL, or another folder with RECDASH_ARTIFACTS. To "
-        "start anew beside these files set RECDASH_FOUND_ARTIFACTS=leave; to have them in the new store too "
-        "set it to adopt."
+        f"The database {place} is new or empty, but {root} holds {count} of another store: its "
+        "database was lost, is not mounted, or is a different one. Nothing was changed. Put that "
+        "database back, or name the right one with RECDASH_DATABASE_URL, or another folder with "
+        "RECDASH_ARTIFACTS. To start a new store beside these files set "
+        "RECDASH_FOUND_ARTIFACTS=leave; to use them in the new store too set it to adopt."
     )

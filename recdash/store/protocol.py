@@ -1,4 +1,4 @@
-"""What a store promises. Every backend passes the contract in ``tests/support/store_contract.py``."""
+"""The protocol of a store. Every backend passes the contract in ``tests/support/store_contract.py``."""
 
 from __future__ import annotations
 
@@ -25,49 +25,51 @@ class ValueStore(Protocol[Value]):
     """The values of one kind, each of which belongs to an experiment."""
 
     def of_experiment(self, experiment: str, archived: bool = False) -> list[Value]:
-        """The values of an experiment, in the order that their kind is listed in."""
+        """Returns the values of an experiment, in the listing order of their kind."""
 
     def get(self, key: str) -> Value:
-        """The value with this id."""
+        """Returns the value with this id."""
 
 
 class ExperimentStore(Protocol):
     """The experiments of a store."""
 
     def all(self, archived: bool = False) -> list[Experiment]:
-        """All experiments, the newest first."""
+        """Returns all experiments, the newest first."""
 
     def get(self, key: str) -> Experiment:
-        """The experiment with this id."""
+        """Returns the experiment with this id."""
 
     def named(self, name: str) -> Experiment | None:
-        """The experiment with exactly this name, archived or not."""
+        """Returns the experiment with exactly this name, archived or not."""
 
     def add(self, experiment: Experiment) -> Experiment:
-        """Store an experiment; its artifacts must have been put before."""
+        """Stores an experiment; its artifacts must be stored before."""
 
     def update(self, key: str, **fields: Any) -> Experiment:
-        """Change fields other than id and created; ``baseline`` must be a run of the experiment."""
+        """Changes fields other than id and created; ``baseline`` must be a run of the experiment."""
 
     def delete(self, key: str) -> None:
-        """Delete an experiment with its runs, curves and online tests, for good."""
+        """Deletes an experiment with its runs, curves and online tests, for good."""
 
 
 class RunStore(ValueStore[Run], Protocol):
     """The runs of a store and their replicates.
 
-    Runs are listed by slot, that is in the order in which they were added. Replicates are no candidates of
-    their own: ``replicates`` lists them.
+    Runs are listed by slot, that is in the order in which they were added. Replicates are not candidates:
+    ``replicates`` lists them.
     """
 
     def replicates(self, run_ids: Sequence[str]) -> dict[str, list[Run]]:
-        """The replicates of each of these runs, in their order; empty lists for runs uploaded once."""
+        """Returns the replicates of each of these runs, in their order; empty lists for runs uploaded
+        once.
+        """
 
     def name_of(self, key: str) -> str:
-        """The name under which a run is stored, even if its row is damaged."""
+        """Returns the stored name of a run even if its row is damaged."""
 
     def find(self, experiment: str, upload_sha: str) -> Run | None:
-        """The run of this experiment made from this upload, one that is not archived if possible."""
+        """Returns the run of this experiment made from this upload, preferably one that is not archived."""
 
     def add(
         self,
@@ -75,19 +77,19 @@ class RunStore(ValueStore[Run], Protocol):
         curves: Sequence[Curve],
         replicates: Sequence[tuple[Run, Sequence[Curve]]] = (),
     ) -> Run:
-        """Store a run with its curves; ``slot`` is given by the store and never used again.
+        """Stores a run with its curves; the store assigns ``slot`` and never uses it again.
 
-        Reference candidates get slots from ``REFERENCE_SLOTS`` on: they stand last and use up no colour.
+        Reference candidates get slots from ``REFERENCE_SLOTS`` on: they come last and use no colour.
         ``replicates`` are stored below the run, with slots below 0; their names, the labels, are distinct.
         """
 
     def update(self, key: str, **fields: Any) -> Run:
-        """Change fields other than id, experiment, created, slot and replicate_of."""
+        """Changes fields other than id, experiment, created, slot and replicate_of."""
 
     def delete(self, key: str) -> None:
-        """Delete a run, its curves and replicates, its place as baseline, its links.
+        """Deletes a run, its curves and replicates, its role as baseline, its links.
 
-        Files stay for ``ArtifactStore.collect``.
+        Files stay until ``ArtifactStore.collect``.
         """
 
 
@@ -97,39 +99,41 @@ class CurveStore(Protocol):
     def of_runs(
         self, run_ids: Sequence[str], metrics: Sequence[str] | None = None
     ) -> dict[str, dict[str, Curve | Unavailable]]:
-        """Curves by run id and canonical metric; every run has an entry, which may be empty.
+        """Returns curves by run id and canonical metric; every run has an entry, which may be empty.
 
         A damaged curve is ``Unavailable``, with that as its reason.
         """
 
     def metrics(self, run_ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
-        """Canonical metrics stored for each run, sorted; without reading any curve."""
+        """Returns the sorted canonical metrics stored for each run, without reading any curve."""
 
 
 class OnlineTestStore(ValueStore[OnlineTest], Protocol):
     """The online tests of a store, listed the newest first."""
 
     def name_of(self, key: str) -> str:
-        """The name under which an online test is stored, even if its row is damaged."""
+        """Returns the stored name of an online test even if its row is damaged."""
 
     def add(self, test: OnlineTest) -> OnlineTest:
-        """Store an online test; its upload must have been put before."""
+        """Stores an online test; its upload must be stored before."""
 
     def update(self, key: str, **fields: Any) -> OnlineTest:
-        """Change fields other than id, experiment and created."""
+        """Changes fields other than id, experiment and created."""
 
     def delete(self, key: str) -> None:
-        """Delete an online test, for good."""
+        """Deletes an online test for good."""
 
 
 class JournalStore(ValueStore[Entry], Protocol):
-    """The journals of the experiments, the oldest entry first. Nothing changes or deletes a single entry."""
+    """The journals of the experiments, the oldest entry first. Single entries are never changed or
+    deleted.
+    """
 
     def add(self, entry: Entry, check: Callable[[Sequence[Entry]], None] | None = None) -> Entry:
-        """Add to the journal, if ``check`` allows it.
+        """Adds to the journal if ``check`` allows it.
 
-        ``check`` is called with the journal, the oldest entry first, while all other writers wait; what it
-        raises is passed on, and nothing is added.
+        ``check`` is called with the journal, the oldest entry first, while all other writers wait; any
+        exception it raises is passed on, and nothing is added.
         """
 
 
@@ -137,78 +141,82 @@ class ReportStore(ValueStore[Report], Protocol):
     """The reports of a store, listed the newest first."""
 
     def add(self, report: Report) -> Report:
-        """Store a report; its document must have been put before."""
+        """Stores a report; its document must be stored before."""
 
     def update(self, key: str, **fields: Any) -> Report:
-        """Change fields other than id, experiment, created and author."""
+        """Changes fields other than id, experiment, created and author."""
 
     def delete(self, key: str) -> None:
-        """Delete a report and the links that share it, for good."""
+        """Deletes a report and the links that share it, for good."""
 
 
 class ShareLinkStore(ValueStore[ShareLink], Protocol):
-    """The share links of experiments and of their reports, the newest first, dead ones included."""
+    """The share links of experiments and their reports, the newest first, including expired and revoked
+    ones.
+    """
 
     def add(self, link: ShareLink) -> ShareLink:
-        """Store a share link."""
+        """Stores a share link."""
 
     def update(self, key: str, **fields: Any) -> ShareLink:
-        """Change fields other than id, experiment, created and author."""
+        """Changes fields other than id, experiment, created and author."""
 
 
 class SavedViewStore(ValueStore[SavedView], Protocol):
     """The saved views of a store, listed by name."""
 
     def named(self, name: str) -> SavedView | None:
-        """The saved view with exactly this name, of any experiment."""
+        """Returns the saved view with exactly this name, of any experiment."""
 
     def add(self, view: SavedView) -> SavedView:
-        """Store a view; its name must be unique over all experiments."""
+        """Stores a view; its name must be unique over all experiments."""
 
     def delete(self, key: str) -> None:
-        """Delete a saved view."""
+        """Deletes a saved view."""
 
 
 class AuditStore(Protocol):
     """The audit log of a store: each write adds one event to it."""
 
     def events(self, limit: int | None = None) -> list[AuditEvent]:
-        """The newest events of the log, the oldest of them first; all events without a limit."""
+        """Returns the newest events of the log, the oldest of them first; all events without a limit."""
 
     def altered(self) -> list[str]:
-        """Entries, reports, links and views that are not what the log says was written; by kind and id."""
+        """Returns entries, reports, links and views that differ from what the log says was written, by kind
+        and id.
+        """
 
 
 class ArtifactStore(Protocol):
     """The uploaded tables and other files of a store, named by their sha256."""
 
     def put(self, table: pa.Table | Iterable[pa.RecordBatch]) -> str:
-        """Store a table, or a stream of batches of one schema, as Parquet; returns its sha256."""
+        """Stores a table, or a stream of batches of one schema, as Parquet; returns its sha256."""
 
     def put_file(self, file: Path | bytes) -> str:
-        """Store a file byte for byte; returns its sha256."""
+        """Stores a file byte for byte; returns its sha256."""
 
     def path(self, sha256: str) -> Path:
-        """The file of an artifact, its hash checked; ``EvidenceDamaged`` when it does not match."""
+        """Returns the file of an artifact. Raises ``EvidenceDamaged`` if its hash does not match."""
 
     def table(self, sha256: str) -> pa.Table:
-        """The table of an artifact, its hash checked; ``EvidenceDamaged`` when it does not match."""
+        """Returns the table of an artifact. Raises ``EvidenceDamaged`` if its hash does not match."""
 
     def collect(self, older_than: timedelta = UNUSED_FOR) -> int:
-        """Remove files that nothing refers to and that are older than this; returns how many."""
+        """Removes unreferenced files older than this; returns how many."""
 
 
 class Store(Protocol):
-    """Domain values in, domain values out; safe from several threads and processes.
+    """Domain values in, domain values out; safe for several threads and processes.
 
-    A store has a part for each kind of thing that it holds. A write happens whole or not at all and is on
+    A store has a part for each kind of thing it holds. A write happens completely or not at all and is on
     disk when the call returns. Adding is idempotent by ``id``: adding again returns what is stored. Listings
-    leave archived things out unless ``archived=True``, which lists them too. Raises ``NotFound`` for an id
-    (or an artifact) that does not exist, ``NameTaken`` for a name in use, ``StoreBusy`` after the deadline,
-    ``Forbidden`` for a write to a read-only store.
+    leave archived things out unless ``archived=True``. Raises ``NotFound`` for an id (or an artifact) that
+    does not exist, ``NameTaken`` for a name in use, ``StoreBusy`` after the timeout, ``Forbidden`` for a
+    write to a read-only store.
 
-    Whatever is read is compared with the checksum it was written with. Listings leave damaged rows out, and
-    ``damaged`` lists them; reading one by its id raises ``EvidenceDamaged``.
+    Everything read is compared with its checksum. Listings leave damaged rows out, and ``damaged`` lists
+    them; reading one by its id raises ``EvidenceDamaged``.
     """
 
     @property
@@ -243,23 +251,23 @@ class Store(Protocol):
 
     @property
     def read_only(self) -> bool:
-        """True when every write is refused."""
+        """Returns whether every write is refused."""
 
     @property
     def notices(self) -> tuple[Problem, ...]:
-        """What the administrator should know, such as an SQLite without safe WAL."""
+        """Returns what the administrator should know, such as an SQLite without safe WAL."""
 
     def damaged(self, experiment: str | None = None) -> list[Problem]:
-        """Damage found by reading so far, of all experiments or of one, and how it is repaired."""
+        """Returns damage found by reading so far, of all experiments or of one, and how to repair it."""
 
     def check(self) -> list[Problem]:
-        """Read everything, rows and files: what is damaged or lost, and how it is repaired."""
+        """Reads all rows and files; returns what is damaged or missing, and how to repair it."""
 
     def secret(self) -> bytes:
-        """Random bytes, made at first use, the same for all who open this store."""
+        """Returns random bytes, created at first use, the same for all who open this store."""
 
     def by(self, who: str, role: str, read_only: bool = False) -> Self:
-        """The same store for another person, named in the audit log; optionally for reading only."""
+        """Returns the same store for another person, named in the audit log; optionally read-only."""
 
     def close(self) -> None:
-        """Close all connections; the store is not usable afterwards."""
+        """Closes all connections; the store is not usable afterwards."""

@@ -1,4 +1,4 @@
-"""A store narrowed to one experiment, for reading: what the guest of a share link may see."""
+"""A read-only store limited to one experiment: what the guest of a share link may see."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Value = TypeVar("Value", Run, OnlineTest, Entry, Report, SavedView)
 class Narrowed:
     """A store, or a part of one, that shows one experiment.
 
-    What a subclass does not define is forbidden to a guest: nothing is passed on by default.
+    Whatever a subclass does not define is forbidden to a guest: nothing is passed on by default.
     """
 
     def __init__(self, store: Store, experiment_id: str) -> None:
@@ -31,10 +31,12 @@ class Narrowed:
     def __getattr__(self, name: str) -> NoReturn:
         if name.startswith("_"):
             raise AttributeError(name)
-        raise Forbidden("A share link is for reading.")
+        raise Forbidden("A share link is read-only.")
 
     def _own(self, experiment_id: str, word: str = "experiment", key: str | None = None) -> str:
-        """The id; raises ``NotFound`` for that of another experiment, as for one that does not exist."""
+        """Returns the id. Raises ``NotFound`` for that of another experiment, as for one that does not
+        exist.
+        """
         if experiment_id != self._experiment_id:
             raise NotFound(f"There is no {word} with the id '{experiment_id if key is None else key}'.")
         return experiment_id
@@ -46,7 +48,7 @@ class Narrowed:
 
 
 class OneExperiment(Narrowed):
-    """The reading half of a :class:`Store`. Other experiments do not exist, everything else is forbidden."""
+    """The read methods of a :class:`Store`. Other experiments do not exist, all else is forbidden."""
 
     read_only = True
 
@@ -88,7 +90,7 @@ class NarrowedExperiments(Narrowed):
 
 
 class NarrowedValues(Narrowed, Generic[Value]):
-    """The values of one kind that belong to the experiment; ``word`` says what one is called."""
+    """The values of one kind that belong to the experiment; ``word`` is the noun for one."""
 
     def __init__(self, store: Store, experiment_id: str, values: ValueStore[Value], word: str) -> None:
         super().__init__(store, experiment_id)
@@ -136,7 +138,7 @@ class NarrowedArtifacts(Narrowed):
         return self._store.artifacts.table(self._own_file(sha256))
 
     def _own_file(self, sha256: str) -> str:
-        """The hash, if something of this experiment needs the file; else raises ``NotFound``."""
+        """Returns the hash if something of this experiment needs the file. Raises ``NotFound`` otherwise."""
         store, experiment = self._store, self._store.experiments.get(self._experiment_id)
         runs = store.runs.of_experiment(experiment.id, archived=True)
         replicates = store.runs.replicates([run.id for run in runs])

@@ -24,7 +24,7 @@ from recdash.store.transactions import Transactions
 LOGGED = (
     "experiment", "name", "title", "kind", "about", "label", "report", "expires", "upload", "truth", "text",
 )  # fmt: skip
-"""Fields that the audit log repeats of a value that is added or deleted."""
+"""Fields of an added or deleted value that the audit log repeats."""
 
 Value = TypeVar("Value")
 
@@ -40,12 +40,12 @@ class Rows(Generic[Value]):
         self._damage = transactions.damage
 
     def get(self, key: str) -> Value:
-        """The value with this id; raises ``NotFound`` or ``EvidenceDamaged``."""
+        """Returns the value with this id. Raises ``NotFound`` or ``EvidenceDamaged``."""
         with self._transactions.read() as session:
             return self._damage.checked(self.kind, row_of(session, self.kind, key))
 
     def name_of(self, key: str) -> str:
-        """The name, or what damage made of it."""
+        """Returns the name as stored, even if damaged."""
         with self._transactions.read() as session:
             return str(row_of(session, self.kind, key).name)
 
@@ -75,7 +75,7 @@ class Rows(Generic[Value]):
         self._transactions.register(session, _needed(kind, value), value.created)
         row = kind.to_row(value)
         session.add(row)
-        # The hash of what has to stay as it was written, so that the log shows whether it did.
+        # The hash of what must not change, so that the log shows whether it did.
         seal = {} if kind.changes is None else {"sha256": audit.seal(kind, value)}
         self._transactions.note(session, f"add {kind.word}", value.id, **_logged(kind, value), **seal)
         return row
@@ -100,7 +100,7 @@ class Rows(Generic[Value]):
             return stored(session, kind, row)
 
     def _replace(self, session: Session, row: Any, value: Any) -> None:
-        """Delete a damaged row whose place another value takes."""
+        """Deletes a damaged row that another value replaces."""
         details = {"experiment": value.experiment, "name": value.name, "by": value.id}
         self._transactions.note(session, f"replace damaged {self.kind.word}", row.id, **details)
         session.delete(row)
@@ -108,7 +108,7 @@ class Rows(Generic[Value]):
 
 
 class DeletableRows(Rows[Value]):
-    """The stored values of a kind of which single ones can be deleted."""
+    """Stored values of a kind that can be deleted one by one."""
 
     def delete(self, key: str) -> None:
         with self._transactions.write() as session:
@@ -118,7 +118,7 @@ class DeletableRows(Rows[Value]):
 
 
 def row_of(session: Session, kind: Kind, key: str) -> Any:
-    """The row with this id; raises ``NotFound``."""
+    """Returns the row with this id. Raises ``NotFound``."""
     row = session.get(kind.row, key)
     if row is None:
         raise NotFound(f"There is no {kind.word} with the id '{key}'.")
@@ -126,7 +126,7 @@ def row_of(session: Session, kind: Kind, key: str) -> Any:
 
 
 def whole_row_of(session: Session, kind: Kind, key: str) -> Any:
-    """A row that may be changed: writing a damaged one would give it a checksum that holds.
+    """Returns a row that may be changed; a damaged one may not, as writing it would make its checksum valid.
 
     Raises ``NotFound`` or ``EvidenceDamaged``.
     """
@@ -136,16 +136,16 @@ def whole_row_of(session: Session, kind: Kind, key: str) -> Any:
 
 
 def stored(session: Session, kind: Kind, row: Any) -> Any:
-    """The value as it will be read later, times in UTC and so on."""
+    """Returns the value as it will be read later, with times in UTC and so on."""
     session.flush()
     session.refresh(row)
     return kind.to_value(row)
 
 
 def used_files(session: Session) -> frozenset[str]:
-    """The sha256 of every file that something stored needs.
+    """Returns the sha256 of every file that a stored value needs.
 
-    Raises ``EvidenceDamaged`` where a row no longer shows what it needs.
+    Raises ``EvidenceDamaged`` if a row no longer shows what it needs.
     """
     return frozenset().union(
         *(_needed(kind, kind.to_value(row)) for kind in KINDS for row in session.scalars(select(kind.row)))
@@ -153,7 +153,7 @@ def used_files(session: Session) -> frozenset[str]:
 
 
 def _needed(kind: Kind, value: Any) -> frozenset[str]:
-    """The sha256 of every file that a value needs."""
+    """Returns the sha256 of every file that a value needs."""
     return frozenset(sha256 for sha256 in kind.needs(value) if sha256 is not None)
 
 
@@ -162,7 +162,7 @@ def _logged(kind: Kind, thing: Any) -> dict[str, Any]:
 
 
 def _refuse_conflicts(session: Session, kind: Kind, value: Any) -> None:
-    """Refuse a name in use, and a baseline that is not a run of its experiment."""
+    """Refuses a name in use, and a baseline that is not a run of its experiment."""
     if kind.has("name"):
         _refuse_taken_name(session, kind, value)
     if kind is EXPERIMENT and value.baseline is not None:
@@ -184,7 +184,10 @@ def _refuse_taken_name(session: Session, kind: Kind, value: Any) -> None:
         others = others.where(kind.row.replicate_of.is_not_distinct_from(value.replicate_of))
     other = session.execute(others.limit(1)).first()
     if other is not None and other[0] is not None:
-        fix = "Choose another name, or restore or delete that one on the Runs page, under Show archived."
-        raise NameTaken(f"An archived {kind.word} is already called '{value.name}'. {fix}")
+        fix = (
+            "Choose another name, or restore or delete the archived one on the Runs page, under Show "
+            "archived."
+        )
+        raise NameTaken(f"An archived {kind.word} already has the name '{value.name}'. {fix}")
     if other is not None:
-        raise NameTaken(f"Another {kind.word} is already called '{value.name}'. Choose another name.")
+        raise NameTaken(f"Another {kind.word} already has the name '{value.name}'. Choose another name.")

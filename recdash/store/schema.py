@@ -1,4 +1,4 @@
-"""Brings a database to the schema of this recdash, or refuses it."""
+"""Brings a database to the schema of this version of recdash, or refuses it."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from recdash.store.tables import Base
 if TYPE_CHECKING:
     from alembic.config import Config
 
-# The newest revision in migrations/versions; a test keeps the two together, so that opening
-# an up-to-date database need not load Alembic.
+# The newest revision in migrations/versions. A test keeps the two equal, so that opening an up-to-date
+# database need not load Alembic.
 HEAD = "0007"
 OURS = {"experiment", "run", "curve", "artifact"}
-"""Tables that every version of recdash had: with all of them a database is recdash's."""
+"""Tables of every version of recdash: a database with all of them is recdash's."""
 
 
 def ensure_schema(database: Database) -> None:
-    """Create or upgrade the tables; a read-only database must be up to date already.
+    """Creates or upgrades the tables; a read-only database must be up to date already.
 
-    Raises ``StoreTooNew`` for a revision that this recdash does not know.
+    Raises ``StoreTooNew`` for an unknown revision.
     """
     with spoken(database.place):
         with database.reader.connect() as connection:
@@ -40,7 +40,7 @@ def ensure_schema(database: Database) -> None:
 
 
 def _revision(connection: Connection, place: str) -> str | None:
-    """The revision of a database, None for an empty one."""
+    """Returns the revision of a database, None for an empty one."""
     tables = inspect(connection).get_table_names()
     if "alembic_version" in tables:
         revision: str | None = connection.scalar(text("SELECT version_num FROM alembic_version"))
@@ -48,11 +48,12 @@ def _revision(connection: Connection, place: str) -> str | None:
             return revision
     if OURS.issubset(tables):
         raise StoreError(
-            f"The database {place} has recdash's tables, but its table alembic_version, which tells their "
-            "version, is lost or empty. Restore the database from a backup; nothing was changed."
+            f"The database {place} has recdash's tables, but its table alembic_version, which holds "
+            "their version, is missing or empty. Restore the database from a backup; nothing was "
+            "changed."
         )
     if set(tables) & set(Base.metadata.tables):
-        raise StoreError(f"The database {place} has tables of these names that are not recdash's.")
+        raise StoreError(f"The database {place} has tables with these names that are not recdash's.")
     return None
 
 
@@ -94,7 +95,7 @@ def _foreign_keys(connection: Connection, sqlite: bool, state: str) -> None:
 
 
 def alembic_config(connection: Connection | None = None) -> Config:
-    """Alembic's configuration for our migrations, over this connection."""
+    """Returns Alembic's configuration for these migrations over this connection."""
     from alembic.config import Config
 
     config = Config()

@@ -1,4 +1,4 @@
-"""The secret of a store: made once, beside its files, the same for all who open it."""
+"""The secret of a store: created once, beside its files, the same for all who open it."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ NAME, N_BYTES = "secret.key", 32
 
 
 def kept_secret(folder: Path) -> bytes:
-    """32 random bytes; whoever comes first makes them, readable by this user only.
+    """Returns 32 random bytes; the first process creates them, readable by this user only.
 
-    Raises StoreError where the file can neither be read nor made, or does not hold such a secret.
+    Raises StoreError if the file can neither be read nor created, or does not hold such a secret.
     """
     file = folder / NAME
     try:
@@ -32,7 +32,9 @@ def kept_secret(folder: Path) -> bytes:
 
 
 def _make(file: Path) -> None:
-    """Write the file aside and link it into place: it is never read half written, and the first one stays."""
+    """Writes a temporary file and links it into place: it is never read half written, and the first one
+    wins.
+    """
     file.parent.mkdir(parents=True, exist_ok=True)
     aside = file.with_name(f"{NAME}.{secrets.token_hex(8)}")
     with os.fdopen(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600), "w") as new:

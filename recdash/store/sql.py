@@ -1,6 +1,6 @@
-"""The store over SQLAlchemy: SQLite and PostgreSQL by the same code.
+"""The store over SQLAlchemy: SQLite and PostgreSQL with the same code.
 
-Every public method is one short transaction, in which rows and sessions stay.
+Every public method is one short transaction; rows and sessions do not leave it.
 """
 
 from __future__ import annotations
@@ -75,7 +75,9 @@ class SqlStore:
         read_only: bool = False,
         found_artifacts: FoundArtifacts = "ask",
     ) -> SqlStore:
-        """The store of a database and of the artifacts below ``root``; see ``recdash.store.open_store``."""
+        """Returns the store of a database and of the artifacts below ``root``; see
+        ``recdash.store.open_store``.
+        """
         if url.file is not None and not read_only:
             refuse_lost(url.file, root, found_artifacts)
         with spoken(url.url.render_as_string(hide_password=True)):
@@ -239,7 +241,7 @@ class SqlArtifacts:
         return self._files.table(sha256)
 
     def collect(self, older_than: timedelta = UNUSED_FOR) -> int:
-        # The files are removed while no other writer can begin to need one of them.
+        # Files are removed while no other writer can start to need one of them.
         with self._transactions.write() as session:
             if is_shared(self._files.folder, self._transactions.database.place):
                 return 0
@@ -249,7 +251,7 @@ class SqlArtifacts:
                 return 0
             registered = session.scalars(select(ArtifactRow.sha256)).all()
             if not registered:
-                # A database that never needed a file: new, or in the place of one that is lost.
+                # A database that never needed a file: new, or created in place of a lost one.
                 return 0
             unused = [sha256 for sha256 in registered if sha256 not in used]
             session.execute(delete(ArtifactRow).where(ArtifactRow.sha256.in_(unused)))

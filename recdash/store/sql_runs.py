@@ -77,7 +77,7 @@ class SqlRuns(DeletableRows[Run]):
         return self._without_damaged_replicates(runs)
 
     def _without_damaged_replicates(self, runs: Sequence[Run]) -> list[Run]:
-        """The runs without those whose replicates are not whole: their mean or sum is not known."""
+        """Returns the runs whose replicates are all intact; of others the mean or sum is unknown."""
         replicated = [run.id for run in runs if run.replicated]
         replicates = self._replicate_rows(replicated) if replicated else {}
         undamaged = []
@@ -119,7 +119,7 @@ class SqlRuns(DeletableRows[Run]):
         replicates: Sequence[tuple[Run, Sequence[Curve]]] = (),
     ) -> Run:
         below = [(replace(replicate, replicate_of=run.id), own) for replicate, own in replicates]
-        # The curves become bytes before the transaction, which is to be short.
+        # Convert curves to bytes before the transaction, which should be short.
         rows = [
             (added, [curve_columns(added.id, curve) for curve in own])
             for added, own in [(run, curves), *below]
@@ -142,9 +142,9 @@ class SqlRuns(DeletableRows[Run]):
             session.execute(insert(CurveRow), curve_rows)
 
     def _replace_damaged(self, session: Session, experiment: ExperimentRow, run: Run) -> None:
-        """Delete what is left of a damaged run that is uploaded again; the new one takes its place."""
+        """Deletes the rest of a damaged run that is uploaded again; the new one replaces it."""
         same = RunRow.name == run.name
-        if run.upload is not None:  # folds, seeds and predictions alone have no upload to be known by
+        if run.upload is not None:  # folds, seeds and predictions have no single upload to be recognised by
             same = or_(same, RunRow.upload == run.upload)
         rows = session.scalars(
             select(RunRow).filter_by(experiment=run.experiment, replicate_of=None).where(same)
@@ -179,9 +179,9 @@ def _next_slot(session: Session, experiment: ExperimentRow, run: Run) -> int:
 
 
 def _relink(session: Session, run: RunRow, new: str | None) -> list[str]:
-    """Have the experiment's online tests link to the run ``new`` in place of ``run``, or to none.
+    """Links the experiment's online tests to the run ``new`` instead of ``run``, or to none.
 
-    Returns the names of the tests that were changed.
+    Returns the names of the changed tests.
     """
     changed = []
     for test in session.scalars(select(OnlineTestRow).filter_by(experiment=run.experiment)):
@@ -194,7 +194,7 @@ def _relink(session: Session, run: RunRow, new: str | None) -> list[str]:
 
 
 def _is_whole_run(session: Session, row: RunRow) -> bool:
-    """Are its own row, its curves and its replicates whole?"""
+    """Returns whether the run's own row, its curves and its replicates are intact."""
     if not is_whole(row):
         return False
     curves = session.scalars(select(CurveRow).where(CurveRow.run == row.id))
@@ -205,7 +205,7 @@ def _is_whole_run(session: Session, row: RunRow) -> bool:
 
 
 def _are_whole(run: Run, replicates: Sequence[RunRow]) -> bool:
-    """Are all the replicates of a run stored, and none of them damaged?"""
+    """Returns whether all replicates of a run are stored and intact."""
     labels = run.replicated.labels if run.replicated else ()
     return all(is_whole(row) for row in replicates) and sorted(row.name for row in replicates) == sorted(
         labels
@@ -213,5 +213,5 @@ def _are_whole(run: Run, replicates: Sequence[RunRow]) -> bool:
 
 
 def _damaged_replicates(run: Run) -> Problem:
-    text = f"it is damaged: of its {run.replicated} not all are as they were written, so it shows no number"
+    text = f"it is damaged: some of its {run.replicated} are not what was written, so that it has no numbers"
     return Problem("damaged", f"run '{run.name}'", text, RUN.repair)

@@ -1,7 +1,7 @@
-"""The tables, and how domain values become rows and rows become values again.
+"""The tables, and the conversion between domain values and rows.
 
-A row has the attributes of its domain value under the same names, so that the way there and back
-is one line; what SQL has no type for (mappings, notices, arrays) is handled by the column's type.
+A row has the attributes of its domain value under the same names, so that conversion is one line each way;
+column types handle what SQL has no type for (mappings, notices, arrays).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from recdash.store.checksums import NAME, checksum, in_utc, key_checksum
 
 
 class UtcTime(TypeDecorator[datetime]):
-    """A moment, kept as UTC and given back with its zone; a time without a zone is a bug."""
+    """A time, stored as UTC and returned with its zone; storing one without a zone is a bug."""
 
     impl = DateTime(timezone=True)
     cache_ok = True
@@ -56,7 +56,7 @@ class UtcTime(TypeDecorator[datetime]):
         return value.astimezone(UTC)
 
     def process_result_value(self, value: datetime | None, _dialect: Dialect) -> datetime | None:
-        if not isinstance(value, datetime):  # None, or what damage made of a time: see ``_as_stored``
+        if not isinstance(value, datetime):  # None, or a damaged time: see ``_as_stored``
             return value
         return in_utc(value)
 
@@ -65,7 +65,9 @@ class UtcTime(TypeDecorator[datetime]):
 
 
 def _as_stored(read: Callable[[Any], Any] | None) -> Callable[[Any], Any] | None:
-    """Gives back what cannot be read as it is stored: its row's checksum tells, and other rows are read."""
+    """Returns a reader that returns unreadable values as stored: the row's checksum reveals them, and other
+    rows stay readable.
+    """
 
     def read_or_leave(value: Any) -> Any:
         try:
@@ -77,9 +79,9 @@ def _as_stored(read: Callable[[Any], Any] | None) -> Callable[[Any], Any] | None
 
 
 class Json(TypeDecorator[str]):
-    """A JSON document, which a row has as text: PostgreSQL's JSON refuses NaN, which results contain.
+    """A JSON document stored as text: PostgreSQL's JSON refuses NaN, which results contain.
 
-    ``Kind`` reads and writes it, so that one that is damaged closes its own row only.
+    ``Kind`` converts it, so that a damaged document affects its own row only.
     """
 
     impl = Text
@@ -89,7 +91,7 @@ class Json(TypeDecorator[str]):
         return json.dumps(value, default=_plain)
 
     def read(self, text: str) -> Any:
-        """Raises ``ValueError`` or ``TypeError`` for what was never written here."""
+        """Returns the value. Raises ``ValueError`` or ``TypeError`` for text that was never written here."""
         return json.loads(text)
 
 
@@ -125,7 +127,7 @@ def _plain(value: Any) -> Any:
 
 
 class Base(DeclarativeBase):
-    # Names for every constraint: a batch migration finds a constraint by its name only.
+    # Names for every constraint: a batch migration finds constraints by name only.
     metadata = MetaData(
         naming_convention={
             "ix": "ix_%(table_name)s_%(column_0_N_name)s",
@@ -138,9 +140,9 @@ class Base(DeclarativeBase):
 
 
 class WithChecksum:
-    """A row with a checksum of its columns, made whenever the row is written through the session.
+    """A row with a checksum of its columns, computed whenever the session writes the row.
 
-    A migration that changes stored values, or adds a column that is never empty, makes the checksums anew.
+    A migration that changes stored values, or adds a non-nullable column, recomputes the checksums.
     """
 
     checksum: Mapped[str] = mapped_column(Text, server_default="")
@@ -165,7 +167,7 @@ class OfExperiment(WithChecksum):
 
 
 class StoreRow(Base):
-    """The one row that names the store: its artifacts are in a folder of this name."""
+    """The one row that names the store; its artifacts are in a folder of this name."""
 
     __tablename__ = "store"
 
@@ -191,7 +193,7 @@ class ExperimentRow(WithChecksum, Base):
     truth: Mapped[str] = mapped_column(ForeignKey("artifact.sha256"))
     train: Mapped[str | None] = mapped_column(ForeignKey("artifact.sha256"))
     catalogue: Mapped[str | None] = mapped_column(ForeignKey("artifact.sha256"))
-    # Kind → sha256. No foreign keys: what an experiment needs is read from its value (see ``Kind.needs``).
+    # Kind → sha256. No foreign keys: an experiment's value says what it needs (see ``Kind.needs``).
     tables: Mapped[Any] = mapped_column(Json, server_default="{}")
     settings: Mapped[Any] = mapped_column(Json)
     # No foreign key: experiment and run would refer to each other; deleting the run clears it.
@@ -212,7 +214,7 @@ _CANDIDATES: Mapping[str, Any] = {
 
 class RunRow(OfExperiment, Base):
     __tablename__ = "run"
-    # Replicates share the table but not the names: theirs are labels, each once in a candidate.
+    # Replicates share the table but not the names: theirs are labels, unique within a candidate.
     __table_args__ = (
         Index("uq_run_experiment_name", "experiment", "name", unique=True, **_CANDIDATES),
         Index("uq_run_replicate_name", "replicate_of", "name", unique=True),
@@ -236,7 +238,7 @@ class RunRow(OfExperiment, Base):
 
 
 class CurveRow(Base):
-    """One metric of one run at every cutoff.
+    """A metric of a run at every cutoff.
 
     The cutoffs are 1..``depth``, or else ``k`` as little-endian int32 (empty: a metric without
     one). ``value`` and ``std_error`` are little-endian float64. ``checksum`` begins with that of run and
@@ -322,7 +324,7 @@ class SavedViewRow(OfExperiment, Base):
 
 
 class AuditEventRow(Base):
-    """An event of the audit log. It has no foreign keys, so that it stays when its target is deleted."""
+    """An event of the audit log. It has no foreign keys, so that it stays if its target is deleted."""
 
     __tablename__ = "deed"
 
@@ -338,7 +340,7 @@ class AuditEventRow(Base):
 
 RESTORE = "Restore the database from a backup."
 UPLOAD_AGAIN = "Upload it again under the same name, or restore the database from a backup."
-DAMAGED = "it is damaged: what is stored is not what was written, so that no number is shown from it"
+DAMAGED = "damaged: the stored value is not what was written, so that no number is computed from it"
 
 
 # ── values ↔ rows ────────────────────────────────────────────────────────────────────────────
@@ -346,9 +348,9 @@ DAMAGED = "it is damaged: what is stored is not what was written, so that no num
 
 @dataclass(frozen=True)
 class Kind:
-    """One kind of stored thing: its word, its value, its row, and the artifacts that a value needs.
+    """A kind of stored thing: its noun, value type, row type, and the artifacts a value needs.
 
-    ``changes``: the only fields that may change, where what people wrote has to stay as it was written.
+    ``changes``: the only fields that may change, for values that must stay as people wrote them.
     """
 
     word: str
@@ -370,13 +372,15 @@ class Kind:
         return field in self.names
 
     def to_value(self, row: Any) -> Any:
-        """Raises ``EvidenceDamaged`` for a row that is not what was written."""
+        """Returns the value of a row. Raises ``EvidenceDamaged`` if its checksum does not match."""
         if not is_whole(row):
             raise EvidenceDamaged(self.damage(row))
         return self.unchecked(row)
 
     def unchecked(self, row: Any) -> Any:
-        """The value of a row whose checksum does not matter; ``EvidenceDamaged`` where it cannot be read."""
+        """Returns the value of a row without verifying its checksum. Raises ``EvidenceDamaged`` if it is
+        unreadable.
+        """
         try:
             return self.value(**{name: self._read(row, name) for name in self.names})
         except (ValueError, TypeError, RecursionError):
@@ -390,7 +394,7 @@ class Kind:
         return self.row(**self.columns(value))
 
     def columns(self, value: Any) -> dict[str, Any]:
-        """What a value's row holds."""
+        """Returns the columns of a value's row."""
         types = {name: self.row.__table__.c[name].type for name in self.names}
         return {
             name: kind.write(getattr(value, name)) if isinstance(kind, Json) else getattr(value, name)
@@ -398,7 +402,7 @@ class Kind:
         }
 
     def damage(self, row: Any) -> Problem:
-        """The problem that a row is not what was written, and how it is repaired."""
+        """Returns the problem of a row that is not what was written, with its repair."""
         place = f"{self.word} '{row.name}'" if self.has("name") else f"{self.word} {row.id}"
         return Problem("damaged", place, DAMAGED, self.repair)
 
@@ -420,12 +424,12 @@ SHARE_LINK = Kind("share link", ShareLink, ShareLinkRow, lambda _: (), changes=f
 SAVED_VIEW = Kind("saved view", SavedView, SavedViewRow, lambda _: (), changes=frozenset())
 KINDS = (EXPERIMENT, RUN, ONLINE_TEST, ENTRY, REPORT, SHARE_LINK, SAVED_VIEW)
 
-# What makes a stored thing itself: these never change.
+# The identity of a stored thing: these fields never change.
 FIXED = frozenset({"id", "experiment", "created", "slot", "replicate_of", "author"})
 
 
 def audit_event_of(row: AuditEventRow) -> AuditEvent:
-    """A line of the log; one that cannot be read says so in its details, which breaks the chain there."""
+    """Returns a line of the log; an unreadable one says so in its details, which breaks the chain there."""
     columns = {field.name: getattr(row, field.name) for field in fields(AuditEvent)}
     try:
         columns["details"] = json.loads(row.details)
@@ -437,18 +441,18 @@ def audit_event_of(row: AuditEventRow) -> AuditEvent:
 
 
 def is_whole(row: Any) -> bool:
-    """Is a row what was written?"""
+    """Returns whether a row is what was written."""
     return bool(row.checksum == _checksum_of(row))
 
 
 def links_of(test: OnlineTestRow) -> dict[str, str]:
-    """Variant → id of the run that it served."""
+    """Returns {variant: id of the run that it served}."""
     links: dict[str, str] = json.loads(test.links)
     return links
 
 
 def _checksum_of(row: Any) -> str | None:
-    """The checksum that a row's columns have now; None for values that were never written."""
+    """Returns the checksum of a row's current columns; None for values that were never written."""
     try:
         return checksum(_columns(row))
     except (TypeError, UnicodeError):
@@ -456,7 +460,7 @@ def _checksum_of(row: Any) -> str | None:
 
 
 def curve_columns(run: str, curve: Curve) -> dict[str, Any]:
-    """The columns of a curve's row; raises ``ValueError`` when its arrays do not fit together."""
+    """Returns the columns of a curve's row. Raises ``ValueError`` if its arrays differ in length."""
     n = max(len(curve.k), 1)
     if curve.value.shape != (n,) or curve.std_error.shape != (n,):
         raise ValueError(f"{curve.metric}: {len(curve.k)} cutoffs need {n} values and standard errors")
@@ -478,7 +482,7 @@ def _cutoff_columns(k: Ints) -> dict[str, Any]:
 
 
 def curve_of(row: CurveRow) -> Curve | Unavailable:
-    """The curve; that it is damaged, for a row that is not what was written."""
+    """Returns the curve, or Unavailable for a damaged row."""
     of_columns = _checksum_of(row)
     if of_columns is None or row.checksum != key_checksum(row.run, row.metric) + of_columns:
         return Unavailable(row.metric, CURVE_DAMAGED)
@@ -489,7 +493,7 @@ CURVE_DAMAGED = f"damaged: the stored numbers are not what was written. {UPLOAD_
 
 
 def has_its_key(run: Any, metric: Any, stored: Any) -> bool:
-    """Do the run and the metric that a curve's row names have the checksum that was written with them?"""
+    """Returns whether the run and metric of a curve's row match the checksum written with them."""
     if not all(isinstance(column, str) for column in (run, metric, stored)):
         return False
     return bool(stored.startswith(key_checksum(run, metric)))

@@ -1,4 +1,4 @@
-"""Transactions on an opened database, each with its lines in the audit log."""
+"""Transactions on an open database, each recorded in the audit log."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from recdash.store.tables import ArtifactRow
 
 @dataclass(frozen=True)
 class Transactions:
-    """The database and the files of a store as one person uses them; all parts of the store share this.
+    """The database and files of a store as used by one person; all parts of the store share this.
 
-    A transaction is short and happens whole or not at all; whatever takes time has happened before.
+    A transaction is short and happens completely or not at all; slow work is done before it.
     """
 
     database: Database
@@ -44,7 +44,7 @@ class Transactions:
 
     @contextmanager
     def write(self) -> Iterator[Session]:
-        """A transaction of the only writer; raises ``Forbidden`` for a read-only store."""
+        """A transaction of the only writer. Raises ``Forbidden`` for a read-only store."""
         self.refuse_if_read_only()
         with spoken(self.database.place), self.database.gate.hold():
             self.database.check()
@@ -53,17 +53,17 @@ class Transactions:
 
     def refuse_if_read_only(self) -> None:
         if self.read_only:
-            raise Forbidden("This store is open for reading only.")
+            raise Forbidden("This store is read-only.")
 
     def note(self, session: Session, action: str, target: str, **details: Any) -> None:
-        """Add an event to the audit log, in the transaction that it tells of."""
+        """Adds an event to the audit log, in the transaction that it describes."""
         now = datetime.now(UTC)
         audit.note(
             session, AuditEvent(0, now, self.who, self.role, action, target, audit.short(details), hash="")
         )
 
     def register(self, session: Session, needed: frozenset[str], created: datetime) -> None:
-        """Note which files are needed from now on; raises ``NotFound`` for one that does not exist."""
+        """Records which files are needed from now on. Raises ``NotFound`` for a missing one."""
         sizes = {sha256: self.files.n_bytes(sha256) for sha256 in sorted(needed)}
         registered = set(session.scalars(select(ArtifactRow.sha256).where(ArtifactRow.sha256.in_(needed))))
         rows = [

@@ -1,8 +1,8 @@
-"""One writer at a time, first come first served, with a deadline; across threads and processes.
+"""One writer at a time, first come first served, with a timeout; across threads and processes.
 
-SQLite lets one connection write and makes the others poll, which starves some of them. So writers
-queue here before they ask SQLite: threads in a first-in-first-out line, the head of each
-process's line at a pair of file locks.
+SQLite lets one connection write and makes the others poll, which starves some of them. So writers queue here
+before they ask SQLite: threads in a first-in-first-out queue, the first of each process at a pair of file
+locks.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ NO_LINKS = getattr(os, "O_NOFOLLOW", 0)
 
 
 class FifoQueue:
-    """Threads in the order in which they came."""
+    """A first-in-first-out queue of threads."""
 
     def __init__(self) -> None:
         self._mutex = threading.Lock()
@@ -35,7 +35,7 @@ class FifoQueue:
 
     @contextmanager
     def turn(self, until: float) -> Iterator[None]:
-        """Wait for this thread's turn, at most until this monotonic time; else ``StoreBusy``."""
+        """Waits for this thread's turn, at most until this monotonic time; else raises ``StoreBusy``."""
         self._enter(until)
         try:
             yield
@@ -58,7 +58,7 @@ class FifoQueue:
             raise busy()
 
     def _left_out(self, called: threading.Event) -> bool:
-        """True when the turn never came; the thread is then no longer in line."""
+        """Returns True if the turn never came; the thread has then left the queue."""
         with self._mutex:
             if called.is_set():
                 return False
@@ -78,14 +78,14 @@ class FifoQueue:
 
 
 class Gate:
-    """The line of this process and, with a lock file, the locks between processes."""
+    """The queue of this process and, with a lock file, the locks between processes."""
 
     def __init__(self, lock_file: Path | None, deadline: float = DEADLINE_SECONDS) -> None:
         self._line, self._lock_file, self.deadline = FifoQueue(), lock_file, deadline
 
     @contextmanager
     def hold(self) -> Iterator[None]:
-        """Be the only writer for the length of the block. Not to be entered twice by one thread."""
+        """Makes this thread the only writer for the block. A thread must not enter it twice."""
         until = time.monotonic() + self.deadline
         with self._line.turn(until), ExitStack() as held:
             if self._lock_file is not None:
@@ -94,8 +94,8 @@ class Gate:
 
 
 def _lock_between_processes(lock_file: Path, until: float, held: ExitStack) -> None:
-    # Whoever waits for the lock holds the queue, so that a process that has just released
-    # the lock cannot take it again before the one that waits.
+    # Waiting for the lock holds the queue, so that a process that has just released the lock cannot take it
+    # again before the one that waits.
     with _file_lock(lock_file.with_name(lock_file.name + ".queue"), until):
         held.enter_context(_file_lock(lock_file, until))
 
@@ -105,7 +105,7 @@ def _file_lock(path: Path, until: float) -> Iterator[None]:
     # A new descriptor each time: closing it releases the lock, however the process ends.
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | NO_LINKS, 0o666)
-    except OSError as error:  # of another user, mostly
+    except OSError as error:  # usually of another user
         raise StoreError(f"The lock file {path} cannot be opened: {error.strerror}. {LOCK_FIX}") from error
     try:
         while not _locked(descriptor):
@@ -127,13 +127,11 @@ def _locked(descriptor: int) -> bool:
     return True
 
 
-LOCK_FIX = (
-    "Nothing was changed. Give this user the right to write to it, or remove it while recdash is stopped."
-)
+LOCK_FIX = "Nothing was changed. Give this user write access to it, or remove it while recdash is stopped."
 
 
 def busy() -> StoreBusy:
-    return StoreBusy("Others have been writing to the store for too long. Nothing was changed; try again.")
+    return StoreBusy("The store was locked by other writers for too long. Nothing was changed; try again.")
 
 
 _gates: dict[str, Gate] = {}
@@ -141,6 +139,6 @@ _gates_mutex = threading.Lock()
 
 
 def gate_of(database: str, lock_file: Path | None) -> Gate:
-    """The one gate of this process for a database, however often it is opened."""
+    """Returns this process's only gate for a database, however often it is opened."""
     with _gates_mutex:
         return _gates.setdefault(database, Gate(lock_file))

@@ -1,1 +1,1 @@
-"""Access to the web server: who is let in, by which link, and the headers of every answer."""
+"""Access control of the web server: authentication, share links, and the headers of every response."""

@@ -1,4 +1,4 @@
-"""How each way of signing in says who is asking: from a request to a visitor."""
+"""Authenticates a request by each sign-in method and returns its visitor."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from recdash.web.roles import role_of
 from recdash.web.visitor import Visitor, key_holder
 
 SHARE, KEY = "recdash_share", "recdash_key"
-"""Cookies: the share link that a guest came by, and the key."""
+"""Names of cookies: a guest's share link, and the key."""
 FORWARDED = {"forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip"}
-"""What a proxy adds to a request that came from elsewhere."""
+"""Headers that a proxy adds to a request from elsewhere."""
 PROXY_SECRET = "x-recdash-proxy-secret"  # noqa: S105 - a header's name
 LONGEST_NAME = 200
 Cookies = Mapping[str, str]
@@ -32,9 +32,9 @@ Cookies = Mapping[str, str]
 class AuthConfig:
     """How visitors are recognised. ``pages``: their addresses.
 
-    ``claims``: what a provider said of the person in the cookies of a sign-in, empty for nobody.
-    ``guest``: whom a share link lets in; raises a RecdashError for a dead one.
-    ``is_needed``: is what a browser sent over a websocket a message that pages need?
+    ``claims``: the provider's claims in the sign-in cookies, empty if not signed in. ``guest``: the guest of
+    a share link; raises a RecdashError for one that no longer works. ``is_needed``: whether pages need a
+    websocket message.
     """
 
     rules: Settings
@@ -46,14 +46,16 @@ class AuthConfig:
 
 
 def visitor_of(request: HTTPConnection, config: AuthConfig) -> Visitor:
-    """Who is asking; a share link counts before any name. Nobody where nothing says who."""
+    """Returns the visitor of a request; a share link takes precedence over a name. Anonymous if nothing
+    identifies it.
+    """
     share = request.cookies.get(cookie(SHARE, request))
     own = _WAYS[config.rules.auth](request, config)
     return Visitor(own.name, own.role, own.named, share)
 
 
 def cookie(name: str, request: HTTPConnection) -> str:
-    """``name`` for this server alone: browsers do not tell the ports of a host apart."""
+    """Returns ``name`` for this server alone: browsers share cookies between the ports of a host."""
     port = request.headers.get("host", "").rpartition(":")[2]
     return f"{name}_{port}" if port.isdecimal() else name
 
@@ -63,8 +65,8 @@ def _local(request: HTTPConnection, _config: AuthConfig) -> Visitor:
         raise Refused(
             403,
             "Only for this machine",
-            "This dashboard runs without sign-in, so it answers only the machine it runs on. Start it with "
-            "RECDASH_AUTH=key (or proxy, oidc) to read it from elsewhere.",
+            "This dashboard runs without sign-in, so it is available only on the machine it runs on. "
+            "Start it with RECDASH_AUTH=key (or proxy, oidc) to read it from elsewhere.",
         )
     return Visitor.of(person_here())
 
@@ -75,7 +77,9 @@ def _key(request: HTTPConnection, config: AuthConfig) -> Visitor:
 
 
 def _proxy(request: HTTPConnection, config: AuthConfig) -> Visitor:
-    """A name counts when the proxy's address is trusted, it knows the secret, and it says one name only."""
+    """Returns the visitor named by a proxy, if its address is trusted, it knows the secret, and it sends a
+    single name.
+    """
     secret = config.rules.proxy_secret.get_secret_value() if config.rules.proxy_secret else ""
     names = request.headers.getlist(config.rules.proxy_user_header)
     vouched = same(request.headers.get(PROXY_SECRET, ""), secret) and _is_trusted(request, config.rules)
@@ -83,24 +87,24 @@ def _proxy(request: HTTPConnection, config: AuthConfig) -> Visitor:
 
 
 def _oidc(request: HTTPConnection, config: AuthConfig) -> Visitor:
-    """By the address that the provider says is the person's own, else by the provider's id of them.
+    """Returns the visitor by the verified e-mail address, else by the provider's id.
 
-    Where it does not say so, anybody may have written any address into their profile.
+    An unverified address could be anyone's.
     """
     claims = config.claims(request.cookies)
     if parts_of(str(claims.get("origin", ""))).netloc != request.headers.get("host"):
-        return Visitor()  # a cookie of a server that shares this one's secret, or of nobody
+        return Visitor()  # a cookie of a server that shares this one's secret, or of no signed-in user
     return _named(_verified_address(claims) or _id_of(claims), config.rules)
 
 
 def _verified_address(claims: Mapping[str, Any]) -> str:
-    """The e-mail address that the provider has verified; empty where there is none."""
+    """Returns the e-mail address that the provider has verified; empty without one."""
     address = str(claims.get("email") or "")
     return address if claims.get("email_verified") in (True, "true") and address.count("@") == 1 else ""
 
 
 def _id_of(claims: Mapping[str, Any]) -> str:
-    """The provider's id of the person (``sub``). One that looks like an address is marked: it is none.
+    """Returns the provider's id of the person (``sub``), marked if it looks like an address.
 
     At some providers people choose their id.
     """
@@ -121,7 +125,7 @@ def _named(name: str, rules: Settings) -> Visitor:
 
 
 def _utf8(text: str) -> str:
-    """Headers arrive as Latin-1; names beyond it are sent as UTF-8."""
+    """Returns a header decoded as UTF-8: headers arrive as Latin-1, and other names are sent as UTF-8."""
     try:
         return text.encode("latin-1").decode("utf-8")
     except UnicodeError:
@@ -129,21 +133,21 @@ def _utf8(text: str) -> str:
 
 
 def same(given: str, wanted: str) -> bool:
-    """Are both the same, and not empty? Takes as long for any that are not."""
+    """Returns whether both are the same and not empty, in constant time."""
     return bool(wanted) and compare_digest(given.encode(), wanted.encode())
 
 
 def _is_here(request: HTTPConnection) -> bool:
-    """Does the request come from this machine, and not through a proxy on it from elsewhere?"""
+    """Returns whether the request comes from this machine rather than through a proxy on it."""
     address = _peer(request)
     return address is not None and address.is_loopback
 
 
 def _is_trusted(request: HTTPConnection, rules: Settings) -> bool:
-    """Was it a trusted proxy that connected?
+    """Returns whether a trusted proxy connected.
 
-    The web server puts the client that a proxy on this machine names (X-Forwarded-For) in the proxy's place,
-    with port 0, which no connection has. Whom it believes is in FORWARDED_ALLOW_IPS, else 127.0.0.1.
+    The web server replaces a local proxy by the client that it names (X-Forwarded-For), with port 0, which no
+    connection has. FORWARDED_ALLOW_IPS says which proxies it believes, else 127.0.0.1.
     """
     if request.client is not None and request.client.port == 0:
         believed = listed(os.environ.get("FORWARDED_ALLOW_IPS", "127.0.0.1"))
@@ -153,7 +157,7 @@ def _is_trusted(request: HTTPConnection, rules: Settings) -> bool:
 
 
 def _lies_in(name: str, rules: Settings) -> bool:
-    """Is the whole of this address or network trusted?"""
+    """Returns whether the whole of this address or network is trusted."""
     try:
         inner = ip_network(name)
     except ValueError:
@@ -162,7 +166,9 @@ def _lies_in(name: str, rules: Settings) -> bool:
 
 
 def _peer(request: HTTPConnection) -> IPv4Address | IPv6Address | None:
-    """The address that the request comes from; an IPv4 one that a socket for both wrote as IPv6 as it is."""
+    """Returns the address that the request comes from; an IPv4 address written as IPv6 is returned as
+    IPv4.
+    """
     try:
         address = ip_address(request.client.host if request.client else "")
     except ValueError:

@@ -1,11 +1,11 @@
-"""Tells the browser in each page where its server lies."""
+"""Tells the browser in each page the base URL of its server."""
 
 from __future__ import annotations
 
 from recdash.web.headers import Application, Message, Receive, Scope, Send
 
-# Pages have one path segment, so the server lies where that segment begins. Without being told, the
-# browser tries the page's own address first and writes two 404s to its console.
+# Pages have one path segment, so the server's base is where that segment begins. Without this, the browser
+# tries the page's own address first and writes two 404s to its console.
 ADDRESS = (
     b"<script>window.__streamlit={BACKEND_BASE_URL:location.origin+location.pathname.replace(/[^/]*$/,'')}"
     b"</script>\n    "
@@ -14,7 +14,7 @@ BEFORE = b'<script type="module"'
 
 
 class TellAddress:
-    """ASGI middleware: tells the browser in the HTML page where the server is."""
+    """ASGI middleware that writes the server's base URL into HTML pages."""
 
     def __init__(self, app: Application) -> None:
         self.app = app
@@ -28,7 +28,7 @@ class TellAddress:
 
 
 def is_page(scope: Scope) -> bool:
-    """A GET for an HTML page: one path segment without a file's dot."""
+    """Returns whether a request is a GET for an HTML page: one path segment without a file's dot."""
     return (
         scope["type"] == "http"
         and scope["method"] == "GET"
@@ -38,7 +38,7 @@ def is_page(scope: Scope) -> bool:
 
 
 def with_address(send: Send) -> Send:
-    """``send`` that holds an HTML answer back until it is complete, and adds the address to it."""
+    """Returns ``send`` that holds an HTML response back until it is complete, and adds the address to it."""
     start: Message = {}
     body = bytearray()
 

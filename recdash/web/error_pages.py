@@ -1,4 +1,4 @@
-"""Pages in plain words that need neither a script nor another file."""
+"""Plain error pages that need neither a script nor another file."""
 
 from __future__ import annotations
 
@@ -32,10 +32,9 @@ _PRIVATE = {"cache-control": "no-store"}
 
 
 class Refused(Exception):
-    """A request that is refused: the ``status`` of the answer, and why in words.
+    """A refused request: the ``status`` of the response, and the reason in words.
 
-    ``way``: where to go from here, as an address and what the link says. ``again_after``: seconds until it is
-    worth asking again.
+    ``way``: a link for the user, as address and label. ``again_after``: seconds until a retry is useful.
     """
 
     def __init__(
@@ -52,7 +51,7 @@ class Refused(Exception):
         self.headers = _PRIVATE | ({} if again_after is None else {"retry-after": str(again_after)})
 
     def response(self, headers: Headers) -> Response:
-        """A page for who reads HTML, else the words."""
+        """Returns a page for clients that accept HTML, else plain text."""
         if "text/html" not in headers.get("accept", ""):
             return PlainTextResponse(f"{self.title}. {self.words}\n", self.status, headers=self.headers)
         way = html(_WAY, to=self.way[0], label=self.way[1]) if self.way else html("")
@@ -60,7 +59,7 @@ class Refused(Exception):
         return HTMLResponse(title + _STYLE + body, self.status, headers=self.headers)
 
     async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """The page; a websocket is closed before it opens."""
+        """Sends the page; a websocket is closed before it opens."""
         if scope["type"] == "websocket":
             await receive()
             await send({"type": "websocket.close", "code": 1008})

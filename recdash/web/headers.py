@@ -1,4 +1,4 @@
-"""What every answer carries: nothing may come from another host, or go to one."""
+"""The security headers of every response: no requests to or from other hosts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _POLICY = (
     "style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; font-src 'self' data:; "
     "connect-src 'self'; object-src 'none'; base-uri 'self'; form-action 'self'"
 )
-# A report is a file of its own: its script may draw, and ask nobody for anything.
+# A report is a separate file: its script may draw, but send no requests.
 _REPORT = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; "
     "font-src data:; base-uri 'none'; form-action 'none'; "
@@ -41,9 +41,9 @@ def report_policy(origins: Sequence[str]) -> str:
 
 
 def of_every_answer(origins: Sequence[str]) -> Headers:
-    """The security headers where pages of these ``origins`` may show ours in a frame.
+    """Returns the security headers, where pages of these ``origins`` may show ours in a frame.
 
-    The older header knows no list of origins, so it is left out where there is one.
+    The older header does not support a list of origins, so it is left out if there is one.
     """
     policy = (b"content-security-policy", f"{_POLICY}; {framed_by(origins)}".encode())
     older = () if origins else ((b"x-frame-options", b"SAMEORIGIN"),)
@@ -51,7 +51,9 @@ def of_every_answer(origins: Sequence[str]) -> Headers:
 
 
 def with_headers(send: Send, headers: Headers) -> Send:
-    """``send`` that adds ``headers`` to each answer, leaving those already set; cookies join the others."""
+    """Returns ``send`` that adds ``headers`` to each response, keeping those already set; cookies are
+    appended.
+    """
 
     async def send_with_headers(message: Message) -> None:
         if message["type"] == "http.response.start":

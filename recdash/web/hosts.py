@@ -1,4 +1,4 @@
-"""Names of hosts, as requests and settings spell them."""
+"""Host names, as requests and settings write them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from urllib.parse import SplitResult, urlsplit
 
 
 def parts_of(address: str) -> SplitResult:
-    """The parts of an address; all are empty for what is no address, such as ``//[::1``."""
+    """Returns the parts of an address; all are empty for an invalid one, such as ``//[::1``."""
     try:
         return urlsplit(address)
     except ValueError:

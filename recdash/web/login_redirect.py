@@ -1,4 +1,4 @@
-"""The page that was asked for before signing in, kept for a few minutes in a cookie."""
+"""Keeps the page requested before sign-in in a cookie for a few minutes."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ from recdash.web.headers import Headers
 RETURN = "recdash_return"
 SECONDS = 600
 LONGEST = 2000
-"""Characters of a link that is kept; browsers keep 4096 of a cookie."""
+"""Longest link kept, in characters; browsers keep 4096 of a cookie."""
 
 
 def wanted(request: HTTPConnection, pages: frozenset[str]) -> str | None:
-    """The page and parameters that a request asks for; None for the first page alone, and for no page."""
+    """Returns the page and parameters that a request asks for; None for the first page alone, and for no
+    page.
+    """
     name, query = request.url.path.strip("/"), request.url.query
     if name not in pages | {""} or not (name or query):
         return None
@@ -25,7 +27,7 @@ def wanted(request: HTTPConnection, pages: frozenset[str]) -> str | None:
 
 
 def return_cookie(request: HTTPConnection, place: str) -> Headers:
-    """What an answer carries so that the browser keeps ``place``; nothing for what is too long to keep."""
+    """Returns headers with which the browser keeps ``place``; none if it is too long."""
     if len(place) > LONGEST:
         return ()
     keeper, secure = Response(), request.url.scheme == "https"
@@ -36,7 +38,7 @@ def return_cookie(request: HTTPConnection, place: str) -> Headers:
 
 
 def way_back(request: HTTPConnection, pages: frozenset[str]) -> Response | None:
-    """The answer to the first page's address after a sign-in that leads on; None when nothing was wanted."""
+    """Returns the redirect from the first page after sign-in; None if no page was requested."""
     name = cookie(RETURN, request)
     page, mark, query = unquote(request.cookies.get(name, "")).partition("?")
     if wanted(request, pages) is not None or request.url.path.strip("/") or not (page or query):

@@ -1,4 +1,4 @@
-"""What the pages of a browser have sent over a websocket and the server has not read yet, within bounds."""
+"""A bounded queue of websocket messages that the server has not read yet."""
 
 from __future__ import annotations
 
@@ -10,19 +10,21 @@ from collections.abc import Callable
 from recdash.web.headers import Message, Receive
 
 MOST_WAITING = 40
-"""Messages. A page sends one for each click, and waits a fifth of a second between those of a slider."""
+"""Most waiting messages. A page sends one for each click, and waits a fifth of a second between those of a
+slider.
+"""
 MOST_BYTES = 2**20
-"""Of all waiting messages together. The largest that a page sends is the text of a report."""
+"""Most bytes of all waiting messages together. The largest that a page sends is the text of a report."""
 PAUSE = 0.02
-"""Seconds from one message to the next: each may start a run of the page."""
+"""Shortest time between messages in seconds: each may start a run of the page."""
 TOO_MUCH, NOT_BINARY = 1008, 1003
-"""Codes of a websocket's end: a policy was broken, and a kind of message that is not taken."""
+"""Websocket close codes: policy violation, and unsupported data."""
 
 
 class Inbox:
-    """The queue of one websocket. Its end is ``closed`` with a code where more waits than may.
+    """The queue of one websocket, which is ``closed`` with a code if too much is waiting.
 
-    ``is_needed``: is a message one that pages need? Others are dropped.
+    ``is_needed``: whether pages need a message; others are dropped.
     """
 
     def __init__(self, receive: Receive, is_needed: Callable[[bytes], bool]) -> None:
@@ -34,7 +36,7 @@ class Inbox:
         self.closed: int | None = None
 
     async def fill(self) -> None:
-        """Reads until the websocket ends, or is ended here."""
+        """Reads until the websocket ends, or is closed here."""
         while self.closed is None:
             message = await self._receive()
             self._add(message)
@@ -44,7 +46,7 @@ class Inbox:
             await asyncio.sleep(0)
 
     async def take(self) -> Message:
-        """The next message; the end, without what still waits, once the websocket is closed here."""
+        """Returns the next message; the end, discarding waiting ones, once the websocket is closed here."""
         await asyncio.sleep(self._next_at - time.monotonic())
         while self.closed is None and not self._waiting:
             self._arrived.clear()

@@ -1,4 +1,4 @@
-"""Admits requests from known hosts, of the same origin, and from visitors who may come in."""
+"""Admits requests from known hosts, of the same origin, and from authorised visitors."""
 
 from __future__ import annotations
 
@@ -22,19 +22,20 @@ from recdash.web.visitor import Visitor
 
 HOSTS_VARIABLE = f"{PREFIX}ALLOWED_HOSTS"
 _WHO = {
-    "local": "This dashboard answers only the machine it runs on.",
-    "key": "Open the address that was printed when the dashboard started: it ends in /key/ and a long key. "
-    "For a container, docker logs shows it.",
-    "proxy": "The proxy in front of this dashboard did not say who you are. Come in through it.",
+    "local": "This dashboard is available only on the machine it runs on.",
+    "key": "Open the address printed when the dashboard started: it ends in /key/ and a long key. For a "
+    "container, docker logs shows it.",
+    "proxy": "The proxy in front of this dashboard did not say who you are. Open the dashboard through it.",
     "oidc": "Sign in first.",
 }
 
 
 class AuthMiddleware:
-    """ASGI middleware. Recognises the visitor once, and hands them on in a header that no client can make.
+    """ASGI middleware that authenticates the visitor once, and passes them on in a header that clients cannot
+    forge.
 
     A foreign Host (DNS rebinding) or Origin (another site's script) gets 403 before Streamlit sees it.
-    Loopback names always pass; others only when they are listed.
+    Loopback names are always allowed; others only if listed.
     """
 
     def __init__(
@@ -57,12 +58,12 @@ class AuthMiddleware:
             await refusal.answer(scope, receive, send)
 
     async def admit(self, request: HTTPConnection, receive: Receive, send: Send) -> None:
-        """Raises Refused, in words, for a request that is not let in."""
+        """Raises Refused with a reason for a request that is not admitted."""
         self.refuse_foreign(request)
         path: str = request.scope["path"]
         place = place_of(path, self.config.rules.auth)
         if place == "hidden":
-            raise Refused(404, "Nothing here", "There is no such page.")
+            raise Refused(404, "Not found", "This page does not exist.")
         if place == "open":
             await self.app(with_visitor(request.scope, None), receive, send)
             return
@@ -83,22 +84,22 @@ class AuthMiddleware:
         """Raises Refused for a file of a page unless it was offered to this visitor."""
         path, is_read = request.scope["path"], request.scope.get("method") != "OPTIONS"
         if path.startswith("/media/") and is_read and not self.offered.is_offered(visitor, path):
-            raise Refused(404, "Nothing here", "No page of yours offers such a file.")
+            raise Refused(404, "Not found", "None of your pages offers this file.")
 
     async def converse(self, request: HTTPConnection, visitor: Visitor, receive: Receive, send: Send) -> None:
-        """A page's websocket, for as long as it is open."""
+        """Serves a page's websocket while it is open."""
         named = HTTPConnection(with_visitor(request.scope, visitor))
         with self.sockets.one_more(request, visitor):
             noting = self.offered.noting(send, visitor)
             await converse(self.app, named, receive, noting, self.config.is_needed)
 
     def refuse_foreign(self, request: HTTPConnection) -> None:
-        """Is the Host known, and the Origin (when there is one) the same as the Host?"""
+        """Raises Refused unless the Host is known, and the Origin (if any) is the same as the Host."""
         host = request.headers.get("host", "").lower()
         origin = request.headers.get("origin", "").lower()
         if not self.knows(host) or (origin and parts_of(origin).netloc != host):
             raise Refused(
-                403, "Not this way", f"This host or origin is not allowed. Name it in {HOSTS_VARIABLE}."
+                403, "Not allowed", f"This host or origin is not allowed. Name it in {HOSTS_VARIABLE}."
             )
 
     def knows(self, host: str) -> bool:
@@ -106,7 +107,9 @@ class AuthMiddleware:
         return is_loopback(name) or name in self.hosts or "*" in self.hosts
 
     async def person(self, visitor: Visitor, place: Place) -> Person | None:
-        """The visitor as a person, None on pages where people can sign in. Raises Refused for others."""
+        """Returns the visitor as a person, None on pages where people can sign in. Raises Refused for
+        others.
+        """
         asks_later = place == "page" and self.signs_in_on_pages
         try:
             person = await run_in_threadpool(visitor.person, self.config.guest)
@@ -123,7 +126,7 @@ class AuthMiddleware:
 
     def closed_link(self, visitor: Visitor, why: RecdashError) -> Refused:
         may_go_on = visitor.name is not None or self.signs_in_on_pages
-        return closed_link(why, ("/s/leave", "Leave this link") if may_go_on else None)
+        return closed_link(why, ("/s/leave", "Leave the shared view") if may_go_on else None)
 
     def counting(
         self, request: HTTPConnection, path: str, person: Person | None, receive: Receive
@@ -133,7 +136,7 @@ class AuthMiddleware:
         return upload_quota.within(receive, self.quota, sender.name, length, self.config.rules)
 
     async def page(self, request: HTTPConnection, visitor: Visitor, receive: Receive, send: Send) -> None:
-        """A page where people sign in: what they wanted before is remembered, and found again after."""
+        """Serves a page with sign-in: the page requested before is remembered, and opened afterwards."""
         is_known = visitor.name is not None or visitor.share is not None
         place = wanted(request, self.config.pages)
         if is_known and (onwards := way_back(request, self.config.pages)):
@@ -145,14 +148,14 @@ class AuthMiddleware:
 
 
 def with_visitor(scope: Scope, visitor: Visitor | None) -> Scope:
-    """``scope`` with the visitor in a header of ours, and none of our headers that came from outside."""
+    """Returns ``scope`` with the visitor in our header, and without any such header from outside."""
     outside = [header for header in scope["headers"] if not header[0].lower().startswith(identity.OURS)]
     own = [(identity.VISITOR.encode(), visitor.sealed().encode())] if visitor else []
     return {**scope, "headers": [*outside, *own]}
 
 
 def closed_link(why: RecdashError, way: tuple[str, str] | None = None) -> Refused:
-    """The answer to a share link that is unknown, expired or revoked."""
+    """Returns the response to a share link that is unknown, expired or revoked."""
     reason = getattr(why, "reason", None)
     status = 503 if reason is None else 404 if reason == "unknown" else 410
-    return Refused(status, "This link is closed" if reason else "Not now", str(why), way)
+    return Refused(status, "This link no longer works" if reason else "Not now", str(why), way)

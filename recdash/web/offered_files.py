@@ -1,4 +1,4 @@
-"""Which files were offered to which visitor: what a page links to is for its reader only."""
+"""Records which files were offered to which visitor: what a page links to is for its reader only."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from recdash.web.visitor import Visitor
 Key = TypeVar("Key")
 Value = TypeVar("Value")
 _FILE = re.compile(rb"/media/([0-9a-f]{32})")
-"""Streamlit names a file by a hash of what is in it, of which 128 bits are enough; an ending may follow."""
+"""Streamlit names a file by a hash of its content, of which 128 bits are enough; an ending may follow."""
 MOST_FILES, MOST_VISITORS = 2_000, 10_000
-"""Kept of each visitor, and visitors; those that were offered longest ago are forgotten first."""
+"""Most files kept per visitor, and most visitors; the oldest are forgotten first."""
 
 
 class OfferedFiles:
-    """Names of the files that the server told each visitor over a websocket of theirs."""
+    """Names of the files that the server sent each visitor over their websockets."""
 
     def __init__(self) -> None:
         self._names: OrderedDict[Visitor, OrderedDict[str, None]] = OrderedDict()
 
     def noting(self, send: Send, visitor: Visitor) -> Send:
-        """``send`` that notes the files in what is sent to this visitor."""
+        """Returns ``send`` that records the files in what is sent to this visitor."""
 
         async def send_noted(message: Message) -> None:
             content = message.get("bytes") or b""
@@ -42,13 +42,13 @@ class OfferedFiles:
         _renew(names, name, MOST_FILES)
 
     def is_offered(self, visitor: Visitor, path: str) -> bool:
-        """Was the file at this address, ``/media/<name>``, offered to this visitor?"""
+        """Returns whether the file at this address, ``/media/<name>``, was offered to this visitor."""
         found = _FILE.match(path.encode())
         return found is not None and found[1].decode() in self._names.get(visitor, ())
 
 
 def _renew(kept: OrderedDict[Key, Value], key: Key, most: int) -> None:
-    """Makes ``key`` the last to be forgotten, and forgets what is too much."""
+    """Makes ``key`` the most recent, and drops the oldest beyond ``most``."""
     kept.move_to_end(key)
     while len(kept) > most:
         kept.popitem(last=False)

@@ -1,4 +1,4 @@
-"""Reports that are being made: in threads of their own, few at a time, one for each visitor."""
+"""Generates reports in separate threads: few at a time, one per visitor."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ from recdash.errors import StoreBusy
 
 Made = TypeVar("Made")
 AT_ONCE = 2
-"""A live report is computed, and a PDF printed: so many at a time, the others wait without a thread."""
+"""Reports generated at a time (a live report is computed, and a PDF printed); others wait without a thread.
+"""
 MOST_WAITING = 20
 AGAIN_AFTER = 5
-"""Seconds after which a visitor who was sent away may ask again."""
+"""Seconds after which a refused visitor may retry."""
 
 
 class ReportTurns:
-    """The visitors whose reports are being made, or wait for their turn.
+    """The visitors whose reports are being generated or wait.
 
-    Reports have threads of their own, because waiting reports would otherwise block the sign-in check.
+    Reports have their own threads, because waiting reports would otherwise block the sign-in check.
     """
 
     def __init__(self) -> None:
@@ -28,13 +29,15 @@ class ReportTurns:
         self._threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="report")
 
     async def make(self, visitor: str, make: Callable[[], Made]) -> Made:
-        """What ``make`` returns. Raises StoreBusy at once where the visitor waits already, or too many do."""
+        """Returns what ``make`` returns. Raises StoreBusy at once if the visitor is waiting already, or too
+        many are.
+        """
         if visitor in self._visitors:
-            raise StoreBusy("A report of yours is being made at the moment. Ask again when it is there.")
+            raise StoreBusy("Your report is still being generated. Try again when it is finished.")
         if len(self._visitors) >= AT_ONCE + MOST_WAITING:
-            raise StoreBusy("Many reports are being made at the moment. Try again in a minute.")
+            raise StoreBusy("Many reports are being generated. Try again in a minute.")
         self._visitors.add(visitor)
         report = self._threads.submit(make)
-        # It also runs for a request that was cancelled before its report was begun.
+        # It also runs for a request that was cancelled before its report was started.
         report.add_done_callback(lambda _: self._visitors.discard(visitor))
         return await asyncio.wrap_future(report)

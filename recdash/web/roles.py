@@ -1,4 +1,4 @@
-"""Who has which role, by the name that a proxy or a sign-in vouches for."""
+"""Maps names that a proxy or a sign-in vouches for to roles."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ from recdash.settings import Settings, listed
 
 
 def role_of(name: str, rules: Settings) -> AccessRole | None:
-    """The highest role that the settings give to ``name``; None when none of them names it."""
+    """Returns the highest role that the settings give to ``name``; None if none of them names it."""
     granted: dict[AccessRole, str] = {"admin": rules.admins, "editor": rules.editors, "viewer": rules.viewers}
     return next((role for role, names in granted.items() if is_meant(name, names)), None)
 
 
 def is_meant(name: str, names: str) -> bool:
-    """Is ``name`` among the comma-separated ``names``, of which ``*@example.org`` means all of that domain?
+    """Returns whether ``name`` is among the comma-separated ``names``, of which ``*@example.org`` means all
+    of that domain.
 
-    Only one @ makes an address: what stands before another could be anybody's.
+    An address has only one @: a second one could hide another name.
     """
     wanted = _folded(name)
     domain = f"*@{wanted.split('@')[1]}" if wanted.count("@") == 1 else None
@@ -23,5 +24,7 @@ def is_meant(name: str, names: str) -> bool:
 
 
 def _folded(name: str) -> str:
-    """Case does not count among plain letters; others, of which some fold into those, stay as they are."""
+    """Returns the name in lower case if it is ASCII; other letters, some of which fold into ASCII ones,
+    stay.
+    """
     return name.lower() if name.isascii() else name

@@ -1,4 +1,4 @@
-"""Which check an address needs before it is answered."""
+"""The access check that each address needs."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import Literal
 from recdash.settings import Auth
 
 Place = Literal["open", "page", "upload", "private", "hidden"]
-"""open: asks for nobody's name, or does so itself · page: what a page is made of, without any evidence in
-it · upload: takes files · private: evidence · hidden: not for anybody."""
+"""open: no authentication, or its own · page: parts of a page without evidence · upload: takes files ·
+private: evidence · hidden: for no visitor.
+"""
 
 _SIGNING_IN = ("/auth/login", "/auth/logout", "/oauth2callback")
 _PLACES: Sequence[tuple[Place, tuple[str, ...]]] = (
@@ -17,12 +18,14 @@ _PLACES: Sequence[tuple[Place, tuple[str, ...]]] = (
     ("page", ("/_stcore/host-config", "/_stcore/stream", "/_stcore/bidi-components/")),
     ("upload", ("/_stcore/upload_file/",)),
     ("private", ("/media/", "/reports/")),
-    ("hidden", ("/_stcore",)),  # metrics, the interface for programs, and what is yet to come
+    ("hidden", ("/_stcore",)),  # metrics, the programming interface, and future addresses
 )
 
 
 def place_of(path: str, auth: Auth) -> Place:
-    """The first that fits; a name that ends in / stands for all below it. What fits none is of a page."""
+    """Returns the first match; a name ending in / includes everything below it. An address without a match is
+    part of a page.
+    """
     if path in _SIGNING_IN:
         return "open" if auth == "oidc" else "hidden"
     return next((place for place, names in _PLACES if any(_fits(path, name) for name in names)), "page")

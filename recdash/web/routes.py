@@ -1,4 +1,4 @@
-"""Addresses of our own beside the pages: share links, the key, reports."""
+"""Additional routes: share links, the key, reports."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PAGE = "html"
 
 
 def routes(config: AuthConfig, workspace: Callable[[], Workspace]) -> list[Route]:
-    """``whole``: the workspace with everything in it; each answer is narrowed to who asks."""
+    """Returns the routes; ``whole``: the full workspace, which each response narrows to its visitor."""
     turns = ReportTurns()
     links = ShareLinks(config, workspace, turns)
     return [
@@ -40,15 +40,18 @@ def routes(config: AuthConfig, workspace: Callable[[], Workspace]) -> list[Route
 
 
 def not_found(request: Request) -> Response:
-    return Refused(404, "Nothing here", "There is no such page.").response(request.headers)
+    return Refused(404, "Not found", "This page does not exist.").response(request.headers)
 
 
 def server_error(config: AuthConfig) -> Callable[[Request, Exception], Response]:
-    """The answer where the program has an error: nothing of it, and what every answer carries."""
+    """Returns the response to an internal error: no details, with the usual headers."""
 
     def answer(request: Request, _error: Exception) -> Response:
-        words = "An error of the program, which its log tells. Try again, and tell who runs it if it stays."
-        found = Refused(500, "This did not work", words).response(request.headers)
+        words = (
+            "An internal error occurred; the server's log has the details. Try again, and tell the "
+            "administrator if it persists."
+        )
+        found = Refused(500, "Something went wrong", words).response(request.headers)
         found.raw_headers.extend(of_every_answer(config.rules.embedders()))
         return found
 
@@ -56,15 +59,15 @@ def server_error(config: AuthConfig) -> Callable[[Request, Exception], Response]
 
 
 class ShareLinks:
-    """/s/<token>: leave to read one experiment, or one report of it."""
+    """/s/<token>: permission to read one experiment, or one report of it."""
 
     def __init__(self, config: AuthConfig, workspace: Callable[[], Workspace], turns: ReportTurns) -> None:
         self.config, self.workspace, self.turns = config, workspace, turns
 
     async def open(self, request: Request) -> Response:
-        """An experiment's link is kept in a cookie, which every later request is checked by.
+        """Opens a share link: an experiment's is kept in a cookie, which every later request is checked by.
 
-        A report's is answered with the report, and kept nowhere.
+        A report's link returns the report, and is not kept.
         """
         token = request.path_params["token"]
         try:
@@ -91,20 +94,20 @@ class ShareLinks:
 
 
 class KeyRoute:
-    """/key/<key>: what is printed at the start of a dashboard with auth = key."""
+    """/key/<key>: the address printed at the start of a dashboard with auth = key."""
 
     def __init__(self, config: AuthConfig) -> None:
         self.config = config
 
     def open(self, request: Request) -> Response:
         if self.config.rules.auth != "key" or not same(request.path_params["key"], self.config.key):
-            words = "This key does not fit. Open the address that was printed when the dashboard started."
-            return Refused(403, "Another key", words).response(request.headers)
+            words = "This key is wrong. Open the address printed when the dashboard started."
+            return Refused(403, "Wrong key", words).response(request.headers)
         return with_cookie(RedirectResponse("../", 303), request, KEY, self.config.key, KEY_DAYS * 24 * 3600)
 
 
 class ReportRoute:
-    """/reports/<id>: a report as a page of its own; /reports/<id>.<form>: as a file."""
+    """/reports/<id>: a report as a page; /reports/<id>.<form>: as a file."""
 
     def __init__(self, config: AuthConfig, workspace: Callable[[], Workspace], turns: ReportTurns) -> None:
         self.config, self.workspace, self.turns = config, workspace, turns
@@ -118,7 +121,7 @@ class ReportRoute:
         return report_download(file) if form else report_page(file, self.config)
 
     def file(self, request: Request, report: str, form: str) -> ReportFile:
-        """The report for who asks. Raises RecdashError where they may not read it."""
+        """Returns the report for the visitor. Raises RecdashError if they may not read it."""
         reader = person_of(request.headers, self.config.guest)
         if reader is None:
             raise Forbidden("Sign in to read this.")
@@ -126,7 +129,7 @@ class ReportRoute:
 
 
 def reader_of(request: Request) -> str:
-    """Who asks for a report, as a key: a person by the name, a guest by link and address."""
+    """Returns a key for the visitor: a person by the name, a guest by link and address."""
     visitor = read_visitor(request.headers.get(VISITOR))
     return f"{address_of(request)} {visitor.share}" if visitor.share else str(visitor.name)
 
@@ -144,7 +147,7 @@ def report_refusal(why: RecdashError) -> Refused:
 
 
 def report_page(file: ReportFile, config: AuthConfig) -> Response:
-    """A report that may run its own script, but neither send requests nor see a cookie."""
+    """Returns a report that may run its own script, but neither send requests nor read cookies."""
     policy = report_policy(config.rules.embedders())
     headers = {"cache-control": "no-store", "content-security-policy": policy}
     return Response(file.content, media_type=file.media_type, headers=headers)
@@ -157,7 +160,7 @@ def report_download(file: ReportFile) -> Response:
 
 
 def with_cookie(answer: Response, request: Request, name: str, value: str, seconds: int) -> Response:
-    """``answer``, of which the browser keeps a value that no script reads and no other site sends."""
+    """Returns ``answer`` with a cookie that scripts cannot read and other sites do not send."""
     answer.set_cookie(
         cookie(name, request),
         value,

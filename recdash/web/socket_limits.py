@@ -1,4 +1,4 @@
-"""How many websockets are open, of each person and from each address."""
+"""Limits the open websockets per person and per address."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from recdash.web.message_queue import Inbox
 from recdash.web.visitor import Visitor
 
 MOST_OF_STRANGERS = 20
-"""From one address, of visitors who have not signed in: each has one page, on which they do."""
+"""Most from one address of visitors who have not signed in: each needs one page to do so."""
 
 
 class Sockets:
-    """Websockets that are open now."""
+    """The websockets that are open now."""
 
     def __init__(self, rules: Settings) -> None:
         self._rules = rules
@@ -28,10 +28,10 @@ class Sockets:
 
     @contextmanager
     def one_more(self, request: HTTPConnection, visitor: Visitor) -> Iterator[None]:
-        """A websocket of this visitor is open for the block. Raises Refused where too many are."""
+        """Counts a websocket of this visitor for the block. Raises Refused if too many are open."""
         owner, most = self._owner(request, visitor)
         if self._open[owner] >= most:
-            words = f"{most} pages of yours are open here. Close some of them."
+            words = f"You have {most} pages open here. Close some of them."
             raise Refused(429, "Too many pages", words)
         self._open[owner] += 1
         try:
@@ -42,9 +42,9 @@ class Sockets:
                 del self._open[owner]
 
     def _owner(self, request: HTTPConnection, visitor: Visitor) -> tuple[str, int]:
-        """Whose websocket it is, as a key, and how many of theirs may be open.
+        """Returns the owner of a websocket as a key, and how many of theirs may be open.
 
-        A name that was checked counts by itself; all other visitors count by their address.
+        A verified name counts by itself; all other visitors count by their address.
         """
         address = request.client.host if request.client else ""
         if visitor.share is not None:
@@ -63,7 +63,7 @@ async def converse(
     send: Send,
     is_needed: Callable[[bytes], bool],
 ) -> None:
-    """Runs ``app`` for a websocket whose messages wait in an inbox; ends it where too many do."""
+    """Runs ``app`` for a websocket with an inbox; closes it if too many messages wait."""
     inbox = Inbox(receive, is_needed)
     reading = asyncio.create_task(inbox.fill())
     try:

@@ -1,4 +1,4 @@
-"""What has to be right before the dashboard listens, and what it says when it does."""
+"""Checks the settings before the dashboard listens, and prints its greeting."""
 
 from __future__ import annotations
 
@@ -12,53 +12,57 @@ from recdash.web.hosts import is_loopback
 
 
 def refuse_open_access(address: str | None, rules: Settings) -> None:
-    """Raises InputError where anybody who reaches ``address`` could change things; None is every address."""
+    """Raises InputError if everyone who can reach ``address`` could change data; None means all addresses."""
     if rules.auth == "local" and not is_loopback(address or ""):
         raise InputError(
             Problem(
                 "open-house",
                 f"address {address or '(every one of this machine)'}",
-                "others could reach it there, and RECDASH_AUTH=local lets everybody change everything",
-                "Listen on 127.0.0.1, or say who may come in: RECDASH_AUTH=key prints a secret address, "
-                "proxy takes the name from a proxy, oidc has people sign in.",
+                "others could reach it there, and with RECDASH_AUTH=local everyone can change everything",
+                "Listen on 127.0.0.1, or set who may sign in: RECDASH_AUTH=key prints a secret "
+                "address, proxy uses the name a proxy sends, oidc uses an OpenID provider.",
             )
         )
 
 
 def refuse_unnamed_viewers(rules: Settings) -> None:
-    """Raises InputError where names come from elsewhere and the settings do not say who of them may read."""
+    """Raises InputError if names come from a provider and the settings do not say which of them may read."""
     if rules.auth in {"proxy", "oidc"} and not listed(rules.viewers):
         raise InputError(
             Problem(
                 "no-viewers",
                 "environment variable RECDASH_VIEWERS",
-                f"not set, and with RECDASH_AUTH={rules.auth} anybody with an account there could come in",
-                "Say who may read: names, *@example.org for a domain, or * for everybody who has an account. "
-                "Where only admins and editors may read, name them here too.",
+                (
+                    f"not set; with RECDASH_AUTH={rules.auth} anyone with an account there could read "
+                    "everything"
+                ),
+                "Set who may read: names, *@example.org for a domain, or * for everyone with an "
+                "account. Admins and editors can read anyway; if only they should, name them here "
+                "too.",
             )
         )
 
 
 def refuse_base_path(path: str) -> None:
-    """Raises InputError for a path before all addresses: access is checked for addresses at the root only."""
+    """Raises InputError for a base path: access is checked for addresses at the root only."""
     if path.strip("/"):
         raise InputError(
             Problem(
                 "base-path",
                 "server.baseUrlPath",
                 f"'{path}'",
-                "Leave it empty; a proxy in front may take the path away before it asks here.",
+                "Leave it empty; a proxy in front may remove the path before forwarding.",
             )
         )
 
 
 def key_of(secret: bytes) -> str:
-    """The key of auth = key: the same as long as the secret is."""
+    """Returns the key of auth = key, which changes only with the secret."""
     return urlsafe_b64encode(hmac.digest(secret, b"recdash key", hashlib.sha256)).decode().rstrip("=")
 
 
 def greeting(address: str | None, port: int, key: str) -> str:
-    """What is printed at the start, so that whoever reads it can come in."""
+    """Returns the text printed at the start, with the address to open."""
     host = "127.0.0.1" if address in {None, "0.0.0.0", "::"} else address  # noqa: S104 - only compared
     shown = f"[{host}]" if ":" in str(host) else host
-    return f"  Open http://{shown}:{port}/key/{key}\n  Whoever has this address may change everything here.\n"
+    return f"  Open http://{shown}:{port}/key/{key}\n  Anyone with this address can change everything here.\n"

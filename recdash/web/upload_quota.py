@@ -1,4 +1,4 @@
-"""Who may send a file to the server, and how many bytes in an hour."""
+"""Decides who may upload files to the server, and how many bytes per hour."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from recdash.web.headers import Message, Receive
 
 _PATH = re.compile(r"/_stcore/upload_file/([^/]+)/[^/]+")
 FRAMING = 2**20
-"""Bytes that a form adds to the file it carries: boundaries, a header, the file's name."""
+"""Bytes that a form adds to a file: boundaries, a header, the file's name."""
 MOST_SESSIONS = 10_000
 HOUR = 3600
 
 
 class UploadQuota:
-    """Sessions of editors, who alone may send files, and what each person has sent in this hour."""
+    """Sessions of editors, the only ones who may upload, and the bytes of each person in this hour."""
 
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
         self._clock = clock
@@ -28,7 +28,7 @@ class UploadQuota:
         self._sent: dict[str, tuple[int, int]] = {}
 
     def seat(self, session: str, person: Person | None) -> None:
-        """Note whose session this is; that of a person who is no editor is forgotten."""
+        """Records whose session this is; that of a person who is no editor is removed."""
         self._editors.pop(session, None)
         if person is not None and person.may("editor"):
             self._editors[session] = person.name
@@ -39,7 +39,7 @@ class UploadQuota:
         return person.may("editor") and self._editors.get(session) == person.name
 
     def sent(self, name: str) -> int:
-        """Bytes that this person has sent in the present hour."""
+        """Returns the bytes that this person has sent in the current hour."""
         hour, count = self._sent.get(name, (0, 0))
         return count if hour == self._hour() else 0
 
@@ -53,33 +53,35 @@ class UploadQuota:
 
 
 quota = UploadQuota()
-"""The one of this process: pages note sessions here, the middleware asks."""
+"""The quota of this process: pages record sessions here, the middleware checks them."""
 
 
 def refuse_stranger(quota: UploadQuota, path: str, person: Person | None) -> Person:
-    """The person who sends a file; raises Refused unless an editor sends it to a session of their own."""
+    """Returns the person who sends a file. Raises Refused unless an editor sends it to a session of their
+    own.
+    """
     found = _PATH.fullmatch(path)
     if person is None or found is None or not quota.seats(found[1], person):
-        raise Refused(403, "No file from here", "Only editors may upload, each in a page of their own.")
+        raise Refused(403, "Upload not allowed", "Only editors can upload files, from a page of their own.")
     return person
 
 
 def within(receive: Receive, quota: UploadQuota, name: str, length: str, rules: Settings) -> Receive:
-    """``receive`` that counts the bytes of an upload; raises Refused before more than may be are taken.
+    """Returns ``receive`` that counts the bytes of an upload. Raises Refused before it exceeds the limit.
 
-    ``length`` is what the request says of itself, which saves reading what is too long anyway.
+    ``length`` is the request's stated length, which avoids reading an upload that is too long anyway.
     """
     most = rules.max_upload_bytes + FRAMING
     taken = 0
 
     def refuse_more(size: int) -> None:
         if size > most:
-            raise Refused(413, "File too large", f"A file may have {rules.max_upload_bytes:,} bytes.")
+            raise Refused(413, "File too large", f"A file can have at most {rules.max_upload_bytes:,} bytes.")
         if quota.sent(name) + size - taken > rules.upload_budget_bytes:
             raise Refused(
                 429,
-                "Too much for one hour",
-                f"You may upload {rules.upload_budget_bytes:,} bytes in an hour; go on in the next one.",
+                "Hourly upload limit reached",
+                f"You can upload {rules.upload_budget_bytes:,} bytes per hour; continue in the next hour.",
             )
 
     async def receive_counted() -> Message:

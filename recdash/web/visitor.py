@@ -1,4 +1,6 @@
-"""Who is asking: recognised once per request, and handed on in a header that only this process can make."""
+"""The visitor of a request: authenticated once, and passed on in a header that only this process can
+write.
+"""
 
 from __future__ import annotations
 
@@ -15,18 +17,18 @@ from recdash.service.context import person_here
 from recdash.settings import Settings, settings
 
 OURS = b"x-recdash-"
-"""What comes from outside under this name is dropped by the middleware."""
+"""The middleware removes this header from outside requests."""
 VISITOR = "x-recdash-visitor"
 _SEAL = token_urlsafe(24)
-"""Known to this process alone, so that a header from elsewhere is worth nothing."""
+"""Known to this process alone, so that it recognises its own headers."""
 
 
 @dataclass(frozen=True)
 class Visitor:
-    """A visitor as recognised: a name with its role, and the share link that somebody came by.
+    """An authenticated visitor: a name with its role, and the share link used.
 
-    Without a ``name`` nobody has signed in; with one but no ``role`` nobody gave that name one. A ``share``
-    link counts before both: who opens one sees what it shows, whoever they are.
+    Without a ``name`` the visitor has not signed in; with one but no ``role`` the name has none. A ``share``
+    link takes precedence over both: its visitor sees what it shows and no more.
     """
 
     name: str | None = None
@@ -39,13 +41,13 @@ class Visitor:
         return cls(person.name, person.role, person.named)
 
     def sealed(self) -> str:
-        """Fit for a header, believed by this process only."""
+        """Returns the visitor as a header that only this process accepts."""
         return f"{_SEAL}.{urlsafe_b64encode(json.dumps(asdict(self)).encode()).decode()}"
 
     def person(self, guest: Callable[[str], Person]) -> Person | None:
-        """None: sign in first. ``guest``: whom a share link lets in; what it raises for a dead one is raised.
+        """Returns the person; None: sign in first. ``guest``: returns the guest of a share link, or raises.
 
-        Raises Forbidden, in words for the person, when nobody gave the name a role.
+        Raises Forbidden with a message for the person if the name has no role.
         """
         if self.share is not None:
             return guest(self.share)
@@ -53,14 +55,13 @@ class Visitor:
             return None
         if self.role is None:
             raise Forbidden(
-                f"You are signed in as {self.name}, and nobody has given that name a role here. "
-                "Ask an admin for one."
+                f"You are signed in as {self.name}, but this name has no role here. Ask an admin for one."
             )
         return Person(self.name, self.role, named=self.named)
 
 
 def read_visitor(header: str | None) -> Visitor:
-    """The visitor in a header of this process; one without a name for any other."""
+    """Returns the visitor in a header of this process; an anonymous one for any other."""
     seal, _, body = (header or "").partition(".")
     if not compare_digest(seal.encode(), _SEAL.encode()):
         return Visitor()
@@ -68,9 +69,9 @@ def read_visitor(header: str | None) -> Visitor:
 
 
 def person_of(headers: Mapping[str, str], guest: Callable[[str], Person]) -> Person | None:
-    """Who is asking, by the headers of the middleware. None: sign in first.
+    """Returns the person by the headers of the middleware. None: sign in first.
 
-    A script that runs without a web server, such as in a test, has no headers and is of this machine.
+    A script that runs without a web server, such as in a test, has no headers and counts as local.
     """
     if not headers and settings().auth == "local":
         return person_here()
@@ -78,5 +79,5 @@ def person_of(headers: Mapping[str, str], guest: Callable[[str], Person]) -> Per
 
 
 def key_holder(rules: Settings) -> Person:
-    """Whoever has the key; may do everything."""
+    """Returns the person who has the key and may do everything."""
     return Person(rules.user or "key holder", "admin", named=False)

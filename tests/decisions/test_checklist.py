@@ -78,8 +78,8 @@ def item(name: str, *evidence: Any) -> ChecklistItem:
     return next(one for one in items if one.name == name)
 
 
-WITHIN = "Within their guard: 1 guardrail offline and 1 online."
-BROKEN = "The split of users of home page is broken: nothing is judged."
+WITHIN = "Within the guardrail: 1 guardrail offline and 1 online."
+BROKEN = "Sample ratio mismatch: the split of users of home page is broken, so its metrics are not judged."
 NO_TEST = "No A/B test is attached."
 NO_OFFLINE = "No offline evidence is attached."
 
@@ -88,7 +88,7 @@ NO_OFFLINE = "No offline evidence is attached."
     ("evidence", "state", "reason"),
     [
         ((), "not known yet", NO_OFFLINE),
-        ((offline(None),), "not known yet", "There is no difference to the baseline."),
+        ((offline(None),), "not known yet", "There is no difference from the baseline."),
         ((offline(),), "not known yet", "Offline better than Popular; no A/B test is attached."),
         ((offline(), online()), "holds", "Offline better than Popular; online it won watch time."),
         ((offline("worse"), online()), "fails", "Offline worse than Popular; online it won watch time."),
@@ -100,7 +100,7 @@ NO_OFFLINE = "No offline evidence is attached."
         (
             (offline("not settled"), online()),
             "not known yet",
-            "Offline not settled against Popular; online it won watch time.",
+            "Offline not significantly different from Popular; online it won watch time.",
         ),
         (
             (offline(), online(lift("better"), lift("worse", title="Plays"))),
@@ -110,7 +110,7 @@ NO_OFFLINE = "No offline evidence is attached."
         (
             (offline(), online(lift("not settled"))),
             "not known yet",
-            "Offline better than Popular; online no goal is settled.",
+            "Offline better than Popular; online no goal is significant.",
         ),
         (
             (offline(), online(lift("better"), lift("not settled", title="Plays"))),
@@ -137,24 +137,28 @@ def test_gain(evidence: tuple[Any, ...], state: str, reason: str) -> None:
         (
             (offline(),),
             "not known yet",
-            "Offline 1 guardrail within the guard; no A/B test is attached.",
+            "Offline within 1 guardrail; no A/B test is attached.",
         ),
         ((offline(), online()), "holds", WITHIN),
-        ((offline(rails=(rail(-0.3, True),)), online()), "fails", "Coverage@10 lost more than is allowed."),
+        (
+            (offline(rails=(rail(-0.3, True),)), online()),
+            "fails",
+            "Coverage@10 lost more than the guardrail allows.",
+        ),
         (
             (offline(), online(lift("broken", "guardrail", "Sessions per user"))),
             "fails",
-            "Sessions per user lost more than is allowed.",
+            "Sessions per user lost more than the guardrail allows.",
         ),
         (
             (offline(), online(lift("not settled", "guardrail", "Sessions per user"))),
             "not known yet",
-            "Offline 1 guardrail within the guard; online sessions per user is not settled.",
+            "Offline within 1 guardrail; online sessions per user is inconclusive.",
         ),
         (
             (offline(), online(lift("better"))),
             "not known yet",
-            "Offline 1 guardrail within the guard; the A/B test has no guardrail metric.",
+            "Offline within 1 guardrail; the A/B test has no guardrail metric.",
         ),
         ((offline(rails=(rail(None),)), online()), "holds", WITHIN),
     ],
@@ -171,7 +175,7 @@ def test_guardrails(evidence: tuple[Any, ...], state: str, reason: str) -> None:
         ((online(),), "holds", "As planned."),
         ((online(warnings=("Bots are uneven.",)),), "holds", "As planned. Noted: Bots are uneven."),
         ((online(p=0.0001),), "fails", BROKEN),
-        ((online(p=None),), "not known yet", "How many users home page had per variant is not known."),
+        ((online(p=None),), "not known yet", "The number of users per variant of home page is unknown."),
         ((online(), online(p=0.0001)), "fails", BROKEN),
     ],
 )
@@ -184,7 +188,7 @@ def test_split_of_users(evidence: tuple[Any, ...], state: str, reason: str) -> N
     ("evidence", "state", "reason"),
     [
         ((), "not known yet", NO_OFFLINE),
-        ((offline(slices=()),), "not known yet", "There is no slice of 30 users or more to look at."),
+        ((offline(slices=()),), "not known yet", "There is no slice of 30 users or more."),
         ((offline(),), "holds", "None of 2 slices is worse, 1 better."),
         ((offline(slices=("better", "not settled")),), "holds", "None of 2 slices is worse, 1 better."),
         ((offline(slices=("better", "worse")),), "fails", "Worse for slice 2."),
@@ -209,14 +213,26 @@ WHY = "Most likely: it shows old films."
     [
         ((), "not known yet", NO_OFFLINE),
         ((offline(),), "not known yet", NO_TEST),
-        ((offline(), online(sides=(WON, OPEN))), "holds", "Both point the same way: watch time."),
-        ((offline(), online(sides=(side("lost both"),))), "holds", "Both point the same way: watch time."),
-        ((offline(), online(sides=(OPEN,))), "not known yet", "Nothing is settled on both sides."),
-        ((offline(), online(sides=(side("blocked"),))), "not known yet", "Nothing is settled on both sides."),
+        ((offline(), online(sides=(WON, OPEN))), "holds", "Both point in the same direction: watch time."),
+        (
+            (offline(), online(sides=(side("lost both"),))),
+            "holds",
+            "Both point in the same direction: watch time.",
+        ),
+        (
+            (offline(), online(sides=(OPEN,))),
+            "not known yet",
+            "No metric is significant both offline and online.",
+        ),
+        (
+            (offline(), online(sides=(side("blocked"),))),
+            "not known yet",
+            "No metric is significant both offline and online.",
+        ),
         (
             (offline(), online(sides=(WON, LOST))),
             "fails",
-            "Offline and online contradict each other in watch time, and nothing explains it.",
+            "Offline and online contradict each other in watch time without an explanation.",
         ),
         (
             (offline(), online(sides=(side("won offline, lost online", WHY),))),
@@ -256,8 +272,8 @@ def test_from_a_baseline_of_zero_a_difference_is_told_in_units_of_the_metric() -
 
 
 def test_a_lift_that_cannot_be_had_says_why() -> None:
-    without = lift("", lift=None, low=None, high=None, note="all users are alike")
-    assert item("Gain", offline(), online(without)).numbers[1] == "Watch time online: all users are alike"
+    without = lift("", lift=None, low=None, high=None, note="all users are equal")
+    assert item("Gain", offline(), online(without)).numbers[1] == "Watch time online: all users are equal"
 
 
 @pytest.mark.parametrize(
@@ -321,6 +337,6 @@ def test_a_test_that_is_counted_otherwise_is_told() -> None:
     now = online(lift("not settled", value=10.1, lift=0.01), p=0.0001)
     assert online_changes(online(), now) == [
         Changed("Split of users", "as planned", "broken"),
-        Changed("Watch time", "11.0 (+10.0 %, better)", "10.1 (+1.00 %, not settled)"),
+        Changed("Watch time", "11.0 (+10.0 %, better)", "10.1 (+1.00 %, inconclusive)"),
         Changed("Sessions per user", "11.0 (+10.0 %, holds)", "no longer counted"),
     ]

@@ -80,7 +80,7 @@ def test_a_review_goes_from_proposed_over_offline_and_online_evidence_to_its_dec
     journal.decide("ship", proposal)
     note()
     assert seen == [
-        ("proposed", "Attach the offline evidence: the numbers as they stand now."),
+        ("proposed", "Attach the offline evidence: the current numbers."),
         ("offline evidence", "Attach an A/B test in which a variant served ALS v3."),
         ("online evidence", "Approve or reject it."),
         ("approved", ""),

@@ -54,7 +54,7 @@ def test_what_is_newer_is_left_out_and_what_is_older_has_its_default(facts: dict
     old = decision(facts).offline
     assert old is not None
     assert old.apart == {}
-    assert old.guardrails[0].why_no_interval == "it was not written down"
+    assert old.guardrails[0].why_no_interval == "it was not recorded"
 
 
 def test_what_is_no_snapshot_is_refused(facts: dict[str, Any]) -> None:

@@ -233,7 +233,7 @@ def test_each_metric_has_its_definition(space: Workspace, ids: dict[str, str]) -
     first = offline.definitions[0]
     assert (first.spec, first.title) == ("ndcg", "nDCG")
     assert first.formula.startswith(r"\frac{\sum_{r_j \le k}")
-    assert first.counted == "every user with a relevant item counts, one without a list as 0"
+    assert first.counted == "all users with a relevant item count; one without recommendations counts as 0"
     assert [one.spec for one in offline.definitions] == [
         "ndcg", "recall", "precision", "hit_rate", "map", "mrr", "novelty", "personalization",
     ]  # fmt: skip
@@ -303,7 +303,9 @@ def test_evidence_says_how_it_differs_from_today(
     assert found[0] == Changed("Split of users", "as planned", "broken")
     assert found[1] == Changed("Engagement rate", "0.697 (+75.0 %, better)", "0.697 (+75.0 %, not judged)")
     space.online_tests.link_variants(test.id, {"control": ids["popular"], "new": ids["ease"]})
-    assert space.decisions.since(entry.id) == [Changed("home page", "new served the run", "linked otherwise")]
+    assert space.decisions.since(entry.id) == [
+        Changed("home page", "new served the run", "linked to another run")
+    ]
 
 
 def test_a_decision_about_a_run_that_is_gone_keeps_its_numbers(
@@ -343,7 +345,7 @@ def test_a_decision_is_superseded_once(space: Workspace, ids: dict[str, str]) ->
         (second.id, None),
         (first.id, second.id),
     ]
-    with pytest.raises(InputError, match="it was superseded already"):
+    with pytest.raises(InputError, match="it is superseded already"):
         ship(space, ids, supersedes=first.id)
 
 
@@ -377,7 +379,7 @@ def test_of_two_who_supersede_at_once_one_is_told_of_the_other(
         return writes(*words, **more)
 
     monkeypatch.setattr(space.journal, "add", after_bob)
-    with pytest.raises(InputError, match="it was superseded already"):
+    with pytest.raises(InputError, match="it is superseded already"):
         space.decisions.decide(ids["films"], "do not ship", supersedes=first.id, text="No.")
     assert [one.author for one in space.journal.decisions(ids["films"])] == ["Bob", "Mary"]
 
@@ -411,7 +413,7 @@ def test_a_closed_review_takes_no_more_evidence(
     space.decisions.decide(ids["films"], "do not ship", about=review.id, text="No.")
     for attach in (lambda: space.reviews.add_offline_evidence(review.id),
                    lambda: space.reviews.add_online_evidence(review.id, test.id)):  # fmt: skip
-        with pytest.raises(InputError, match="Supersede its decision, or propose the run anew"):
+        with pytest.raises(InputError, match="Supersede its decision, or propose the run again"):
             attach()
 
 
@@ -536,14 +538,14 @@ def test_what_is_said_stands_beside_what_it_is_said_of(space: Workspace, ids: di
     ("asked", "words"),
     [
         ({"outcome": "maybe"}, "No outcome is called 'maybe'"),
-        ({"text": "  "}, "reason: nothing is written"),
-        ({"text": " \u200b\u2060\u3164 "}, "reason: nothing is written"),
+        ({"text": "  "}, "reason: the text is empty"),
+        ({"text": " \u200b\u2060\u3164 "}, "reason: the text is empty"),
         ({"text": "x" * 10_001}, "reason: 10,001 characters"),
         ({"although": "x" * 10_001}, "although: 10,001 characters"),
         ({"author": "x" * 201}, "author: 201 characters"),
         ({"run_id": "nobody"}, "No run is called 'nobody'"),
         ({"baseline": "nobody"}, "No run is called 'nobody'"),
-        ({"run_id": None}, "run: nobody is named"),
+        ({"run_id": None}, "run: no run is named"),
         ({"metric": "moon"}, "No metric is called 'moon'"),
         ({"metric": "coverage"}, "no value per user"),
         ({"k": 0}, "k"),

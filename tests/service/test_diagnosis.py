@@ -113,7 +113,7 @@ def test_a_run_that_finds_what_people_rate_low_is_explained_by_what_counts(tmp_p
         "supports",
         "+100 % offline; −100 % with grades of 4 and more",
     )
-    assert found.summary.startswith("Most likely: offline counts what online does not")
+    assert found.summary.startswith("Most likely: label mismatch")
 
 
 def test_served_lists_that_were_not_evaluated_are_found(tmp_path: Path) -> None:
@@ -165,7 +165,7 @@ def test_a_gain_beyond_the_places_shown_is_found(tmp_path: Path) -> None:
     space, test = stored(tmp_path, lists("x", "a"), lists("x", "y"), tables=tables)
     found = answer(explain(space, test), "position")
     assert (found.verdict, found.statistic.split(";")[0]) == (
-        "supports", "gain +0.500 at k = 2, 0.000 at 1 places shown",
+        "supports", "gain +0.500 at k = 2, 0.000 at the 1 positions shown",
     )  # fmt: skip
 
 
@@ -177,7 +177,7 @@ def test_items_that_nobody_met_before_are_counted(tmp_path: Path) -> None:
     space, test = stored(tmp_path, lists("a", "h1", "z"), lists("x", "y", "w"), tables=tables)
     found = answer(explain(space, test, k=3), "exposure")
     assert (found.verdict, found.statistic) == (
-        "supports", "never met before: 33.3 % of the places, baseline 66.7 %",
+        "supports", "unseen before: 33.3 % of the positions, baseline 66.7 %",
     )  # fmt: skip
     assert found.picture is not None
     assert [bar.value for bar in found.picture.bars] == [pytest.approx(100 / 3), pytest.approx(200 / 3)]
@@ -227,16 +227,21 @@ def test_users_who_were_not_evaluated_are_counted(tmp_path: Path) -> None:
     tables = {"sessions": sessions({"control": 600, "new": 300}, [*USERS, *(f"n{n}" for n in range(80))])}
     space, test = stored(tmp_path, lists("a"), lists("x"), tables=tables)
     found = answer(explain(space, test), "users")
-    assert found.statistic == "50.0 % of the users served were evaluated; new: 50.0 % offline, 75.0 % online"
+    assert (
+        found.statistic
+        == "50.0 % of the users in the test were evaluated; new: 50.0 % offline, 75.0 % online"
+    )
     assert "Among the 80 users who were evaluated and served the lift is −50.0 %" in found.sentence
 
 
 def test_segments_devices_and_days_are_looked_at(tmp_path: Path) -> None:
     space, test = stored(tmp_path, lists("a"), lists("x"))
     found = explain(space, test)
-    assert answer(found, "segments").statistic == "0 of 2 segments the other way; mix of users p 1.000"
+    assert (
+        answer(found, "segments").statistic == "0 of 2 segments in the other direction; mix of users p 1.000"
+    )
     assert answer(found, "novelty").statistic.startswith("lift early −50.0 %, late −50.0 %")
-    assert answer(found, "split").statistic == "split p = 1.000; 0 users in two variants"
+    assert answer(found, "split").statistic == "split p = 1.000; 0 users with multiple exposures"
 
 
 # ── what is not there ────────────────────────────────────────────────────────────────────────
@@ -254,7 +259,7 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
         "exposure": "a table of served lists (request_id, unit_id, variant, rank, item_id)",
         "position": "a table of served lists (request_id, unit_id, variant, rank, item_id)",
         "served": "a table of served lists (request_id, unit_id, variant, rank, item_id)",
-        "labels": "a rating or a watch time in the truth (a column relevance)",
+        "labels": "a rating or a watch time in the test set (a column relevance)",
         "segments": "a column of the users' segments (country, device …) in the sessions",
     }
 
@@ -295,7 +300,7 @@ def test_a_damaged_file_takes_one_answer_away_and_not_the_others(tmp_path: Path)
     file.write_bytes(file.read_bytes()[:-20])
     fresh = Workspace.open(f"sqlite:///{tmp_path / 'recdash.db'}", tmp_path / "artifacts")
     found = explain(fresh, test)
-    assert answer(found, "served").needs.startswith("evidence that can be read")
+    assert answer(found, "served").needs.startswith("readable evidence")
     assert answer(found, "split").verdict == "rules out"
 
 
@@ -329,8 +334,8 @@ def test_where_the_split_is_broken_that_comes_first(tmp_path: Path) -> None:
     space, test = stored(tmp_path, lists("a"), lists("x"), tables={"sessions": rows})
     found = explain(space, test)
     assert found.quadrant == "blocked"
-    assert found.question == "What stands between new's offline and online results?"
-    assert found.summary.startswith("Most likely: the split of users is broken (p <0.001)")
+    assert found.question == "Why do new's offline and online results differ?"
+    assert found.summary.startswith("Most likely: sample ratio mismatch (p <0.001)")
 
 
 def test_a_renamed_run_is_explained_under_its_new_name(tmp_path: Path) -> None:
@@ -431,5 +436,5 @@ def test_nothing_makes_the_demos_winner_doubtful(demo: tuple[Workspace, Experime
     space, made = demo
     (test,) = space.online_tests.all(made.id)
     found = space.diagnosis.explain(test.id, "als", "ndcg", 10, "session_watch_time")
-    assert found.question == "Would anything make ALS v3's result doubtful?"
+    assert found.question == "Is there anything that makes ALS v3's result doubtful?"
     assert found.summary.startswith("None of the twelve checks finds a cause.")

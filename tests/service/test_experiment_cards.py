@@ -56,7 +56,7 @@ def films(space: Workspace) -> dict[str, str]:
 def test_a_card_says_what_is_asked_of_how_many(space: Workspace, films: dict[str, str]) -> None:
     (card,) = space.overview.cards()
     assert card.experiment.id == films["films"]
-    assert card.question == "What 20 users took after the split; lists to depth 5"
+    assert card.question == "What 20 users chose after the split; lists to depth 5"
     assert [run.name for run in card.own] == ["poor", "good", "best"]
     assert card.stands == ""
 
@@ -64,15 +64,18 @@ def test_a_card_says_what_is_asked_of_how_many(space: Workspace, films: dict[str
 @pytest.mark.parametrize(
     ("more", "expected"),
     [
-        ({}, "What 6,040 users took after the split; lists to depth 50"),
-        ({"graded": True}, "What 6,040 users took after the split, by grade; lists to depth 50"),
+        ({}, "What 6,040 users chose after the split; lists to depth 50"),
+        ({"graded": True}, "What 6,040 users chose after the split, by grade; lists to depth 50"),
         (
             {"relevance_threshold": 3.5, "graded": True},
-            "What 6,040 users took after the split, relevant from 3.5 on; lists to depth 50",
+            "What 6,040 users chose after the split, relevant from 3.5 on; lists to depth 50",
         ),
         (
             {"users": "both"},
-            "What 6,040 users took after the split; lists to depth 50; only users with a list count",
+            (
+                "What 6,040 users chose after the split; lists to depth 50; "
+                "only users with recommendations count"
+            ),
         ),
     ],
 )
@@ -102,7 +105,7 @@ def test_without_a_second_run_the_card_says_why_there_is_no_verdict(space: Works
     made = space.experiments.create("films", TRUTH, depth=5)
     assert space.overview.verdict(made.id).why_not == "No run yet"
     space.runs.add(made.id, lists(1), name="only")
-    assert space.overview.verdict(made.id).why_not == "One run, only: add a second to compare"
+    assert space.overview.verdict(made.id).why_not == "One run, only: add another to compare"
 
 
 def test_one_damaged_upload_hides_no_other_experiment(
@@ -167,7 +170,7 @@ def test_what_was_done_is_told_the_newest_first_with_its_author(
         "bob decided: Needs A/B – best",
         "bob proposed best",
         "ann added three runs: poor, good and best",
-        "ann made the experiment",
+        "ann created the experiment",
     ]
     assert card.last_change.when == MORNING + timedelta(days=2)
     assert card.stands == "Needs A/B – best; in review: best, proposed"
@@ -185,7 +188,7 @@ def test_changes_of_baseline_note_and_name_are_told(
         change()
     told = [str(one) for one in space.overview.card(films["films"]).history[:3]]
     assert [words.removeprefix("ann ") for words in told] == [
-        "renamed the experiment", "changed the note", "chose another baseline",
+        "renamed the experiment", "changed the note", "changed the baseline",
     ]  # fmt: skip
 
 
@@ -206,7 +209,7 @@ def test_what_is_archived_restored_renamed_or_deleted_is_told(
     assert [str(one).removeprefix("ann ") for one in card.history] == [
         "archived the experiment", "deleted the run poor", "archived the run fine", "renamed the run fine",
         "restored the run fine", "archived the run fine", "added two runs: fine and best",
-        "made the experiment",
+        "created the experiment",
     ]  # fmt: skip
     assert [run.name for run in card.own] == ["best"]
 

@@ -60,7 +60,7 @@ def scored_before(space: Workspace, run: Run) -> None:
 
 
 def test_a_run_with_other_ids_is_refused_and_nothing_is_stored(space: Workspace, films: str) -> None:
-    with pytest.raises(InputError, match="Strip the prefix 'movie_' from item_id"):
+    with pytest.raises(InputError, match="Remove the prefix 'movie_' from item_id"):
         add(space, films, "als", PREFIXED)
     assert space.runs.all(films) == []
 
@@ -84,7 +84,7 @@ def test_a_run_that_was_stored_before_is_looked_at_and_not_compared(space: Works
     assert (overlap.items.known, overlap.items.rows, overlap.users) == (0, 120, None)
     verdict = space.comparisons.verdict(ComparisonQuery((als.id,), base.id, "ndcg", 3))
     assert verdict.state == "not comparable"
-    assert "Strip the prefix 'movie_' from item_id" in verdict.text
+    assert "Remove the prefix 'movie_' from item_id" in verdict.text
     assert "worse" not in verdict.text
 
 

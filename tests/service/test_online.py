@@ -166,7 +166,7 @@ def test_rules_by_which_logs_were_read_stay(space: Workspace, home: str, simulat
     tables = {kind: table for kind, table in simulated.tables().items() if kind != "sessions"}
     test = space.online_tests.add(home, "Logs", tables)
     for rules in (OnlineRules(threshold_s=10), OnlineRules(item_cap_s=60), OnlineRules(zone="Europe/Berlin")):
-        with pytest.raises(InputError, match="were read by another one"):
+        with pytest.raises(InputError, match="were read with another value of this rule"):
             space.online_tests.set_rules(test.id, rules)
     assert space.store.online_tests.get(test.id) == test
 
@@ -266,7 +266,7 @@ def test_of_a_summary_only_the_results_are_known(space: Workspace, home: str) ->
         space.online_analysis.metrics,
         space.online_analysis.segments,
     ):
-        with pytest.raises(NotFound, match="only sums are known"):
+        with pytest.raises(NotFound, match="has aggregated data only"):
             asked(test.id)
 
 

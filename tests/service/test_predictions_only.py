@@ -65,7 +65,7 @@ def test_predictions_in_another_spelling_are_refused_and_nothing_is_stored(
     space: Workspace, films: str
 ) -> None:
     other = predicted(1.0).assign(item_id="movie_" + RATED["item_id"])
-    with pytest.raises(InputError, match="Strip the prefix 'movie_' from item_id"):
+    with pytest.raises(InputError, match="Remove the prefix 'movie_' from item_id"):
         space.runs.add(films, None, name="svd", predictions=other)
     with pytest.raises(InputError, match="predictions and a name"):
         space.runs.add(films, None, predictions=predicted(1.0))

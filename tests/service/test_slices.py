@@ -153,7 +153,7 @@ def test_what_is_shown_to_some_users_comes_from_one_more_look_at_the_lists(
 def test_a_slice_of_items_has_no_lists_and_says_so(space: Workspace, ease: str) -> None:
     found = space.slices.sliced([ease], "item:genre", ["coverage"], K)
     assert found["value"].isna().all()
-    assert set(found["reason"]) == {"a slice of items has no lists of its own; ask for a slice of users"}
+    assert set(found["reason"]) == {"a slice of items has no lists of its own; choose a slice of users"}
 
 
 def test_rating_predictions_are_not_told_apart_by_slice(space: Workspace, films: Experiment) -> None:

@@ -77,7 +77,7 @@ def test_only_users_with_both_lists_are_compared_where_the_rule_says_so(space: W
 
 
 def test_a_metric_without_a_value_per_user_is_refused(space: Workspace, films: dict[str, str]) -> None:
-    with pytest.raises(InputError, match="it has no value per user"):
+    with pytest.raises(InputError, match="it is a catalogue-level metric and has no value per user"):
         space.users.changes(ComparisonQuery((films["good"],), films["base"], "coverage", 3))
     with pytest.raises(InputError, match="the depth is 5"):
         space.users.changes(ComparisonQuery((films["good"],), films["base"], "mrr", 6))
@@ -218,7 +218,7 @@ def test_an_id_finds_its_user_with_or_without_leading_zeros_and_others_are_named
     space: Workspace, films: dict[str, str]
 ) -> None:
     assert space.users.lists([films["good"]], "1", 3).user_id == "01"
-    with pytest.raises(NotFound, match="knows no user 'nobody'"):
+    with pytest.raises(NotFound, match="has no user 'nobody'"):
         space.users.lists([films["good"]], "nobody", 3)
 
 

@@ -131,7 +131,7 @@ def test_problems_of_all_tables_are_said_at_once_and_nothing_is_stored(
 
 def test_an_unknown_experiment_is_answered_with_those_there_are(space: Workspace, films: Experiment) -> None:
     assert space.experiments.named("Films") == films
-    with pytest.raises(NotFound, match=r"No experiment is called 'Filns'\. There are: 'Films'\."):
+    with pytest.raises(NotFound, match=r"No experiment is called 'Filns'\. Experiments: 'Films'\."):
         space.experiments.named("Filns")
 
 
@@ -447,7 +447,7 @@ def test_lists_that_have_ended_are_said_by_k(space: Workspace, two: tuple[str, s
 
 def test_missing_lists_are_a_warning_above_a_comparison(space: Workspace, two: tuple[str, str]) -> None:
     (warning,) = space.scores.comparability(list(two))
-    assert "some runs have no list for users that others serve: als for 33% of the users" in str(warning)
+    assert "some users have no recommendations from some runs: als for 33% of the users" in str(warning)
     assert space.scores.comparability([two[1]]) == []
 
 
@@ -463,7 +463,7 @@ def test_the_population_decides_who_leads(space: Workspace, films: Experiment) -
     assert effect.values["truth"] == {ids[0]: pytest.approx(1 / 3), ids[1]: pytest.approx(2 / 3)}
     assert effect.n_users["both"] == {ids[0]: 1, ids[1]: 3}
     assert effect.sentence.startswith(
-        "Counting only users with lists puts als first by Recall@2 (1 over 1 users)"
+        "If users without recommendations are excluded, als leads by Recall@2 (1, n = 1)"
     )
 
 
@@ -473,7 +473,7 @@ def test_a_leader_under_both_populations_is_said_to_lead_in_any_case(
     effect = space.scores.population_effect(list(two), "recall", 2)
     assert effect is not None
     assert not effect.changes
-    assert effect.sentence == "ease leads by Recall@2 whether or not users without a list count."
+    assert effect.sentence == "ease leads by Recall@2 whether or not users without recommendations count."
     assert space.scores.population_effect([two[0]], "recall", 2) is None
 
 
@@ -624,7 +624,7 @@ def test_popular_leads_until_only_users_with_lists_count(space: Workspace, share
     effect = space.scores.population_effect(list(ids.values()), "ndcg", 10)
     assert effect is not None
     assert (effect.leaders_truth, effect.leaders_both) == ((ids["popular"],), (ids["ease"],))
-    assert effect.sentence.startswith("Counting only users with lists puts ease first by nDCG@10")
+    assert effect.sentence.startswith("If users without recommendations are excluded, ease leads by nDCG@10")
     assert "puts popular first" in effect.sentence
 
 
@@ -717,7 +717,11 @@ def test_a_broken_split_judges_nobody(space: Workspace, films: Experiment) -> No
         if row["variant"] == "new"
     )
     assert row["quadrant"] == "blocked"
-    assert row["sentence"] == "ease is not judged: the split of users between the variants is broken."
+    assert (
+        row["sentence"]
+        == "ease is not judged: the split of users between the variants is broken (sample ratio "
+        "mismatch) (sample ratio mismatch)."
+    )
 
 
 def test_a_metric_without_user_values_stands_beside_the_online_result_undecided(

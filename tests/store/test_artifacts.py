@@ -100,7 +100,7 @@ def test_a_stream_without_a_batch_is_refused(artifacts: Artifacts) -> None:
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "artifacts").write_text("a file where the folder should be")
-    with pytest.raises(StoreError, match="Nothing could be written to"):
+    with pytest.raises(StoreError, match="Cannot write to"):
         Artifacts(tmp_path / "artifacts").put(TABLE)
 
 
@@ -174,7 +174,7 @@ def test_symbolic_links_are_not_followed(artifacts: Artifacts, tmp_path: Path, w
     linked = path if what == "file" else path.parent
     linked.rename(tmp_path / "elsewhere")
     linked.symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(EvidenceDamaged, match=r"not a plain file|symbolic link"):
+    with pytest.raises(EvidenceDamaged, match=r"not a regular file|symbolic link"):
         artifacts.path(sha256)
 
 
@@ -183,7 +183,7 @@ def test_a_pipe_in_place_of_a_file_does_not_hang(artifacts: Artifacts) -> None:
     path = artifacts.path(sha256)
     path.unlink()
     os.mkfifo(path)
-    with pytest.raises(EvidenceDamaged, match="not a plain file"):
+    with pytest.raises(EvidenceDamaged, match="not a regular file"):
         artifacts.path(sha256)
 
 

@@ -141,7 +141,7 @@ def test_a_database_that_is_lost_is_not_made_anew_beside_its_files(tmp_path: Pat
     shutil.move(database, backup)
     make(database)
     before = files(tmp_path)
-    with pytest.raises(StoreError, match="holds 3 files that are not its own") as caught:
+    with pytest.raises(StoreError, match="holds 3 files of another store") as caught:
         opened(tmp_path, "recdash")
     for told in ("recdash.db", str(tmp_path / "artifacts"), "RECDASH_FOUND_ARTIFACTS=leave", "adopt"):
         assert told in str(caught.value)
@@ -262,5 +262,5 @@ def test_an_id_that_is_damaged_is_said(tmp_path: Path, id_: str) -> None:
     with connection:
         connection.execute("UPDATE store SET id = ?", [id_])
     connection.close()
-    with pytest.raises(StoreError, match="the id of its store is not there"):
+    with pytest.raises(StoreError, match="its store id is missing"):
         opened(tmp_path, "recdash")

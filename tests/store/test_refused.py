@@ -24,7 +24,7 @@ def test_a_database_that_lost_its_version_is_told_and_left_as_it_is(tmp_path: Pa
     connection = sqlite_driver().connect(file)
     with connection:
         connection.execute(loss)
-    with pytest.raises(StoreError, match="alembic_version, which tells their version, is lost or empty"):
+    with pytest.raises(StoreError, match="alembic_version, which holds their version, is missing or empty"):
         open_store(f"sqlite:///{file}")
     assert connection.execute("SELECT id FROM experiment").fetchall() == [(home.id,)]
     connection.close()

@@ -192,14 +192,14 @@ class StoreContract:
 
     def test_two_experiments_cannot_have_one_name(self, store: Store) -> None:
         add_experiment(store, "Films")
-        with pytest.raises(NameTaken, match="already called 'Films'"):
+        with pytest.raises(NameTaken, match="already has the name 'Films'"):
             add_experiment(store, "Films")
 
     def test_two_runs_of_an_experiment_cannot_have_one_name(self, store: Store) -> None:
         films, books = add_experiment(store, "Films"), add_experiment(store, "Books")
         run = store.runs.add(a_run(films, "als"), [])
         store.runs.add(a_run(books, "als"), [])
-        with pytest.raises(NameTaken, match="already called 'als'"):
+        with pytest.raises(NameTaken, match="already has the name 'als'"):
             store.runs.add(a_run(films, "als"), [])
         assert store.runs.of_experiment(films.id) == [run]
 

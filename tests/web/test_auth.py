@@ -82,7 +82,7 @@ def test_whoever_sits_at_this_machine_may_do_everything(monkeypatch: pytest.Monk
 def test_what_a_proxy_brings_from_elsewhere_is_not_of_this_machine(header: str) -> None:
     answer = ask(door(), headers={header: "203.0.113.5"})
     assert (answer.status, answer.passed) == (403, False)
-    assert "answers only the machine it runs on" in answer.text
+    assert "available only on the machine it runs on" in answer.text
 
 
 @pytest.mark.parametrize("value", ["", "the-ke", "the-key2", "THE-KEY"])
@@ -187,7 +187,7 @@ def test_a_proxy_of_this_machine_that_names_its_client_is_trusted_as_itself(
 def test_a_name_without_a_role_is_told_so() -> None:
     asked = ask(proxy(), headers=vouching("kim@evil.net"))
     assert (asked.status, asked.passed) == (403, False)
-    assert "You are signed in as kim@evil.net, and nobody has given that name a role here" in asked.text
+    assert "You are signed in as kim@evil.net, but this name has no role here" in asked.text
 
 
 def test_a_name_made_of_markup_is_words() -> None:
@@ -319,7 +319,7 @@ ALL = "0.0.0.0"  # noqa: S104 - never listened on
 
 @pytest.mark.parametrize("address", [ALL, "::", "192.0.2.1", "", None, "team.example"])
 def test_a_dashboard_open_to_all_does_not_start(address: str | None) -> None:
-    with pytest.raises(InputError, match=r"Listen on 127\.0\.0\.1, or say who may come in: RECDASH_AUTH=key"):
+    with pytest.raises(InputError, match=r"Listen on 127\.0\.0\.1, or set who may sign in: RECDASH_AUTH=key"):
         refuse_open_access(address, rules())
     refuse_open_access(address, rules(auth="key"))
 
@@ -333,7 +333,7 @@ def test_on_this_machine_it_starts_without_a_word(address: str) -> None:
 @pytest.mark.parametrize("viewers", ["", " , "])
 def test_names_from_elsewhere_need_viewers_that_are_named(auth: str, viewers: str) -> None:
     named = {"auth": auth, "proxy_secret": PROXY_SECRET, "admins": "ada@example.org", "editors": "*"}
-    with pytest.raises(InputError, match=r"RECDASH_VIEWERS: not set.*\* for everybody who has an account"):
+    with pytest.raises(InputError, match=r"RECDASH_VIEWERS: not set.*\* for everyone with an account"):
         refuse_unnamed_viewers(rules(**named, viewers=viewers))
     for said in ("*", "kim@example.org"):
         refuse_unnamed_viewers(rules(**named, viewers=said))

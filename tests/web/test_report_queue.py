@@ -42,7 +42,7 @@ def test_a_visitor_has_one_report_at_a_time_and_the_queue_an_end() -> None:
             for number in range(AT_ONCE + MOST_WAITING)
         ]
         await asyncio.sleep(0)
-        with pytest.raises(StoreBusy, match="report of yours"):
+        with pytest.raises(StoreBusy, match="report is still being generated"):
             await turns.make("visitor 0", str)
         with pytest.raises(StoreBusy, match="in a minute"):
             await turns.make("visitor x", str)

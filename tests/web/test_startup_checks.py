@@ -75,9 +75,9 @@ def test_streamlit_itself_does_not_open_the_house_either(root: Path, tmp_path: P
     ("variable", "value", "words"),
     [
         ("RECDASH_AUTH", "everybody", "RECDASH_AUTH: 'everybody' cannot be used"),
-        ("RECDASH_AUTH", "proxy", "RECDASH_PROXY_SECRET: not set. With RECDASH_AUTH=proxy name a secret"),
-        ("RECDASH_PROXY_SECRET", "hunter2", "RECDASH_PROXY_SECRET: it is too weak"),
-        ("RECDASH_SECRET", "a" * 64, "RECDASH_SECRET: it is too weak. It needs 32 characters"),
+        ("RECDASH_AUTH", "proxy", "RECDASH_PROXY_SECRET: not set. RECDASH_AUTH=proxy needs a secret"),
+        ("RECDASH_PROXY_SECRET", "hunter2", "RECDASH_PROXY_SECRET: too weak"),
+        ("RECDASH_SECRET", "a" * 64, "RECDASH_SECRET: too weak. Use at least 32"),
         ("RECDASH_TRUSTED_PROXIES", "the proxy", "RECDASH_TRUSTED_PROXIES: 'the proxy' cannot be used"),
         ("RECDASH_PROXY_USER_HEADER", "X-Recdash-User", "RECDASH_PROXY_USER_HEADER: 'X-Recdash-User'"),
         ("RECDASH_EMBED_FROM", "*", "RECDASH_EMBED_FROM: '*' cannot be used"),
@@ -186,7 +186,7 @@ def test_a_cookie_secret_that_could_be_guessed_is_refused(
     auth_section: Callable[[dict[str, Any]], None],
 ) -> None:
     auth_section(GOOD | {"cookie_secret": "secret"})
-    with pytest.raises(InputError, match="It needs 32 characters that nobody can guess"):
+    with pytest.raises(InputError, match="Use at least 32 hard-to-guess characters"):
         oidc.refuse_unready()
 
 

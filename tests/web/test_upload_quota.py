@@ -113,7 +113,7 @@ def test_the_oldest_of_too_many_sessions_is_forgotten(desk: UploadQuota) -> None
 def test_a_file_that_says_it_is_too_large_is_not_read(desk: UploadQuota) -> None:
     asked = put(desk, b"x" * 10, length=str(MOST + FRAMING + 1))
     assert (asked.status, asked.passed) == (413, False)
-    assert "A file may have 1,000 bytes." in asked.text
+    assert "A file can have at most 1,000 bytes." in asked.text
 
 
 @pytest.mark.parametrize("length", ["", "10", "-5", "many", "9" * 40])
@@ -128,7 +128,7 @@ def test_more_than_the_hours_bytes_are_not_taken(desk: UploadQuota) -> None:
     chunk = b"x" * FRAMING
     assert [put(desk, chunk).status for _ in range(3)] == [200, 200, 429]
     assert desk.sent("key holder") == BUDGET
-    assert "go on in the next one" in put(desk, b"x").text
+    assert "continue in the next hour" in put(desk, b"x").text
 
 
 def test_the_next_hour_has_a_budget_of_its_own() -> None:

@@ -1,4 +1,4 @@
-"""Who did what, for admins."""
+"""The audit log, for admins."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from recdash.service.context import ServiceContext
 
 
 class AuditLog:
-    """The audit log of a store, and whether all that is stored is what was written."""
+    """The audit log of a store, and whether all stored data is what was written."""
 
     def __init__(self, context: ServiceContext) -> None:
         self._context = context
         self._store = context.store
 
     def events(self, limit: int | None = 200) -> list[AuditEvent]:
-        """The newest lines, the newest first. Raises Forbidden for all but admins."""
+        """Returns the newest lines, the newest first. Raises Forbidden for all but admins."""
         self._context.person.must_be("admin")
         return self._store.audit.events(limit)[::-1]
 
     def breaks(self) -> list[int]:
-        """Numbers of the lines at which the chain of hashes does not hold; empty where it is whole."""
+        """Returns the numbers of the lines at which the chain of hashes breaks; empty if it is intact."""
         from recdash.store.audit import breaks
 
         self._context.person.must_be("admin")
         return breaks(self._store.audit.events())
 
     def check(self) -> list[Problem]:
-        """What of all that is stored, rows and files, is damaged or lost, and how it is repaired.
+        """Returns which stored rows and files are damaged or missing, and how to repair them.
 
         Raises Forbidden for all but admins.
         """
@@ -35,6 +35,6 @@ class AuditLog:
         return self._store.check()
 
     def altered(self) -> list[str]:
-        """Decisions, comments, evidence, reports, links and views that are not as they were written."""
+        """Returns decisions, comments, evidence, reports, links and views that are not what was written."""
         self._context.person.must_be("admin")
         return self._store.audit.altered()

@@ -1,4 +1,4 @@
-"""Share links, which let somebody read one experiment or one report, and saved views."""
+"""Share links, which let others read one experiment or report, and saved views."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ State = Literal["alive", "expired", "revoked"]
 Reason = Literal["unknown", "expired", "revoked", "archived"]
 
 _DEAD: dict[Reason, str] = {
-    "unknown": "This share link is not known here. Ask for it again, and take care to copy all of it.",
-    "expired": "This share link has expired. Ask whoever sent it for a new one.",
-    "revoked": "This share link was revoked. Ask whoever sent it for a new one.",
-    "archived": "What this share link opens was put away. Ask whoever sent it.",
+    "unknown": "This share link is unknown. Check that you copied all of it, or ask the sender for it again.",
+    "expired": "This share link has expired. Ask the sender for a new one.",
+    "revoked": "This share link was revoked. Ask the sender for a new one.",
+    "archived": "The experiment or report of this share link was archived or deleted. Ask the sender.",
 }
 
 
@@ -47,14 +47,14 @@ class LinkDead(RecdashError):
 
 @dataclass(frozen=True)
 class SharedLink:
-    """A link as it was just made. ``token`` goes into its address; it is shown once and kept nowhere."""
+    """A link just created. ``token`` goes into its address; it is shown once and not stored."""
 
     token: str
     link: ShareLink
 
 
 class Sharing:
-    """What of a workspace others get to see, and for how long."""
+    """What others can see of a workspace, and for how long."""
 
     def __init__(self, context: ServiceContext) -> None:
         self._context = context
@@ -68,13 +68,13 @@ class Sharing:
     def share(
         self, experiment_id: str, *, report_id: str | None = None, days: float = USUAL_DAYS, label: str = ""
     ) -> SharedLink:
-        """Make a link with which anybody may read the experiment, or only one report of it, for some days.
+        """Creates a link with which anyone can read the experiment, or only one report of it, for some days.
 
         Raises InputError for days that are not between 0 and 366, and for a label that is too long.
         """
         store, experiment = self._context.writable_store(), self._store.experiments.get(experiment_id)
         if not 0 < days <= MOST_DAYS:
-            fix = f"Give more than 0 and at most {MOST_DAYS} days."
+            fix = f"Enter more than 0 and at most {MOST_DAYS} days."
             raise InputError(Problem("bad-days", "days", f"'{days:g}'", fix))
         if report_id is not None and store.reports.get(report_id).experiment != experiment.id:
             raise NotFound(f"There is no report with the id '{report_id}'.")
@@ -91,7 +91,7 @@ class Sharing:
         return SharedLink(self._signer.sign(raw.hex()).decode("ascii"), store.share_links.add(link))
 
     def shared(self, token: str) -> ShareLink:
-        """The link that a token belongs to. Raises LinkDead, saying why, unless it is alive."""
+        """Returns the link of a token. Raises LinkDead with the reason if it no longer works."""
         store = self._store
         try:
             link = store.share_links.get(hashlib.sha256(self._carried(token)).hexdigest())
@@ -106,10 +106,10 @@ class Sharing:
         return link
 
     def _carried(self, token: str) -> bytes:
-        """The id in a token. Raises BadSignature or ValueError for one that was not made here."""
+        """Returns the id in a token. Raises BadSignature or ValueError for one that was not issued here."""
         signed = token.encode("ascii") if len(token) <= LONGEST_TOKEN else b""
         value = self._signer.unsign(signed)
-        # base64 spells the last bits of a signature in several ways, of which only ours is good
+        # base64 can write the last bits of a signature in several ways, of which only recdash's is accepted
         if not hmac.compare_digest(self._signer.sign(value), signed):
             raise BadSignature("another spelling of the signature")
         return bytes.fromhex(value.decode("ascii"))
@@ -120,18 +120,22 @@ class Sharing:
         return "expired" if self._context.now() >= link.expires else "alive"
 
     def guest_of(self, link: ShareLink) -> Person:
-        """Whoever reads an experiment by this link. Raises LinkDead for one that opens a report only."""
+        """Returns the guest who reads an experiment by this link. Raises LinkDead for a link to a report
+        only.
+        """
         if link.report is not None:
             raise LinkDead("unknown")
         return link.guest
 
     def links(self, experiment_id: str) -> list[ShareLink]:
-        """The links of an experiment and of its reports, the newest first, dead ones included."""
+        """Returns the links of an experiment and its reports, the newest first, including expired and revoked
+        ones.
+        """
         self._context.person.must_be("editor")
         return self._store.share_links.of_experiment(experiment_id)
 
     def revoke(self, link_id: str) -> ShareLink:
-        """Take a link back, for good; who made it may, by name, and admins. Twice is the same as once."""
+        """Revokes a link for good; allowed for its creator and for admins. Revoking again changes nothing."""
         store, link = self._context.writable_store(), self._store.share_links.get(link_id)
         if link.author != self._context.person.name:
             self._context.person.must_be("admin")
@@ -142,10 +146,10 @@ class Sharing:
     # saved views ───────────────────────────────────────────────────────────────────────────────
 
     def save_view(self, experiment_id: str, name: str, page: str, params: Mapping[str, str]) -> SavedView:
-        """Keep a page with its parameters under a short name, which no other view has.
+        """Saves a page with its parameters under a short, unique name.
 
-        Saving the very same view again changes nothing. Raises InputError for a name that does not fit an
-        address, NameTaken for one that another view has.
+        Saving the same view again changes nothing. Raises InputError for a name that does not fit an address,
+        NameTaken for one that another view has.
         """
         store, experiment = self._context.writable_store(), self._store.experiments.get(experiment_id)
         if not SLUG.fullmatch(name):
@@ -167,7 +171,7 @@ class Sharing:
         return self._store.saved_views.of_experiment(experiment_id)
 
     def saved_view(self, name: str) -> SavedView:
-        """Raises NotFound where no view has this name."""
+        """Returns the saved view of this name. Raises NotFound if there is none."""
         view = self._store.saved_views.named(name)
         if view is None:
             raise NotFound(f"No saved view is called '{name}'.")

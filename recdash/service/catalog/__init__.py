@@ -1,1 +1,1 @@
-"""The experiments and runs of a store, and what happened to them."""
+"""The experiments and runs of a store, and their history."""

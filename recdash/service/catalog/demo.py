@@ -1,4 +1,4 @@
-"""The demo in a store: loaded, found again, removed."""
+"""The demo in a store: loaded, looked up, removed."""
 
 from __future__ import annotations
 
@@ -22,12 +22,14 @@ class DemoExperiment:
         return any(experiment.demo for experiment in self._store.experiments.all(archived=True))
 
     def load(self, progress: Progress | None = None) -> Experiment:
-        """Five candidates of an invented film service, and an A/B test; loading again changes nothing."""
+        """Loads a simulated film service with five candidates and an A/B test; loading again changes
+        nothing.
+        """
         self._context.must_be_editor()
         from recdash.demo import film_service
 
         tell = progress or quiet
-        tell(0.0, "Inventing a film service")
+        tell(0.0, "Simulating a film service")
         service = film_service.make()
         known = [stored for stored in self._store.experiments.all(archived=True) if stored.demo]
         experiment = (

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Setup:
-    """An evaluation set-up that was read and checked, and is not stored yet."""
+    """An evaluation set-up that was read and checked but is not stored yet."""
 
     name: str
     tables: Mapping[TableKind, Upload]
@@ -35,7 +35,7 @@ class Setup:
 
 
 class Experiments:
-    """Everything that is done to an experiment as a whole."""
+    """All operations on an experiment as a whole."""
 
     def __init__(self, context: ServiceContext) -> None:
         self._context = context
@@ -45,19 +45,19 @@ class Experiments:
         return self._store.experiments.all(archived)
 
     def get(self, experiment_id: str) -> Experiment:
-        """Raises NotFound."""
+        """Returns the experiment. Raises NotFound."""
         return self._store.experiments.get(experiment_id)
 
     def named(self, name: str) -> Experiment:
-        """Raises NotFound, naming the experiments there are."""
+        """Returns the experiment of this name. Raises NotFound with the existing names."""
         experiment = self._store.experiments.named(name)
         if experiment is None:
             known = ", ".join(f"'{other.name}'" for other in self.all()) or "none"
-            raise NotFound(f"No experiment is called '{name}'. There are: {known}.")
+            raise NotFound(f"No experiment is called '{name}'. Experiments: {known}.")
         return experiment
 
     def depth(self, experiment_id: str) -> int:
-        """How many places of each list were read."""
+        """Returns the depth to which lists are read."""
         return int(self.get(experiment_id).settings["depth"])
 
     def preview(
@@ -68,7 +68,9 @@ class Experiments:
         mapping: Mapping[str, str] | None = None,
         zone: str | None = None,
     ) -> Preview:
-        """How a file would be read; stores nothing. ``zone``: of the times of a log that say none."""
+        """Returns how a file would be read; stores nothing. ``zone``: time zone of log timestamps without
+        one.
+        """
         from recdash import ingest
 
         return ingest.preview(
@@ -76,10 +78,10 @@ class Experiments:
         )
 
     def create(self, name: str, truth: Any, **how: Any) -> Experiment:
-        """Store an evaluation set-up; arguments as for ``read_setup``.
+        """Stores an evaluation set-up; arguments as for ``read_setup``.
 
-        The same set-up under the same name is recognised, not doubled. Raises InputError with the problems
-        of all tables, NameTaken for another set-up of that name.
+        The same set-up under the same name is recognised rather than stored twice. Raises InputError with the
+        problems of all tables, NameTaken for another set-up of that name.
         """
         return self.store_setup(self.read_setup(name, truth, **how))
 
@@ -103,10 +105,9 @@ class Experiments:
         columns: ColumnsGiven | None = None,
         demo: bool = False,
     ) -> Setup:
-        """Read and check an evaluation set-up; stores nothing.
+        """Reads and checks an evaluation set-up; stores nothing.
 
-        ``columns`` says which column means what, as for ``recdash.evaluate``; ``mappings`` is the same by
-        table only.
+        ``columns`` maps roles to columns as for ``recdash.evaluate``; ``mappings`` does so by table only.
         """
         self._context.must_be_editor()
         sources: dict[TableKind, Any] = {
@@ -135,7 +136,7 @@ class Experiments:
         return Setup(name, tables, reference, settings, note, demo)
 
     def store_setup(self, setup: Setup) -> Experiment:
-        """Store what ``read_setup`` read."""
+        """Stores the set-up that ``read_setup`` returned."""
         self._context.must_be_editor()
         artifacts = {kind: self._store.artifacts.put(upload.table) for kind, upload in setup.tables.items()}
         new = Experiment(
@@ -152,19 +153,19 @@ class Experiments:
         )
         try:
             return self._same(setup, artifacts) or self._store.experiments.add(new)
-        except NameTaken:  # another process may have stored the same set-up since we looked
+        except NameTaken:  # another process may have stored the same set-up meanwhile
             known = self._same(setup, artifacts)
             if known is None:
                 raise
             return known
 
     def _same(self, setup: Setup, artifacts: Mapping[TableKind, str]) -> Experiment | None:
-        """The stored experiment of the set-up's name, if it is the same."""
+        """Returns the stored experiment of the set-up's name if it is the same."""
         known = self._store.experiments.named(setup.name)
         return known if known is not None and _same_setup(known, setup.settings, artifacts) else None
 
     def same_truth(self, experiment_id: str) -> list[Experiment]:
-        """Other experiments over the very same truth."""
+        """Returns other experiments with the same truth."""
         truth = self._store.experiments.get(experiment_id).truth
         return [
             other
@@ -188,9 +189,9 @@ class Experiments:
         return self._context.writable_store().experiments.update(experiment_id, archived=None)
 
     def delete(self, experiment_id: str, typed_name: str) -> None:
-        """Raises InputError unless the name was typed exactly.
+        """Deletes an experiment. Raises InputError unless the name was typed exactly.
 
-        Decisions are never taken back, so an experiment that has some goes only by an admin's hand.
+        Decisions are permanent, so only an admin can delete an experiment that has some.
         """
         self._context.must_be_editor()
         if any(entry.kind == "decision" for entry in self._store.journal.of_experiment(experiment_id)):
@@ -201,7 +202,7 @@ class Experiments:
 
 
 def _same_setup(known: Experiment, settings: Mapping[str, Any], artifacts: Mapping[TableKind, str]) -> bool:
-    """The same tables under the same rules; notices may have been worded otherwise."""
+    """Returns whether tables and rules are the same; the wording of notices may differ."""
     tables = (artifacts["truth"], artifacts.get("train"), artifacts.get("catalogue"))
     rules = ("depth", "users", "relevance_threshold")
     return (
@@ -213,7 +214,7 @@ def _same_setup(known: Experiment, settings: Mapping[str, Any], artifacts: Mappi
 
 
 def _further(artifacts: Mapping[TableKind, str]) -> dict[str, str]:
-    """The tables beyond truth, train and catalogue."""
+    """Returns the tables beyond truth, train and catalogue."""
     return {kind: artifacts[kind] for kind in reading.OTHER_TABLES if kind in artifacts}
 
 

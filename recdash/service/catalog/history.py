@@ -1,4 +1,4 @@
-"""What happened to an experiment, in words: from what is stored of it, and who did it from the audit log."""
+"""The history of an experiment as sentences: from stored data, with authors from the audit log."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ ENTRIES: Mapping[str, str] = {
 }
 CHANGES: Mapping[str, str] = {
     "name": "renamed the experiment",
-    "baseline": "chose another baseline",
+    "baseline": "changed the baseline",
     "note": "changed the note",
 }
 OF_THINGS: Mapping[str, str] = {"run": "run", "online test": "A/B test", "report": "report"}
-"""What the audit log calls a thing → what people call it."""
+"""Words of the audit log → words for people."""
 
 
 @dataclass(frozen=True)
@@ -43,13 +43,13 @@ class HistoryEvent:
 
     @property
     def inside(self) -> str:
-        """The same inside a sentence."""
+        """Returns the text for use inside a sentence."""
         return f"{self.by} {self.what}".strip()
 
 
 @dataclass(frozen=True)
 class ExperimentContents:
-    """What is stored of an experiment, archived or not."""
+    """The stored contents of an experiment, archived or not."""
 
     runs: Sequence[Run] = ()
     tests: Sequence[OnlineTest] = ()
@@ -60,14 +60,14 @@ class ExperimentContents:
 def history_of(
     experiment: Experiment, stored: ExperimentContents, log: Iterable[AuditEvent] = ()
 ) -> list[HistoryEvent]:
-    """The newest first. Runs that one person added on one day, with nothing in between, are one of them."""
+    """Returns the history, newest first. Consecutive runs added by one person on one day become one event."""
     events = list(log)
     names = _names(events)
     authors = {event.target: event.who for event in events if event.action.startswith("add ")}
     author = authors.get
     runs, tests = [run for run in stored.runs if not run.reference], stored.tests
     changes = [
-        HistoryEvent(experiment.created, "made the experiment", author(experiment.id, "")),
+        HistoryEvent(experiment.created, "created the experiment", author(experiment.id, "")),
         *(HistoryEvent(run.created, "", author(run.id, ""), run.name) for run in runs),
         *(
             HistoryEvent(test.created, f"added the A/B test {test.name}", author(test.id, ""))
@@ -75,7 +75,7 @@ def history_of(
         ),
         *map(_of_entry, stored.entries),
         *(
-            HistoryEvent(report.created, f"made the report “{report.title}”", report.author)
+            HistoryEvent(report.created, f"created the report “{report.title}”", report.author)
             for report in stored.reports
         ),
         *(change for event in events for change in _changes(event, names)),
@@ -93,7 +93,7 @@ def _of_entry(entry: Entry) -> HistoryEvent:
 
 
 def _changes(event: AuditEvent, names: Mapping[str, str]) -> list[HistoryEvent]:
-    """What a line of the audit log says that is not seen from what is stored."""
+    """Returns changes that only the audit log records."""
     verb, _, kind = event.action.partition(" ")
     details, phrases = event.details, []
     if event.action == "change experiment":
@@ -113,7 +113,7 @@ def _changes(event: AuditEvent, names: Mapping[str, str]) -> list[HistoryEvent]:
 
 
 def _names(events: Iterable[AuditEvent]) -> dict[str, str]:
-    """The last name that the log knows of each thing."""
+    """Returns the last known name of each thing in the log."""
     names: dict[str, str] = {}
     for event in sorted(events, key=lambda event: event.number):
         name = event.details.get("name") or event.details.get("title")
@@ -123,7 +123,7 @@ def _names(events: Iterable[AuditEvent]) -> dict[str, str]:
 
 
 def _together(changes: Sequence[HistoryEvent]) -> list[HistoryEvent]:
-    """``added 3 runs: a, b and c`` in place of three lines."""
+    """Returns changes with ``added 3 runs: a, b and c`` in place of three lines."""
     merged = []
     for (_, by, is_run), same_day in groupby(changes, key=_day_and_author):
         group = list(same_day)
@@ -134,7 +134,7 @@ def _together(changes: Sequence[HistoryEvent]) -> list[HistoryEvent]:
 
 
 def _day_and_author(event: HistoryEvent) -> tuple[date, str, bool]:
-    """What events have in common that are told together; added runs apart from other events."""
+    """Returns the key by which events are grouped; added runs are kept apart from other events."""
     return event.when.date(), event.by, bool(event.run)
 
 

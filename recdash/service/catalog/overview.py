@@ -1,4 +1,4 @@
-"""Experiments at a glance: what each asks, whom to ship, how far its review is, what changed last."""
+"""Summaries of experiments: question, verdict, state of the review, last change."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from recdash.comparison.verdict import Verdict
 
 MOST_EVENTS = 5_000
-"""So many of the newest lines of the audit log say who did something."""
+"""Number of the newest audit lines searched for authors."""
 
 
 @dataclass(frozen=True)
 class Card:
-    """An experiment at a glance. ``history``: its changes, the newest first, the last that it was made."""
+    """The summary of an experiment. ``history``: its changes, the newest first, the creation last."""
 
     experiment: Experiment
     runs: tuple[Run, ...]
@@ -41,12 +41,12 @@ class Card:
 
     @property
     def question(self) -> str:
-        """What was held out, of how many users, how deep the lists are read."""
+        """Returns what the test set holds, for how many users, and to which depth lists are read."""
         return question_of(self.experiment.settings)
 
     @property
     def own(self) -> tuple[Run, ...]:
-        """The runs but the reference candidates."""
+        """Returns the runs except reference candidates."""
         return tuple(run for run in self.runs if not run.reference)
 
     @property
@@ -55,17 +55,17 @@ class Card:
 
     @cached_property
     def decision(self) -> Decision | None:
-        """The newest that holds."""
+        """Returns the newest decision that holds."""
         return last_decision(self.entries)
 
     @cached_property
     def review(self) -> Review | None:
-        """The newest that is still open."""
+        """Returns the newest open review."""
         return next((review for review in reviews(self.entries) if review.is_open), None)
 
     @property
     def stands(self) -> str:
-        """``Needs A/B – ALS v3; in review: ALS v3, offline evidence``; empty without either."""
+        """Returns ``Needs A/B – ALS v3; in review: ALS v3, offline evidence``; empty without either."""
         parts = []
         if self.decision:
             parts.append(f"{self.decision.label}{f' – {self.decision.about}' if self.decision.about else ''}")
@@ -75,7 +75,7 @@ class Card:
         return f"{text[:1].upper()}{text[1:]}"
 
     def mentions(self, words: str) -> bool:
-        """Does every one of the words occur in a name, a tag or a note of the experiment or its runs?"""
+        """Returns whether every word occurs in a name, tag or note of the experiment or its runs."""
         return all(word in self._text for word in words.casefold().split())
 
     @cached_property
@@ -87,7 +87,7 @@ class Card:
 
 @dataclass(frozen=True)
 class CardVerdict:
-    """Whom to ship, of what the overview would show first; ``why_not`` says why there is no verdict."""
+    """The verdict that the overview would show first; ``why_not`` says why there is none."""
 
     query: ComparisonQuery | None
     verdict: Verdict | None
@@ -100,7 +100,7 @@ class CardVerdict:
 
 
 class ExperimentCards:
-    """The experiments of a workspace, each in a few words."""
+    """The experiments of a workspace as summaries."""
 
     def __init__(self, context: ServiceContext, queries: Queries, comparisons: Comparisons) -> None:
         self._context, self._queries, self._comparisons = context, queries, comparisons
@@ -108,7 +108,9 @@ class ExperimentCards:
         self._cards = context.cached(self._read_cards, most=4)
 
     def cards(self, search: str = "", *, archived: bool = False) -> list[Card]:
-        """Those that hold every word of ``search``, what changed last first; verdicts are asked apart."""
+        """Returns the experiments that match every word of ``search``, latest change first; verdicts are
+        separate.
+        """
         is_guest = self._context.person.is_guest
         cards = self._read_cards(archived) if is_guest else self._cards(archived, self._last())
         return [card for card in cards if card.mentions(search)]
@@ -122,7 +124,7 @@ class ExperimentCards:
         return tuple(sorted(cards, key=lambda card: card.last_change.when, reverse=True))
 
     def _last(self) -> int:
-        """Each write adds a line to the log: while its last number is the same, so is all that is stored."""
+        """Returns the number of the last audit line: while it is unchanged, so is all stored data."""
         last = self._store.audit.events(1)
         return last[0].number if last else 0
 
@@ -130,17 +132,17 @@ class ExperimentCards:
         return self._card(self._store.experiments.get(experiment_id), self._events().get(experiment_id, ()))
 
     def verdict(self, experiment_id: str) -> CardVerdict:
-        """The verdict that the experiment's overview opens with; kept for the next question."""
+        """Returns the verdict that the experiment's overview starts with; cached."""
         names = {run.id: run.name for run in self._store.runs.of_experiment(experiment_id)}
         if not names:
             return CardVerdict(None, None, "No run yet")
         query = self._queries.of(experiment_id)
         if not query.runs:
             only = names[query.baseline]
-            return CardVerdict(query, None, f"One run, {only}: add a second to compare")
+            return CardVerdict(query, None, f"One run, {only}: add another to compare")
         try:
             verdict = self._comparisons.verdict(query)
-        except RecdashError as error:  # one experiment's damage must not hide the others
+        except RecdashError as error:  # damage in one experiment must not hide the others
             return CardVerdict(query, None, why_not(error, query))
         return CardVerdict(query, verdict)
 
@@ -156,7 +158,7 @@ class ExperimentCards:
         return Card(experiment, active_runs, active_tests, tuple(entries), tuple(changes))
 
     def _events(self) -> Mapping[str, Sequence[AuditEvent]]:
-        """The newest lines of the audit log by experiment; none for a guest."""
+        """Returns the newest lines of the audit log by experiment; none for a guest."""
         events: dict[str, list[AuditEvent]] = defaultdict(list)
         if not self._context.person.is_guest:
             for event in self._store.audit.events(MOST_EVENTS):
@@ -165,18 +167,20 @@ class ExperimentCards:
 
 
 def why_not(error: RecdashError, query: ComparisonQuery) -> str:
-    """In the error's own words, but for a metric of the whole catalogue."""
+    """Returns the error's text, or a shorter one for a catalogue-level metric."""
     if isinstance(error, InputError) and not define(query.metric).is_paired:
-        return f"{query.where} has no value per user, so that nothing is judged"
+        return (
+            f"{query.where} is a catalogue-level metric without values per user, so that there is no verdict"
+        )
     return str(error).rstrip(".")
 
 
 def question_of(settings: Mapping[str, Any]) -> str:
-    """``What 6,040 users took after the split, from 4 on; lists to depth 50``."""
+    """Returns ``What 6,040 users chose after the split, from 4 on; lists to depth 50``."""
     threshold = settings.get("relevance_threshold")
     graded = ", by grade" if settings.get("graded") else ""
     relevant = f", relevant from {threshold:g} on" if threshold is not None else graded
     users = settings.get("users", "truth")
     population = "" if users == "truth" else f"; {users_words(users)}"
     people, depth = many(settings.get("truth_users", 0), "user"), numbers.count(int(settings["depth"]))
-    return f"What {people} took after the split{relevant}; lists to depth {depth}{population}"
+    return f"What {people} chose after the split{relevant}; lists to depth {depth}{population}"

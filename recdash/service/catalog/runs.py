@@ -1,4 +1,4 @@
-"""Candidates: read, scored, stored, renamed, archived, deleted; reference candidates too."""
+"""Candidates and reference candidates: read, scored, stored, renamed, archived, deleted."""
 
 from __future__ import annotations
 
@@ -43,20 +43,20 @@ REFERENCE_TAG = "reference"
 
 @dataclass(frozen=True)
 class AddedRun:
-    """A run and whether the very same upload was there before."""
+    """A run and whether the same upload was stored before."""
 
     run: Run
     already_there: bool
 
     @property
     def is_archived(self) -> bool:
-        """There already, but out of sight until it is restored."""
+        """Returns whether the run was stored before and is archived."""
         return self.run.archived is not None
 
 
 @dataclass(frozen=True)
 class ReferenceChoice:
-    """A reference candidate for one experiment: what it lacks ("" = nothing), whether it is there, and if so
+    """A reference candidate for one experiment: which table it lacks ("" = none), whether it is stored, and
     whether it is archived.
     """
 
@@ -70,9 +70,9 @@ class ReferenceChoice:
 
 @dataclass(frozen=True)
 class FirstIds:
-    """What is known of the ids in the first ``rows`` of an upload, and what is wrong with them.
+    """The overlap of ids in the first ``rows`` of an upload, and their problems.
 
-    ``overlap`` is None where the rows cannot be read, and where no user is known.
+    ``overlap`` is None if the rows are unreadable, and if no user is known.
     """
 
     rows: int
@@ -81,7 +81,7 @@ class FirstIds:
 
 
 class Runs:
-    """Everything that is done to runs."""
+    """All operations on runs."""
 
     def __init__(self, context: ServiceContext, data: RunData) -> None:
         self._context, self._data = context, data
@@ -89,7 +89,7 @@ class Runs:
         self._lacks = context.cached(self._read_lacks, most=64)
 
     def all(self, experiment_id: str, archived: bool = False) -> list[Run]:
-        """The candidates of an experiment."""
+        """Returns the candidates of an experiment."""
         return self._store.runs.of_experiment(experiment_id, archived)
 
     def add(
@@ -109,18 +109,19 @@ class Runs:
         columns: ColumnsGiven | None = None,
         progress: Progress | None = None,
     ) -> list[AddedRun]:
-        """Score an upload (one candidate, or several told apart by a column) and store it.
+        """Scores an upload (one candidate, or several distinguished by a column) and stores it.
 
         ``source`` None with ``predictions`` is a candidate that predicts ratings and has no lists.
 
         Several tables, {label: table} or a list of them, and a column ``fold`` or ``seed``, make one
-        candidate of several folds or seeds; ``replicates`` says which ("seeds" serve the same users, "folds"
-        divide them), None looks: see ``recdash.evaluation.replicates``. A run whose ids hardly meet those of
-        the experiment is refused unless ``accept_unknown_ids``. ``columns`` says which column means what, as
-        for ``recdash.evaluate``; ``mapping`` and ``predictions_mapping`` are the same for one table.
+        candidate of several folds or seeds; ``replicates`` says which ("seeds" recommend to the same users,
+        "folds" to different ones), None detects it: see ``recdash.evaluation.replicates``. A run whose ids
+        hardly overlap with those of the experiment is refused unless ``accept_unknown_ids``. ``columns`` maps
+        roles to columns as for ``recdash.evaluate``; ``mapping`` and ``predictions_mapping`` do so for one
+        table.
 
-        Raises InputError for a file that cannot be used, NameTaken when another upload has the name;
-        then nothing of it is stored.
+        Raises InputError for an unusable file, NameTaken if another upload has the name; then nothing of it
+        is stored.
         """
         prepared = self.prepare(
             experiment_id,
@@ -151,9 +152,9 @@ class Runs:
         columns: ColumnsGiven | None = None,
         progress: Progress | None = None,
     ) -> list[PreparedRun]:
-        """Read and score an upload for an experiment (its id) or a set-up not stored yet; stores nothing.
+        """Reads and scores an upload for an experiment (its id) or a set-up not stored yet; stores nothing.
 
-        Raises InputError for a file that cannot be used, and for predictions alone without a name.
+        Raises InputError for an unusable file, and for predictions alone without a name.
         """
         self._context.must_be_editor()
         tell, limits = progress or quiet, self._context.limits
@@ -172,7 +173,7 @@ class Runs:
             raise InputError(Problem("no-run", "candidate", problem, fix))
         if rated is not None and len(candidates) > 1:
             problem = f"the file of lists holds {len(candidates)} candidates"
-            fix = "Upload each candidate in a file of its own."
+            fix = "Upload each candidate as a separate file."
             raise InputError(Problem("whose-predictions", "rating predictions", problem, fix))
         scoring = self.how_scored(where, accept_unknown_ids=accept_unknown_ids)
         if source is None and rated is not None:
@@ -187,7 +188,7 @@ class Runs:
         name: str | None = None,
         mapping: Mapping[str, str] | None = None,
     ) -> FirstIds:
-        """How far the ids in the first rows of an upload are those of the experiment; stores nothing."""
+        """Returns how many ids in the first rows of an upload the experiment knows; stores nothing."""
         n_rows, reference = 0, self._data.reference(experiment_id)
         try:
             run, *_ = read_uploads(source, name, mapping, self._context.limits)
@@ -208,7 +209,7 @@ class Runs:
         facts: Mapping[str, Any] | None = None,
         progress: Progress | None = None,
     ) -> list[AddedRun]:
-        """Store scored runs, all or, when a name is taken, none. ``facts``: tags, note, params of each."""
+        """Stores scored runs: all, or none if a name is taken. ``facts``: tags, note, params of each."""
         self._context.must_be_editor()
         facts = facts or {}
         _check_facts(facts)
@@ -218,7 +219,7 @@ class Runs:
         uploads = {scored.run.name: self._store.artifacts.put(scored.run.batches()) for scored in prepared}
         known = {run.name: run for run in self._store.runs.of_experiment(experiment_id, archived=True)}
         for name in sorted(known.keys() & uploads.keys()):
-            # the very same upload may come again: it repairs
+            # the same upload may be stored again: that repairs it
             again = known[name].upload == uploads[name]
             if not again and self._store.runs.find(experiment_id, uploads[name]) is None:
                 raise NameTaken(_name_taken(known[name]))
@@ -231,10 +232,11 @@ class Runs:
     def add_references(
         self, experiment_id: str, names: str | Sequence[str], progress: Progress | None = None
     ) -> list[AddedRun]:
-        """Compute reference candidates (``"popular,oracle"``) from the set-up's tables, score and store them.
+        """Computes reference candidates (``"popular,oracle"``) from the set-up's tables, scores and stores
+        them.
 
-        Computed again, they are recognised. Raises UnknownName, and InputError when a table that one needs is
-        missing; then nothing is stored.
+        Existing ones are recognised. Raises UnknownName, and InputError if a table that one needs is missing;
+        then nothing is stored.
         """
         prepared = self.prepare_references(experiment_id, names, progress)
         return self.store_prepared(experiment_id, prepared, progress=progress)
@@ -242,7 +244,7 @@ class Runs:
     def prepare_references(
         self, where: str | Setup, names: str | Sequence[str], progress: Progress | None = None
     ) -> list[PreparedRun]:
-        """Compute and score reference candidates for an experiment (its id) or a set-up; stores nothing."""
+        """Computes and scores reference candidates for an experiment (its id) or a set-up; stores nothing."""
         self._context.must_be_editor()
         tables = where.tables if isinstance(where, Setup) else self._data.tables(where)
         scoring = self.how_scored(where)
@@ -250,7 +252,7 @@ class Runs:
         return prepare_runs([(candidate,) for candidate in candidates], scoring, progress or quiet)
 
     def reference_choices(self, experiment_id: str) -> list[ReferenceChoice]:
-        """The reference candidates that this experiment may have, has, or lacks a table for."""
+        """Returns the reference candidates: available ones, stored ones, and those that lack a table."""
         lacks = self._lacks(experiment_id)
         runs = self._store.runs.of_experiment(experiment_id, archived=True)
         stored = {run.reference for run in runs}
@@ -268,12 +270,12 @@ class Runs:
         ]
 
     def _read_lacks(self, experiment_id: str) -> dict[str, str]:
-        """What each reference candidate lacks in the experiment's tables, by its name."""
+        """Returns which of the experiment's tables each reference candidate lacks, by its name."""
         tables = self._data.tables(experiment_id)
         return {name: reference.missing_table(tables) for name, reference in REFERENCES.items()}
 
     def how_scored(self, where: str | Setup, *, accept_unknown_ids: bool = False) -> Scoring:
-        """How runs of an experiment or a set-up are scored: shared tables, metrics and rules."""
+        """Returns how runs of an experiment or a set-up are scored: shared tables, metrics and rules."""
         if isinstance(where, Setup):
             settings, reference = where.settings, where.reference
         else:
@@ -287,15 +289,15 @@ class Runs:
     def add_scored(
         self, experiment_id: str, prepared: PreparedRun, upload: str, facts: Mapping[str, Any]
     ) -> AddedRun:
-        """Store one scored run, whose rows are stored as ``upload``, with its folds or seeds."""
+        """Stores one scored run, whose rows are stored as ``upload``, with its folds or seeds."""
         run, scored = prepared.run, prepared.scored
-        # Stored again even if the run is there: that repairs files that were lost or damaged.
+        # Stored again even if the run exists: that repairs files that were lost or damaged.
         tables = self._put_hits(scored.hits)
         replicates = self._replicates(experiment_id, run, scored)
         known = self._store.runs.find(experiment_id, upload)
         if known is not None:
             if scored.predictions is not None and "predictions" not in known.hits:
-                problem = "it is already there, without rating predictions"
+                problem = "it is stored already, without rating predictions"
                 fix = "Delete it, then add it again together with its predictions."
                 raise InputError(Problem("predictions-too-late", f"run '{known.name}'", problem, fix))
             return AddedRun(known, already_there=True)
@@ -309,7 +311,7 @@ class Runs:
                 replace(new, upload=upload, **facts), list(scored.curves.values()), replicates
             )
         except NameTaken:
-            # Another tab may have stored the same upload since we looked.
+            # Another tab may have stored the same upload meanwhile.
             known = self._store.runs.find(experiment_id, upload)
             if known is None:
                 raise
@@ -317,14 +319,14 @@ class Runs:
         return AddedRun(stored, already_there=False)
 
     def _put_hits(self, hits: Hits | None) -> dict[str, str]:
-        """{kind: sha256}; the mean of seeds has no hits of its own."""
+        """Returns {kind: sha256} of the stored hits; the mean of seeds has no hits of its own."""
         tables = {} if hits is None else hits_to_tables(hits)
         return {kind: self._store.artifacts.put(table) for kind, table in tables.items()}
 
     def _replicates(
         self, experiment_id: str, run: Recommendations, candidate: Scored
     ) -> list[tuple[Run, list[Curve]]]:
-        """The folds or seeds, to be stored below their candidate, whose upload holds the lists of all."""
+        """Returns the folds or seeds to be stored below their candidate, whose upload holds all lists."""
         if candidate.replicated is None:
             return []
         users = {"users": "both"} if candidate.replicated.kind == "folds" else {}
@@ -346,7 +348,7 @@ class Runs:
     ) -> Run:
         from recdash.version import __version__
 
-        provenance = {"version": __version__}  # all that is to be said of how predicted ratings were scored
+        provenance = {"version": __version__}  # all notices about scoring predicted ratings
         if hits is not None:
             provenance |= self._provenance(experiment_id, run, hits, scored)
         return Run(
@@ -382,10 +384,10 @@ class Runs:
         }
 
     def unreadable(self, run_ids: Sequence[str], *, with_lists: bool = False) -> dict[str, str]:
-        """{run id: why} of the runs whose stored hits are lost or damaged, their replicates' too; with lists,
-        also of those whose stored upload is.
+        """Returns {run id: reason} of runs, or replicates, whose stored hits are missing or damaged;
+        ``with_lists`` also checks the stored upload.
 
-        A file is read and compared once in a process.
+        A file is read and verified once per process.
         """
         reasons: dict[str, str] = {}
         for run in self._context.runs_of(run_ids):
@@ -399,7 +401,7 @@ class Runs:
         return reasons
 
     def refuse_damage(self, run_ids: Sequence[str], test_id: str | None = None) -> None:
-        """Raises EvidenceDamaged where something stored of the runs or the test is not what was written."""
+        """Raises EvidenceDamaged if stored data of the runs or the test is not what was written."""
         self._data.refuse_damage(run_ids, test_id)
 
     def rename(self, run_id: str, name: str) -> Run:
@@ -423,7 +425,7 @@ class Runs:
         return self._context.writable_store().runs.update(run_id, archived=None)
 
     def delete(self, run_id: str, typed_name: str) -> None:
-        """A damaged run can be deleted, too. Raises InputError unless the name was typed exactly."""
+        """Deletes a run, even a damaged one. Raises InputError unless the name was typed exactly."""
         self._context.must_be_editor()
         check_typed(typed_name, self._store.runs.name_of(run_id))
         self._context.writable_store().runs.delete(run_id)
@@ -432,9 +434,9 @@ class Runs:
 
 def _name_taken(run: Run) -> str:
     if run.archived is None:
-        return f"Another run of this experiment is called '{run.name}'. Choose another name."
-    fix = "Choose another name, or restore or delete that one on the Runs page, under Show archived."
-    return f"An archived run of this experiment is called '{run.name}'. {fix}"
+        return f"Another run of this experiment has the name '{run.name}'. Choose another name."
+    fix = "Choose another name, or restore or delete the archived one on the Runs page, under Show archived."
+    return f"An archived run of this experiment has the name '{run.name}'. {fix}"
 
 
 def _check_facts(facts: Mapping[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""Decisions: an outcome with its prose and the numbers as they stood; superseded, never edited."""
+"""Decisions: an outcome with its reason and the numbers at the time; superseded, never edited."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from recdash.service.validation import long_text
 
 
 class Numbers(NamedTuple):
-    """What a decision rests on."""
+    """The numbers that a decision rests on."""
 
     subject: Subject
     offline: Offline | None
@@ -40,7 +40,7 @@ class Numbers(NamedTuple):
     provenance: Mapping[str, Any]
 
     def as_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
+        """Returns JSON-ready values."""
         return {
             "subject": self.subject.as_dict(),
             "offline": self.offline.as_dict() if self.offline else None,
@@ -52,7 +52,7 @@ class Numbers(NamedTuple):
 
 @dataclass(eq=False)
 class Decisions:
-    """What is done, and why."""
+    """The decisions of an experiment."""
 
     _context: ServiceContext
     _online_tests: OnlineTests
@@ -65,12 +65,12 @@ class Decisions:
         query: ComparisonQuery | None = None, about: str | None = None, supersedes: str | None = None,
         although: str = "", author: str = "", key: str = "",
     ) -> Decision:  # fmt: skip
-        """Write down an outcome: ship · do not ship · inconclusive · needs A/B, and why.
+        """Records an outcome (ship · do not ship · inconclusive · needs A/B) and its reason.
 
         ``about`` is the proposal that it answers: *ship* approves, *do not ship* rejects, with the others its
-        review goes on. Approving while some of the checklist does not hold takes a reason, ``although``.
+        review stays open. Approving while some of the checklist does not hold needs a reason, ``although``.
         ``query``: what a decision without a review rests on, by default the experiment's own comparison.
-        ``supersedes``: the decision that no longer holds. Raises InputError for what cannot be.
+        ``supersedes``: the decision that no longer holds. Raises InputError for an invalid combination.
         """
         words = (experiment_id, outcome, text, about, supersedes, although, run_id, query and query.as_dict())
         writing = self._journal.writing(author, key, "decide", *words)
@@ -104,7 +104,9 @@ class Decisions:
         return decision
 
     def _to_answer(self, experiment_id: str, proposal_id: str | None, old: Decision | None) -> Review | None:
-        """The review that is answered. A closed one only by superseding what closed it."""
+        """Returns the review that is answered; a closed one only if the decision that closed it is
+        superseded.
+        """
         if proposal_id is None:
             return None
         review = self._journal.review(proposal_id)
@@ -117,7 +119,7 @@ class Decisions:
         self, experiment_id: str, review: Review | None, superseded: Decision | None,
         run_id: str | None, query: ComparisonQuery | None,
     ) -> Numbers:  # fmt: skip
-        """The evidence of a review; without offline evidence, the numbers as they stand now."""
+        """Returns the evidence of a review; without offline evidence, the current numbers."""
         if review is not None and review.offline is not None:
             attached, provenance = review.offline, _provenance_of(review)
             return Numbers(attached.subject, attached, review.online, review.checklist, provenance)
@@ -140,7 +142,7 @@ class Decisions:
     # ── then and now ─────────────────────────────────────────────────────────────────────────
 
     def since(self, entry_id: str) -> list[Changed]:
-        """What has changed since an entry was written: numbers, and runs deleted or renamed."""
+        """Returns what changed since an entry was written: numbers, and runs deleted or renamed."""
         entry = self._context.store.journal.get(entry_id)
         offline, online = offline_of(entry), online_of(entry)
         return [
@@ -171,29 +173,31 @@ class Decisions:
         if self._subjects.gone(then.subject) or then.subject.run is None:
             return []
         if test.links.get(then.variant) != then.subject.run.id:
-            return [Changed(then.test.name, f"{then.variant} served the run", "linked otherwise")]
+            return [Changed(then.test.name, f"{then.variant} served the run", "linked to another run")]
         return online_changes(then, self._snapshots.frozen_online(test, then.subject, explained=False))
 
 
 def _check(outcome: str, review: Review | None, numbers: Numbers, run_id: str | None, although: str) -> None:
-    """Raises InputError for an unknown outcome, for another run than the review's, for shipping no run, and
-    for approving without a reason what does not hold.
+    """Raises InputError for an unknown outcome, a run other than the review's, shipping no run, and approving
+    a failed checklist without a reason.
     """
     if outcome not in OUTCOMES:
         raise UnknownName("outcome", outcome, OUTCOMES)
     run = numbers.subject.run
     if run_id is not None and (run is None or run.id != run_id):
-        fix = f"It is about '{run.name}'." if run else "It is about no single run."
-        raise InputError(Problem("other-run", "run", "the review is about another one", fix))
+        fix = f"The review is about '{run.name}'." if run else "The review is about no single run."
+        raise InputError(Problem("other-run", "run", "the review is about another run", fix))
     if outcome == "ship" and run is None:
-        raise InputError(Problem("no-run", "run", "nobody is named", "Say which run to ship."))
+        raise InputError(Problem("no-run", "run", "no run is named", "Name the run to ship."))
     if outcome == "ship" and review is not None and not_holding(numbers.checklist) and not although:
-        fix = "Say why it is approved although they do not hold, or decide otherwise."
+        fix = "Give a reason to approve although they do not hold, or choose another outcome."
         raise InputError(Problem("checklist-open", "checklist", shortcomings(numbers.checklist), fix))
 
 
 def _provenance_of(review: Review) -> dict[str, Any]:
-    """That of the evidence that was attached last, with every test of the others, and when each was."""
+    """Returns the provenance of the evidence attached last, with all tests of earlier evidence and their
+    times.
+    """
     last: dict[str, Any] = {}
     tests: dict[str, Any] = {}
     for evidence in sorted(review.evidence, key=lambda entry: entry.created):

@@ -1,4 +1,4 @@
-"""An experiment's journal: the reviews, decisions and comments that stand in it, each written once."""
+"""The journal of an experiment: reviews, decisions and comments, each written once."""
 
 from __future__ import annotations
 
@@ -23,17 +23,19 @@ Check = Callable[[Sequence[Entry]], None]
 
 @dataclass(frozen=True)
 class Writing:
-    """Who writes, and a ``mark``, the same for the same words from the same form; empty without a form."""
+    """The author of an entry, and a ``mark``, equal for the same words from the same form; empty without a
+    form.
+    """
 
     author: str
     mark: str = ""
 
 
 class Journal:
-    """What people wrote about an experiment.
+    """The entries that people wrote about an experiment.
 
-    ``author`` may only be given where visitors do not sign in; ``key`` is any text that a form has once,
-    so that sending it twice writes one entry. Without it each call writes an entry.
+    ``author`` can be given only if visitors do not sign in; ``key`` is a text unique to a form, so that
+    sending the form twice writes one entry. Without it each call writes an entry.
     """
 
     def __init__(self, context: ServiceContext) -> None:
@@ -41,37 +43,37 @@ class Journal:
         self._store = context.store
 
     def entries(self, experiment_id: str) -> list[Entry]:
-        """Who wrote what, the newest first."""
+        """Returns the entries, the newest first."""
         return self._entries(experiment_id)[::-1]
 
     def reviews(self, experiment_id: str) -> list[Review]:
-        """The newest first."""
+        """Returns the reviews, the newest first."""
         return fold.reviews(self._entries(experiment_id))
 
     def review(self, proposal_id: str) -> Review:
-        """Raises NotFound for an id that is not a proposal's."""
+        """Returns the review. Raises NotFound for an id that is not a proposal's."""
         for review in self.reviews(self._store.journal.get(proposal_id).experiment):
             if review.id == proposal_id:
                 return review
         raise NotFound(f"There is no review with the id '{proposal_id}'.")
 
     def decisions(self, experiment_id: str) -> list[Decision]:
-        """The newest first; those that were superseded say by which."""
+        """Returns the decisions, the newest first; superseded ones say by which."""
         return fold.decisions(self._entries(experiment_id))
 
     def decision(self, decision_id: str) -> Decision:
-        """Raises NotFound for an id that is not a decision's."""
+        """Returns the decision. Raises NotFound for an id that is not a decision's."""
         for decision in self.decisions(self._store.journal.get(decision_id).experiment):
             if decision.id == decision_id:
                 return decision
         raise NotFound(f"There is no decision with the id '{decision_id}'.")
 
     def last_decision(self, experiment_id: str) -> Decision | None:
-        """The newest that nothing has superseded."""
+        """Returns the newest decision that is not superseded."""
         return fold.last_decision(self._entries(experiment_id))
 
     def comment(self, experiment_id: str, about: str, text: str, *, author: str = "", key: str = "") -> Entry:
-        """Say something about an entry or a report of the experiment."""
+        """Adds a comment on an entry or a report of the experiment."""
         writing = self.writing(author, key, "comment", experiment_id, about, text)
         store = self._store
         experiment_id = store.experiments.get(experiment_id).id
@@ -89,12 +91,14 @@ class Journal:
     # ── writing ──────────────────────────────────────────────────────────────────────────────
 
     def writing(self, author: str, key: str, *words: Any) -> Writing:
-        """Raises Forbidden for a viewer, InputError for a name that is not the person's own."""
+        """Returns the author. Raises Forbidden for a viewer, InputError for a name that is not the person's
+        own.
+        """
         self._context.must_be_editor()
         person, name = self._context.person, one_line("author", author, MOST_AUTHOR)
         if person.named and name not in {"", person.name}:
             problem = f"'{name}', but {person.name} is signed in"
-            fix = "Everybody writes under their own name."
+            fix = "Entries are written under your own name."
             raise InputError(Problem("other-author", "author", problem, fix))
         name = name or person.name
         if not key:
@@ -103,7 +107,7 @@ class Journal:
         return Writing(name, base64.b32encode(mark).decode("ascii").lower()[:32])
 
     def written(self, experiment_id: str, writing: Writing) -> Entry | None:
-        """What the same form has written already."""
+        """Returns the entry that the same form has written already, or None."""
         entries = self._store.journal.of_experiment(experiment_id) if writing.mark else []
         return next((entry for entry in entries if entry.facts.get("mark") == writing.mark), None)
 
@@ -111,9 +115,9 @@ class Journal:
         self, writing: Writing, experiment_id: str, kind: EntryKind, text: str, facts: Mapping[str, Any],
         about: str | None = None, *, check: Check | None = None,
     ) -> Entry:  # fmt: skip
-        """Idempotent: what the same form has written already comes back.
+        """Adds an entry; idempotent: if the same form has written one, returns that.
 
-        ``check`` is shown the journal while no other writer can change it, and may raise.
+        ``check`` gets the journal while no other writer can change it, and may raise.
         """
         written = self.written(experiment_id, writing)
         if written is not None:
@@ -132,8 +136,10 @@ class Journal:
 
 
 def prose(field: str, text: str) -> str:
-    """Text that must be there. Raises InputError for none that can be seen, and for too much."""
+    """Returns the required text. Raises InputError if it is empty or too long."""
     words = long_text(field, text, MOST_CHARS)
     if not words:
-        raise InputError(Problem("no-text", field, "nothing is written", "Say why, in a sentence or more."))
+        raise InputError(
+            Problem("no-text", field, "the text is empty", "Give a reason, in a sentence or more.")
+        )
     return words

@@ -1,4 +1,4 @@
-"""The review of a candidate: proposed, backed with offline evidence, then with A/B tests."""
+"""The review of a candidate: proposed, backed by offline evidence, then by A/B tests."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from recdash.service.validation import long_text
 
 @dataclass(eq=False)
 class Reviews:
-    """How a candidate comes before the one who approves it."""
+    """How a candidate is proposed for approval and evidence is attached."""
 
     _context: ServiceContext
     _online_tests: OnlineTests
@@ -34,17 +34,19 @@ class Reviews:
         self, experiment_id: str, run_id: str, query: ComparisonQuery | None = None, *, text: str = "",
         author: str = "", key: str = "",
     ) -> Review:  # fmt: skip
-        """Ask for a run to be approved against the query's baseline, beside its candidates.
+        """Proposes a run for approval against the query's baseline, next to its candidates.
 
-        Without a query, the experiment's defaults hold. Raises InputError for a run or baseline that is not
-        of the experiment, and where both are the same.
+        Without a query, the experiment's defaults apply. Raises InputError for a run or baseline that is not
+        in the experiment, and if both are the same.
         """
         asked = query and query.as_dict()
         writing = self._journal.writing(author, key, "propose", experiment_id, text, run_id, asked)
         subject = self._subjects.subject(experiment_id, run_id, query)
         if subject.baseline is None or subject.run == subject.baseline:
-            problem = "it is the baseline itself" if subject.baseline else "there is no baseline to beat"
-            fix = "Propose a candidate beside the baseline."
+            problem = (
+                "it is the baseline itself" if subject.baseline else "there is no baseline to compare with"
+            )
+            fix = "Propose a candidate other than the baseline."
             raise InputError(Problem("no-candidate", "run", problem, fix))
         facts, note = {"subject": subject.as_dict()}, long_text("text", text, MOST_CHARS)
         return self._journal.review(self._journal.add(writing, experiment_id, "proposal", note, facts).id)
@@ -52,7 +54,7 @@ class Reviews:
     def add_offline_evidence(
         self, proposal_id: str, text: str = "", *, author: str = "", key: str = ""
     ) -> Review:
-        """Attach the verdict and its numbers as they stand now. Once more replaces them; both are kept.
+        """Attaches the current verdict and numbers. Attaching again replaces them; both are kept.
 
         Raises InputError for a review that was decided.
         """
@@ -67,10 +69,11 @@ class Reviews:
     def add_online_evidence(
         self, proposal_id: str, test_id: str, text: str = "", *, author: str = "", key: str = ""
     ) -> Review:
-        """Attach what an A/B test says of the proposed run now. Once more replaces it; both are kept.
+        """Attaches the current results of an A/B test for the proposed run. Attaching again replaces them;
+        both are kept.
 
-        Raises NotFound for a test of another experiment, InputError where no variant served the run, and for
-        a review that was decided.
+        Raises NotFound for a test of another experiment, InputError if no variant served the run, and for a
+        review that was decided.
         """
         writing = self._journal.writing(author, key, "online", proposal_id, test_id, text)
         review = self._journal.review(proposal_id)
@@ -92,7 +95,7 @@ class Reviews:
         return self._journal.review(review.id)
 
     def tests_for(self, proposal_id: str) -> list[Named]:
-        """The A/B tests in which a variant beside the control served the proposed run."""
+        """Returns the A/B tests in which a variant other than control served the proposed run."""
         review = self._journal.review(proposal_id)
         run_id = review.subject.run.id if review.subject.run else ""
         tests = self._online_tests.all(review.entry.experiment)
@@ -100,12 +103,14 @@ class Reviews:
 
 
 def served_by(test: OnlineTest, run_id: str) -> bool:
-    """Whether a variant beside the control served the run."""
+    """Returns whether a variant other than control served the run."""
     return any(linked == run_id for variant, linked in test.links.items() if variant != test.control)
 
 
 def still_open(proposal_id: str, supersedes: str | None = None) -> Check:
-    """Refuses where the review was decided, or the decision superseded, while an entry was made ready."""
+    """Returns a check that refuses an entry if the review was decided, or the decision superseded,
+    meanwhile.
+    """
 
     def check(entries: Sequence[Entry]) -> None:
         decisions = {decision.id: decision for decision in fold.decisions(entries)}
@@ -123,12 +128,12 @@ def refuse_closed(review: Review, old: Decision | None = None) -> None:
     """Raises InputError for a review that was decided, unless ``old``, which decided it, is superseded."""
     held = review.decision.id if review.decision else None
     if not review.is_open and (old is None or old.id != held):
-        fix = "Supersede its decision, or propose the run anew."
+        fix = "Supersede its decision, or propose the run again."
         problem = f"it was {review.state}"
         raise InputError(Problem("review-closed", f"review of '{review.about}'", problem, fix))
 
 
 def refuse_superseded(old: Decision) -> None:
     if not old.is_current:
-        fix = "Supersede the one that holds now."
-        raise InputError(Problem("superseded", "decision", "it was superseded already", fix))
+        fix = "Supersede the decision that holds now."
+        raise InputError(Problem("superseded", "decision", "it is superseded already", fix))

@@ -1,4 +1,4 @@
-"""Numbers as they stand now, in a form that never changes: what decisions and reviews rest on."""
+"""Snapshots of the current numbers: the immutable basis of decisions and reviews."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class Snapshots:
-    """The verdict and an A/B test, written down with definitions."""
+    """The verdict and an A/B test, recorded with their definitions."""
 
     _context: ServiceContext
     _comparisons: Comparisons
@@ -58,7 +58,9 @@ class Snapshots:
     # ── offline ──────────────────────────────────────────────────────────────────────────────
 
     def frozen_offline(self, experiment_id: str, subject: Subject) -> Offline | None:
-        """None where there is no baseline. Raises InputError for a metric without a value per user."""
+        """Returns the offline snapshot; None without a baseline. Raises InputError for a catalogue-level
+        metric.
+        """
         query = subject.query
         if query is None:
             return None
@@ -78,7 +80,9 @@ class Snapshots:
         return replace(snapshot, definitions=self._definitions(experiment_id, snapshot))
 
     def _with_own(self, snapshot: Offline, query: ComparisonQuery) -> Offline:
-        """The snapshot with metrics, guardrails and slices of the subject, even where another leads."""
+        """Returns the snapshot with the subject's metrics, guardrails and slices even if another run
+        leads.
+        """
         run, metric, k = snapshot.subject.run, query.metric, query.k
         if run is None or run.id == query.baseline:
             return snapshot
@@ -91,7 +95,7 @@ class Snapshots:
         )
 
     def _definitions(self, experiment_id: str, snapshot: Offline) -> tuple[DefinitionSnapshot, ...]:
-        """Of every metric that has a number in it."""
+        """Returns the definition of every metric with a number in the snapshot."""
         users = self._context.settings_of(experiment_id)["users"]
         others = [
             *(other.metric for other in snapshot.metrics),
@@ -103,7 +107,9 @@ class Snapshots:
     # ── online ───────────────────────────────────────────────────────────────────────────────
 
     def frozen_online(self, test: OnlineTest, subject: Subject, *, explained: bool = True) -> Online:
-        """Raises InputError where no variant beside the control served the subject."""
+        """Returns the online snapshot. Raises InputError if no variant other than control served the
+        subject.
+        """
         variant = _variant_of(test, subject)
         results = self._online_tests.results(test.id)
         rows = {(row.metric, row.variant): row for row in results.rows}
@@ -117,7 +123,7 @@ class Snapshots:
             srm_p=results.health.srm_p,
             blocked=results.health.blocked,
             crossover=results.health.crossover,
-            # the split has its own line
+            # the split has a line of its own
             warnings=tuple(
                 str(warning) for warning in results.health.warnings if warning.code != SPLIT_BROKEN
             ),
@@ -130,7 +136,9 @@ class Snapshots:
     def _both_ways(
         self, test: OnlineTest, subject: Subject, variant: str, rows: Sequence[OnlineRow], *, explained: bool
     ) -> Iterator[OfflineOnlineSnapshot]:
-        """The subject's corner by each goal; of a contradiction what explains it, where a check does."""
+        """Yields the subject's quadrant for each goal; for a contradiction also its explanation, if a check
+        supports one.
+        """
         for row in rows:
             if row.role != "goal" or row.is_control:
                 continue
@@ -150,7 +158,7 @@ class Snapshots:
         metrics = [] if test.kind == "aggregates" else self._online_analysis.metrics(test.id)
         known = {metric.name: metric for metric in metrics}
         for row in rows:
-            meaning, formula = "As it was added up before the upload.", ""
+            meaning, formula = "As aggregated before the upload.", ""
             if row.metric in known:
                 metric = known[row.metric]
                 meaning, formula = metric.meaning, f"{metric.numerator} / {metric.denominator or 'users'}"
@@ -159,9 +167,9 @@ class Snapshots:
     # ── where the numbers come from ──────────────────────────────────────────────────────────
 
     def provenance_now(self, experiment_id: str, subject: Subject) -> dict[str, Any]:
-        """Hashes of everything that the numbers are computed from, the versions, and the moment.
+        """Returns hashes of all input data, the versions and the time.
 
-        Empty where there is no baseline, and so no number.
+        Empty without a baseline, and so without numbers.
         """
         from recdash.service.provenance import provenance, versions_here
 
@@ -176,13 +184,13 @@ class Snapshots:
 
 
 def _variant_of(test: OnlineTest, subject: Subject) -> str:
-    """The variant that served the subject's run."""
+    """Returns the variant that served the subject's run."""
     run, place = subject.run, f"test '{test.name}'"
     served = [variant for variant, linked in test.links.items() if run and linked == run.id]
     if not served or run is None:
         name = f"'{run.name}'" if run else "the run"
         problem = f"no variant of it is linked to {name}"
-        fix = "Say which variant served it, on the Runs page."
+        fix = "Link the variant that served it on the Runs page."
         raise InputError(Problem("not-linked", place, problem, fix))
     challengers = [variant for variant in served if variant != test.control]
     if not challengers:
@@ -239,10 +247,11 @@ def _definition(metric: str, users: Any) -> DefinitionSnapshot:
 
 
 def _terms(terms: Terms) -> str:
-    """``95 % intervals, Holm-corrected; smaller than 1 % is too small to matter; …``."""
+    """Returns ``95 % intervals, Holm-corrected; smaller than 1 % is too small to matter; …``."""
     rule = CORRECTIONS.get(terms.correction, "none")
     corrected = "not corrected" if rule == "none" else f"corrected by {rule}"
     return (
-        f"{100 * terms.level:.3g} % intervals, {corrected}; less than {terms.margin} of the baseline's value "
-        f"is too small to matter; a guardrail may lose {100 * terms.guard:.3g} % of it"
+        f"{100 * terms.level:.3g} % intervals, {corrected}; less than {terms.margin} of the "
+        f"baseline's value is too small to matter; a guardrail may lose {100 * terms.guard:.3g} % of "
+        "it"
     )

@@ -1,4 +1,4 @@
-"""What reviews and decisions are about: a run against a baseline by a metric, with the names of today."""
+"""Subjects of reviews and decisions: a run against a baseline by a metric, with current names."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ class Subjects:
         self._store = context.store
 
     def subject(self, experiment_id: str, run_id: str | None, query: ComparisonQuery | None) -> Subject:
-        """What is decided about: the run (None for all) and the query, by default that of the experiment.
+        """Returns the subject of a decision: the run (None for all) and the query, by default the
+        experiment's.
 
-        Where the experiment has no active run and no query is given, the subject has no baseline. Raises
-        InputError for a run that is not of the experiment, and for a k beyond the depth.
+        If the experiment has no active run and no query is given, the subject has no baseline. Raises
+        InputError for a run that is not in the experiment, and for a k beyond the depth.
         """
         experiment = self._store.experiments.get(experiment_id)
         runs = {run.id: run for run in self._store.runs.of_experiment(experiment_id, archived=True)}
@@ -46,7 +47,9 @@ class Subjects:
         return Subject(run, named[query.baseline], query.metric, query.k, beside)
 
     def named_now(self, subject: Subject) -> Subject:
-        """With the names of today. Raises InputError where run or baseline is gone; others are left out."""
+        """Returns the subject with current names. Raises InputError if run or baseline was deleted; deleted
+        others are left out.
+        """
         self.refuse_gone(subject)
         names = self.names(subject)
         run, baseline = (
@@ -56,19 +59,19 @@ class Subjects:
         return replace(subject, run=run, baseline=baseline, others=others)
 
     def refuse_gone(self, subject: Subject) -> None:
-        """Raises InputError where run or baseline was deleted."""
+        """Raises InputError if run or baseline was deleted."""
         gone = self.gone(subject)
         if gone:
-            fix = "Its numbers cannot be had any more; what was written down before stays."
+            fix = "Its numbers can no longer be computed; earlier records stay."
             raise InputError([Problem("run-gone", f"run '{name}'", "it was deleted", fix) for name in gone])
 
     def gone(self, subject: Subject) -> list[str]:
-        """The names of run and baseline, where they were deleted."""
+        """Returns the names of run and baseline if they were deleted."""
         names = self.names(subject)
         return [named.name for named in (subject.run, subject.baseline) if named and named.id not in names]
 
     def names(self, subject: Subject) -> dict[str, str]:
-        """Run id → name today, of those that are still there."""
+        """Returns {run id: current name} of existing runs."""
         names: dict[str, str] = {}
         for named in filter(None, (subject.run, subject.baseline, *subject.others)):
             with suppress(NotFound):

@@ -1,1 +1,1 @@
-"""Evidence on why an A/B test differs from what was measured offline."""
+"""Evidence on why an A/B test differs from the offline results."""

@@ -1,4 +1,4 @@
-"""What is explained: one variant of one test, the run that it served, and the explanation itself."""
+"""The case to explain: one variant of one test, the run it served, and the explanation."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from recdash.metrics.naming import metric_title
 QUESTIONS = {
     "won offline, lost online": "Why did {run} win offline and lose online?",
     "lost offline, won online": "Why did {run} lose offline and win online?",
-    "won both": "Would anything make {run}'s result doubtful?",
-    "lost both": "Would anything make {run}'s result doubtful?",
-    "undecided": "What stands between {run}'s offline and online results?",
-    "blocked": "What stands between {run}'s offline and online results?",
+    "won both": "Is there anything that makes {run}'s result doubtful?",
+    "lost both": "Is there anything that makes {run}'s result doubtful?",
+    "undecided": "Why do {run}'s offline and online results differ?",
+    "blocked": "Why do {run}'s offline and online results differ?",
 }
 
 
 @dataclass(frozen=True)
 class Case:
-    """A variant beside the control: its run against the control's, and by the online metric."""
+    """A variant other than control: its run against the control's run, and the online metric."""
 
     test: OnlineTest
     variant: str
@@ -35,15 +35,15 @@ class Case:
 
     @property
     def run_id(self) -> str:
-        """The run that the variant served."""
+        """Returns the run that the variant served."""
         return self.query.runs[0]
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """The twelve answers in their order, and all of them in a sentence or two.
+    """The twelve answers in order, and a summary in a sentence or two.
 
-    ``quadrant``: did the run win offline, and online; ``question`` is what is asked of that.
+    ``quadrant``: whether the run won offline and online; ``question`` is what the explanation answers.
     """
 
     test: str
@@ -68,7 +68,7 @@ class Explanation:
         return QUESTIONS[self.quadrant].format(run=self.run)
 
     def as_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
+        """Returns JSON-ready values."""
         facts = ("test", "variant", "run", "base", "metric", "k", "online", "quadrant", "summary")
         return {
             **{name: getattr(self, name) for name in facts},

@@ -1,4 +1,6 @@
-"""Why a candidate did online what it did not offline: evidence from the store, and what the checks say."""
+"""Explains why a candidate's online result differs from the offline one: evidence from the store, and the
+checks.
+"""
 
 from __future__ import annotations
 
@@ -39,11 +41,11 @@ class Diagnosis:
         self._explained = self._context.cached(self._explain, most=256)
 
     def explain(self, test_id: str, variant: str, metric: str, k: int, online_metric: str) -> Explanation:
-        """The twelve checks for a variant: its run against that of the control (else the baseline).
+        """Returns the twelve checks for a variant: its run against the control's (else the baseline).
 
-        Evidence that is not there, or is damaged, leaves its check without an answer. Raises UnknownName for
-        an unknown variant or online metric, NotFound for a variant that is not linked to a run, InputError
-        for a metric without a value per user and where there is no run to compare with.
+        A check whose evidence is missing or damaged is inconclusive. Raises UnknownName for an unknown
+        variant or online metric, NotFound for a variant that is not linked to a run, InputError for a metric
+        without a value per user and if there is no run to compare with.
         """
         check_k(k)
         test = self._context.store.online_tests.get(test_id)
@@ -63,7 +65,7 @@ class Diagnosis:
             raise NotFound(f"Variant '{variant}' is not linked to a run. Link it on the Runs page.")
         if base is None or base == test.links[variant]:
             same = "variant and control served the same run"
-            reason = "the control is linked to no run" if base is None else same
+            reason = "the control is not linked to a run" if base is None else same
             problem = f"{reason}, so that there is nothing to explain"
             fix = "Link variant and control to the runs that they served, on the Runs page."
             raise InputError(Problem("no-base", f"test '{test.name}'", problem, fix))
@@ -116,17 +118,17 @@ class Diagnosis:
 def _unless_missing(
     gather: Callable[Concatenate[Case, P], Any], case: Case, *args: P.args, **named: P.kwargs
 ) -> Any:
-    """The evidence, or why it is missing: a damaged file takes one answer away, not the page."""
+    """Returns the evidence, or why it is missing: a damaged file affects one check, not the page."""
     try:
         return gather(case, *args, **named)
     except InputError as error:
         return Missing(f"other input ({'; '.join(problem.found for problem in error.problems)})")
     except RecdashError as error:
-        return Missing(f"evidence that can be read ({error})")
+        return Missing(f"readable evidence ({error})")
 
 
 def _quadrant(test: OnlineTest, evidence: Evidence) -> str:
-    """As on the page: nothing is judged where the split of users is broken."""
+    """Returns the quadrant as on the page: none if the split of users is broken."""
     if split_is_broken(test.notices):
         return BLOCKED
     gain, lift = evidence.gain, evidence.lift

@@ -1,4 +1,4 @@
-"""What the runs of a variant and of its control say offline, as evidence for the checks."""
+"""Offline evidence for the checks: the runs of a variant and of its control."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ if TYPE_CHECKING:
     from recdash.stats import Paired
 
 TRAIN_ENDS = 0.99
-"""When so many of its rows have happened: the others may be wrong clocks."""
+"""Share of rows at which events count as happened; later ones may be clock errors."""
 TRAIN = Missing("a train table in the experiment")
 TIMES = Missing("a column of times in truth and train")
-GRADES = Missing("a rating or a watch time in the truth (a column relevance)")
+GRADES = Missing("a rating or a watch time in the test set (a column relevance)")
 LISTS = Missing("lists of the run and of the control's run")
 
 
@@ -61,7 +61,7 @@ class OfflineEvidence:
     _online_evidence: OnlineEvidence
 
     def case_gain(self, case: Case) -> Gain | Missing:
-        """As on the page: corrected over all linked variants."""
+        """Returns the offline gain as on the page: corrected over all linked variants."""
         rows = self._comparisons.pairs(replace(case.query, runs=tuple(case.test.links.values())))
         rows = rows[rows["run_id"] == case.run_id]
         if rows.empty:
@@ -71,12 +71,12 @@ class OfflineEvidence:
         return Gain(float(row["mean_diff"]), *ends, float(row["base_value"]), int(row["n_users"]))
 
     def gain_at(self, case: Case, k: int, scope: Scope = WHOLE) -> Gain | None:
-        """By itself, with a plain 95 % interval; None where the runs share no user."""
+        """Returns the gain with an uncorrected 95 % interval; None if the runs share no user."""
         both = self._both(case, k, scope)
         return None if both is None else _gain_of(*both)
 
     def _both(self, case: Case, k: int, scope: Scope = WHOLE) -> tuple[UserValues, UserValues] | None:
-        """Run and baseline over the users who count in both."""
+        """Returns values of run and baseline over the users who count in both; None if there are none."""
         own, base = (
             self._values.user_values(run_id, case.query.metric, k, None, scope)
             for run_id in (case.run_id, case.query.baseline)
@@ -123,7 +123,9 @@ class OfflineEvidence:
         return Times(known[0], float(np.quantile(known[1], TRAIN_ENDS, method="lower")))
 
     def case_stricter(self, case: Case) -> Stricter | Missing:
-        """With what counts online: a watch time by the rule of the test, a grade from 80 % of the best on."""
+        """Returns the gain under the online definition of success: watch time by the rule of the test, grades
+        from 80 % of the best on.
+        """
         truth = self._data.reference(case.experiment_id).truth
         gains = truth.gains(np.flatnonzero(truth.relevant()))
         if len(np.unique(gains)) < 2:
@@ -167,19 +169,21 @@ class OfflineEvidence:
         )
 
     def _units_offline(self, case: Case, reference: Reference) -> tuple[Mask, Mask]:
-        """[units] of the variant and the control: True for who counts offline, and who has a train row."""
+        """Returns [units] of the variant and the control: who counts offline, and who has a train row."""
         users = self._online_tests.users(case.test.id)
         ids = users.unit if isinstance(users.unit, pa.Array) else pa.array(users.unit)
         index, truth = reference.users.copy(), reference.truth
         had = index.codes(pc.unique(self._data.tables(case.experiment_id)["train"].table["user_id"]))
         codes = index.codes(ids.filter(pa.array(_in_case(users, case))), grow=False)
-        counts, in_train = (np.zeros(len(index) + 1, dtype=bool) for _ in range(2))  # the last is nobody's
+        counts, in_train = (
+            np.zeros(len(index) + 1, dtype=bool) for _ in range(2)
+        )  # the last stands for no user
         counts[: truth.n_users] = truth.users_who_count()
         in_train[had] = True
         return counts[codes], in_train[codes]
 
     def _lift_among(self, case: Case, evaluated: Mask) -> OnlineChange | None:
-        """The online metric's lift among the users who count offline; None where it has no interval."""
+        """Returns the online metric's lift among users who count offline; None if it has no interval."""
         from recdash.online.analysis.segments import by_segment
         from recdash.online.users import Segment
 
@@ -196,9 +200,10 @@ class OfflineEvidence:
 
 
 def _changes(truth: Truth, of_head: Mask, run: Mask, base: Mask, k: int) -> tuple[Gain, Gain]:
-    """The change in items found per user, and how far it leans to the head; masks [T] of the truth's rows.
+    """Returns the change in items found per user, and its part from popular items; masks [T] of the truth's
+    rows.
 
-    Neither is more than the k items of a list.
+    Both are limited to the k items of a list.
     """
     counted = truth.users_who_count()
     share = base[of_head].sum() / base.sum() if base.any() else 0.5
@@ -222,6 +227,6 @@ def _gain_of(run: UserValues, base: UserValues) -> Gain:
 
 
 def _in_case(users: OnlineUsers, case: Case) -> Mask:
-    """[U] True for the users of the variant and of the control."""
+    """Returns [U] True for the users of the variant and of the control."""
     codes = [users.variants.index(name) for name in (case.variant, case.test.control)]
     return np.isin(users.variant, codes)

@@ -1,4 +1,4 @@
-"""What an A/B test says of one variant, as evidence for the checks."""
+"""Online evidence for the checks: an A/B test's results for one variant."""
 
 from __future__ import annotations
 
@@ -40,7 +40,9 @@ class OnlineEvidence:
         self._context, self._online_tests, self._online_analysis = context, online_tests, online_analysis
 
     def lift_of(self, case: Case, metric: str) -> OnlineChange | Missing:
-        """The variant's lift with the interval that judges it, turned so that above 0 is better."""
+        """Returns the variant's lift with the interval that judges it, with the sign that makes above 0
+        better.
+        """
         from recdash.online.agreement.join import judged_by
 
         rows = [row for row in case.test.results if (row["variant"], row["metric"]) == (case.variant, metric)]
@@ -93,7 +95,9 @@ class OnlineEvidence:
         return self._online_analysis.metric(case.test.id, case.online_metric)
 
     def per(self, case: Case) -> str | None:
-        """What the online metric is divided by, in words; None: by users. In a summary its name says it."""
+        """Returns the denominator of the online metric in words; None for users. For aggregates its name says
+        it.
+        """
         from recdash.online.ab_test import with_own
         from recdash.online.analysis import aggregates
         from recdash.online.analysis.lift import per
@@ -129,7 +133,9 @@ class OnlineEvidence:
 
 
 def _corrected(rows: Sequence[tuple[str, SegmentLift]], *, down: bool) -> tuple[SegmentEvidence, ...]:
-    """Corrected over the segments of all kinds at once; with ``down`` less of the metric is better."""
+    """Returns segment evidence corrected over all segments of all kinds; ``down``: less of the metric is
+    better.
+    """
     tested = np.array([row.p for _, row in rows if row.p is not None])
     corrected = iter(benjamini_hochberg(tested).tolist())
     evidence = []
@@ -138,12 +144,12 @@ def _corrected(rows: Sequence[tuple[str, SegmentLift]], *, down: bool) -> tuple[
         lift = evidence_math.turned(lift) if down else lift
         p = None if row.p is None else next(corrected)
         n_users = row.n_control + row.n_variant
-        evidence.append(SegmentEvidence(name, row.segment or "(not known)", n_users, lift, p))
+        evidence.append(SegmentEvidence(name, row.segment or "(unknown)", n_users, lift, p))
     return tuple(evidence)
 
 
 def _mix_p(users: OnlineUsers, case: Case, name: str) -> float:
-    """How likely it is that users of both variants fall into the segments so differently."""
+    """Returns the p-value of the difference between both variants' shares of segments."""
     from scipy.stats import chi2_contingency
 
     label, n_labels = users.segments[name].label + 1, len(users.segments[name].labels) + 1

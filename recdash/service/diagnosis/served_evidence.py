@@ -1,4 +1,4 @@
-"""What people were really shown in an A/B test, beside what was uploaded, as evidence for the checks."""
+"""Served evidence for the checks: the lists that an A/B test actually showed, next to the uploaded ones."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NO_ROWS = Missing("served lists of this variant and of the control")
 @dataclass(frozen=True)
 class Requests:
     """Served rows [S] of one variant: ``request`` codes 0.., ``size`` [requests] rows of each, ``unit`` and
-    ``item`` ids, ``rank`` from 1, ``clicked`` where the table says it.
+    ``item`` ids, ``rank`` from 1, ``clicked`` if the table has it.
     """
 
     request: Ints
@@ -38,7 +38,7 @@ class Requests:
 
 @dataclass(eq=False)
 class ServedEvidence:
-    """The evidence that served lists bring."""
+    """The evidence from served lists."""
 
     _context: ServiceContext
     _data: RunData
@@ -53,7 +53,7 @@ class ServedEvidence:
         rows = table.filter(pc.equal(table["variant"].cast(pa.string()), variant))
         if not len(rows):
             return NO_ROWS
-        # a request is one of a unit: ids of requests may begin anew for each
+        # a request belongs to a unit: request ids may restart for each
         key = [_codes(rows[name]) for name in ("unit_id", "request_id")]
         _, request = np.unique(key[0] * (int(key[1].max()) + 1) + key[1], return_inverse=True)
         rank = rows["rank"].to_numpy().astype(np.int64)
@@ -71,7 +71,9 @@ class ServedEvidence:
         return ExposureEvidence(unseen, base_unseen, self._judged(run, case), self._judged(base, case))
 
     def _unseen(self, run_id: str, case: Case, served: Requests) -> float | None:
-        """Share of the run's places within k with an item that no user had met before the test."""
+        """Returns the share of the run's top-k positions with an item that no user had seen before the
+        test.
+        """
         exposure, reference = self._data.hits(run_id).exposure, self._data.reference(case.experiment_id)
         if exposure is None:
             return None
@@ -79,7 +81,7 @@ class ServedEvidence:
         item, count = exposure.shown.item[:end], exposure.shown.count[:end]
         index = reference.items.copy()
         codes = index.codes(pa.array(list(exposure.items), pa.string()))
-        known = np.zeros(len(index) + 1, dtype=bool)  # the last place is that of items which no list has
+        known = np.zeros(len(index) + 1, dtype=bool)  # the last entry stands for items in no list
         known[index.codes(pc.unique(served.item), grow=False)] = True
         known[: len(reference.truth.items)] = True
         if reference.train_users is not None:
@@ -87,7 +89,9 @@ class ServedEvidence:
         return float(count[~known[codes[item]]].sum() / max(int(count.sum()), 1))
 
     def _judged(self, run_id: str, case: Case) -> float | None:
-        """Share of the places within k with a row of the truth; None where all of its rows are relevant."""
+        """Returns the share of top-k positions with a row in the truth; None if all of its rows are
+        relevant.
+        """
         hits = self._data.hits(run_id)
         if hits.truth.relevant().all():
             return None
@@ -114,11 +118,11 @@ class ServedEvidence:
         users = reference.users.codes(served.unit, grow=False).astype(np.int64)
         users[users >= reference.truth.n_users] = -1
         known_users = np.unique(users[users >= 0])
-        # lists of all users, or of a large upload those of a sample of them
+        # lists of all users, or of a sample for a large upload
         is_small = self._lists.is_small(self._context.store.runs.get(case.run_id))
         lists = (self._lists.small_lists if is_small else self._lists.sampled_lists)(case.run_id)
         items = reference.items.copy()
-        # items that the experiment does not know, as the lists code them
+        # items that the experiment does not know, coded as in the lists
         items.codes(pa.array(list(lists.items[lists.n_shared :]), pa.string()))
         place = _places_in(lists, users, items.codes(served.item, grow=False).astype(np.int64), len(items))
         shares = evidence_math.in_common(served.request, served.rank, place)
@@ -135,7 +139,7 @@ class ServedEvidence:
 
 
 def _by_rank(rank: Ints, slots: int) -> Ints:
-    """[slots] how many rows have each rank, from 1."""
+    """Returns [slots] how many rows have each rank, from 1."""
     counts: Ints = np.bincount(rank, minlength=slots + 1)[1 : slots + 1]
     return counts
 
@@ -148,7 +152,7 @@ def _codes(column: pa.ChunkedArray) -> Ints:
 
 
 def _places_in(lists: UserLists, user: Ints, item: Ints, n_items: int) -> Ints:
-    """[S] the place from 0 at which each user's uploaded list holds an item; −1 where it does not."""
+    """Returns [S] the position, from 0, of each item in the user's uploaded list; −1 if it is not in it."""
     lengths = np.diff(lists.start)
     key = np.repeat(lists.user.astype(np.int64), lengths) * n_items + lists.item
     order = np.argsort(key)

@@ -1,4 +1,4 @@
-"""Stored runs compared: pairs, honest ranks, the verdict and what would change it."""
+"""Comparisons of stored runs: pairs, ranks, the verdict and its sensitivity."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ RANK_COLUMNS = ["run_id", "run", "rank", "shared", "rank_low", "rank_high", "n_u
 
 
 class Comparisons:
-    """Which of several runs to choose, and on what evidence."""
+    """Compares runs to choose one, with the evidence."""
 
     def __init__(
         self,
@@ -66,14 +66,14 @@ class Comparisons:
         self._changes = context.cached(self._ask_otherwise, most=256)
 
     def source(self, experiment_id: str, scope: Scope = WHOLE) -> Source:
-        """The runs of an experiment, or of a part of it, as what ``recdash.comparison`` asks."""
+        """Returns the runs of an experiment, or of a part of it, as a source for ``recdash.comparison``."""
         return StoredSource(self, self._context, self._scores, self._replicates, experiment_id, scope)
 
     def compare(self, query: ComparisonQuery) -> Compared:
-        """Every pair with every test, and the verdict.
+        """Returns every pair with every test, and the verdict.
 
-        Raises InputError for a metric without a value per user, NotFound for an unknown run,
-        EvidenceDamaged where something stored of the runs is damaged.
+        Raises InputError for a metric without a value per user, NotFound for an unknown run, EvidenceDamaged
+        if stored data of the runs is damaged.
         """
         from recdash.comparison.result import compared
 
@@ -81,18 +81,20 @@ class Comparisons:
         return compared(self._source_of(query), query)
 
     def verdict(self, query: ComparisonQuery) -> Verdict:
-        """Whom to ship, of the runs beside the baseline; kept for the next question.
+        """Returns which run to ship; cached.
 
         Raises InputError for a metric without a value per user.
         """
         return self._verdicts(query, self.verdict_state(query.baseline))
 
     def changes(self, query: ComparisonQuery) -> list[WhatIf]:
-        """What would change the verdict: other cutoffs, metric, definition, users, slices."""
+        """Returns what would change the verdict: other cutoffs, metric, definition, users, slices."""
         return self._changes(query, self.verdict_state(query.baseline))
 
     def verdict_state(self, run_id: str) -> Hashable:
-        """What a verdict depends on and can be changed: baseline, names of the runs, and linked A/B tests."""
+        """Returns the mutable state a verdict depends on: baseline, names of the runs, and linked A/B
+        tests.
+        """
         experiment = self._context.experiment_of(run_id)
         names = [(run.id, run.name) for run in self._store.runs.of_experiment(experiment.id, archived=True)]
         tests = self._store.online_tests.of_experiment(experiment.id)
@@ -100,9 +102,11 @@ class Comparisons:
         return (experiment.baseline, *names, *links)
 
     def pairs(self, query: ComparisonQuery, *, among: bool = False) -> pd.DataFrame:
-        """Paired differences to the baseline (with ``among`` of every other pair too), judged as one family.
+        """Returns paired differences from the baseline (``among``: and between all other pairs), judged as
+        one family.
 
-        Columns: ``PAIR_COLUMNS``; ci_low and ci_high are corrected, ``word`` follows them and the margin.
+        Columns: ``PAIR_COLUMNS``; ci_low and ci_high are corrected, ``word`` follows from them and the
+        margin.
         """
         import pandas as pd
 
@@ -110,10 +114,10 @@ class Comparisons:
         return pd.DataFrame(_pair_rows(comparison), columns=PAIR_COLUMNS)
 
     def ranks(self, query: ComparisonQuery) -> pd.DataFrame:
-        """Honest ranks over the users that baseline and candidates all share: ``RANK_COLUMNS``.
+        """Returns ranks over the users that baseline and candidates all share: ``RANK_COLUMNS``.
 
-        All pairs are one family; a run ranks behind those that are significantly better. One that lacks the
-        metric has no row, nor has one that shares no two users with the runs of more users.
+        All pairs are one family; a run ranks behind those that are significantly better. A run without the
+        metric has no row, nor has one that shares fewer than two users with the runs of more users.
         """
         import pandas as pd
 
@@ -127,34 +131,35 @@ class Comparisons:
     def values(
         self, run_id: str, metric: str, k: int, users: Users | None = None, scope: Scope = WHOLE
     ) -> UserValues | None:
-        """A metric of a run, user by user; None without lists, and where the run lacks the metric.
+        """Returns a metric of a run per user; None without lists, and if the run lacks the metric.
 
         Raises InputError for a metric without a value per user, and for a k beyond the depth.
         """
         return self._values.user_values(run_id, metric, k, users, scope)
 
     def replicate_differences(self, query: ComparisonQuery) -> dict[str, ReplicateDifference]:
-        """Run → its difference to the baseline over folds or seeds, all judged as one family.
+        """Returns {run: its difference from the baseline over folds or seeds}, all judged as one family.
 
-        Without the runs that lack the metric, and those that were uploaded once where the baseline was too.
+        Without the runs that lack the metric, and those uploaded once if the baseline was too.
         """
         return replicate_differences(self._source_of(query), query)
 
     def _read_value(self, run_id: str, metric: str, k: int, scope: Scope = WHOLE) -> float | None:
-        """Any metric of a run; None where it lacks it."""
+        """Returns any metric of a run; None if it lacks it."""
         curve = self._run_curves.of([run_id], [metric], scope)[run_id].get(metric)
         return None if curve is None else float(frames.score_at(curve, k)["value"])
 
     def list_pulls(self, run_ids: Sequence[str], metrics: Sequence[str], k: int) -> list[Mapping[str, Pulls]]:
-        """Of each run what its users pull catalogue metrics at k by, in one more pass over its lists.
+        """Returns by how much each run's users pull catalogue-level metrics at k, in one more pass over its
+        lists.
 
-        Raises InputError where an upload was not kept.
+        Raises InputError if an upload was not kept.
         """
 
         def list_source(run: Run) -> ListSource:
             catalogue = self._values.inputs_for(run.id, define("coverage")).catalogue
             if catalogue is None:
-                raise InputError(Problem("no-lists", f"run '{run.name}'", "its lists are not there", ""))
+                raise InputError(Problem("no-lists", f"run '{run.name}'", "its lists were not kept", ""))
             hits = self._data.hits(run.id)
             return ListSource(self._data.lists_of(run), catalogue, hits.order, duplicates=hits.duplicates)
 
@@ -165,11 +170,11 @@ class Comparisons:
         return pulls_of_runs(sources, reference, [*map(define, metrics)], k)
 
     def online_lifts(self, run_id: str, baseline_id: str) -> list[OnlineLift]:
-        """What the experiment's A/B tests found of a run by goals and guardrails, where the control served
-        the baseline; turned so that more is better.
+        """Returns the lifts of a run in the experiment's A/B tests, by goals and guardrails, where control
+        served the baseline; signed so that more is better.
 
-        A control that is not linked served the experiment's own baseline. A test with a broken split of
-        users has found nothing; an uploaded summary does not say whether more is better.
+        An unlinked control counts as the experiment's baseline. A test with a broken split has no result;
+        aggregates do not say whether more is better.
         """
         experiment = self._context.experiment_of(run_id)
         lifts = []
@@ -189,7 +194,7 @@ class Comparisons:
         return lifts
 
     def _read_user_slices(self, experiment_id: str, threshold: float | None = None) -> Sequence[Slice]:
-        """The slices of users that a verdict looks at."""
+        """Returns the slices of users that a verdict examines."""
         return user_slices(self._data.reference_under(experiment_id, threshold))
 
     def _source_of(self, query: ComparisonQuery) -> Source:
@@ -211,7 +216,7 @@ class Comparisons:
 
 @dataclass(eq=False)
 class StoredSource:
-    """The runs of one experiment, or of a part of it, as what a comparison asks."""
+    """The runs of one experiment, or of a part of it, as the source of a comparison."""
 
     comparisons: Comparisons
     context: ServiceContext
@@ -266,7 +271,7 @@ class StoredSource:
         return self.comparisons.list_pulls(runs, metrics, k)
 
     def online(self, run: str, baseline: str) -> Sequence[OnlineLift]:
-        """Of everybody: a test says nothing of a part of its users."""
+        """Returns the online lifts; none for a part of the users, which a test does not report on."""
         return self.comparisons.online_lifts(run, baseline) if self.scope == WHOLE else []
 
     def known_ids(self, run: str) -> IdOverlap | None:
@@ -295,7 +300,7 @@ def _pair_rows(comparison: Comparison) -> list[dict[str, Any]]:
 
 
 def _over_the_same_rows(values: Mapping[str, UserValues]) -> Mapping[str, UserValues]:
-    """Predicted ratings over the rows that all of the runs predict; other metrics as they are."""
+    """Returns predicted ratings over the rows that all of the runs predict; other metrics unchanged."""
     rated = [run_values.rated for run_values in values.values()]
     if not rated or None in rated:
         return values
@@ -311,7 +316,7 @@ def _over_the_same_rows(values: Mapping[str, UserValues]) -> Mapping[str, UserVa
 def _rank_rows(
     values: Mapping[str, UserValues], correction: Correction, *, lower_is_better: bool
 ) -> list[dict[str, Any]]:
-    """The rows of ``ranks`` but the names; none where no two runs share two users."""
+    """Returns the rows of ``ranks`` without names; none if no two runs share two users."""
     run_ids, users = _sharing(values)
     if len(run_ids) < 2:
         return []
@@ -332,7 +337,7 @@ def _rank_rows(
 
 
 def _sharing(values: Mapping[str, UserValues]) -> tuple[list[str], Ints]:
-    """Runs that all share two users or more, and these users; runs of few users are left out first."""
+    """Returns runs that all share two users or more, and these users; runs of few users are dropped first."""
     most_first = sorted(values, key=lambda run: -len(values[run].users))
     for index, widest in enumerate(most_first):
         chosen, users = [widest], values[widest].users

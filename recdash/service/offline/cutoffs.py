@@ -1,4 +1,4 @@
-"""Paired differences from k to k: of each run to the baseline, and who leads at which k."""
+"""Paired differences by cutoff: of each run from the baseline, and who leads at which k."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ DELTA_COLUMNS = ["run_id", "run", "k", "mean_diff", "std_error", "ci_low", "ci_h
 
 
 def cutoffs_within(depth: int) -> tuple[int, ...]:
-    """The cutoffs at which runs are compared: denser where lists begin, and the depth itself."""
+    """Returns the cutoffs at which runs are compared: denser at the top of lists, and the depth itself."""
     return (*(k for k in CUTOFFS if k < depth), depth)
 
 
 class CutoffComparisons:
-    """Comparisons at several cutoffs at once; kept by run, so that another baseline costs nothing."""
+    """Comparisons at several cutoffs at once; cached by run, so that another baseline costs nothing."""
 
     def __init__(self, context: ServiceContext, values: MetricValues) -> None:
         self._context, self._values = context, values
         self._across = context.cached(self._compare_across, most=256)
 
     def delta_curves(self, query: ComparisonQuery) -> pd.DataFrame:
-        """Each run minus the baseline at ``cutoffs_within`` the depth, paired over the users of both.
+        """Returns each run minus the baseline at ``cutoffs_within`` the depth, paired over the users of both.
 
-        Columns: ``DELTA_COLUMNS``; the interval is that of one cutoff by itself. A run without the metric
-        has no rows. Raises InputError for a metric without a value per user.
+        Columns: ``DELTA_COLUMNS``; each interval is uncorrected, for one cutoff. A run without the metric has
+        no rows. Raises InputError for a metric without a value per user.
         """
         import pandas as pd
 
@@ -55,10 +55,11 @@ class CutoffComparisons:
         return pd.DataFrame(rows, columns=DELTA_COLUMNS)
 
     def leaders_by_k(self, query: ComparisonQuery) -> dict[int, tuple[str, ...]]:
-        """k → the runs that no other is significantly better than, after Holm over all pairs and cutoffs.
+        """Returns {k: the runs than which no other is significantly better}, after Holm over all pairs and
+        cutoffs.
 
-        One run leads by itself; several are not separable; one in which no user counts is never in front.
-        Raises InputError for a metric without a value per user.
+        A single run leads; several are not separable; a run without counted users never leads. Raises
+        InputError for a metric without a value per user.
         """
         place, pairs_by_k = self._across(tuple(sorted(query.shown)), query.metric, query.scope)
         first = leaders(list(pairs_by_k.values()))
@@ -71,13 +72,15 @@ class CutoffComparisons:
     def _compare_across(
         self, run_ids: tuple[str, ...], metric: str, scope: Scope
     ) -> tuple[Mapping[str, int], Mapping[int, AllPairs]]:
-        """Run → its place among those that have the metric for at least one user; k → all their pairs."""
+        """Returns {run: its index among those with the metric for at least one user} and {k: all their
+        pairs}.
+        """
         define(metric).formula()  # refuses a metric without a value per user
         depth = self._context.settings_of(self._context.store.runs.get(run_ids[0]).experiment)["depth"]
         ids: tuple[str, ...] = run_ids
         pairs_by_k: dict[int, AllPairs] = {}
         for k in cutoffs_within(depth):
-            # Not kept: these values of many cutoffs would push out those that pages ask for again.
+            # Not cached: these values of many cutoffs would displace those that pages ask for again.
             values = {run: self._values.compute_user_values(run, metric, k, None, scope) for run in ids}
             present = {
                 run: run_values
@@ -99,7 +102,9 @@ def _cells(pairs: AllPairs, baseline: int, run: int) -> dict[str, Any]:
 
 
 def _all_pairs(values: Sequence[UserValues]) -> AllPairs:
-    """Over the users of all where they are the same; else each pair over the users that it shares."""
+    """Returns all pairs over the common users if they are the same; else each pair over the users it
+    shares.
+    """
     if not values:
         return compare_all_pairs(np.zeros((0, 0)))
     bound = common_bound(values)

@@ -1,4 +1,4 @@
-"""One run under many definitions."""
+"""Scores one run under many definitions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class PresetResults:
-    """What each library would report of a run, and why."""
+    """What each library would report for a run, and why."""
 
     def __init__(self, context: ServiceContext, data: RunData, run_curves: RunCurves) -> None:
         self._context, self._data, self._run_curves = context, data, run_curves
@@ -38,17 +38,17 @@ class PresetResults:
         self._hits_again = context.cached(self._read_hits_again, most=8)
 
     def guide(self) -> list[MetricGuide]:
-        """What each metric means, in the order of the guide."""
+        """Returns what each metric means, in the order of the guide."""
         return metric_guides()
 
     def presets(self) -> list[PresetGuide]:
-        """What each preset counts by."""
+        """Returns what each preset counts by."""
         return preset_guides()
 
     def under_presets(self, run_id: str, metric: str, k: int) -> pd.DataFrame:
-        """The run as every preset would count it; columns as in ``conventions.preset_frame``.
+        """Returns the run scored under every preset; columns as in ``conventions.preset_frame``.
 
-        Parameters written in ``metric`` win over the presets'. Raises InputError for a k beyond the depth.
+        Parameters written in ``metric`` override the presets'. Raises InputError for a k beyond the depth.
         """
         own_order = self._context.store.runs.get(run_id).provenance.get("order", "rank")
         return conventions.preset_frame(
@@ -56,13 +56,13 @@ class PresetResults:
         )
 
     def preset_causes(self, run_id: str, metric: str, k: int) -> pd.DataFrame:
-        """What sets each preset's value apart from the default's, one cause at a time; columns as in
-        ``recdash.definitions.conventions.cause_frame``.
+        """Returns what causes each preset's value to differ from the default, one cause at a time; columns as
+        in ``recdash.definitions.conventions.cause_frame``.
         """
         return conventions.cause_frame(self._conventions(run_id, metric), self._count_at(run_id, k))
 
     def worked_example(self, run_id: str, metric: str, k: int, preset: str = "default") -> Worked | None:
-        """The metric's arithmetic for one user of the run, chosen to be short; None where there is none.
+        """Returns the metric's arithmetic for one user with a short list; None if there is none.
 
         There is none for a mean of several lists per user, nor without lists.
 
@@ -80,7 +80,7 @@ class PresetResults:
         return conventions.conventions_of(metric, settings)
 
     def _count_at(self, run_id: str, k: int) -> conventions.Count:
-        """Scores the run under a convention, at k."""
+        """Returns a function that scores the run under a convention, at k."""
         check_k(k)
 
         def count(convention: Convention) -> MetricValue:
@@ -119,9 +119,9 @@ class PresetResults:
         return mean or Unavailable(convention.spec, "a replicate lacks it")
 
     def _hits_under(self, run_id: str, convention: Convention) -> tuple[Hits, Reference]:
-        """The run's hits in the convention's order against what it takes as relevant, and the reference.
+        """Returns the run's hits in the convention's order and relevance, and the reference.
 
-        Raises InputError when the upload lacks the column to order by.
+        Raises InputError if the upload lacks the column to order by.
         """
         reference = self._data.reference_of(run_id)
         truth = conventions.truth_under(reference.truth, convention)

@@ -1,4 +1,4 @@
-"""The lists of single users, from uploads as they were stored, without reading all of them each time."""
+"""Reads lists of single users from stored uploads without reading all of them each time."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ from recdash.service.context import ServiceContext
 from recdash.service.run_data import RunData
 
 SMALL_ROWS, LARGE_ROWS = 2_000_000, 1 << 25
-"""Uploads of up to so many rows are kept as lists, 4 bytes for each row; those with every user all over the
-file up to the second number."""
+"""Rows up to which an upload's lists are cached, 4 bytes per row; up to the second number if every user is
+spread over the file.
+"""
 SAMPLE_USERS, SEED = 2_000, 20261121
-"""Whose lists are kept of a large upload, to compare them."""
+"""Number of users whose lists of a large upload are cached for comparison."""
 
 
 class StoredLists:
-    """Lists in the order in which they were scored; what was found once is kept."""
+    """Lists in the order in which they were scored; cached."""
 
     def __init__(self, context: ServiceContext, data: RunData) -> None:
         self._context, self._data = context, data
@@ -35,9 +36,10 @@ class StoredLists:
         self.facts = context.cached(self._read_facts, most=4)
 
     def _find_list(self, run_id: str, user: int) -> UserLists:
-        """Lists of a run, that of one truth user among them where there is one.
+        """Returns lists of a run, including that of one truth user if there is one.
 
-        Of a large upload only the row groups with the user are read, unless each user is all over the file.
+        Of a large upload only the row groups with the user are read, unless each user is spread over the
+        file.
         """
         run = self._store.runs.get(run_id)
         if self.is_small(run):
@@ -51,7 +53,9 @@ class StoredLists:
         return self._lists_in(run, groups, wanted)
 
     def has_lists(self, run: Run) -> bool:
-        """One list for each user at most, and the upload was kept; a replicate's is that of its candidate."""
+        """Returns whether each user has at most one list and the upload was kept; a replicate uses that of
+        its candidate.
+        """
         home = self._store.runs.get(run.replicate_of) if run.replicate_of else run
         return run.has_lists and not run.is_mean and home.upload is not None
 
@@ -71,7 +75,7 @@ class StoredLists:
     def _lists_in(
         self, run: Run, groups: Sequence[int] | None = None, wanted: Mask | None = None
     ) -> UserLists:
-        """From some row groups of a run's upload, or from all; of some truth users, or of all."""
+        """Returns lists from some row groups of a run's upload, or all; of some truth users, or all."""
         hits = self._data.hits(run.id)
         rows = self._data.lists_of(run) if groups is None else self._row_groups(run.id).lists_in(groups)
         reference = self._data.reference(run.experiment)
@@ -86,7 +90,7 @@ class StoredLists:
         return ItemFacts(self._data.reference(experiment_id))
 
     def _read_sample(self, run_id: str) -> UserLists:
-        """The same users for every run of an experiment."""
+        """Returns lists of a sample of users, the same for every run of an experiment."""
         run = self._store.runs.get(run_id)
         truth = self._data.reference(run.experiment).truth
         chosen = np.flatnonzero(truth.users_who_count())

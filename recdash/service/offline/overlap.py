@@ -1,4 +1,4 @@
-"""How different runs' lists are, and which held-out items each of them finds or never shows."""
+"""Compares runs' lists: how much they differ, and which test items each of them finds or never shows."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _NO_LIKENESS = (np.zeros(0), float("nan"), 0)
 
 
 class Overlap:
-    """Comparing lists, and hits, without a metric."""
+    """Compares lists and hits without a metric."""
 
     def __init__(self, context: ServiceContext, data: RunData, lists: StoredLists) -> None:
         self._context, self._data, self._lists = context, data, lists
@@ -40,12 +40,12 @@ class Overlap:
     def list_overlap(
         self, run_ids: Sequence[str], baseline_id: str, k: int, scope: Scope = WHOLE
     ) -> pd.DataFrame:
-        """How alike each run's lists are to the baseline's, and what they find that others do not.
+        """Returns how similar each run's lists are to the baseline's, and what they find that others do not.
 
         Columns: run_id, run, overlap (share of common items within k) and rbo (rank-biased overlap of the
-        whole lists, p = 0.9), means over n_users of the n_both users with a relevant item and both lists:
-        all of them, or a seeded sample where uploads are large; hits within k over all users, unique (found
-        by no other of the runs and the baseline), won (not found by the baseline), lost (found by it alone).
+        whole lists, p = 0.9), means over n_users of the n_both users with a relevant item and both lists: all
+        of them, or a seeded sample if uploads are large; hits within k over all users, unique (found by no
+        other run or baseline), won (missed by the baseline), lost (found by it alone).
         """
         import pandas as pd
 
@@ -63,7 +63,7 @@ class Overlap:
         return pd.DataFrame(rows, columns=list(LIKENESS_COLUMNS))
 
     def _likeness(self, run: Run, base: Run, k: int, scope: Scope) -> tuple[float, float, int, int]:
-        """Mean overlap, mean rbo, over how many users, of how many with both lists."""
+        """Returns mean overlap, mean rbo, the number of users compared, and the number with both lists."""
         if run.id == base.id or not base.has_lists:
             return float("nan"), float("nan"), 0, 0
         counted = self._users_in(run.experiment, scope)
@@ -73,7 +73,7 @@ class Overlap:
         return float(overlaps[k - 1]) if n_users else float("nan"), rbo, n_users, int(counted.sum())
 
     def _compare_lists(self, run_id: str, baseline_id: str, scope: Scope) -> tuple[Floats, float, int]:
-        """Mean overlap at k = 1..depth, mean rbo, over how many users."""
+        """Returns mean overlap at k = 1..depth, mean rbo, and the number of users compared."""
         runs = [self._store.runs.get(run_id), self._store.runs.get(baseline_id)]
         if not all(map(self._lists.has_lists, runs)):
             return _NO_LIKENESS
@@ -91,7 +91,7 @@ class Overlap:
         return by_k, float(rank_biased_overlap(a, b).mean()), len(users)
 
     def headroom(self, run_ids: Sequence[str], k: int, scope: Scope = WHOLE) -> Headroom | None:
-        """What the lists of all these runs together reach within k; None where none has lists."""
+        """Returns what the lists of all these runs together find within k; None if none has lists."""
         check_k(k)
         runs = [run for run in self._context.runs_of(run_ids) if run.has_lists]
         if not runs:
@@ -109,7 +109,7 @@ class Overlap:
         return hit_overlap.hit_rows(hits, k, relevant)
 
     def _look_for_relevant(self, experiment_id: str, scope: Scope) -> Mask:
-        """[T] the rows of the truth that are relevant, in the part that is looked at."""
+        """Returns [T] the relevant rows of the truth in the selected part."""
         truth = self._data.reference_under(experiment_id, scope.threshold).truth
         relevant = truth.relevant()
         if not scope.slice:
@@ -120,15 +120,15 @@ class Overlap:
         return relevant if of.rows is None else relevant & of.rows
 
     def _users_in(self, experiment_id: str, scope: Scope) -> Mask:
-        """[U] the users with a relevant row there."""
+        """Returns [U] the users with a relevant row there."""
         return self._data.reference(experiment_id).truth.per_user(self._relevant(experiment_id, scope)) > 0
 
     def found_items(self, run_ids: Sequence[str], k: int) -> pd.DataFrame:
-        """Which held-out items each run finds and shows within k, one row per relevant item.
+        """Returns which test items each run finds and shows within k, one row per relevant item.
 
-        Columns: item_id, title, users (who hold it out), finders (how many of the runs find it for anybody),
-        showers (how many show it to anybody), then ``found <run id>`` (for how many of its users) and
-        ``shown <run id>`` (in how many lists) for each run that has lists.
+        Columns: item_id, title, users (who have it in the test set), finders (number of runs that find it for
+        anyone), showers (number that show it to anyone), then ``found <run id>`` (for how many of its users)
+        and ``shown <run id>`` (in how many lists) for each run with lists.
         """
         import pandas as pd
 

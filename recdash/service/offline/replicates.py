@@ -1,4 +1,4 @@
-"""How far a candidate's folds or seeds lie apart."""
+"""The spread over a candidate's folds or seeds."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class Replicates:
         self._context, self._data, self._run_curves = context, data, run_curves
 
     def of(self, run_id: str) -> list[Run]:
-        """The folds or seeds of a run, in their order; each is a run too, called by its label."""
+        """Returns the folds or seeds of a run, in order; each is a run too, named by its label."""
         return list(self._data.replicates_of(run_id))
 
     def spread(self, run_ids: Sequence[str], metric: str, k: int, scope: Scope = WHOLE) -> pd.DataFrame:
-        """Each replicate's own value: ``SPREAD_COLUMNS``; no rows for a run that was uploaded once.
+        """Returns each replicate's own value: ``SPREAD_COLUMNS``; no rows for a run that was uploaded once.
 
         A fold's value is over its own users.
         """

@@ -1,4 +1,4 @@
-"""The parts of an experiment that can be looked at by themselves."""
+"""The parts of an experiment that can be analysed separately."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MOST_THRESHOLDS = 12
 
 
 class Scopes:
-    """Which slices and thresholds a ``Scope`` can name."""
+    """The slices and thresholds that a ``Scope`` can name."""
 
     def __init__(self, context: ServiceContext, data: RunData) -> None:
         self._data = data
@@ -23,11 +23,11 @@ class Scopes:
         self._grades = context.cached(self._read_grades, most=16)
 
     def of(self, experiment_id: str, threshold: float | None = None) -> Mapping[str, str]:
-        """``by=value`` → title of every slice with at least one user who counts."""
+        """Returns {``by=value``: title} of every slice with at least one user who counts."""
         return self._named_slices(experiment_id, threshold)
 
     def thresholds(self, experiment_id: str) -> tuple[float, ...]:
-        """From which relevance on a row may count, ascending; empty where all relevant rows are alike.
+        """Returns the possible relevance thresholds, ascending; empty if all relevant rows are equal.
 
         Of more than twelve grades some, evenly spread over the rows.
         """
@@ -39,7 +39,7 @@ class Scopes:
             try:
                 cuts = self._data.slices_by(experiment_id, by, threshold)
             except InputError:
-                continue  # a column that cannot be cut stands in the way of no other
+                continue  # a column that cannot be split does not affect others
             titles |= {f"{cut.by}={cut.value}": cut.title for cut in cuts}
         return titles
 

@@ -1,4 +1,4 @@
-"""Numbers of stored runs, side by side."""
+"""Scores of stored runs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class Scores:
-    """Curves, scores, paired differences, and what stands between them."""
+    """Curves, scores, paired differences, and caveats about them."""
 
     def __init__(
         self, context: ServiceContext, data: RunData, values: MetricValues, run_curves: RunCurves
@@ -45,8 +45,8 @@ class Scores:
         self._stored_caveats = context.cached(self._look_at_ids, most=1024)
 
     def metrics_of(self, run_ids: Sequence[str]) -> list[str]:
-        """Canonical specs that at least one of the runs has or, of the default ones, can have; these first,
-        in the order of the guide.
+        """Returns metrics that at least one run has or, for default ones, can have; those first, in the order
+        of the guide.
         """
         stored = {metric for metrics in self._store.curves.metrics(run_ids).values() for metric in metrics}
         runs = self._context.runs_of(run_ids)
@@ -60,7 +60,7 @@ class Scores:
         return [*filter(is_offered, defaults), *sorted(stored.difference(defaults))]
 
     def curves(self, run_ids: Sequence[str], metrics: Sequence[str], scope: Scope = WHOLE) -> pd.DataFrame:
-        """Tidy: run_id, run, metric, k, value, std_error, n_users.
+        """Returns a tidy frame: run_id, run, metric, k, value, std_error, n_users.
 
         A definition that was not stored, and a part of the experiment, are computed from the hits.
         """
@@ -70,7 +70,7 @@ class Scores:
     def scoreboard(
         self, run_ids: Sequence[str], metrics: Sequence[str], k: int, scope: Scope = WHOLE
     ) -> pd.DataFrame:
-        """run_id, run, metric, value, std_error, n_users at k; best first by the first metric."""
+        """Returns run_id, run, metric, value, std_error, n_users at k; best first by the first metric."""
         check_k(k)
         runs = self._context.runs_of(run_ids)
         stored = self._store.curves.of_runs(run_ids, metrics) if scope == WHOLE else {}
@@ -86,8 +86,9 @@ class Scores:
     def _score_at(
         self, run_id: str, metric: str, k: int, scope: Scope, curve: Curve | Unavailable | None
     ) -> dict[str, Any] | None:
-        """value, std_error and n_users; ``curve``: the stored one. Of what was not stored only that k is
-        computed, where the users who count are known one by one.
+        """Returns value, std_error and n_users; ``curve``: the stored one.
+
+        Without a stored curve, only this k is computed if the counted users are known individually.
         """
         run = self._data.lasting_run(run_id)
         if curve is None and define(metric).has_user_values and self._values.rule(run, None) != "run":
@@ -97,7 +98,7 @@ class Scores:
         return frames.score_at(curve, k) if isinstance(curve, Curve) else None
 
     def absences(self, run_ids: Sequence[str], metric: str, scope: Scope = WHOLE) -> dict[str, str]:
-        """Why a run lacks the metric, for the runs that do."""
+        """Returns {run id: reason} for the runs that lack the metric."""
         stored = self._store.curves.of_runs(run_ids, [metric]) if scope == WHOLE else {}
         reasons = {}
         for run in self._context.runs_of(run_ids):
@@ -110,13 +111,15 @@ class Scores:
         return reasons
 
     def list_ends(self, run_ids: Sequence[str]) -> dict[str, int | None]:
-        """The k from which more than half of a run's lists have ended; None = never within depth."""
+        """Returns the k from which more than half of a run's lists have ended; None = never within depth."""
         return {run.id: run.provenance.get("list_end") for run in self._context.runs_of(run_ids)}
 
     def population_effect(
         self, run_ids: Sequence[str], metric: str, k: int
     ) -> population.PopulationEffect | None:
-        """Does the winner depend on whether users without a list count? None below two runs with lists."""
+        """Returns whether the winner depends on counting users without a list. None below two runs with
+        lists.
+        """
         check_k(k)
         names = {run.id: run.name for run in self._context.runs_of(run_ids) if run.has_lists or run.is_mean}
         if len(names) < 2:
@@ -134,14 +137,16 @@ class Scores:
         return population.population_effect(names, values, n_users, naming.metric_title(metric, k))
 
     def _compute_mean(self, run_id: str, metric: str, k: int, users: Users | None) -> tuple[float, int]:
-        """Mean and number of users; (0, 0) where no user counts."""
+        """Returns mean and number of users; (0, 0) if no user counts."""
         values = self._values.compute_user_values(run_id, metric, k, users)
         if values is None or not len(values.users):
             return 0.0, 0
         return float(values.values.mean()), len(values.users)
 
     def standing(self, run_ids: Sequence[str], metric: str, k: int) -> reference_scale.Standing | None:
-        """Where runs stand between the experiment's reference candidates; None where that means nothing."""
+        """Returns where runs are between the experiment's reference candidates; None if that is
+        meaningless.
+        """
         check_k(k)
         references = [
             run.id
@@ -156,9 +161,10 @@ class Scores:
         return reference_scale.standing(self._context.runs_of(ids), scoreboard, metric, k)
 
     def tie_band(self, run_id: str, metric: str, k: int) -> TieBand | None:
-        """Worst, expected and best of a metric over the orders of equal scores; None where none changes it.
+        """Returns worst, expected and best value of a metric over the orders of tied scores; None if all are
+        equal.
 
-        That is so too for lists that are ordered by rank and for metrics that the run lacks.
+        Also None for lists ordered by rank and for metrics that the run lacks.
         """
         check_k(k)
         return self._tie_bands(run_id, metric, k)
@@ -172,11 +178,13 @@ class Scores:
         sample, hits = self._values.sample(run_id), self._data.hits(run_id)
         check_k(k, sample.depth)
         if hits.ties is None and hits.order == "score" and hits.ledger.tied_rows:
-            hits = replace(hits, ties=self._ties_again(run_id))  # not stored: another look at the upload
+            hits = replace(
+                hits, ties=self._ties_again(run_id)
+            )  # not stored: needs another pass over the upload
         return tie_band(define(metric), hits, sample, k)
 
     def _mean_band(self, run_id: str, metric: str, k: int) -> TieBand | None:
-        """Of a mean over replicates: the worst is the mean of their worsts, and so on."""
+        """Returns the mean band over replicates: the worst is the mean of their worsts, and so on."""
         ids = self._data.replicate_ids(run_id)
         means = [self._means(replicate, metric, k, None) for replicate in ids]
         bands = [self._tie_bands(replicate, metric, k) for replicate in ids]
@@ -200,7 +208,7 @@ class Scores:
         return self._data.match_again(run_id, exposure=False).ties
 
     def comparability(self, run_ids: Sequence[str]) -> list[Problem]:
-        """Why the numbers of these runs may not stand side by side as they are; empty where they may."""
+        """Returns why the numbers of these runs may not be comparable; empty if they are."""
         runs = [run for run in self._context.runs_of(run_ids) if run.has_lists or run.is_mean]
         experiments = {id_: self._store.experiments.get(id_) for id_ in {run.experiment for run in runs}}
         return comparability_problems(
@@ -208,10 +216,11 @@ class Scores:
         )
 
     def id_overlap(self, run_id: str) -> IdOverlap | None:
-        """What the experiment's tables know of a run's ids; None of a reference candidate and without lists.
+        """Returns how many of a run's ids the experiment's tables know; None for a reference candidate and
+        without lists.
 
-        Where that was not noted when the run was scored, its items are counted from its hits; its users are
-        not known then.
+        If that was not recorded when the run was scored, its items are counted from its hits; its users are
+        then unknown.
         """
         run = self._store.runs.get(run_id)
         return run.overlap or self._stored_overlap(run_id)
@@ -226,7 +235,7 @@ class Scores:
         return stored_overlap(exposure, self._data.reference(run.experiment))
 
     def _id_caveats(self, run: Run) -> tuple[Problem, ...]:
-        """What is wrong with a run's ids; of one scored before they were counted, looked for now."""
+        """Returns problems of a run's ids; of one scored before they were counted, computed now."""
         if run.overlap is not None:
             return caveats(run.notices)
         return self._stored_caveats(run.id, run.name) if run.reference is None else ()

@@ -1,4 +1,4 @@
-"""Stored runs against a baseline in every segment of the users or of the items."""
+"""Compares stored runs with a baseline in every segment of users or items."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SEGMENT_COLUMNS = [
 
 
 class Segments:
-    """For whom a candidate is better, and for whom it is not."""
+    """For which segments a candidate is better, and for which it is not."""
 
     def __init__(
         self, context: ServiceContext, data: RunData, values: MetricValues, scores: Scores, slices: Slices
@@ -42,9 +42,10 @@ class Segments:
         self._slice_samples = context.cached(self._sample_slices, most=10)  # 45 MB each with 162k users
 
     def of(self, query: ComparisonQuery, by: str, *, least: int = LEAST) -> pd.DataFrame:
-        """One row per segment and run, the baseline too: ``SEGMENT_COLUMNS``; everybody is segment ``""``.
+        """Returns one row per segment and run, including the baseline: ``SEGMENT_COLUMNS``; all users are
+        segment ``""``.
 
-        Of the whole experiment, whatever the query's scope: a part of it is a segment here.
+        It covers the whole experiment, whatever the query's scope: a part of it is a segment here.
 
         ``value`` is the mean over the run's own ``n`` users, ``mean_diff`` that over the ``n_users`` it
         shares with the baseline. All segments with at least ``least`` users × candidates are judged as one
@@ -62,7 +63,7 @@ class Segments:
         return pd.DataFrame(rows, columns=SEGMENT_COLUMNS)
 
     def segmented(self, query: ComparisonQuery, by: str, *, least: int = LEAST) -> SegmentComparison:
-        """The same comparison as ``of``, as a value with its query and titles."""
+        """Returns the same comparison as ``of``, as a value with its query and titles."""
         result = self._segmented(replace(query, scope=WHOLE), by, least)
         return replace(result, names={run.id: run.name for run in self._context.runs_of(query.shown)})
 
@@ -83,7 +84,9 @@ class Segments:
     # ── with a value per user ────────────────────────────────────────────────────────────────
 
     def _values_inside(self, run_id: str, by: str, metric: str, k: int) -> tuple[UserValues | None, ...]:
-        """A run's values of everybody, then of each slice; None without the metric or a user who counts."""
+        """Returns a run's values for all users, then for each slice; None without the metric or a user who
+        counts.
+        """
         everybody = self._values.user_values(run_id, metric, k)
         cuts = self._data.slices_by(self._store.runs.get(run_id).experiment, by)
         if everybody is None:
@@ -100,13 +103,13 @@ class Segments:
         )
 
     def _sample_slices(self, run_id: str, by: str) -> list[list[RelevantHits]]:
-        """For each slice who counts in it: one sample, or one per seed."""
+        """Returns for each slice who counts in it: one sample, or one per seed."""
         run = self._store.runs.get(run_id)
         ids = self._data.replicate_ids(run_id) if run.is_mean else [run_id]
         samples = []
         for cut in self._data.slices_by(run.experiment, by):
             scope = Scope(f"{by}={cut.value}")
-            # not through the cache of inputs, which so many would empty
+            # not through the cache of inputs, which so many would fill
             of_slice = [self._values.read_inputs(id_, None, scope).sample for id_ in ids]
             samples.append([sample for sample in of_slice if sample is not None])
         return samples
@@ -114,7 +117,7 @@ class Segments:
     # ── without ──────────────────────────────────────────────────────────────────────────────
 
     def _by_value(self, run_ids: Sequence[str], by: str, metric: str, k: int) -> dict[tuple[str, str], Cell]:
-        """Values alone, of metrics that look at the lists as a whole."""
+        """Returns values without tests, for metrics of the lists as a whole."""
         absent = self._scores.absences(run_ids, metric).items()
         cells = {(EVERYBODY, run): Cell(float("nan"), 0, why=reason) for run, reason in absent}
         whole = self._scores.scoreboard(run_ids, [metric], k).assign(slice=EVERYBODY, reason="")

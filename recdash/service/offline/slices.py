@@ -1,4 +1,4 @@
-"""Parts of the whole: slices of users or items, and of the catalogue that is shown."""
+"""Slices of users or items, and exposure by attribute of the catalogue."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class Slices:
-    """The same numbers for some users or items; what is shown by attribute."""
+    """Scores by slice of users or items, and exposure by attribute."""
 
     def __init__(self, context: ServiceContext, data: RunData, values: MetricValues) -> None:
         self._context, self._data, self._values = context, data, values
@@ -43,7 +43,7 @@ class Slices:
         self._shown_rows = context.cached(self._count_shown, most=1024)
 
     def of(self, experiment_id: str) -> list[str]:
-        """What ``sliced`` can tell apart here, such as ``user_warmth`` or ``item:genre``."""
+        """Returns the attributes that ``sliced`` accepts here, such as ``user_warmth`` or ``item:genre``."""
         return known_slices(self._data.reference(experiment_id))
 
     def check(self, experiment_id: str, by: str) -> None:
@@ -51,7 +51,7 @@ class Slices:
         self._data.slices_by(experiment_id, by)
 
     def sliced(self, run_ids: Sequence[str], by: str, metrics: Sequence[str], k: int) -> pd.DataFrame:
-        """One row per run, slice and metric; columns as in ``recdash.service.frames.slice_rows``.
+        """Returns one row per run, slice and metric; columns as in ``recdash.service.frames.slice_rows``.
 
         Raises UnknownName for an unknown ``by``, InputError for one whose table is missing.
         """
@@ -66,7 +66,7 @@ class Slices:
             return self._mean_slices(run_id, by, definition)
         hits, reference = self._data.hits(run_id), self._data.reference(run.experiment)
         users = self._context.settings_of(run.experiment)["users"]
-        # Metrics that counts suffice for share one look at the lists; the others need their own.
+        # Metrics that only need counts share one pass over the lists; the others need their own.
         metric_of_lists = metric if list_metrics([definition], reference, hits.depth) else ""
         needs_exposure = isinstance(definition.metric, CatalogueMetric)
         cuts = self._data.slices_by(run.experiment, by)
@@ -77,7 +77,7 @@ class Slices:
         )
 
     def _mean_slices(self, run_id: str, by: str, definition: Definition) -> tuple[SliceScores, ...]:
-        """Of a run whose users have a list in each of its replicates."""
+        """Returns slices of a run whose users have a list in each of its replicates."""
         experiment, ids = self._store.runs.get(run_id).experiment, self._data.replicate_ids(run_id)
         reference, users = self._data.reference(experiment), self._context.settings_of(experiment)["users"]
         hits = [self._data.hits(replicate) for replicate in ids]
@@ -88,7 +88,7 @@ class Slices:
         )
 
     def _expose_slices(self, run_id: str, by: str, metric_of_lists: str) -> Sequence[Exposure | None]:
-        """What the lists show to the users of each slice, from the stored upload; None for slices of items.
+        """Returns the exposure to the users of each slice, from the stored upload; None for slices of items.
 
         ``metric_of_lists`` is a metric that needs the lists themselves, or "".
         """
@@ -103,14 +103,15 @@ class Slices:
         return [own.exposure for own in hits_by_slice(hits, cuts)]
 
     def attributes(self, experiment_id: str) -> list[str]:
-        """The columns of the catalogue that ``shown_by`` says something by; empty without a catalogue."""
+        """Returns the catalogue columns that ``shown_by`` accepts; empty without a catalogue."""
         return list(self._attributes(experiment_id))
 
     def shown_by(self, run_ids: Sequence[str], attribute: str, k: int) -> pd.DataFrame:
-        """How the runs' places within k, and the catalogue's items, fall on the values of an attribute.
+        """Returns how the runs' top-k positions, and the catalogue's items, are distributed over the values
+        of an attribute.
 
-        Columns: run_id, run, then those of ``attribute_share_rows``; a run without lists has no rows.
-        Raises InputError without a catalogue and for a k beyond the depth, UnknownName for a column that the
+        Columns: run_id, run, then those of ``attribute_share_rows``; a run without lists has no rows. Raises
+        InputError without a catalogue and for a k beyond the depth, UnknownName for a column that the
         catalogue lacks.
         """
         import pandas as pd

@@ -1,4 +1,4 @@
-"""Stored runs by two metrics at once."""
+"""Compares stored runs by two metrics at once."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class TradeOffs:
-    """What more of one metric costs of another."""
+    """How much of one metric an improvement in another costs."""
 
     def __init__(self, context: ServiceContext, scores: Scores, comparisons: Comparisons) -> None:
         self._context, self._scores, self._comparisons = context, scores, comparisons
@@ -36,9 +36,10 @@ class TradeOffs:
         *,
         scope: Scope = WHOLE,
     ) -> TradeOff:
-        """Which runs no other beats on both metrics, and who beats those ``asked`` about (default: all).
+        """Returns the Pareto front of two metrics, and which runs dominate those ``asked`` about (default:
+        all).
 
-        A run that lacks one of the metrics has no place. Raises InputError for a k beyond the depth.
+        A run that lacks one of the metrics is left out. Raises InputError for a k beyond the depth.
         """
         from recdash.comparison.pareto import trade_off
 
@@ -53,6 +54,6 @@ class TradeOffs:
 
 
 def _pairs(scores: pd.DataFrame, metrics: tuple[str, str], column: str) -> dict[str, Place]:
-    """Run id → (of the first metric, of the second); NaN where the run lacks it."""
+    """Returns {run id: (first metric, second metric)}; NaN if the run lacks it."""
     table = scores.pivot_table(column, "run_id", "metric", dropna=False).reindex(columns=list(metrics))
     return {str(run): (float(x), float(y)) for run, x, y in table.itertuples(name=None)}

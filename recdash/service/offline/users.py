@@ -1,4 +1,4 @@
-"""Questions about single users: who gains, who loses, and what their lists show."""
+"""Results of single users: who gains, who loses, and what their lists show."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MOST_PLACES = 50
-"""Of a list that is shown; hits are counted to k all the same."""
+"""Longest list shown; hits are counted to k all the same."""
 MOST_HISTORY = 10
 MOST_DECISIVE = 50
 
@@ -38,7 +38,7 @@ DECISIVE_COLUMNS = ("user_id", "difference", "value", "baseline_value", "n_relev
 
 
 class UserResults:
-    """What is behind the means, user by user."""
+    """Results user by user."""
 
     def __init__(
         self, context: ServiceContext, data: RunData, values: MetricValues, lists: StoredLists
@@ -51,13 +51,12 @@ class UserResults:
     # ── who gains, who loses ─────────────────────────────────────────────────────────────────
 
     def changes(self, query: ComparisonQuery) -> pd.DataFrame:
-        """For how many users each run is better, the same or worse than the baseline.
+        """Returns for how many users each run is better, the same or worse than the baseline.
 
-        Columns: run_id, run, n_users (who count in both), better, same, worse, gain and loss (sums over
-        users of what the metric changes for them), half_gain (the fewest users who have half of the gain),
-        typical (the median size of a change, of those who change).
-        A run without the metric, or without a user in common, has no row. Raises InputError for a metric
-        without a value per user.
+        Columns: run_id, run, n_users (who count in both), better, same, worse, gain and loss (sums of users'
+        changes), half_gain (the fewest users with half of the gain), typical (the median absolute change of
+        users who change). A run without the metric, or without a user in common, has no row. Raises
+        InputError for a metric without a value per user.
         """
         import pandas as pd
 
@@ -69,12 +68,14 @@ class UserResults:
         return pd.DataFrame(rows, columns=list(CHANGE_COLUMNS))
 
     def change_bars(self, run_id: str, query: ComparisonQuery) -> Bars:
-        """The distribution of the users' differences to the baseline, without those that are 0."""
+        """Returns the distribution of the users' differences from the baseline, without zeros."""
         gaps = self._differences(run_id, query)
         return bars(np.zeros(0) if gaps is None else gaps)
 
     def value_bars(self, run_id: str, metric: str, k: int, scope: Scope = WHOLE) -> tuple[Bars, int, int]:
-        """The distribution of one run's users by their values that are not 0; how many have 0; all."""
+        """Returns the distribution of a run's nonzero values per user, how many are 0, and the total number
+        of users.
+        """
         check_k(k)
         values = self._values.user_values(run_id, metric, k, None, scope)
         if values is None:
@@ -82,9 +83,10 @@ class UserResults:
         return bars(values.own), int((values.own == 0).sum()), len(values.own)
 
     def decisive_users(self, run_id: str, query: ComparisonQuery, *, n: int = MOST_DECISIVE) -> pd.DataFrame:
-        """The users for whom the run differs most from the baseline: best, worst, second best, and so on.
+        """Returns the users with the largest difference of the run from the baseline: best,
+        worst, second best, and so on.
 
-        Among equal differences those come first for whom the candidates differ most among each other. Of the
+        Ties are ordered by how much the candidates differ from each other for the user, most first. For the
         baseline itself: the users with the highest and the lowest value. Columns: user_id, difference (above
         0 is better), value, baseline_value, n_relevant.
         """
@@ -108,7 +110,9 @@ class UserResults:
         return pd.DataFrame(dict(zip(DECISIVE_COLUMNS, columns, strict=True)))
 
     def _beside_each_other(self, run_id: str, query: ComparisonQuery) -> tuple[UserValues, UserValues] | None:
-        """The run and the baseline (all NaN beside itself) over the users who count in both."""
+        """Returns values of the run and the baseline (all NaN for the baseline itself) over the users who
+        count in both.
+        """
         own = self._user_values(run_id, query)
         if own is None or not len(own.users):
             return None
@@ -127,7 +131,7 @@ class UserResults:
         return self._gaps(run_id, replace(query, runs=()))
 
     def _compare_users(self, run_id: str, query: ComparisonQuery) -> Floats | None:
-        """Differences of the users who count in both, above 0 where the run is better for them."""
+        """Returns differences of the users who count in both, above 0 if the run is better for them."""
         known = self._beside_each_other(run_id, query)
         return None if known is None else differences(known[0].own, known[1].own)
 
@@ -141,10 +145,11 @@ class UserResults:
         baseline_id: str | None = None,
         scope: Scope = WHOLE,
     ) -> OneUser:
-        """A user of the truth with the lists of some runs of one experiment, to k (at most 50 places).
+        """Returns a user of the truth with the lists of some runs of one experiment, to k (at most 50
+        positions).
 
-        A run without lists, and one whose upload was not kept, is left out. Raises NotFound for a user whom
-        the truth does not know.
+        A run without lists, and one whose upload was not kept, is left out. Raises NotFound for a user who is
+        not in the truth.
         """
         check_k(k)
         experiment_id = self._store.runs.get(run_ids[0]).experiment
@@ -169,18 +174,18 @@ class UserResults:
         )
 
     def values(self, user_id: str, query: ComparisonQuery) -> dict[str, float]:
-        """What one user got by the metric from each run, for the runs in which the user counts."""
+        """Returns the metric of one user for each run in which the user counts."""
         user = self._user(self._store.runs.get(query.baseline).experiment, user_id)
         known = {run_id: self._user_values(run_id, query) for run_id in query.shown}
         own = {run_id: values.own[values.users == user] for run_id, values in known.items() if values}
         return {run_id: float(value[0]) for run_id, value in own.items() if len(value)}
 
     def _user(self, experiment_id: str, user_id: str) -> int:
-        """The user's code in the truth; another spelling of a number finds it as everywhere."""
+        """Returns the user's code in the truth; another spelling of a number also finds it."""
         ids = pa.array([user_id.strip()], pa.string())
         code = int(self._data.reference(experiment_id).users.codes(ids, grow=False)[0])
         if code < 0:
-            raise NotFound(f"The truth of this experiment knows no user '{user_id}'.")
+            raise NotFound(f"The test set of this experiment has no user '{user_id}'.")
         return code
 
     def _read_histories(self, experiment_id: str) -> Histories | None:
@@ -189,7 +194,7 @@ class UserResults:
 
 
 def spread(own: UserValues, others: Sequence[UserValues | None]) -> Floats:
-    """[n] how far apart the others' values of each of the users lie; 0 where fewer than two have one."""
+    """Returns [n] the spread of the others' values for each user; 0 if fewer than two have one."""
     low, high = np.full(len(own.users), np.inf), np.full(len(own.users), -np.inf)
     index = np.arange(len(own.users), dtype=np.float64)
     for other in filter(None, others):

@@ -1,4 +1,4 @@
-"""Whether offline metrics and an A/B test agree: by one metric, and by every one."""
+"""Whether offline metrics and an A/B test agree: for one metric, and for all."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
     from recdash.online import OnlineMetric
 
 CUTOFFS = (1, 5, 10, 20, 50, 100)
-"""The k at which metrics are asked which of them ordered the runs best."""
+"""The k at which metrics are compared for the best order of runs."""
 
 
 @dataclass(eq=False)
 class OnlineAgreement:
-    """What an A/B test says about offline metrics."""
+    """Agreement of an A/B test with offline metrics."""
 
     _context: ServiceContext
     _scores: Scores
@@ -45,9 +45,9 @@ class OnlineAgreement:
     _online_analysis: OnlineAnalysis
 
     def of(self, test_id: str, metric: str, k: int, online_metric: str) -> Agreement:
-        """Whether metric@k and an online metric order the test's runs alike.
+        """Returns whether metric@k and an online metric rank the test's runs alike.
 
-        Over the variants linked to a run, the control among them (not linked, it served the baseline). Raises
+        It covers the variants linked to a run, including control (unlinked, it served the baseline). Raises
         UnknownName for an online metric that the test lacks, InputError for a k beyond the depth.
         """
         check_k(k)
@@ -65,7 +65,7 @@ class OnlineAgreement:
         return agreement(title, sides.title, served, self._pairs_of(sides, metric, k))
 
     def best_metric(self, test_id: str, online_metric: str) -> BestMetric:
-        """Which of all metrics, at a few k, ordered the test's runs as the online metric did."""
+        """Returns which of all metrics, at a few k, ranked the test's runs as the online metric did."""
         sides = self.both_sides(test_id, online_metric)
         lifts = {variant: lift for variant in sides.variants if (lift := sides.lift(variant)) is not None}
         runs = [sides.runs[variant] for variant in lifts]
@@ -89,7 +89,7 @@ class OnlineAgreement:
         return OfflineOnlineResult(test, online_metric, rows, runs, names)
 
     def _pairs_of(self, sides: OfflineOnlineResult, metric: str, k: int) -> dict[tuple[str, str], RunPair]:
-        """Every two variants, whose pairs between variants count as much as those with the control."""
+        """Returns every two variants; pairs between variants count as much as those with control."""
         offline, online = self._offline_intervals(sides, metric, k), self._online_intervals(sides)
         pairs = {}
         for variants in combinations(sides.variants, 2):
@@ -102,7 +102,7 @@ class OnlineAgreement:
     def _offline_intervals(
         self, sides: OfflineOnlineResult, metric: str, k: int
     ) -> dict[tuple[str, str], DifferenceInterval]:
-        """By run ids, second minus first, whichever way round they were compared."""
+        """Returns intervals by run ids, second minus first, in either order of comparison."""
         runs = list(dict.fromkeys(sides.runs[variant] for variant in sides.variants))
         if len(runs) < 2 or not define(metric).has_user_values:
             return {}
@@ -115,10 +115,10 @@ class OnlineAgreement:
         return intervals
 
     def _online_intervals(self, sides: OfflineOnlineResult) -> dict[tuple[str, str], DifferenceInterval]:
-        """By variants, second minus first: the interval of the lift over the first.
+        """Returns intervals by variants, second minus first: the interval of the lift over the first.
 
-        With the control it is the one by which A/B results judges the variant. The pairs between variants
-        are a family of their own (Holm), as the pairs between candidates are offline.
+        With control it is the one by which A/B results judges the variant. The pairs between variants are a
+        family of their own (Holm), like the pairs between candidates offline.
         """
         from recdash.online.analysis import judgement
         from recdash.online.analysis import lift as compare
@@ -130,7 +130,7 @@ class OnlineAgreement:
         if not pairs:
             return intervals
         metric, arms = self._of_each_variant(sides)
-        # the first of a pair is taken for the control
+        # the first of a pair acts as the control
         compared = [(arms[first], arms[second]) for first, second in pairs]
         lifts = [compare.chosen_lift(metric, *both) for both in compared]
         levels = [level for _, level in judgement.family([lift.p for lift, _ in lifts], "holm")]
@@ -140,7 +140,7 @@ class OnlineAgreement:
         return intervals
 
     def _of_each_variant(self, sides: OfflineOnlineResult) -> tuple[OnlineMetric, dict[str, Any]]:
-        """The metric, and what is known of each variant."""
+        """Returns the metric, and the data of each variant."""
         from recdash.online import OnlineMetric
         from recdash.online.analysis import aggregates
 
@@ -158,7 +158,7 @@ class OnlineAgreement:
     def _candidates(
         self, runs: Sequence[str], experiment_id: str
     ) -> dict[tuple[str, int | None, str], list[float | None]]:
-        """Each metric at each of the cutoffs → the runs' values, more is better, None where one lacks it."""
+        """Returns {(metric, cutoff, …): the runs' values}, more is better, None if a run lacks the metric."""
         distinct, depth = list(dict.fromkeys(runs)), self._context.settings_of(experiment_id)["depth"]
         rows = self._scores.curves(distinct, self._scores.metrics_of(distinct)).to_dict("records")
         values_of: dict[tuple[str, int | None, str], dict[str, float]] = {}

@@ -1,4 +1,4 @@
-"""What an A/B test says over time, of parts of its users, and of how many users it would need."""
+"""Analyses of an A/B test over time, by segment, and of the sample size it needs."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ OverTime = Literal["cumulative", "daily", "since"]
 
 
 class OnlineAnalysis:
-    """Questions to a test that is known user by user; NotFound for one that is known by aggregates only."""
+    """Analyses of a test with data per user; raise NotFound for a test of aggregates only."""
 
     def __init__(self, context: ServiceContext, online_tests: OnlineTests) -> None:
         self._context, self._online_tests = context, online_tests
 
     def metrics(self, test_id: str) -> tuple[OnlineMetric, ...]:
-        """The metrics that the test's logs allow, its own ones included."""
+        """Returns the metrics that the test's logs allow, including custom ones."""
         from recdash.online.ab_test import with_own
 
         totals = self._online_tests.users(test_id).totals
@@ -41,7 +41,7 @@ class OnlineAnalysis:
         return known[name]
 
     def totals(self, test_id: str) -> list[str]:
-        """What is added up per user: the numerators and denominators that a metric may have."""
+        """Returns the totals per user: possible numerators and denominators of a metric."""
         return list(self._online_tests.users(test_id).totals)
 
     def own_metrics(self, test_id: str) -> tuple[OnlineMetric, ...]:
@@ -50,7 +50,7 @@ class OnlineAnalysis:
         return tuple(OnlineMetric(**facts) for facts in self._context.store.online_tests.get(test_id).metrics)
 
     def set_own_metrics(self, test_id: str, metrics: Sequence[OnlineMetric]) -> OnlineTest:
-        """Give the test metrics of its own; one with the name of a known metric replaces it."""
+        """Stores custom metrics of the test; one with the name of a standard metric replaces it."""
         from recdash.online.metrics import check
 
         self._context.must_be_editor()
@@ -59,9 +59,9 @@ class OnlineAnalysis:
         return self._online_tests.count_again(test_id, metrics=[asdict(metric) for metric in metrics])
 
     def over_time(self, test_id: str, metric: str, how: OverTime) -> pd.DataFrame:
-        """The lift up to each day, of each day, or by days since the exposure.
+        """Returns the lift: cumulative, daily, or by days since exposure.
 
-        Columns: variant, day (days since 1970, or since the exposure), n, lift, low, high, sequence_low,
+        Columns: variant, day (days since 1970, or since exposure), n, lift, low, high, sequence_low,
         sequence_high, note.
         """
         from recdash.online.analysis import over_time
@@ -74,24 +74,24 @@ class OnlineAnalysis:
         return _frame(compute(*question), over_time.LiftAtTime)
 
     def novelty_effect(self, test_id: str, metric: str) -> list[NoveltyEffect]:
-        """Early against late lift of the same users, by variant."""
+        """Returns early against late lift of the same users, by variant."""
         from recdash.online.analysis.novelty_effect import fading
 
         return fading(*self._question(test_id, metric))
 
     def segments(self, test_id: str) -> list[str]:
-        """The columns that divide the test's users into segments."""
+        """Returns the columns that divide the test's users into segments."""
         return sorted(self._online_tests.users(test_id).segments)
 
     def by_segment(self, test_id: str, metric: str, segment: str) -> pd.DataFrame:
-        """One row per variant and segment; columns: the fields of ``SegmentLift``."""
+        """Returns one row per variant and segment; columns: the fields of ``SegmentLift``."""
         from recdash.online.analysis import segments
 
         self._check_segment(test_id, segment)
         return _frame(segments.by_segment(*self._question(test_id, metric), segment), segments.SegmentLift)
 
     def reversals(self, test_id: str, metric: str, segment: str) -> tuple[Reversal, ...]:
-        """Variants whose lift has another sign in segments than overall."""
+        """Returns variants whose lift has another sign in segments than overall."""
         from recdash.online.analysis import segments
 
         self._check_segment(test_id, segment)
@@ -110,7 +110,7 @@ class OnlineAnalysis:
     # ── how many users ───────────────────────────────────────────────────────────────────────
 
     def detectable(self, test_id: str, metric: str) -> dict[str, float | None]:
-        """By variant the smallest lift (a share) that a test of this size finds in four of five cases."""
+        """Returns by variant the minimum detectable effect (a share) at 80 % power and this sample size."""
         from recdash.online.analysis import lift, power
 
         definition, arms, control = self.arms(test_id, metric)
@@ -123,7 +123,9 @@ class OnlineAnalysis:
         return smallest
 
     def more_users(self, test_id: str, metric: str, variant: str, effect: float) -> int | None:
-        """Users still missing, in control and variant together, to find a lift of ``effect`` (a share)."""
+        """Returns users still needed, in control and variant together, to detect a lift of ``effect`` (a
+        share).
+        """
         from recdash.online.analysis import lift, power
 
         chosen, arms, control = self.arms(test_id, metric)
@@ -133,7 +135,7 @@ class OnlineAnalysis:
         return power.more_users(chosen, arms[control], arms[variant], effect, adjusted=adjusted)
 
     def arms(self, test_id: str, metric: str) -> tuple[OnlineMetric, dict[str, Any], str]:
-        """The metric, what is known of each variant, and the name of the control."""
+        """Returns the metric, the data of each variant, and the name of the control."""
         from recdash.online.analysis.results import arms_of
 
         users, definition, control = self._question(test_id, metric)

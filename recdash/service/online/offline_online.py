@@ -1,4 +1,4 @@
-"""One A/B test by one online metric, and the runs that its variants served."""
+"""One A/B test by one online metric, with the runs that its variants served."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from recdash.metrics import naming
 from recdash.online.agreement.agreement import DifferenceInterval
 from recdash.online.agreement.join import judged_by, split_is_broken
 
-BROKEN = "the split of users between the variants is broken"
+BROKEN = "the split of users between the variants is broken (sample ratio mismatch)"
 Row = Mapping[str, Any]
 
 
@@ -32,37 +32,37 @@ class OfflineOnlineResult:
 
     @property
     def sign(self) -> int:
-        """−1 for an online metric of which less is better."""
+        """Returns −1 for an online metric of which less is better, else 1."""
         return -1 if next(iter(self.rows.values())).get("direction") == "down" else 1
 
     @property
     def broken(self) -> str:
-        """Why nothing is judged; empty where the split is sound."""
+        """Returns why no metric is judged; empty if the split is sound."""
         return BROKEN if split_is_broken(self.test.notices) else ""
 
     @property
     def variants(self) -> list[str]:
-        """Those that are linked to a run and have the metric."""
+        """Returns the variants that are linked to a run and have the metric."""
         return [variant for variant in self.runs if variant in self.rows]
 
     def lift(self, variant: str) -> float | None:
-        """More is better; 0 for the control."""
+        """Returns the lift, more is better; 0 for the control."""
         if variant == self.test.control:
             return 0.0
         lift = none_if_nan(self.rows[variant]["lift"])
         return None if lift is None else self.sign * lift
 
     def interval(self, variant: str) -> DifferenceInterval:
-        """Of the lift over the control, by which it is judged: corrected within the goals of the test."""
+        """Returns the interval that judges the lift over control: corrected within the goals of the test."""
         return turned(DifferenceInterval(*judged_by(self.rows[variant])), self.sign)
 
 
 def sign_of(metric: str) -> int:
-    """−1 for a metric of which less is better."""
+    """Returns −1 for a metric of which less is better, else 1."""
     return -1 if naming.lower_is_better(metric) else 1
 
 
 def turned(ends: DifferenceInterval, sign: int) -> DifferenceInterval:
-    """The interval so that more is better."""
+    """Returns the interval, negated for ``sign`` −1, so that more is better."""
     low, high = ends
     return ends if sign > 0 or low is None or high is None else DifferenceInterval(-high, -low)

@@ -1,4 +1,4 @@
-"""A/B tests: stored with their logs and rules, linked to runs, compared with what was measured offline."""
+"""A/B tests: stored with logs and rules, linked to runs, compared with offline results."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 class ServedRuns(NamedTuple):
     """The run that a test's control served (else the baseline), id and name of all linked runs, and how the
-    test is counted and linked: all of a stored test that may change.
+    test is counted and linked: everything mutable in a stored test.
     """
 
     reference: str | None
@@ -43,7 +43,7 @@ class ServedRuns(NamedTuple):
 
 
 class OnlineTests:
-    """Everything that is done to online tests, and asked of them."""
+    """All operations on online tests."""
 
     def __init__(self, context: ServiceContext, scores: Scores, comparisons: Comparisons) -> None:
         self._context, self._scores, self._comparisons = context, scores, comparisons
@@ -55,7 +55,7 @@ class OnlineTests:
         return self._store.online_tests.of_experiment(experiment_id, archived)
 
     def named(self, experiment_id: str, name: str | None = None) -> OnlineTest:
-        """The test of that name, without one the newest. Raises NotFound where there is none at all."""
+        """Returns the test of that name, without a name the newest. Raises NotFound if there is none."""
         tests = self.all(experiment_id)
         if not tests:
             home = self._store.experiments.get(experiment_id).name
@@ -80,11 +80,11 @@ class OnlineTests:
         links: Mapping[str, str] | None = None,
         columns: ColumnsGiven | None = None,
     ) -> OnlineTest:
-        """Read an A/B test's tables, compute its results and store both. ``links`` are {variant: run id}.
+        """Reads an A/B test's tables, computes its results and stores both. ``links`` are {variant: run id}.
 
-        ``tables`` by kind: sessions; exposures, events and perhaps served; or aggregates. A test that is
-        there already, counted by the same rules, is linked anew, and comes back if it was archived.
-        ``columns`` as for ``recdash.ab_test``.
+        ``tables`` by kind: sessions; exposures, events and optionally served; or aggregates. A test that is
+        stored already with the same rules is linked again, and restored if it was archived. ``columns`` as
+        for ``recdash.ab_test``.
         """
         self._context.must_be_editor()
         logs, users = self._read_logs(tables, rules, mappings, columns)
@@ -108,17 +108,17 @@ class OnlineTests:
             notices=(*logs.notices, *results.notices),
         )
         release_freed_memory()
-        if users is not None:  # the next that is asked for is the test's page
+        if users is not None:  # the next request will be for the test's page
             self._users.remember(users, *_counted_by(test))
         return self._store_or_find(test)
 
     def _store_or_find(self, test: OnlineTest) -> OnlineTest:
-        """The stored test; that which a second click would double is linked anew and restored instead."""
+        """Stores the test and returns it; if it is stored already, links and restores that one instead."""
         same = self._same_test(test)
         if same is None:
             try:
                 return self._store.online_tests.add(test)
-            except NameTaken:  # another person stored it while this one was read
+            except NameTaken:  # another person stored it meanwhile
                 same = self._same_test(test)
                 if same is None:
                     raise
@@ -127,7 +127,7 @@ class OnlineTests:
         return self.link_variants(same.id, test.links) if test.links else same
 
     def _same_test(self, test: OnlineTest) -> OnlineTest | None:
-        """The stored test of the same name, tables, rules and control."""
+        """Returns the stored test of the same name, tables, rules and control, or None."""
 
         def identity(test: OnlineTest) -> tuple[Any, ...]:
             rules = OnlineRules(**test.rules)
@@ -145,7 +145,7 @@ class OnlineTests:
         mappings: Mapping[str, Mapping[str, str]] | None = None,
         columns: ColumnsGiven | None = None,
     ) -> OnlineResults:
-        """The results as they would be, with the notices of reading the tables; stores nothing."""
+        """Returns the results with the notices of reading the tables; stores nothing."""
         logs, users = self._read_logs(tables, rules, mappings, columns)
         results = results_of(logs, control, rules, users=users)
         return replace(results, notices=(*logs.notices, *results.notices))
@@ -157,7 +157,7 @@ class OnlineTests:
         mappings: Mapping[str, Mapping[str, str]] | None,
         columns: ColumnsGiven | None = None,
     ) -> tuple[OnlineTables, OnlineUsers | None]:
-        """The logs and their users; None for the users of a table that is added up already."""
+        """Returns the logs and their users; None for the users of aggregated tables."""
         logs = read_logs(tables, rules, mappings, self._context.limits, columns)
         counted = logs.kind != "aggregates"
         return logs, users_of(logs.table, logs.beside, rules) if counted else None
@@ -168,10 +168,10 @@ class OnlineTests:
         return OnlineRules(**self._store.online_tests.get(test_id).rules)
 
     def set_rules(self, test_id: str, rules: OnlineRules) -> OnlineTest:
-        """Count the test's logs by other rules.
+        """Counts the test's logs by other rules.
 
-        Raises InputError for one by which the logs were read, or events became sessions: that needs the logs
-        themselves again.
+        Raises InputError for a rule that applies when logs are read or events become sessions: that needs the
+        logs again.
         """
         self._context.must_be_editor()
         rules.check()
@@ -180,13 +180,13 @@ class OnlineTests:
         current = OnlineRules(**test.rules)
         changed = [name for name in fixed if getattr(rules, name) != getattr(current, name)]
         if changed:
-            problem = f"the logs of '{test.name}' were read by another one"
-            fix = "Upload them again under the new rules."
+            problem = f"the logs of '{test.name}' were read with another value of this rule"
+            fix = "Upload them again with the new rules."
             raise InputError([Problem("fixed-rule", f"rule '{name}'", problem, fix) for name in changed])
         return self.count_again(test_id, rules=rules.as_dict())
 
     def count_again(self, test_id: str, **changed: Any) -> OnlineTest:
-        """Store the change with the results that follow from it; nothing where they cannot be had."""
+        """Stores the change and the new results; nothing if they cannot be computed."""
         self._context.must_be_editor()
         test = self._store.online_tests.get(test_id)
         before = self.results(test_id).notices
@@ -196,14 +196,14 @@ class OnlineTests:
             test_id, **changed, results=results.records(), notices=(*kept, *results.notices)
         )
 
-    # ── what a stored test says ──────────────────────────────────────────────────────────────
+    # ── results of a stored test ─────────────────────────────────────────────────────────────
 
     def results(self, test_id: str, correction: Correction = "holm") -> OnlineResults:
-        """Health, values, lifts and words of a stored test; ``correction`` of the family of its goals."""
+        """Returns health, values, lifts and findings of a stored test; ``correction`` over its goals."""
         return self.results_of(self._store.online_tests.get(test_id), correction)
 
     def results_of(self, test: OnlineTest, correction: Correction = "holm") -> OnlineResults:
-        """The results of a test by the rules and metrics that it names, stored or not."""
+        """Returns the results of a test by its rules and metrics, stored or not."""
         rules, own = OnlineRules(**test.rules), [OnlineMetric(**facts) for facts in test.metrics]
         if test.kind == "aggregates":
             logs = OnlineTables(test.kind, self._store.artifacts.table(test.upload), {})
@@ -212,10 +212,10 @@ class OnlineTests:
         return replace(results, removed=(*(Removed(**facts) for facts in test.removed), *results.removed))
 
     def users(self, test_id: str) -> OnlineUsers:
-        """One row per user of a test. Raises NotFound for one that is known by aggregates only."""
+        """Returns one row per user of a test. Raises NotFound for a test of aggregates only."""
         test = self._store.online_tests.get(test_id)
         if test.kind == "aggregates":
-            raise NotFound(f"Of '{test.name}' only sums are known, not its users.")
+            raise NotFound(f"'{test.name}' has aggregated data only, no data per user.")
         return self._users(*_counted_by(test))
 
     def _read_users(self, upload: str, exposures: str | None, rules: str) -> OnlineUsers:
@@ -223,7 +223,7 @@ class OnlineTests:
         return users_of(self._store.artifacts.table(upload), beside, OnlineRules(**json.loads(rules)))
 
     def link_variants(self, test_id: str, links: Mapping[str, str]) -> OnlineTest:
-        """Say which run each variant served: {variant: run id}."""
+        """Stores which run each variant served: {variant: run id}."""
         self._context.must_be_editor()
         test = self._store.online_tests.get(test_id)
         self._check_links(test.experiment, links, [str(row["variant"]) for row in test.results])
@@ -249,7 +249,7 @@ class OnlineTests:
         self._context.writable_store().online_tests.delete(test_id)
 
     def result_frame(self, test_id: str) -> pd.DataFrame:
-        """One row per metric and variant.
+        """Returns one row per metric and variant.
 
         Columns: the fields of ``OnlineRow``, and run_id, the run that the variant served.
         """
@@ -261,9 +261,9 @@ class OnlineTests:
         return frame
 
     def offline_online(self, test_id: str, metric: str, k: int, online_metric: str) -> pd.DataFrame:
-        """One row per linked variant; columns as in ``recdash.online.agreement.join``.
+        """Returns one row per linked variant; columns as in ``recdash.online.agreement.join``.
 
-        The offline difference is paired against the run that the control served (else the baseline), and
+        The offline difference is paired against the run that control served (else the baseline), and
         corrected over the variants.
         """
         test = self._store.online_tests.get(test_id)
@@ -271,8 +271,8 @@ class OnlineTests:
         return self._joined(test_id, metric, k, online_metric, self._served_runs(test)).copy()
 
     def disagreements(self, experiment_id: str, metric: str, k: int) -> list[tuple[OnlineTest, Row]]:
-        """Each test with a row of ``offline_online`` that won on one side and lost on the other, by any of
-        its online metrics.
+        """Returns each test with a row of ``offline_online`` that won on one side and lost on the other, by
+        any of its online metrics.
         """
         check_k(k)
         contradictions = []
@@ -310,10 +310,10 @@ class OnlineTests:
 
 
 def counting_state(test: OnlineTest) -> str:
-    """Control, rules and metrics of a stored test as text: what changes its results."""
+    """Returns control, rules and metrics of a stored test as text: everything that changes its results."""
     return json.dumps([test.control, dict(test.rules), list(test.metrics)], default=str)
 
 
 def _counted_by(test: OnlineTest) -> tuple[str, str | None, str]:
-    """What the users of a test are counted from."""
+    """Returns what a test's users are counted from."""
     return test.upload, test.tables.get("exposures"), json.dumps(dict(test.rules))

@@ -1,4 +1,4 @@
-"""How an offline metric has called all A/B tests that are stored."""
+"""How well an offline metric predicted all stored A/B tests."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class TrackRecords:
-    """What all A/B tests together say about an offline metric."""
+    """The track record of an offline metric over all A/B tests."""
 
     _context: ServiceContext
     _comparisons: Comparisons
@@ -34,7 +34,7 @@ class TrackRecords:
     _agreement: OnlineAgreement
 
     def of(self, metric: str, k: int, online_metric: str) -> TrackRecord:
-        """How metric@k has called all A/B tests that are stored, of every experiment, oldest first."""
+        """Returns how metric@k predicted all stored A/B tests, of every experiment, oldest first."""
         check_k(k)
         metric = str(define(metric))
         points: list[Point] = []
@@ -48,7 +48,7 @@ class TrackRecords:
         return track_record(naming.metric_title(metric, k), online_metric, points, left_out)
 
     def _points(self, test: OnlineTest, metric: str, k: int, online_metric: str) -> tuple[list[Point], str]:
-        """One for each variant of the test that has both sides, or why there is none."""
+        """Returns a point for each variant with both results, or why there is none."""
         try:
             sides = self._agreement.sides_of(test, online_metric)
             if sides.broken:
@@ -56,7 +56,7 @@ class TrackRecords:
             pairs = self._against_control(sides, metric, k)
         except InputError as error:
             return [], error.problems[0].found
-        except StoreError as error:  # another experiment's damage must not hide this one's record
+        except StoreError as error:  # damage in another experiment must not hide this one's record
             return [], str(error)
         if not pairs:
             return [], "its variants are not linked to runs, or these lack the metric"
@@ -66,7 +66,7 @@ class TrackRecords:
         return known, "" if known else "no lift has an interval"
 
     def _against_control(self, sides: OfflineOnlineResult, metric: str, k: int) -> dict[str, Pair]:
-        """Variant → its run's paired difference to the control's."""
+        """Returns {variant: its run's paired difference from control's}."""
         reference = sides.runs.get(sides.test.control)
         others = {variant: sides.runs[variant] for variant in sides.variants if variant != sides.test.control}
         if reference is None or not others:
@@ -78,16 +78,17 @@ class TrackRecords:
 
 
 def _point(experiment: str, sides: OfflineOnlineResult, variant: str, pair: Pair, sign: int) -> Point | None:
-    """Offline in % of the control's run, online in %; None without a value to be a share of, or an interval.
+    """Returns the offline change in % of the control's run and the online change in %; None without a value
+    to relate to, or an interval.
 
-    The standard error of a lift is that of its logarithm, of which the interval is twice 1.96 wide.
-    ``calls``: whether both sides point the same way; None where one is not settled, as A/B results judges it.
+    The standard error of a lift is that of its logarithm; the interval has 1.96 of them on each side.
+    ``calls``: whether both point the same way; None if either is inconclusive as A/B results judges it.
     """
     row = sides.rows[variant]
     lift, low, high = (none_if_nan(row[name]) for name in ("lift", "lift_low", "lift_high"))
     if lift is None or low is None or high is None or not pair.base_value:
         return None
-    if low <= -1:  # of a rate without a success the logarithm has no standard error
+    if low <= -1:  # the logarithm of a rate without successes has no standard error
         return None
     error = (1 + lift) * (math.log1p(high) - math.log1p(low)) / (2 * NORMAL_95)
     corrected = pair.judged.corrected
