@@ -1,5 +1,5 @@
-"""Why online and offline results differ: twelve checks, each of which supports its cause, rules it out, or
-says what it would take to tell.
+"""Explains why online and offline results differ: twelve checks, each of which supports its cause, rules it
+out, or says which data is missing.
 """
 
 from __future__ import annotations

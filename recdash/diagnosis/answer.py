@@ -1,4 +1,4 @@
-"""What a check answers, and how its numbers are written."""
+"""The answer of a check, and how its numbers are written."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from recdash.formatting import numbers
 Finding = Literal["supports", "rules out", "can't tell"]
 Strength = Literal[0, 1, 2, 3]
 Part = TypeVar("Part")
-NO_GAIN = "There is no settled offline gain that could turn."
+NO_GAIN = "There is no significant offline gain to explain."
 
 
 @dataclass(frozen=True)
 class CheckAnswer:
-    """One check's answer. ``statistic`` is one line of numbers, ``sentence`` reads it in plain words.
+    """One check's answer. ``statistic`` is one line of numbers, ``sentence`` explains it in plain words.
 
-    ``cause`` is the cause as part of a sentence ("its gain sits in …"), where the check supports it.
-    ``strength`` orders such causes: 3 the numbers of one side cannot be believed, or are not of this run;
-    2 with this taken into account the contradiction goes away; 1 it points that way; 0 else.
-    ``needs`` names what would bring an answer, where the check can't tell.
+    ``cause`` is the cause as part of a sentence ("its gain sits in …") if the check supports it. ``strength``
+    orders such causes: 3 the numbers of one side are invalid, or not of this run; 2 accounting for it
+    resolves the contradiction; 1 it points that way; 0 otherwise. ``needs`` names what is missing if the
+    check is inconclusive.
     """
 
     check: str
@@ -37,7 +37,7 @@ class CheckAnswer:
     strength: Strength = 0
 
     def as_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
+        """Returns JSON-ready values."""
         picture = self.picture.as_dict() if self.picture else None
         return {**asdict(replace(self, picture=None)), "picture": picture}
 
@@ -60,7 +60,7 @@ class Result:
         return CheckAnswer(self.check, "rules out", self.statistic, sentence, picture=self.picture)
 
     def too_little(self, sentence: str, needs: str) -> CheckAnswer:
-        """The answer of numbers that settle nothing."""
+        """Returns an inconclusive answer."""
         return CheckAnswer(self.check, "can't tell", self.statistic, sentence, needs, self.picture)
 
 
@@ -68,25 +68,25 @@ class Result:
 
 
 class MissingEvidence(Exception):
-    """Raised in a check that has no answer; its text names what would bring one."""
+    """Raised in a check without an answer; its text names what is missing."""
 
 
 def need(part: Part | Missing) -> Part:
-    """A part of the evidence. Raises MissingEvidence where it is missing."""
+    """Returns a part of the evidence. Raises MissingEvidence if it is missing."""
     if isinstance(part, Missing):
         raise MissingEvidence(part.needs)
     return part
 
 
 def check(ask: Callable[[Evidence], CheckAnswer]) -> Callable[[Evidence], CheckAnswer]:
-    """A check called as ``ask`` is: where evidence is missing, the answer says what it needs."""
+    """Returns a check called as ``ask`` is; if evidence is missing, the answer says what it needs."""
 
     @wraps(ask)
     def answer(evidence: Evidence) -> CheckAnswer:
         try:
             return ask(evidence)
         except MissingEvidence as error:
-            sentence = f"This can't be told: it needs {error}."
+            sentence = f"This check needs {error}."
             return CheckAnswer(ask.__name__, "can't tell", numbers.NONE, sentence, str(error))
 
     return answer
@@ -96,27 +96,27 @@ def check(ask: Callable[[Evidence], CheckAnswer]) -> Callable[[Evidence], CheckA
 
 
 def percent(share: float | None) -> str:
-    """``0.4213`` → ``42.1 %``."""
+    """Returns ``42.1 %`` for ``0.4213``."""
     if not share:
         return numbers.NONE if share is None else "0 %"
     return f"{numbers.three(_percent(share))} %"
 
 
 def change(share: float | None) -> str:
-    """``0.0421`` → ``+4.21 %``."""
+    """Returns ``+4.21 %`` for ``0.0421``."""
     if not share:
         return numbers.NONE if share is None else "0 %"
     return f"{numbers.signed(100 * share, numbers.places([100 * share]))} %"
 
 
 def between(low: float | None, high: float | None) -> str:
-    """``−0.012, 0.034`` → ``−1.20 to +3.40 %``."""
+    """Returns ``−1.20 to +3.40 %`` for ``−0.012, 0.034``."""
     in_percent = ends(low, high)
     return numbers.interval(*in_percent, numbers.places(in_percent), " %")
 
 
 def ends(low: float | None, high: float | None) -> tuple[float | None, float | None]:
-    """An interval of shares in %."""
+    """Returns an interval of shares in %."""
     return _percent(low), _percent(high)
 
 

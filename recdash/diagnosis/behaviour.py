@@ -1,4 +1,4 @@
-"""What users did in the test: over time, in sessions, and in which group of them."""
+"""Checks user behaviour in the test: over time, in sessions, and by segment."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from recdash.diagnosis.mini_chart import Bar, Picture
 from recdash.formatting import numbers
 
 MIX_BELOW = 0.001
-"""As for the split of users: it is looked at each time."""
+"""Level of the test, as for the split, since it is made every time."""
 LEVEL = 0.05
 MATTERS = 0.02
-"""The margin of sessions per user as a guardrail: very many users settle smaller changes, which matter to no
-one.
+"""The margin of sessions per user as a guardrail: with very many users, changes too small to matter are
+significant.
 """
 MOST_SHOWN = 8
 
@@ -25,11 +25,11 @@ MOST_SHOWN = 8
 
 @check
 def novelty(evidence: Evidence) -> CheckAnswer:
-    """Does the effect change with the days since users first saw it?
+    """Checks whether the effect changes with the days since users first saw it.
 
     The same users early and late after their first exposure: change = log(1 + late) − log(1 + early).
-    *Supports*: its 95 % interval excludes 0. *Rules out*: it holds 0 but not the change that would cancel
-    the whole lift, −log(1 + lift). *Can't tell*: it holds both.
+    *Supports*: its 95 % interval excludes 0. *Rules out*: it contains 0 but not the change that would cancel
+    the whole lift, −log(1 + lift). *Can't tell*: it contains both.
     """
     effect, lift = need(evidence.fading), need(evidence.lift)
     early, late = change(effect.early), change(effect.late)
@@ -43,19 +43,21 @@ def novelty(evidence: Evidence) -> CheckAnswer:
         return result.supports(
             1,
             f"the lift {word} with the days since users first saw it",
-            f"The lift {word} from {early} in a user's first days to {late} later: the test's mean is not "
-            "what stays.",
+            f"The lift {word} from {early} in a user's first days to {late} later: the test's mean "
+            "does not predict the long-term effect.",
         )
     if _could_cancel(effect.low, effect.high, lift):
         return result.too_little(
-            "So few days and users would not show it if the whole lift came and went.",
+            "The test has too few days or users to detect even a complete novelty effect.",
             "more days or more users",
         )
-    return result.rules_out("The lift of a user's first days is that of later ones.")
+    return result.rules_out("The lift in a user's first days is about the same as later.")
 
 
 def _could_cancel(low: float, high: float, lift: OnlineChange) -> bool:
-    """Whether the interval of a change (of logarithms) holds the one that would cancel the lift."""
+    """Returns whether the interval of a change (of logarithms) contains the one that would cancel the
+    lift.
+    """
     return low <= -math.log1p(max(lift.value, -0.999)) <= high
 
 
@@ -64,13 +66,13 @@ def _could_cancel(low: float, high: float, lift: OnlineChange) -> bool:
 
 @check
 def sessions(evidence: Evidence) -> CheckAnswer:
-    """Did users come more or less often, so that a rate per session misleads?
+    """Checks whether users came more or less often, which makes a rate per session misleading.
 
     *Supports*: the online metric is not per user, the 95 % interval of the lift of sessions per user excludes
-    0, and the change is at least 2 % or, of a rate per session, turns the lift into its opposite per user (of
-    another rate, per list for one, sessions do not give the number per user). *Rules out*: the metric is
-    per user; or the change is smaller; or the interval holds 0 and not the change that would cancel the
-    metric's lift. *Can't tell*: it holds both, or sessions are not counted.
+    0, and the change is at least 2 % or, for a rate per session, reverses the lift per user (for another
+    rate, such as per list, sessions do not give the number per user). *Rules out*: the metric is per user; or
+    the change is smaller; or the interval contains 0 and not the change that would cancel the metric's lift.
+    *Can't tell*: it contains both, or sessions are not counted.
     """
     about = evidence.about
     if about.per is None:
@@ -78,7 +80,7 @@ def sessions(evidence: Evidence) -> CheckAnswer:
         return result.rules_out("It is a number per user, not a rate: fewer sessions cannot raise it.")
     visits, lift = need(evidence.sessions), need(evidence.lift)
     if visits.low is None or visits.high is None:
-        if visits.value == 0:  # all users have as many sessions
+        if visits.value == 0:  # all users have equally many sessions
             return Result("sessions", "sessions per user 0 %").rules_out("All users came equally often.")
         raise MissingEvidence("more users, for an interval of the sessions per user")
     bars = (_lift_bar("Sessions per user", visits), _lift_bar(about.online, lift))
@@ -93,14 +95,14 @@ def sessions(evidence: Evidence) -> CheckAnswer:
         return result.supports(
             2 if turns else 1,
             f"sessions per user changed by {change(visits.value)}",
-            f"Users come {'more' if visits.sign > 0 else 'less'} often, so {title} is over "
+            f"Users come {'more' if visits.sign > 0 else 'less'} often, so {title} is measured over "
             f"other {about.per}{per_user}.",
         )
     if not visits.sign and _could_cancel(math.log1p(max(visits.low, -0.999)), math.log1p(visits.high), lift):
         return result.too_little(
-            "A change in sessions as large as the lift itself would not show here.", "more users"
+            "A change in sessions as large as the lift itself would not be detected.", "more users"
         )
-    return result.rules_out("Users come as often as before, as far as that matters for the lift.")
+    return result.rules_out("Users come as often as before, within what matters for the lift.")
 
 
 def _lift_bar(label: str, lift: OnlineChange, note: str = "") -> Bar:
@@ -112,7 +114,7 @@ def _lift_bar(label: str, lift: OnlineChange, note: str = "") -> Bar:
 
 @check
 def segments(evidence: Evidence) -> CheckAnswer:
-    """Is the result that of everybody?
+    """Checks whether the overall result holds in all segments.
 
     *Supports*: a segment with the opposite sign (p < .05, Benjamini and Hochberg over all segments); every
     segment of one kind against the whole beyond chance (Simpson's paradox); or mixes of segments that differ
@@ -123,15 +125,15 @@ def segments(evidence: Evidence) -> CheckAnswer:
     against = [row for row in tested if row.lift.value * lift.value < 0]
     lowest = min(groups.mix_p.values(), default=None)
     mix = f"; mix of users p {numbers.p_value(lowest)}" if lowest is not None else ""
-    statistic = f"{len(against)} of {len(groups.rows)} segments the other way{mix}"
+    statistic = f"{len(against)} of {len(groups.rows)} segments in the other direction{mix}"
     result = Result("segments", statistic, _segment_picture(groups.rows))
     if groups.reversed_by:
         by = groups.reversed_by[0]
         return result.supports(
             3,
-            f"the mix of {by} turns the result",
-            f"Within every {by} the lift goes the other way than over all: the variants' users are mixed "
-            "differently (Simpson's paradox).",
+            f"the mix of {by} reverses the result",
+            f"Within every {by} the lift has the opposite direction of the overall lift: the "
+            "variants' users are mixed differently (Simpson's paradox).",
         )
     for by, p in groups.mix_p.items():
         if p < MIX_BELOW:
@@ -142,15 +144,17 @@ def segments(evidence: Evidence) -> CheckAnswer:
         row = max(against, key=lambda row: row.n)
         return result.supports(
             1,
-            f"{row.by} = {row.label} goes the other way",
-            f"Among {row.by} = {row.label} ({numbers.count(row.n)} users) the lift is "
-            f"{change(row.lift.value)}, over all {change(lift.value)}.",
+            f"{row.by} = {row.label} has the opposite lift",
+            f"In {row.by} = {row.label} ({numbers.count(row.n)} users) the lift is "
+            f"{change(row.lift.value)}, overall {change(lift.value)}.",
         )
-    return result.rules_out("No segment is settled in the other direction, and their mix is the same.")
+    return result.rules_out(
+        "No segment has a significant lift in the other direction, and the mix of segments is the same."
+    )
 
 
 def _segment_picture(rows: Sequence[SegmentEvidence]) -> Picture:
-    """The largest segments."""
+    """Returns a picture of the largest segments."""
     largest = sorted(rows, key=lambda row: -row.n)[:MOST_SHOWN]
     bars = [_lift_bar(f"{row.by}: {row.label}", row.lift, f"n = {numbers.count(row.n)}") for row in largest]
     return Picture("Lift by segment", tuple(bars), "%", sign=True)

@@ -1,7 +1,6 @@
-"""What the checks look at: plain numbers and arrays, gathered by whoever has the runs and the test.
+"""The evidence of the checks: plain numbers and arrays, gathered by the caller.
 
-Every difference is turned so that above 0 is better. Letters in shapes: ``T`` rows of the truth,
-``R`` ranks.
+Every difference is signed so that above 0 is better. Letters in shapes: ``T`` rows of the truth, ``R`` ranks.
 """
 
 from __future__ import annotations
@@ -15,17 +14,17 @@ from recdash.domain.kinds import Floats, Ints
 
 @dataclass(frozen=True)
 class Missing:
-    """Stands where evidence is not there; ``needs`` names the table or column that would bring it."""
+    """Stands for missing evidence; ``needs`` names the table or column that would supply it."""
 
     needs: str
 
 
 @dataclass(frozen=True)
 class About:
-    """Whose result is explained: the run that a variant served, and the run of the control.
+    """The result to explain: the run that a variant served, and the run of the control.
 
-    ``metric`` as it is read (nDCG@10), ``k`` its cutoff, ``online`` the online metric's title;
-    ``per``: what that one is divided by ("sessions"), None for users.
+    ``metric`` as displayed (nDCG@10), ``k`` its cutoff, ``online`` the online metric's title; ``per``: its
+    denominator ("sessions"), None for users.
     """
 
     run: str
@@ -53,18 +52,18 @@ class Gain:
 
     @property
     def sign(self) -> int:
-        """1 settled better, −1 settled worse, 0 not settled."""
+        """Returns 1 for significantly better, −1 for significantly worse, 0 for inconclusive."""
         return sign_of(self.low, self.high)
 
     @property
     def share(self) -> float | None:
-        """The gain as a share of the baseline's value; None where that is 0."""
+        """Returns the gain as a share of the baseline's value; None if that is 0."""
         return self.mean / abs(self.base) if self.base else None
 
 
 @dataclass(frozen=True)
 class OnlineChange:
-    """Online change as a share of the control's value, with its 95 % interval (None: there is none)."""
+    """Online change as a share of control's value, with its 95 % interval (None without one)."""
 
     value: float
     low: float | None = None
@@ -76,7 +75,7 @@ class OnlineChange:
 
 
 def sign_of(low: float | None, high: float | None) -> int:
-    """1 where an interval lies above 0, −1 below; 0 where it holds 0 or is not there."""
+    """Returns 1 if an interval is above 0, −1 below; 0 if it contains 0 or is missing."""
     if low is None or high is None or math.isnan(low) or math.isnan(high):
         return 0
     return int(low > 0) - int(high < 0)
@@ -84,10 +83,10 @@ def sign_of(low: float | None, high: float | None) -> int:
 
 @dataclass(frozen=True)
 class SplitEvidence:
-    """How the users were divided. ``srm_p`` of the planned split; ``users`` by variant as they came.
+    """How users were assigned. ``srm_p`` of the planned split; ``users`` by variant before exclusions.
 
-    ``crossed`` users were seen in several variants, ``machines`` by variant taken for machines and left out;
-    None where the test's table does not tell users apart.
+    ``crossed`` users had multiple exposures, ``machines`` by variant were excluded as bots; None if the
+    test's table has no users.
     """
 
     srm_p: float
@@ -101,8 +100,8 @@ class Popularity:
     """The hits of both by popularity of the item; the head: the most popular with half of the train rows.
 
     Relevant items found within k over all users, and Gini coefficients (0 even .. 1 all in one item) of the
-    places within k over the items of train. Run minus baseline, over users: ``change`` in items found; and
-    ``leaning``, (1 − b) · head − b · tail, b being the head's share of what the baseline finds: above 0 a
+    positions within k over the items of train. Run minus baseline, over users: ``change`` in items found; and
+    ``leaning``, (1 − b) · head − b · tail, b being the head's share of what the baseline finds: above 0 the
     gain is more in the head than that.
     """
 
@@ -119,7 +118,7 @@ class Popularity:
 
     @property
     def head(self) -> int:
-        """Popular items found more than by the baseline."""
+        """Returns how many more popular items are found than by the baseline."""
         return self.run_head - self.base_head
 
     @property
@@ -128,15 +127,15 @@ class Popularity:
 
     @property
     def usual_head(self) -> float:
-        """The head's share of what the baseline finds; that of train where it finds nothing."""
+        """Returns the head's share of what the baseline finds; that of train if it finds nothing."""
         n_found = self.base_head + self.base_tail
         return self.base_head / n_found if n_found else 0.5
 
 
 @dataclass(frozen=True)
 class Times:
-    """When the rows of the truth happened, ``truth`` [T] in seconds since 1970, and when 99 of 100 rows of
-    train had happened.
+    """Times of the rows of the truth, ``truth`` [T] in seconds since 1970, and when 99 of 100 rows of train
+    had happened.
     """
 
     truth: Floats
@@ -145,12 +144,12 @@ class Times:
 
 @dataclass(frozen=True)
 class AudienceEvidence:
-    """Who was evaluated and who was served.
+    """The users who were evaluated and the users in the test.
 
-    ``n_online`` users of the test, of whom ``n_both`` count offline too; ``cold_offline`` and ``cold_online``
-    are the shares of users without a row in train. ``warm`` and ``cold``: the offline gain among users with
-    and without, None where there are too few of them. ``evaluated``: the lift of the online metric among the
-    users who count offline too.
+    ``n_online`` users of the test, ``n_both`` of which count offline too; ``cold_offline`` and
+    ``cold_online`` are the shares of users without a row in train. ``warm`` and ``cold``: the offline gain
+    among users with and without, None if there are too few of them. ``evaluated``: the lift of the online
+    metric among the users who count offline too.
     """
 
     n_online: int
@@ -164,12 +163,12 @@ class AudienceEvidence:
 
 @dataclass(frozen=True)
 class ExposureEvidence:
-    """The share of a run's recommendations that users could have reacted to before.
+    """The share of a run's recommendations that users could have interacted with before.
 
-    ``unseen_*``: share of places within k that hold an item which nobody met before the test: the control
-    never showed it, and neither train nor truth has a row of it.
-    ``judged_*``: share of places within k for which the truth has a row, relevant or not; None where
-    all rows of the truth are relevant, since then only a hit is judged.
+    ``unseen_*``: share of positions within k with an item that no user saw before the test: control never
+    showed it, and neither train nor truth has a row of it. ``judged_*``: share of positions within k for
+    which the truth has a row, relevant or not; None if all rows of the truth are relevant, since then only a
+    hit is judged.
     """
 
     unseen_run: float
@@ -180,10 +179,10 @@ class ExposureEvidence:
 
 @dataclass(frozen=True)
 class Places:
-    """Which places people really had: ``slots`` in a served list (its usual length), and by rank [R] how
-    often it was ``shown`` and ``clicked`` (None where clicks have no place).
+    """The positions that users saw: ``slots`` in a served list (its usual length), and by rank [R] how often
+    it was ``shown`` and ``clicked`` (None if clicks have no position).
 
-    ``gain`` is the offline gain within ``slots`` places.
+    ``gain`` is the offline gain within ``slots`` positions.
     """
 
     slots: int
@@ -194,8 +193,8 @@ class Places:
 
 @dataclass(frozen=True)
 class ServedOverlap:
-    """What the variant showed beside what was uploaded. ``overlap`` [users] share of a user's shown items
-    that stand in the uploaded list, within as many places as the served list went down to.
+    """What the variant showed compared with the upload. ``overlap`` [users] share of a user's shown items
+    that are in the uploaded list, within as many positions as the served list has.
 
     ``n_units`` users of the variant with a served list, ``n_known`` of them with an uploaded list or counted
     offline, ``n_without`` of these without an uploaded list.
@@ -222,8 +221,8 @@ class NoveltyEvidence:
 
 @dataclass(frozen=True)
 class Stricter:
-    """The offline gain by the rule that counts online. ``rule`` in words ("a rating of 4 or more"),
-    ``kept`` the share of relevant rows that it leaves; ``already``: it is the rule that is used anyway.
+    """The offline gain by the online definition of success. ``rule`` in words ("a rating of 4 or more"),
+    ``kept`` the share of relevant rows it keeps; ``already``: the offline rule is the same.
     """
 
     rule: str
@@ -245,9 +244,10 @@ class SegmentEvidence:
 
 @dataclass(frozen=True)
 class SegmentsEvidence:
-    """``mix_p``: by segmentation, how likely an even draw gives such different mixes in the two variants.
+    """``mix_p``: by segmentation, the probability of such different mixes in the two variants under an even
+    split.
 
-    ``reversed_by``: segmentations in which every segment goes against the whole (Simpson's paradox).
+    ``reversed_by``: segmentations in which every segment contradicts the whole (Simpson's paradox).
     """
 
     rows: tuple[SegmentEvidence, ...]
@@ -257,10 +257,10 @@ class SegmentsEvidence:
 
 @dataclass(frozen=True)
 class Evidence:
-    """All that there is to look at for one variant of one test; ``Missing`` where something is not there.
+    """All evidence for one variant of one test; ``Missing`` if some is unavailable.
 
-    ``lift`` of the online metric, ``detectable`` the smallest lift that this test finds with 80 % power,
-    ``sessions`` the lift of sessions per user.
+    ``lift`` of the online metric, ``detectable`` the minimum detectable effect at 80 % power, ``sessions``
+    the lift of sessions per user.
     """
 
     about: About

@@ -1,4 +1,4 @@
-"""What users were really shown: items never seen before, places that were not shown, another system."""
+"""Checks exposure: items never seen before, positions that were not shown, another system."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from recdash.diagnosis.robustness import becomes, left
 from recdash.formatting import numbers
 
 KNOWN_GAP = 0.1
-"""Items that no user met, or that the truth has not judged, count as wrong: a tenth of the places is as much
-as most gains.
+"""Items that no user saw, or that the truth has not judged, count as wrong: a tenth of the positions is as
+much as most gains.
 """
 OVERLAP_LEAST = 0.8
-"""Two of ten items may differ by freshness and rules of the shop; more is another list."""
+"""Two of ten items may differ by freshness and business rules; more is a different list."""
 WITHOUT_MOST = 0.1
-"""From one user in ten on, the fallback is a part of the result."""
+"""From one user in ten on, the fallback affects the result."""
 MOST_RANKS = 12
 
 
@@ -26,18 +26,18 @@ MOST_RANKS = 12
 
 @check
 def exposure(evidence: Evidence) -> CheckAnswer:
-    """Could anybody have reacted offline to what the run recommends?
+    """Checks whether users could have interacted offline with what the run recommends.
 
-    The share of places within k with items that somebody met before the test (the control showed them, or
-    they are in train or in the truth); and, where the truth has rows that are not relevant, the share of
-    places that it judges. What nobody met, or nobody judged, counts as wrong offline. *Supports*: the side
-    that won offline is ahead of the other by at least a tenth of the places. *Rules out*: it is not. *Can't
+    It measures the share of positions within k with items that users saw before the test (control showed
+    them, or they are in train or in the truth); and, if the truth has rows that are not relevant, the share
+    of positions that it judges. Unseen or unjudged items count as wrong offline. *Supports*: the side that
+    won offline is ahead of the other by at least a tenth of the positions. *Rules out*: it is not. *Can't
     tell*: one side is so far ahead, and neither has won offline.
     """
     seen, gain, k = need(evidence.seen), evidence.gain, evidence.about.k
     unseen, unseen_base = percent(seen.unseen_run), percent(seen.unseen_base)
     judged, judged_base = percent(seen.judged_run), percent(seen.judged_base)
-    statistic = f"never met before: {unseen} of the places, baseline {unseen_base}"
+    statistic = f"unseen before: {unseen} of the positions, baseline {unseen_base}"
     if seen.judged_run is not None:
         statistic += f"; judged {judged}, baseline {judged_base}"
     result = Result("exposure", statistic, _seen_picture(seen, evidence.about))
@@ -45,35 +45,37 @@ def exposure(evidence: Evidence) -> CheckAnswer:
     met_gap = seen.unseen_base - seen.unseen_run
     judged_gap = (seen.judged_run or 0) - (seen.judged_base or 0)
     if max(abs(met_gap), abs(judged_gap)) < KNOWN_GAP:
-        return result.rules_out("Of what either side recommends people had met about as much.")
+        return result.rules_out("Users had seen about as much of what either recommends.")
     if not sign:
-        return result.too_little("Neither side has won offline by what is known of it.", "more users offline")
+        return result.too_little(
+            "Neither has a significant offline gain that this could explain.", "more users offline"
+        )
     if sign * met_gap >= KNOWN_GAP:
         return result.supports(
             1,
-            f"nobody met {unseen} of what it shows before, of the baseline {unseen_base}",
-            f"{unseen} of its first {k} places hold items that nobody met before the test, of the baseline's "
-            f"{unseen_base}: offline they count as wrong, whatever people think of them.",
+            f"{unseen} of its recommendations were unseen before, of the baseline's {unseen_base}",
+            f"{unseen} of its top {k} positions have items that no user saw before the test, of the "
+            f"baseline's {unseen_base}. Offline these count as wrong, whatever users think of them.",
         )
     if sign * judged_gap >= KNOWN_GAP:
         return result.supports(
             1,
-            "offline judges one side more than the other",
-            f"The truth has judged {judged} of its places and {judged_base} of the baseline's; what it has "
-            "not judged counts as wrong.",
+            "the test set judges one run more than the other",
+            f"The test set has judged {judged} of its positions and {judged_base} of the baseline's; "
+            "unjudged items count as wrong.",
         )
-    return result.rules_out("The side that won offline is the one of which less is known.")
+    return result.rules_out("The run that won offline is the one with fewer seen or judged items.")
 
 
 def _seen_picture(seen: ExposureEvidence, about: About) -> Picture:
     bars = [
-        Bar(f"Never met, {about.run}", 100 * seen.unseen_run, side="run"),
-        Bar(f"Never met, {about.base}", 100 * seen.unseen_base, side="baseline"),
+        Bar(f"Unseen before, {about.run}", 100 * seen.unseen_run, side="run"),
+        Bar(f"Unseen before, {about.base}", 100 * seen.unseen_base, side="baseline"),
     ]
     if seen.judged_run is not None and seen.judged_base is not None:
         bars.append(Bar(f"Judged, {about.run}", 100 * seen.judged_run, side="run"))
         bars.append(Bar(f"Judged, {about.base}", 100 * seen.judged_base, side="baseline"))
-    return Picture(f"Share of the first {about.k} places", tuple(bars), "%")
+    return Picture(f"Share of the top {about.k} positions", tuple(bars), "%")
 
 
 # ── 7 position ───────────────────────────────────────────────────────────────────────────────
@@ -81,41 +83,40 @@ def _seen_picture(seen: ExposureEvidence, about: About) -> Picture:
 
 @check
 def position(evidence: Evidence) -> CheckAnswer:
-    """Is the gain in places that people really had?
+    """Checks whether the gain is at positions that users saw.
 
-    The offline gain once more at k = the slots of a served list, as a share of the baseline's value.
-    *Supports*: less than half of it is left within the slots, and its interval there does not hold the whole
-    of it. *Rules out*: people had all places that offline looked at; or it is settled in the slots too, and
-    at least half is left. *Can't tell*: it is too uncertain there; no ranks in the served lists; or no
-    settled gain to begin with. Clicks by rank stand beside it.
+    It recomputes the offline gain at k = the slots of a served list, as a share of the baseline's value.
+    *Supports*: less than half of it is left within the slots, and its interval there does not contain the
+    whole of it. *Rules out*: users saw all positions counted offline; or it is significant in the slots too,
+    and at least half is left. *Can't tell*: it is too uncertain there; no ranks in the served lists; or no
+    significant gain to begin with. Clicks by rank are reported too.
     """
     places, gain, about = need(evidence.places), need(evidence.gain), evidence.about
     slots, both = places.slots, [gain.mean, places.gain.mean]
     at_k, at_slots = (numbers.signed(value, numbers.places(both)) for value in both)
-    statistic = f"gain {at_k} at k = {about.k}, {at_slots} at {slots} places shown"
+    statistic = f"gain {at_k} at k = {about.k}, {at_slots} at the {slots} positions shown"
     if places.clicked is not None and places.clicked.sum():
         first = float(places.clicked[:3].sum() / places.clicked.sum())
-        statistic += f"; first 3 places: {percent(first)} of the clicks"
+        statistic += f"; top 3 positions: {percent(first)} of the clicks"
     result = Result("position", statistic, _places_picture(places, gain, about))
     if slots >= about.k:
         return result.rules_out(
-            f"Offline looked at {about.k} places, and people were shown {slots}: they had them all."
+            f"Offline counted {about.k} positions and users saw {slots}: they saw them all."
         )
     if gain.sign == 0:
         return result.too_little(NO_GAIN, "more users offline")
     remaining = left(gain, places.gain)
     if remaining == "stays":
-        return result.rules_out(f"Within the {slots} places that were shown the gain is there too.")
+        return result.rules_out(f"Within the {slots} positions shown, the gain remains.")
     if remaining == "can't tell":
         return result.too_little(
-            f"Within the {slots} places that were shown the gain is so uncertain that all of it may be "
-            "there.",
+            f"Within the {slots} positions shown, the gain is too uncertain to tell whether it remains.",
             "more users offline",
         )
     return result.supports(
         2,
-        f"its gain is in places that nobody had (k = {about.k}, shown {slots})",
-        f"Offline looked at {about.k} places and people were shown {slots}: there the gain "
+        f"its gain is at positions that users did not see (k = {about.k}, shown {slots})",
+        f"Offline counted {about.k} positions and users saw {slots}: there the gain "
         f"{becomes(gain, places.gain)}.",
     )
 
@@ -124,7 +125,7 @@ def _places_picture(places: Places, gain: Gain, about: About) -> Picture:
     if places.clicked is not None and places.shown.any():
         rates = 100 * places.clicked / np.maximum(places.shown, 1)
         bars = [Bar(f"Place {rank}", float(rate)) for rank, rate in enumerate(rates[:MOST_RANKS], start=1)]
-        return Picture("Clicks of times shown, by place", tuple(bars), "%")
+        return Picture("Click-through rate by position", tuple(bars), "%")
     gains = ((f"k = {about.k}", gain), (f"k = {places.slots}, as shown", places.gain))
     bars = [Bar(label, gain.mean, gain.low, gain.high, side="run") for label, gain in gains]
     return Picture(f"Difference in {about.metric.split('@')[0]}", tuple(bars), sign=True)
@@ -135,11 +136,12 @@ def _places_picture(places: Places, gain: Gain, about: About) -> Picture:
 
 @check
 def served(evidence: Evidence) -> CheckAnswer:
-    """Was what people were served what was evaluated?
+    """Checks whether the evaluated lists were the ones served.
 
-    Per user of the variant, the share of shown items that stand in as many first places of the uploaded
-    list; and of the users known offline the share without an uploaded list, who were served something else.
-    *Supports*: the mean share is below .8, or more than a tenth are without a list. *Rules out*: neither.
+    Per user of the variant, it measures the share of shown items that are in as many top positions of the
+    uploaded list; and of the users known offline the share without an uploaded list, who were served
+    something else. *Supports*: the mean share is below .8, or more than a tenth are without a list. *Rules
+    out*: neither.
     """
     lists = need(evidence.served)
     if not lists.n_known:
@@ -151,7 +153,7 @@ def served(evidence: Evidence) -> CheckAnswer:
     counts = np.histogram(lists.overlap, edges)[0].tolist()
     labels = ("less than half", "half to 80 %", "80 % and more", "all of it")
     bars = tuple(Bar(label, float(count)) for label, count in zip(labels, counts, strict=True))
-    picture = Picture("Users by how much of what they saw was in their uploaded list", bars)
+    picture = Picture("Users by share of shown items in their uploaded list", bars)
     shared = percent(mean) if len(lists.overlap) else numbers.NONE
     statistic = f"{shared} of shown items in the uploaded list; {without} without a list"
     result = Result("served", statistic, picture)
@@ -160,8 +162,8 @@ def served(evidence: Evidence) -> CheckAnswer:
         return result.supports(
             3,
             f"the lists served are not those evaluated ({shared} in common)",
-            f"{of}Only {shared} of what they were shown is in the uploaded list: another system, or another "
-            "day's, was tested.",
+            f"{of}Only {shared} of what they were shown is in the uploaded list: another system, or "
+            "another day's lists, were tested.",
         )
     if share_without > WITHOUT_MOST:
         return result.supports(
@@ -169,4 +171,4 @@ def served(evidence: Evidence) -> CheckAnswer:
             f"{without} of the users were served a fallback",
             f"{of}{without} of them have no list in the upload: what they saw was not evaluated.",
         )
-    return result.rules_out(f"{of}They were shown what was evaluated.")
+    return result.rules_out(f"{of}They were shown the evaluated lists.")

@@ -1,4 +1,4 @@
-"""What a small picture shows: plain data, which ``recdash.charts.mini_chart`` places on an axis."""
+"""Data of a small picture, which ``recdash.charts.mini_chart`` draws."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ Side = Literal["run", "baseline", "neither"]
 
 @dataclass(frozen=True)
 class Bar:
-    """One row: ``value``, from ``low`` to ``high`` where it has an interval; None where it cannot be had.
+    """One row: ``value``, from ``low`` to ``high`` if it has an interval; None if unavailable.
 
-    ``side`` says whose it is; ``note`` is written behind the number.
+    ``side`` is offline or online; ``note`` is written after the number.
     """
 
     label: str
@@ -34,7 +34,7 @@ class Picture:
     sign: bool = False
 
     def as_dict(self) -> dict[str, Any]:
-        """JSON-ready: what cannot be had is None there too."""
+        """Returns JSON-ready values; unavailable numbers are None."""
         bars = [{name: _known(value) for name, value in asdict(bar).items()} for bar in self.bars]
         return {**asdict(self), "bars": bars}
 

@@ -1,4 +1,4 @@
-"""What the offline measurement itself may have got wrong: popularity, time, users, labels."""
+"""Checks for errors of the offline measurement: popularity, time, users, labels."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from recdash.diagnosis.robustness import becomes, left
 from recdash.formatting import numbers
 
 HEAD_MOST = 2 / 3
-"""Where two of three items that are gained are popular ones, the gain is mostly theirs."""
+"""If two of three items gained are popular ones, the gain is mostly theirs."""
 LEAK_SHARE = 0.01
-"""A row in a hundred before the end of train is more than ties explain."""
+"""One row in a hundred before the end of train is more than ties explain."""
 ALIKE = 0.005
-"""Gini coefficients that are nearer to each other read the same."""
+"""Gini coefficients closer than this look equal."""
 COLD_MATTERS = 0.1
-"""Below one new user in ten, even a gain of nothing among them leaves nine tenths of the whole."""
+"""Below one new user in ten, even no gain among them leaves nine tenths of the whole."""
 
 
 # ── 3 popularity ─────────────────────────────────────────────────────────────────────────────
@@ -35,14 +35,13 @@ COLD_MATTERS = 0.1
 
 @check
 def popularity(evidence: Evidence) -> CheckAnswer:
-    """Does the offline gain sit in items that everybody knows?
+    """Checks whether the offline gain comes from popular items.
 
-    The change in relevant items found within k, against the baseline, is split into head and tail: the
-    head are the most popular items that together have half of the train rows. *Supports*: at least two
-    thirds of the change are in the head, and more than of what the baseline finds, beyond chance (95 %
-    interval over users). *Rules out*: less; or no change; or one against the gain. *Can't tell*: the gain,
-    the change, or that the head has more of it, is not settled. Gini coefficients of what is shown stand
-    beside it.
+    The change in relevant items found within k, against the baseline, is split into head and tail: the head
+    are the most popular items that together have half of the train rows. *Supports*: at least two thirds of
+    the change are in the head, and significantly more than of what the baseline finds (95 % interval over
+    users). *Rules out*: less; or no change; or one against the gain. *Can't tell*: the gain, the change, or
+    the excess of the head is not significant. Gini coefficients of exposure are reported too.
     """
     items, gain, about = need(evidence.popularity), need(evidence.gain), evidence.about
     statistic = (
@@ -55,24 +54,23 @@ def popularity(evidence: Evidence) -> CheckAnswer:
         Bar(f"Tail, {about.run}", float(items.run_tail), side="run"),
         Bar(f"Tail, {about.base}", float(items.base_tail), side="baseline"),
     )
-    result = Result("popularity", statistic, Picture(f"Held-out items found within {about.k}", bars))
+    result = Result("popularity", statistic, Picture(f"Test items found within {about.k}", bars))
     if items.head + items.tail == 0:
-        return result.rules_out("It finds as many held-out items as the baseline: there is no gain to split.")
+        return result.rules_out("It finds as many test items as the baseline: there is no gain to split.")
     if not gain.sign * items.change.sign:
         return result.too_little(
-            "The change in items found is not settled: how it is split may be chance.", "more users offline"
+            "The change in items found is not significant, so its split may be chance.", "more users offline"
         )
     if gain.sign != items.change.sign:
         fewer, word = ("fewer", "wins") if gain.sign > 0 else ("more", "loses")
         return result.rules_out(
-            f"It {word} offline and finds {fewer} held-out items: that is in their order, not in which they "
-            "are."
+            f"It {word} offline but finds {fewer} test items: the difference is in their order."
         )
     return _split(result, items, "gain" if gain.sign > 0 else "loss")
 
 
 def _split(result: Result, items: Popularity, word: str) -> CheckAnswer:
-    """Whether a settled change in items found is mostly in the head."""
+    """Returns whether a significant change in items found is mostly in the head."""
     share, usual = items.head / (items.head + items.tail), items.usual_head
     concentration, of_whole = _concentration(items), percent(share) if share <= 1 else "all"
     baseline = f"and {percent(usual)} of what the baseline finds"
@@ -84,12 +82,12 @@ def _split(result: Result, items: Popularity, word: str) -> CheckAnswer:
         )
     if items.leaning.sign != items.change.sign:
         return result.too_little(
-            f"They make {of_whole} of the {word}, {baseline}: the difference may be chance.",
+            f"They are {of_whole} of the {word}, {baseline}: the difference may be chance.",
             "more users offline",
         )
     sentence = f"The {n_head} most popular of {numbers.count(items.n_items)} items make {of_whole} of the "
-    sentence += f"{word}, {baseline}: items that people find by themselves. {concentration}"
-    cause = f"its offline {word} sits in popular items ({of_whole} of it)"
+    sentence += f"{word}, {baseline}: items that users find by themselves. {concentration}"
+    cause = f"its offline {word} comes from popular items ({of_whole} of it)"
     return result.supports(1, cause, sentence.rstrip())
 
 
@@ -97,9 +95,9 @@ def _concentration(items: Popularity) -> str:
     if math.isnan(items.gini_run) or math.isnan(items.gini_base):
         return ""
     if abs(items.gini_run - items.gini_base) < ALIKE:
-        return "What it shows is spread as that of the baseline."
+        return "Its recommendations are as concentrated as the baseline's."
     more = "more" if items.gini_run > items.gini_base else "less"
-    return f"What it shows is {more} concentrated than the baseline."
+    return f"Its recommendations are {more} concentrated than the baseline's."
 
 
 # ── 4 leakage ────────────────────────────────────────────────────────────────────────────────
@@ -107,11 +105,11 @@ def _concentration(items: Popularity) -> str:
 
 @check
 def leakage(evidence: Evidence) -> CheckAnswer:
-    """Could candidates learn from the time that they were tested on?
+    """Checks whether candidates could learn from the test period.
 
-    The share of truth rows earlier than the end of train: when 99 of 100 of its rows had happened, so that
-    a few wrong clocks are no leak. *Supports*: at least 1 %: train knows what came after them, as nothing
-    online can. *Rules out*: less.
+    It measures the share of truth rows before the end of train: when 99 of 100 of its rows had happened, so
+    that a few clock errors are no leak. *Supports*: at least 1 %: train contains later events, which is
+    impossible online. *Rules out*: less.
     """
     times = need(evidence.times)
     early = times.truth < times.train_end
@@ -124,7 +122,7 @@ def leakage(evidence: Evidence) -> CheckAnswer:
     return result.supports(
         3,
         f"train overlaps the truth in time ({percent(share)} of its rows)",
-        "Train holds what happened after these rows: offline a candidate may know the future, online never.",
+        "Train contains events after these rows: offline a candidate may know the future, online never.",
     )
 
 
@@ -133,15 +131,15 @@ def leakage(evidence: Evidence) -> CheckAnswer:
 
 @check
 def users(evidence: Evidence) -> CheckAnswer:
-    """Were the users who were served those who were evaluated?
+    """Checks whether the users in the test were evaluated offline.
 
-    First the users who were both: *rules out* where the lift among them is settled as that of all,
-    *supports* where it is settled the other way. Else the offline gain is put together again with the online
+    First the users who were both: *rules out* if the lift among them is significant in the direction of the
+    overall lift, *supports* if significant in the other. Else the offline gain is reweighted with the online
     share of new users (without a row in train): (1 − cold online) · gain of known + cold online · gain of new
-    users, with both errors. *Supports*: it turns, or less than half of it is left, and not the whole of it is
-    within the interval; or no new user was evaluated and at least a tenth is new online. *Rules out*: it is
-    settled as before, and at least half is left. *Can't tell*: else; no train, no ids that are in both, no
-    known users offline, no settled gain.
+    users, with both errors. *Supports*: it is reversed, or less than half of it is left, and the whole of it
+    is not within the interval; or no new user was evaluated and at least a tenth is new online. *Rules out*:
+    it is significant as before, and at least half is left. *Can't tell*: otherwise; no train, no ids that are
+    in both, no known users offline, no significant gain.
     """
     audience, gain = need(evidence.audience), need(evidence.gain)
     if audience.n_both == 0:
@@ -151,7 +149,7 @@ def users(evidence: Evidence) -> CheckAnswer:
     parts = (("known users", audience.warm), ("new users", audience.cold))
     bars = tuple(_gain_bar(f"Gain, {label}", part) for label, part in parts if part is not None)
     picture = Picture("Offline gain against the baseline", bars, sign=True)
-    result = Result("users", f"{evaluated} of the users served were evaluated; new: {new}", picture)
+    result = Result("users", f"{evaluated} of the users in the test were evaluated; new: {new}", picture)
     lift = None if isinstance(evidence.lift, Missing) else evidence.lift
     if lift and audience.evaluated and lift.sign * audience.evaluated.sign:
         return _of_both(result, audience.n_both, lift, audience.evaluated)
@@ -171,27 +169,27 @@ def _of_both(result: Result, n_both: int, lift: OnlineChange, evaluated: OnlineC
         f"({between(evaluated.low, evaluated.high)})"
     )
     if lift.sign == evaluated.sign:
-        return result.rules_out(f"{sentence} too: it is not that other people were served.")
+        return result.rules_out(f"{sentence} too: different users are not the reason.")
     return result.supports(
         2,
-        f"other users were served than evaluated (among those {amount})",
-        f"{sentence}, the opposite of all: other people were served than evaluated.",
+        f"other users were tested than evaluated (among those {amount})",
+        f"{sentence}, the opposite of the overall lift: other users were tested than evaluated.",
     )
 
 
 def _none_new(result: Result, new_online: float) -> CheckAnswer:
     if new_online < COLD_MATTERS:
-        return result.rules_out("Known users were evaluated, and nearly all users served are known.")
+        return result.rules_out("Known users were evaluated, and nearly all users in the test are known.")
     return result.supports(
         1,
         f"new users were not evaluated ({percent(new_online)} online)",
-        f"{percent(new_online)} of the users served have no row in train; hardly one of the users evaluated "
-        "was new.",
+        f"{percent(new_online)} of the users in the test have no row in train; hardly any evaluated "
+        "user was new.",
     )
 
 
 def _mixed(result: Result, audience: AudienceEvidence, gain: Gain, warm: Gain, cold: Gain) -> CheckAnswer:
-    """The gain with the online share of new users, against the gain as it was measured."""
+    """Returns the gain with the online share of new users, against the gain as measured."""
     mean = (1 - audience.cold_online) * warm.mean + audience.cold_online * cold.mean
     # known and new are different users, so their errors add in squares
     half_warm = (1 - audience.cold_online) * ((warm.high - warm.low) / 2)
@@ -203,13 +201,13 @@ def _mixed(result: Result, audience: AudienceEvidence, gain: Gain, warm: Gain, c
     remaining = left(gain, mixed)
     if remaining == "can't tell":
         few = "new" if half_cold > half_warm else "known"
-        sentence = f"{sentence}, but so uncertain that all of it or none may be left."
+        sentence = f"{sentence}, but too uncertain to tell whether it remains."
         return result.too_little(sentence, f"more {few} users in the truth")
     if remaining == "goes":
         new = f"{percent(audience.cold_offline)} offline, {percent(audience.cold_online)} online"
-        sentence = f"{sentence}: what is measured for known users does not hold for new ones."
+        sentence = f"{sentence}: what is measured for known users does not apply to new ones."
         return result.supports(2, f"the users differ (new ones {new})", sentence)
-    return result.rules_out(f"{sentence}: other users are not the reason.")
+    return result.rules_out(f"{sentence}: different users are not the reason.")
 
 
 def _gain_bar(label: str, gain: Gain) -> Bar:
@@ -221,12 +219,12 @@ def _gain_bar(label: str, gain: Gain) -> Bar:
 
 @check
 def labels(evidence: Evidence) -> CheckAnswer:
-    """Does offline count as success what online counts as one?
+    """Checks whether success offline means the same as success online.
 
-    The offline gain once more, only those rows of the truth being relevant that the online rule would
+    It recomputes the offline gain with only those rows of the truth relevant that the online rule would
     count. *Supports*: less than half of the gain, as a share of the baseline's value, is left, and its
-    interval does not hold the whole of it. *Rules out*: it is settled as before, and at least half is left;
-    or offline counts by that rule already. *Can't tell*: it is too uncertain; or no settled gain.
+    interval does not contain the whole of it. *Rules out*: it is significant as before, and at least half is
+    left; or offline counts by that rule already. *Can't tell*: it is too uncertain; or no significant gain.
     """
     stricter, gain, about = need(evidence.stricter), need(evidence.gain), evidence.about
     rule = stricter.rule
@@ -241,15 +239,15 @@ def labels(evidence: Evidence) -> CheckAnswer:
     remaining = left(gain, stricter.gain)
     if remaining == "can't tell":
         return result.too_little(
-            f"Counting only {rule}, the gain is so uncertain that all of it may be left.",
+            f"Counting only {rule}, the gain is too uncertain to tell whether it remains.",
             "more users offline",
         )
     if remaining == "stays":
-        return result.rules_out(f"Counting only {rule}, the gain stays what it is.")
+        return result.rules_out(f"Counting only {rule}, the gain remains.")
     word = becomes(gain, stricter.gain)
     return result.supports(
         2,
-        f"offline counts what online does not (with only {rule} the gain {word})",
-        f"Counting only {rule}, the offline difference {word}: it was made of what hardly counts online "
+        f"label mismatch (with only {rule} the offline gain {word})",
+        f"Counting only {rule}, the offline difference {word}: it came from what hardly counts online "
         f"({percent(1 - stricter.kept)} of the relevant rows).",
     )

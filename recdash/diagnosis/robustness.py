@@ -1,4 +1,6 @@
-"""What is left of an offline gain under other circumstances: fewer places, other users, stricter labels."""
+"""Tests whether an offline gain remains under other conditions: fewer positions, other users, stricter
+labels.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +10,16 @@ from recdash.diagnosis.evidence import Gain
 
 Left = Literal["stays", "goes", "can't tell"]
 HALF_LEFT = 0.5
-"""A gain of which less than half is left under other circumstances was mostly one of the circumstances."""
+"""A gain of which less than half is left under other conditions was mostly due to the conditions."""
 
 
 def left(usual: Gain, other: Gain) -> Left:
-    """Whether a settled gain holds under other circumstances, as a share of the baseline's value where it has
-    one.
+    """Returns whether a significant gain remains under other conditions, relative to the baseline's value if
+    possible.
 
-    *stays*: it is settled there too, the same way, and at least half as large. *goes*: it is less than half
-    as large, and its interval does not hold the whole of it: that it is not settled there would alone say
-    only that less was looked at. *can't tell*: else.
+    *stays*: it is significant there too, in the same direction, and at least half as large. *goes*: it is
+    less than half as large, and its interval does not contain the whole of it: a lack of significance alone
+    may only mean fewer data. *can't tell*: otherwise.
     """
     whole, part, low, high = _amounts(usual, other)
     half = usual.sign * part >= HALF_LEFT * abs(whole)
@@ -27,14 +29,14 @@ def left(usual: Gain, other: Gain) -> Left:
 
 
 def becomes(usual: Gain, other: Gain) -> str:
-    """The words for what becomes of a gain that goes."""
+    """Returns the words for what happens to a gain that does not remain."""
     if other.sign == usual.sign:
         return "shrinks to less than half"
-    return "turns into the opposite" if other.sign == -usual.sign else "goes away"
+    return "reverses" if other.sign == -usual.sign else "disappears"
 
 
 def _amounts(usual: Gain, other: Gain) -> tuple[float, float, float, float]:
-    """The usual gain, the other, and the ends of the other."""
+    """Returns the usual gain, the other, and the ends of the other."""
     if usual.share is None or other.share is None:
         return usual.mean, other.mean, other.low, other.high
     base = abs(other.base)

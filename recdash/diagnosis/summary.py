@@ -1,4 +1,4 @@
-"""All answers in one sentence or two: the likely causes first, strongest first."""
+"""Summarises all answers in a sentence or two: the likely causes first, strongest first."""
 
 from __future__ import annotations
 
@@ -12,13 +12,15 @@ TITLES = {check.name: check.title.lower() for check in CHECKS}
 
 
 def likely(answers: Sequence[CheckAnswer]) -> list[CheckAnswer]:
-    """The answers that support their cause, strongest first; equal ones in the order of the checks."""
+    """Returns the answers that support their cause, strongest first; equal ones in the order of the
+    checks.
+    """
     supported = [answer for answer in answers if answer.verdict == "supports"]
     return sorted(supported, key=lambda answer: -answer.strength)
 
 
 def summary(answers: Sequence[CheckAnswer]) -> str:
-    """``Most likely: …; also …. Ruled out: …. Can't tell: ….``"""
+    """Returns ``Most likely: …; also …. Ruled out: …. Can't tell: ….``"""
     causes = [answer.cause for answer in likely(answers)]
     also, more = causes[1 : 1 + MOST_ALSO], len(causes) - 1 - MOST_ALSO
     sentences = ["None of the twelve checks finds a cause."]

@@ -1,4 +1,4 @@
-"""Can the test be believed at all: is it more than noise, and was the split of users a fair one?"""
+"""Checks the validity of the test: whether it shows more than noise, and whether the split was fair."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from recdash.online.analysis.health import CROSSED_SHARE, CROSSED_USERS, MISMATC
 
 @check
 def noise(evidence: Evidence) -> CheckAnswer:
-    """Could chance alone have made the two sides differ?
+    """Checks whether chance alone could explain the difference between offline and online.
 
-    Implied is the offline gain as a share of the baseline's value: the lift, were one per cent offline
-    worth one per cent online (where the baseline has 0 nothing is implied but the direction). *Supports*: the
-    gain is not settled offline; or the online interval still holds what is implied. *Rules out*: the online
-    lift is settled, either way. *Can't tell*: the online interval holds zero, and not what is implied. The
-    smallest lift that the test finds stands beside it.
+    Implied is the offline gain as a share of the baseline's value: the lift if one per cent offline meant one
+    per cent online (if the baseline has 0, only the direction is implied). *Supports*: the gain is not
+    significant offline; or the online interval contains what is implied. *Rules out*: the online lift is
+    significant, in either direction. *Can't tell*: the online interval contains zero, but not what is
+    implied. The minimum detectable effect is reported too.
     """
     gain, lift = need(evidence.gain), need(evidence.lift)
     if lift.low is None or lift.high is None:
@@ -42,27 +42,27 @@ def noise(evidence: Evidence) -> CheckAnswer:
     if gain.sign == 0:
         return result.supports(
             2,
-            f"the offline difference is not settled ({implied})",
-            f"The difference in {evidence.about.metric} is not settled offline, so there may be nothing to "
-            "explain.",
+            f"the offline difference is not significant ({implied})",
+            f"The difference in {evidence.about.metric} is not significant offline, so there may be "
+            "nothing to explain.",
         )
     if lift.sign == gain.sign:
-        return result.rules_out(f"{online} is settled, as the offline difference is and in its direction.")
+        return result.rules_out(f"{online} is significant, in the direction of the offline difference.")
     if gain.share is None and not lift.sign:  # only the directions count
-        sentence = f"{online} is not settled, and may have the direction of the offline difference."
-        return result.supports(2, "the online lift is not settled", sentence)
+        sentence = f"{online} is not significant, and may have the direction of the offline difference."
+        return result.supports(2, "the online lift is not significant", sentence)
     if gain.share is not None and lift.low <= gain.share <= lift.high:
         return result.supports(
             2,
-            f"the online interval still holds what offline implies ({implied})",
-            f"{online} still holds the {implied} that offline implies: the sides do not contradict each "
-            "other.",
+            f"the online interval contains what offline implies ({implied})",
+            f"{online} includes the {implied} that offline implies: the results do not contradict "
+            "each other.",
         )
     if lift.sign:
-        return result.rules_out(f"{online} is settled, against the offline difference: more than chance.")
+        return result.rules_out(f"{online} is significant, against the offline difference: more than chance.")
     return result.too_little(
-        f"{online} is not settled: it excludes the {implied} that offline implies, but not zero, so "
-        "that whether there is any lift cannot be told.",
+        f"{online} is inconclusive: it excludes the {implied} that offline implies, but not zero, so "
+        "there may be no lift at all.",
         "more users",
     )
 
@@ -74,7 +74,7 @@ def _noise_picture(about: About, gain: Gain, lift: OnlineChange, smallest: float
         bars.append(Bar(f"Offline, {about.metric}", 100 * gain.share, *offline, side="run"))
     bars.append(Bar(f"Online, {about.online}", 100 * lift.value, *ends(lift.low, lift.high), side="run"))
     if smallest is not None:
-        bars.append(Bar("Smallest lift the test finds", 100 * smallest, note="80 % power"))
+        bars.append(Bar("Minimum detectable effect", 100 * smallest, note="80 % power"))
     return Picture(f"Change against {about.base}", tuple(bars), "%", sign=True)
 
 
@@ -83,12 +83,11 @@ def _noise_picture(about: About, gain: Gain, lift: OnlineChange, smallest: float
 
 @check
 def split(evidence: Evidence) -> CheckAnswer:
-    """Were the users divided fairly?
+    """Checks whether users were assigned as planned.
 
-    *Supports*: p of the planned split below .001; or at least 1 % of the users, and ten, were seen in
-    several variants; or ten machines and more were left out of this variant and the control, so unevenly that
-    p < .001. *Rules out*: none of the three. *Can't tell*: the table does not
-    tell users apart, and the split itself is fair.
+    *Supports*: p of the planned split below .001; or at least 1 % of the users, and ten, had multiple
+    exposures; or ten or more bots were excluded from this variant and control, so unevenly that p < .001.
+    *Rules out*: none of the three. *Can't tell*: the table has no users, and the split itself is fair.
     """
     assigned, about = need(evidence.split), evidence.about
     sides: dict[str, Side] = {about.variant: "run", about.control: "baseline"}
@@ -97,14 +96,14 @@ def split(evidence: Evidence) -> CheckAnswer:
     if assigned.srm_p < MISMATCH_BELOW:
         return result.supports(
             3,
-            f"the split of users is broken (p {_p(assigned.srm_p)})",
-            "So uneven a split hardly ever happens by chance: users are missing from a variant, and those "
-            "who are left cannot be compared.",
+            f"sample ratio mismatch (p {_p(assigned.srm_p)})",
+            "So uneven a split hardly ever happens by chance: users are missing from a variant, and "
+            "the remaining ones are not comparable.",
         )
     crossed, bots = assigned.crossed, assigned.machines
     if crossed is None or bots is None:
         return result.too_little(
-            "The split is fair. Users in two variants and machines cannot be seen in a summary.",
+            "The split is fair. Multiple exposures and bots cannot be checked in aggregated data.",
             "a table of sessions, with the user of each",
         )
     n_users = sum(assigned.users.values()) + crossed
@@ -113,23 +112,27 @@ def split(evidence: Evidence) -> CheckAnswer:
         return result.supports(
             3,
             f"{share} of the users saw several variants",
-            f"{numbers.count(crossed)} users ({share}) saw several variants and are left out: who is left "
-            "comes back less often.",
+            f"{numbers.count(crossed)} users ({share}) saw several variants and were excluded: the "
+            "remaining users come back less often.",
         )
     users = {name: assigned.users[name] for name in sides if name in assigned.users}
     if unevenly_left_out(bots, users):
         shares = " against ".join(percent(bots.get(name, 0) / max(n, 1)) for name, n in users.items())
         return result.supports(
             3,
-            f"machines are unevenly left out ({shares})",
-            f"{shares} of the users of {about.variant} and {about.control} were taken for machines: one "
+            f"bots are excluded unevenly ({shares})",
+            f"{shares} of the users of {about.variant} and {about.control} were excluded as bots: one "
             "variant has lost more users than the other.",
         )
-    return result.rules_out("Users fell into the variants as planned, and hardly anybody saw two.")
+    return result.rules_out("Users were assigned to variants as planned, with hardly any multiple exposures.")
 
 
 def _split_statistic(assigned: SplitEvidence) -> str:
-    crossed = "" if assigned.crossed is None else f"; {numbers.count(assigned.crossed)} users in two variants"
+    crossed = (
+        ""
+        if assigned.crossed is None
+        else f"; {numbers.count(assigned.crossed)} users with multiple exposures"
+    )
     n_bots = sum(assigned.machines.values()) if assigned.machines else 0
     bots = f"; {numbers.count(n_bots)} machines" if n_bots else ""
     return f"split p {_p(assigned.srm_p)}{crossed}{bots}"

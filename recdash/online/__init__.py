@@ -1,4 +1,6 @@
-"""Online tests: logs or aggregates → users → values, lifts and intervals per variant, and their health."""
+"""Analyses A/B tests: logs or aggregates → users → values, lifts and intervals per variant, and test
+health.
+"""
 
 from __future__ import annotations
 

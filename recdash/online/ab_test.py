@@ -1,4 +1,6 @@
-"""An A/B test from its logs to its results: the tables read together, counted by one set of rules."""
+"""Computes an A/B test's results from its logs: the tables are read together and counted by one set of
+rules.
+"""
 
 from __future__ import annotations
 
@@ -34,8 +36,8 @@ Mappings = Mapping[str, Mapping[str, str]]
 class OnlineTables:
     """The checked tables of one test, ready to be counted.
 
-    ``table``: sessions (those that events are folded into, where there are events) or aggregates; ``beside``:
-    exposures and served, where they were given; ``removed`` and ``notices``: what was said on the way.
+    ``table``: sessions (to which events are added, if there are any) or aggregates; ``beside``: exposures and
+    served, if given; ``removed`` and ``notices``: what was excluded or noted while reading.
     """
 
     kind: OnlineKind
@@ -63,14 +65,13 @@ def ab_test(
     mappings: Mappings | None = None,
     columns: ColumnsGiven | None = None,
 ) -> OnlineResults:
-    """The results of an A/B test: health, values, lifts and intervals per metric and variant.
+    """Returns the results of an A/B test: health, values, lifts and intervals per metric and variant.
 
-    Give ``sessions``; or ``exposures`` and ``events``, with ``served`` lists if there are; or ``aggregates``:
-    each a file or a table. ``columns`` says what their columns mean: {"unit_id": "uid"} for every table that
-    has the column, {"events": {"event": "kind"}} for one; ``mappings`` is the same by table only.
-    ``control``: the variant that the others are compared with (None: the one whose name says so).
-    ``metrics``: more of one's own; one with the name of a known metric replaces it. Raises InputError with
-    the problems of all tables.
+    Give ``sessions``; or ``exposures`` and ``events``, optionally with ``served`` lists; or ``aggregates``:
+    each a file or a table. ``columns`` maps roles to columns: {"unit_id": "uid"} for every table that has the
+    column, {"events": {"event": "kind"}} for one; ``mappings`` does so by table only. ``control``: the
+    control variant (None: recognised by its name). ``metrics``: custom metrics; one with the name of a
+    standard metric replaces it. Raises InputError with the problems of all tables.
     """
     if correction not in CORRECTIONS:
         raise UnknownName("correction", correction, CORRECTIONS)
@@ -94,7 +95,7 @@ def read_logs(
     limits: Limits | None = None,
     columns: ColumnsGiven | None = None,
 ) -> OnlineTables:
-    """Read and check the tables of a test, by kind. Raises InputError with the problems of all of them."""
+    """Reads and checks the tables of a test, by kind. Raises InputError with the problems of all of them."""
     from recdash.ingest import read_stream
     from recdash.online.logs.events import sessions_of
 
@@ -104,7 +105,7 @@ def read_logs(
     choice = read_column_choice(columns, cast("Sequence[TableKind]", kinds))
     mappings = mappings_of(choice, kinds, mappings)
     uploads = _read_all({name: tables[name] for name in tables if name != "events"}, rules, mappings, limits)
-    release_freed_memory()  # what parsing took: 130 MiB of a million sessions in CSV
+    release_freed_memory()  # frees what parsing took: 130 MiB of a million sessions in CSV
     notices = tuple(notice for upload in uploads.values() for notice in upload.notices)
     beside = {name: uploads[name].table for name in BESIDE if name in uploads}
     notices += tuple(_ignored(kind, rules, has_exposures="exposures" in tables))
@@ -122,7 +123,7 @@ def read_logs(
 
 
 def _ignored(kind: OnlineKind, rules: OnlineRules, *, has_exposures: bool) -> Iterator[Problem]:
-    """A notice for each rule that was given and does not apply to such logs."""
+    """Yields a notice for each rule that was given but does not apply to such logs."""
     applies = {"split", "planned_users"}
     if kind != "aggregates":
         applies |= {"bot_clicks", "bot_sessions", "winsorise", "zone"}
@@ -131,13 +132,13 @@ def _ignored(kind: OnlineKind, rules: OnlineRules, *, has_exposures: bool) -> It
         applies.update(WHEN_FOLDED)
     for name, value in rules.as_dict().items():
         if value != getattr(USUAL, name) and name not in applies:
-            message = f"It says nothing of {'exposures and ' if has_exposures else ''}{kind}"
+            message = f"It does not apply to {'exposures and ' if has_exposures else ''}{kind}"
             fix = "Videos were counted before the upload." if name == "threshold_s" else ""
             yield Problem("rule-ignored", f"rule '{name}'", message, fix)
 
 
 def kind_of(tables: Mapping[str, Any]) -> OnlineKind:
-    """The kind of a test, from its tables' names. Raises InputError where they do not go together."""
+    """Returns the kind of a test from its tables' names. Raises InputError for an invalid combination."""
     kinds = [kind for kind in KINDS if kind in tables]
     fits = len(kinds) == 1 and all(name in (*KINDS, *BESIDE) for name in tables)
     if fits and kinds[0] == "events":
@@ -145,7 +146,7 @@ def kind_of(tables: Mapping[str, Any]) -> OnlineKind:
     elif fits and kinds[0] == "aggregates":
         fits = len(tables) == 1
     if not fits:
-        fix = "Give sessions, or exposures and events (served lists beside them if there are), or aggregates."
+        fix = "Give sessions, or exposures and events (optionally with served lists), or aggregates."
         message = f"given: {', '.join(tables) or 'nothing'}"
         raise InputError(Problem("no-test", "tables of the test", message, fix))
     return kinds[0]
@@ -166,7 +167,7 @@ def _read_all(
 
 
 def users_of(table: pa.Table, beside: Mapping[str, pa.Table], rules: OnlineRules = USUAL) -> OnlineUsers:
-    """One row per user of a test that is known by sessions. Raises InputError where they hold no test."""
+    """Returns one row per user of a test that has sessions. Raises InputError if they contain no test."""
     users = per_user(table, rules, beside.get("exposures"))
     release_freed_memory()
     return users
@@ -181,7 +182,7 @@ def results_of(
     correction: Correction = "holm",
     users: OnlineUsers | None = None,
 ) -> OnlineResults:
-    """The results of logs that were read, or are stored; ``users``, where they are counted already."""
+    """Returns the results of logs just read or stored; ``users`` if they are counted already."""
     if logs.kind == "aggregates":
         rows = summaries.summaries(logs.table)
         return of_summaries(rows, control, rules, metrics, correction)
@@ -194,6 +195,6 @@ def results_of(
 
 
 def with_own(metrics: Sequence[OnlineMetric]) -> tuple[OnlineMetric, ...]:
-    """The known metrics and one's own, which replace known ones of the same name."""
+    """Returns the standard and the custom metrics; a custom one replaces a standard one of the same name."""
     own = {metric.name: metric for metric in metrics}
     return (*(own.pop(metric.name, metric) for metric in KNOWN), *own.values())

@@ -1,4 +1,4 @@
-"""Rates of users who did something or did not, where few did: intervals that are valid there."""
+"""Intervals of rates that are valid for few successes or failures."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 
 from recdash.online.metrics import OnlineMetric
 
-METHOD = "few successes (or few failures): Fisher's exact p, score interval that agrees with it"
+METHOD = "few successes (or few failures): Fisher's exact p, with a matching score interval"
 LIKE = 0.01
-"""A variance this close to that of zeros and ones is taken for it: tables are written with few digits."""
+"""Tolerance for recognising zeros and ones by their variance: tables are written with few digits."""
 FAR = 1e6
-"""Standard errors of a distance that has none: no level is as large, and a search can reckon with it."""
+"""Stands for an infinite number of standard errors: beyond every level, and finite for a search."""
 WIDEST = 60.0
-"""Of the logarithm of a ratio: beyond it there are no users enough on earth."""
+"""Largest logarithm of a ratio; beyond it the world's population is too small."""
 
 
 class Count(NamedTuple):
@@ -28,10 +28,10 @@ class Count(NamedTuple):
 
 
 def counted(metric: OnlineMetric, *sides: Any) -> list[Count] | None:
-    """The counts of each variant, None unless every user has 0 or 1.
+    """Returns the counts of each variant; None unless every user has 0 or 1.
 
-    ``sides``: tea-tasting's aggregates. Their means and variances tell zeros and ones; where all users are
-    alike, only a metric that is known to be at most 1 is taken for a rate.
+    ``sides``: tea-tasting's aggregates. Their means and variances identify zeros and ones; if all users are
+    equal, only a metric known to be at most 1 counts as a rate.
     """
     if metric.denominator is not None or not all(_is_of_zeros_and_ones(metric, side) for side in sides):
         return None
@@ -50,9 +50,11 @@ def _is_of_zeros_and_ones(metric: OnlineMetric, side: Any) -> bool:
 
 
 def p_value(control: Count, variant: Count) -> float:
-    """Two-sided p of equal rates by Fisher's exact test: twice the smaller tail, so that neither direction is
-    claimed in more than half of the level. Where the score test, of which the interval is, has a larger p,
-    that: in few tables by a hair.
+    """Returns the two-sided p of equal rates by Fisher's exact test: twice the smaller tail, so that each
+    direction uses at most half the level.
+
+    If the score test, on which the interval is based, has a larger p, returns that; this happens in few
+    tables, by very little.
     """
     from scipy.stats import hypergeom
 
@@ -66,7 +68,9 @@ def p_value(control: Count, variant: Count) -> float:
 
 
 def ratio_interval(control: Count, variant: Count, level: float) -> tuple[float, float]:
-    """The score interval of variant's rate ÷ control's (Miettinen & Nurminen 1985), whose rate is above 0."""
+    """Returns the score interval of variant's rate ÷ control's (Miettinen & Nurminen 1985), whose rate is
+    above 0.
+    """
     from scipy.optimize import brentq
     from scipy.special import ndtri
 
@@ -81,7 +85,7 @@ def ratio_interval(control: Count, variant: Count, level: float) -> tuple[float,
 
 
 def _score(ratio: float, control: Count, variant: Count) -> float:
-    """How many standard errors variant's rate lies above ``ratio`` times the control's.
+    """Returns how many standard errors variant's rate is above ``ratio`` times control's.
 
     The errors are those of the likeliest rates with this ratio, which solve a quadratic equation.
     """

@@ -1,4 +1,4 @@
-"""How an A/B test's logs are counted: fixed before looking, and the same in every variant."""
+"""Rules by which an A/B test's logs are counted: fixed in advance, and the same in every variant."""
 
 from __future__ import annotations
 
@@ -13,24 +13,23 @@ from recdash.online import times
 AMOUNTS = ("threshold_s", "item_cap_s", "grace_min", "bot_clicks", "bot_sessions", "planned_users")
 AT_THE_DOOR = ("zone", "exposures_of")
 WHEN_FOLDED = ("threshold_s", "item_cap_s")
-"""Rules by which logs are read, and by which events become sessions: a kept test has them for good."""
+"""Rules for reading logs and for building sessions: they cannot be changed in a stored test."""
 
 
 @dataclass(frozen=True)
 class OnlineRules:
-    """What counts, and who is left out.
+    """What counts, and who is excluded.
 
-    ``threshold_s``: a video counts when it was watched *strictly longer* (seconds per user, session and item;
-    session rows have it counted already). ``item_cap_s``: at most so many seconds of one item in a session
-    count. ``grace_min``: minutes for which a session is still open after its last event, so that an exposure
-    within them belongs to it. ``zone``: where time stamps without one were written (``Europe/Berlin``).
-    ``exposures_of``: the experiment whose exposures are meant, where their table holds several.
-    ``starts``: the day the test began, for session rows without exposures; earlier sessions are the time
-    before it. ``bot_clicks``, ``bot_sessions``: a user with more of them in one day is taken for a machine
-    and left out. ``winsorise``: the share of users (.99) at which a user's totals are cut.
-    ``planned_users``: with how many users, control and variant together, the test was to end: the interval
-    for many looks is narrowest there. ``split``: planned share of the users by variant, where it is not
-    even. None switches a rule off.
+    ``threshold_s``: a video counts if it was watched *strictly longer* (seconds per user, session and item;
+    session rows have it counted already). ``item_cap_s``: cap on the seconds of one item that count in a
+    session. ``grace_min``: minutes for which a session stays open after its last event, so that an exposure
+    within them belongs to it. ``zone``: time zone of timestamps without one (``Europe/Berlin``).
+    ``exposures_of``: the experiment whose exposures are meant if their table has several. ``starts``: first
+    day of the test, for session rows without exposures; earlier sessions are pre-test. ``bot_clicks``,
+    ``bot_sessions``: a user with more of them in one day is treated as a bot and excluded. ``winsorise``: the
+    quantile of users (.99) at which a user's totals are capped. ``planned_users``: planned sample size,
+    control and variant together, at which the always-valid interval is narrowest. ``split``: planned share of
+    users by variant if it is uneven. None turns a rule off.
     """
 
     threshold_s: float = 120.0
@@ -49,11 +48,11 @@ class OnlineRules:
         return asdict(self)
 
     def starts_at(self) -> float | None:
-        """Seconds since 1970 at which the test began, a day by the declared zone."""
+        """Returns seconds since 1970 at which the test began, the day in the declared time zone."""
         return None if self.starts is None else times.of_text(self.starts, self.zone)
 
     def check(self) -> None:
-        """Raises InputError, with all problems, for rules that cannot be followed."""
+        """Raises InputError, with all problems, for invalid rules."""
         problems = []
         for name in AMOUNTS:
             value = getattr(self, name)
@@ -61,7 +60,7 @@ class OnlineRules:
                 place = f"rule '{name}'"
                 problems.append(Problem("bad-rule", place, f"it is {value!r}", "Give a number from 0."))
         if self.winsorise is not None and not 0.5 <= self.winsorise < 1:
-            fix = "Give a share from 0.5 to 1: 0.99 cuts at the totals of the top 1 % of users."
+            fix = "Give a share from 0.5 to 1: 0.99 caps at the totals of the top 1 % of users."
             problems.append(Problem("bad-rule", "rule 'winsorise'", f"it is {self.winsorise:g}", fix))
         try:
             if self.starts is not None:

@@ -1,6 +1,6 @@
-"""Small tables to start from: they pass the checks as they stand.
+"""Small template tables that pass all checks.
 
-Exposures, events and served lists tell the story whose sessions SESSIONS has: added up, they give its rows.
+Exposures, events and served lists describe the same sessions as SESSIONS: added up, they give its rows.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ film-03,0.1
 
 
 def templates() -> dict[str, str]:
-    """CSV text by kind of online table."""
+    """Returns CSV text by kind of online table."""
     return {
         "sessions": SESSIONS,
         "exposures": EXPOSURES,

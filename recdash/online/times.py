@@ -1,4 +1,4 @@
-"""Times in seconds since 1970 (UTC), and their days."""
+"""Converts times in seconds since 1970 (UTC), and their days."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ DAY = 86_400
 
 
 def day(times: Floats) -> Ints:
-    """[rows] the day of each time, days since 1970; all of them known."""
+    """Returns [rows] the day of each time, days since 1970; all of them known."""
     return np.floor_divide(times, DAY).astype(np.int64)
 
 
@@ -22,6 +22,8 @@ def date(day: int) -> datetime:
 
 
 def of_text(text: str, zone: str | None = None) -> float:
-    """Seconds of an ISO date or time; one that says no zone is of ``zone`` (None: UTC). Raises ValueError."""
+    """Returns seconds of an ISO date or time; one without a zone is in ``zone`` (None: UTC). Raises
+    ValueError.
+    """
     time = datetime.fromisoformat(text)
     return (time if time.tzinfo else time.replace(tzinfo=ZoneInfo(zone) if zone else UTC)).timestamp()

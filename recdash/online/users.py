@@ -14,9 +14,9 @@ from recdash.errors import Problem
 
 @dataclass(frozen=True)
 class Days:
-    """What users did on each day: a row for each user and day with anything counted, in their order.
+    """Activity by day: a row for each user and day with anything counted, in their order.
 
-    ``unit`` [n] places in the users, ``day`` [n] days since 1970 (UTC), ``totals`` [n] by name.
+    ``unit`` [n] indexes into the users, ``day`` [n] days since 1970 (UTC), ``totals`` [n] by name.
     """
 
     unit: Ints
@@ -26,7 +26,7 @@ class Days:
 
 @dataclass(frozen=True)
 class Segment:
-    """Users by one of their attributes: ``label`` [U] is an index into ``labels``, −1 for not known."""
+    """Users by one of their attributes: ``label`` [U] is an index into ``labels``, −1 if unknown."""
 
     labels: tuple[str, ...]
     label: Ints
@@ -34,7 +34,7 @@ class Segment:
 
 @dataclass(frozen=True)
 class Removed:
-    """What one rule left out: ``what`` in words, ``unit`` (rows, sessions, users), how many by variant."""
+    """What one rule excluded: ``what`` in words, ``unit`` (rows, sessions, users), how many by variant."""
 
     rule: str
     what: str
@@ -48,14 +48,14 @@ class Removed:
 
 @dataclass(frozen=True)
 class OnlineUsers:
-    """One row per user who was seen in exactly one variant and was not left out by a rule.
+    """One row per user who saw exactly one variant and was not excluded by a rule.
 
     ``unit`` [U] ids, ``variant`` [U] an index into ``variants``; ``totals`` [U] by name over the test:
-    sessions, engaged_sessions, clicks, watch_min, where the upload has them videos, lists, answered_lists
-    and clicked_lists, and every further number of the upload under its own name. ``exposed`` [U] the day of
-    the first exposure (or session), days since 1970. ``before`` [U] the same totals before the exposure,
-    empty where nothing is known of that time. ``assigned``: users by variant as they came, before any rule
-    but that against several variants, in which ``crossed`` users were seen.
+    sessions, engaged_sessions, clicks, watch_min, if uploaded videos, lists, answered_lists and
+    clicked_lists, and every further number of the upload under its own name. ``exposed`` [U] the day of the
+    first exposure (or session), days since 1970. ``before`` [U] the same totals before the exposure, empty
+    without pre-test data. ``assigned``: users by variant before any rule except that against multiple
+    exposures, which ``crossed`` users had.
     """
 
     variants: tuple[str, ...]
@@ -76,6 +76,6 @@ class OnlineUsers:
 
     @property
     def n(self) -> dict[str, int]:
-        """Users that count, by variant."""
+        """Returns users that count, by variant."""
         counts = np.bincount(self.variant, minlength=len(self.variants)).tolist()
         return dict(zip(self.variants, counts, strict=True))

@@ -83,7 +83,10 @@ def test_noise_is_ruled_out_by_a_settled_loss() -> None:
 
 
 def test_noise_is_ruled_out_where_both_sides_are_settled_the_same_way() -> None:
-    assert "in its direction" in ask("noise", lift=OnlineChange(0.02, 0.01, 0.03)).sentence
+    assert (
+        "in the direction of the offline difference"
+        in ask("noise", lift=OnlineChange(0.02, 0.01, 0.03)).sentence
+    )
 
 
 def test_where_the_baseline_finds_nothing_noise_is_told_by_the_directions_alone() -> None:
@@ -180,7 +183,7 @@ def test_popularity_is_ruled_out_where_the_run_finds_less_and_wins_all_the_same(
     """Head −30, tail +5: it has won by the order of what it finds."""
     result = ask("popularity", popularity=items(20, 55))
     assert result.verdict == "rules out"
-    assert "finds fewer held-out items" in result.sentence
+    assert "finds fewer test items" in result.sentence
 
 
 def test_popularity_is_ruled_out_where_the_gain_is_less_in_the_head_than_what_the_baseline_finds() -> None:
@@ -217,7 +220,7 @@ def test_concentration_is_not_told_where_nothing_of_train_is_shown() -> None:
 
 def test_popularity_cannot_be_told_without_train() -> None:
     result = ask("popularity", popularity=Missing("a train table"))
-    assert result.sentence == "This can't be told: it needs a train table."
+    assert result.sentence == "This check needs a train table."
 
 
 # ── 4 leakage ────────────────────────────────────────────────────────────────────────────────
@@ -304,7 +307,7 @@ def test_exposure_is_supported_where_the_loser_shows_more_that_nobody_met() -> N
     """It counts as wrong offline: 25 % of the loser's places against 5 %."""
     result = ask("exposure", gain=gain(-0.02, -0.03, -0.01), seen=ExposureEvidence(0.25, 0.05))
     assert (result.verdict, result.cause) == (
-        "supports", "nobody met 25.0 % of what it shows before, of the baseline 5.00 %",
+        "supports", "25.0 % of its recommendations were unseen before, of the baseline's 5.00 %",
     )  # fmt: skip
     assert ask("exposure", seen=ExposureEvidence(0.05, 0.25)).verdict == "supports"
 
@@ -430,8 +433,8 @@ def counting(mean: float, low: float, high: float, base: float = 0.2, **more: An
 @pytest.mark.parametrize(
     ("stricter", "word"),
     [
-        (counting(-0.02, -0.03, -0.01), "turns into the opposite"),
-        (counting(0.005, -0.005, 0.015), "goes away"),
+        (counting(-0.02, -0.03, -0.01), "reverses"),
+        (counting(0.005, -0.005, 0.015), "disappears"),
         (counting(0.008, 0.004, 0.012), "shrinks to less than half"),
     ],
     ids=["−10 %", "not settled", ".008 / .2 = +4 % where it was +10 %"],
@@ -507,7 +510,7 @@ def test_sessions_are_looked_at_for_other_rates_too_whose_number_per_user_they_d
         sessions=OnlineChange(-0.10, -0.13, -0.07),
     )
     assert (result.verdict, result.strength) == ("supports", 1)
-    assert result.sentence == "Users come less often, so list CTR is over other lists."
+    assert result.sentence == "Users come less often, so list CTR is measured over other lists."
     assert ask("sessions", about=about, sessions=OnlineChange(0.0, -0.04, 0.04)).verdict == "rules out"
 
 
@@ -539,7 +542,7 @@ def test_segments_are_supported_by_simpson_and_by_uneven_mixes() -> None:
 def test_segments_are_ruled_out_where_none_is_settled_the_other_way() -> None:
     result = ask("segments", segments=segments(("phone", 0.08, 0.06), ("tv", -0.2, 0.001)))
     assert result.verdict == "rules out"
-    assert result.statistic == "0 of 2 segments the other way; mix of users p 0.500"
+    assert result.statistic == "0 of 2 segments in the other direction; mix of users p 0.500"
 
 
 def test_segments_cannot_be_told_without_a_column_of_them() -> None:

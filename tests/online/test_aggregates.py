@@ -130,7 +130,7 @@ def test_the_split_of_the_users_of_a_rate_is_checked_and_blocks_its_verdict() ->
 def test_of_trials_alone_it_is_said_that_they_are_no_users() -> None:
     result = rates(None, None)
     assert (result.health.srm_p, result.health.blocked) == (None, False)
-    assert "counts trials, and no users" in result.health.unchecked
+    assert "counts trials rather than users" in result.health.unchecked
     assert dict(result.users) == {}
 
 
@@ -263,12 +263,12 @@ def test_numbers_that_no_test_has_are_refused_with_metric_and_variant(cells: str
     [("100.5,1,2,,", "column 'n': '100.5'"), (",,,0.5,0.6", "column 'trials': '0.6'")],
 )
 def test_users_and_trials_are_whole(cells: str, found: str) -> None:
-    assert f"{found} is no whole number of users or trials" in refused(f"{FAIR}B,m,{cells}\n")
+    assert f"{found} is not a whole number of users or trials" in refused(f"{FAIR}B,m,{cells}\n")
 
 
 def test_two_sets_of_one_row_that_disagree_are_said() -> None:
     agreeing = "A,ctr,100,0.3,0.21,30,100\n"
-    said = "n and mean say something else than successes and trials in 1 row. n, mean and variance count"
+    said = "n and mean contradict successes and trials in 1 row. n, mean and variance are used"
     assert said in notices(f"{agreeing}B,ctr,100,0.4,0.24,45,100\n")
     assert said in notices(f"{agreeing}B,ctr,100,0.4,0.24,80,200\n")
     assert said in notices(f"{agreeing}B,ctr,100,0.4,0.24,0,0\n")
@@ -276,7 +276,7 @@ def test_two_sets_of_one_row_that_disagree_are_said() -> None:
 
 
 def test_a_share_above_one_is_said() -> None:
-    said = "'engagement_rate' of 'B' is 31.2, and a share is between 0 and 1"
+    said = "'engagement_rate' of 'B' is 31.2, but a share is between 0 and 1"
     assert said in notices("A,engagement_rate,100,0.3,0.2,,\nB,engagement_rate,100,31.2,20,,\n")
     assert "a share" not in notices("A,engagement_rate,100,0.3,0.2,,\nB,engagement_rate,100,1,0.2,,\n")
     assert "a share" not in notices("A,session_watch_time,100,30,9,,\nB,session_watch_time,100,31,9,,\n")

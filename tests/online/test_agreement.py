@@ -87,30 +87,32 @@ def test_a_pair_that_one_side_does_not_settle_is_no_agreement() -> None:
     result = over([0, 1, 2], [0, 1, 1.4])
     assert (result.count("concordant"), result.count("undecided")) == (2, 1)
     assert result.sentences[0] == (
-        "Offline and online point the same way for 2 of 2 pairs of runs that both settle; "
-        "1 of all 3 is undecided."
+        "Offline and online point in the same direction for 2 of 2 decided pairs of runs; 1 "
+        "of all 3 is undecided."
     )
 
 
 def test_without_a_settled_pair_nothing_agrees() -> None:
     result = over([0, 0.1, 0.2], [0, 0.1, 0.2])
     assert result.decided == 0
-    assert result.sentences[0].startswith("No pair of runs is settled on both sides, of 3:")
+    assert result.sentences[0].startswith("None of 3 pairs of runs is significant both offline and online")
 
 
 def test_few_runs_are_said_to_say_little_however_well_they_agree() -> None:
     result = over([0, 1, 2, 3], [0, 1, 2, 3])
     assert result.sentences[1] == (
-        "Over the order of all 4 runs Kendall's τ is 1.00, but 4 runs say little "
-        "(p = 0.083; even full agreement has p = 0.083)."
+        "Over the order of all 4 runs Kendall's τ is 1.00, but 4 runs are too few to tell (p = 0.083; "
+        "even full agreement has p = 0.083)."
     )
 
 
 def test_five_runs_in_the_same_order_are_more_than_chance_explains() -> None:
     assert over([0, 1, 2, 3, 4], [0, 1, 2, 3, 4]).sentences[1] == (
-        "Over the order of all 5 runs Kendall's τ is 1.00, more than chance explains (p = 0.017)."
+        "Over the order of all 5 runs Kendall's τ is 1.00, which is significant (p = 0.017)."
     )
-    assert over([0, 1, 2, 3, 4], [1, 0, 3, 2, 4]).sentences[1].endswith("which chance explains (p = 0.233).")
+    assert (
+        over([0, 1, 2, 3, 4], [1, 0, 3, 2, 4]).sentences[1].endswith("which is not significant (p = 0.233).")
+    )
 
 
 def test_a_run_without_a_value_on_one_side_takes_no_part() -> None:
@@ -121,14 +123,17 @@ def test_a_run_without_a_value_on_one_side_takes_no_part() -> None:
 
 def test_one_run_has_no_order() -> None:
     assert over([1], [0]).sentences == [
-        "Agreement is not judged: one run has a value on both sides, and an order takes two."
+        (
+            "Agreement cannot be judged: one run has both an offline and an online value, and comparing "
+            "orders needs two."
+        )
     ]
 
 
 def test_a_broken_split_is_not_judged() -> None:
     result = over([0, 1, 2], [0, 1, 2], "the split is broken")
     assert (result.tau, result.pairs) == (None, ())
-    assert result.sentences == ["Agreement is not judged: the split is broken."]
+    assert result.sentences == ["Agreement cannot be judged: the split is broken."]
 
 
 def test_runs_that_are_all_alike_have_pairs_and_no_tau() -> None:
@@ -158,8 +163,8 @@ def test_below_six_runs_no_metric_is_named_and_the_reason_says_why() -> None:
     assert result.winners == ()
     assert result.predictions[0].label == "m0@10"
     assert result.reason == (
-        "with 5 runs one of 2 metrics has their whole order right by chance in 2 of 100 cases; "
-        "from 6 runs on the best is named"
+        "with 5 runs, one of 2 metrics matches their whole order by chance in 2 of 100 cases; the best "
+        "is named from 6 runs on"
     )
 
 

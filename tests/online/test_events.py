@@ -114,7 +114,7 @@ def test_only_recommended_items_count_where_the_log_tells() -> None:
     result = counted(text)
     assert sums(result, "clicks", "watch_s", "videos", "like") == {"s": (1, 300, 1, 0), "t": (0, 0, 0, 1)}
     assert removed(result) == {"source": {"A": 2, "B": 1}}
-    told = "taken for recommendations: home_recs (2 events); not search (3 events), no source (1 events)"
+    told = "counted as recommendations: home_recs (2 events); not search (3 events), no source (1 events)"
     assert told in notices(result)
 
 
@@ -125,7 +125,7 @@ def test_without_a_source_every_item_counts_and_that_is_said() -> None:
 
 
 def test_a_log_in_which_nothing_says_recommendation_is_refused() -> None:
-    with pytest.raises(InputError, match=r"no value says recommendation: home \(1 events\)"):
+    with pytest.raises(InputError, match=r"no value indicates recommendations: home \(1 events\)"):
         counted(f"{HEAD},source\nu,s,1,click,f,,home\n")
 
 
@@ -215,9 +215,7 @@ def test_users_who_were_never_exposed_do_not_count() -> None:
 
 
 def test_a_log_of_other_users_is_refused() -> None:
-    with pytest.raises(
-        InputError, match=r"2 are of others\. Do both tables write the ids of users in one way"
-    ):
+    with pytest.raises(InputError, match=r"2 are of others\. Do both tables write user ids in the same form"):
         counted(f"{HEAD}\nx,s,1,click,f,\ny,s,1,click,f,\n")
 
 

@@ -12,7 +12,7 @@ from recdash.online.logs.id_spellings import Spellings
 from recdash.online.logs.sessions import per_user
 from recdash.online.users import OnlineUsers
 
-SAID = "2 users are written otherwise than in the exposures, such as '{}' for '{}'"
+SAID = "2 users are spelled differently than in the exposures, such as '{}' for '{}'"
 
 
 def exposures(*ids: str) -> pa.Table:

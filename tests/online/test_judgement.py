@@ -85,7 +85,7 @@ def test_a_guardrail_holds_where_a_loss_of_the_margin_is_excluded(low: float, hi
 
 
 def test_without_an_interval_nothing_is_settled() -> None:
-    alone = Estimate(0.5, note="one user in a variant gives no interval")
+    alone = Estimate(0.5, note="a variant with one user has no interval")
     assert judgement.word(GOAL, alone, None) == "not settled"
 
 

@@ -115,7 +115,7 @@ def test_the_gain_over_the_logs_own_policy_is_found() -> None:
     """The log's own policy gets 0.5 · 0.1 + 0.3 · 0.5 + 0.2 · 0.9 = 0.38, the target 0.74."""
     one = estimated(drawn(1))
     assert one.gain.low < 0.74 - 0.38 < one.gain.high
-    assert one.sentence.startswith("The target would do better than the log's own policy: 0.7")
+    assert one.sentence.startswith("The target would do better than the logging policy: 0.7")
 
 
 # ── by hand ──────────────────────────────────────────────────────────────────────────────────
@@ -198,7 +198,7 @@ def test_rows_that_are_all_alike_make_no_interval_of_no_width(click: float, by_u
         assert estimate.value == pytest.approx(click, abs=1e-12)
         assert (estimate.low, estimate.high) == (None, None)
     assert alike.against_log == "not settled"
-    assert ("no interval, since all rows got the same" in alike.sentence) == (click > 0)
+    assert ("no interval, since all rows have the same reward" in alike.sentence) == (click > 0)
 
 
 def test_uniform_is_over_the_items_of_the_log_or_over_as_many_as_there_are() -> None:
@@ -209,7 +209,7 @@ def test_uniform_is_over_the_items_of_the_log_or_over_as_many_as_there_are() -> 
 
 
 def test_uniform_over_fewer_items_than_the_log_shows_is_refused() -> None:
-    with pytest.raises(InputError, match="2 items to choose from, and the log shows 3"):
+    with pytest.raises(InputError, match="2 items to choose from, but the log shows 3"):
         under_uniform(log_of(["a", "b", "c"], [1, 0, 0]), 2)
 
 
@@ -246,7 +246,7 @@ def test_no_row_is_scored_by_a_model_that_saw_it() -> None:
     [
         ({"item_id": ["a", "b"], "probability": [0.5, 0.4]}, "the probabilities add up to 0.9"),
         ({"item_id": ["a", "b"], "probability": [1.5, -0.5]}, "the probability of 'b' is -0.5"),
-        ({"item_id": ["a", "a"], "probability": [0.5, 0.5]}, "'a' is there twice"),
+        ({"item_id": ["a", "a"], "probability": [0.5, 0.5]}, "'a' occurs twice"),
         ({"item_id": ["a"], "probability": [1.0], "age": ["20"]}, "the log has no column 'age'"),
         ({"item_id": ["a"], "probability": [1.0], "position": [1]}, "the log has position 2"),
         (
@@ -286,7 +286,7 @@ def test_propensities_that_do_not_fit_the_log_are_refused() -> None:
     wrong = rows.set_column(2, "propensity_score", pa.array([0.4] * len(rows)))
     (reason,) = estimated(wrong).reasons
     assert reason.startswith("the weights average ")
-    assert ", not 1 (standard error " in reason
+    assert " instead of 1 (standard error " in reason
 
 
 def test_propensities_written_with_few_digits_are_not_refused() -> None:
@@ -303,14 +303,14 @@ def test_a_propensity_below_one_in_10000_is_refused() -> None:
     (reason,) = estimated(
         rows.set_column(2, "propensity_score", pa.array(scores)), {"a": 0.00009, "b": 0.3, "c": 0.69991}
     ).reasons
-    assert reason.startswith("an item was shown that had a chance of 0.00009, below 0.0001, so that")
+    assert reason.startswith("an item was shown with a probability of 0.00009, below 0.0001, so that")
 
 
 def test_fewer_than_20_clicks_are_refused() -> None:
     rows = {"item_id": ["a", "b", "c"] * 300, "propensity_score": [1 / 3] * 900}
     few, enough = (pa.table(rows | {"click": [0.0] * (900 - n) + [1.0] * n}) for n in (19, 20))
     assert under_uniform(few).reasons == [
-        "the target would have shown 19 of the rows with a click, and below 20 an interval means nothing"
+        "the target would have shown 19 of the rows with a click; below 20, an interval is meaningless"
     ]
     assert under_uniform(enough).verdict == "usable"
 
@@ -337,7 +337,7 @@ def test_the_verdict_writes_small_numbers_and_minus_as_everything_else_does() ->
 def test_slots_shown_together_are_said_to_count_apart() -> None:
     log = logged(log_of(["a", "b"], [1, 0], position=[1, 2]))
     (notice,) = off_policy(log, uniform(log)).notices
-    assert "2 positions: each row counts as a slot of its own" in str(notice)
+    assert "2 positions: each row counts as a separate slot" in str(notice)
 
 
 # ── the Open Bandit logs ─────────────────────────────────────────────────────────────────────
@@ -370,8 +370,8 @@ def test_on_the_open_bandit_logs_of_women_the_reasons_are_two_rows_and_one_in_a_
     shared_data: Path,
 ) -> None:
     rows, chance = under_uniform(open_bandit(shared_data, "bts_women")).reasons
-    assert rows == "10,000 rows are worth only 2 after weighting, and below 200 a few rows decide"
-    assert chance.startswith("an item was shown that had a chance of 0.000001, below 0.0001")
+    assert rows == "10,000 rows are worth only 2 after weighting; below 200, a few rows decide"
+    assert chance.startswith("an item was shown with a probability of 0.000001, below 0.0001")
 
 
 def test_on_the_random_logs_the_uniform_target_is_the_log_itself(shared_data: Path) -> None:
@@ -462,7 +462,7 @@ def test_the_user_is_known_by_a_usual_name_or_by_the_one_that_is_given() -> None
 def test_what_standard_errors_take_for_independent_is_said() -> None:
     by_user, by_row = estimated(of_users(400, 5)), estimated(of_users(400, 5).drop(["user_id"]))
     assert by_user.errors_by == "users: rows of one user are not independent (2,000 rows of 400 users)"
-    assert "rows of one user are taken as independent" in by_row.errors_by
+    assert "rows of one user are treated as independent" in by_row.errors_by
     assert "slots-independent" not in {notice.code for notice in by_user.notices}
     assert "no column names the user" in str(by_row.notices[-1])
     assert (by_user.as_dict()["errors_by"], by_row.as_dict()["errors_by"]) == ("users", "rows")

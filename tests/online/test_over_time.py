@@ -144,7 +144,7 @@ def test_since_the_exposure_day_0_is_the_day_of_it_and_only_users_who_could_be_w
     assert [(moment.day, moment.n) for moment in result] == [(0, 4), (1, 4), (2, 2)]
     # day 0: u0 1, u1 2 | u2 2, u3 4; day 1: nothing | u2 1, u3 1; day 2 (u0 and u2 only): u0 3 | nothing
     assert lifts(result) == [round((6 / 2) / (3 / 2) - 1, 9), None, round(0 / 3 - 1, 9)]
-    assert result[1].note == "the control is not above 0, and a lift is a share of it"
+    assert result[1].note == "the control is not above 0, and a lift is relative to it"
 
 
 @pytest.mark.parametrize("metric", [ENGAGEMENT, SESSIONS])
@@ -176,21 +176,21 @@ def _lift(metric: OnlineMetric, of_day: tuple[dict[str, Floats], np.ndarray]) ->
 def test_one_user_gives_a_lift_without_an_interval() -> None:
     first = over_time.cumulative(FOUR, ENGAGEMENT, "a")[0]
     assert (first.lift, first.low, first.high, first.sequence_low) == (-0.5, None, None, None)
-    assert first.note == "one user in a variant gives no interval"
+    assert first.note == "a variant with one user has no interval"
 
 
 def test_users_who_are_all_alike_give_no_interval() -> None:
     alike = users("aabb", exposed=[0] * 4, days=[(user, 0, 10, 3) for user in range(4)])
     (only,) = over_time.cumulative(alike, ENGAGEMENT, "a")
     assert (only.lift, only.low, only.note) == (
-        0.0, None, "all users of a variant are alike, which gives no interval"
+        0.0, None, "all users of a variant are equal, so that there is no interval"
     )  # fmt: skip
 
 
 def test_nobody_of_a_variant_by_then_is_said() -> None:
     late = users("aab", exposed=[0, 0, 1], days=[(0, 0, 1, 1), (1, 0, 2, 1), (2, 1, 1, 1)])
     assert [moment.note for moment in over_time.cumulative(late, SESSIONS, "a")] == [
-        "there are no users", "one user in a variant gives no interval"
+        "there are no users", "a variant with one user has no interval"
     ]  # fmt: skip
 
 
@@ -206,7 +206,7 @@ def test_a_variant_at_0_has_its_lift_and_no_interval() -> None:
     assert (only.lift, only.low, only.note) == (
         -1.0,
         None,
-        "the variant is not above 0, which gives no interval",
+        "the variant is not above 0, so that there is no interval",
     )
 
 
@@ -255,7 +255,7 @@ def test_early_and_late_are_of_the_same_users_who_could_be_watched() -> None:
     assert (result.n, result.early_days, result.late_days) == (4, (0, 1), (2, 3))
     assert (result.early_lift, result.late_lift) == (pytest.approx(2 / 2 / (1 / 2) - 1), pytest.approx(0.0))
     assert result.difference == pytest.approx(-math.log(2))
-    assert (result.p, result.note) == (None, "all users are alike, which gives no interval")
+    assert (result.p, result.note) == (None, "all users are equal, so that there is no interval")
 
 
 def test_the_difference_is_of_logarithms_with_all_covariances() -> None:
@@ -296,19 +296,19 @@ def _four_sums(whole: OnlineUsers, code: int, early: tuple[int, int], late: tupl
 def test_a_test_of_one_day_has_no_late() -> None:
     day = users("aabb", exposed=[0] * 4, days=[(user, 0, 1 + user, 1) for user in range(4)])
     (result,) = novelty_effect.fading(day, ENGAGEMENT, "a")
-    assert (result.p, result.note) == (None, "one day cannot be early and late")
+    assert (result.p, result.note) == (None, "a single day cannot be split into early and late")
 
 
 def test_nobody_who_could_be_watched_is_said() -> None:
     late = users("aab", exposed=[0, 0, 5], days=[(0, 0, 1, 1), (1, 5, 1, 1), (2, 5, 1, 1)])
     (result,) = novelty_effect.fading(late, ENGAGEMENT, "a")
-    assert result.note == "fewer than two users of a variant could be watched for 4 days"
+    assert result.note == "fewer than two users of a variant were observed for 4 days"
 
 
 def test_no_sessions_late_is_said() -> None:
     gone = users("aabb", exposed=[0] * 4, days=[(user, 0, 1 + user, 1) for user in range(4)] + [(0, 5, 1, 1)])
     assert novelty_effect.fading(gone, ENGAGEMENT, "a")[0].note == "there are no sessions early or late"
-    per_user = "the metric is not above 0 early or late, and a lift is a share of it"
+    per_user = "the metric is not above 0 early or late, and a lift is relative to it"
     assert novelty_effect.fading(gone, SESSIONS, "a")[0].note == per_user
 
 
@@ -334,7 +334,12 @@ def test_a_lift_fades_only_towards_nothing(early: float, late: float, course: st
     ("metric", "early", "late", "says"),
     [
         (ENGAGEMENT, 0.09, 0.01, "fades for the same users: +9 % at first, +1 % later"),
-        (ENGAGEMENT, 0.03, -0.02, "turns against the variant for the same users: +3 % at first, −2 % later"),
+        (
+            ENGAGEMENT,
+            0.03,
+            -0.02,
+            "reverses against the variant for the same users: +3 % at first, −2 % later",
+        ),
         (ENGAGEMENT, -0.01, -0.09, None),
         (ENGAGEMENT, -0.09, -0.01, None),
         (ENGAGEMENT, 0.01, 0.09, None),

@@ -135,7 +135,7 @@ def test_a_test_that_begins_after_all_sessions_holds_nobody() -> None:
 
 def test_without_variant_and_exposures_it_is_said_what_is_missing() -> None:
     table = sessions(("u1", "a", "A", at(1), 1, 1.0)).drop_columns(["variant"])
-    with pytest.raises(InputError, match="no column says who saw what"):
+    with pytest.raises(InputError, match="no column variant says which variant users saw"):
         per_user(table)
 
 

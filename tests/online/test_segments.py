@@ -43,7 +43,7 @@ def test_each_segment_has_its_own_lift() -> None:
     tv, web = by_segment(known, ENGAGEMENT, "a", "platform")
     assert (tv.segment, tv.n_control, tv.n_variant) == ("tv", 2, 2)
     assert (tv.control_value, tv.variant_value, tv.lift) == (3 / 4, 1.0, pytest.approx(4 / 3 - 1))
-    assert (web.segment, web.lift, web.note) == ("web", 1.0, "one user in a variant gives no interval")
+    assert (web.segment, web.lift, web.note) == ("web", 1.0, "a variant with one user has no interval")
     assert (web.low, web.p, web.p_bh) == (None, None, None)
 
 

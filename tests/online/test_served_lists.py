@@ -101,7 +101,7 @@ def test_requests_of_two_users_may_have_the_same_id() -> None:
 def test_without_request_ids_only_the_number_of_lists_is_known() -> None:
     result = counted("u,s,110,click,f,,\n")
     assert not set(LISTS) & set(result.sessions.column_names)
-    assert "no event names the list that it belongs to. Add request_id to the events" in notices(result)
+    assert "no event names its list. Add request_id to the events" in notices(result)
 
 
 def test_served_lists_may_say_themselves_what_was_clicked() -> None:
@@ -119,7 +119,7 @@ def test_the_served_table_learns_what_was_clicked() -> None:
 def test_lists_of_others_and_of_other_variants_are_told() -> None:
     result = counted("u,s,110,click,f,,r\n", f"{ONE_LIST}q,x,1,A,1,f\np,v,1,A,1,f\n")
     assert "1 rows are of users who were never exposed" in notices(result)
-    assert "1 lists were made by another variant than their user's" in notices(result)
+    assert "1 lists were served by another variant than their user's" in notices(result)
     assert "2 lists of 1 to 3 items" in notices(result)
 
 

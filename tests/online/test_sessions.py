@@ -250,7 +250,7 @@ def test_users_who_are_all_alike_give_no_interval_and_say_so() -> None:
     result = row(results_of_upload(upload(rows)), "engagement_rate", "B")
     assert (result.value, result.lift) == (1.0, 0.0)
     assert (result.ci_low, result.lift_low, result.p) == (None, None, None)
-    assert "alike" in result.note
+    assert "are equal" in result.note
 
 
 def test_rounding_is_not_taken_for_variance() -> None:
@@ -374,7 +374,7 @@ def test_a_column_of_sessions_is_not_taken_for_variants() -> None:
 
 
 def test_a_table_where_all_users_cross_is_refused() -> None:
-    with pytest.raises(InputError, match="All 1 users were seen in more than one variant"):
+    with pytest.raises(InputError, match="All 1 users saw several variants"):
         results_of_upload(upload("u1 a A 1 60 1\nu1 b B 1 60 1"))
 
 
@@ -393,7 +393,7 @@ def test_a_variant_that_only_users_of_others_saw_is_named() -> None:
     result = results_of_upload(upload(f"u1 a A 1 60 1\nu2 b B 1 60 1\n{crossed}"))
     assert result.variants == ("A", "B")
     (said,) = [str(notice) for notice in result.notices if notice.code == "variant-without-users"]
-    assert "No user of 'C' is left: all 2 who saw it also saw another variant" in said
+    assert "No user of 'C' is left: all 2 also saw another variant" in said
 
 
 def with_exposures(variants: dict[str, str]) -> set[str]:
@@ -413,9 +413,9 @@ def with_exposures(variants: dict[str, str]) -> set[str]:
 def test_users_of_whom_sessions_and_exposures_disagree_are_counted() -> None:
     assert with_exposures({"u1": "A", "u2": "B"}) == set()
     (said,) = with_exposures({"u1": "B", "u2": "B"})
-    assert "the sessions of 1 user say another variant than the exposures" in said
+    assert "the sessions of 1 user name another variant than the exposures" in said
     (said,) = with_exposures({"u1": "B", "u2": "new"})
-    assert "the sessions of 2 users say another variant" in said
+    assert "the sessions of 2 users name another variant" in said
 
 
 # ── segments ─────────────────────────────────────────────────────────────────────────────────

@@ -251,20 +251,23 @@ def test_a_mean_of_too_few_users_has_no_interval_and_says_from_when_on(n: int) -
     rng = np.random.default_rng(n)
     result = lift(TIME, *arms({"time": rng.gamma(20, 1, 2 * n)}, np.repeat([0, 1], n)))
     assert (result.low, result.p) == (None, None)
-    assert f"{n} users of the control: a valid interval takes about {ONE_LOOK.users} users" == result.note
+    assert f"{n} users of the control: a valid interval needs about {ONE_LOOK.users} users" == result.note
 
 
 def test_users_who_differ_too_much_have_no_interval_and_the_reason_says_how_many_it_takes() -> None:
     """A relative error of 30 % takes (variance / mean²) / 0.09 users: 100 / 0.09 = 1,112."""
     result = lift(SUMMARY, arm(100, 1.0, 100.0), arm(100, 1.0, 50.0))
     assert result.low is None
-    assert result.note == "100 users of the control: a valid interval takes about 1,200 users"
+    assert result.note == "100 users of the control: a valid interval needs about 1,200 users"
     assert lift(SUMMARY, arm(1_200, 1.0, 100.0), arm(1_200, 1.0, 50.0)).low is not None
 
 
 def test_a_variant_of_users_who_are_all_alike_has_no_interval() -> None:
     result = lift(SUMMARY, arm(2_000, 1.03, 0.03), arm(20, 1.0, 0.0))
-    assert (result.low, result.note) == (None, "all users of the variant are alike, which gives no interval")
+    assert (result.low, result.note) == (
+        None,
+        "all users of the variant are equal, so that there is no interval",
+    )
 
 
 def test_of_a_far_smaller_variant_users_differ_at_least_as_those_of_the_larger() -> None:
@@ -309,8 +312,8 @@ def test_days_and_segments_take_the_same_users_for_alike() -> None:
     values = 1.0 + np.tile([-1e-5, 1e-5], 40) + np.repeat([0.0, 0.1], 40)
     code = np.repeat([0, 1], 40)
     sums = grouped_lifts.added_up(values, None, code, 2)
-    assert "are alike" in str(grouped_lifts.lifts(TIME, sums[:1], sums[1:]).note[0])
-    assert "are alike" in lift(TIME, *arms({"time": values}, code)).note
+    assert "are equal" in str(grouped_lifts.lifts(TIME, sums[:1], sums[1:]).note[0])
+    assert "are equal" in lift(TIME, *arms({"time": values}, code)).note
 
 
 # ── looking again and again ──────────────────────────────────────────────────────────────────
@@ -334,7 +337,7 @@ def test_an_interval_for_many_looks_is_not_shown_before_it_is_valid_and_says_whe
         assert row.lift_low is not None
         assert (row.sequence_low, row.sequence_high) == (None, None)
         assert f"{n} users of the" in row.sequence_note
-        assert f"takes about {MANY_LOOKS.users} users" in row.sequence_note
+        assert f"needs about {MANY_LOOKS.users} users" in row.sequence_note
     assert valid.sequence_low < valid.lift_low  # type: ignore[operator]
     assert valid.sequence_note == ""
 
@@ -343,7 +346,7 @@ def test_a_rate_of_few_successes_has_no_interval_for_many_looks() -> None:
     row = new(of_rates((20, 1000), (30, 1000)))
     assert row.lift_low is not None
     assert row.sequence_low is None
-    assert "takes about" in row.sequence_note
+    assert "needs about" in row.sequence_note
 
 
 # ── what users did before ────────────────────────────────────────────────────────────────────
@@ -415,7 +418,7 @@ def test_a_row_with_the_plain_lift_instead_says_so() -> None:
     ]  # fmt: skip
     unadjusted = [row for row in result if not row.is_adjusted]
     assert unadjusted
-    assert all("not adjusted by what users did before" in row.note for row in unadjusted)
+    assert all("not adjusted for pre-test behaviour" in row.note for row in unadjusted)
     assert all(row.p is not None and row.narrower is None for row in unadjusted)
 
 

@@ -1,1 +1,1 @@
-"""Whether offline metrics and A/B tests agree, and how well metrics have called tests so far."""
+"""Compares offline metrics with A/B tests: agreement per test, and the track record of metrics."""

@@ -1,6 +1,6 @@
-"""Did the winner offline win online? In words, and only where both intervals allow it.
+"""Compares the offline with the online winner, in words, and only where both intervals allow it.
 
-One run at a time against the control (``quadrant``), and the order of all runs of a test (``Agreement``).
+One run at a time against control (``quadrant``), and the order of all runs of a test (``Agreement``).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from recdash.stats.concordance import Tau, best, tau
 UNDECIDED = "undecided"
 DISAGREE = ("won offline, lost online", "lost offline, won online")
 LEAST_RUNS = 6
-"""Of fewer runs some metric is likely to have their order by chance, and none is named."""
+"""Fewest runs for naming a best metric; with fewer, some metric is likely to match by chance."""
 CONVINCING = 0.05
 
 Outcome = Literal["concordant", "discordant", "undecided"]
@@ -26,10 +26,10 @@ Outcome = Literal["concordant", "discordant", "undecided"]
 def quadrant(
     offline_low: float | None, offline_high: float | None, online_low: float | None, online_high: float | None
 ) -> str:
-    """Name of the corner in which a candidate stands against the baseline and the control.
+    """Returns the quadrant of a candidate against the baseline and the control.
 
-    Takes the intervals of the offline difference and of the online lift; an interval that holds 0,
-    or that is not there, decides nothing: "undecided".
+    Takes the intervals of the offline difference and of the online lift; an interval that contains 0, or is
+    missing, is inconclusive: "undecided".
     """
     outcomes = [
         "won" if low is not None and low > 0 else "lost" if high is not None and high < 0 else UNDECIDED
@@ -42,7 +42,7 @@ def quadrant(
 
 
 class DifferenceInterval(NamedTuple):
-    """Of a difference; None at both ends where there is none."""
+    """The interval of a difference; None at both ends without one."""
 
     low: float | None = None
     high: float | None = None
@@ -50,9 +50,9 @@ class DifferenceInterval(NamedTuple):
 
 @dataclass(frozen=True)
 class ServedRun:
-    """A run that a variant served, on both sides: its offline value and its lift over the control.
+    """A run that a variant served: its offline value and its lift over control.
 
-    The control's own lift is 0. Both are turned so that more is better; None where they cannot be had.
+    Control's own lift is 0. Both are signed so that more is better; None if unavailable.
     """
 
     run_id: str
@@ -69,10 +69,11 @@ class ServedRun:
 
 @dataclass(frozen=True)
 class RunPair:
-    """Two runs: the intervals of ``second`` minus ``first`` on both sides, turned so that more is better.
+    """Two runs: the offline and online intervals of ``second`` minus ``first``, signed so that more is
+    better.
 
-    They are those by which the pair is judged: with the control as on its test's own page, and between two
-    variants corrected over all such pairs (Holm).
+    They are the intervals that judge the pair: with control as on the test's own page, between two variants
+    corrected over all such pairs (Holm).
     """
 
     first: str
@@ -82,7 +83,7 @@ class RunPair:
 
     @property
     def outcome(self) -> Outcome:
-        """Only a pair that is settled on both sides agrees or disagrees."""
+        """Returns the outcome; only a pair with two significant differences agrees or disagrees."""
         corner = quadrant(*self.offline, *self.online)
         if corner == UNDECIDED:
             return "undecided"
@@ -91,10 +92,10 @@ class RunPair:
 
 @dataclass(frozen=True)
 class Agreement:
-    """Whether an offline metric and an online one put the runs of a test in the same order.
+    """Agreement of an offline metric with an online one on the order of a test's runs.
 
-    ``runs`` are those that have both values, the control's among them where it is linked, and ``pairs`` all
-    pairs of them. ``reason`` says why nothing is judged; ``tau`` is None then, and where all runs are alike.
+    ``runs`` are those with both values, including control's if linked, and ``pairs`` all pairs of them.
+    ``reason`` says why there is no judgement; ``tau`` is then None, and also if all runs are equal.
     """
 
     metric: str
@@ -109,18 +110,18 @@ class Agreement:
 
     @property
     def decided(self) -> int:
-        """Pairs that are settled on both sides."""
+        """Returns the number of pairs that are significant both offline and online."""
         return len(self.pairs) - self.count("undecided")
 
     @property
     def sentences(self) -> list[str]:
-        """What agrees, pair by pair, and how much the order of all runs says."""
+        """Returns sentences: how many pairs agree, and how much the order of all runs tells."""
         if self.reason:
-            return [f"Agreement is not judged: {self.reason}."]
+            return [f"Agreement cannot be judged: {self.reason}."]
         return [_pairs_in_words(self), *([_tau_in_words(self.tau)] if self.tau else [])]
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values."""
+        """Returns plain values."""
         return {
             "metric": self.metric,
             "online_metric": self.online_metric,
@@ -154,11 +155,13 @@ def agreement(
     pairs: Mapping[tuple[str, str], RunPair],
     reason: str = "",
 ) -> Agreement:
-    """The agreement over the ``runs`` that have both values, and over their ``pairs`` (by variants)."""
+    """Returns the agreement over the ``runs`` that have both values, and over their ``pairs`` (by
+    variants).
+    """
     on_both_sides = tuple(run for run in runs if run.on_both_sides)
     if not reason and len(on_both_sides) < 2:
         n_runs = "one run has" if on_both_sides else "no run has"
-        reason = f"{n_runs} a value on both sides, and an order takes two"
+        reason = f"{n_runs} both an offline and an online value, and comparing orders needs two"
     if reason:
         return Agreement(metric, online_metric, on_both_sides, (), None, reason)
     variants = {run.variant for run in on_both_sides}
@@ -168,36 +171,39 @@ def agreement(
 
 
 def _pairs_in_words(agreement: Agreement) -> str:
-    """Of the pairs that both sides settle, how many point the same way; how many are not settled."""
+    """Returns in words how many of the decided pairs point the same way, and how many are undecided."""
     total, decided = len(agreement.pairs), agreement.decided
     if not decided:
-        return f"No pair of runs is settled on both sides, of {total}: there is nothing to agree on yet."
+        return (
+            f"None of {total} pairs of runs is significant both offline and online, so agreement cannot "
+            "be judged yet."
+        )
     same, opposite = agreement.count("concordant"), agreement.count("discordant")
     left = total - decided
-    of = f"{same} of {decided} pair{'s' if decided > 1 else ''} of runs{' that both settle' if left else ''}"
-    other = f", and opposite ways for {opposite}" if opposite else ""
+    of = f"{same} of {decided}{' decided' if left else ''} pair{'s' if decided > 1 else ''} of runs"
+    other = f", and in opposite directions for {opposite}" if opposite else ""
     rest = f"; {left} of all {total} {'is' if left == 1 else 'are'} undecided" if left else ""
-    return f"Offline and online point the same way for {of}{other}{rest}."
+    return f"Offline and online point in the same direction for {of}{other}{rest}."
 
 
 def _tau_in_words(tau: Tau) -> str:
-    """The rank agreement, and whether so few runs could say anything."""
+    """Returns the rank agreement in words, and whether so few runs can show it."""
     text = f"Over the order of all {tau.n} runs Kendall's τ is {numbers.fixed(tau.value, 2)}"
     p = f"p = {numbers.p_value(tau.p)}".replace("= <", "< ")
     if tau.least_p > CONVINCING:
         least = numbers.fixed(tau.least_p, 3)
-        return f"{text}, but {tau.n} runs say little ({p}; even full agreement has p = {least})."
+        return f"{text}, but {tau.n} runs are too few to tell ({p}; even full agreement has p = {least})."
     if tau.p > CONVINCING:
-        return f"{text}, which chance explains ({p})."
-    return f"{text}, more than chance explains ({p})."
+        return f"{text}, which is not significant ({p})."
+    return f"{text}, which is significant ({p})."
 
 
-# ── which offline metric would have had the order right? ─────────────────────────────────────
+# ── which offline metric would have ranked the runs like the test? ───────────────────────────
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """One offline metric: τ between its order of the runs and the online one; None where it has none."""
+    """One offline metric: τ between its order of the runs and the online order; None if it is undefined."""
 
     metric: str
     k: int | None
@@ -209,9 +215,9 @@ class Prediction:
 class BestMetric:
     """All candidate metrics, best first, and whether the best may be named.
 
-    ``p``: how often the best of all these metrics does as well when chance orders the runs online;
-    ``perfect``: how often one of them has that order right completely. ``winners`` is empty where ``reason``
-    says why none is named. ``left_out``: metrics that not all of the runs have.
+    ``p``: how often the best of these metrics does as well under a random online order; ``perfect``: how
+    often one of them then matches the order completely. ``winners`` is empty if ``reason`` says why none is
+    named. ``left_out``: metrics that not all of the runs have.
     """
 
     online_metric: str
@@ -242,9 +248,10 @@ def best_metric(
     online: Sequence[float],
     reason: str = "",
 ) -> BestMetric:
-    """Which of ``candidates`` {(metric, k, label): values of the runs} orders the runs as ``online`` does.
+    """Returns which of ``candidates`` {(metric, k, label): values of the runs} ranks the runs as ``online``
+    does.
 
-    Values are turned so that more is better. ``reason``: why nothing may be judged at all.
+    Values are signed so that more is better. ``reason``: why no metric may be judged.
     """
     complete = {name: values for name, values in candidates.items() if None not in values}
     left_out = tuple(name[2] for name in candidates if name not in complete)
@@ -255,13 +262,13 @@ def best_metric(
     predictions.sort(key=lambda metric: 2.0 if metric.tau is None else -metric.tau)
     ranked = (online_metric, len(online), tuple(predictions))
     if result is None:
-        reason = reason or "there are not two runs whose order could be right"
+        reason = reason or "fewer than two runs can be ranked"
         return BestMetric(*ranked, None, None, (), reason, left_out)
     if result.n < LEAST_RUNS:
         perfect = numbers.of_100(round(1e6 * result.perfect), 1_000_000)
         reason = (
-            f"with {result.n} runs one of {len(complete)} metrics has their whole order right by chance in "
-            f"{perfect} of 100 cases; from {LEAST_RUNS} runs on the best is named"
+            f"with {result.n} runs, one of {len(complete)} metrics matches their whole order by "
+            f"chance in {perfect} of 100 cases; the best is named from {LEAST_RUNS} runs on"
         )
     elif result.p > CONVINCING:
         p = numbers.p_value(result.p)

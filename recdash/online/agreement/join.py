@@ -1,4 +1,4 @@
-"""Offline differences next to online lifts, one row per linked variant."""
+"""Joins offline differences with online lifts, one row per linked variant."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ COLUMNS = (
 
 
 def split_is_broken(notices: Iterable[Problem]) -> bool:
-    """Whether the notices of a test say that its split of users is broken."""
+    """Returns whether the notices of a test report a broken split of users."""
     return any(notice.code == SPLIT_BROKEN for notice in notices)
 
 
@@ -35,7 +35,7 @@ def join_offline(
     offline_title: str,
     broken_split: bool = False,
 ) -> pd.DataFrame:
-    """Join by run: ``results`` of the online test, ``scores`` and paired ``differences`` offline.
+    """Joins by run: ``results`` of the online test, ``scores`` and paired ``differences`` offline.
 
     ``names`` are {run id: name}. Columns: COLUMNS; a missing number is None. With ``broken_split`` there is
     no outcome: the quadrant of every variant is BLOCKED.
@@ -54,7 +54,10 @@ def join_offline(
     if not broken_split:
         return frame
     judged = frame["quadrant"] != "control"
-    blocked = frame["run"] + " is not judged: the split of users between the variants is broken."
+    blocked = (
+        frame["run"]
+        + " is not judged: the split of users between the variants is broken (sample ratio mismatch)."
+    )
     return frame.assign(
         quadrant=frame["quadrant"].mask(judged, BLOCKED), sentence=frame["sentence"].mask(judged, blocked)
     )
@@ -74,7 +77,7 @@ def _row(
         corner = quadrant(offline[1], offline[2], low, high)
         title = online["title"][:1].lower() + online["title"][1:]
         sentence = (
-            f"{run} {'is not settled' if corner == UNDECIDED else corner}: {offline_title} "
+            f"{run} {'is inconclusive' if corner == UNDECIDED else corner}: {offline_title} "
             f"{_in_words(offline)} offline, {title} {_in_words(lift, 100, ' %')} online."
         )
     return {
@@ -91,7 +94,7 @@ def _row(
 
 
 def judged_by(row: Mapping[str, Any]) -> list[float | None]:
-    """The interval by which a lift is judged: corrected within the goals of the test, where it was."""
+    """Returns the interval that judges a lift: corrected within the goals of the test, if it was."""
     corrected = [none_if_nan(row.get(name)) for name in ("corrected_low", "corrected_high")]
     if None in corrected:
         return [none_if_nan(row[name]) for name in ("lift_low", "lift_high")]
@@ -99,10 +102,10 @@ def judged_by(row: Mapping[str, Any]) -> list[float | None]:
 
 
 def _in_words(estimate: list[float | None], scale: int = 1, unit: str = "") -> str:
-    """A difference with its interval, each with three digits."""
+    """Returns a difference with its interval as text, three digits each."""
     value, low, high = (None if x is None else f"{scale * x:+.3g}{unit}".replace("-", "−") for x in estimate)
     if value is None:
-        return "cannot be compared"
+        return "not comparable"
     if low is None or high is None:
         return f"{value} (no interval)"
     return f"{value} (95 % CI {low} to {high})"

@@ -1,4 +1,6 @@
-"""How well an offline metric has called A/B tests so far, and what lift its differences have meant."""
+"""The track record of an offline metric: how often it predicted A/B tests, and what lift its differences
+meant.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ from recdash.domain.kinds import Floats, Ints
 from recdash.stats import NORMAL_95
 
 LEAST_TESTS = 10
-"""From so many tests on a line is drawn through the points."""
+"""Number of tests from which a calibration line is fitted."""
 
 
 @dataclass(frozen=True)
@@ -21,8 +23,8 @@ class Point:
     """One variant of one test against its control.
 
     ``offline``: difference in % of the baseline's value, ``online``: lift in %, both with standard errors and
-    turned so that more is better. ``calls``: whether offline called the winner, None where a side is not
-    settled, each judged with the other variants of its test.
+    signed so that more is better. ``calls``: whether offline predicted the winner; None if either result is
+    inconclusive, each judged with the other variants of its test.
     """
 
     experiment: str
@@ -38,7 +40,7 @@ class Point:
 
 
 class Called(NamedTuple):
-    """``right`` of ``n`` settled comparisons, with Wilson's 95 % interval for the share; 0..1."""
+    """``right`` of ``n`` decided comparisons, with Wilson's 95 % interval for the share; 0..1."""
 
     right: int
     n: int
@@ -48,10 +50,10 @@ class Called(NamedTuple):
 
 @dataclass(frozen=True)
 class Calibration:
-    """lift online = ``slope`` · difference offline, through the origin, with its 95 % interval.
+    """The line: online lift = ``slope`` · offline difference, through the origin, with its 95 % interval.
 
-    ``tau``: how far variants spread about the line beyond their errors (standard deviation, in % of lift), by
-    DerSimonian and Laird's estimate; weights are 1/(SE² + τ²). ``std_error`` is that of whole tests, whose
+    ``tau``: spread of variants around the line beyond their errors (standard deviation, in % of lift), by
+    DerSimonian and Laird's estimate; weights are 1/(SE² + τ²). ``std_error`` is clustered by test, whose
     variants share a control; ``degrees`` of freedom of t, at most one less than there are tests.
     """
 
@@ -63,7 +65,7 @@ class Calibration:
     degrees: float
 
     def predict(self, offline: float) -> tuple[float, float, float]:
-        """Expected lift in %, and the 95 % prediction interval of a new test's true lift."""
+        """Returns the expected lift in %, and the 95 % prediction interval of a new test's true lift."""
         from scipy.special import stdtrit
 
         half = float(stdtrit(self.degrees, 0.975)) * math.hypot(self.tau, self.std_error * offline)
@@ -73,9 +75,9 @@ class Calibration:
 
 @dataclass(frozen=True)
 class TrackRecord:
-    """All ``points`` of stored tests that have both sides; ``n_tests`` of them.
+    """All ``points`` of stored tests with offline and online results; ``n_tests`` of them.
 
-    ``calibration`` is None where ``reason`` says why. ``left_out``: tests without a point, and why.
+    ``calibration`` is None if ``reason`` says why. ``left_out``: tests without a point, and why.
     """
 
     metric: str
@@ -103,13 +105,16 @@ class TrackRecord:
 def track_record(
     metric: str, online_metric: str, points: Sequence[Point], left_out: Sequence[tuple[str, str]] = ()
 ) -> TrackRecord:
-    """What ``points`` tell; a calibration line from ten tests on."""
+    """Returns the track record of ``points``, with a calibration line from ten tests on."""
     n_tests = len({point.test_id for point in points})
     n_different = len({point.test_id for point in points if point.offline})
     reason = ""
     if n_tests < LEAST_TESTS:
         tests = f"{n_tests or 'no'} test{'' if n_tests == 1 else 's'}"
-        reason = f"{tests} so far; what an offline difference means online is estimated from {LEAST_TESTS} on"
+        reason = (
+            f"{tests} so far; the online effect of an offline difference is estimated from {LEAST_TESTS} "
+            "tests on"
+        )
     elif n_different < 2:
         reason = f"{'only one' if n_different else 'no'} test has an offline difference"
     line = None if reason else calibrated(points)
@@ -118,13 +123,13 @@ def track_record(
 
 
 def called(outcomes: Sequence[bool | None]) -> Called:
-    """How many of the settled ``outcomes`` were called right."""
+    """Returns how many of the decided ``outcomes`` were predicted correctly."""
     settled = [is_right for is_right in outcomes if is_right is not None]
     return Called(sum(settled), len(settled), *wilson(sum(settled), len(settled)))
 
 
 def wilson(right: int, n: int) -> tuple[float | None, float | None]:
-    """Wilson's 95 % interval of a share; None without a trial."""
+    """Returns Wilson's 95 % interval of a share; None without a trial."""
     if not n:
         return None, None
     from scipy.stats import binomtest
@@ -134,15 +139,15 @@ def wilson(right: int, n: int) -> tuple[float | None, float | None]:
 
 
 def calibrated(points: Sequence[Point]) -> Calibration:
-    """The line through the origin.
+    """Returns the line through the origin.
 
-    τ² is DerSimonian and Laird's moment estimate for one slope: max(0, (Q − (n − 1)) / C) with
-    Q = Σ w (y − b x)² and C = Σ w − Σ w² x² / Σ w x². Errors of the offline side, where the same users rank
-    for both runs, are small beside those online and are not modelled.
+    τ² is DerSimonian and Laird's moment estimate for one slope: max(0, (Q − (n − 1)) / C) with Q = Σ w (y − b
+    x)² and C = Σ w − Σ w² x² / Σ w x². Errors of the offline values, where the same users rank for both runs,
+    are small compared with online ones and are not modelled.
 
-    Variants of one test share their control, and what else was special of it, so that the slope's error is
-    cluster-robust by test (``_of_tests``). It is never less than what the points' own errors leave open, as
-    where all points happen to lie on the line.
+    Variants of one test share their control and other circumstances, so that the slope's error is
+    cluster-robust by test (``_of_tests``). It is never less than the points' own errors imply, as when all
+    points happen to be on the line.
     """
     from scipy.special import stdtrit
 
@@ -162,18 +167,18 @@ def calibrated(points: Sequence[Point]) -> Calibration:
 
 
 def _spread(x: Floats, y: Floats, weight: Floats) -> float:
-    """τ²"""
+    """Returns τ²."""
     excess = float(weight @ (y - _slope(x, y, weight) * x) ** 2) - (len(x) - 1)
     spare = float(weight.sum() - (weight**2 @ x**2) / (weight @ x**2))
     return max(0.0, excess / spare) if spare > 0 else 0.0
 
 
 def _of_tests(squares: Floats, scores: Floats, test: Ints) -> tuple[float, float]:
-    """The slope's standard error and its degrees of freedom, robust to all that variants of a test share.
+    """Returns the slope's cluster-robust standard error and its degrees of freedom.
 
-    ``squares`` w x² and ``scores`` w x (y − b x) of the points, ``test`` their places among the tests.
-    With a test's share L of Σ w x² and its part s of the slope the variance is Σ s² / (1 − L), and the
-    degrees of freedom are Satterthwaite's (Bell & McCaffrey 2002; Pustejovsky & Tipton 2018, "CR2").
+    ``squares`` w x² and ``scores`` w x (y − b x) of the points, ``test`` the index of each point's test. With
+    a test's share L of Σ w x² and its part s of the slope the variance is Σ s² / (1 − L), and the degrees of
+    freedom are Satterthwaite's (Bell & McCaffrey 2002; Pustejovsky & Tipton 2018, "CR2").
     """
     share = np.bincount(test, squares) / squares.sum()
     part = np.bincount(test, scores) / squares.sum()

@@ -1,1 +1,1 @@
-"""From the users of an A/B test to its results: lifts, intervals, health, segments, power."""
+"""Computes an A/B test's results from its users: lifts, intervals, health, segments, power."""

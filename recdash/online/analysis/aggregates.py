@@ -1,4 +1,4 @@
-"""Tables that are already added up: one row per variant and metric."""
+"""Reads aggregated tables: one row per variant and metric."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 class Summary:
     """One metric in one variant: ``n`` users (or trials), their mean and variance.
 
-    ``users``: how many users were counted, None where the table says only trials. The variance is NaN where
-    there are more trials than users: how much users differ is not known.
+    ``users``: number of users, None if the table has only trials. The variance is NaN if there are more
+    trials than users, as the variance between users is then unknown.
     """
 
     variant: str
@@ -34,14 +34,14 @@ class Summary:
 
     @property
     def repeats_users(self) -> bool:
-        """Whether there are more trials than users, so that trials are not independent."""
+        """Returns whether there are more trials than users, so that trials are not independent."""
         return self.of_trials and self.users is not None and self.n > self.users
 
 
 def summaries(table: pa.Table) -> list[Summary]:
-    """Checked rows with variant and metric, and either n, mean, variance or successes, trials.
+    """Returns checked rows with variant and metric, and either n, mean, variance or successes, trials.
 
-    Raises InputError with all problems: rates above 1, counts below 1, rows that are there twice.
+    Raises InputError with all problems: rates above 1, counts below 1, duplicate rows.
     """
     rows = [_summary(row) for row in table.to_pylist()]
     problems = [
@@ -54,7 +54,7 @@ def summaries(table: pa.Table) -> list[Summary]:
 
 
 def _summary(row: Mapping[str, Any]) -> Summary:
-    """A mean over users where there is one, since trials are only taken for independent."""
+    """Returns a mean over users if there is one; trials are only assumed to be independent."""
     name = (str(row["variant"]), str(row["metric"]))
     users = int(row["n"]) if _is_known(row.get("n")) else None
     if users is not None and all(_is_known(row.get(column)) for column in ("mean", "variance")):
@@ -67,7 +67,7 @@ def _summary(row: Mapping[str, Any]) -> Summary:
 
 
 def _is_known(number: float | None) -> bool:
-    """A table from memory or Parquet may hold NaN where a CSV has an empty cell."""
+    """Returns whether a number is known; a table from memory or Parquet may hold NaN for an empty cell."""
     return number is not None and math.isfinite(number)
 
 
@@ -76,7 +76,7 @@ def _problems(row: Summary, line: int) -> Iterator[Problem]:
     fewest = row.n if row.users is None else min(row.n, row.users)
     if fewest < 1:
         message = f"'{row.metric}' counts {fewest} of '{row.variant}'"
-        yield Problem("nobody-counted", place, message, "Leave the row out, or give at least 1.")
+        yield Problem("nobody-counted", place, message, "Remove the row, or give at least 1.")
     if row.of_trials and row.mean > 1:
         message = f"'{row.metric}' has more successes than trials in '{row.variant}'"
         yield Problem("impossible-rate", place, message, "Are the two columns swapped?")
@@ -95,7 +95,7 @@ def _repeated_rows(rows: Sequence[Summary]) -> list[Problem]:
 def measured(
     rows: Sequence[Summary], metrics: Sequence[OnlineMetric] = ()
 ) -> Iterator[tuple[OnlineMetric, dict[str, Any]]]:
-    """Each metric with its aggregates by variant; ``metrics`` say the roles of those named there."""
+    """Yields each metric with its aggregates by variant; ``metrics`` give the roles of those named there."""
     roles = {metric.name: metric for metric in (*KNOWN, *metrics)}
     for name, group in by_metric(rows).items():
         arms = {row.variant: lift.arm(row.n, row.mean, row.variance) for row in group}
@@ -103,7 +103,7 @@ def measured(
 
 
 def by_metric(rows: Sequence[Summary]) -> dict[str, list[Summary]]:
-    """The rows of each metric, metrics in the order of the table."""
+    """Returns the rows of each metric, metrics in table order."""
     grouped: dict[str, list[Summary]] = {}
     for row in rows:
         grouped.setdefault(row.metric, []).append(row)
@@ -111,8 +111,10 @@ def by_metric(rows: Sequence[Summary]) -> dict[str, list[Summary]]:
 
 
 def user_counts(rows: Sequence[Summary]) -> dict[str, dict[str, int]]:
-    """Users by variant, for each metric whose every row says them; metrics that have all variants, where
-    there is one. Empty where the table counts trials only, which are not users.
+    """Returns users by variant for each metric with user counts in every row; only metrics with all variants,
+    if there are any.
+
+    Empty if the table counts trials only, which are not users.
     """
     counted = {
         metric: {row.variant: row.users for row in group if row.users is not None}
@@ -124,7 +126,7 @@ def user_counts(rows: Sequence[Summary]) -> dict[str, dict[str, int]]:
 
 
 def trial_counts(rows: Sequence[Summary]) -> dict[str, dict[str, int]]:
-    """Trials by variant, for each metric that counts them in every variant of the table."""
+    """Returns trials by variant for each metric that counts them in every variant of the table."""
     n_variants = len({row.variant for row in rows})
     return {
         metric: {row.variant: row.n for row in group}
@@ -134,24 +136,25 @@ def trial_counts(rows: Sequence[Summary]) -> dict[str, dict[str, int]]:
 
 
 def notices(rows: Sequence[Summary]) -> Iterator[Problem]:
-    """Cautions where trials stand for users, and where a share is above 1."""
+    """Yields cautions where trials stand for users, and where a share is above 1."""
     repeated = {row.metric for row in rows if row.repeats_users}
     trials = {row.metric for row in rows if row.of_trials and row.n != row.users} - repeated
     if trials:
-        message = (
-            f"{', '.join(sorted(trials))}: successes of trials, the interval takes each trial as independent"
+        message = f"{', '.join(sorted(trials))}: the interval assumes that each trial is independent"
+        fix = (
+            "If users have several trials the interval is too narrow: upload sessions, or n, mean and "
+            "variance."
         )
-        fix = "Where one user has several trials it is too narrow: upload sessions, or n, mean and variance."
         yield Problem("independent-trials", "columns 'successes', 'trials'", message, fix)
     if repeated:
         names = ", ".join(sorted(repeated))
-        message = f"{names}: more trials than users, and trials of one user are not independent"
-        fix = "No lift of them is judged. Upload sessions, or n, mean and variance over users."
+        message = f"{names}: more trials than users, so that trials are not independent"
+        fix = "Their lifts are not judged. Upload sessions, or n, mean and variance over users."
         yield Problem("repeated-trials", "columns 'n', 'trials'", message, fix)
-    # metrics that are shares by definition may be in per cent, or something else of that name
+    # metrics that are shares by definition may be in per cent, or a different metric of that name
     shares = {metric.name: metric.title for metric in KNOWN if metric.high == 1}
     for row in rows:
         if row.metric in shares and not 0 <= row.mean <= 1:
-            message = f"'{row.metric}' of '{row.variant}' is {row.mean:g}, and a share is between 0 and 1"
-            fix = f"Lifts hold for per cent too; if it is not '{shares[row.metric]}', call it something else."
+            message = f"'{row.metric}' of '{row.variant}' is {row.mean:g}, but a share is between 0 and 1"
+            fix = f"Lifts are valid for per cent too. If it is not '{shares[row.metric]}', rename it."
             yield Problem("share-beyond-one", "column 'mean'", message, fix)

@@ -1,7 +1,7 @@
-"""Lifts of many groups at once (days, segments): the delta method of ``compare``, over arrays.
+"""Computes lifts of many groups at once (days, segments): the delta method of ``compare`` over arrays.
 
-tea-tasting answers one pair of variants in about 3 ms; 30 days, 8 variants and 40 segments ask hundreds of
-them. The formulas are its own (log ratio of means, Welch's degrees of freedom), and tests hold both together.
+tea-tasting takes about 3 ms per pair of variants; 30 days, 8 variants and 40 segments need hundreds of pairs.
+The formulas are its own (log ratio of means, Welch's degrees of freedom), and tests keep both equal.
 """
 
 from __future__ import annotations
@@ -24,10 +24,9 @@ from recdash.online.users import OnlineUsers
 
 @dataclass(frozen=True)
 class Sums:
-    """Sums over the users of each group [G, of any shape]: how many, their numerators, denominators and
-    products.
+    """Sums over the users of each group [G, of any shape]: count, numerators, denominators and products.
 
-    Where a metric is per user, everybody's denominator is 1.
+    If a metric is per user, each denominator is 1.
     """
 
     n: Floats
@@ -45,12 +44,12 @@ class Sums:
 
     @property
     def value(self) -> Floats:
-        """[G] Σ numerator / Σ denominator; NaN where there is nothing to divide by."""
+        """Returns [G] Σ numerator / Σ denominator; NaN for a denominator of 0."""
         return ratio(self.numerator, self.denominator)
 
     @property
     def squared_error(self) -> Floats:
-        """[G] of the value, by the delta method; NaN below two users."""
+        """Returns [G] the squared standard error of the value, by the delta method; NaN below two users."""
         rate = self.value
         squares = self.numerator_squares - 2 * rate * self.products + rate**2 * self.denominator_squares
         return ratio(np.maximum(squares, 0.0) * self.n, (self.n - 1) * self.denominator**2)
@@ -60,7 +59,7 @@ class Sums:
 class Lifts:
     """[G] lifts as shares with their 95 % interval and p, and the log ratio with its standard error.
 
-    ``note`` says in words why a number is NaN; empty where none is.
+    ``note`` says why a number is NaN; empty otherwise.
     """
 
     value: Floats
@@ -71,34 +70,34 @@ class Lifts:
     std_error: Floats
     note: npt.NDArray[np.str_]
     for_many_looks: Mask
-    """[G] whether there are users enough for an interval that is looked at again and again."""
+    """[G] whether there are enough users for an always-valid interval."""
 
     def __getitem__(self, place: int) -> Estimate:
-        """The lift of one group, as plain values."""
+        """Returns the lift of one group as plain values."""
         value, low, high, p = (none_if_nan(of[place]) for of in (self.value, self.low, self.high, self.p))
         return Estimate(value, low, high, p, str(self.note[place]))
 
 
 def columns(metric: OnlineMetric, totals: Mapping[str, Floats]) -> tuple[Floats, Floats | None]:
-    """The metric's numerator and denominator among ``totals``; None where it is per user."""
+    """Returns the metric's numerator and denominator among ``totals``; None if it is per user."""
     return totals[metric.numerator], totals[metric.denominator] if metric.denominator else None
 
 
 def place(users: OnlineUsers, control: str) -> int:
-    """The index of the control among the variants. Raises UnknownName."""
+    """Returns the index of control among the variants. Raises UnknownName."""
     if control not in users.variants:
         raise UnknownName("variant", control, users.variants)
     return users.variants.index(control)
 
 
 def calendar(users: OnlineUsers) -> tuple[int, int]:
-    """The first day of the test, days since 1970, and how many days it has."""
+    """Returns the first day of the test, as days since 1970, and its number of days."""
     first = int(users.exposed.min())
     return first, int(max(users.exposed.max(), users.days.day.max(initial=first))) - first + 1
 
 
 def added_up(numerator: Floats, denominator: Floats | None, group: Ints, n_groups: int) -> Sums:
-    """[n_groups] sums over users; ``numerator``, ``denominator`` and ``group`` [users]."""
+    """Returns [n_groups] sums over users; ``numerator``, ``denominator`` and ``group`` [users]."""
 
     def total(values: Floats | None = None) -> Floats:
         return np.bincount(group, values, minlength=n_groups).astype(np.float64)
@@ -111,7 +110,7 @@ def added_up(numerator: Floats, denominator: Floats | None, group: Ints, n_group
 
 
 def lifts(metric: OnlineMetric, control: Sums, variant: Sums) -> Lifts:
-    """[G] each group's lift of ``variant`` over ``control``."""
+    """Returns [G] each group's lift of ``variant`` over ``control``."""
     from scipy.special import stdtr, stdtrit
 
     note = _notes(metric, control, variant)
@@ -139,7 +138,9 @@ def lifts(metric: OnlineMetric, control: Sums, variant: Sums) -> Lifts:
 
 
 def squared_errors(control: Sums, variant: Sums) -> list[Floats]:
-    """[G] of either value; of much the smaller side the users differ at least as those of the larger."""
+    """Returns [G] the squared errors of both values; a much smaller variant gets at least the other's
+    variance.
+    """
     n, variance = (control.n, variant.n), [side.squared_error * side.n for side in (control, variant)]
     return [
         ratio(validity.shared_variance(n[side], variance[side], n[other], variance[other]), n[side])
@@ -148,7 +149,7 @@ def squared_errors(control: Sums, variant: Sums) -> list[Floats]:
 
 
 def are_valid(bound: validity.Bound, metric: OnlineMetric, control: Sums, variant: Sums) -> Mask:
-    """[G] whether both sides have the users from which an interval within ``bound`` is valid."""
+    """Returns [G] whether both variants have enough users for a valid interval within ``bound``."""
     squared = squared_errors(control, variant)
     valid: Mask = np.logical_and(
         *(
@@ -160,13 +161,13 @@ def are_valid(bound: validity.Bound, metric: OnlineMetric, control: Sums, varian
 
 
 def _largest(metric: OnlineMetric, side: Sums) -> Any:
-    """The largest possible value: 1 of zeros and ones, which equal their squares."""
+    """Returns the largest possible value: 1 for zeros and ones, which equal their squares."""
     is_rate = (side.numerator_squares == side.numerator) & (metric.denominator is None)
     return np.where(is_rate, 1.0, np.inf if metric.high is None else metric.high)
 
 
 def _welch(squared: Sequence[Floats], *sides: Sums) -> tuple[Floats, Floats]:
-    """[G] standard error of the difference of two sides, and its degrees of freedom."""
+    """Returns [G] the standard error of a difference, and its degrees of freedom (Welch)."""
     both = squared[0] + squared[1]
     parts = [ratio(error**2, side.n - 1) for error, side in zip(squared, sides, strict=True)]
     return np.sqrt(both), ratio(both**2, parts[0] + parts[1])
@@ -177,10 +178,12 @@ def _notes(metric: OnlineMetric, control: Sums, variant: Sums) -> npt.NDArray[np
     reasons = {
         "there are no users": fewest == 0,
         f"there are no {per(metric)}": (control.denominator == 0) | (variant.denominator == 0),
-        "the control is not above 0, and a lift is a share of it": ~(control.value > 0),
-        "one user in a variant gives no interval": fewest < 2,
-        "the variant is not above 0, which gives no interval": ~(variant.value > 0),
-        "all users of a variant are alike, which gives no interval": ~(_varies(control) & _varies(variant)),
+        "the control is not above 0, and a lift is relative to it": ~(control.value > 0),
+        "a variant with one user has no interval": fewest < 2,
+        "the variant is not above 0, so that there is no interval": ~(variant.value > 0),
+        "all users of a variant are equal, so that there is no interval": ~(
+            _varies(control) & _varies(variant)
+        ),
         "too few users for a valid interval": ~are_valid(validity.ONE_LOOK, metric, control, variant),
     }
     return np.select(list(reasons.values()), list(reasons), default="")
@@ -191,5 +194,5 @@ def _varies(side: Sums) -> Mask:
 
 
 def ratio(over: Floats, under: Floats) -> Floats:
-    """NaN, without a warning, where there is nothing to divide by."""
+    """Returns the ratio; NaN, without a warning, for a denominator of 0."""
     return np.divide(over, under, out=np.full(np.shape(over), np.nan), where=np.not_equal(under, 0))

@@ -1,4 +1,4 @@
-"""Whether a test can be believed: the split, users in several variants, bots, days, novelty."""
+"""Checks a test's health: split, multiple exposures, bots, days, novelty effect."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ FADES_BELOW = 0.01
 MOST_SHARE = 1e9
 FEW_DAYS, FEW_EXPECTED, FEW_BOTS = 7, 5, 10
 CROSSED_SHARE, CROSSED_USERS = 0.01, 10
-ONLY_TRIALS = "the table counts trials, and no users (column 'n')"
-IF_USERS = "if each trial is a user, which the table does not say (column 'n')"
+ONLY_TRIALS = "the table counts trials rather than users (column 'n')"
+IF_USERS = "assuming that each trial is a user, which the table does not say (column 'n')"
 CONTROL_NAMES = ("control", "baseline", "a", "holdout", "base", "default", "current", "production", "off")
 CONTROL_WORDS = ("control", "baseline", "holdout")
 
 
 @dataclass(frozen=True)
 class Health:
-    """``srm_p`` of the planned split over all variants, None where it cannot be had, and ``unchecked`` says
-    why, or what ``srm_p`` is taken from instead of users; ``crossover`` users.
+    """``srm_p`` of the planned split over all variants, None if unavailable; ``unchecked`` says why, or what
+    replaces users in ``srm_p``; ``crossover`` users.
 
-    ``warnings``: what makes the results doubtful. ``blocked``: the split is so unlikely that no verdict
-    should be drawn from the test.
+    ``warnings``: what makes the results doubtful. ``blocked``: the split is so unlikely that there should be
+    no verdict.
     """
 
     srm_p: float | None
@@ -47,7 +47,7 @@ class Health:
 
 
 def control_among(variants: Sequence[str], control: str | None) -> tuple[str, tuple[Problem, ...]]:
-    """The control that was named, or the one that its name gives away, or the first with a notice."""
+    """Returns the control that was named, or recognised by its name, or the first variant with a notice."""
     if control is None:
         by_name = {variant.strip().casefold(): variant for variant in reversed(variants)}
         exact = [by_name[name] for name in CONTROL_NAMES if name in by_name]
@@ -55,9 +55,9 @@ def control_among(variants: Sequence[str], control: str | None) -> tuple[str, tu
         for named in exact + partial:
             return named, ()
         message = (
-            f"No variant is named like a control, so '{variants[0]}', the first by name, is taken for it"
+            f"No variant is named like a control, so '{variants[0]}', the first by name, is used as control"
         )
-        fix = "Choose the control if it is another."
+        fix = "Choose another control if this is wrong."
         return variants[0], (Problem("guessed-control", "column 'variant'", message, fix),)
     if control not in variants:
         raise UnknownName("variant", control, variants)
@@ -65,7 +65,7 @@ def control_among(variants: Sequence[str], control: str | None) -> tuple[str, tu
 
 
 def single(variants: Sequence[str]) -> tuple[Problem, ...]:
-    """The notice that there is nothing to compare with."""
+    """Returns the notice that there is no other variant to compare with."""
     if len(variants) > 1:
         return ()
     message, fix = f"'{variants[0]}' is the only variant", "Its values are shown, but there is no lift."
@@ -75,10 +75,11 @@ def single(variants: Sequence[str]) -> tuple[Problem, ...]:
 def sample_ratio(
     users: Mapping[str, int], split: Mapping[str, float] | None = None
 ) -> tuple[float | None, tuple[Problem, ...]]:
-    """How likely the planned split gives these users per variant (p of χ², None below two variants), and the
-    warning that blocks a verdict below .001. A split that is not given is even.
+    """Returns how likely the planned split gives these users per variant, and the warning that blocks a
+    verdict below .001.
 
-    Raises InputError for a split that does not name each variant with a share above 0.
+    p is that of χ², None below two variants; a missing split is even. Raises InputError for a split that does
+    not name each variant with a share above 0.
     """
     from scipy.stats import chisquare
 
@@ -100,10 +101,10 @@ def sample_ratio(
 def of_summary(
     counts: Mapping[str, Mapping[str, int]], variants: Collection[str], split: Mapping[str, float]
 ) -> tuple[Health, Mapping[str, int]]:
-    """The health of a test that was added up, and its users by variant.
+    """Returns the health of an aggregated test, and its users by variant.
 
     ``counts``: users by metric and variant. Metrics may count different users: the least likely split is
-    given. Raises InputError for a split that does not name each variant with a share above 0.
+    used. Raises InputError for a split that does not name each variant with a share above 0.
     """
     if not counts:
         return Health(None, 0, unchecked=ONLY_TRIALS), {}
@@ -117,10 +118,10 @@ def of_summary(
 
 
 def of_trials(trials: Mapping[str, Mapping[str, int]], split: Mapping[str, float]) -> Health:
-    """The health of a test whose table counts trials by metric and variant, and no users.
+    """Returns the health of a test whose table counts trials by metric and variant, but no users.
 
-    Even trials do not show that the users were split as planned. Uneven ones block the verdict: the lift of
-    a rate takes each trial for a user of its own, and such users were not split as planned.
+    Even trials do not show that users were split as planned. Uneven ones block the verdict: the lift of a
+    rate treats each trial as a user, and such users were not split as planned.
     """
     tested = [(metric, *sample_ratio(counts, split)) for metric, counts in trials.items()]
     broken = [(p, metric, mismatch) for metric, p, mismatch in tested if p is not None and mismatch]
@@ -131,7 +132,7 @@ def of_trials(trials: Mapping[str, Mapping[str, int]], split: Mapping[str, float
 
 
 def _of_trials(mismatch: Problem, metric: str) -> Problem:
-    fix = f"If they are not, say how many users each variant has (column 'n'). {mismatch.fix}"
+    fix = f"If they are not, give the number of users per variant (column 'n'). {mismatch.fix}"
     message = f"If the trials of '{metric}' are users: {mismatch.found}"
     return Problem(mismatch.code, "trials per variant", message, fix)
 
@@ -143,39 +144,43 @@ def _mismatch(users: Mapping[str, int], expected: Sequence[float], p: float) -> 
     )
     chance = "less than once in a million tests" if p < 1e-6 else f"with p = {p:.6f}"
     message = f"Sample ratio mismatch (SRM): {counts}; the planned split gives this {chance}"
-    fix = "Draw no verdict before it is known why users are missing. Was the split planned otherwise? "
-    fix += "Then say so among the rules."
+    fix = "Find out why users are missing before any verdict. Was the split planned otherwise? "
+    fix += "Then set it in the rules."
     return Problem("sample-ratio-mismatch", "users per variant", message, fix)
 
 
 def crossovers(users: OnlineUsers) -> tuple[tuple[Problem, ...], tuple[Problem, ...]]:
-    """What to say of users seen in several variants: (warnings where they are many, notices where few)."""
+    """Returns the message about multiple exposures: (warnings if many, notices if few)."""
     crossed, n_units = users.crossed, sum(users.assigned.values()) + users.crossed
     if not crossed:
         return (), ()
-    message = f"{crossed:,} of {n_units:,} users were seen in more than one variant and are left out"
+    message = f"{crossed:,} of {n_units:,} users saw several variants and were excluded"
     if crossed >= CROSSED_USERS and crossed >= CROSSED_SHARE * n_units:
-        fix = "From 1 % on this can bias the result: find out how users change the variant."
+        fix = "From 1 % on this can bias the result: find out why users change variants."
         return (Problem("many-crossovers", "column 'variant'", message, fix, crossed),), ()
-    return (), (Problem("crossovers", "column 'variant'", message, "So few do not matter.", crossed),)
+    return (), (Problem("crossovers", "column 'variant'", message, "So few are negligible.", crossed),)
 
 
 def uneven_bots(users: OnlineUsers) -> tuple[Problem, ...]:
-    """Bots should fall into all variants alike; where they do not, something sends them into one."""
+    """Returns a warning if bots are not distributed evenly over variants, which means something sends them
+    into one.
+    """
     bots: Mapping[str, int] = next((rule.by_variant for rule in users.removed if rule.rule == "bots"), {})
     if not unevenly_left_out(bots, users.assigned):
         return ()
     shares = {name: bots[name] / max(users.assigned[name], 1) for name in users.assigned}
     most = max(shares, key=lambda name: shares[name])
     listed = ", ".join(f"{name} {100 * share:.3g} %" for name, share in shares.items())
-    fix = f"They are left out, but something sends them to '{most}': find out what before you trust it."
+    fix = (
+        f"They are excluded, but something sends them to '{most}': find out what before you trust the result."
+    )
     return (Problem("bots-uneven", f"variant '{most}'", f"Bots are uneven: {listed} of the users", fix),)
 
 
 def unevenly_left_out(bots: Mapping[str, int], users: Mapping[str, int]) -> bool:
-    """Whether more bots than chance allows are in one variant; fewer than ten bots are not tested.
+    """Returns whether more bots are in one variant than chance allows; fewer than ten bots are not tested.
 
-    ``users`` by variant as they came, the bots among them.
+    ``users`` by variant as assigned, including bots.
     """
     if sum(bots.get(name, 0) for name in users) < FEW_BOTS or len(users) < 2:
         return False
@@ -184,20 +189,20 @@ def unevenly_left_out(bots: Mapping[str, int], users: Mapping[str, int]) -> bool
 
 
 def uneven_days(users: OnlineUsers) -> tuple[Problem, ...]:
-    """Every day should split its new users alike; where not, a variant started later or was paused."""
+    """Returns a warning if new users are split unevenly by day: a variant started later or was paused."""
     day, variant = users.exposed - users.exposed.min(), users.variant
     counts = np.zeros((int(day.max()) + 1, len(users.variants)), dtype=np.int64)
     np.add.at(counts, (day, variant), 1)
     counts = counts[counts.sum(axis=1) >= FEW_EXPECTED * len(users.variants)]
     if len(counts) < 2 or len(users.variants) < 2 or p_independent(counts) >= MISMATCH_BELOW:
         return ()
-    message = "New users are split otherwise on some days than on others"
-    fix = "Did a variant start later, or pause? Compare only days on which all ran."
+    message = "New users are split differently on some days"
+    fix = "Did a variant start later, or pause? Compare only days on which all variants ran."
     return (Problem("uneven-days", "days", message, fix),)
 
 
 def p_independent(counts: Ints) -> float:
-    """p of χ² that rows and columns are independent; empty ones say nothing."""
+    """Returns p of χ² that rows and columns are independent; empty ones are ignored."""
     from scipy.stats import chi2_contingency
 
     counts = counts[counts.sum(axis=1) > 0][:, counts.sum(axis=0) > 0]
@@ -205,9 +210,9 @@ def p_independent(counts: Ints) -> float:
 
 
 def fading(users: OnlineUsers, metrics: Sequence[OnlineMetric], control: str) -> tuple[Problem, ...]:
-    """The warning that a gain wears off: less of it late than early for the same users, or none.
+    """Returns the warning of a novelty effect: the same users gain less late than early, or no longer.
 
-    Holm over all metrics and variants; of each variant the clearest case is given.
+    Holm over all metrics and variants; the clearest case of each variant is given.
     """
     base = users.variants.index(control)
     effects = [
@@ -231,14 +236,14 @@ def _novelty(metric: OnlineMetric, effect: NoveltyEffect) -> Problem:
     early, late = (f"{100 * (lift or 0):+.3g} %" for lift in (effect.early_lift, effect.late_lift))
     lifts = f"{early} at first, {late} later".replace("-", "−")
     title = metric.title[:1].lower() + metric.title[1:]
-    course = "fades" if effect.course == "fades" else "turns against the variant"
-    message = f"Novelty: the lift in {title} {course} for the same users: {lifts}"
-    fix = "Judge by the late days, or let the test run on until the lift is steady."
+    course = "fades" if effect.course == "fades" else "reverses against the variant"
+    message = f"Novelty effect: the lift in {title} {course} for the same users: {lifts}"
+    fix = "Judge by the late days, or continue the test until the lift is steady."
     return Problem("novelty", f"variant '{effect.variant}'", message, fix)
 
 
 def few_days(users: OnlineUsers) -> tuple[Problem, ...]:
-    """The notice that a test is shorter than a week."""
+    """Returns the notice that a test is shorter than a week."""
     if not len(users.days.day):
         return ()
     first, last = int(users.days.day.min()), int(users.days.day.max())
@@ -246,5 +251,5 @@ def few_days(users: OnlineUsers) -> tuple[Problem, ...]:
     if not 1 < n_days < FEW_DAYS:
         return ()
     dates = f"{times.date(first):%-d %b} to {times.date(last):%-d %b}, UTC"
-    fix = "People differ over the days of a week: let it run for one."
+    fix = "Behaviour varies over the week: run the test for at least one."
     return (Problem("few-days", "days", f"The test ran for {n_days} days ({dates})", fix),)

@@ -1,8 +1,8 @@
-"""What a lift means: the words of goals and guardrails, several metrics and variants judged together.
+"""Judges lifts: the words for goals and guardrails, with several metrics and variants judged together.
 
-All goals of all variants are one family, whose p-values are corrected (Holm, unless asked otherwise). A
-guardrail is another kind of question, asked of each by itself: is it certain that the metric has not got
-worse by the margin? That every one of them must hold is correction enough.
+All goals of all variants are one family, whose p-values are corrected (Holm by default). A guardrail is
+judged by itself: is it certain that the metric did not get worse by the margin? It needs no further
+correction, since all guardrails must hold.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from recdash.stats.family import levels
 Word = Literal["better", "worse", "not settled", "holds", "broken", "not judged", ""]
 SIGNS = {"better": "▲", "worse": "▼", "broken": "▼", "holds": "✓", "not settled": "=", "not judged": "–"}
 TONES = {"better": "better", "worse": "worse", "broken": "worse", "holds": "better"}
-"""How each word is shown, on pages and in reports; the others have the tone "same"."""
+"""The tone of each word on pages and in reports; other words have the tone "same"."""
 SETTLED_P = 0.05
 
 
 def family(p: Sequence[float | None], correction: Correction) -> list[tuple[float | None, float]]:
-    """Each p corrected with the others, and the level at which its interval excludes no lift."""
+    """Returns each p corrected with the others, and the level at which its interval excludes a lift of 0."""
     values = np.array([np.nan if value is None else value for value in p], dtype=np.float64)
     adjusted = map(none_if_nan, corrected(values, correction).tolist())
     return list(zip(adjusted, levels(values, correction).tolist(), strict=True))
 
 
 def word(metric: OnlineMetric, estimate: lift.Estimate, p: float | None) -> Word:
-    """The word for what a lift with its (corrected) interval and p says of the metric.
+    """Returns the word for a lift with its (corrected) interval and p.
 
-    A guardrail *holds* where a loss of the margin is excluded, and is *broken* where a smaller one is.
+    A guardrail *holds* if a loss of the margin is excluded, and is *broken* if a smaller one is.
     """
     if estimate.low is None or estimate.high is None or p is None:
         return "not settled"

@@ -1,9 +1,9 @@
-"""A variant against the control: value, lift and their intervals, or words why not.
+"""Compares a variant with control: value, lift and their intervals, or the reason why one is missing.
 
-tea-tasting does the statistics of the lift (delta method, Welch's t, CUPED). What it would answer with NaN,
-infinity or a TypeError is recognised before it is asked: one user in a variant, no variance, a mean of 0.
-Where its normal approximation is not valid (``validity``), rates have the intervals of ``counts``, and
-everything else has none.
+tea-tasting computes the lift (delta method, Welch's t, CUPED). Cases in which it would return NaN or infinity
+or raise TypeError are recognised before: one user in a variant, no variance, a mean of 0. Where its normal
+approximation is not valid (``validity``), rates have the intervals of ``counts``, and other metrics have
+none.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 CONFIDENCE = 0.95
-NOT_ADJUSTED = "not adjusted by what users did before the test: CUPED {}"
-REPEATED = "there are more trials than users, and trials of one user are not independent"
+NOT_ADJUSTED = "not adjusted for pre-test behaviour: CUPED {}"
+REPEATED = "there are more trials than users, so that trials are not independent"
 TOO_WIDE = "the variance is too large for an interval"
 BEFORE = "before_"
-"""Begins the names of the totals of the time before the test: what CUPED knows of each user."""
+"""Prefix of pre-test totals, from which CUPED adjusts each user."""
 
 
 class Estimate(NamedTuple):
@@ -42,17 +42,17 @@ class Estimate(NamedTuple):
 
 
 def arm(n: int, mean: float, variance: float) -> Any:
-    """tea-tasting's aggregates of one summary row; its only column is ``value``."""
+    """Returns tea-tasting's aggregates of one aggregated row; its only column is ``value``."""
     from tea_tasting.aggr import Aggregates
 
     return Aggregates(count_=n, mean_={"value": mean}, var_={"value": variance})
 
 
 def arms(totals: Mapping[str, Floats], variant: Ints) -> list[Any]:
-    """tea-tasting's aggregates of each variant from per-user totals [U], all of them numbers.
+    """Returns tea-tasting's aggregates of each variant from per-user totals [U], all of them numbers.
 
-    Counted here rather than there, since there a NaN counts as a user but not in the variance, and
-    a variant with one user is a TypeError.
+    They are computed here because tea-tasting counts a NaN as a user but not in the variance, and raises
+    TypeError for a variant with one user.
     """
     from tea_tasting.aggr import Aggregates
 
@@ -70,8 +70,8 @@ def arms(totals: Mapping[str, Floats], variant: Ints) -> list[Any]:
 
 
 def value(metric: OnlineMetric, arm: Any) -> Estimate:
-    """The metric in one variant; the interval by the delta method over users, cut to what is possible, or
-    exact for a rate of few successes.
+    """Returns the metric in one variant; its interval by the delta method over users, clipped to possible
+    values, or exact for a rate of few successes.
     """
     from scipy.stats import t
 
@@ -87,7 +87,7 @@ def value(metric: OnlineMetric, arm: Any) -> Estimate:
     if n < ONE_LOOK.users:
         return Estimate(ratio, note=validity.note(ONE_LOOK.users, n, ""))
     if not _varies(metric, arm):
-        return Estimate(ratio, note="all users are alike, which gives no interval")
+        return Estimate(ratio, note="all users are equal, so that there is no interval")
     half = t.ppf((1 + CONFIDENCE) / 2, n - 1) * math.sqrt(variance / n)
     low = max(ratio - half, -math.inf if metric.low is None else metric.low)
     high = min(ratio + half, math.inf if metric.high is None else metric.high)
@@ -95,17 +95,18 @@ def value(metric: OnlineMetric, arm: Any) -> Estimate:
 
 
 def per(metric: OnlineMetric) -> str:
-    """What the metric is divided by, in words."""
+    """Returns the metric's denominator in words."""
     return (metric.denominator or "users").replace("_", " ")
 
 
 def lift(
     metric: OnlineMetric, control: Any, variant: Any, level: float = CONFIDENCE, *, adjusted: bool = False
 ) -> Estimate:
-    """Relative difference to the control. Its interval is that of the logarithm of the ratio, p that of
-    the difference; where p does not exclude 0 at ``level``, nor does the interval.
+    """Returns the relative difference from control, with the interval of the logarithm of the ratio and p of
+    the difference.
 
-    ``adjusted``: by what users did before the test (CUPED), where ``can_adjust``.
+    If p does not exclude 0 at ``level``, nor does the interval. ``adjusted``: for pre-test behaviour (CUPED),
+    where ``can_adjust``.
     """
     note = _why_no_share(metric, control, variant)
     if note:
@@ -121,7 +122,7 @@ def lift(
     ratio = _ratio_of_means(metric, level, adjusted=adjusted)
     try:
         result = ratio.analyze_aggregates(*with_shared_variance(metric, control, variant))
-    except (OverflowError, ValueError):  # a covariate that makes the control negative has no logarithm
+    except (OverflowError, ValueError):  # a covariate that makes control negative has no logarithm
         return Estimate(change, note=TOO_WIDE)
     low, high = float(result.rel_effect_size_ci_lower), float(result.rel_effect_size_ci_upper)
     if not -1 < low <= high < math.inf:
@@ -135,9 +136,10 @@ def _agreeing(estimate: Estimate, level: float) -> Estimate:
 
 
 def chosen_lift(metric: OnlineMetric, control: Any, variant: Any) -> tuple[Estimate, Estimate | None]:
-    """The lift that is shown, and the plain one where the first is adjusted by the time before (CUPED).
+    """Returns the lift to show, and the unadjusted one if the first is adjusted for pre-test behaviour
+    (CUPED).
 
-    It is adjusted only where that gives an interval, and a narrower one; else its note says why not.
+    It is adjusted only if that gives a narrower interval; otherwise its note says why not.
     """
     plain = lift(metric, control, variant)
     if plain.low is None or plain.note or not can_adjust(metric, control, variant):
@@ -151,7 +153,7 @@ def chosen_lift(metric: OnlineMetric, control: Any, variant: Any) -> tuple[Estim
 
 
 def is_adjusted(metric: OnlineMetric, control: Any, variant: Any) -> bool:
-    """Whether the lift that is shown is adjusted by the time before the test."""
+    """Returns whether the lift shown is adjusted for pre-test behaviour."""
     return chosen_lift(metric, control, variant)[1] is not None
 
 
@@ -160,7 +162,9 @@ def _width(estimate: Estimate) -> float:
 
 
 def sparse_rates(metric: OnlineMetric, control: Any, variant: Any) -> list[counts.Count] | None:
-    """The counts of a rate whose few successes (or failures) the delta method is not valid for."""
+    """Returns the counts of a rate with so few successes (or failures) that the delta method is not valid;
+    else None.
+    """
     if min(control.count(), variant.count()) < 2:
         return None
     if all(_is_valid(metric, side, ONE_LOOK) for side in (control, variant)):
@@ -169,7 +173,7 @@ def sparse_rates(metric: OnlineMetric, control: Any, variant: Any) -> list[count
 
 
 def with_shared_variance(metric: OnlineMetric, control: Any, variant: Any) -> list[Any]:
-    """Control and variant; of much the smaller one the users differ at least as those of the larger."""
+    """Returns control and variant; a much smaller one gets at least the other's variance."""
     return [_with_shared_variance(metric, *pair) for pair in ((control, variant), (variant, control))]
 
 
@@ -180,11 +184,11 @@ def _with_shared_variance(metric: OnlineMetric, side: Any, other: Any) -> Any:
     variance = float(validity.shared_variance(side.count(), own, other.count(), _variance(metric, other)))
     if variance == own:
         return side
-    if not _varies(metric, side):  # nothing that could grow: the numerator gets all of it
+    if not _varies(metric, side):  # nothing can grow: the numerator gets all of it
         added = (variance - own) * side.mean(metric.denominator) ** 2
         numerator = side.var(metric.numerator) + added
         return Aggregates(side.count(), side.mean_, {**side.var_, metric.numerator: numerator}, side.cov_)
-    # All second moments grow alike, so that covariances with the time before stay what they say.
+    # All second moments grow alike, which keeps the correlations with pre-test totals.
     factor = variance / own
     return Aggregates(
         side.count(),
@@ -195,7 +199,7 @@ def _with_shared_variance(metric: OnlineMetric, side: Any, other: Any) -> Any:
 
 
 def users_needed(metric: OnlineMetric, control: Any, variant: Any, bound: Bound) -> list[float]:
-    """The users of the control and of the variant from which an interval within ``bound`` is valid."""
+    """Returns the users of control and of the variant from which an interval within ``bound`` is valid."""
     return [_users_needed(metric, side, bound) for side in with_shared_variance(metric, control, variant)]
 
 
@@ -212,7 +216,7 @@ def _is_valid(metric: OnlineMetric, arm: Any, bound: Bound) -> bool:
 def log_ratio(
     metric: OnlineMetric, control: Any, variant: Any, *, adjusted: bool = False
 ) -> tuple[float, float] | None:
-    """log(variant ÷ control) and its standard error (delta method); None where that is not valid."""
+    """Returns log(variant ÷ control) and its standard error (delta method); None if that is not valid."""
     from scipy.stats import norm
 
     if _why_no_share(metric, control, variant) or why_no_interval(metric, control, variant):
@@ -228,8 +232,8 @@ def log_ratio(
 
 
 def can_adjust(metric: OnlineMetric, *sides: Any) -> bool:
-    """Whether CUPED is possible: the metric was there before the test too, users differed in it, and it does
-    not say all.
+    """Returns whether CUPED is possible: the metric has pre-test values with variance that do not determine
+    it fully.
     """
     earlier = before(metric)
     if not all(earlier.is_in(side.mean_) for side in sides):
@@ -242,13 +246,13 @@ def can_adjust(metric: OnlineMetric, *sides: Any) -> bool:
 
 
 def before(metric: OnlineMetric) -> OnlineMetric:
-    """The same metric in the time before the test."""
+    """Returns the same metric in the pre-test period."""
     below = f"{BEFORE}{metric.denominator}" if metric.denominator else None
     return replace(metric, numerator=f"{BEFORE}{metric.numerator}", denominator=below)
 
 
 def _explained(metric: OnlineMetric, arm: Any) -> float:
-    """The share of the metric's variance that the time before explains: where it is all, none is left."""
+    """Returns the share of the metric's variance that pre-test values explain: at 1, none is left."""
     earlier = before(metric)
     own, other = _variance(metric, arm), _variance(earlier, arm)
     shared = arm.ratio_cov(metric.numerator, metric.denominator, earlier.numerator, earlier.denominator)
@@ -256,31 +260,31 @@ def _explained(metric: OnlineMetric, arm: Any) -> float:
 
 
 def _why_no_share(metric: OnlineMetric, control: Any, variant: Any) -> str:
-    """The reason why there is no lift; empty where there is one."""
+    """Returns why there is no lift; empty if there is one."""
     base, other = value(metric, control).value, value(metric, variant).value
     if base is None or other is None:
         return f"there are no {per(metric)}"
-    return "" if base > 0 else f"the control is {base:g}, and a lift is a share of a control above 0"
+    return "" if base > 0 else f"the control is {base:g}, and a lift is relative to a control above 0"
 
 
 def why_no_interval(metric: OnlineMetric, control: Any, variant: Any) -> str:
-    """The reason why the delta method gives no valid interval of a lift; empty where it does."""
+    """Returns why the delta method gives no valid interval of a lift; empty if it does."""
     sides = {"control": control, "variant": variant}
     if any(math.isnan(_variance(metric, side)) for side in sides.values()):
         return REPEATED
     if min(side.count() for side in sides.values()) < 2:
-        return "one user in a variant gives no interval"
+        return "a variant with one user has no interval"
     if not variant.mean(metric.numerator) / variant.mean(metric.denominator) > 0:
-        return f"the variant is {value(metric, variant).value:g}, which gives no interval"
+        return f"the variant is {value(metric, variant).value:g}, so that there is no interval"
     alike = [name for name, side in sides.items() if not _varies(metric, side)]
     if alike:
         whose = f" of the {alike[0]}" if len(alike) == 1 else ""
-        return f"all users{whose} are alike, which gives no interval"
+        return f"all users{whose} are equal, so that there is no interval"
     return why_not_valid(metric, control, variant, ONE_LOOK)
 
 
 def why_not_valid(metric: OnlineMetric, control: Any, variant: Any, bound: Bound) -> str:
-    """The reason why an interval within ``bound`` is not valid yet, and when it is; empty where it is."""
+    """Returns why an interval within ``bound`` is not valid yet, and when it will be; empty if it is."""
     needed = users_needed(metric, control, variant, bound)
     sides = zip(needed, (control.count(), variant.count()), ("control", "variant"), strict=True)
     least, n, side = max(sides, key=lambda need: need[0] / need[1])

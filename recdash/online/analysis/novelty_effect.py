@@ -1,4 +1,4 @@
-"""Does a lift fade, rise or fall, as users get used to the variant? The same users early and late."""
+"""Measures the novelty effect: does the lift for the same users wear off, rise or fall over time?"""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ Course = Literal["fades", "rises", "falls"]
 
 @dataclass(frozen=True)
 class NoveltyEffect:
-    """The lift of a variant in the first days since the exposure and in later ones, of the same users.
+    """The lift of a variant in the first days since exposure and in later ones, of the same users.
 
-    ``n`` users of variant and control who could be watched that long; ``early_days`` and ``late_days`` first
-    and last day since the exposure (0 is its day). Lifts are shares; ``difference`` is log(1 + late lift) −
-    log(1 + early lift), with its 95 % interval and p. What cannot be had is None, and ``note`` says why.
+    ``n`` users of variant and control observed that long; ``early_days`` and ``late_days`` first and last day
+    since exposure (0 is its day). Lifts are shares; ``difference`` is log(1 + late lift) − log(1 + early
+    lift), with its 95 % interval and p. Unavailable numbers are None, and ``note`` says why.
     """
 
     variant: str
@@ -42,7 +42,9 @@ class NoveltyEffect:
 
     @property
     def course(self) -> Course:
-        """A lift *fades*, up or down, where less of it is left; else it *rises* or *falls*."""
+        """Returns the course: a lift, up or down, *fades* if less of it is left; else it *rises* or
+        *falls*.
+        """
         early, late = self.early_lift or 0.0, self.late_lift or 0.0
         if early * late > 0 and abs(late) < abs(early):
             return "fades"
@@ -51,8 +53,8 @@ class NoveltyEffect:
 
 @dataclass(frozen=True)
 class _Watched:
-    """By variant [V]: ``n`` users; the metric ``early`` and ``late``, NaN where there is nothing to divide
-    by; ``squared_error`` of log(late ÷ early); ``relative_error`` the larger one of early and late.
+    """By variant [V]: ``n`` users; the metric ``early`` and ``late``, NaN for a denominator of 0;
+    ``squared_error`` of log(late ÷ early); ``relative_error`` the larger one of early and late.
     """
 
     n: Ints
@@ -63,16 +65,16 @@ class _Watched:
 
 
 def fading(users: OnlineUsers, metric: OnlineMetric, control: str) -> list[NoveltyEffect]:
-    """``against`` a control by name. Raises UnknownName for an unknown one."""
+    """Returns ``against`` a control by name. Raises UnknownName for an unknown one."""
     return against(users, metric, grouped_lifts.place(users, control))
 
 
 def against(users: OnlineUsers, metric: OnlineMetric, base: int) -> list[NoveltyEffect]:
-    """Early against late for each variant but the control, whose place among them is ``base``; with several,
-    correct the p as one family.
+    """Returns early against late lift for each variant but control, whose index is ``base``; with several
+    variants, correct the p as one family.
 
-    Counted are users exposed so long before the end that two thirds of the test's days follow; the first half
-    of those days is early, the second late.
+    It counts users exposed early enough that two thirds of the test's days follow; the first half of those
+    days is early, the second late.
     """
     first, n_days = grouped_lifts.calendar(users)
     early, late = _spans(n_days)
@@ -86,14 +88,14 @@ def against(users: OnlineUsers, metric: OnlineMetric, base: int) -> list[Novelty
 
 
 def _spans(n_days: int) -> tuple[Span, Span]:
-    """First and last day of either window; both are the first day where a test has but one."""
+    """Returns the first and last day of either window; both are the first day if the test has only one."""
     length = math.ceil(n_days * 2 / 3)
     width = max(length // 2, 1)
     return (0, width - 1), (length - width, length - 1)
 
 
 def _watched(users: OnlineUsers, metric: OnlineMetric, early: Span, late: Span, counted: Mask) -> _Watched:
-    """What the ``counted`` [U] users did.
+    """Returns early and late values of the ``counted`` [U] users.
 
     The rates are of dependent sums, so a user's part in log(late ÷ early) is added up before it is squared:
     the delta method with all covariances of early and late, numerator and denominator.
@@ -116,7 +118,7 @@ def _watched(users: OnlineUsers, metric: OnlineMetric, early: Span, late: Span, 
 def _rate_and_parts(
     users: OnlineUsers, metric: OnlineMetric, span: Span, counted: Mask
 ) -> tuple[Floats, Floats]:
-    """[V] the metric within the span of days, and [U] each user's part in its logarithm: N/ΣN − D/ΣD."""
+    """Returns [V] the metric within the days, and [U] each user's part in its logarithm: N/ΣN − D/ΣD."""
     unit = users.days.unit
     since = users.days.day - users.exposed[unit]
     rows = (since >= span[0]) & (since <= span[1]) & counted[unit]
@@ -131,7 +133,7 @@ def _rate_and_parts(
 
 
 def _shares(users: OnlineUsers, done: Floats) -> tuple[Floats, Floats]:
-    """[V] the sum over a variant's users, and [U] each user's share of it."""
+    """Returns [V] the sum over a variant's users, and [U] each user's share of it."""
     sums = np.bincount(users.variant, done, minlength=len(users.variants)).astype(np.float64)
     return sums, grouped_lifts.ratio(done, sums[users.variant])
 
@@ -139,20 +141,20 @@ def _shares(users: OnlineUsers, done: Floats) -> tuple[Floats, Floats]:
 def _measured(
     effect: NoveltyEffect, metric: OnlineMetric, watched: _Watched, base: int, code: int
 ) -> NoveltyEffect:
-    """``effect`` with its numbers, or with a note why it has none."""
+    """Returns ``effect`` with its numbers, or with a note why it has none."""
     from scipy.special import ndtr, ndtri
 
     sides, bound = [base, code], validity.ONE_LOOK
     rates, note = np.array([watched.early[sides], watched.late[sides]]), ""
     if effect.early_days == effect.late_days:
-        note = "one day cannot be early and late"
+        note = "a single day cannot be split into early and late"
     elif watched.n[sides].min() < 2:
         n_days = effect.late_days[1] + 1
-        note = f"fewer than two users of a variant could be watched for {n_days} days"
+        note = f"fewer than two users of a variant were observed for {n_days} days"
     elif np.isnan(rates).any():
         note = f"there are no {per(metric)} early or late"
     elif (rates <= 0).any():
-        note = "the metric is not above 0 early or late, and a lift is a share of it"
+        note = "the metric is not above 0 early or late, and a lift is relative to it"
     if note:
         return replace(effect, note=note)
     early, late = (rates[:, 1] / rates[:, 0]).tolist()
@@ -160,7 +162,7 @@ def _measured(
     effect = replace(effect, early_lift=early - 1, late_lift=late - 1, difference=difference)
     squared = float(watched.squared_error[base] + watched.squared_error[code])
     if squared <= validity.NO_VARIANCE / effect.n:
-        return replace(effect, note="all users are alike, which gives no interval")
+        return replace(effect, note="all users are equal, so that there is no interval")
     is_sure = (watched.relative_error[sides] <= bound.relative_error).all()
     if watched.n[sides].min() < bound.users or not is_sure:
         return replace(effect, note="too few users for a valid interval")

@@ -1,4 +1,4 @@
-"""A lift as it went: up to each day, on each day, and by days since the first exposure."""
+"""Computes a lift over time: cumulative, daily, and by days since exposure."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class LiftAtTime:
     """The lift of one variant at one time, as a share, with its 95 % interval.
 
     ``day`` counts from 1970 (UTC), in ``since_exposure`` from the first exposure (0 is its day). ``n`` users
-    of variant and control together. The sequence may be looked at on every day; only a lift up to a day has
-    one, from the day on which it is valid (``validity.MANY_LOOKS``). What cannot be had is None, and ``note``
+    of variant and control together. The sequence is an always-valid interval; only cumulative lifts have one,
+    from the day on which it is valid (``validity.MANY_LOOKS``). Unavailable numbers are None, and ``note``
     says why.
     """
 
@@ -39,9 +39,9 @@ class LiftAtTime:
 def cumulative(
     users: OnlineUsers, metric: OnlineMetric, control: str, n_planned: int | None = None
 ) -> list[LiftAtTime]:
-    """The lift up to and with each day of the test, of the users exposed until then.
+    """Returns the cumulative lift up to each day of the test, of the users exposed until then.
 
-    ``n_planned``: users of variant and control together for whom the sequence was tuned before the test.
+    ``n_planned``: users of variant and control together at which the sequence is narrowest before the test.
     Raises UnknownName for an unknown control.
     """
     first, n_days = grouped_lifts.calendar(users)
@@ -51,7 +51,7 @@ def cumulative(
 
 
 def daily(users: OnlineUsers, metric: OnlineMetric, control: str) -> list[LiftAtTime]:
-    """The lift of each day alone, of the users exposed until then. Raises UnknownName."""
+    """Returns the lift of each day alone, of the users exposed until then. Raises UnknownName."""
     first, n_days = grouped_lifts.calendar(users)
     n = _exposed(users, users.exposed - first, n_days).cumsum(axis=1)
     sums = _on(users, metric, users.days.day - first, n)
@@ -59,8 +59,10 @@ def daily(users: OnlineUsers, metric: OnlineMetric, control: str) -> list[LiftAt
 
 
 def since_exposure(users: OnlineUsers, metric: OnlineMetric, control: str) -> list[LiftAtTime]:
-    """The lift on the day of a user's first exposure (0), the day after (1) …, of the users who could be
-    watched that long: exposed at least so many days before the last day of the test. Raises UnknownName.
+    """Returns the lift on the day of a user's first exposure (0), the day after (1) …, of the users observed
+    that long: exposed at least so many days before the last day of the test.
+
+    Raises UnknownName.
     """
     first, n_days = grouped_lifts.calendar(users)
     watched = _exposed(users, first + n_days - 1 - users.exposed, n_days)
@@ -70,7 +72,7 @@ def since_exposure(users: OnlineUsers, metric: OnlineMetric, control: str) -> li
 
 
 def _exposed(users: OnlineUsers, day: Ints, n_days: int) -> Floats:
-    """[variants, days] users with that day; ``day`` [U] from 0."""
+    """Returns [variants, days] users with that day; ``day`` [U] from 0."""
     counts = np.bincount(users.variant * n_days + day, minlength=len(users.variants) * n_days)
     return counts.reshape(len(users.variants), n_days).astype(np.float64)
 
@@ -79,21 +81,23 @@ def _exposed(users: OnlineUsers, day: Ints, n_days: int) -> Floats:
 
 
 def _on(users: OnlineUsers, metric: OnlineMetric, day: Ints, n: Floats) -> Sums:
-    """[variants, days] what users did on a day; ``day`` [rows of users.days] from 0, ``n`` users by then."""
+    """Returns [variants, days] what users did on a day; ``day`` [rows of users.days] from 0, ``n`` users by
+    then.
+    """
     numerator, denominator = grouped_lifts.columns(metric, users.days.totals)
     cell = users.variant[users.days.unit] * n.shape[1] + day
     sums = grouped_lifts.added_up(numerator, denominator, cell, n.size).reshape(n.shape)
-    # A user who did nothing on that day has no row, and counts.
+    # A user without activity on that day has no row, and counts.
     if metric.denominator:
         return replace(sums, n=n)
     return replace(sums, n=n, denominator=n, products=sums.numerator, denominator_squares=n)
 
 
 def _up_to(users: OnlineUsers, metric: OnlineMetric, day: Ints, n: Floats) -> Sums:
-    """[variants, days] what users did until then; ``day`` and ``n`` as above.
+    """Returns [variants, days] what users did until then; ``day`` and ``n`` as above.
 
-    With each row the products of a user's totals grow from those before it to those after it: adding up the
-    steps, no user has to be looked at again on each of the days.
+    Each row changes the products of a user's totals from those before it to those after it. Adding up the
+    changes avoids visiting each user again on each day.
     """
     unit, shape = users.days.unit, n.shape
     cell = users.variant[unit] * shape[1] + day
@@ -113,7 +117,7 @@ def _up_to(users: OnlineUsers, metric: OnlineMetric, day: Ints, n: Floats) -> Su
 
 
 def _so_far(unit: Ints, values: Floats) -> Floats:
-    """[rows] each user's total up to and with the row; rows in the order of users and days."""
+    """Returns [rows] each user's cumulative total; rows in the order of users and days."""
     total = values.cumsum()
     starts = np.flatnonzero(np.diff(unit, prepend=-1))
     lengths = np.diff(starts, append=len(unit))
@@ -133,7 +137,7 @@ def _moments(
     n_planned: int | None = None,
     with_sequence: bool = False,
 ) -> Iterator[LiftAtTime]:
-    """Each variant's lift at each time, with the confidence sequence where it is wanted and valid."""
+    """Yields each variant's lift at each time, with the confidence sequence if wanted and valid."""
     base = grouped_lifts.place(users, control)
     for code, variant in enumerate(users.variants):
         if code == base:

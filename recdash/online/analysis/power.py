@@ -1,7 +1,7 @@
-"""How many users a lift needs to be found, and how small a lift users are enough for.
+"""Computes the sample size for a lift, and the minimum detectable effect of a sample.
 
-tea-tasting's power analysis with the normal distribution, solved by hand: its search takes 40 ms for each
-metric and variant, and with Welch's t, where the noncentral t is NaN for many users, it ends in an error.
+It is tea-tasting's power analysis with the normal distribution, solved in closed form: tea-tasting's search
+takes 40 ms per metric and variant, and fails with Welch's t, where the noncentral t is NaN for many users.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ POWER, ALPHA = 0.8, 0.05
 def more_users(
     metric: OnlineMetric, control: Any, variant: Any, effect: float, *, adjusted: bool = False
 ) -> int | None:
-    """Users still missing, in control and variant together, to find a lift of ``effect`` (a share, .03 = +3
-    %) in four of five tests (two-sided, 5 %); 0 when there are enough.
+    """Returns users still needed, in control and variant together, to detect a lift of ``effect`` (.03 = +3
+    %) at 80 % power (two-sided, 5 %); 0 if there are enough.
 
-    Their split stays, and their variance is that of the control. ``adjusted``: with CUPED. None for an effect
-    of 0, for a control that is 0 or does not vary, or where all people on earth were too few.
+    Their split stays, and their variance is that of control. ``adjusted``: with CUPED. None for an effect of
+    0, for a control that is 0 or has no variance, or if the world's population is too small.
     """
     if not effect or not variant.count() or not _spreads(metric, control):
         return None
@@ -35,9 +35,11 @@ def more_users(
 
 
 def to_settle(distance: float, std_error: float, n: int, level: float) -> int | None:
-    """Users still missing beside the ``n`` there are, for an interval of ``level`` to exclude, in four of
-    five tests, what lies ``distance`` from the estimate; both on the log scale, as found. At least 1; None
-    for no distance, or where all people on earth were too few.
+    """Returns users needed besides the ``n`` present for an interval of ``level`` to exclude, at 80 % power,
+    a value at ``distance`` from the estimate.
+
+    Both are on the log scale, as estimated. At least 1; None for no distance, or if the world's population is
+    too small.
     """
     from scipy.special import ndtri
 
@@ -50,9 +52,10 @@ def to_settle(distance: float, std_error: float, n: int, level: float) -> int | 
 def detectable(
     metric: OnlineMetric, control: Any, n: int, ratio: float = 1.0, *, adjusted: bool = False
 ) -> float | None:
-    """The smallest lift (a share) that ``n`` users, control and variant together, find in four of five tests.
+    """Returns the minimum detectable effect (a share) of ``n`` users, control and variant together, at 80 %
+    power.
 
-    ``ratio``: users of the variant per user of the control. None for a control that is 0 or does not vary, or
+    ``ratio``: users of the variant per user of control. None for a control that is 0 or has no variance, or
     below 4 users.
     """
     if n < 4 or not _spreads(metric, control):
@@ -61,13 +64,15 @@ def detectable(
 
 
 def _spreads(metric: OnlineMetric, control: Any) -> bool:
-    """Whether the control has a value above 0 and an interval around it."""
+    """Returns whether control has a value above 0 and an interval."""
     estimate = value(metric, control)
     return estimate.low is not None and estimate.value is not None and estimate.value > 0
 
 
 def _at_one_user(metric: OnlineMetric, control: Any, ratio: float, *, adjusted: bool) -> float:
-    """The smallest lift found, times √n: (z of the level + z of the power) · relative standard error."""
+    """Returns the smallest detectable lift times √n: (z of the level + z of the power) · relative standard
+    error.
+    """
     from scipy.special import ndtri
 
     mean = control.mean(metric.numerator) / control.mean(metric.denominator)
@@ -76,6 +81,6 @@ def _at_one_user(metric: OnlineMetric, control: Any, ratio: float, *, adjusted: 
         names = before(metric).numerator, before(metric).denominator
         shared = control.ratio_cov(metric.numerator, metric.denominator, *names)
         variance -= shared**2 / control.ratio_var(*names)
-    # A share 1/(1 + ratio) of the users is in the control, the others are in the variant.
+    # A share 1/(1 + ratio) of the users is in control, the others are in the variant.
     spread = math.sqrt(variance * (1 + ratio) * (1 + 1 / ratio)) / mean
     return float((ndtri(1 - ALPHA / 2) + ndtri(POWER)) * spread)

@@ -1,4 +1,4 @@
-"""An uploaded online test → its results."""
+"""Computes the results of an uploaded online test."""
 
 from __future__ import annotations
 
@@ -22,15 +22,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class OnlineRow:
-    """One metric in one variant. Lifts are relative (0.05 = 5 % above the control), intervals 95 %.
+    """One metric in one variant. Lifts are relative (0.05 = 5 % above control), intervals 95 %.
 
-    ``n_users`` may be trials where the upload says so. ``numerator`` and ``denominator`` are sums over the
-    users. ``lift`` is adjusted by what users did before the test (CUPED) where that is known and makes the
-    interval narrower, ``plain_lift`` is then the one that is not. ``corrected_*``: within the family of all
-    goals; ``sequence_*``: an interval that may be looked at every day, and ``sequence_note`` says why there
-    is none yet. ``word`` says what the lift means for the metric's role, ``more_users`` how many more would
-    most likely settle it. A number that cannot be had is None, and ``note`` says why; it also tells of a
-    method that is not the usual one.
+    ``n_users`` may be trials if the upload says so. ``numerator`` and ``denominator`` are sums over the
+    users. ``lift`` is adjusted for pre-test behaviour (CUPED) if that is known and makes the interval
+    narrower; ``plain_lift`` is then the unadjusted one. ``corrected_*``: within the family of all goals;
+    ``sequence_*``: the always-valid interval, and ``sequence_note`` says why there is none yet. ``word`` says
+    what the lift means for the metric's role, ``more_users`` how many more would probably make it
+    significant. An unavailable number is None, and ``note`` says why; it also names an unusual method.
     """
 
     metric: str
@@ -66,12 +65,12 @@ class OnlineRow:
 
     @property
     def is_adjusted(self) -> bool:
-        """Whether the lift is adjusted by what users did before the test (CUPED)."""
+        """Returns whether the lift is adjusted for pre-test behaviour (CUPED)."""
         return self.plain_lift is not None
 
     @property
     def narrower(self) -> float | None:
-        """The share by which CUPED made the interval narrower; None where it was not used."""
+        """Returns the share by which CUPED made the interval narrower; None if it was not used."""
         if None in (self.lift_low, self.plain_low):
             return None
         return 1 - (self.lift_high - self.lift_low) / (self.plain_high - self.plain_low)  # type: ignore[operator]
@@ -79,9 +78,9 @@ class OnlineRow:
 
 @dataclass(frozen=True)
 class OnlineResults:
-    """``variants`` with the control first, ``rows`` metric by metric in that order.
+    """``variants`` with control first, ``rows`` metric by metric in that order.
 
-    ``users`` that count, by variant (empty where that is not known); ``removed``: what the rules left out.
+    ``users`` that count, by variant (empty if unknown); ``removed``: what the rules excluded.
     """
 
     control: str
@@ -93,7 +92,7 @@ class OnlineResults:
     removed: tuple[Removed, ...] = ()
 
     def records(self) -> list[dict[str, Any]]:
-        """The rows as plain values, for a table or for the store."""
+        """Returns the rows as plain values, for a table or for the store."""
         return [asdict(row) for row in self.rows]
 
 
@@ -116,7 +115,7 @@ def of_users(
     metrics: Sequence[OnlineMetric] = KNOWN,
     correction: Correction = "holm",
 ) -> OnlineResults:
-    """The results of a test that is known user by user; of ``metrics`` those that the logs allow."""
+    """Returns the results of a test with data per user; of ``metrics`` those that the logs allow."""
     arms = arms_of(users)
     measurable = [metric for metric in metrics if metric.is_in(users.totals)]
     measured = [Measured(metric, arms, rules.planned_users) for metric in measurable]
@@ -135,7 +134,7 @@ def of_users(
 
 
 def arms_of(users: OnlineUsers) -> dict[str, Any]:
-    """tea-tasting's aggregates of each variant; the totals of the time before have names of their own."""
+    """Returns tea-tasting's aggregates of each variant; pre-test totals have names of their own."""
     earlier = {f"{compare.BEFORE}{name}": values for name, values in users.before.items()}
     totals = {**users.totals, **earlier}
     return dict(zip(users.variants, compare.arms(totals, users.variant), strict=True))
@@ -148,7 +147,9 @@ def of_summaries(
     metrics: Sequence[OnlineMetric] = (),
     correction: Correction = "holm",
 ) -> OnlineResults:
-    """The results of a test uploaded as summaries; ``metrics`` say the roles of those named there."""
+    """Returns the results of a test uploaded as aggregates; ``metrics`` give the roles of those named
+    there.
+    """
     measured = [
         Measured(metric, arms, rules.planned_users) for metric, arms in aggregates.measured(rows, metrics)
     ]
@@ -172,7 +173,7 @@ def _results(
     *,
     correction: Correction,
 ) -> OnlineResults:
-    """``users`` by variant, where they are known: those of a rate of trials are not."""
+    """Returns the results; ``users`` by variant if known: those of a rate of trials are not."""
     names = sorted({variant for metric in measured for variant in metric.arms})
     variants = (control, *(name for name in names if name != control))
     rows = [
@@ -231,12 +232,12 @@ def _row(measured: Measured, variant: str, control: str) -> OnlineRow:
 
 
 def _with_sequence(row: OnlineRow, measured: Measured, control: str) -> OnlineRow:
-    """The row with the interval that may be looked at every day, or the reason why there is none yet."""
+    """Returns the row with the always-valid interval, or the reason why there is none yet."""
     pair = measured.arms[control], measured.arms[row.variant]
     ratio = compare.log_ratio(measured.metric, *pair, adjusted=row.is_adjusted)
     note = compare.why_not_valid(measured.metric, *pair, MANY_LOOKS)
     if ratio is None or note:
-        return replace(row, sequence_note=note or "there is none for so few successes")
+        return replace(row, sequence_note=note or "it is not available for so few successes")
     low, high = sequential.sequence(*ratio, pair[0].count() + pair[1].count(), measured.planned_users)
     return replace(row, sequence_low=float(low), sequence_high=float(high))
 
@@ -247,7 +248,7 @@ def _with_sequence(row: OnlineRow, measured: Measured, control: str) -> OnlineRo
 def _judged(
     rows: Sequence[tuple[Measured, OnlineRow]], control: str, correction: Correction
 ) -> Iterator[OnlineRow]:
-    """The rows with their words: goals as one family, guardrails and others each by itself."""
+    """Yields the rows with their words: goals as one family, guardrails and others each by itself."""
     goals = [row for _, row in rows if row.role == "goal" and not row.is_control]
     family = judgement.family([row.p for row in goals], correction)
     levels = {(row.metric, row.variant): pair for row, pair in zip(goals, family, strict=True)}
@@ -270,7 +271,7 @@ def _worded(measured: Measured, row: OnlineRow, control: str, p: float | None, l
 
 
 def _more_users(measured: Measured, row: OnlineRow, pair: tuple[Any, Any], level: float) -> int | None:
-    """Users still missing to exclude no lift; for a guardrail, a loss of the margin."""
+    """Returns users still needed to exclude a lift of 0; for a guardrail, a loss of the margin."""
     ratio = compare.log_ratio(measured.metric, *pair, adjusted=row.is_adjusted)
     if ratio is None:
         return None
@@ -280,10 +281,10 @@ def _more_users(measured: Measured, row: OnlineRow, pair: tuple[Any, Any], level
 
 
 def validity_notes(rows: Iterable[OnlineRow]) -> list[str]:
-    """Why a number of these rows is missing or of another method than the others, then which of them have no
-    interval yet that may be looked at every day; a sentence for each.
+    """Returns sentences: why numbers of these rows are missing or of another method, and which lack an
+    always-valid interval.
     """
     lifts = [(f"{row.title}, {row.variant}", row) for row in rows if not row.is_control]
     reasons = sorted({f"{name}: {row.note}." for name, row in lifts if row.note})
     early = [f"{name}: {row.sequence_note}." for name, row in lifts if row.sequence_note]
-    return reasons + [f"No interval yet that may be looked at every day: {note}" for note in early]
+    return reasons + [f"No always-valid interval yet: {note}" for note in early]

@@ -1,4 +1,4 @@
-"""What is known of a test's users before any result: who came, who stayed away, on which days."""
+"""Summarises a test's users before any result: who was assigned, who had no session, on which days."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ WEEK = 7
 
 @dataclass(frozen=True)
 class SampleSummary:
-    """``assigned`` users by variant as they came, ``crossed`` seen in several variants and left out.
+    """``assigned`` users by variant, ``crossed`` users with multiple exposures, who are excluded.
 
-    ``silent``: users by variant who count, and had no session. ``first`` and ``last`` day of the test, days
-    since 1970 (UTC); None where no row has a time.
+    ``silent``: users by variant who count and had no session. ``first`` and ``last`` day of the test, days
+    since 1970 (UTC); None if no row has a time.
     """
 
     assigned: Mapping[str, int]
@@ -30,7 +30,7 @@ class SampleSummary:
 
     @property
     def n_units(self) -> int:
-        """Everybody who was seen in any variant."""
+        """Returns the number of users seen in any variant."""
         return sum(self.assigned.values()) + self.crossed
 
     @property
@@ -39,7 +39,7 @@ class SampleSummary:
 
     @property
     def dates(self) -> str:
-        """``1 to 21 Mar 2026``; empty where no row has a time."""
+        """Returns ``1 to 21 Mar 2026``; empty if no row has a time."""
         if self.first is None or self.last is None:
             return ""
         first, last = times.date(self.first), times.date(self.last)
@@ -51,11 +51,11 @@ class SampleSummary:
 
 
 def summarise(users: OnlineUsers) -> SampleSummary:
-    """The summary of a test's users."""
+    """Returns the summary of a test's users."""
     silent = users.totals["sessions"] == 0
     counts = np.bincount(users.variant[silent], minlength=len(users.variants)).tolist()
     days = np.concatenate([users.days.day, users.exposed])
-    has_times = bool(days.any())  # a log without times has all its rows on the day 0
+    has_times = bool(days.any())  # a log without times has all its rows on day 0
     return SampleSummary(
         assigned=dict(users.assigned),
         crossed=users.crossed,

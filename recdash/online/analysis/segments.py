@@ -1,4 +1,4 @@
-"""A lift by segment of the users: country, platform, or any other attribute."""
+"""Computes a lift by segment of users: country, platform, or any other attribute."""
 
 from __future__ import annotations
 
@@ -20,14 +20,17 @@ from recdash.stats.family import benjamini_hochberg
 
 FALSE_FINDINGS = 0.05
 MIX_BELOW = 0.001
-"""As for the split of users: it is looked at each time."""
+"""Level of the test that segments are independent of variants, as for the split, since it is made every time.
+"""
 
 
 @dataclass(frozen=True)
 class SegmentLift:
     """The lift of one variant in one segment (None: users without a known segment), as a share with its 95 %
-    interval; ``p_bh`` is corrected over all segments and variants at once (Benjamini & Hochberg). What cannot
-    be had is None, and ``note`` says why.
+    interval.
+
+    ``p_bh`` is corrected over all segments and variants at once (Benjamini & Hochberg). Unavailable numbers
+    are None, and ``note`` says why.
     """
 
     variant: str
@@ -46,13 +49,13 @@ class SegmentLift:
 
 @dataclass(frozen=True)
 class Reversal:
-    """A variant's segments whose lift points away from its lift overall.
+    """A variant's segments whose lift has the opposite sign of its overall lift.
 
-    ``all_of_them``: every segment does, which is Simpson's paradox: segments are of different weight in the
-    two variants. It is reported where chance is no explanation: the lift overall is settled, and so is either
-    that users fall into the segments differently (p < .001) or that the segments' own lift, their mean by
-    precision, has the other sign. Else ``segments`` do so beyond chance (p_bh ≤ .05), and the lift overall is
-    not theirs.
+    ``all_of_them``: every segment does, which is Simpson's paradox: segments have different weights in the
+    two variants. It is reported only beyond chance: the overall lift is significant, and either users fall
+    into the segments differently (p < .001) or the segments' own lift, their precision-weighted mean, has the
+    other sign. Otherwise ``segments`` have the opposite sign significantly (p_bh ≤ .05), and the overall lift
+    does not apply to them.
     """
 
     variant: str
@@ -61,7 +64,9 @@ class Reversal:
 
 
 def by_segment(users: OnlineUsers, metric: OnlineMetric, control: str, name: str) -> list[SegmentLift]:
-    """Variant by variant, segments in their own order. Raises UnknownName for what is not there."""
+    """Returns the lifts variant by variant, segments in their own order. Raises UnknownName for an unknown
+    segment or control.
+    """
     base = grouped_lifts.place(users, control)
     if name not in users.segments:
         raise UnknownName("segment", name, list(users.segments))
@@ -78,7 +83,7 @@ def by_segment(users: OnlineUsers, metric: OnlineMetric, control: str, name: str
 
 
 def whole(users: OnlineUsers, metric: OnlineMetric, control: str) -> dict[str, Estimate]:
-    """The lift of each variant over all users, plain as those in segments are (without CUPED)."""
+    """Returns the lift of each variant over all users, unadjusted like those in segments (without CUPED)."""
     base, n = grouped_lifts.place(users, control), len(users.variants)
     sums = grouped_lifts.added_up(*grouped_lifts.columns(metric, users.totals), users.variant, n)
     lifts = grouped_lifts.lifts(metric, sums[[base] * n], sums)
@@ -86,16 +91,17 @@ def whole(users: OnlineUsers, metric: OnlineMetric, control: str) -> dict[str, E
 
 
 def simpson(rows: Sequence[SegmentLift], overall: Mapping[str, Estimate]) -> tuple[Reversal, ...]:
-    """The variants whose segments contradict their ``overall`` lift (see ``whole``).
+    """Returns the variants whose segments contradict their ``overall`` lift (see ``whole``).
 
-    Both must be plain: an adjusted lift may have another sign than the plain ones of its segments by chance.
+    Both must be unadjusted: an adjusted lift may have another sign than the unadjusted ones of its segments
+    by chance.
     """
     reversals = (_reversal(variant, rows, lift) for variant, lift in overall.items() if lift.value)
     return tuple(reversal for reversal in reversals if reversal is not None)
 
 
 def _sums(users: OnlineUsers, metric: OnlineMetric, name: str) -> tuple[Sums, list[str | None]]:
-    """[variants, segments]; the last segment is that of users without a known one."""
+    """Returns [variants, segments] sums; the last segment is that of users without a known one."""
     segment = users.segments[name]
     n_labels = len(segment.labels) + 1
     cell = users.variant * n_labels + np.where(segment.label < 0, n_labels - 1, segment.label)
@@ -136,14 +142,14 @@ def _reversal(variant: str, rows: Sequence[SegmentLift], overall: Estimate) -> R
 
 
 def _is_paradox(rows: Sequence[SegmentLift], overall: Estimate) -> bool:
-    """Whether it takes more than chance that all ``rows`` point away from the whole."""
+    """Returns whether it takes more than chance that all ``rows`` have the opposite sign of the whole."""
     sign = _sign(overall.low, overall.high)
     users = np.array([[row.n_control, row.n_variant] for row in rows])
     return sign != 0 and (_sign(*_inside(rows)) == -sign or p_independent(users) < MIX_BELOW)
 
 
 def _inside(rows: Sequence[SegmentLift]) -> tuple[float | None, float | None]:
-    """The 95 % interval of the segments' own lift: logarithms, weighted by 1 / SE²."""
+    """Returns the 95 % interval of the segments' own lift: logarithms, weighted by 1 / SE²."""
     ends = [(row.low, row.high) for row in rows if row.low is not None and row.high is not None]
     if not ends:
         return None, None
@@ -155,5 +161,5 @@ def _inside(rows: Sequence[SegmentLift]) -> tuple[float | None, float | None]:
 
 
 def _sign(low: float | None, high: float | None) -> int:
-    """1 or −1 where the interval excludes 0, else 0."""
+    """Returns 1 or −1 if the interval excludes 0, else 0."""
     return 0 if low is None or high is None else int(low > 0) - int(high < 0)

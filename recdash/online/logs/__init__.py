@@ -1,1 +1,1 @@
-"""From an A/B test's logs to its users: events become sessions, sessions become one row per user."""
+"""Reads an A/B test's logs: events become sessions, sessions become one row per user."""

@@ -1,4 +1,4 @@
-"""Who was in which variant, since when: from exposures, or from what the session rows say."""
+"""Determines each user's variant and its start: from exposures, or from the session rows."""
 
 from __future__ import annotations
 
@@ -16,9 +16,11 @@ MOST_VARIANTS = 50
 
 @dataclass(frozen=True)
 class Assigned:
-    """``arm`` [units] the one variant of each unit, −1 for one without or with several; ``since`` [units]
-    seconds of the first exposure, −∞ where there are no exposures; ``crossed`` units have several variants,
-    ``strangers`` [units] none. ``lost``: users by variant of those that only crossed users saw.
+    """``arm`` [units] the variant of each unit, −1 for none or several; ``since`` [units] seconds of the
+    first exposure, −∞ without exposures.
+
+    ``crossed`` units have several variants, ``strangers`` [units] none. ``lost``: users by variant of those
+    that only crossed users saw.
     """
 
     names: tuple[str, ...]
@@ -33,18 +35,18 @@ class Assigned:
         return self.arm >= 0
 
     def by_name(self, arms: Ints) -> dict[str, int]:
-        """How often each variant occurs; −1 does not count."""
+        """Returns how often each variant occurs; −1 does not count."""
         counts = np.bincount(arms[arms >= 0], minlength=len(self.names)).tolist()
         return dict(zip(self.names, counts, strict=True))
 
 
 def by_rows(unit: Ints, n_units: int, variant: Labels, in_test: Mask) -> Assigned:
-    """The assignment that the rows of the test say; a unit with rows before it only is in no variant."""
+    """Returns the assignment from the rows of the test; a unit with only earlier rows is in no variant."""
     return _assigned(unit, n_units, variant, in_test & (variant.code >= 0), np.full(n_units, -np.inf))
 
 
 def by_exposures(unit: Ints, n_units: int, variant: Labels, at: Floats) -> Assigned:
-    """The assignment that the exposures say, repeated ones once; ``at`` [exposures] seconds since 1970."""
+    """Returns the assignment from exposures, repeated ones once; ``at`` [exposures] seconds since 1970."""
     since = np.full(n_units, np.inf)
     np.fmin.at(since, unit, at)
     return _assigned(unit, n_units, variant, variant.code >= 0, since)
@@ -54,7 +56,7 @@ def _assigned(unit: Ints, n_units: int, variant: Labels, seen_in: Mask, since: F
     names = variant.names
     if len(names) > MOST_VARIANTS:
         message = f"There are {len(names):,} different variants, such as '{names[0]}' and '{names[1]}'"
-        fix = f"A test has at most {MOST_VARIANTS}. Is another column the one with the variant?"
+        fix = f"A test has at most {MOST_VARIANTS}. Is the variant in another column?"
         raise InputError(Problem("too-many-variants", "column 'variant'", message, fix, len(names)))
     seen = np.zeros((n_units, len(names)), dtype=np.bool_)
     seen[unit[seen_in], variant.code[seen_in]] = True
@@ -74,7 +76,7 @@ def _assigned(unit: Ints, n_units: int, variant: Labels, seen_in: Mask, since: F
 def _no_users(crossed: int) -> Problem:
     if not crossed:
         message = "No user was seen in a variant during the test"
-        return Problem("nobody", "column 'variant'", message, "Is the day on which the test began right?", 0)
-    message = f"All {crossed:,} users were seen in more than one variant"
-    fix = "Is another column the one with the user?"
+        return Problem("nobody", "column 'variant'", message, "Is the start date of the test correct?", 0)
+    message = f"All {crossed:,} users saw several variants"
+    fix = "Is the user in another column?"
     return Problem("all-crossed", "column 'variant'", message, fix, crossed)

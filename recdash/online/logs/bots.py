@@ -1,4 +1,4 @@
-"""Machines among the users: one rule, fixed before looking and the same in every variant."""
+"""Detects bots: one rule, fixed in advance and the same in every variant."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from recdash.online.rules import OnlineRules
 
 
 def among(rows: SessionRows, counts: Mask, n_units: int, rules: OnlineRules) -> Mask:
-    """[units] true for users who on some day clicked, or came, more often than ``rules`` allow.
+    """Returns [units] true for users who clicked or came more often on some day than ``rules`` allow.
 
-    ``counts`` [rows] which of the rows are of the test.
+    ``counts`` [rows] which of the rows belong to the test.
     """
     is_bot = np.zeros(n_units, dtype=np.bool_)
     limits = ((rules.bot_clicks, rows.numbers["clicks"]), (rules.bot_sessions, rows.session >= 0))
     for limit, amount in limits:
         if limit is None:
             continue
-        # Only users above the limit over all days need to be looked at day by day.
+        # Only users above the limit over all days need a check day by day.
         total = np.bincount(rows.unit, amount * counts, minlength=n_units)
         busy = (total > limit)[rows.unit] & counts
         if busy.any():

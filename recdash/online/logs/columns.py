@@ -1,4 +1,4 @@
-"""The raw columns of an A/B log, each read once: ids and names as codes, times as seconds since 1970."""
+"""Reads the raw columns of an A/B log once: ids and names as codes, times as seconds since 1970."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from recdash.online.users import Segment
 if TYPE_CHECKING:
     import pyarrow as pa
 
-# A number this large would be a date tens of thousands of years ahead: it counts in a smaller unit.
+# A number this large would be a date tens of thousands of years ahead: its unit is smaller.
 UNITS = ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3))
 ROLES = ("unit_id", "session_id", "variant", "start_ts", "end_ts", "clicks", "watch_s")
-"""Columns with a meaning of their own; every other number is added up, every other text tells users apart."""
+"""Columns with a fixed meaning; every other number is summed, every other text is a segment."""
 EXPOSURE_ROLES = ("unit_id", "session_id", "variant", "ts", "experiment_id")
 
 
 class Labels(NamedTuple):
-    """A column of names: ``code`` [rows] places in ``names``, −1 where there is none."""
+    """A column of names: ``code`` [rows] indexes into ``names``, −1 for none."""
 
     code: Ints
     names: Sequence[Any]
@@ -34,8 +34,8 @@ class Labels(NamedTuple):
 
 @dataclass(frozen=True)
 class Exposures:
-    """The exposures of ``table`` [n], from which the ``outliers`` are gone: what came before and after the
-    others is not known. ``at`` [n] seconds since 1970.
+    """The exposures of ``table`` [n] without ``outliers``, whose order among the others is unknown; ``at``
+    [n] seconds since 1970.
     """
 
     table: pa.Table
@@ -48,8 +48,8 @@ class Exposures:
 class SessionLog:
     """Sessions and exposures in the same codes of units and sessions.
 
-    ``far`` [rows] true for an outlying time; ``variant`` [rows] is None where no column says it; ``exposed``
-    [exposures] the unit of each, and ``exposed_in`` the session, None where the exposures name none;
+    ``far`` [rows] true for an outlying time; ``variant`` [rows] None without such a column; ``exposed``
+    [exposures] the unit of each, and ``exposed_in`` the session, None if the exposures name none;
     ``segments`` of the units by column.
     """
 
@@ -75,7 +75,7 @@ def read_exposures(table: pa.Table) -> Exposures:
 
 
 def read_sessions(table: pa.Table, exposures: pa.Table | None) -> SessionLog:
-    """What exposures say of a user comes before what the sessions say."""
+    """Returns sessions and exposures; exposures take precedence over what the sessions say about a user."""
     known = None if exposures is None else read_exposures(exposures)
     tables = [table] if known is None else [table, known.table]
     units, unit_ids = codes(*(rows["unit_id"] for rows in tables))
@@ -86,7 +86,7 @@ def read_sessions(table: pa.Table, exposures: pa.Table | None) -> SessionLog:
     notices = [*spelled, *outliers.notices("sessions", "They do not count, but their users do.")]
     if known is not None:
         segments |= _segments(units[1], text_columns(known.table, EXPOSURE_ROLES), len(unit_ids), known.at)
-        fix = "They do not count, nor do users without any other."
+        fix = "They do not count, nor do users who have no other rows."
         notices = [*known.outliers.notices("exposures", fix), *notices]
     variant = labels(table["variant"]) if "variant" in table.column_names else None
     exposed, exposed_in = units[-1], sessions[1] if len(sessions) > 1 else None
@@ -96,7 +96,9 @@ def read_sessions(table: pa.Table, exposures: pa.Table | None) -> SessionLog:
 
 
 def _rows(table: pa.Table, unit: Ints, session: Ints) -> tuple[SessionRows, TimestampOutliers]:
-    """Rows with an outlying time only say that their user exists: no session, nothing to add up, no time."""
+    """Returns the rows; one with an outlying time only shows that its user exists: no session, no totals, no
+    time.
+    """
     start = seconds(table["start_ts"]) if "start_ts" in table.column_names else np.zeros(len(unit))
     names = ["clicks", "watch_s", *number_columns(table, ROLES)]
     # an empty cell, as of a user without a session, adds nothing
@@ -113,10 +115,10 @@ def _rows(table: pa.Table, unit: Ints, session: Ints) -> tuple[SessionRows, Time
 
 
 def _segments(unit: Ints, named: Iterable[tuple[str, Labels]], n: int, ts: Floats) -> dict[str, Segment]:
-    """The segments by column: each unit [n] under the earliest value that its rows give.
+    """Returns the segments by column: each unit [n] under the earliest value in its rows.
 
-    ``ts`` [rows] seconds since 1970, NaN where no time is known: later than any. Of several values at the
-    same time the first by name counts, so that the order of the file says nothing.
+    ``ts`` [rows] seconds since 1970, NaN for an unknown time, which counts as later than any. Of several
+    values at the same time the first by name counts, so that file order does not matter.
     """
     segments = {}
     for name, label in named:
@@ -126,7 +128,7 @@ def _segments(unit: Ints, named: Iterable[tuple[str, Labels]], n: int, ts: Float
 
 
 def _earliest(unit: Ints, label: Ints, texts: tuple[str, ...], n_units: int, ts: Floats) -> Ints:
-    """[n_units] places in ``texts``, −1 where no row of the unit has a value."""
+    """Returns [n_units] indexes into ``texts``, −1 if no row of the unit has a value."""
     rows = np.flatnonzero((label >= 0) & (unit >= 0))
     unit, label, ts = unit[rows], label[rows], np.nan_to_num(ts[rows], nan=np.inf)
     first = np.full(n_units, np.inf)
@@ -141,7 +143,7 @@ def _earliest(unit: Ints, label: Ints, texts: tuple[str, ...], n_units: int, ts:
 
 
 def _in_one_spelling(units: list[Ints], ids: pa.Array) -> list[Problem]:
-    """Give users of the sessions the code that another spelling of their id has in the exposures."""
+    """Gives users of the sessions the code of their id in the exposures even if spelled differently."""
     import pyarrow as pa
 
     sessions, exposed = map(np.unique, units)
@@ -163,7 +165,7 @@ def labels(column: pa.ChunkedArray) -> Labels:
 
 
 def codes(*columns: pa.ChunkedArray) -> tuple[list[Ints], Any]:
-    """Each column as indices [rows] into their common distinct values, −1 where there is none."""
+    """Returns each column as indices [rows] into their common distinct values, −1 for none."""
     import pyarrow as pa
 
     alike = _of_one_type(columns)
@@ -176,7 +178,7 @@ def _coded(column: pa.ChunkedArray) -> tuple[Ints, Any]:
     import pyarrow as pa
 
     if pa.types.is_integer(column.type) and not column.null_count:
-        # Arrow's table of a million numbers takes 90 MiB, sorting them 30.
+        # Arrow's hash table of a million numbers takes 90 MiB, sorting them 30.
         values, code = np.unique(column.to_numpy(), return_inverse=True)
         return code.astype(np.int64, copy=False), pa.array(values)
     if pa.types.is_dictionary(column.type):
@@ -188,7 +190,9 @@ def _coded(column: pa.ChunkedArray) -> tuple[Ints, Any]:
 
 
 def _of_one_type(columns: Sequence[pa.ChunkedArray]) -> Sequence[pa.ChunkedArray]:
-    """The columns with a common type: numbers in one table and text in the other are compared as text."""
+    """Returns the columns with a common type: numbers in one table and text in the other are compared as
+    text.
+    """
     import pyarrow as pa
 
     types = {column.type for column in columns}
@@ -200,7 +204,9 @@ def _of_one_type(columns: Sequence[pa.ChunkedArray]) -> Sequence[pa.ChunkedArray
 
 
 def seconds(column: pa.ChunkedArray) -> Floats:
-    """[rows] NaN where no time is written. Numbers are seconds, or milli-, micro- or nanoseconds by size."""
+    """Returns [rows] seconds, NaN without a time. Numbers are seconds, or milli-, micro- or nanoseconds by
+    size.
+    """
     import pyarrow as pa
 
     if pa.types.is_string(column.type):
@@ -214,7 +220,7 @@ def seconds(column: pa.ChunkedArray) -> Floats:
 
 
 def _parsed(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Times that were stored as text; nulls where they cannot be read."""
+    """Returns times that were stored as text; null if unreadable."""
     import pyarrow as pa
 
     for kind in (pa.timestamp("us", "UTC"), pa.timestamp("us")):
@@ -231,7 +237,7 @@ def _floats(column: pa.ChunkedArray) -> Floats:
 
 
 def text_columns(table: pa.Table, apart_from: tuple[str, ...]) -> Iterator[tuple[str, Labels]]:
-    """Names and labels of the columns that tell users apart."""
+    """Yields names and labels of the segment columns."""
     import pyarrow as pa
 
     def is_text(kind: pa.DataType) -> bool:

@@ -1,4 +1,4 @@
-"""Events of an A/B test as they pass: who did it, in which session, and what does not count."""
+"""Reads events of an A/B test as a stream: their user and session, and whether they count."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ ALL_LOOKED_AT = 1 << 20
 
 
 class Exposed:
-    """Who is in the test: ``units`` by code, and the variant of each."""
+    """The users in the test: ``units`` by code, and the variant of each."""
 
     def __init__(self, exposures: pa.Table) -> None:
-        known = read_exposures(exposures)  # the notice of outliers comes where sessions become users
+        known = read_exposures(exposures)  # the notice of outliers is given where sessions become users
         self.units = Ids()
         chunks = [self.units.codes(chunk) for chunk in known.table["unit_id"].chunks]
         unit = np.concatenate(chunks) if chunks else np.empty(0, dtype=np.int32)
@@ -36,7 +36,7 @@ class Exposed:
         self.spellings = Spellings(self.units.words())
 
     def known(self, ids: pa.Array) -> Ints:
-        """[n] the unit of each id, in whatever spelling; −1 for a user who is not in the test."""
+        """Returns [n] the unit of each id, in any spelling; −1 for a user who is not in the test."""
         import pyarrow as pa
 
         unit = self.units.codes(ids, grow=False)
@@ -51,7 +51,7 @@ class Events:
 
     ``unit``, ``visit`` (a unit's session) and ``item`` codes [n] (−1 for no item), ``request`` keys [n] (0
     for none), ``at`` [n] microseconds since 1970, ``watched`` [n] seconds, ``counts`` [n] whether their items
-    were recommended, ``position`` [n] from 1 (0 for none), ``event`` [n] places in ``names``.
+    were recommended, ``position`` [n] from 1 (0 for none), ``event`` [n] indexes into ``names``.
     """
 
     unit: Ints
@@ -66,7 +66,7 @@ class Events:
     names: tuple[str, ...]
 
     def named(self, *names: str) -> Mask:
-        """[n] true for events of these names."""
+        """Returns [n] true for events of these names."""
         return np.array([name in names for name in self.names], dtype=np.bool_)[self.event]
 
     def of(self, rows: Mask) -> Events:
@@ -77,7 +77,7 @@ class Events:
 
 
 class SessionCodes:
-    """A code for each session of a unit; what a unit did outside sessions has one too, with no session id."""
+    """A code per session of a unit; a unit's activity outside sessions has a code too, without session id."""
 
     def __init__(self) -> None:
         self._keys = Keys()
@@ -87,7 +87,7 @@ class SessionCodes:
         return len(self._keys)
 
     def codes(self, unit: Ints, session: Keys64, session_id: pa.Array) -> Ints:
-        """Codes [n] int32 of units' sessions, whose ids are kept where they are met first."""
+        """Returns codes [n] int32 of units' sessions; ids are stored when first seen."""
         import pyarrow as pa
 
         code, new = self._keys.codes(paired(unit, session))
@@ -97,18 +97,18 @@ class SessionCodes:
 
     @property
     def unit(self) -> Ints:
-        """[visits] the unit of each."""
+        """Returns [visits] the unit of each."""
         return self._units.upto(len(self))
 
     def session_ids(self) -> pa.Array:
-        """[visits] as the log writes them; null outside sessions."""
+        """Returns [visits] session ids as the log writes them; null outside sessions."""
         import pyarrow as pa
 
         return pa.concat_arrays(self._sessions) if self._sessions else pa.array([], pa.string())
 
 
 class EventReader:
-    """Batches of events → what counts of them; remembers the ids, and what it left out by variant."""
+    """Turns batches of events into those that count; remembers ids, and what it excluded by variant."""
 
     def __init__(self, exposures: pa.Table) -> None:
         self.exposed = Exposed(exposures)
@@ -122,7 +122,9 @@ class EventReader:
         self._left_out: dict[str, Ints] = {}
 
     def read(self, batch: pa.RecordBatch) -> Events:
-        """The events of exposed users that were not there before, those without a session too."""
+        """Returns the events of exposed users that were not seen before, including those without a
+        session.
+        """
         unit = self.exposed.known(batch.column("unit_id"))
         is_exposed = unit >= 0
         self.strangers += int((~is_exposed).sum())
@@ -134,19 +136,19 @@ class EventReader:
         return self._events(batch, unit)
 
     def leave_out(self, rule: str, unit: Ints) -> None:
-        """Count what a rule leaves out, once for each unit [n] that it is of."""
+        """Counts what a rule excludes, once for each unit [n] it belongs to."""
         assigned = self.exposed.assigned
         counts = np.bincount(assigned.arm[unit] + 1, minlength=len(assigned.names) + 1)
         self._left_out[rule] = self._left_out.get(rule, 0) + counts
 
     def removed(self, rule: str, description: str, unit: str) -> Removed:
-        """What a rule left out of users in one variant."""
+        """Returns what a rule excluded of users in one variant."""
         names = self.exposed.assigned.names
         counts = self._left_out.get(rule, np.zeros(len(names) + 1, dtype=np.int64))[1:].tolist()
         return Removed(rule, description, unit, dict(zip(names, counts, strict=True)))
 
     def _is_new(self, batch: pa.RecordBatch, unit: Ints, known: Mask) -> Mask:
-        """[n] false for an event whose id its unit had before: ids may count up anew for each unit."""
+        """Returns [n] false for an event whose id its unit had before; ids may restart for each unit."""
         if "event_id" not in batch.schema.names:
             return known
         keys = keys_of(batch.column("event_id"))
@@ -159,7 +161,7 @@ class EventReader:
         return ~again
 
     def _look_at(self, keys: Keys64, ts: Ints, again: Mask) -> None:
-        """Count ids that come again at another time; of a long log every sixteenth id is looked at."""
+        """Counts ids that recur at another time; of a long log every sixteenth id is checked."""
         some = (keys & SIXTEENTH) == 0
         if self._looked_at[0, 0] >= ALL_LOOKED_AT:
             keys, ts, again, some = keys[some], ts[some], again[some], some[some]
@@ -168,9 +170,9 @@ class EventReader:
 
     @property
     def repeated_ids(self) -> float:
-        """The share of the events with an id that repeat one of their unit at another time.
+        """Returns the share of the events with an id that repeat one of their unit at another time.
 
-        Such are not sent twice: their ids do not tell events apart.
+        Such events were not sent twice: their ids do not identify events.
         """
         n, other = self._looked_at[int(self._looked_at[0, 0] >= ALL_LOOKED_AT)]
         return float(other / max(n, 1))
@@ -203,7 +205,7 @@ class EventReader:
 
 
 def keys_of(column: pa.Array) -> Keys64:
-    """A key [n] of each id, the same for 12 and "12"; 0 where there is none."""
+    """Returns a key [n] of each id, the same for 12 and "12"; 0 for none."""
     import pyarrow as pa
 
     keys = hashes(column if pa.types.is_string(column.type) else column.cast(pa.string()))
@@ -211,7 +213,7 @@ def keys_of(column: pa.Array) -> Keys64:
 
 
 def _numbers(batch: pa.RecordBatch, name: str) -> Floats:
-    """[n] float64, 0 where the log says nothing."""
+    """Returns [n] float64, 0 for a missing value."""
     if name not in batch.schema.names:
         return np.zeros(batch.num_rows)
     return batch.column(name).fill_null(0).to_numpy(zero_copy_only=False).astype(np.float64)

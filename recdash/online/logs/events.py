@@ -1,4 +1,6 @@
-"""Exposures and events → the session table that every online number comes from, and what did not count."""
+"""Folds exposures and events into the session table that every online number comes from, and lists what was
+excluded.
+"""
 
 from __future__ import annotations
 
@@ -23,14 +25,14 @@ if TYPE_CHECKING:
 
 MOST_NAMES = 40
 MOST_UNLIKE = 0.2
-"""Share of the events that may repeat an id at another time; beyond it the ids mean something else."""
+"""Largest share of events that repeat an id at another time; beyond it the ids do not identify events."""
 LATE, EARLY = np.iinfo(np.int64).max, np.iinfo(np.int64).min
 TAKEN = {
     *("unit_id", "session_id", "variant", "start_ts", "end_ts", "clicks", "watch_s", "videos", "impressions"),
     *("sessions", "engaged_sessions", "watch_min"),
     *("lists", "answerable_lists", "answered_lists", "clicked_lists"),
 }
-"""Names that a session table, or what is added up from it, has a meaning for."""
+"""Names with a meaning in a session table or its totals."""
 
 
 @dataclass(frozen=True)
@@ -51,11 +53,11 @@ def sessions_of(
     rules: OnlineRules = USUAL,
     served: pa.Table | None = None,
 ) -> Counted:
-    """Checked batches of events, taken as they pass, added up to the sessions of exposed users.
+    """Folds checked batches of events, read as a stream, into the sessions of exposed users.
 
-    Only items that were recommended count for clicks, watch time and videos, where the log has a column
-    ``source``. ``served`` lists add a row each (see ``online.logs.served_lists``). Raises InputError where
-    no event is of an exposed user with a session.
+    If the log has a column ``source``, only recommended items count for clicks, watch time and videos.
+    ``served`` lists add a row each (see ``online.logs.served_lists``). Raises InputError if no event belongs
+    to an exposed user with a session.
     """
     import pyarrow as pa
 
@@ -74,7 +76,9 @@ def sessions_of(
 
 
 class Folded:
-    """What is kept of the events: a number per session and per watched item, whatever their number."""
+    """What is kept of the events: a number per session and per watched item, however many events there
+    are.
+    """
 
     def __init__(self, exposures: pa.Table) -> None:
         self.reader = EventReader(exposures)
@@ -86,7 +90,7 @@ class Folded:
         self._has_videos = False
 
     def add(self, batch: pa.RecordBatch) -> Events:
-        """Fold a batch in; gives its events for what else is to be made of them."""
+        """Adds a batch; returns its events for further use."""
         events = self.reader.read(batch)
         n = len(self.reader.visits)
         np.minimum.at(self._starts.upto(n), events.visit, events.at)
@@ -96,7 +100,7 @@ class Folded:
         return events
 
     def _count(self, events: Events) -> None:
-        """Clicks and impressions of what was recommended; other events under their own names."""
+        """Counts clicks and impressions of recommended items, and other events under their own names."""
         for name in (CLICK, IMPRESSION):
             self._add(name, events.visit[events.named(name) & events.counts])
         met = np.bincount(events.event, minlength=len(events.names))
@@ -117,7 +121,7 @@ class Folded:
         code, new = self._watch_times.add(events)
         self._visit.upto(len(self._watch_times))[code[new]] = events.visit[new]
 
-    # ── what comes of it ─────────────────────────────────────────────────────────────────────
+    # ── results ──────────────────────────────────────────────────────────────────────────────
 
     def counted(self, rules: OnlineRules) -> Counted:
         visits = self.reader.visits
@@ -126,21 +130,19 @@ class Folded:
             strangers, message = self.reader.strangers, "no event has a session"
             if strangers:
                 message = f"no event with a session is of an exposed user; {strangers:,} are of others"
-            fix = "Do both tables write the ids of users in one way?"
+            fix = "Do both tables write user ids in the same form?"
             raise InputError(Problem("no-events", "events", message, fix, strangers))
         repeated = self.reader.repeated_ids
         if repeated > MOST_UNLIKE:
             message = f"{100 * repeated:.0f} % of the events have an id that their user had at another time"
-            fix = (
-                "It does not tell events apart: leave the column out, or write an id that only one event has."
-            )
+            fix = "It does not identify events: remove the column, or write a unique id per event."
             raise InputError(Problem("repeated-event-ids", "column 'event_id'", message, fix))
         watch, videos = self._watched(rules)
         columns = {"clicks": self._counts[CLICK].upto(n), "watch_s": watch}
         if self._has_videos:
             columns["videos"] = videos
         seen = {name for name, count in self._names.items() if count} - {CLICK, WATCH, HEARTBEAT}
-        # names that are too many to be kinds of events have no columns
+        # too many names to be kinds of events have no columns
         for name in sorted(seen if len(seen) <= MOST_NAMES else seen & {IMPRESSION}):
             is_taken = name in TAKEN or name.startswith("before_")
             column = "impressions" if name == IMPRESSION else f"{name} events" if is_taken else name
@@ -148,7 +150,7 @@ class Folded:
         return Counted(self._table(session, columns), self._removed(rules), self._notices())
 
     def _watched(self, rules: OnlineRules) -> tuple[Floats, Ints]:
-        """[visits] seconds watched and videos; what cap and threshold leave out is counted."""
+        """Returns [visits] seconds watched and videos; counts what cap and threshold exclude."""
         seconds = self._watch_times.seconds()
         visit, unit = self._visit.upto(len(seconds)), self.reader.visits.unit
         is_video = seconds > rules.threshold_s
@@ -160,7 +162,7 @@ class Folded:
         return watch, np.bincount(visit[is_video], minlength=n).astype(np.int32)
 
     def _table(self, session: pa.Array, columns: Mapping[str, Floats | Ints]) -> pa.Table:
-        """A row per session; what has none is left out."""
+        """Returns a row per session; activity outside sessions is left out."""
         import pyarrow as pa
 
         visits, moment = self.reader.visits, pa.timestamp("us", "UTC")
@@ -176,7 +178,7 @@ class Folded:
     def _removed(self, rules: OnlineRules) -> tuple[Removed, ...]:
         cap = 0.0 if rules.item_cap_s is None else rules.item_cap_s
         rules_in_words = (
-            ("duplicate-event", "have an event_id that was there before", "events"),
+            ("duplicate-event", "repeat an earlier event_id", "events"),
             ("no-session", "have no session", "events"),
             ("source", "are not of recommended items", "events"),
             ("no-item", "were watched without an item", "events"),
@@ -189,7 +191,7 @@ class Folded:
     def _notices(self) -> tuple[Problem, ...]:
         reader = self.reader
         if reader.sources is None:
-            fix = "Clicks and watch time of all items count. Add it to count those of recommendations only."
+            fix = "Clicks and watch time of all items count. Add the column to count only recommendations."
             notices = [Problem("no-source", "column 'source'", "It is not in the log", fix)]
         else:
             notices = [reader.sources.notice()]
@@ -212,5 +214,5 @@ def _other_names(names: list[str]) -> Problem:
     if len(names) <= MOST_NAMES:
         message = f"counted under their own names: {listed}"
         return Problem("other-events", "column 'event'", message, "", len(names))
-    fix = f"More than {MOST_NAMES} are not counted. Is another column the one with the event?"
+    fix = f"More than {MOST_NAMES} are not counted. Is the event in another column?"
     return Problem("too-many-events", "column 'event'", f"{len(names):,} names: {listed}", fix, len(names))

@@ -1,6 +1,6 @@
-"""Ids and keys of a log that is read as it passes → codes that count up as they are met.
+"""Assigns codes, in order of appearance, to ids and keys of a log read as a stream.
 
-Text is known by 64 bits of it: of ten million ids, two meet by accident once in 370,000 logs.
+Text is identified by 64 bits: among ten million ids, two collide once in 370,000 logs.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ STIR = np.uint64(0xD6E8FEB86659FD93)
 HALF = np.uint64(32)
 FLAG_BITS, MOST_BLOCKS = 25, 64
 EMPTY, NEW = np.uint64(0), -1
-# how much of a word of 8 bytes is text, where only so many bytes are left
+# masks for the part of an 8-byte word that is text
 LEFT = np.array([(1 << (8 * n)) - 1 for n in range(WORD + 1)], dtype=np.uint64)
 
 
 def paired(code: Ints, keys: Keys64) -> Keys64:
-    """A key [n] of each code and key together."""
+    """Returns a key [n] of each code and key together."""
     return _mixed(keys + code.astype(np.uint64) * STIR)
 
 
 def hashes(words: pa.Array) -> Keys64:
-    """64 bits of each text [n], whatever block it stands in."""
+    """Returns 64 bits of each text [n], the same in every block."""
     _, offsets, data = words.buffers()
     ends = np.frombuffer(offsets, dtype=np.int32)[words.offset : words.offset + len(words) + 1].astype(
         np.int64
@@ -58,10 +58,10 @@ def _mixed(values: Keys64) -> Keys64:
 
 
 class Keys:
-    """A growing key → code map; codes count up from 0 in the order in which keys are met.
+    """A growing map from key to code; codes count up from 0 in order of appearance.
 
-    A hash table with linear probing, looked up for a whole block at once: keys are mixed bits, of which the
-    lowest say in which slot to begin.
+    It is a hash table with linear probing, looked up for a whole block at once: keys are mixed bits, of which
+    the lowest give the first slot.
     """
 
     def __init__(self) -> None:
@@ -72,7 +72,9 @@ class Keys:
         return self._size
 
     def codes(self, keys: Keys64, *, grow: bool = True) -> tuple[Ints, Ints]:
-        """(codes [n] int32, −1 for the unknown if not grown; the rows where new keys were first met)."""
+        """Returns (codes [n] int32, −1 for unknown keys unless ``grow``; the rows where new keys first
+        occurred).
+        """
         keys = np.where(keys == EMPTY, ~EMPTY, keys)
         if grow:
             self._make_room(len(keys))
@@ -89,7 +91,7 @@ class Keys:
         return code, first
 
     def _slot_of_each(self, keys: Keys64, *, grow: bool) -> Ints:
-        """[n] the slot of each key; −1 for one that has none. New keys take a slot if ``grow``."""
+        """Returns [n] the slot of each key; −1 if it has none. New keys take a slot if ``grow``."""
         mask = np.uint64(len(self._key) - 1)
         slot = (keys & mask).astype(np.int64)
         slots = np.full(len(keys), -1, dtype=np.int64)
@@ -99,7 +101,7 @@ class Keys:
             held = self._key[tried]
             if grow:
                 free = held == EMPTY
-                self._key[tried[free]] = wanted[free]  # of several keys one stays; the others go on
+                self._key[tried[free]] = wanted[free]  # of several keys one stays; the others continue
                 held = self._key[tried]
             here = held == wanted
             slots[rows[here]] = tried[here]
@@ -123,14 +125,14 @@ class Keys:
 
 
 class SeenKeys:
-    """Which keys were met before: sorted blocks of them, and flags that say of most that they are new."""
+    """Keys seen before: sorted blocks of them, and flags that identify most new keys quickly."""
 
     def __init__(self) -> None:
         self._flags = np.zeros(1 << FLAG_BITS, dtype=np.bool_)
         self._blocks: list[Keys64] = []
 
     def firsts(self, keys: Keys64) -> Mask:
-        """[n] true where a key is met for the first time; it is known from then on."""
+        """Returns [n] true where a key occurs for the first time, and remembers it."""
         flag = (keys >> np.uint64(64 - FLAG_BITS)).astype(np.int64)
         candidates = self._flags[flag]
         self._flags[flag] = True
@@ -158,7 +160,7 @@ class SeenKeys:
 
 
 class Ids:
-    """A growing id → code map that can say the ids again, as text; 12 and "12" are one id."""
+    """A growing map from id to code that can also return the ids as text; 12 and "12" are one id."""
 
     def __init__(self) -> None:
         self._keys = Keys()
@@ -168,7 +170,7 @@ class Ids:
         return len(self._keys)
 
     def codes(self, column: pa.Array, *, grow: bool = True) -> Ints:
-        """Codes [n] int32 of whole numbers or text; −1 for null and the unknown."""
+        """Returns codes [n] int32 of whole numbers or text; −1 for null and unknown ids."""
         import pyarrow as pa
 
         column = column.cast(pa.string()) if pa.types.is_integer(column.type) else column
@@ -181,7 +183,7 @@ class Ids:
         return np.where(column.is_valid(), code, np.int32(-1)) if column.null_count else code
 
     def words(self) -> pa.Array:
-        """Every id [codes] as text, by code."""
+        """Returns every id [codes] as text, by code."""
         import pyarrow as pa
 
         return pa.concat_arrays(self._words) if self._words else pa.array([], pa.string())

@@ -1,6 +1,6 @@
-"""Ids of users that two tables write in two ways: 00007 in one is 7 in the other, after a spreadsheet.
+"""Matches user ids that two tables spell differently: 00007 in one is 7 in the other, after a spreadsheet.
 
-They are matched unless the exposures hold both spellings, which are two users then; a notice counts them.
+They are matched unless the exposures contain both spellings, which are then two users; a notice counts them.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ NONE_FOUND = -1
 
 
 class Spellings:
-    """Which of the ``known`` ids [n], int64 or text, other ids spell with more or fewer zeros in front."""
+    """Finds which of the ``known`` ids [n], int64 or text, other ids spell with more or fewer leading
+    zeros.
+    """
 
     def __init__(self, known: pa.Array) -> None:
         self._known, self._met = known, Ids()
         self._example = ("", "")
 
     def find(self, ids: pa.Array) -> Ints:
-        """[n] the place among the known of the id that each of these, none of them known, also spells; −1
-        where there is none.
-        """
+        """Returns [n] the index of the known id that each of these unknown ids also spells; −1 for none."""
         import pyarrow as pa
 
         index = np.full(len(ids), NONE_FOUND, dtype=np.int64)
@@ -53,13 +53,13 @@ class Spellings:
         return index
 
     def notices(self) -> list[Problem]:
-        """The notice that ids were matched in spite of another spelling; none where none was."""
+        """Returns the notice that ids were matched in another spelling; none if none was."""
         if not len(self._met):
             return []
         written, exposed = self._example
-        message = f"{len(self._met):,} users are written otherwise than in the exposures, such as "
+        message = f"{len(self._met):,} users are spelled differently than in the exposures, such as "
         message += f"'{written}' for '{exposed}'"
-        fix = "They count as the same users; write ids in one form to be sure."
+        fix = "They count as the same users; write ids in one form to avoid this."
         return [Problem("mixed-id-forms", "column 'unit_id'", message, fix, len(self._met))]
 
     @cached_property
@@ -68,7 +68,7 @@ class Spellings:
 
     @cached_property
     def _by_number(self) -> tuple[Keys, Ints]:
-        """Keys of the numbers that only one of the known ids spells, and by code the id's place."""
+        """Returns keys of the numbers that only one of the known ids spells, and the id's index by code."""
         import pyarrow as pa
 
         numbers = _numbers(self._known.cast(pa.string()))
@@ -83,7 +83,7 @@ class Spellings:
 
 
 def _padded(ids: pa.Array) -> Mask:
-    """[n] true for text that may be a number with needless zeros in front."""
+    """Returns [n] true for text that may be a number with leading zeros."""
     import pyarrow as pa
 
     if pa.types.is_integer(ids.type):
@@ -94,6 +94,6 @@ def _padded(ids: pa.Array) -> Mask:
 
 
 def _numbers(words: pa.Array) -> pa.Array:
-    """[n] each number without needless zeros; null for what is none."""
+    """Returns [n] each number without leading zeros; null for other text."""
     plain = pc.replace_substring_regex(words, ZEROS, r"\1\2")
     return pc.if_else(pc.match_substring_regex(words, NUMBER), plain, None)

@@ -1,8 +1,8 @@
-"""Lists as they were served, and what their users did: clicked lists, and lists that hold the answer.
+"""Counts served lists: those clicked, and those that contain the answer.
 
 The answer to a list is the item that its user watches next, past the threshold, on any surface, but not from
-the list itself: an item that was clicked or watched in the list is not its answer. A list after which no such
-item is watched has no known answer and cannot be judged.
+the list itself: an item clicked or watched in the list is not its answer. A list after which no such item is
+watched has no known answer and cannot be judged.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class WatchedItems:
         np.minimum.at(self._begun.upto(n), code, events.at)
 
     def past(self, threshold_s: float) -> tuple[Ints, Ints, Ints]:
-        """(unit, begun, item) of those that count as videos, by unit and time."""
+        """Returns (unit, begun, item) of those that count as videos, by unit and time."""
         seconds = self._times.seconds()
         n, videos = len(seconds), np.flatnonzero(seconds > threshold_s)
         unit, begun, item = (tally.upto(n)[videos] for tally in (self._unit, self._begun, self._item))
@@ -79,7 +79,7 @@ class ServedLists:
         return len(self._keys)
 
     def add(self, events: Events) -> None:
-        """What a batch of events says of the lists: their own clicks, and what was watched."""
+        """Adds what a batch of events says about the lists: their clicks, and what was watched."""
         self._watched.add(events)
         is_use = events.named(CLICK, WATCH, HEARTBEAT) & (events.request != NONE) & (events.item >= 0)
         events = events.of(is_use)
@@ -90,7 +90,7 @@ class ServedLists:
         self._clicked.codes(keys[events.named(CLICK)])
 
     def rows(self, rules: OnlineRules) -> pa.Table:
-        """A row per list, outside sessions: lists, and where clicks tell which are a list's own also
+        """Returns a row per list, outside sessions: lists, and if clicks identify their list also
         clicked_lists, answerable_lists and answered_lists, each 0 or 1.
         """
         import pyarrow as pa
@@ -110,7 +110,7 @@ class ServedLists:
         return pa.table(columns)
 
     def table(self) -> pa.Table:
-        """The served table, with a column click where events say which of its items were clicked."""
+        """Returns the served table, with a column click if events say which of its items were clicked."""
         import pyarrow as pa
 
         if not self._knows_clicks or "click" in self._table.column_names:
@@ -125,8 +125,8 @@ class ServedLists:
             message = f"{strangers:,} rows are of users who were never exposed"
             notices.append(Problem("never-exposed", "served lists", message, "They do not count.", strangers))
         if other := self._n_other_variant:
-            message = f"{other:,} lists were made by another variant than their user's"
-            fix = "They count for the user's variant. Was everybody served as assigned?"
+            message = f"{other:,} lists were served by another variant than their user's"
+            fix = "They count for the user's variant. Were all users served as assigned?"
             notices.append(Problem("served-other-variant", "served lists", message, fix, other))
         return notices if self._knows_clicks else [*notices, NO_CLICKS]
 
@@ -140,15 +140,15 @@ class ServedLists:
         return paired(self._list, _as_keys(self._item))
 
     def _is_clicked(self) -> Mask:
-        """[rows of exposed users] whether the item was clicked in its list."""
+        """Returns [rows of exposed users] whether the item was clicked in its list."""
         return _known(self._clicked, self._keys_of_rows())
 
     # ── answers ──────────────────────────────────────────────────────────────────────────────
 
     def _answers(self, rules: OnlineRules) -> dict[str, Mask]:
-        """[lists] whether an answer is known, and whether the list holds it."""
+        """Returns [lists] whether an answer is known, and whether the list contains it."""
         unit, begun, item = self._watched.past(rules.threshold_s)
-        # times as places among all of them, so that unit and time fit into one number
+        # times as ranks, so that unit and time fit into one number
         moments = np.unique(np.concatenate([begun, self._at]))
         key = unit.astype(np.int64) << 32 | np.searchsorted(moments, begun)
         after = self._unit.astype(np.int64) << 32 | np.searchsorted(moments, self._at)
@@ -171,9 +171,9 @@ class ServedLists:
 NO_CLICKS = Problem(
     "no-request-ids",
     "served lists",
-    "no event names the list that it belongs to",
-    "Add request_id to the events, or click to the served lists: without, neither the online hit ratio nor "
-    "the share of clicked lists can be had.",
+    "no event names its list",
+    "Add request_id to the events, or click to the served lists. Without them, the online hit ratio "
+    "and the list CTR cannot be computed.",
 )
 
 
@@ -183,7 +183,7 @@ def _lengths(lengths: Ints) -> Problem:
     message = f"{len(lengths):,} lists of {usual} items"
     if same < len(lengths):
         message = f"{len(lengths):,} lists of {lengths.min()} to {lengths.max()} items, mostly {usual}"
-    fix = "The online hit ratio looks at whole lists, of those after which something else is watched."
+    fix = "The online hit ratio uses whole lists after which something else is watched."
     return Problem("served-lists", "served lists", message, fix, len(lengths))
 
 

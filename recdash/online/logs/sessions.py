@@ -1,4 +1,4 @@
-"""Session rows → one row per user, under the rules that make an A/B test fair."""
+"""Turns session rows into one row per user, under rules that keep an A/B test fair."""
 
 from __future__ import annotations
 
@@ -23,37 +23,38 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 REPEATS = "repeat a session of the same user"
-RAISE_LIMIT = "Raise the limit, or switch the rule off."
+RAISE_LIMIT = "Raise the limit, or turn the rule off."
 
 
 def per_user(table: pa.Table, rules: OnlineRules = USUAL, exposures: pa.Table | None = None) -> OnlineUsers:
-    """Add up checked sessions per user; they have unit_id, session_id, clicks, watch_s and any other columns.
+    """Adds up checked sessions per user; they have unit_id, session_id, clicks, watch_s and any other
+    columns.
 
-    A session row counts once per unit and session_id, the first one; a session without clicks or
-    watch time counts; a row without a session_id is a user who was exposed and had no session, or something
-    that is counted outside sessions. ``exposures`` (unit_id, variant, ts) say who saw what since when;
-    without them the column variant does, and the test begins with ``rules.starts``.
-    Raises InputError when the table holds no test: no variant, too many, or no user with just one.
+    A session row counts once per unit and session_id, the first one; a session without clicks or watch time
+    counts; a row without a session_id is an exposed user without a session, or something counted outside
+    sessions. ``exposures`` (unit_id, variant, ts) say who saw which variant since when; without them the
+    column variant does, and the test begins with ``rules.starts``. Raises InputError if the table contains no
+    test: no variant, too many, or no user with just one.
     """
     log = read_sessions(table, exposures)
     rows, n_units = log.rows, len(log.unit_ids)
     assigned, before = _assignment(log, rules)
     _refuse_strangers(rows, assigned)
     other_variant = _other_variant(log, before, assigned)
-    # a row of the test without a time is taken for one of its first moment
+    # a row of the test without a time counts as one of its first moment
     times_in_test = rows.at[~before & ~np.isnan(rows.at)]
     first = times_in_test.min() if len(times_in_test) else 0.0
     rows = replace(rows, at=np.where(np.isnan(rows.at), first, rows.at))
     unrepeated = (rows.session < 0) | _first_of_each(rows)
     counts = unrepeated & assigned.counted[rows.unit]
-    # from here on only whether a row is a session matters, and no end: 15 MiB of a million
+    # from here on only whether a row is a session matters, and no end: saves 15 MiB per million
     rows = replace(rows, session=np.where(rows.session >= 0, 0, -1).astype(np.int8), end=rows.at)
     log = replace(log, rows=rows, variant=None, exposures=None)
     is_bot = bots.among(rows, counts & ~before, n_units, rules)
     arm = np.where(is_bot, -1, assigned.arm)
     if not (arm >= 0).any():
         count = int(is_bot.sum())
-        message = f"All {count:,} users do more in a day than the rule against bots allows"
+        message = f"All {count:,} users do more in a day than the bot filter allows"
         raise InputError(Problem("all-bots", "rules", message, RAISE_LIMIT, count))
     user_totals = UserTotals(np.flatnonzero(arm >= 0), rows, counts, before)
     totals, days = user_totals.in_test(rules)
@@ -89,17 +90,17 @@ def per_user(table: pa.Table, rules: OnlineRules = USUAL, exposures: pa.Table | 
 
 
 def _of_units(segments: Mapping[str, Segment], units: Ints) -> dict[str, Segment]:
-    """The segments of some of the units, without those in which all are alike."""
+    """Returns the segments of some of the units, without those in which all are equal."""
     chosen = {name: Segment(segment.labels, segment.label[units]) for name, segment in segments.items()}
     return {name: segment for name, segment in chosen.items() if len(np.unique(segment.label)) > 1}
 
 
 def _refuse_strangers(rows: SessionRows, assigned: Assigned) -> None:
-    """Raises InputError where there are sessions and none is of a user in the test."""
+    """Raises InputError if there are sessions and none is of a user in the test."""
     strangers = assigned.strangers[rows.unit] & (rows.session >= 0)
     if strangers.any() and assigned.strangers[rows.unit].all():
         message = f"none of {int(strangers.sum()):,} sessions is of a user in the test"
-        fix = "Do both tables write the ids of users in one way?"
+        fix = "Do both tables write user ids in the same form?"
         raise InputError(Problem("no-sessions", "sessions", message, fix))
 
 
@@ -107,15 +108,17 @@ def _refuse_strangers(rows: SessionRows, assigned: Assigned) -> None:
 
 
 def _assignment(log: SessionLog, rules: OnlineRules) -> tuple[Assigned, Mask]:
-    """The variant of each unit, and [rows] what lies before the test."""
+    """Returns the variant of each unit, and [rows] which rows are pre-test."""
     rows, n_units = log.rows, len(log.unit_ids)
     if log.exposures is None:
         if log.variant is None:
             fix = "Add the column, or upload the exposures too: unit_id, variant, ts."
-            problem = Problem("missing-column", "columns", "no column says who saw what: variant", fix)
+            problem = Problem(
+                "missing-column", "columns", "no column variant says which variant users saw", fix
+            )
             raise InputError(problem)
         starts = rules.starts_at()
-        # where no time is written, it is of the test: who was exposed and had no session counts
+        # a row without a time belongs to the test: an exposed user without a session counts
         before = np.zeros(len(rows.unit), dtype=np.bool_) if starts is None else rows.at < starts
         return by_rows(rows.unit, n_units, log.variant, ~before), before
     assigned = by_exposures(log.exposed, n_units, log.exposures.variant, log.exposures.at)
@@ -123,14 +126,14 @@ def _assignment(log: SessionLog, rules: OnlineRules) -> tuple[Assigned, Mask]:
 
 
 def _open_at_exposure(log: SessionLog, at: Floats, assigned: Assigned, rules: OnlineRules) -> Mask:
-    """[rows] true for what lies after the unit's first exposure, and for the session in which that fell.
+    """Returns [rows] true for rows after the unit's first exposure, and for the session of the exposure.
 
-    The exposure fires inside the first session: comparing with the session's start would lose it. Where
-    exposures name their session, it is that one; elsewhere the last one that had begun, if its end is less
-    than the grace ago.
+    The exposure fires inside the first session, which a comparison with the session's start would lose. If
+    exposures name their session, it is that one; otherwise the last one that had begun, if its end is within
+    the grace period.
     """
     rows, since = log.rows, assigned.since[log.rows.unit]
-    after = (rows.end >= since) | np.isnan(rows.at)  # it went on after the exposure, or began then
+    after = (rows.end >= since) | np.isnan(rows.at)  # it continued after the exposure, or began then
     still_open = (rows.end + 60 * rules.grace_min >= since) & _last_before(rows, since, len(assigned.arm))
     if log.exposed_in is None:
         return after | still_open
@@ -142,7 +145,9 @@ def _open_at_exposure(log: SessionLog, at: Floats, assigned: Assigned, rules: On
 
 
 def _last_before(rows: SessionRows, since: Floats, n_units: int) -> Mask:
-    """[rows] true for a unit's last session that had begun by its exposure, and for what is in no session."""
+    """Returns [rows] true for a unit's last session that had begun by its exposure, and for rows outside
+    sessions.
+    """
     begun = np.flatnonzero((rows.at < since) & (rows.session >= 0))
     last = np.full(n_units, -np.inf)
     np.fmax.at(last, rows.unit[begun], rows.at[begun])
@@ -150,7 +155,7 @@ def _last_before(rows: SessionRows, since: Floats, n_units: int) -> Mask:
 
 
 def _first_of_each(rows: SessionRows) -> Mask:
-    """[rows] true at the first row of every (unit, session) that there is."""
+    """Returns [rows] true at the first row of every (unit, session)."""
     sessions = np.flatnonzero(rows.session >= 0)
     key = rows.unit[sessions] * (int(rows.session.max(initial=0)) + 1) + rows.session[sessions]
     order = order_of(key)
@@ -159,7 +164,7 @@ def _first_of_each(rows: SessionRows) -> Mask:
     return first
 
 
-# ── what to know ─────────────────────────────────────────────────────────────────────────────
+# ── notices ──────────────────────────────────────────────────────────────────────────────────
 
 
 def _row_notices(
@@ -173,18 +178,16 @@ def _row_notices(
         fix = "They are in no variant and do not count."
         yield Problem("never-exposed", "sessions", message, fix, strangers)
     if "videos" not in table.column_names:
-        fix = "'Videos watched' is absent; add the column to see it."
+        fix = "'Videos watched' is missing; add the column to see it."
         yield Problem("missing-column", "column 'videos'", "It is not in the upload", fix)
     for variant, count in assigned.lost.items():
-        message = f"No user of '{variant}' is left: all {count:,} who saw it also saw another variant"
-        fix = (
-            "Users seen in several variants do not count. Does the column say what each user was assigned to?"
-        )
+        message = f"No user of '{variant}' is left: all {count:,} also saw another variant"
+        fix = "Users with multiple exposures do not count. Does the column hold the assigned variant?"
         yield Problem("variant-without-users", "column 'variant'", message, fix, count)
 
 
 def _other_variant(log: SessionLog, before: Mask, assigned: Assigned) -> list[Problem]:
-    """The notice of users whose sessions in the test name another variant than the exposures."""
+    """Returns the notice of users whose sessions in the test name another variant than the exposures."""
     if log.exposures is None or log.variant is None:
         return []
     unit, (code, names) = log.rows.unit, log.variant
@@ -195,19 +198,19 @@ def _other_variant(log: SessionLog, before: Mask, assigned: Assigned) -> list[Pr
     if not count:
         return []
     message = (
-        f"the sessions of {count:,} user{'s' if count > 1 else ''} say another variant than the exposures"
+        f"the sessions of {count:,} user{'s' if count > 1 else ''} name another variant than the exposures"
     )
-    fix = "The exposures count. Was everybody served as assigned?"
+    fix = "The exposures count. Were all users served as assigned?"
     return [Problem("other-variant", "column 'variant'", message, fix, count)]
 
 
 def _limit_notices(emptied: list[str], too_rare: list[str]) -> Iterator[Problem]:
-    """Variants whose users are all bots by the rule, and totals that cannot be winsorised."""
+    """Yields notices of variants whose users are all bots by the rule, and of totals that cannot be
+    capped.
+    """
     for variant in emptied:
-        message = (
-            f"No user of '{variant}' is left: all of them do more in a day than the rule against bots allows"
-        )
+        message = f"No user of '{variant}' is left: all of them do more in a day than the bot filter allows"
         yield Problem("variant-without-users", "rules", message, RAISE_LIMIT)
     for total in too_rare:
-        message = f"Fewer users have any {total.replace('_', ' ')} than the share at which totals are cut"
-        yield Problem("not-winsorised", "rule 'winsorise'", message, "It stays as it is.")
+        message = f"Too few users have any {total.replace('_', ' ')} to cap outliers"
+        yield Problem("not-winsorised", "rule 'winsorise'", message, "It is not capped.")

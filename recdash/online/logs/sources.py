@@ -1,4 +1,4 @@
-"""Which surfaces of a site are recommendations, by their names in the log."""
+"""Recognises which surfaces of a site are recommendations, by their names in the log."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ SHOWN = 6
 
 
 def says_recommendation(source: str) -> bool:
-    """Whether the name of a surface says that it recommends: ``home_recs`` does, ``search`` does not."""
+    """Returns whether a surface's name indicates recommendations: ``home_recs`` does, ``search`` does not."""
     words = [word for word in re.split(r"[^a-z]+", source.lower()) if word]
     recommends = any(word in RECOMMENDATIONS or word.startswith("recommend") for word in words)
     return recommends and not NOT & set(words)
 
 
 class Sources:
-    """What a log's column ``source`` says, counted while it passes."""
+    """The values of a log's column ``source``, counted as a stream."""
 
     def __init__(self) -> None:
         self._rows: Counter[str] = Counter()
 
     def recommended(self, column: pa.DictionaryArray) -> npt.NDArray[np.bool_]:
-        """[n] true where the source says recommendation; an empty one does not."""
+        """Returns [n] true where the source indicates recommendations; an empty one does not."""
         names = [*column.dictionary.to_pylist(), ""]
         code = column.indices.fill_null(len(names) - 1).to_numpy()
         for name, count in zip(names, np.bincount(code, minlength=len(names)).tolist(), strict=True):
@@ -41,16 +41,16 @@ class Sources:
         return np.array([says_recommendation(name) for name in names])[code]
 
     def notice(self) -> Problem:
-        """What was taken for recommendations; raises InputError where nothing was."""
+        """Returns the notice of what counts as recommendations. Raises InputError if nothing does."""
         seen = [(name, count) for name, count in self._rows.most_common() if count]
         taken = [(name, count) for name, count in seen if says_recommendation(name)]
         left = [(name, count) for name, count in seen if not says_recommendation(name)]
         if not taken:
-            message = f"no value says recommendation: {_listed(left)}"
-            fix = "Call that of recommendations 'recommendations', or leave the column out: then all count."
+            message = f"no value indicates recommendations: {_listed(left)}"
+            fix = "Use the value 'recommendations' for them, or remove the column: then all items count."
             raise InputError(Problem("no-recommendations", "column 'source'", message, fix))
-        others = f"not {_listed(left)}" if left else "nothing else is there"
-        message = f"taken for recommendations: {_listed(taken)}; {others}"
+        others = f"not {_listed(left)}" if left else "there is no other value"
+        message = f"counted as recommendations: {_listed(taken)}; {others}"
         return Problem("sources", "column 'source'", message, "Clicks and watch time of others do not count.")
 
 

@@ -1,8 +1,7 @@
-"""Times that one wrong clock wrote: a single one of 1970 would make a test of two weeks one of fifty years.
+"""Finds times written by a wrong clock: a single one from 1970 would make a two-week test last fifty years.
 
-The rule is the same in every variant and looks at nothing but time: more than 90 days from all but the
-outermost hundredth of the rows, or three of few. So little history from so long before a test would not help
-CUPED either.
+The rule is the same in every variant and uses only time: more than 90 days from all but the outermost
+hundredth of the rows, or three of few. A history so short and so early would not help CUPED either.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from recdash.online import times
 
 FAR_DAYS, OUTERMOST, OF_ONE_CLOCK = 90, 0.01, 3
 FEWEST = 20
-"""Fewer rows do not show which times are the usual ones."""
+"""Fewer rows do not show which times are usual."""
 WHAT = f"have a time more than {FAR_DAYS} days from nearly all others"
 
 
@@ -30,7 +29,7 @@ class TimestampOutliers:
 
     @classmethod
     def among(cls, at: Floats) -> TimestampOutliers:
-        """None of fewer rows than ``FEWEST``; a time that is not known (NaN) is none."""
+        """Returns the outliers; none of fewer rows than ``FEWEST``; an unknown time (NaN) is none."""
         moments = at[~np.isnan(at)]
         if len(moments) < FEWEST:
             return cls(np.zeros(len(at), dtype=np.bool_), at)
@@ -45,4 +44,4 @@ class TimestampOutliers:
             return []
         example = times.date(int(self.at[self.far][0] // times.DAY)).date().isoformat()
         message = f"{count:,} of {len(self.at):,} rows {WHAT}, such as {example}"
-        return [Problem("stray-times", place, message, f"{fix} Look at the clock that wrote them.", count)]
+        return [Problem("stray-times", place, message, f"{fix} Check the clock that wrote them.", count)]

@@ -1,4 +1,4 @@
-"""Rows that count → totals of each user, over the test, before it and day by day."""
+"""Adds up counted rows per user: over the test, before it and day by day."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from recdash.sorting import first_of_equals, order_of
 NOT_CUT = frozenset(
     {"sessions", "engaged_sessions", "lists", "clicked_lists", "answerable_lists", "answered_lists"}
 )
-"""Winsorising cuts what a user did, not how often the user came or was served."""
+"""Totals that are not capped: capping limits what a user did, not how often the user came or was served."""
 
 
 @dataclass(frozen=True)
 class SessionRows:
     """Session rows: ``unit`` [n], ``session`` [n] its code or −1, ``at`` and ``end`` [n] seconds since 1970
-    (NaN where none is written), ``numbers`` [n] by name.
+    (NaN if missing), ``numbers`` [n] by name.
     """
 
     unit: Ints
@@ -39,7 +39,7 @@ class SessionRows:
         return SessionRows(self.unit[keep], self.session[keep], self.at[keep], self.end[keep], numbers)
 
     def amounts(self) -> dict[str, Floats | Mask]:
-        """[n] what each row adds to the totals, by the totals' names."""
+        """Returns [n] what each row adds to the totals, by the totals' names."""
         numbers = dict(self.numbers)
         watched = numbers.pop("watch_s")
         return {
@@ -53,7 +53,7 @@ class SessionRows:
 @dataclass(frozen=True)
 class UserTotals:
     """``units`` [U] codes of the users that count, ascending; ``counts`` and ``earlier`` [rows] which rows
-    count, and which lie before the test.
+    count, and which are pre-test.
     """
 
     units: Ints
@@ -62,7 +62,7 @@ class UserTotals:
     earlier: Mask
 
     def in_test(self, rules: OnlineRules) -> tuple[dict[str, Floats], Days]:
-        """The totals of the test, and of its days, which add up to them."""
+        """Returns the totals of the test, and of its days, which add up to them."""
         rows, place = self._tested
         amounts = rows.amounts()
         totals = {name: _sums(place, values, len(self.units)) for name, values in amounts.items()}
@@ -71,7 +71,7 @@ class UserTotals:
         return totals, _days(place, times.day(rows.at), amounts, shares)
 
     def before_test(self, rules: OnlineRules) -> dict[str, Floats]:
-        """The totals of the time before the test; empty where no row lies there."""
+        """Returns the pre-test totals; empty without pre-test rows."""
         if not (self.counts & self.earlier).any():
             return {}
         rows, place = self._of(self.counts & self.earlier)
@@ -79,7 +79,9 @@ class UserTotals:
         return {name: values * _cut(name, values, rules) for name, values in totals.items()}
 
     def exposed(self, since: Floats) -> Ints:
-        """[U] the day of each user's first exposure, or of the first row of the test if that is earlier."""
+        """Returns [U] the day of each user's first exposure, or of the first row of the test if that is
+        earlier.
+        """
         rows, place = self._tested
         first = np.where(np.isfinite(since), since, np.inf)[self.units]
         np.fmin.at(first, place, rows.at)
@@ -90,7 +92,7 @@ class UserTotals:
         return self._of(self.counts & ~self.earlier)
 
     def _of(self, keep: Mask) -> tuple[SessionRows, Ints]:
-        """The rows of users that count, and each row's place among the users."""
+        """Returns the rows of users that count, and each row's index among the users."""
         place = np.full(int(self.rows.unit.max(initial=self.units[-1])) + 1, -1, dtype=np.int64)
         place[self.units] = np.arange(len(self.units))
         keep = keep & (place[self.rows.unit] >= 0)
@@ -103,20 +105,22 @@ def _sums(place: Ints, values: Floats | Mask, n_users: int) -> Floats:
 
 
 def _cut(name: str, totals: Floats, rules: OnlineRules) -> Floats:
-    """[U] the share of each total that stays when totals beyond the quantile of all users are cut to it."""
+    """Returns [U] the share of each total that remains when totals are capped at the quantile of all
+    users.
+    """
     most = _most(name, totals, rules)
     return np.divide(most, totals, out=np.ones(len(totals)), where=totals > (most or np.inf))
 
 
 def _most(name: str, totals: Floats, rules: OnlineRules) -> float:
-    """What a total is cut to: ∞ where the rules leave it, 0 where too few users have any to cut."""
+    """Returns the cap of a total: ∞ if the rules set none, 0 if too few users have any to cap."""
     if rules.winsorise is None or name in NOT_CUT:
         return np.inf
     return max(float(np.quantile(totals, rules.winsorise)), 0.0)
 
 
 def too_rare_to_cut(totals: Mapping[str, Floats], rules: OnlineRules) -> list[str]:
-    """Totals of which so few users have any that the quantile is 0: they stay as they are."""
+    """Returns totals that so few users have that the quantile is 0: they are not capped."""
     return [name for name, values in totals.items() if values.any() and not _most(name, values, rules)]
 
 

@@ -1,4 +1,4 @@
-"""How long each item was watched: watch events add up, a heartbeat says how much it is by now."""
+"""Computes how long each item was watched: watch events add up, a heartbeat states the time so far."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ class WatchTimes:
         return len(self._keys)
 
     def add(self, events: Events) -> tuple[Ints, Ints]:
-        """Add watch events and heartbeats of items; gives their codes [n], and the rows with a new code."""
+        """Adds watch events and heartbeats of items; returns their codes [n], and the rows with a new
+        code.
+        """
         code, new = self._keys.codes(paired(events.visit, events.item.astype(np.uint64)))
         n, beats = len(self), events.named(HEARTBEAT)
         np.add.at(self._summed.upto(n), code[~beats], events.watched[~beats])
@@ -28,12 +30,12 @@ class WatchTimes:
         return code, new
 
     def seconds(self) -> Floats:
-        """[codes] the longer of what events add up to and what heartbeats say."""
+        """Returns [codes] the longer of the summed events and the heartbeats."""
         n = len(self)
-        # rounded, so that ten times 0.1 s are no more than 1 s
+        # rounded, so that ten times 0.1 s are not more than 1 s
         return np.round(np.maximum(self._summed.upto(n), self._highest.upto(n)), 6)
 
     def n_both_ways(self) -> int:
-        """How many codes have watch events and heartbeats."""
+        """Returns how many codes have both watch events and heartbeats."""
         n = len(self)
         return int(((self._summed.upto(n) > 0) & (self._highest.upto(n) > 0)).sum())

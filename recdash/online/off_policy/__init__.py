@@ -1,1 +1,1 @@
-"""What another policy would have got, from a log that says how likely each item was to be shown."""
+"""Estimates what a new policy would have earned, from a log with propensities."""

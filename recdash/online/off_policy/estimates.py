@@ -1,9 +1,8 @@
-"""What another policy would have got, from a log that says how likely each item was to be shown.
+"""Estimates what a new policy would have earned, from a log with propensities.
 
-Each row counts as often as the target would have shown its item more (or less) than the log's policy did:
-its weight is the target's probability divided by the propensity. Where the log says whose rows they are,
-standard errors are cluster-robust: rows of one user are not independent. Elsewhere rows are taken as
-independent slots.
+Each row is weighted by how much more (or less) often the target would have shown its item than the logging
+policy: the target's probability divided by the propensity. If the log names users, standard errors are
+cluster-robust: rows of one user are not independent. Otherwise rows count as independent slots.
 """
 
 from __future__ import annotations
@@ -23,20 +22,20 @@ from recdash.online.off_policy.target import ROUNDING, LoggedRows, Target
 from recdash.stats import NORMAL_95
 
 LEAST_USERS = 50
-"""Effective users: standard errors by user are estimated from so many parts, and of fewer are too small."""
+"""Smallest number of effective users: standard errors by user are too small with fewer."""
 LEAST_ESS, MOST_ERRORS, LEAST_PROPENSITY = 200, 3.0, 1e-4
 LEAST_CLICKS = 20
 LEAST_WRITTEN = 1e-6
 BINS_PER_TENFOLD = 4
 ALIKE = 1e-12
-"""A standard error below so much of the value is one of rounding: it would make an interval of no width."""
+"""A standard error below this share of the value is rounding: it would give an interval of no width."""
 
 Verdict = Literal["usable", "refused"]
 Outcome = Literal["better", "worse", "not settled"]
 
 
 class Estimated(NamedTuple):
-    """A mean reward per slot with its standard error and 95 % interval; None where it cannot be had."""
+    """A mean reward per slot with its standard error and 95 % interval; None if unavailable."""
 
     value: float | None
     std_error: float | None = None
@@ -45,7 +44,7 @@ class Estimated(NamedTuple):
 
 
 class Failed(NamedTuple):
-    """Which of the rules without which there is no verdict do not hold."""
+    """Which of the conditions for a verdict fail."""
 
     ess: bool
     clicks: bool
@@ -58,16 +57,16 @@ FACTS = (
     "clip", "mean_weight", "mean_weight_std_error", "max_weight", "ess", "least_propensity", "clicks",
     "clicks_that_count", "n", "n_users", "effective_users",
 )  # fmt: skip
-"""The fields that ``OffPolicy.as_dict`` gives as they are."""
+"""The fields that ``OffPolicy.as_dict`` copies unchanged."""
 
 
 @dataclass(frozen=True)
 class Weights:
-    """How the weights spread, and whether a few rows are the estimate.
+    """The distribution of the weights, and whether a few rows dominate the estimate.
 
     ``edges`` [b + 1] and ``counts`` [b]: rows by weight, in bins of equal width on a logarithmic scale;
-    ``zero`` rows weigh nothing. ``carried`` {1: share, 10: share, 100: share}: how much of all Σ w · reward
-    the rows with the largest parts in it carry, empty where that sum is 0.
+    ``zero`` rows have weight 0. ``carried`` {1: share, 10: share, 100: share}: the share of Σ w · reward of
+    the rows with the largest contributions, empty if that sum is 0.
     """
 
     edges: tuple[float, ...]
@@ -80,11 +79,11 @@ class Weights:
 class OffPolicy:
     """Estimates of the mean reward per slot under ``target``, whether they may be used, and why.
 
-    ``observed`` is what the log's own policy got, ``gain`` the paired difference of ``dr`` to it. ``clip``
-    is the weight at which ``clipped`` cuts. ``mean_weight`` should be 1; ``ess`` = (Σ w)² / Σ w² rows.
-    ``n_users`` who have the rows, None where the log does not say; ``effective_users`` = (Σ W)² / Σ W²,
-    W being a user's Σ w. ``clicks``: rows with a reward above 0; ``clicks_that_count``: rows with any reward
-    that the target might have shown, so that they weigh something; ``of_clicks``: every reward is 0 or 1.
+    ``observed`` is what the logging policy earned, ``gain`` the paired difference of ``dr`` from it. ``clip``
+    is the weight at which ``clipped`` is capped. ``mean_weight`` should be 1; ``ess`` = (Σ w)² / Σ w² rows.
+    ``n_users`` who have the rows, None if the log does not say; ``effective_users`` = (Σ W)² / Σ W², W being
+    a user's Σ w. ``clicks``: rows with a reward above 0; ``clicks_that_count``: rows with any reward that the
+    target might have shown, so that their weight is above 0; ``of_clicks``: every reward is 0 or 1.
     """
 
     target: str
@@ -126,45 +125,45 @@ class OffPolicy:
 
     @property
     def reasons(self) -> list[str]:
-        """Why there is no verdict, in words; empty where there is one."""
+        """Returns why there is no verdict, in words; empty if there is one."""
         clicks = "a click" if self.of_clicks else "a reward"
         mean, error = numbers.three(self.mean_weight), numbers.three(self.mean_weight_std_error or 0.0)
         users = f"{numbers.users(self.n_users or 0)} {'is' if self.n_users == 1 else 'are'}"
         reasons = (
             (
-                f"{self.n:,} rows are worth only {self.ess:,.0f} after weighting, "
-                f"and below {LEAST_ESS} a few rows decide"
+                f"{self.n:,} rows are worth only {self.ess:,.0f} after weighting; below {LEAST_ESS}, "
+                "a few rows decide"
             ),
             (
-                f"the target would have shown {self.clicks_that_count or 'none'} of the rows with {clicks}, "
-                f"and below {LEAST_CLICKS} an interval means nothing"
+                f"the target would have shown {self.clicks_that_count or 'none'} of the rows with "
+                f"{clicks}; below {LEAST_CLICKS}, an interval is meaningless"
             ),
             (
-                f"the weights average {mean}, not 1 (standard error {error}): "
-                "the propensities are not this log's, or it never shows what the target would"
+                f"the weights average {mean} instead of 1 (standard error {error}): the propensities "
+                "are not this log's, or it never shows what the target would"
             ),
             (
-                f"an item was shown that had a chance of {chance(self.least_propensity)}, "
-                f"below {chance(LEAST_PROPENSITY)}, so that one row can outweigh all others"
+                f"an item was shown with a probability of {chance(self.least_propensity)}, below "
+                f"{chance(LEAST_PROPENSITY)}, so that one row can outweigh all others"
             ),
             (
-                f"{users} worth only {self.effective_users or 0.0:,.0f} after weighting, "
-                f"and below {LEAST_USERS} their rows tell too little of other users"
+                f"{users} worth only {self.effective_users or 0.0:,.0f} after weighting; below "
+                f"{LEAST_USERS}, their rows do not represent other users"
             ),
         )
         return [reason for reason, fails in zip(reasons, self.failed, strict=True) if fails]
 
     @property
     def errors_by(self) -> str:
-        """What the standard errors take for independent, in words."""
+        """Returns in words what the standard errors treat as independent."""
         if self.n_users is None:
-            return "rows: the log does not say whose they are, and rows of one user are taken as independent"
+            return "rows: the log has no user column, and rows of one user are treated as independent"
         of_users = f"{self.n:,} rows of {numbers.users(self.n_users)}"
         return f"users: rows of one user are not independent ({of_users})"
 
     @property
     def against_log(self) -> Outcome:
-        """Whether the target would get more than the log's own policy got."""
+        """Returns whether the target would earn more than the logging policy did."""
         low, high = self.gain.low, self.gain.high
         if low is None or high is None or low <= 0 <= high:
             return "not settled"
@@ -172,23 +171,25 @@ class OffPolicy:
 
     @property
     def sentence(self) -> str:
-        """The verdict in words."""
+        """Returns the verdict in words."""
         if self.reasons:
             return f"No verdict on {self.target}: {'; '.join(self.reasons)}."
         outcome = self.against_log
-        verb = "is not settled against" if outcome == "not settled" else f"would do {outcome} than"
+        verb = (
+            "is not significantly different from" if outcome == "not settled" else f"would do {outcome} than"
+        )
         values = (self.dr.value, self.dr.low, self.dr.high, self.observed.value)
         value, low, high, observed = (numbers.fixed(number, numbers.places(values)) for number in values)
-        interval = "no interval, since all rows got the same"
+        interval = "no interval, since all rows have the same reward"
         if self.dr.low is not None:
             interval = f"95 % CI {low} to {high}"
         return (
-            f"{self.target[:1].upper()}{self.target[1:]} {verb} the log's own policy: "
-            f"{value} expected per slot (doubly robust, {interval}), {observed} observed."
+            f"{self.target[:1].upper()}{self.target[1:]} {verb} the logging policy: {value} expected "
+            f"per slot (doubly robust, {interval}), {observed} observed."
         )
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values; ``intervals`` and ``std_errors`` by estimate."""
+        """Returns plain values; ``intervals`` and ``std_errors`` by estimate."""
         names = ("observed", "ips", "snips", "clipped", "dr", "gain")
         estimates: dict[str, Estimated] = {name: getattr(self, name) for name in names}
         return {
@@ -206,15 +207,15 @@ class OffPolicy:
 
 
 def chance(propensity: float) -> str:
-    """A probability with at most three digits: ``0.000165``, ``0.0001``."""
+    """Returns a probability with at most three digits: ``0.000165``, ``0.0001``."""
     return f"{propensity:.1g}" if propensity < LEAST_WRITTEN else numbers.three(propensity).rstrip("0")
 
 
 def off_policy(log: LoggedRows, target: Target, clip: float | None = None) -> OffPolicy:
-    """The estimates of ``target`` from ``log``.
+    """Returns the estimates of ``target`` from ``log``.
 
-    ``clip``: no weight counts more in the clipped estimate; by default √n (Ionides 2008), which lets the
-    bias vanish as the log grows.
+    ``clip``: largest weight in the clipped estimate; by default √n (Ionides 2008), with which the bias
+    vanishes as the log grows.
     """
     weight, reward = target.probability / log.propensity, log.reward
     cap = math.sqrt(len(log)) if clip is None else clip
@@ -251,13 +252,13 @@ def off_policy(log: LoggedRows, target: Target, clip: float | None = None) -> Of
 
 
 def _mean(values: Floats, floor: float = -math.inf, user: Ints | None = None) -> Estimated:
-    """The mean with its interval, which starts at ``floor`` where the mean allows it."""
+    """Returns the mean with its interval, which is limited to ``floor`` if the mean is above it."""
     value = float(values.mean())
     return _with_interval(value, _robust_error(values - value, user, len(values)), floor, user)
 
 
 def _normalised(weight: Floats, reward: Floats, floor: float, user: Ints | None) -> Estimated:
-    """Σ w r / Σ w: what the rows got, weighted; the error by the delta method."""
+    """Returns Σ w r / Σ w, the weighted mean reward; its error by the delta method."""
     total = float(weight.sum())
     if not total:
         return Estimated(None)
@@ -266,9 +267,10 @@ def _normalised(weight: Floats, reward: Floats, floor: float, user: Ints | None)
 
 
 def _robust_error(scores: Floats, user: Ints | None, total: float) -> float | None:
-    """√(G / (G − 1) · Σ (Σ score)²) / ``total`` over the G users, or over the rows where users are not known.
+    """Returns √(G / (G − 1) · Σ (Σ score)²) / ``total`` over the G users, or over the rows if users are
+    unknown.
 
-    ``scores`` [n] are what each row adds to an estimate, less what it would on average. None for one user.
+    ``scores`` [n] are each row's contribution to an estimate, minus its expectation. None for one user.
     """
     by_user = scores if user is None else _by_user(scores, user)
     n = len(by_user)
@@ -276,12 +278,12 @@ def _robust_error(scores: Floats, user: Ints | None, total: float) -> float | No
 
 
 def _by_user(values: Floats, user: Ints) -> Floats:
-    """[users] sums over the rows of each."""
+    """Returns [users] sums over the rows of each."""
     return np.bincount(user, values).astype(np.float64)
 
 
 def _with_interval(value: float, error: float | None, floor: float, user: Ints | None) -> Estimated:
-    """The normal interval; by users that of t, of which there may be few. None of rows that are all alike."""
+    """Returns the normal interval; by users that of t, as there may be few. None if all rows are equal."""
     from scipy.special import stdtrit
 
     if error is None:
@@ -312,25 +314,26 @@ def _spread(weight: Floats, parts: Floats) -> Weights:
     return Weights(tuple(edges), tuple(counts), len(weight) - len(positive), carried)
 
 
-# ── what to know ─────────────────────────────────────────────────────────────────────────────
+# ── notices ──────────────────────────────────────────────────────────────────────────────────
 
 
 def _notices(log: LoggedRows, target: Target) -> list[Problem]:
     notices = []
     if target.unseen > 0:
         message = f"{100 * target.unseen:.3g} % of what the target shows is never in the log"
-        notices.append(Problem("never-shown", "target", message, "Nothing is known of these items."))
+        notices.append(Problem("never-shown", "target", message, "These items have no data."))
     if log.user is None:
-        message = "no column names the user: each row counts as one of its own"
+        message = "no column names the user: each row counts as a separate user"
         if log.n_positions > 1:
-            slots = f"{log.n_positions} positions: each row counts as a slot of its own"
+            slots = f"{log.n_positions} positions: each row counts as a separate slot"
             message = f"{slots}, and no column names the user"
         fix = (
-            "Where rows of one user, or slots shown together, sway each other the intervals are too narrow: "
+            "If rows of one user, or slots shown together, depend on each other, the intervals are "
+            "too narrow: "
         )
         notices.append(Problem("slots-independent", "columns", message, f"{fix}add a column user_id."))
     if log.without_user:
         message = f"{numbers.share(log.without_user, len(log))} of the rows name no user"
-        fix = "Each counts as a user of its own: where it is not, the intervals are too narrow."
+        fix = "Each counts as a separate user: if it is not one, the intervals are too narrow."
         notices.append(Problem("rows-without-user", "the column of users", message, fix, log.without_user))
     return notices

@@ -1,4 +1,6 @@
-"""From a bandit log and a target policy, in files or tables, to off-policy estimates; nothing is stored."""
+"""Computes off-policy estimates from a bandit log and a target policy, in files or tables; nothing is
+stored.
+"""
 
 from __future__ import annotations
 
@@ -29,23 +31,22 @@ def ope(
     user_column: str | None = None,
     limits: Limits | None = None,
 ) -> OffPolicy:
-    """What ``target`` would have got per slot, from a ``log`` that says how likely each item was.
+    """Returns what ``target`` would have earned per slot, estimated from a ``log`` with propensities.
 
     ``log``: a file or table with item_id, click and propensity_score, optionally position, and whatever else
-    the target depends on. ``target``: "uniform" (each of ``n_items`` items as likely as any other; by default
-    those in the log), or a file or table with item_id, probability and columns of the log it depends on.
-    ``clip``: the largest weight that counts in the clipped estimate, by default the root of the rows.
-    ``columns`` says what the columns mean: {"click": "reward"} for each of the two tables that has the
-    column, {"log": {"item_id": "arm"}} or {"target": {…}} for one; ``mapping`` is the log's own.
-    ``user_column`` names the log's column of users, by default user_id or another usual name: standard errors
-    are then by user, since rows of one user are not independent.
-    Raises InputError for a log or target that cannot be used.
+    the target depends on. ``target``: "uniform" (each of ``n_items`` items equally likely; by default those
+    in the log), or a file or table with item_id, probability and columns of the log it depends on. ``clip``:
+    the largest weight in the clipped estimate, by default the square root of the number of rows. ``columns``
+    maps roles to columns: {"click": "reward"} for each of the two tables that has the column, {"log":
+    {"item_id": "arm"}} or {"target": {…}} for one; ``mapping`` does so for the log only. ``user_column``
+    names the log's user column, by default user_id or another usual name: standard errors are then by user,
+    since rows of one user are not independent. Raises InputError for an unusable log or target.
     """
     is_uniform = isinstance(target, str) and target == UNIFORM
     if clip is not None and not (math.isfinite(clip) and clip > 0):
         raise InputError(Problem("bad-clip", "clip", f"{clip:g}", "Give the largest weight, above 0."))
     if n_items is not None and not is_uniform:
-        fix = "Give it with the target uniform; a table names its items."
+        fix = "Give it with the uniform target; a table names its items."
         raise InputError(Problem("items-without-uniform", "items", f"{n_items:,} with a table", fix))
     choice = read_column_choice(columns, ("bandit", "policy"))
     uploads = [ingest.read_upload("bandit", log, mapping=choice.of("bandit", also=mapping), limits=limits)]

@@ -1,4 +1,4 @@
-"""What to expect of an item in a slot, learnt from the log's other rows."""
+"""Predicts the reward of an item in a slot from the log's other rows."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ from recdash.online.off_policy.target import LoggedRows, Target
 
 FOLDS = 5
 SHRINK_ROWS = 100
-"""Rows of the overall mean that are mixed into the mean of an item in a position."""
+"""Weight, in rows, of the overall mean in the mean of an item at a position."""
 
 
 def expected(log: LoggedRows, target: Target) -> tuple[Floats, Floats]:
-    """[n] the expected reward of what each row shows, and [n] of what the target would show in its place.
+    """Returns [n] the expected reward of the item each row shows, and [n] of what the target would show
+    instead.
 
-    The mean reward per item and position, drawn to the overall mean as by 100 more rows of it; an item
-    never seen is the overall mean. Cross-fitted: rows, or users where the log says them, are dealt into five
-    parts by chance (always the same), and each is scored by what the other four teach, so that no row is
-    scored by a model that saw it.
+    The mean reward per item and position is shrunk towards the overall mean as if by 100 more rows; an unseen
+    item has the overall mean. Cross-fitted: rows, or users if known, are randomly divided into five parts
+    (with a fixed seed), and each part is predicted from the other four, so that no row is predicted by a
+    model trained on it.
     """
     n_dealt = len(log) if log.user is None else int(log.user.max(initial=-1)) + 1
     part = np.random.default_rng(0).permutation(n_dealt) % FOLDS
@@ -33,7 +34,7 @@ def expected(log: LoggedRows, target: Target) -> tuple[Floats, Floats]:
 
 
 def _learnt(log: LoggedRows, rows: Ints) -> tuple[Floats, float]:
-    """[items, positions] shrunk mean rewards over ``rows``, and the overall mean (0 without rows)."""
+    """Returns [items, positions] shrunk mean rewards over ``rows``, and the overall mean (0 without rows)."""
     size = len(log.items) * log.n_positions
     cell = log.item[rows] * log.n_positions + log.position[rows]
     overall = float(log.reward[rows].mean()) if len(rows) else 0.0
@@ -43,7 +44,7 @@ def _learnt(log: LoggedRows, rows: Ints) -> tuple[Floats, float]:
 
 
 def _of_target(target: Target, means: Floats, overall: float) -> Floats:
-    """[cases, positions] the mean of ``means`` over what the target shows."""
+    """Returns [cases, positions] the mean of ``means`` over what the target shows."""
     in_log = target.entry_item >= 0
     expected = np.empty((target.n_cases, means.shape[1]))
     for place in range(means.shape[1]):

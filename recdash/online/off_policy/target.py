@@ -1,4 +1,4 @@
-"""A log of slots that a policy filled by chance, and a target policy that would fill them otherwise."""
+"""A log of slots filled by a random policy, and a target policy that would fill them differently."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 ROUNDING = 1e-3
-"""How far the probabilities of one case may be from 1 in all: files are written with few digits."""
+"""Tolerance of the sum of one case's probabilities around 1: files are written with few digits."""
 OWN = ("item_id", "probability")
 USER_NAMES = (
     "user_id", "unit_id", "user", "uid", "visitor_id", "customer_id", "client_id", "member_id", "account_id",
 )  # fmt: skip
-"""Columns that are taken for the user's, likeliest first."""
+"""Column names recognised as the user's, likeliest first."""
 
 
 @dataclass(frozen=True)
 class LoggedRows:
     """One row for each item shown.
 
-    ``item`` [n] places in ``items`` (ids as text), ``position`` [n] 0..``n_positions`` − 1 (0 where the log
-    has none), ``reward`` [n] what came of it, ``propensity`` [n] how likely the item was to be shown there.
-    ``user`` [n] places of the users whose rows they are, each from 0 on; None where the log does not say.
-    ``without_user`` rows of it name none: each has a place of its own.
+    ``item`` [n] indexes into ``items`` (ids as text), ``position`` [n] 0..``n_positions`` − 1 (0 if the log
+    has none), ``reward`` [n] its outcome, ``propensity`` [n] the probability of showing the item there.
+    ``user`` [n] codes of users, from 0; None if the log has no user. ``without_user`` rows name none: each
+    has a code of its own.
     """
 
     item: Ints
@@ -48,11 +48,11 @@ class LoggedRows:
 
 @dataclass(frozen=True)
 class Target:
-    """What a policy shows in each case that it tells apart; ``name`` says it in words.
+    """What a policy shows in each case it distinguishes; ``name`` describes it.
 
     ``probability`` [n] of what each row of the log shows (0: never), ``case`` [n] of each row. All that it
-    may show: ``entry_probability`` [e] of the item ``entry_item`` [e] (a place in the log's items; −1 for one
-    that is never in the log) in the case ``entry_case`` [e]; they add up to 1 in each of ``n_cases``.
+    may show: ``entry_probability`` [e] of the item ``entry_item`` [e] (an index into the log's items; −1 for
+    one that is never in the log) in the case ``entry_case`` [e]; they add up to 1 in each of ``n_cases``.
     """
 
     name: str
@@ -65,24 +65,24 @@ class Target:
 
     @property
     def unseen(self) -> float:
-        """How much of what the target shows, over the log's rows, is never in the log: 0..1."""
+        """Returns the share of what the target shows, over the log's rows, that is never in the log: 0..1."""
         strange = self.entry_item < 0
         shares = np.bincount(self.entry_case[strange], self.entry_probability[strange], self.n_cases)
         return float(shares[self.case].mean())
 
 
 def logged(rows: pa.Table, user_column: str | None = None) -> LoggedRows:
-    """The log of checked rows with item_id, click, propensity_score and, where known, position.
+    """Returns the log of checked rows with item_id, click, propensity_score and, if known, position.
 
-    ``user_column`` says whose rows they are, by default a column with a usual name for it. Raises InputError
-    for a propensity that is not above 0 and at most 1, and for a user column that is not there.
+    ``user_column`` names the user, by default a column with a usual name. Raises InputError for a propensity
+    that is not above 0 and at most 1, and for a missing user column.
     """
     propensity = _numbers(rows["propensity_score"])
     wrong = ~((propensity > 0) & (propensity <= 1))
     if wrong.any():
         n_wrong = int(wrong.sum())
         rows_in_words = f"{n_wrong:,} row{'s' if n_wrong > 1 else ''}"
-        message = f"it is {propensity[wrong][0]:g} in {rows_in_words}, which is no chance"
+        message = f"it is {propensity[wrong][0]:g} in {rows_in_words}, which is not a probability above 0"
         fix = "Give the probability, above 0 and at most 1, with which the item was shown there."
         raise InputError(Problem("no-propensity", "column 'propensity_score'", message, fix, n_wrong))
     item, items = _codes(rows["item_id"])
@@ -93,7 +93,8 @@ def logged(rows: pa.Table, user_column: str | None = None) -> LoggedRows:
 
 
 def _users(rows: pa.Table, column: str | None) -> tuple[Ints | None, int]:
-    """[n] a code for each user, and one of its own for each of the rows without a user, which are counted.
+    """Returns [n] a code per user, with a separate one for each row without a user; and the number of such
+    rows.
 
     ``column`` None: the first with a usual name that names any user; None without one. Raises InputError for
     a column that the log does not have.
@@ -115,14 +116,14 @@ def _users(rows: pa.Table, column: str | None) -> tuple[Ints | None, int]:
 
 
 def uniform(log: LoggedRows, n_items: int | None = None) -> Target:
-    """Every item as likely as any other in every slot.
+    """Returns the policy in which all items are equally likely in every slot.
 
-    ``n_items`` to choose from, by default those that the log shows. Raises InputError when it shows more.
+    ``n_items`` to choose from, by default those that the log shows. Raises InputError if the log shows more.
     """
     n_logged = len(log.items)
     n_choices = n_logged if n_items is None else n_items
     if n_choices < n_logged:
-        message = f"{n_choices:,} items to choose from, and the log shows {n_logged:,}"
+        message = f"{n_choices:,} items to choose from, but the log shows {n_logged:,}"
         raise InputError(Problem("too-few-items", "items", message, "Count every item that can be shown."))
     others = [(n_choices - n_logged) / n_choices] if n_choices > n_logged else []
     return Target(
@@ -137,10 +138,11 @@ def uniform(log: LoggedRows, n_items: int | None = None) -> Target:
 
 
 def of_table(log: LoggedRows, rows: pa.Table, table: pa.Table, name: str) -> Target:
-    """The policy in ``table``: item_id, probability, and columns of the log's ``rows`` that it depends on.
+    """Returns the policy in ``table``: item_id, probability, and columns of the log's ``rows`` that it
+    depends on.
 
     Raises InputError for a column that the log lacks, a probability below 0, an item twice in a case,
-    probabilities that do not add up to 1, and rows of the log of whose case the table says nothing.
+    probabilities that do not add up to 1, and rows of the log whose case is not in the table.
     """
     depends_on = [column for column in table.column_names if column not in OWN]
     unknown = [column for column in depends_on if column not in rows.column_names]
@@ -167,7 +169,7 @@ def of_table(log: LoggedRows, rows: pa.Table, table: pa.Table, name: str) -> Tar
 
 
 def _looked_up(of_row: Ints, log: LoggedRows, case: Ints, item: Ints, chances: Floats) -> Floats:
-    """[n] the target's probability of each row's item; 0 where the table does not have it."""
+    """Returns [n] the target's probability of each row's item; 0 if it is not in the table."""
     in_log = item >= 0
     keys = case[in_log] * len(log.items) + item[in_log]
     order = np.argsort(keys)
@@ -178,13 +180,13 @@ def _looked_up(of_row: Ints, log: LoggedRows, case: Ints, item: Ints, chances: F
 
 
 def _cases_of(rows: pa.Table, depends_on: Sequence[str], cases: Sequence[str]) -> Ints:
-    """[n] the place in ``cases`` of each row of the log."""
+    """Returns [n] the index in ``cases`` of each row of the log."""
     of_row, labels = _keys(rows, depends_on)
     places = {label: place for place, label in enumerate(cases)}
     missing = [label for label in labels if label not in places]
     if missing:
-        others = f", nor of {len(missing) - 1:,} more" if len(missing) > 1 else ""
-        message = f"the log has {missing[0]}, and the target says nothing of it{others}"
+        others = f", nor {len(missing) - 1:,} more" if len(missing) > 1 else ""
+        message = f"the log has {missing[0]}, which the target does not cover{others}"
         fix = "Add its items with their probabilities."
         raise InputError(Problem("case-not-in-target", "target", message, fix, len(missing)))
     return np.array([places[label] for label in labels], dtype=np.int64)[of_row]
@@ -203,8 +205,8 @@ def _check_probabilities(
     twice = pairs[times > 1]
     if len(twice):
         of_case, of_item = divmod(int(twice[0]), len(items))
-        message = f"'{items[of_item]}' is there twice{in_case[of_case]}"
-        raise InputError(Problem("item-twice", "target", message, "Keep one row for each item.", len(twice)))
+        message = f"'{items[of_item]}' occurs twice{in_case[of_case]}"
+        raise InputError(Problem("item-twice", "target", message, "Keep one row per item.", len(twice)))
     sums = np.bincount(case, chances, len(cases))
     off = np.flatnonzero(np.abs(sums - 1) > ROUNDING)
     if len(off):
@@ -215,7 +217,9 @@ def _check_probabilities(
 
 
 def _keys(table: pa.Table, columns: Sequence[str]) -> tuple[Ints, list[str]]:
-    """Each row's values of the columns as one label (``position 2, device tv``), and a code for it."""
+    """Returns each row's values of the columns as one label (``position 2, device tv``), and a code for
+    it.
+    """
     code, labels = np.zeros(table.num_rows, dtype=np.int64), [""]
     for column in columns:
         own, values = _codes(table[column])
@@ -226,7 +230,9 @@ def _keys(table: pa.Table, columns: Sequence[str]) -> tuple[Ints, list[str]]:
 
 
 def _codes(column: Any) -> tuple[Ints, list[str]]:
-    """[n] places in the distinct values, and these as text; an empty cell (NaN too) is one value of them."""
+    """Returns [n] indexes into the distinct values, and these as text; an empty cell (also NaN) is one
+    value.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
