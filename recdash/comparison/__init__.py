@@ -1,4 +1,4 @@
-"""Which of several runs to choose, and on what evidence: for pages, terminal and Python alike."""
+"""Compares runs to choose one, with the evidence; the same for pages, terminal and Python."""
 
 from recdash.comparison.evidence import VerdictEvidence, gather_evidence
 from recdash.comparison.pairs import Comparison, Pair, compare

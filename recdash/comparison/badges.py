@@ -1,4 +1,4 @@
-"""A verdict's state as a sign, a name and a colour, the same on pages, in reports and in digests."""
+"""Badges of verdict states: a sign, a name and a colour, the same on pages, in reports and in digests."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Badge:
-    """A state's sign, its name, its colour, and a word that says why."""
+    """A state's sign, name, colour, and a short reason."""
 
     sign: str
     name: str
@@ -24,7 +24,7 @@ SHIP = Badge("▲", "Ship", "better", "Clear gain, no guardrail broken")
 KEEP = Badge("▼", "Keep the baseline", "worse", "The best candidate is worse")
 BADGES = {
     "tie": Badge("=", "Tie", "same", "No difference that matters"),
-    "trade-off": Badge("⇄", "Trade-off", "same", "Better, but not in everything"),
+    "trade-off": Badge("⇄", "Trade-off", "same", "Wins some metrics, loses others"),
     "not enough evidence": Badge("?", "Not enough evidence", "same", "The interval includes zero"),
     "not comparable": Badge("≠", "Not comparable", "worse", "Nothing is judged"),
 }
@@ -34,7 +34,7 @@ UNSTABLE = Badge("?", "Not enough evidence", "same", "It does not hold across fo
 
 
 def badge_of(verdict: Verdict) -> Badge:
-    """The badge of a verdict's state."""
+    """Returns the badge of a verdict's state."""
     evidence, leader = verdict.evidence, verdict.evidence.leader
     if verdict.state == "ship":
         return KEEP if verdict.run == evidence.comparison.query.baseline else SHIP

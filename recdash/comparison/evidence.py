@@ -1,4 +1,4 @@
-"""The evidence for and against the best candidate: everything that a verdict rests on."""
+"""The evidence for and against the best candidate, on which a verdict rests."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 BLOCKING = (
     "different-truth", "different-users", "different-threshold", "different-version", "ids-do-not-meet",
 )  # fmt: skip
-"""What makes two numbers answers to different questions; the other problems are caveats."""
+"""Codes of problems that make numbers incomparable; other problems are caveats."""
 
 
 @dataclass(frozen=True)
 class SliceDifference:
-    """A slice of the users, and the leader's difference to the baseline within it."""
+    """A slice of the users, and the leader's difference from the baseline within it."""
 
     by: str
     value: str
@@ -42,8 +42,8 @@ class VerdictEvidence:
     """A comparison, its ``leader``, and the evidence for and against that candidate.
 
     ``metrics``: the leader's differences by the other accuracy metrics, judged as one family. ``slices``: its
-    differences in slices of the users, judged as another. ``won_online`` and ``lost_online``: its settled
-    lifts in A/B tests. ``over_replicates``: candidate → its difference over folds or seeds, where it or the
+    differences in slices of the users, judged as another. ``won_online`` and ``lost_online``: its significant
+    lifts in A/B tests. ``over_replicates``: candidate → its difference over folds or seeds, if it or the
     baseline has several.
     """
 
@@ -59,7 +59,7 @@ class VerdictEvidence:
 
     @property
     def finding(self) -> Finding:
-        """The finding of the leader's difference, over users and replicates."""
+        """Returns the finding of the leader's difference, over users and replicates."""
         return finding(self.leader, self.over_replicates) if self.leader else "not settled"
 
     @property
@@ -72,16 +72,16 @@ class VerdictEvidence:
 
     @property
     def name(self) -> str:
-        """Name of the leader; empty without one."""
+        """Returns the name of the leader; empty without one."""
         return self.comparison.names[self.leader.candidate] if self.leader else ""
 
     @property
     def base(self) -> str:
-        """Name of the baseline."""
+        """Returns the name of the baseline."""
         return self.comparison.names[self.comparison.query.baseline]
 
     def rivals(self) -> list[Pair]:
-        """The leader's pairs with other better candidates from which it is not settled apart."""
+        """Returns the leader's pairs with other better candidates without a significant difference."""
         if self.leader is None:
             return []
         against, over_replicates = self.comparison.against, self.over_replicates
@@ -96,7 +96,7 @@ class VerdictEvidence:
 
 
 def gather_evidence(source: Source, comparison: Comparison, *, intervals: bool = True) -> VerdictEvidence:
-    """Gather what a verdict rests on from the source of the comparison.
+    """Gathers what a verdict rests on from the source of the comparison.
 
     ``intervals=False`` leaves out those of the guardrails, which read the lists again and do not change the
     state.
@@ -122,9 +122,9 @@ def gather_evidence(source: Source, comparison: Comparison, *, intervals: bool =
 
 
 def finding(pair: Pair, over_replicates: Mapping[str, ReplicateDifference]) -> Finding:
-    """The finding of a difference over its users, and over its folds or seeds where it has any.
+    """Returns the finding of a difference over its users, and over its folds or seeds if it has any.
 
-    Both must say the same: *better* or *worse* excludes zero over both, a *tie* lies within the margin.
+    Both must agree: *better* or *worse* excludes zero over both, a *tie* is within the margin.
     """
     word, over = pair.judged.word, over_replicates.get(pair.candidate)
     if over is None or over.significant is None:
@@ -138,9 +138,10 @@ def finding(pair: Pair, over_replicates: Mapping[str, ReplicateDifference]) -> F
 
 
 def leader_of(comparison: Comparison, over_replicates: Mapping[str, ReplicateDifference]) -> Pair | None:
-    """The best of those better than the baseline, else of those not worse, else of all; None without any.
+    """Returns the best of those better than the baseline, else of those not worse, else of all; None without
+    any.
 
-    A candidate that shares fewer than 30 users with the baseline leads only where no other shares more.
+    A candidate that shares fewer than 30 users with the baseline leads only if no other shares more.
     """
     enough = [pair for pair in comparison.against if pair.paired.n >= LEAST] or comparison.against
     words = {pair.candidate: finding(pair, over_replicates) for pair in enough}
@@ -150,7 +151,9 @@ def leader_of(comparison: Comparison, over_replicates: Mapping[str, ReplicateDif
 
 
 def _other_metrics(source: Source, comparison: Comparison, leader: Pair) -> dict[str, Pair]:
-    """The leader's difference to the baseline by each other accuracy metric, judged as one family."""
+    """Returns the leader's difference from the baseline by each other accuracy metric, judged as one
+    family.
+    """
     runs, level = (leader.baseline, leader.candidate), comparison.query.terms.level
     k, unjudged = comparison.query.k, dict[str, UnjudgedPair]()
     for metric in metrics_beside(comparison.query.metric):
@@ -161,9 +164,9 @@ def _other_metrics(source: Source, comparison: Comparison, leader: Pair) -> dict
 
 
 def metrics_beside(primary: str) -> list[str]:
-    """The core metrics that a verdict weighs beside the primary one, so that no loss in one goes unnoticed.
+    """Returns the core metrics that a verdict checks besides the primary one, so that no loss goes unnoticed.
 
-    Errors of ratings come first, and only beside a primary metric of ratings.
+    Errors of ratings come first, and only besides a primary metric of ratings.
     """
     own = row_of(primary)
     errors = [name for name in CORE if isinstance(METRICS[name], RatingMetric)]
@@ -175,7 +178,9 @@ def metrics_beside(primary: str) -> list[str]:
 def _values_of_both(
     source: Source, pair: Pair, metric: str, k: int
 ) -> tuple[UserValues | None, UserValues | None]:
-    """The values of baseline and candidate; None where a run lacks the metric or it has no value per user."""
+    """Returns the values of baseline and candidate; None if a run lacks the metric or it has no value per
+    user.
+    """
     try:
         return source.values(pair.baseline, metric, k), source.values(pair.candidate, metric, k)
     except InputError:
@@ -183,7 +188,7 @@ def _values_of_both(
 
 
 def _slice_differences(source: Source, comparison: Comparison, leader: Pair) -> list[SliceDifference]:
-    """The leader's difference to the baseline in every slice of users, judged as one family.
+    """Returns the leader's difference from the baseline in every slice of users, judged as one family.
 
     Slices of all users, of the same users as another slice and of fewer than 30 users are left out. A pooled
     ratio has no values per user to take a slice of, and predicted ratings are compared as a whole.

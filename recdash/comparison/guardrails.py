@@ -1,4 +1,4 @@
-"""Guardrails: what a gain in accuracy must not cost too much of, each with the interval of its change."""
+"""Guardrails: limits on what a gain in accuracy may cost, each with the interval of its change."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from recdash.stats.jackknife import LEAST_LISTS, ROUNDED, Pulls, change_interval
 
 BELOW, ABOVE = "below its guardrail", "above its guardrail"
 FEW_LISTS = f"fewer than {LEAST_LISTS} users have a list"
-NOT_ASKED = "it was not asked for"
+NOT_ASKED = "it was not requested"
 
 
 @dataclass(frozen=True)
 class GuardrailResult:
-    """A catalogue metric of the leader beside the baseline's.
+    """A catalogue-level metric of the leader compared with the baseline's.
 
-    ``low`` and ``high`` hold the change at the comparison's level, over draws of the users; NaN where there
-    is no interval, and then ``why_no_interval`` says why. ``guard``: the share that may be lost.
+    ``low`` and ``high`` contain the change at the comparison's level, over resampled users; NaN without an
+    interval, and then ``why_no_interval`` says why. ``guard``: the share that may be lost.
     """
 
     metric: str
@@ -36,7 +36,7 @@ class GuardrailResult:
 
     @property
     def change(self) -> float:
-        """The change as a share of the baseline's value; NaN where that is 0."""
+        """Returns the change as a share of the baseline's value; NaN if that is 0."""
         base = abs(self.base_value)
         return (self.value - self.base_value) / base if base >= ROUNDED else nan
 
@@ -50,12 +50,12 @@ class GuardrailResult:
 
     @property
     def loss(self) -> float:
-        """The share that is lost, below 0 where something is gained."""
+        """Returns the share lost, below 0 for a gain."""
         return self.change if self.less_is_better else -self.change
 
     @property
     def largest_loss(self) -> float:
-        """The worse end of the interval; NaN without one."""
+        """Returns the worse end of the interval; NaN without one."""
         return self.high if self.less_is_better else -self.low
 
     @property
@@ -64,22 +64,24 @@ class GuardrailResult:
 
     @property
     def is_broken(self) -> bool:
-        """Whether more is lost in these lists than may be."""
+        """Returns whether the loss in these lists exceeds the guardrail."""
         return self.loss > self.guard
 
     @property
     def is_surely_broken(self) -> bool:
-        """Whether the whole interval is beyond the guardrail too."""
+        """Returns whether the whole interval exceeds the guardrail too."""
         return self.is_broken and self.smallest_loss > self.guard
 
     @property
     def may_be_broken(self) -> bool:
-        """Whether the guardrail holds in these lists, while the interval includes losses beyond it."""
+        """Returns whether the guardrail holds in these lists, while the interval includes losses beyond
+        it.
+        """
         return not self.is_broken and self.largest_loss > self.guard
 
     @property
     def word(self) -> str:
-        """``within its guardrail`` · ``may be below its guardrail`` · ``below its guardrail`` …"""
+        """Returns ``within its guardrail`` · ``may be below its guardrail`` · ``below its guardrail`` …"""
         if not isfinite(self.change):
             return "from 0: no share"
         where = ABOVE if self.less_is_better else BELOW
@@ -89,11 +91,11 @@ class GuardrailResult:
 
     @property
     def sign(self) -> str:
-        """▲ where something is gained, ▼ where something is lost."""
+        """Returns ▲ for a gain, ▼ for a loss."""
         return "▼" if self.loss > 0 else "▲" if self.loss < 0 else "="
 
     def as_dict(self) -> dict[str, Any]:
-        """JSON-ready; NaN is None."""
+        """Returns JSON-ready values; NaN is None."""
         shares = {"change": self.change, "ci_low": self.low, "ci_high": self.high}
         return {
             "metric": self.metric,
@@ -109,7 +111,7 @@ class GuardrailResult:
 def check_guardrails(
     source: Source, comparison: Comparison, leader: Pair, *, intervals: bool = True
 ) -> list[GuardrailResult]:
-    """The leader's guardrails against the baseline; ``intervals`` read the lists of both again."""
+    """Returns the leader's guardrails against the baseline; ``intervals`` read the lists of both again."""
     runs, k = (leader.candidate, leader.baseline), comparison.query.k
     rails = []
     for metric in GUARDRAILS:
@@ -120,7 +122,7 @@ def check_guardrails(
         return rails
     try:
         pulls = source.list_pulls(runs, [rail.metric for rail in rails], k)
-    except InputError as error:  # a file that is lost or damaged takes the interval, not the verdict
+    except InputError as error:  # a lost or damaged file removes the interval, not the verdict
         why = "; ".join(problem.found for problem in error.problems)
         return [replace(rail, why_no_interval=why) for rail in rails]
     except RecdashError as error:
@@ -131,13 +133,13 @@ def check_guardrails(
 def _with_interval(
     rail: GuardrailResult, pulls: Sequence[Mapping[str, Pulls]], level: float
 ) -> GuardrailResult:
-    """``pulls``: by metric, of the leader and of the baseline."""
+    """Returns the guardrail with its interval; ``pulls``: by metric, of the leader and of the baseline."""
     of_leader, of_baseline = (of_run.get(rail.metric) for of_run in pulls)
     if of_leader is None or of_baseline is None:
-        return replace(rail, why_no_interval="no list says what it adds")
+        return replace(rail, why_no_interval="lists do not add up to this metric")
     low, high = change_interval(rail.value, rail.base_value, of_leader, of_baseline, level)
     if isfinite(low):
         return replace(rail, low=low, high=high, why_no_interval="")
     few = min(of_leader.n_lists, of_baseline.n_lists) < LEAST_LISTS
-    near_zero = f"{rail.metric} is too near to 0 for an interval"
+    near_zero = f"{rail.metric} is too close to 0 for an interval"
     return replace(rail, why_no_interval=FEW_LISTS if few else near_zero)

@@ -25,20 +25,21 @@ NOT_SETTLED = ("undecided", "blocked")
 
 
 def values(scores: pd.DataFrame, metric: str) -> dict[str, float]:
-    """Run id → value of ``metric``, in the order of the scoreboard (best first)."""
+    """Returns {run id: value of ``metric``}, in the order of the scoreboard (best first)."""
     rows = records(scores[scores["metric"] == metric])
     return {row["run_id"]: float(row["value"]) for row in rows if is_number(row["value"])}
 
 
 def some(names: Sequence[str], noun: str = "runs") -> str:
-    """``ALS and EASE``; ``Five runs`` where naming them all would be too much."""
+    """Returns ``ALS and EASE``; ``Five runs`` if there are too many to name."""
     return listed(names) if len(names) <= MOST_NAMED else f"{named_number(len(names))} {noun}"
 
 
 def first_place(first: Sequence[str], ranked: int, where: str, *, unranked: bool = False) -> str:
-    """The leaderboard's H1. ``first``: the names of the runs of rank 1, of ``ranked`` with the metric.
+    """Returns the leaderboard's headline. ``first``: the names of the runs of rank 1, of ``ranked`` with the
+    metric.
 
-    It says nothing of pairs: ranks and the rows' differences are corrected over different families.
+    It does not mention pairs: ranks and the rows' differences are corrected over different families.
     """
     if not first:
         return f"No run has {where}"
@@ -53,7 +54,7 @@ def first_place(first: Sequence[str], ranked: int, where: str, *, unranked: bool
 
 
 def best_value(values_by_name: Mapping[str, float], where: str) -> str:
-    """The headline of a metric without a value per user. ``values_by_name``: best first."""
+    """Returns the headline of a catalogue-level metric. ``values_by_name``: best first."""
     best = next(iter(values_by_name.values()), 0.0)
     first = [name for name, value in values_by_name.items() if abs(value - best) <= EQUAL]
     if len(first) < 2:
@@ -70,7 +71,7 @@ def only_run(name: str, where: str, scores: pd.DataFrame, standing: str) -> tupl
 
 
 def beats(words: Mapping[str, str], base: str) -> str:
-    """``Three of four candidates beat Popular``. ``words``: name → the word that its difference got."""
+    """Returns ``Three of four candidates beat Popular``. ``words``: name → the word for its difference."""
     better = sum(word == "better" for word in words.values())
     if len(words) == 1:
         ((name, word),) = words.items()
@@ -83,34 +84,36 @@ def beats(words: Mapping[str, str], base: str) -> str:
 
 
 def no_shared_user(names: Sequence[str], base: str) -> str:
-    """``ALS shares no user with Popular: there is nothing to pair.``"""
+    """Returns ``ALS shares no user with Popular: there is nothing to pair.``"""
     if not names:
         return ""
     verb = "shares" if len(names) == 1 else "share"
-    return f"{listed(names)} {verb} no user with {base}: there is nothing to pair."
+    return f"{listed(names)} {verb} no user with {base}, so there is nothing to compare."
 
 
 def standing_sentence(standing: Standing | None, best_first: Sequence[str]) -> str:
-    """A sentence on the best uploaded run between floor and ceiling; empty where there is none."""
+    """Returns a sentence on the best uploaded run between floor and ceiling; empty without one."""
     sentences = (standing.sentence(run_id) for run_id in best_first) if standing else iter(())
     return next((sentence for sentence in sentences if sentence), "")
 
 
 def agreement(quadrants: Sequence[str]) -> str:
-    """The H1 of offline vs online."""
+    """Returns the headline of offline vs online."""
     if quadrants and set(quadrants) == {"blocked"}:
         return "Offline and online: not judged, the split of users is broken"
     settled = [quadrant for quadrant in quadrants if quadrant not in NOT_SETTLED]
     same = sum(quadrant in {"won both", "lost both"} for quadrant in settled)
     if not settled:
-        return "Offline and online: nothing is settled yet"
+        return "Offline and online: no significant differences yet"
     total = named_number(len(quadrants)).lower()
     agreed = named_number(same).lower() if same else "none"
     return f"Offline and online agree on {agreed} of {total} {plural(len(quadrants), 'candidate')}"
 
 
 def merge_problems(problems: Iterable[Problem]) -> list[Problem]:
-    """Problems without repeats: one that several runs share is given once, with all their places."""
+    """Returns the problems without repeats: one that several runs share is given once, with all their
+    places.
+    """
     places: dict[Problem, list[str]] = {}
     for problem in problems:
         places.setdefault(replace(problem, place=""), []).append(problem.place)

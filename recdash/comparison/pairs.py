@@ -1,4 +1,4 @@
-"""Every pair of runs: the paired difference, judged together with all the others that are shown."""
+"""Every pair of runs: the paired difference, judged together with all others shown."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Pair:
         return self.judged.paired
 
     def percent(self, amount: float) -> float:
-        """``amount`` in % of the baseline's value; NaN where that is 0."""
+        """Returns ``amount`` in % of the baseline's value; NaN if that is 0."""
         return 100 * amount / abs(self.base_value) if self.base_value else float("nan")
 
 
@@ -43,8 +43,8 @@ class Pair:
 class Comparison:
     """Runs against a baseline by one metric at one k, over the users that each pair shares.
 
-    ``pairs``: the baseline with each candidate, best first, then every other pair. ``apart``: run id → why
-    there is no difference to the baseline.
+    ``pairs``: the baseline with each candidate, best first, then every other pair. ``apart``: run id → why it
+    has no difference from the baseline.
     """
 
     query: ComparisonQuery
@@ -58,24 +58,24 @@ class Comparison:
 
     @cached_property
     def against(self) -> tuple[Pair, ...]:
-        """The candidates against the baseline, best first."""
+        """Returns the candidates against the baseline, best first."""
         return tuple(pair for pair in self.pairs if pair.baseline == self.query.baseline)
 
     @cached_property
     def among(self) -> tuple[Pair, ...]:
-        """Every other pair."""
+        """Returns every other pair."""
         return tuple(pair for pair in self.pairs if pair.baseline != self.query.baseline)
 
     def to(self, run: str) -> Pair | None:
-        """The candidate's pair with the baseline."""
+        """Returns the candidate's pair with the baseline."""
         return next((pair for pair in self.against if pair.candidate == run), None)
 
 
 def compare(source: Source, query: ComparisonQuery, *, among: bool = True) -> Comparison:
-    """Compare the runs of the query with its baseline.
+    """Compares the runs of the query with its baseline.
 
-    The candidates against the baseline are one family, all other pairs another; ``among=False`` leaves
-    these out. Raises InputError for a metric without a value per user.
+    The candidates against the baseline are one family, all other pairs another; ``among=False`` leaves these
+    out. Raises InputError for a metric without a value per user.
     """
     baseline, terms, lower = query.baseline, query.terms, define(query.metric).lower_is_better
     values = {run: source.values(run, query.metric, query.k) for run in query.shown}
@@ -106,7 +106,7 @@ def compare(source: Source, query: ComparisonQuery, *, among: bool = True) -> Co
 
 @dataclass(frozen=True)
 class UnjudgedPair:
-    """A paired difference before it is judged, and the values that it is made of."""
+    """A paired difference before it is judged, and the values it is computed from."""
 
     baseline: str
     candidate: str
@@ -125,7 +125,7 @@ class UnjudgedPair:
 
 
 def judge_family(unjudged: Mapping[Key, UnjudgedPair], terms: Terms) -> dict[Key, Pair]:
-    """All differences judged as one family."""
+    """Returns all differences judged as one family."""
     judged = judge(
         [pair.paired for pair in unjudged.values()],
         terms.correction,
@@ -141,9 +141,10 @@ def judge_family(unjudged: Mapping[Key, UnjudgedPair], terms: Terms) -> dict[Key
 
 
 def _checked_tie(judged: JudgedDifference, pair: UnjudgedPair, margin: Margin) -> JudgedDifference:
-    """The difference, but no tie where the baseline's value is too uncertain for a margin relative to it.
+    """Returns the difference, but not as a tie if the baseline's value is too uncertain for a relative
+    margin.
 
-    The candidate must lie below 1 + size and above 1 − size times the baseline, user by user.
+    The candidate must be below 1 + size and above 1 − size times the baseline, user by user.
     """
     if judged.word != "tie" or not margin.relative:
         return judged
@@ -154,7 +155,9 @@ def _checked_tie(judged: JudgedDifference, pair: UnjudgedPair, margin: Margin) -
 def _beyond_margin(
     base: UserValues, own: UserValues, margin: Margin, level: float = LEVEL
 ) -> tuple[Paired, Paired]:
-    """The candidate's differences to 1 + size and to 1 − size times the baseline, user by user."""
+    """Returns the candidate's differences from 1 + size and from 1 − size times the baseline, user by
+    user.
+    """
     largest = common_bound((base, own))
     bound = None if largest is None else (1 + margin.size) * largest
     above, below = (
@@ -165,9 +168,9 @@ def _beyond_margin(
 
 
 def equivalence_of(pair: Pair, base: UserValues, own: UserValues, margin: Margin) -> float:
-    """p of the one-sided tests that a tie needs, the largest of them; NaN where no method is valid.
+    """Returns the p of the one-sided tests that a tie needs, the largest of them; NaN if no method is valid.
 
-    A tie at a level is where p is below (1 − level) / 2. ``base`` and ``own`` are the values of the pair.
+    A tie at a level has p below (1 − level) / 2. ``base`` and ``own`` are the values of the pair.
     """
     within = pair.paired.method.p_beyond(margin.of(pair.base_value))
     if not margin.relative:
@@ -185,9 +188,10 @@ def pair_of(
     lower_is_better: bool = False,
     level: float = LEVEL,
 ) -> UnjudgedPair | None:
-    """The difference of two runs over the users that they share; ``wins`` are those who are better off.
+    """Returns the difference of two runs over the users that they share; ``wins`` are those who are better
+    off.
 
-    None where one of them lacks the metric, or where they share no user.
+    None if one of them lacks the metric, or if they share no user.
     """
     if base is None or values is None:
         return None
@@ -200,7 +204,9 @@ def pair_of(
 
 
 def shared(first: UserValues, second: UserValues) -> tuple[UserValues, UserValues]:
-    """Both over the users that count for both, in the same order; ratings over the rows that both predict."""
+    """Returns the values of both runs over the users that count for both, in the same order; ratings over
+    the rows that both predict.
+    """
     if first.rated and second.rated:
         (rows, values_of_rows), (other_rows, values_of_other_rows) = first.rated, second.rated
         _, places, other_places = np.intersect1d(
@@ -216,7 +222,9 @@ def shared(first: UserValues, second: UserValues) -> tuple[UserValues, UserValue
 
 
 def _n_rated_otherwise(base: UserValues, values: UserValues) -> int:
-    """Number of rows that both predict whose ratings differ between the two tables; 0 for other metrics."""
+    """Returns the number of rows that both predict with different ratings in the two tables; 0 for other
+    metrics.
+    """
     if not base.rated or not values.rated:
         return 0
     return int(np.count_nonzero(base.rated[0].rating != values.rated[0].rating))
@@ -225,7 +233,7 @@ def _n_rated_otherwise(base: UserValues, values: UserValues) -> int:
 def _why_apart(
     source: Source, values: Mapping[str, UserValues | None], run: str, baseline: str, metric: str
 ) -> str:
-    """Why there is no difference between the two."""
+    """Returns why there is no difference between the two."""
     name, base_name, own, base = source.names[run], source.names[baseline], values[run], values[baseline]
     if own is None or base is None:
         absent = run if own is None else baseline

@@ -1,7 +1,7 @@
-"""Two metrics at once: which runs no other beats on both, and which run beats each of the others.
+"""Pareto front of two metrics: the runs that no other dominates, and which run dominates each of the others.
 
-Values place the runs; whether a run is beaten follows the paired differences. Where a metric has no value per
-user there is no interval, and the values alone decide.
+Values place the runs; whether a run is dominated follows the paired differences. A metric without a value per
+user has no interval, and values alone decide.
 """
 
 from __future__ import annotations
@@ -19,36 +19,37 @@ from recdash.metrics import define
 from recdash.metrics.naming import less_is_wanted
 
 DIGITS = 12
-"""Values that agree so far differ by rounding only."""
+"""Values that agree to so many digits differ by rounding only."""
 
 Place = tuple[float, float]
 Side = Literal["better", "worse", "tie", "not settled", "by value", "level"]
-"""How the better placed run stands on one metric: by its paired difference, else by value."""
+"""The dominating run's result on one metric: by its paired difference, else by value."""
 
 
 @dataclass(frozen=True)
 class Goal:
-    """A metric that one wants much of, or little."""
+    """A metric to be maximised or minimised."""
 
     metric: str
     less_is_better: bool
     has_user_values: bool
 
     def height(self, value: float) -> float:
-        """More of this is better, whatever the metric."""
+        """Returns a number of which more is better, whatever the metric."""
         return round(-value if self.less_is_better else value, DIGITS)
 
 
 def goal(metric: str) -> Goal:
-    """Raises UnknownName for an unknown metric."""
+    """Returns the goal. Raises UnknownName for an unknown metric."""
     return Goal(metric, less_is_wanted(metric), define(metric).has_user_values)
 
 
 @dataclass(frozen=True)
 class Beaten:
-    """``run`` has no more of either than ``by``; ``sides``: how ``by`` stands on each metric against it.
+    """``run`` is not above ``by`` on either metric; ``sides``: the result of ``by`` against it on each
+    metric.
 
-    ``pairs`` are the differences ``by`` − ``run`` behind that, None where values alone decide.
+    ``pairs`` are the differences ``by`` − ``run`` behind that, None if values alone decide.
     """
 
     run: str
@@ -58,7 +59,7 @@ class Beaten:
 
     @property
     def settled(self) -> bool:
-        """Beaten on both beyond doubt."""
+        """Returns whether ``run`` is significantly worse on both."""
         return all(side in ("better", "by value") for side in self.sides)
 
 
@@ -66,9 +67,9 @@ class Beaten:
 class TradeOff:
     """Runs by two metrics at one k.
 
-    ``places``: (value of the first metric, of the second) of the runs that have both. ``front``: runs that no
-    other passes, from the best by the second metric to the best by the first. ``beaten``: of the runs in
-    question, each that is not there. ``errors``: standard errors of the values, NaN where there are none.
+    ``places``: (value of the first metric, of the second) of the runs that have both. ``front``: the Pareto
+    front, from the best by the second metric to the best by the first. ``beaten``: of the runs in question,
+    each dominated one. ``errors``: standard errors of the values, NaN without them.
     """
 
     goals: tuple[Goal, Goal]
@@ -87,10 +88,10 @@ def trade_off(
     runs: Sequence[str],
     terms: Terms,
 ) -> TradeOff:
-    """Runs at their ``places``, and for each of ``runs`` the run that beats it, if any.
+    """Returns the runs at their ``places``, and for each of ``runs`` the run that dominates it, if any.
 
-    All pairs of ``runs``, by both metrics, are judged as one family. A run that only another run beats adds
-    its pair with that run to the family.
+    All pairs of ``runs``, by both metrics, are judged as one family. A run that only another run dominates
+    adds its pair with that run to the family.
     """
     goals = (goal(metrics[0]), goal(metrics[1]))
     heights = {run: (goals[0].height(x), goals[1].height(y)) for run, (x, y) in places.items()}
@@ -107,7 +108,9 @@ def trade_off(
             beaten[worse].append(Beaten(worse, better, sides, pairs))
 
     def clearness(by: Beaten) -> tuple[bool, bool, float, float]:
-        """Settled before others, then runs of the front, then the highest by the second metric."""
+        """Returns a sort key: significant first, then runs of the front, then the highest by the second
+        metric.
+        """
         return by.settled, by.by in first, heights[by.by][1], heights[by.by][0]
 
     clearest = tuple(max(by, key=clearness) for by in beaten.values() if by)
@@ -115,12 +118,14 @@ def trade_off(
 
 
 def dominates(place: Place, other: Place) -> bool:
-    """Whether the first is as high as the other on both, and higher on one of them."""
+    """Returns whether the first is as high as the other on both, and higher on one of them."""
     return place[0] >= other[0] and place[1] >= other[1] and place != other
 
 
 def front(heights: Mapping[str, Place]) -> tuple[str, ...]:
-    """The runs that no other dominates, from the highest by the second number to the highest by the first."""
+    """Returns the runs that no other dominates, from the highest by the second number to the highest by the
+    first.
+    """
     best: Place = (inf, -inf)
     runs: list[str] = []
     for run in sorted(heights, key=lambda run: (-heights[run][0], -heights[run][1])):
@@ -133,9 +138,9 @@ def front(heights: Mapping[str, Place]) -> tuple[str, ...]:
 def _run_pairs(
     heights: Mapping[str, Place], first: Sequence[str], runs: Sequence[str]
 ) -> Iterator[tuple[str, str]]:
-    """(worse, better): every pair of ``runs``, in either order where neither dominates the other.
+    """Yields (worse, better): every pair of ``runs``, in either order if neither dominates the other.
 
-    And each run with the run of the front that dominates it, which may be none of ``runs``.
+    Also each run with the run of the front that dominates it, which may not be among ``runs``.
     """
     for run, other in combinations(runs, 2):
         yield (other, run) if dominates(heights[run], heights[other]) else (run, other)
@@ -147,7 +152,7 @@ def _run_pairs(
 def _judged(
     source: Source, goals: Sequence[Goal], k: int, run_pairs: Sequence[tuple[str, str]], terms: Terms
 ) -> dict[tuple[str, str, str], Pair]:
-    """(metric, worse, better) → their difference; all of them are judged as one family."""
+    """Returns {(metric, worse, better): their difference}; all of them are judged as one family."""
     unjudged: dict[tuple[str, str, str], UnjudgedPair] = {}
     for metric in [goal.metric for goal in goals if goal.has_user_values]:
         for worse, better in run_pairs:

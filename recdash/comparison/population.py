@@ -1,4 +1,4 @@
-"""Who leads when every user of the truth counts, and when only users with a list do."""
+"""Compares the leaders over all users of the truth with those over users with a list only."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _EQUAL = 1e-12
 
 @dataclass(frozen=True)
 class PopulationEffect:
-    """The leaders when every user of the truth counts, and when only users with a list do.
+    """The leaders over all users of the truth, and over users with a list only.
 
-    Leaders are run ids; several where values are equal. ``values`` and ``n_users`` are
-    {"truth" | "both": {run id: number}}.
+    Leaders are run ids; several if values are equal. ``values`` and ``n_users`` are {"truth" | "both": {run
+    id: number}}.
     """
 
     leaders_truth: tuple[str, ...]
@@ -28,7 +28,7 @@ class PopulationEffect:
 
 
 def leaders(values: Mapping[str, float]) -> tuple[str, ...]:
-    """The keys of the highest value, and of all that equal it."""
+    """Returns the keys of the highest value, and of all that equal it."""
     best = max(values.values())
     return tuple(key for key, value in values.items() if best - value <= _EQUAL)
 
@@ -39,17 +39,17 @@ def population_effect(
     n_users: Mapping[str, Mapping[str, int]],
     title: str,
 ) -> PopulationEffect:
-    """Compare the two rules; ``names`` are {run id: name}."""
+    """Compares the two rules; ``names`` are {run id: name}."""
     truth, both = leaders(values["truth"]), leaders(values["both"])
     named_truth, named_both = (listed([names[run_id] for run_id in ids]) for ids in (truth, both))
     if set(truth) == set(both):
         verb = "leads" if len(truth) == 1 else "lead"
-        sentence = f"{named_truth} {verb} by {title} whether or not users without a list count."
+        sentence = f"{named_truth} {verb} by {title} whether or not users without recommendations count."
     else:
         sentence = (
-            f"Counting only users with lists puts {named_both} first by {title} "
-            f"({values['both'][both[0]]:.3g} over {n_users['both'][both[0]]:,} users); counting every user "
-            f"with a relevant item puts {named_truth} first ({values['truth'][truth[0]]:.3g} over "
+            f"If users without recommendations are excluded, {named_both} leads by {title} "
+            f"({values['both'][both[0]]:.3g}, n = {n_users['both'][both[0]]:,}); if every user with a "
+            f"relevant item counts, {named_truth} leads ({values['truth'][truth[0]]:.3g}, n = "
             f"{n_users['truth'][truth[0]]:,})."
         )
     return PopulationEffect(truth, both, values, n_users, set(truth) != set(both), sentence)

@@ -1,4 +1,4 @@
-"""What a comparison is asked: which runs, by what metric, over whom, and how differences are judged."""
+"""The query of a comparison: which runs, metric and population, and how differences are judged."""
 
 from __future__ import annotations
 
@@ -14,20 +14,22 @@ from recdash.metrics.naming import metric_at
 from recdash.stats import LEVEL, Correction
 
 MARGIN, MOST_PERCENT = 0.01, 100
-"""A difference of less than this share of the baseline's value is too small to matter, unless one says so."""
+"""Default margin: smaller shares of the baseline's value do not matter."""
 
 GUARD = 0.2
 
 
 @dataclass(frozen=True)
 class Margin:
-    """What is too small to matter: a share of the baseline's value, or an amount of the metric."""
+    """The largest difference that is too small to matter: a share of the baseline's value, or an amount of
+    the metric.
+    """
 
     size: float = MARGIN
     relative: bool = True
 
     def of(self, value: float) -> float:
-        """The margin in units of the metric, for a baseline with this ``value``."""
+        """Returns the margin in units of the metric, for a baseline with this ``value``."""
         return self.size * abs(value) if self.relative else self.size
 
     def __str__(self) -> str:
@@ -35,14 +37,16 @@ class Margin:
 
 
 def read_margin(text: str) -> Margin:
-    """``1%`` of the baseline's value, or ``0.002`` of the metric. Raises InputError for anything else."""
+    """Returns the margin for ``1%`` of the baseline's value, or ``0.002`` of the metric. Raises InputError
+    for other texts.
+    """
     match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?|\.[0-9]+)\s*(%?)", text.strip())
     if match is None:
         fix = "Write 1% for a share of the baseline's value, or 0.002 for an amount of the metric."
         raise InputError(Problem("bad-margin", "margin", f"'{text}'", fix))
     size, percent = float(match[1]), bool(match[2])
     if percent and size > MOST_PERCENT:
-        fix = "A difference as large as the value itself is not too small to matter."
+        fix = "A margin as large as the value itself would make every difference too small to matter."
         raise InputError(Problem("bad-margin", "margin", f"'{text}' is more than {MOST_PERCENT} %", fix))
     return Margin(size / 100 if percent else size, percent)
 
@@ -83,7 +87,7 @@ class ComparisonQuery:
 
     @property
     def shown(self) -> tuple[str, ...]:
-        """The baseline first, then the candidates."""
+        """Returns the baseline first, then the candidates."""
         return (self.baseline, *self.runs)
 
     def without(self, runs: Container[str]) -> ComparisonQuery:
@@ -92,9 +96,9 @@ class ComparisonQuery:
 
     @property
     def where(self) -> str:
-        """``nDCG@10``."""
+        """Returns ``nDCG@10``."""
         return metric_at(self.metric, self.k)
 
     def as_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
+        """Returns JSON-ready values."""
         return {**asdict(self), "runs": list(self.runs)}

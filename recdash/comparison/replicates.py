@@ -1,4 +1,4 @@
-"""Differences to the baseline over folds or seeds: the same whether files or a store hold the runs."""
+"""Computes differences from the baseline over folds or seeds, the same for files and stored runs."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from recdash.stats.replicates import (
 
 
 def replicate_differences(source: Source, query: ComparisonQuery) -> dict[str, ReplicateDifference]:
-    """Run → its difference to the baseline over folds or seeds, all judged as one family.
+    """Returns {run: its difference from the baseline over folds or seeds}, all judged as one family.
 
-    Runs that lack the metric are left out, and so are runs uploaded once where the baseline was too.
+    Runs that lack the metric are left out, and so are runs uploaded once if the baseline was too.
     """
     terms, replicates = query.terms, _Replicates(source, query.metric, query.k)
     alone = {run: replicates.difference(run, query.baseline, terms.level) for run in query.runs}
@@ -41,7 +41,9 @@ class _Replicates:
     k: int
 
     def difference(self, run: str, baseline: str, level: float) -> ReplicateDifference | None:
-        """The run's difference to the baseline; None for two runs uploaded once, and without the metric."""
+        """Returns the run's difference from the baseline; None for two runs uploaded once, and without the
+        metric.
+        """
         both = map(self.source.replicated, (run, baseline))
         kinds = {replicated.kind if replicated else None for replicated in both}
         if kinds == {None}:
@@ -60,7 +62,7 @@ class _Replicates:
     def _means_over_shared_users(
         self, run: str, baseline: str
     ) -> tuple[ReplicateValues | None, ReplicateValues | None]:
-        """Means of each replicate over the users of the paired test, of run and baseline."""
+        """Returns means of each replicate over the users of the paired test, of run and baseline."""
         own, base = (self.source.values(run_id, self.metric, self.k) for run_id in (run, baseline))
         if own is None or base is None:
             return None, None
@@ -68,9 +70,9 @@ class _Replicates:
         return self._means(run, own, baseline, users), self._means(baseline, base, run, users)
 
     def _means(self, run: str, own: UserValues, other: str, users: Ints) -> ReplicateValues | None:
-        """The mean over ``users`` [n] in each of the run's replicates, or in its only one.
+        """Returns the mean over ``users`` [n] in each of the run's replicates, or in its only one.
 
-        A run that was trained once is cut to the users of the other's folds, which pairs the two.
+        A run that was trained once is restricted to the users of the other's folds, which pairs the two.
         """
         replicated, folds = self.source.replicated(run), self.source.replicated(other)
         if replicated is not None:
@@ -88,7 +90,7 @@ class _Replicates:
         return {label: self.source.replicate_values(run, label, self.metric, self.k) for label in labels}
 
     def _have_same_folds(self, run: str, baseline: str) -> bool:
-        """Whether the folds of both have the same users, label by label."""
+        """Returns whether the folds of both have the same users, label by label."""
         of_run, of_baseline = self._by_label(run), self._by_label(baseline)
         return of_run.keys() == of_baseline.keys() and all(
             values is not None
@@ -98,7 +100,9 @@ class _Replicates:
         )
 
     def _plain_values(self, run: str) -> ReplicateValues | None:
-        """Values of a metric without one per user; None for folds, of which they would be another number."""
+        """Returns the replicates' values of a catalogue-level metric; None for folds, whose values mean
+        something else.
+        """
         replicated = self.source.replicated(run)
         if replicated is None:
             return _present({"": self.source.value(run, self.metric, self.k)})
@@ -111,10 +115,10 @@ class _Replicates:
 
 
 def _mean(values: UserValues | None, users: Ints) -> float | None:
-    """The mean over the values of ``users`` [n]; None where none of them counts."""
+    """Returns the mean over the values of ``users`` [n]; None if none of them counts."""
     if values is None:
         return None
-    if len(users) and np.array_equal(values.users, users):  # the rule for seeds, and much the faster
+    if len(users) and np.array_equal(values.users, users):  # the rule for seeds, and much faster
         return float(values.values.mean())
     inside = np.isin(values.users, users)
     return float(values.of(inside).values.mean()) if inside.any() else None
@@ -127,6 +131,6 @@ def _present(
     overlap: bool = False,
     trained_once: bool = False,
 ) -> ReplicateValues | None:
-    """The values that are not None, by label; None without any."""
+    """Returns the values that are not None, by label; None without any."""
     values = {label: value for label, value in by_label.items() if value is not None}
     return ReplicateValues(values, noun, overlap, trained_once) if values else None

@@ -1,4 +1,4 @@
-"""A comparison with everything it says: pairs, verdict, and what would change that."""
+"""A comparison with all results: pairs, verdict, and what would change that."""
 
 from __future__ import annotations
 
@@ -38,21 +38,21 @@ class Compared:
         return self.verdict.evidence.comparison
 
     def table(self) -> pd.DataFrame:
-        """One row per pair: the columns of ``rows``."""
+        """Returns one row per pair: the columns of ``rows``."""
         import pandas as pd
 
         return pd.DataFrame(list(self.rows()))
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """One dict per pair; run names, and every test that the field asks for.
+        """Yields one dict per pair: run names, and every common test.
 
-        p and ci_low … ci_high (at the level of the terms) come from ``method``: the paired t-test where
-        that holds, else a test that is valid there (``recdash.stats.sparse``); None where none is.
-        ``finding`` follows p_corrected and ci_corrected, corrected within its own family, and the margin.
-        t_p is always that of the paired t-test, None without a spread; t_p_holm and t_p_bh are corrected over
-        all pairs. If the true difference is the one seen, so many ``more_users`` give an answer with a chance
-        of 80 % (0: there is one; None: no number does). ``equivalence_p`` is that of the one-sided tests of a
-        tie, not corrected: below (1 − ci_corrected_level) / 2 exactly where ``finding`` is a tie.
+        p and ci_low … ci_high (at the level of the terms) come from ``method``: the paired t-test if it is
+        valid, else a test that is (``recdash.stats.sparse``); None without one. ``finding`` follows
+        p_corrected and ci_corrected, corrected within its own family, and the margin. t_p is always that of
+        the paired t-test, None without a spread; t_p_holm and t_p_bh are corrected over all pairs. If the
+        true difference is the observed one, ``more_users`` more users give an answer with a probability of 80
+        % (0: there is one; None: no number does). ``equivalence_p`` is that of the one-sided tests of a tie,
+        not corrected: below (1 − ci_corrected_level) / 2 exactly if ``finding`` is a tie.
         """
         comparison = self.comparison
         p = np.array([pair.paired.t_p for pair in comparison.pairs])
@@ -78,7 +78,7 @@ class Compared:
             }
 
     def _further_tests(self) -> list[dict[str, float | None]]:
-        """Per pair, what tests without a normal distribution say; None where two runs share one user."""
+        """Returns per pair the results of distribution-free tests; None if two runs share one user."""
         pairs = self.comparison.pairs
         rows: list[dict[str, float | None]] = [dict.fromkeys(FURTHER) for _ in pairs]
         for indexes in self._over_the_same_users():
@@ -88,7 +88,7 @@ class Compared:
         return rows
 
     def _over_the_same_users(self) -> list[list[int]]:
-        """Indexes of pairs to draw and swap together: their runs count the same two sets of users."""
+        """Returns indexes of pairs to resample together: their runs count the same two sets of users."""
         runs = {run for pair in self.comparison.pairs for run in (pair.baseline, pair.candidate)}
         users = {run: _hash_of_rows(self._values_of(run)) for run in runs}
         groups: dict[frozenset[int], list[int]] = {}
@@ -98,14 +98,16 @@ class Compared:
         return list(groups.values())
 
     def _tested(self, pairs: Sequence[Pair]) -> Iterator[dict[str, float | None]]:
-        """The further tests of pairs over the same users; one set of draws of the runs serves all pairs."""
+        """Yields the further tests of pairs over the same users; one set of draws of the runs serves all
+        pairs.
+        """
         values: dict[str, UserValues] = {}
         for pair in pairs:
             if not values.keys() >= {pair.baseline, pair.candidate}:
                 values[pair.baseline], values[pair.candidate] = self._shared_values(pair)
         column = {run: index for index, run in enumerate(values)}
         first = next(iter(values.values())).values
-        # Less one run they are as small as their differences, and as exact.
+        # Relative to one run, values are as small as their differences, and as exact.
         runs = grouped(differences(own.values, first) for own in values.values())
         columns = np.array([(column[pair.candidate], column[pair.baseline]) for pair in pairs])
         lows, highs = bootstrap(runs, columns, self.comparison.query.terms.level)
@@ -117,7 +119,7 @@ class Compared:
             yield dict(zip(FURTHER, map(none_if_nan, (by_rank, *drawn)), strict=True))
 
     def _shared_values(self, pair: Pair) -> tuple[UserValues, UserValues]:
-        """Baseline and candidate over the users of both."""
+        """Returns baseline and candidate over the users of both."""
         return shared(self._values_of(pair.baseline), self._values_of(pair.candidate))
 
     def _values_of(self, run: str) -> UserValues:
@@ -127,14 +129,16 @@ class Compared:
         return values
 
     def known_ids(self) -> dict[str, IdOverlap]:
-        """For each compared run, how many of its items and users truth, catalogue and train know."""
+        """Returns for each compared run how many of its items and users truth, catalogue and train know."""
         pairs = self.comparison.pairs
         runs = dict.fromkeys([self.comparison.query.baseline, *(pair.candidate for pair in pairs)])
         overlaps = {run: self.source.known_ids(run) for run in runs}
         return {run: overlap for run, overlap in overlaps.items() if overlap is not None}
 
     def as_dict(self) -> dict[str, Any]:
-        """JSON-ready: the metric, its pairs, runs without a difference to the baseline, and the verdict."""
+        """Returns JSON-ready values: the metric, its pairs, runs without a difference from the baseline, and
+        the verdict.
+        """
         comparison = self.comparison
         return {
             "metric": comparison.query.metric,
@@ -156,7 +160,7 @@ class Compared:
 
 
 def compared(source: Source, query: ComparisonQuery) -> Compared:
-    """Compare runs of a source and decide. Raises UnknownName for a run that it does not have."""
+    """Returns the comparison and verdict of runs of a source. Raises UnknownName for an unknown run."""
     for run in query.shown:
         if run not in source.names:
             raise UnknownName("run", run, sorted(source.names.values()))
@@ -164,12 +168,14 @@ def compared(source: Source, query: ComparisonQuery) -> Compared:
 
 
 def _hash_of_rows(values: UserValues) -> int:
-    """A hash that is equal for runs with the same users, and of predicted ratings with the same rows."""
+    """Returns a hash that is equal for runs with the same users, and for predicted ratings with the same
+    rows.
+    """
     return hash((values.users.tobytes(), values.rated[0].key.tobytes() if values.rated else b""))
 
 
 def cutoff_of(spec: Spec) -> int:
-    """The k to compare at; 1 for a metric without one. Raises InputError where one is needed."""
+    """Returns the k to compare at; 1 for a metric without one. Raises InputError if one is needed."""
     if spec.k is None and define(replace(spec, k=None)).metric.has_cutoff:
         fix = f"Write {spec.label}@10, for example."
         raise InputError(Problem("no-cutoff", f"metric '{spec}'", "no cutoff to compare at", fix))

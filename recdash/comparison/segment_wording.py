@@ -1,4 +1,4 @@
-"""What the segments say of the candidates, in words that follow the corrected differences."""
+"""Words the findings by segment; they follow the corrected differences."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ LONGEST_NAME = 32
 
 
 def segment_title(comparison: SegmentComparison, segment: str) -> str:
-    """``Known users (with train rows)`` → ``known users``, for the middle of a sentence."""
+    """Returns ``known users`` for ``Known users (with train rows)``, for the middle of a sentence."""
     title = re.sub(r"(?<=[^:\s]) \([^()]*\)$", "", comparison.titles[segment])
     return cut(f"{title[:1].lower()}{title[1:]}", 60)
 
 
 def where(comparison: SegmentComparison, segments: Sequence[str]) -> str:
-    """``for known users and new users``; of more than two how many: ``in 3 of 12 segments``."""
+    """Returns ``for known users and new users``; of more than two how many: ``in 3 of 12 segments``."""
     if len(segments) > MOST_NAMED:
         return f"in {len(segments)} of {len(comparison.titles)} segments"
     return f"for {listed([segment_title(comparison, segment) for segment in segments])}"
 
 
 def finding(comparison: SegmentComparison) -> str:
-    """``EASE is better for known users and worse for new users``."""
+    """Returns ``EASE is better for known users and worse for new users``."""
     runs = [run for run in comparison.candidates if comparison.judged(run)]
     mixed = [
         run for run in runs if comparison.with_word(run, "better") and comparison.with_word(run, "worse")
@@ -55,14 +55,14 @@ def finding(comparison: SegmentComparison) -> str:
 def _unjudged(comparison: SegmentComparison) -> str:
     metric = comparison.query.where
     if len(comparison.runs) < 2:
-        return f"{_name(comparison, comparison.query.baseline)} has nobody to be compared with"
+        return f"{_name(comparison, comparison.query.baseline)} has no candidate to compare with"
     if comparison.by_value:
         return f"{metric} by segment: values only, without a verdict"
     return f"No segment can be judged on {metric}"
 
 
 def _one_way(comparison: SegmentComparison, runs: Sequence[str]) -> str:
-    """The headline where no run is better in some segments and worse in others."""
+    """Returns the headline if no run is better in some segments and worse in others."""
     base = _name(comparison, comparison.query.baseline)
     better, worse = ({run: comparison.with_word(run, word) for run in runs} for word in ("better", "worse"))
     n_judged = {run: len(comparison.judged(run)) for run in runs}
@@ -71,15 +71,17 @@ def _one_way(comparison: SegmentComparison, runs: Sequence[str]) -> str:
     if everywhere:
         return f"{_are(comparison, everywhere)} better {_in_all_judged(comparison, everywhere[0])}"
     if better[best]:
-        return f"{_name(comparison, best)} is better {where(comparison, better[best])}, and nowhere worse"
+        return (
+            f"{_name(comparison, best)} is better {where(comparison, better[best])} and worse in no segment"
+        )
     if len(runs) == 1:
-        relation = f"not settled against {base} in any segment"
+        relation = f"not significantly different from {base} in any segment"
         if worse[runs[0]]:
-            relation = f"worse {where(comparison, worse[runs[0]])}, and nowhere better"
+            relation = f"worse {where(comparison, worse[runs[0]])} and better in no segment"
         return f"{_name(comparison, runs[0])} is {relation}"
     if all(len(worse[run]) == n_judged[run] for run in runs):
         return f"{_are(comparison, runs)} worse {_in_all_judged(comparison, runs[0])}"
-    relation = "better than" if any(worse.values()) else "settled against"
+    relation = "better than" if any(worse.values()) else "significantly different from"
     return f"No candidate is {relation} {base} in any segment"
 
 
@@ -99,10 +101,10 @@ def _name(comparison: SegmentComparison, run: str) -> str:
 
 
 def subtitle(comparison: SegmentComparison) -> str:
-    """What is drawn, against which run, and how it is judged."""
+    """Returns the caption: what is shown, against which run, and how it is judged."""
     metric, base = comparison.query.where, comparison.names[comparison.query.baseline]
     if len(comparison.runs) < 2:
-        return f"{metric} of {base} in each segment. Choose a candidate to see for whom it is better."
+        return f"{metric} of {base} in each segment. Choose a candidate to see where it is better."
     if comparison.by_value:
         return f"{metric} within each segment: it has no value per user, so no interval. Grey tick: {base}."
     correction = comparison.query.terms.correction
@@ -110,16 +112,16 @@ def subtitle(comparison: SegmentComparison) -> str:
     is_named = n_family > 1 or correction == "off"
     rule = f", {CORRECTIONS.get(correction, 'not corrected')} over {n_family} differences" if is_named else ""
     return (
-        f"{metric} against {base}, paired user by user; 95 % intervals{rule}. "
-        f"Filled: settled. Grey: fewer than {comparison.least} users, not judged."
+        f"{metric} against {base}, paired user by user; 95 % intervals{rule}. Filled: significant. "
+        f"Grey: fewer than {comparison.least} users, not judged."
     )
 
 
-# ── what the whole does not show ─────────────────────────────────────────────────────────────
+# ── contradictions between segments and the whole ───────────────────────────────────────────
 
 
 def flag_sentence(comparison: SegmentComparison, flag: Flag) -> str:
-    """One or two sentences, with the numbers that explain the flag."""
+    """Returns one or two sentences with the numbers that explain the flag."""
     sentences = {
         "reversed": _reversed,
         "cancelled": _cancelled,
@@ -130,7 +132,7 @@ def flag_sentence(comparison: SegmentComparison, flag: Flag) -> str:
 
 
 def _with_n(comparison: SegmentComparison, run: str, segments: Sequence[str]) -> str:
-    """``new users (−0.0391, n = 2,376)`` and so on."""
+    """Returns ``new users (−0.0391, n = 2,376)`` and so on."""
     cells = {segment: comparison.cells[segment, run] for segment in segments[:4]}
     digits = numbers.places(cell.difference for cell in cells.values())
     texts = [
@@ -143,24 +145,26 @@ def _with_n(comparison: SegmentComparison, run: str, segments: Sequence[str]) ->
 
 
 def _overall(comparison: SegmentComparison, run: str) -> str:
-    """``EASE is worse than Popular over all users (−0.0131)``."""
+    """Returns ``EASE is worse than Popular over all users (−0.0131)``."""
     whole, base = comparison.whole(run), comparison.names[comparison.query.baseline]
     relation = {
         "better": f"is better than {base}",
         "worse": f"is worse than {base}",
-        "tie": f"is level with {base}",
-        "not settled": f"is not settled against {base}",
+        "tie": f"is equal to {base}",
+        "not settled": f"is not significantly different from {base}",
     }[whole.word or "not settled"]
     amount = numbers.signed(whole.difference, numbers.places([whole.difference]))
     return f"{comparison.names[run]} {relation} over all users ({amount})"
 
 
 def _cancelled(comparison: SegmentComparison, flag: Flag) -> str:
-    """Slices of users add up to the whole; slices of items do not, and only stand beside it."""
+    """Returns the sentence of gains and losses that cancel; slices of users add up to the whole, slices of
+    items do not.
+    """
     better, worse = (
         _with_n(comparison, flag.run, comparison.with_word(flag.run, word)) for word in ("better", "worse")
     )
-    why = ", but" if comparison.of_items else " because its gains and losses hide each other:"
+    why = ", but" if comparison.of_items else " because its gains and losses cancel:"
     return f"{_overall(comparison, flag.run)}{why} better for {better}, worse for {worse}."
 
 
@@ -173,13 +177,13 @@ def _outvoted(comparison: SegmentComparison, flag: Flag) -> str:
     segments = _with_n(comparison, run, flag.segments)
     text = f"{_overall(comparison, run)}, but {word} in {how_many}: {segments}."
     if comparison.of_items:
-        return f"{text} A segment counts only its own items, so the whole is not the mean of the segments."
+        return f"{text} A segment counts only its own items, so the total is not the mean of the segments."
     opposite = [segment for segment in judged if segment not in flag.segments]
     if not opposite:
-        return f"{text} The users whom no segment holds turn it."
+        return f"{text} Users in no segment cause the difference."
     users = 100 * sum(comparison.share(segment, run) for segment in opposite)
     carried_by = _with_n(comparison, run, opposite)
-    return f"{text} The whole follows {carried_by}: {numbers.three(users)} % of the users."
+    return f"{text} The total follows {carried_by}: {numbers.three(users)} % of the users."
 
 
 def _one_segment(comparison: SegmentComparison, flag: Flag) -> str:
@@ -193,8 +197,8 @@ def _one_segment(comparison: SegmentComparison, flag: Flag) -> str:
     much = "all of the" if contribution >= 1 else f"{numbers.three(100 * contribution)} % of the"
     return (
         f"{_overall(comparison, run)}, and {much} {kind} comes from {named}: "
-        f"{numbers.three(100 * comparison.share(segment, run))} % of the users. "
-        f"Nobody else is shown to be {word}."
+        f"{numbers.three(100 * comparison.share(segment, run))} % of the users. No other segment is "
+        f"significantly {word}."
     )
 
 

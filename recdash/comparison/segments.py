@@ -1,4 +1,6 @@
-"""Runs against a baseline in segments: which gain, which lose, and what the whole does not show."""
+"""Compares runs with a baseline in segments: which gain, which lose, and where segments contradict the
+whole.
+"""
 
 from __future__ import annotations
 
@@ -16,21 +18,21 @@ from recdash.stats import Finding
 EVERYBODY = ""
 """The key of all users among the segments."""
 MOST = 0.5
-"""More than this share of the users is in the segments that a flag names."""
+"""The segments that a flag names have more than this share of the users."""
 NEARLY_ALL = 0.9
-"""From this share of a difference on, it counts as coming from one segment."""
+"""Share of a difference from which it counts as coming from one segment."""
 
 Values = Mapping[str, UserValues | None]
-"""Run id → its users' values in a segment; None where it lacks the metric."""
+"""Run id → its users' values in a segment; None if it lacks the metric."""
 FlagKind = Literal["reversed", "cancelled", "outvoted", "one segment"]
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One run in one segment: its own mean over its ``n`` users, and its difference to the baseline.
+    """One run in one segment: its own mean over its ``n`` users, and its difference from the baseline.
 
     ``difference``: mean over the ``n_shared`` users that count for both, NaN without any. ``pair``: the same
-    with its interval and finding; None where it is not judged, and then ``why`` says the reason.
+    with its interval and finding; None if it is not judged, and then ``why`` says the reason.
     """
 
     value: float
@@ -53,7 +55,7 @@ class Cell:
 class SegmentComparison:
     """Runs compared with a baseline in every segment by one metric at one k.
 
-    ``titles``: segment → title, in order. ``cells``: (segment, run) → its cell, ``EVERYBODY`` being a segment
+    ``titles``: segment → title, in order. ``cells``: (segment, run) → its cell; ``EVERYBODY`` is a segment
     too. ``of_items``: these are segments of items, and only their items count in each.
     """
 
@@ -71,7 +73,7 @@ class SegmentComparison:
 
     @property
     def by_value(self) -> bool:
-        """The metric has no value per user: there is nothing to judge."""
+        """Returns whether the metric has no value per user, so that there is no finding."""
         return not define(self.query.metric).has_user_values
 
     @property
@@ -83,29 +85,31 @@ class SegmentComparison:
         return self.cells.get((segment, run)) or Cell(float("nan"), 0, why="not scored")
 
     def whole(self, run: str) -> Cell:
-        """The run over all users."""
+        """Returns the run over all users."""
         return self.cells[EVERYBODY, run]
 
     def judged(self, run: str) -> dict[str, Cell]:
-        """Segment → cell, of those that are judged."""
+        """Returns {segment: cell} of those that are judged."""
         return {segment: cell for segment in self.titles if (cell := self.cells[segment, run]).pair}
 
     def with_word(self, run: str, word: str) -> list[str]:
-        """The segments in which the run is ``word``."""
+        """Returns the segments in which the run is ``word``."""
         return [segment for segment, cell in self.judged(run).items() if cell.word == word]
 
     def is_additive(self, run: str) -> bool:
-        """Whether each user is in one segment, so that shares of users and of the difference add up to 1."""
+        """Returns whether each user is in one segment, so that shares of users and of the difference add up
+        to 1.
+        """
         n_in_segments = sum(self.cells[segment, run].n_shared for segment in self.titles)
         return not self.of_items and n_in_segments == self.whole(run).n_shared
 
     def share(self, segment: str, run: str) -> float:
-        """Share of the users of both run and baseline who are in the segment; 0..1."""
+        """Returns the share of the users of both run and baseline who are in the segment; 0..1."""
         n_users = self.whole(run).n_shared
         return self.cells[segment, run].n_shared / n_users if n_users else float("nan")
 
     def contribution(self, segment: str, run: str) -> float:
-        """The segment's share of the whole difference; more than 1 where others take some of it back."""
+        """Returns the segment's share of the whole difference; more than 1 if others cancel some of it."""
         whole, own = self.whole(run).difference, self.cells[segment, run].difference
         return self.share(segment, run) * own / whole if whole else float("nan")
 
@@ -115,9 +119,9 @@ class Flag:
     """A contradiction between a run's difference over all users and those in segments.
 
     *reversed*: the means order the runs one way, those of every judged segment the other way, and most users
-    are in these (the runs count different users); *cancelled*: gains and losses hide each other; *outvoted*:
-    most users are in segments that say otherwise than the whole; *one segment*: the whole difference comes
-    from it. ``segments``: those that say so.
+    are in these (the runs count different users); *cancelled*: gains and losses cancel; *outvoted*: most
+    users are in segments that contradict the whole; *one segment*: the whole difference comes from it.
+    ``segments``: those that show it.
     """
 
     kind: FlagKind
@@ -126,7 +130,8 @@ class Flag:
 
 
 def compare_segments(empty: SegmentComparison, values: Mapping[str, Values]) -> SegmentComparison:
-    """``empty`` with the cells that follow from users' values in each segment, ``EVERYBODY`` among them.
+    """Returns ``empty`` with the cells that follow from users' values in each segment, including
+    ``EVERYBODY``.
 
     All segments × candidates with at least ``least`` users are one family; the whole is one of its own.
     """
@@ -152,17 +157,17 @@ def compare_segments(empty: SegmentComparison, values: Mapping[str, Values]) -> 
 
 
 def _cell_of(values: UserValues | None) -> Cell:
-    """The cell of a run on its own, before it is compared."""
+    """Returns the cell of a run on its own, before it is compared."""
     if values is None or not len(values.users):
-        return Cell(float("nan"), 0, why="" if values is None else "nobody counts")
+        return Cell(float("nan"), 0, why="" if values is None else "no user counts")
     return Cell(float(values.values.mean()), len(values.users))
 
 
-# ── what the whole does not show ─────────────────────────────────────────────────────────────
+# ── contradictions between segments and the whole ───────────────────────────────────────────
 
 
 def flags(comparison: SegmentComparison) -> list[Flag]:
-    """At most one flag for each candidate, the gravest."""
+    """Returns at most one flag for each candidate, the most serious."""
     tests = (_reversed, _cancelled, _outvoted, _one_segment)
     gravest = [
         next(filter(None, (test(comparison, run) for test in tests)), None) for run in comparison.candidates
@@ -171,7 +176,7 @@ def flags(comparison: SegmentComparison) -> list[Flag]:
 
 
 def _ahead(comparison: SegmentComparison, segment: str, run: str) -> float:
-    """The run's own mean less the baseline's own, each over the users it counts."""
+    """Returns the run's own mean minus the baseline's own, each over the users it counts."""
     return comparison.cells[segment, run].value - comparison.cells[segment, comparison.query.baseline].value
 
 
@@ -188,7 +193,7 @@ def _reversed(comparison: SegmentComparison, run: str) -> Flag | None:
 
 
 def _hold_most(comparison: SegmentComparison, segments: Sequence[str], run: str) -> bool:
-    """Whether these segments hold most of the users that run and baseline count, each by itself."""
+    """Returns whether these segments have most of the users of run and of baseline."""
     return all(
         sum(comparison.cells[segment, of_run].n for segment in segments) > MOST * comparison.whole(of_run).n
         for of_run in (run, comparison.query.baseline)
@@ -216,7 +221,7 @@ def _outvoted(comparison: SegmentComparison, run: str) -> Flag | None:
 
 
 def _one_segment(comparison: SegmentComparison, run: str) -> Flag | None:
-    """The flag that nearly all of the difference comes from one of several judged segments."""
+    """Returns a flag if nearly all of the difference comes from one of several judged segments."""
     overall = comparison.whole(run).word
     segments = comparison.with_word(run, overall) if overall in ("better", "worse") else []
     if len(segments) != 1 or len(comparison.judged(run)) < 2:

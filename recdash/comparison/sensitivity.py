@@ -1,4 +1,4 @@
-"""What would change the verdict: the same decision at another k, by another metric, for other users."""
+"""Sensitivity of the verdict: the same decision at another k, by another metric, for other users."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ OTHER_USERS: dict[Users, tuple[Users, str]] = {
     "truth": ("both", "Only users with a list"),
     "both": ("truth", "Users without a list count as 0"),
     "judged": ("both", "Only users with a relevant item and a list"),
-    "judged_both": ("truth", "Users without a list count as 0, without a relevant item not at all"),
-    "run": ("truth", "Users without a list count as 0, without a relevant item not at all"),
+    "judged_both": ("truth", "Users without a list count as 0, users without a relevant item are excluded"),
+    "run": ("truth", "Users without a list count as 0, users without a relevant item are excluded"),
 }
 
 
@@ -30,7 +30,7 @@ OTHER_USERS: dict[Users, tuple[Users, str]] = {
 class WhatIf:
     """A question, its answer in a few words, and the parameters of the view that show it.
 
-    ``matters``: would the verdict be another?
+    ``matters``: whether the verdict would change.
     """
 
     question: str
@@ -40,7 +40,7 @@ class WhatIf:
 
 
 def changes(source: Source, verdict: Verdict, depth: int, users: Users) -> list[WhatIf]:
-    """The four to five questions that a reader asks first, each answered by deciding anew."""
+    """Returns four to five alternative queries, each with its own verdict."""
     if not verdict.evidence.comparison.pairs:
         return []
     what_ifs = [
@@ -54,7 +54,9 @@ def changes(source: Source, verdict: Verdict, depth: int, users: Users) -> list[
 
 
 def brief(verdict: Verdict) -> str:
-    """A verdict in a few words: ``ship ALS`` · ``keep Popular`` · ``about 1,900 more users needed``."""
+    """Returns a verdict in a few words: ``ship ALS`` · ``keep Popular`` · ``about 1,900 more users
+    needed``.
+    """
     evidence = verdict.evidence
     if verdict.state == "ship":
         verb = "keep" if verdict.run == evidence.comparison.query.baseline else "ship"
@@ -70,7 +72,7 @@ def _users_needed(pair: Pair) -> str:
 
 
 def _decide_again(source: Source, query: ComparisonQuery, users: Users | None = None) -> Verdict | None:
-    """The verdict on another query or population; None where there is none."""
+    """Returns the verdict on another query or population; None if there is none."""
     source = source.under(users) if users else source
     try:
         comparison = compare(source, query)
@@ -129,7 +131,7 @@ def _other_definition(source: Source, verdict: Verdict) -> WhatIf | None:
     other = _decide_again(source, replace(query, metric=metric))
     if other is None:
         return None
-    return _what_if(f"Defined as {metric_title(metric)}", verdict, other, ("m", metric))
+    return _what_if(f"With {metric_title(metric)}", verdict, other, ("m", metric))
 
 
 def _other_users(source: Source, verdict: Verdict, users: Users) -> WhatIf | None:
@@ -145,9 +147,9 @@ _MOST_UNLIKE = ("worse", "better", "tie", "not settled")
 
 
 def _most_unlike_slice(verdict: Verdict) -> WhatIf | None:
-    """The slice in which the leader's finding is most unlike the whole: the opposite, a tie, or not settled.
+    """Returns the slice whose finding differs most from the leader's: the opposite, a tie, or inconclusive.
 
-    Too few users to settle it there would not change the verdict.
+    A slice with too few users would not change the verdict.
     """
     leader = verdict.evidence.leader
     if leader is None:

@@ -1,4 +1,4 @@
-"""The runs that a comparison is about, wherever they come from: files scored just now, or a store."""
+"""The protocol for the runs of a comparison, whether scored from files or stored."""
 
 from __future__ import annotations
 
@@ -21,49 +21,51 @@ class Source(Protocol):
 
     @property
     def names(self) -> Mapping[str, str]:
-        """Run id → name."""
+        """Returns {run id: name}."""
 
     def under(self, users: Users) -> Source:
-        """The same runs, users being counted by another rule."""
+        """Returns the same runs with users counted by another rule."""
 
     def values(self, run: str, metric: str, k: int) -> UserValues | None:
-        """The users who count and their values; None where the run lacks the metric.
+        """Returns the users who count and their values; None if the run lacks the metric.
 
         Raises InputError for a metric without a value per user, and for a k beyond the depth.
         """
 
     def value(self, run: str, metric: str, k: int) -> float | None:
-        """Any metric's value; None where the run lacks it."""
+        """Returns any metric's value; None if the run lacks it."""
 
     def why_absent(self, run: str, metric: str) -> str:
-        """Why the run lacks the metric."""
+        """Returns why the run lacks the metric."""
 
     def user_slices(self) -> Sequence[Slice]:
-        """The slices of users that a verdict looks at."""
+        """Returns the slices of users that a verdict examines."""
 
     def replicated(self, run: str) -> Replicated | None:
-        """The run's folds or seeds; None for a run that was uploaded once."""
+        """Returns the run's folds or seeds; None for a run that was uploaded once."""
 
     def replicate_value(self, run: str, label: str, metric: str, k: int) -> float | None:
-        """A metric of one replicate without a value per user; None where it lacks it."""
+        """Returns a catalogue-level metric of one replicate; None if it lacks it."""
 
     def replicate_values(self, run: str, label: str, metric: str, k: int) -> UserValues | None:
-        """The users who count in one replicate, of a fold those with a list; None where it lacks it."""
+        """Returns the users who count in one replicate, of a fold those with a list; None if it lacks the
+        metric.
+        """
 
     def list_pulls(
         self, runs: Sequence[str], metrics: Sequence[str], k: int
     ) -> Sequence[Mapping[str, Pulls]]:
-        """How far the users of each run pull catalogue metrics at k, the same users in the same groups.
+        """Returns by how much the users of each run pull catalogue-level metrics at k, the same users in the
+        same groups.
 
-        Metrics to which single lists add nothing of their own are left out. Raises RecdashError where lists
-        are missing now.
+        Metrics that do not add up by list are left out. Raises RecdashError if lists are missing.
         """
 
     def online(self, run: str, baseline: str) -> Sequence[OnlineLift]:
-        """What A/B tests found of the run against the baseline."""
+        """Returns the lifts of the run against the baseline in A/B tests."""
 
     def known_ids(self, run: str) -> IdOverlap | None:
-        """What truth, catalogue and train know of the run's ids; None of a reference candidate."""
+        """Returns what truth, catalogue and train know of the run's ids; None for a reference candidate."""
 
     def problems(self, runs: Sequence[str]) -> Sequence[Problem]:
-        """Why the runs' numbers may not stand side by side as they are."""
+        """Returns why the runs' numbers may not be comparable."""

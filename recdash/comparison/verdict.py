@@ -14,8 +14,8 @@ from recdash.comparison.wording import RichText, headline, plain, sentences_of
 class Verdict:
     """Which candidate to ship, in words, with the evidence.
 
-    ``run``: the run to ship, or the one that the verdict is about; None where there is no answer. The first
-    of ``sentences`` gives the evidence, the others what stands beside it.
+    ``run``: the run to ship, or the subject of the verdict; None without an answer. The first of
+    ``sentences`` gives the evidence, the others add to it.
     """
 
     state: State
@@ -26,7 +26,7 @@ class Verdict:
 
     @property
     def text(self) -> str:
-        """Headline and sentences, plain."""
+        """Returns headline and sentences as plain text."""
         return " ".join([f"{self.headline}.", *map(plain, self.sentences)])
 
     @property
@@ -38,6 +38,6 @@ class Verdict:
 
 
 def decide(evidence: VerdictEvidence) -> Verdict:
-    """The verdict that the evidence allows."""
+    """Returns the verdict that the evidence allows."""
     state, run = state_of(evidence)
     return Verdict(state, run, headline(state, run, evidence), sentences_of(state, evidence), evidence)

@@ -11,9 +11,9 @@ STATES: tuple[State, ...] = ("ship", "tie", "trade-off", "not enough evidence", 
 
 
 def state_of(evidence: VerdictEvidence) -> tuple[State, str | None]:
-    """The state, and the id of the run to ship or that the verdict is about.
+    """Returns the state, and the id of the run to ship or that the verdict is about.
 
-    *ship* names the baseline where every candidate is worse.
+    *ship* names the baseline if every candidate is worse.
     """
     leader = evidence.leader
     if evidence.blocking or leader is None:
@@ -29,7 +29,9 @@ def state_of(evidence: VerdictEvidence) -> tuple[State, str | None]:
 
 
 def losses(evidence: VerdictEvidence) -> bool:
-    """Whether the leader loses by another accuracy metric, in a slice or online, or breaks a guardrail."""
+    """Returns whether the leader loses by another accuracy metric, in a slice or online, or breaks a
+    guardrail.
+    """
     return (
         any(pair.judged.word == "worse" for _, pair in evidence.metrics)
         or any(rail.is_broken for rail in evidence.guardrails)

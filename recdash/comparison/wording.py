@@ -1,4 +1,4 @@
-"""The verdict in plain words: one template for each kind of sentence."""
+"""Words the verdict: one template for each kind of sentence."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ MOST_NAMED = 3
 FEW = 100
 """Of fewer users each is counted, instead of a share of 100."""
 NOTABLE = 0.05
-"""A guardrail's change of less than this share is not worth a sentence."""
+"""A guardrail's change below this share is not mentioned."""
 
 
 @dataclass(frozen=True)
 class Piece:
     """Some words of a sentence; ``page`` and ``params`` of the view link to the chart that shows them.
 
-    ``hint``: what pages show in addition when the pointer is over the words.
+    ``hint``: what pages show when the pointer is over the words.
     """
 
     text: str
@@ -46,7 +46,7 @@ def plain(sentence: RichText) -> str:
 
 
 def headline(state: State, run: str | None, evidence: VerdictEvidence) -> str:
-    """``Ship ALS v3`` · ``Keep Popular`` · ``ALS v3 and Popular are a tie`` …"""
+    """Returns ``Ship ALS v3`` · ``Keep Popular`` · ``ALS v3 and Popular are a tie`` …"""
     if state == "ship" and evidence.leader is not None and run == evidence.leader.baseline:
         return f"Keep {evidence.base}"
     return {
@@ -59,7 +59,7 @@ def headline(state: State, run: str | None, evidence: VerdictEvidence) -> str:
 
 
 def sentences_of(state: State, evidence: VerdictEvidence) -> tuple[RichText, ...]:
-    """The sentences of a verdict, the evidence first."""
+    """Returns the sentences of a verdict, the evidence first."""
     if state == "not comparable" or evidence.leader is None:
         return tuple(_why_not(evidence))
     leader = evidence.leader
@@ -78,12 +78,12 @@ def sentences_of(state: State, evidence: VerdictEvidence) -> tuple[RichText, ...
 
 
 def _why_not(evidence: VerdictEvidence) -> list[RichText]:
-    """Why nothing is judged: what makes the runs incomparable, or why no pair could be made."""
+    """Returns why there is no verdict: what makes the runs incomparable, or why no pair could be made."""
     if evidence.blocking:
         texts = [f"{problem.found}. {problem.fix}" for problem in evidence.blocking]
         return [(Piece(f"{text[:1].upper()}{text[1:].rstrip('.')}.", "runs"),) for text in texts]
     apart = [f"{reason}." for reason in evidence.comparison.apart.values()]
-    reasons = " ".join(apart[:MOST_NAMED]) or "There is no candidate beside the baseline."
+    reasons = " ".join(apart[:MOST_NAMED]) or "There is no candidate to compare with the baseline."
     more = f" And {len(apart) - MOST_NAMED} more." if len(apart) > MOST_NAMED else ""
     return [(Piece(reasons + more, "runs"),)]
 
@@ -92,7 +92,9 @@ def _why_not(evidence: VerdictEvidence) -> list[RichText]:
 
 
 def evidence_sentence(evidence: VerdictEvidence, pair: Pair) -> RichText:
-    """``nDCG@10 is 14.9 % above Popular (95 % CI +12.7 to +17.2 %, …; better for 41 of 100 users …).``"""
+    """Returns ``nDCG@10 is 14.9 % above Popular (95 % CI +12.7 to +17.2 %, …; better for 41 of 100 users
+    …).``
+    """
     comparison, method = evidence.comparison, pair.paired.method
     where = metric_title(comparison.query.metric, comparison.query.k)
     subject = where if evidence.finding == "better" else f"{where} of {evidence.name}"
@@ -113,7 +115,9 @@ def evidence_sentence(evidence: VerdictEvidence, pair: Pair) -> RichText:
 
 
 def relation_to(pair: Pair, base: str) -> str:
-    """``14.9 % above Popular`` · ``0.0031 below Popular`` where the baseline is 0 · ``equal to Popular``."""
+    """Returns ``14.9 % above Popular`` · ``0.0031 below Popular`` if the baseline is 0 · ``equal to
+    Popular``.
+    """
     mean = pair.paired.mean
     if mean == 0:
         return f"equal to {base}"
@@ -123,12 +127,14 @@ def relation_to(pair: Pair, base: str) -> str:
 
 
 def interval(evidence: VerdictEvidence, pair: Pair, n_family: int) -> str:
-    """``95 % CI +12.7 to +17.2 %, Holm-corrected over 10`` of a difference in a family of ``n_family``."""
+    """Returns ``95 % CI +12.7 to +17.2 %, Holm-corrected over 10`` for a difference in a family of
+    ``n_family``.
+    """
     return f"{level(evidence)} {bounds(pair)}{correction(evidence, n_family)}"
 
 
 def _n_tested(family: Sequence[Pair]) -> int:
-    """Number of differences that the correction is over: those with a p."""
+    """Returns the number of differences that the correction is over: those with a p."""
     return sum(isfinite(pair.paired.p) for pair in family)
 
 
@@ -137,13 +143,13 @@ def level(evidence: VerdictEvidence) -> str:
 
 
 def correction(evidence: VerdictEvidence, n_family: int) -> str:
-    """``, Holm-corrected over 10``; empty for a single difference, and without a correction."""
+    """Returns ``, Holm-corrected over 10``; empty for a single difference, and without a correction."""
     name = CORRECTIONS_IN_SHORT.get(evidence.comparison.query.terms.correction)
     return f", {name}-corrected over {n_family}" if name and n_family > 1 else ""
 
 
 def bounds(pair: Pair) -> str:
-    """``+12.7 to +17.2 %`` of the baseline's value; in units of the metric where that is 0."""
+    """Returns ``+12.7 to +17.2 %`` of the baseline's value; in units of the metric if that is 0."""
     low, high = pair.judged.corrected.low, pair.judged.corrected.high
     if not isfinite(low):
         return f"unknown: {why_unknown(pair)}"
@@ -154,13 +160,15 @@ def bounds(pair: Pair) -> str:
 
 
 def why_unknown(pair: Pair) -> str:
-    """Why no method is valid for the difference."""
+    """Returns why no method is valid for the difference."""
     method = pair.paired.method
     return method.reason if isinstance(method, Unknown) else "no method is valid"
 
 
 def who_gains(pair: Pair) -> str:
-    """``better for 41 of 100 users, worse for 30``; in users where there are fewer than 100."""
+    """Returns ``better for 41 of 100 users, worse for 30``; the numbers of users if there are fewer than
+    100.
+    """
     paired = pair.paired
     wins, losses = paired.wins, paired.losses
     if paired.n < 100:
@@ -170,7 +178,7 @@ def who_gains(pair: Pair) -> str:
 
 
 def _over_replicates(evidence: VerdictEvidence) -> list[RichText]:
-    """``But it does not hold across seeds: over 5 seeds of it and 5 of Popular it is +0.012 (…).``"""
+    """Returns ``But it does not hold across seeds: over 5 seeds of it and 5 of Popular it is +0.012 (…).``"""
     over, leader = evidence.leader_over_replicates, evidence.leader
     if over is None or leader is None or leader.judged.word == "not settled":
         return []
@@ -178,7 +186,7 @@ def _over_replicates(evidence: VerdictEvidence) -> list[RichText]:
     if over.significant is None:
         only = f"Only one of the {seeds} has the metric" if over.n == over.n_baseline == 1 else ""
         why = only or f"The {seeds} do not differ"
-        return [(Piece(f"{why}, so they say nothing about another training run."),)]
+        return [(Piece(f"{why}, so they do not show the effect of another training run."),)]
     digits = numbers.places([over.mean, over.low, over.high])
     ends = f"{level(evidence)} {numbers.interval(over.low, over.high, digits)}"
     amount = f"{numbers.signed(over.mean, digits)} ({ends}{correction(evidence, over.family)})"
@@ -194,7 +202,7 @@ def _over_replicates(evidence: VerdictEvidence) -> list[RichText]:
 
 
 def _training_runs(evidence: VerdictEvidence, over: ReplicateDifference) -> str:
-    """``3 seeds of ALS and 3 of Popular`` · ``5 folds of ALS, and their users in Popular``."""
+    """Returns ``3 seeds of ALS and 3 of Popular`` · ``5 folds of ALS, and their users in Popular``."""
     if over.noun == "fold" and min(over.n, over.n_baseline) == 1:
         names = evidence.name, evidence.base
         several, once = names if over.n > 1 else names[::-1]
@@ -203,7 +211,9 @@ def _training_runs(evidence: VerdictEvidence, over: ReplicateDifference) -> str:
 
 
 def _one_training_run(evidence: VerdictEvidence) -> list[RichText]:
-    """Which of the two was trained only once, so that another training run may give another difference."""
+    """Returns which of the two was trained only once, so that another training run may give another
+    difference.
+    """
     over, leader = evidence.leader_over_replicates, evidence.leader
     if leader is None or leader.judged.word == "not settled":
         return []
@@ -214,23 +224,23 @@ def _one_training_run(evidence: VerdictEvidence) -> list[RichText]:
         return []
     other = evidence.base if once == [evidence.name] else evidence.name
     another = "another training run of it is" if over.noun == "fold" else f"its {over.noun}s are"
-    text = f"{once[0]} was trained once; {another} taken to vary as much as {other}'s."
+    text = f"{once[0]} was trained once; {another} assumed to vary as much as {other}'s."
     return [(Piece(text),)]
 
 
 def how_many_more(pair: Pair) -> RichText:
-    """``Not significant. If the true difference is the one measured, about 1,900 more users …``"""
+    """Returns ``Not significant. If the true difference is the one measured, about 1,900 more users …``"""
     n, more = pair.paired.n, pair.judged.more_users
     if not isfinite(pair.judged.corrected.low):
         return (Piece(f"There is no interval: {why_unknown(pair)}."),)
     if more is None:
-        return (Piece("The interval includes zero. How many more users it takes is not known."),)
+        return (Piece("The interval includes zero. The number of users needed is unknown."),)
     if more > MANY * n:
         return (Piece(f"The interval includes zero. More than {MANY} times the users would be needed."),)
     about = "about" if isinstance(pair.paired.method, StudentT) else "at most about"
     users_like_these = f"{numbers.count(rounded(more))} more {plural(more, 'user')} like these"
     condition = "If the true difference is the one measured, and training again does not change it"
-    answer = "would give an answer with a chance of 80 %"
+    answer = "would give an answer with a probability of 80 %"
     return (Piece(f"The interval includes zero. {condition}, {about} {users_like_these} {answer}."),)
 
 
@@ -238,17 +248,17 @@ MANY = 100
 
 
 def rounded(count: int) -> int:
-    """An estimated count, rounded up to two significant digits."""
+    """Returns an estimated count, rounded up to two significant digits."""
     unit: int = 10 ** max(len(str(count)) - 2, 0)
     return -(-count // unit) * unit
 
 
 def too_small(evidence: VerdictEvidence, pair: Pair) -> RichText:
-    """``Whatever the difference is, it is within ±1 % (0.000271): too small to matter.``"""
+    """Returns ``The difference is within ±1 % (0.000271): too small to matter.``"""
     size = numbers.three(pair.judged.margin)
     margin = evidence.comparison.query.terms.margin
     width = f"±{margin} ({size})" if margin.relative else f"±{size}"
-    return (Piece(f"Whatever the difference is, it is within {width}: too small to matter."),)
+    return (Piece(f"The difference is within {width}: too small to matter."),)
 
 
 def differences_note(comparison: Comparison) -> str:
@@ -292,11 +302,11 @@ def user_split(wins: int, ties: int, losses: int) -> tuple[str, list[SplitPart]]
     return numbers.users(min(n, FEW)), parts
 
 
-# ── what stands beside it ────────────────────────────────────────────────────────────────────
+# ── caveats ──────────────────────────────────────────────────────────────────────────────────
 
 
 def _other_metrics(evidence: VerdictEvidence) -> list[RichText]:
-    """``But Recall@10 is 3.1 % below Popular (95 % CI …).``: the metrics that say otherwise."""
+    """Returns ``But Recall@10 is 3.1 % below Popular (95 % CI …).`` for the metrics that contradict."""
     if evidence.leader is None:
         return []
     against = "better" if evidence.finding == "worse" else "worse"
@@ -317,7 +327,7 @@ def _other_metrics(evidence: VerdictEvidence) -> list[RichText]:
 
 
 def _online(evidence: VerdictEvidence) -> list[RichText]:
-    """``But online it lost: session watch time −12.2 % (95 % CI −15.7 to −8.56 %).``"""
+    """Returns ``But online it lost: session watch time −12.2 % (95 % CI −15.7 to −8.56 %).``"""
     against = evidence.leader is not None and evidence.finding != "worse"
     lost = "But online it lost: " if against else "Online it lost: "
     return [
@@ -336,7 +346,9 @@ def _lift_text(lift: OnlineLift) -> str:
 
 
 def _rails(evidence: VerdictEvidence) -> list[RichText]:
-    """One sentence for each guardrail that the leader costs or may cost, and one for those that improve."""
+    """Returns one sentence for each guardrail that the leader breaks or may break, and one for those that
+    improve.
+    """
     shipped = evidence.leader is not None and evidence.finding == "better"
     subject = "It" if shipped else evidence.name
     unsure = [rail for rail in evidence.guardrails if rail.may_be_broken]
@@ -350,14 +362,14 @@ def _rails(evidence: VerdictEvidence) -> list[RichText]:
 
 
 def _cost(subject: str, evidence: VerdictEvidence, rail: GuardrailResult) -> RichText:
-    """``It costs 11.0 % of catalogue coverage@10 (from 23.4 % to 20.8 %; 95 % CI −14.1 to −7.9 %).``
+    """Returns ``It costs 11.0 % of catalogue coverage@10 (from 23.4 % to 20.8 %; 95 % CI −14.1 to −7.9 %).``
 
-    ``It raises Gini@10 by 24.1 % (from 0.62 to 0.77; …), more than the 20 % that is allowed.``
+    Or ``It raises Gini@10 by 24.1 % (from 0.62 to 0.77; …), beyond its 20 % guardrail.``
     """
     share, name = f"{numbers.three(100 * abs(rail.change))} %", _rail_name(evidence, rail)
     verb = "raises " if rail.less_is_better else "costs "
     amount = f"{name} by {share}" if rail.less_is_better else f"{share} of {name}"
-    broken = f", more than the {_guard(rail)} that is allowed" if rail.is_broken else ""
+    broken = f", beyond its {_guard(rail)} guardrail" if rail.is_broken else ""
     is_unsure = rail.is_broken and rail.has_interval and not rail.is_surely_broken
     unsure = "; the interval does not exclude less" if is_unsure else ""
     return (
@@ -368,11 +380,13 @@ def _cost(subject: str, evidence: VerdictEvidence, rail: GuardrailResult) -> Ric
 
 
 def _may_cost(subject: str, evidence: VerdictEvidence, rail: GuardrailResult) -> RichText:
-    """``It may cost more than the 20 % of novelty@10 that is allowed: −15 % (…; 95 % CI −31 to +2 %).``"""
+    """Returns ``It may cost more than the 20 % of novelty@10 that its guardrail allows: −15 % (…; 95 % CI −31
+    to +2 %).``
+    """
     name, share = _rail_name(evidence, rail), 100 * rail.change
-    begin, end = f"cost more than the {_guard(rail)} of ", " that is allowed"
+    begin, end = f"cost more than the {_guard(rail)} of ", " that its guardrail allows"
     if rail.less_is_better:
-        begin, end = "raise ", f" by more than the {_guard(rail)} that is allowed"
+        begin, end = "raise ", f" by more than its {_guard(rail)} guardrail"
     change = f"{numbers.signed(share, numbers.places([share]))} %"
     facts = f"{change} ({_from_to(rail)}{_rail_interval(evidence, rail)})"
     return (Piece(f"{subject} may {begin}"), Piece(name, "catalogue"), Piece(f"{end}: {facts}."))
@@ -383,22 +397,22 @@ def _guard(rail: GuardrailResult) -> str:
 
 
 def _rail_interval(evidence: VerdictEvidence, rail: GuardrailResult) -> str:
-    """``; 95 % CI −14.1 to −7.9 %``, or why there is none."""
+    """Returns ``; 95 % CI −14.1 to −7.9 %``, or why there is none."""
     if rail.has_interval:
         return f"; {level(evidence)} {rail_bounds(rail)}"
     return "" if rail.why_no_interval == NOT_ASKED else f"; no interval: {rail.why_no_interval}"
 
 
 def rail_bounds(rail: GuardrailResult) -> str:
-    """``−14.1 to −7.9 %``."""
+    """Returns ``−14.1 to −7.9 %``."""
     low, high = 100 * rail.low, 100 * rail.high
     return numbers.interval(low, high, numbers.places([low, high]), " %")
 
 
 def _improved(subject: str, evidence: VerdictEvidence, rails: Sequence[GuardrailResult]) -> list[RichText]:
-    """``It raises catalogue coverage@10 from 1.20 % to 23.4 % and novelty@10 from 3.90 to 5.81.``
+    """Returns ``It raises catalogue coverage@10 from 1.20 % to 23.4 % and novelty@10 from 3.90 to 5.81.``
 
-    ``It lowers Gini@10 from 0.91 to 0.68.``
+    Or ``It lowers Gini@10 from 0.91 to 0.68.``
     """
     changes: dict[str, list[str]] = {"raises": [], "lowers": []}
     for rail in rails:
@@ -420,7 +434,7 @@ def _from_to(rail: GuardrailResult) -> str:
 
 
 def _rivals(evidence: VerdictEvidence) -> list[RichText]:
-    """``Not separable from EASE: difference +0.0017, 95 % CI −0.0009 to +0.0043.``"""
+    """Returns ``Not separable from EASE: difference +0.0017, 95 % CI −0.0009 to +0.0043.``"""
     rivals, leader = evidence.rivals(), evidence.leader
     if not rivals or leader is None:
         return []
@@ -445,10 +459,10 @@ def _rivals(evidence: VerdictEvidence) -> list[RichText]:
 
 
 def _slices(evidence: VerdictEvidence) -> list[RichText]:
-    """``Worse for new users (n = 312).`` · ``Not shown to be better for new users (n = 312).``"""
+    """Returns ``Worse for new users (n = 312).`` · ``No significant gain for new users (n = 312).``"""
     other: tuple[str, tuple[str, ...]] = ("Better for ", ("better",))
     if evidence.leader is not None and evidence.finding == "better":
-        other = ("Not shown to be better for ", ("tie", "not settled"))
+        other = ("No significant gain for ", ("tie", "not settled"))
     sentences = []
     for begin, words in (("Worse for ", ("worse",)), other):
         named = [part for part in evidence.slices if part.pair.judged.word in words]
@@ -458,7 +472,9 @@ def _slices(evidence: VerdictEvidence) -> list[RichText]:
 
 
 def slice_title(part: SliceDifference) -> str:
-    """``users new to the service``; of an uploaded column as it is written, ``users with country: NL``."""
+    """Returns ``users new to the service``; for an uploaded column as it is written, ``users with country:
+    NL``.
+    """
     ours = ":" not in part.by
     return f"{part.title[:1].lower()}{part.title[1:]}" if ours else f"users with {part.title}"
 

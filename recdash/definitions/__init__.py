@@ -1,1 +1,3 @@
-"""What a number means: one run under the habits of several libraries, worked examples, who was counted."""
+"""Explains what a number means: one run under several libraries' conventions, worked examples, population
+counts.
+"""

@@ -1,7 +1,7 @@
-"""One run under the conventions of several libraries: what each would report, and why they differ.
+"""Scores one run under the conventions of several libraries: what each would report, and why they differ.
 
-A convention is everything that decides a number beside the lists themselves. A difference is split into
-causes by changing the default's convention into the library's in one respect at a time.
+A convention is everything that determines a number besides the lists. A difference is split into causes by
+changing the default's convention into the library's in one respect at a time.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ CAUSES: Mapping[str, tuple[str, ...]] = {
     "duplicates": ("duplicates",),
     "relevance": ("relevance", "threshold"),
 }
-"""What can set two libraries apart, by the fields of a convention that say so."""
+"""The respects in which two libraries can differ, by the fields of a convention."""
 TOGETHER = "together"
-"""What several causes do beyond the sum of each alone."""
+"""The effect of several causes beyond the sum of each alone."""
 ANY_ACCURACY = "recall"
 TITLES: Mapping[str, str] = {
     "formula": "Formula",
-    "population": "Who counts",
+    "population": "Population",
     "order": "Order and ties",
     "duplicates": "Repeated items",
-    "relevance": "What is relevant",
+    "relevance": "Relevance",
     TOGETHER: "Together",
 }
 EQUAL = 1e-12
@@ -51,7 +51,7 @@ EQUAL = 1e-12
 
 @dataclass(frozen=True)
 class Convention:
-    """What decides a number: definition (canonical), who counts, order, ties, repeats, what is relevant.
+    """What determines a number: definition (canonical), population, order, ties, repeats, relevance.
 
     ``order`` None is the run's own; ``relevance`` "none" makes every row of the truth relevant.
     """
@@ -68,13 +68,13 @@ class Convention:
         return any(getattr(self, name) != getattr(other, name) for name in CAUSES[cause])
 
     def switched(self, other: Convention, cause: str) -> Convention:
-        """This convention with the other's in one respect."""
+        """Returns this convention with the other's in one respect."""
         return replace(self, **{name: getattr(other, name) for name in CAUSES[cause]})
 
 
 @dataclass(frozen=True)
 class MetricValue:
-    """A metric's value at one k, its standard error and users; NaN, with a reason, where there is none."""
+    """A metric's value at one k, its standard error and users; NaN, with a reason, if there is none."""
 
     value: float
     std_error: float = float("nan")
@@ -87,10 +87,10 @@ Count = Callable[[Convention], MetricValue]
 
 
 def convention_of(preset: str, metric: str, settings: Mapping[str, Any]) -> Convention:
-    """A preset's convention for a metric.
+    """Returns a preset's convention for a metric.
 
-    A threshold in the experiment's ``settings`` wins, and so does taking every row as relevant, as in
-    ``recdash evaluate``; the name of a column leaves the preset's relevance.
+    A threshold in the experiment's ``settings`` takes precedence, and so does treating every row as relevant,
+    as in ``recdash evaluate``; the name of a column keeps the preset's relevance.
     """
     (request,), rules = read_question([metric], preset, settings["depth"])
     every_row = EVERY_ROW if settings.get("relevance") == EVERY_ROW else None
@@ -107,7 +107,7 @@ def convention_of(preset: str, metric: str, settings: Mapping[str, Any]) -> Conv
 
 
 def conventions_of(metric: str, settings: Mapping[str, Any]) -> dict[str, Convention]:
-    """Every preset's convention by its name, the default first."""
+    """Returns every preset's convention by its name, the default first."""
     return {name: convention_of(name, metric, settings) for name in PRESETS}
 
 
@@ -115,9 +115,11 @@ def conventions_of(metric: str, settings: Mapping[str, Any]) -> dict[str, Conven
 
 
 def preset_frame(conventions: Mapping[str, Convention], count: Count, own_order: Order) -> pd.DataFrame:
-    """One row per preset: preset, title, spec, value, std_error, n_users, users, order, ties, relevant
-    (in words), difference (to the default), reason, state and agreement (whether it is the library's own
-    number, in words). ``own_order`` stands where the preset has none.
+    """Returns one row per preset: preset, title, spec, value, std_error, n_users, users, order, ties,
+    relevant (in words), difference (from the default), reason, state and agreement (whether it is the
+    library's own number, in words).
+
+    ``own_order`` is used if the preset has none.
     """
     import pandas as pd
 
@@ -147,9 +149,10 @@ def preset_frame(conventions: Mapping[str, Convention], count: Count, own_order:
 
 
 def cause_frame(conventions: Mapping[str, Convention], count: Count) -> pd.DataFrame:
-    """Why each preset differs: preset, title, cause, words, value (by this cause alone), difference, reason.
+    """Returns why each preset differs: preset, title, cause, words, value (by this cause alone), difference,
+    reason.
 
-    The row "together" is what several causes do beyond the sum of each alone, unless they add up.
+    The row "together" is the effect of several causes beyond the sum of each alone, unless they add up.
     """
     import pandas as pd
 
@@ -174,7 +177,7 @@ def _causes(default: Convention, convention: Convention, count: Count) -> Iterat
     if len(alone) > 1:
         rest = whole.value - base - sum(number.value - base for number in alone.values())
         if not abs(rest) <= EQUAL:
-            causes.append((TOGETHER, "the causes change each other's effect", whole, rest))
+            causes.append((TOGETHER, "the causes interact", whole, rest))
     for cause, text, number, difference in causes:
         yield {
             "cause": cause,
@@ -189,7 +192,7 @@ def _causes(default: Convention, convention: Convention, count: Count) -> Iterat
 
 
 def in_words(default: Convention, convention: Convention) -> dict[str, str]:
-    """Cause → how the convention differs from the default; only the causes in which it does."""
+    """Returns {cause: how the convention differs from the default}, for the causes in which it does."""
     words = {
         "formula": lambda: _formula_words(default.spec, convention.spec),
         "population": lambda: users_words(convention.users),
@@ -201,7 +204,7 @@ def in_words(default: Convention, convention: Convention) -> dict[str, str]:
 
 
 def _formula_words(default: str, spec: str) -> str:
-    """``ideal=full (k places even if m < k) instead of cut``, for every parameter that differs."""
+    """Returns ``ideal=full (k places even if m < k) instead of cut``, for every parameter that differs."""
     usual, other = define(default), define(spec)
     changes = []
     for knob in other.metric.parameters:
@@ -214,7 +217,7 @@ def _formula_words(default: str, spec: str) -> str:
 
 DUPLICATES_WORDS: Mapping[Duplicates, str] = {
     "first": "an item that a list repeats counts once",
-    "keep": "an item that a list repeats counts at each of its places",
+    "keep": "an item that a list repeats counts at each position",
 }
 WHO_COUNTS: Mapping[Users, str] = {
     "truth": "every user",
@@ -223,27 +226,34 @@ WHO_COUNTS: Mapping[Users, str] = {
     "judged_both": "users in the truth with a list",
     "run": "every user with a list",
 }
-"""The population rules in short. Only accuracy follows them; catalogue metrics have a parameter ``users``."""
+"""Short names of the population rules. Only accuracy follows them; catalogue-level metrics have a parameter
+``users``.
+"""
 WHO_COUNTS_IN_FULL: Mapping[Users, str] = {
-    "truth": "every user with a relevant item counts, one without a list as 0",
-    "both": "only users with a list count",
-    "judged": "every user in the truth counts, one without a list or without a relevant item as 0",
-    "judged_both": "every user in the truth who has a list counts, one without a relevant item as 0",
-    "run": "every user with a list counts, one without a relevant item as 0",
+    "truth": "all users with a relevant item count; one without recommendations counts as 0",
+    "both": "only users with recommendations count",
+    "judged": "all users in the test set count; one without recommendations or a relevant item counts as 0",
+    "judged_both": "all users in the test set with recommendations count; one without a relevant item counts "
+    "as 0",
+    "run": "all users with recommendations count; one without a relevant item counts as 0",
 }
 POPULATION: Mapping[Users, str] = {
-    "truth": "Every user with a relevant item counts; a user without a list counts as 0.",
-    "both": "Only users with a relevant item and a list count.",
-    "judged": "Every user in the truth counts; one without a list or without a relevant item counts as 0.",
-    "judged_both": "Every user in the truth who has a list counts; one without a relevant item counts as 0.",
-    "run": "Every user with a list counts; one without a relevant item, or not in the truth, counts as 0.",
+    "truth": "All users with a relevant item count; a user without recommendations counts as 0.",
+    "both": "Only users with a relevant item and recommendations count.",
+    "judged": "All users in the test set count; one without recommendations or a relevant item counts as 0.",
+    "judged_both": "All users in the test set with recommendations count; one without a relevant item counts "
+    "as 0.",
+    "run": (
+        "All users with recommendations count; one without a relevant item, or not in the test set, "
+        "counts as 0."
+    ),
 }
-"""The same as a sentence."""
+"""The same as sentences."""
 WHOSE_LISTS: Mapping[str, str] = {"run": "every list", "truth": "lists of users with a relevant item"}
 
 
 def who_counts(spec: str, users: Users) -> str:
-    """In short, what the value is a mean over."""
+    """Returns in short what the value is a mean over."""
     definition = define(spec)
     if isinstance(definition.metric, RankingMetric):
         return WHO_COUNTS[users]
@@ -253,28 +263,28 @@ def who_counts(spec: str, users: Users) -> str:
 
 
 def users_words(users: Users) -> str:
-    """In full, who counts for accuracy."""
+    """Returns in full which users count for accuracy."""
     return WHO_COUNTS_IN_FULL[users]
 
 
 def order_words(order: Order | None, ties: Ties) -> str:
-    """``by score, equal scores by item id, descending``; a rank leaves nothing to settle."""
+    """Returns ``by score, tied scores by item id, descending``; ranks have no ties."""
     if order is None:
         return "the run's own order"
-    by = "in the order of the file" if order == "file" else f"by {order}"
+    by = "in file order" if order == "file" else f"by {order}"
     ties_of = {"file": "as in the file", "item_desc": "by item id, descending"}
-    return f"{by}, equal scores {ties_of[ties]}" if order == "score" else by
+    return f"{by}, tied scores {ties_of[ties]}" if order == "score" else by
 
 
 def relevance_words(relevance: str | None, threshold: float | None) -> str:
-    """Which rows of the truth are relevant; ``every row`` is so whatever its grade."""
+    """Returns which rows of the truth are relevant; ``every row`` means whatever its grade."""
     if relevance == EVERY_ROW:
         return "every row"
     return "a grade above 0" if threshold is None else f"a grade from {threshold:g}"
 
 
 def difference_words(value: float, default: float) -> str:
-    """``63 % higher``, ``the same``; empty where one of the numbers is missing."""
+    """Returns ``63 % higher``, ``the same``; empty if one of the numbers is missing."""
     if np.isnan(value) or np.isnan(default):
         return ""
     if abs(value - default) <= EQUAL:
@@ -290,14 +300,14 @@ def difference_words(value: float, default: float) -> str:
 
 
 def truth_under(truth: Truth, convention: Convention) -> Truth:
-    """The truth with what the convention takes as relevant."""
+    """Returns the truth with what the convention treats as relevant."""
     if convention.relevance == EVERY_ROW:
         return replace(truth, gain=np.ones(len(truth.gain)), graded=False, threshold=None)
     return truth.under(convention.threshold)
 
 
 def needs_upload(hits: Hits, truth: Truth, convention: Convention) -> bool:
-    """Whether the stored hits do not determine what they would be under this convention."""
+    """Returns whether the stored hits do not determine the hits under this convention."""
     order = convention.order or hits.order
     if order != hits.order or (hits.ledger.duplicates and convention.duplicates != hits.duplicates):
         return True
@@ -314,7 +324,9 @@ def needs_upload(hits: Hits, truth: Truth, convention: Convention) -> bool:
 
 
 def of_upload(convention: Convention) -> Convention:
-    """The part of the convention that reading the upload again depends on; for accuracy the order alone."""
+    """Returns the part of the convention that reading the upload again depends on; for accuracy the order
+    alone.
+    """
     if isinstance(define(convention.spec).metric, CatalogueMetric):
         return replace(convention, users="truth")
     return Convention(

@@ -1,4 +1,4 @@
-"""The guide's entries, made from the metric tables and the presets themselves."""
+"""The guide's entries, generated from the metric tables and the presets."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from recdash.metrics.registry import Metric
 class MetricGuide:
     """One metric as the guide shows it; ``parameters`` are (name, default, {value: meaning}).
 
-    The default is empty for a parameter that must be given.
+    The default is empty for a required parameter.
     """
 
     name: str
@@ -36,7 +36,7 @@ class MetricGuide:
 
 @dataclass(frozen=True)
 class PresetGuide:
-    """One preset: what it changes, as the specs it stands for and the rules of counting."""
+    """One preset: its changes, as specs and as rules of counting."""
 
     name: str
     title: str
@@ -75,7 +75,7 @@ def _metric_guide(metric: Metric) -> MetricGuide:
 
 
 def _family(metric: Metric) -> tuple[str, str, str, str]:
-    """Family, what it needs, unit, and which way is better."""
+    """Returns family, required inputs, unit, and the better direction."""
     if isinstance(metric, RankingMetric):
         return "Accuracy", "ranked lists and a truth", metric.unit, "higher is better"
     if isinstance(metric, CatalogueMetric):
@@ -94,18 +94,18 @@ def _preset_guide(preset: Preset) -> PresetGuide:
     if preset.order:
         rules.append(f"lists are ordered by {preset.order}")
     if preset.ties == "item_desc":
-        rules.append("equal scores go by item id, descending")
+        rules.append("tied scores are ordered by item id, descending")
     if preset.duplicates == "keep":
         rules.append(DUPLICATES_WORDS["keep"])
     if preset.relevance or preset.threshold is not None:
-        rules.append(f"relevant is {relevance_words(preset.relevance, preset.threshold)}")
+        rules.append(f"relevant: {relevance_words(preset.relevance, preset.threshold)}")
     return PresetGuide(
         preset.name, preset.title, preset.why, specs, tuple(rules), tuple(_agreement_words(preset.name))
     )
 
 
 def _agreement_words(name: str) -> Iterator[str]:
-    """``equal to RecTools 0.19: precision, recall, …``; one line for each state that occurs."""
+    """Yields ``equal to RecTools 0.19: precision, recall, …``; one line for each state that occurs."""
     agreements = [agreement for agreement in agreement_table() if agreement.preset == name]
     for state, words in WORDS.items():
         specs = ", ".join(agreement.spec for agreement in agreements if agreement.state == state)

@@ -1,4 +1,4 @@
-"""The formula of a definition in LaTeX, with its parameters filled in."""
+"""Writes the formula of a definition in LaTeX, with its parameters filled in."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ Parameters = Mapping[str, str]
 
 
 def formula(definition: Definition) -> str:
-    """LaTeX of one user's value (of the run's, for a metric of what is shown)."""
+    """Returns LaTeX of one user's value (of the run's, for a catalogue-level metric)."""
     write = _WRITTEN.get(definition.metric.name)
     own = write(definition.parameters) if write else definition.metric.latex
     users = definition.parameters.get(POPULATION.name, WHO_COUNTS)
     if users == WHO_COUNTS or not isinstance(definition.metric, RankingMetric):
         return own
-    # The mean over users is written only where they are others than those who count.
+    # The mean over users is written only if it is over other users than those who count.
     population = users.replace("_", r"\ ")
     return rf"\frac{{1}}{{U_{{\mathrm{{{population}}}}}}}\sum_u {own}"
 
 
 def is_exact(definition: Definition) -> bool:
-    """False where the formula is the default's although a parameter was changed."""
+    """Returns False if the formula is the default's although a parameter was changed."""
     return definition.metric.name in _WRITTEN or str(definition) == definition.metric.name
 
 
@@ -119,4 +119,4 @@ _WRITTEN: Mapping[str, Callable[[Parameters], str]] = {
     "map": _map,
     "mar": _mar,
 }
-"""The metrics whose parameters change the look of the formula."""
+"""The metrics whose parameters change the formula."""

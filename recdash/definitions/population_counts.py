@@ -1,4 +1,4 @@
-"""The population counts of a run in words: who was counted, who was not, and which rows were repaired."""
+"""Population counts of a run in words: which users were counted, and which rows were repaired."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ KNOWN_TITLES = ("Items known", "Users known")
 
 @dataclass(frozen=True)
 class LedgerLine:
-    """One count of the ledger with its meaning; ``count`` is None where it was not taken."""
+    """One population count with its meaning; ``count`` is None if it was not computed."""
 
     name: str
     title: str
@@ -23,21 +23,23 @@ class LedgerLine:
 
 
 COUNTED = {
-    "truth": "Users with a relevant item: the score is their mean.",
-    "both": "Users with a relevant item and a list: the score is their mean.",
-    "judged": "Users of the truth: the score is their mean.",
-    "judged_both": "Users of the truth with a list: the score is their mean.",
-    "run": "Users with a list: the score is their mean.",
+    "truth": "Users with a relevant item. The score is their mean.",
+    "both": "Users with a relevant item and recommendations. The score is their mean.",
+    "judged": "Users in the test set. The score is their mean.",
+    "judged_both": "Users in the test set with recommendations. The score is their mean.",
+    "run": "Users with recommendations. The score is their mean.",
 }
 
 
-_REPEATED = {"first": "the better rank stays.", "keep": "each place counts."}
+_REPEATED = {"first": "the better rank counts.", "keep": "each position counts."}
 
 
 def ledger_lines(
     ledger: Mapping[str, int | None], users: str, depth: int, duplicates: str = "first"
 ) -> list[LedgerLine]:
-    """The counts that decide a score, in reading order, under the rules ``users`` and ``duplicates``."""
+    """Returns the counts that determine a score, in reading order, under the rules ``users`` and
+    ``duplicates``.
+    """
     left_out = users in ("both", "judged_both", "run")
     as_zero = users in ("judged", "judged_both", "run")
     tied = ledger.get("tied_rows")
@@ -49,55 +51,58 @@ def ledger_lines(
         ),
         LedgerLine(
             "without_list", "Without a list", ledger.get("without_list"),
-            "They have a relevant item, and are left out." if left_out
-            else "They have a relevant item, and count as 0.",
+            "They have a relevant item and are excluded." if left_out
+            else "They have a relevant item and count as 0.",
         ),
         LedgerLine(
             "without_relevant", "Without a relevant item", ledger.get("without_relevant"),
-            "There is nothing to find for them: they count as 0" + (", with a list." if left_out else ".")
-            if as_zero else "There is nothing to find for them: they never count.",
+            "They have nothing to find and count as 0" + (", with a list." if left_out else ".")
+            if as_zero else "They have nothing to find and never count.",
         ),
         LedgerLine(
             "without_truth", "Not in the truth", ledger.get("without_truth"),
-            "The run serves them, but nothing is known about what they wanted"
-            + (": they count as 0." if users == "run" else ": their lists count only for what is shown."),
+            "They have recommendations but no test rows"
+            + (": they count as 0." if users == "run" else ": their lists count only for catalogue-level "
+                "metrics."),
         ),
         LedgerLine(
             "short_lists", "Short lists", ledger.get("short_lists"),
-            f"Lists with fewer than {depth} items: the missing places are misses.",
+            f"Lists with fewer than {depth} items. The missing positions count as misses.",
         ),
         LedgerLine(
             "duplicates", "Duplicate rows", ledger.get("duplicates"),
-            f"An item named twice in a list ({doubled_in:,} users): {_REPEATED[duplicates]}" if doubled
-            else "No list names an item twice.",
+            f"Items repeated in a list ({doubled_in:,} users): {_REPEATED[duplicates]}" if doubled
+            else "No list repeats an item.",
         ),
         LedgerLine("tied_rows", "Tied rows", tied, _tie_words(tied, ledger.get("tied_users") or 0)),
     ]  # fmt: skip
 
 
 def known_cells(overlap: IdOverlap | None) -> tuple[str, str]:
-    """Shares of the places and of the users whose ids are known; a dash where that was not counted."""
+    """Returns the shares of positions and users with known ids; a dash if not counted."""
     sides = (overlap.items, overlap.users) if overlap else (None, None)
     items, users = (numbers.NONE if side is None else numbers.share(side.known, side.rows) for side in sides)
     return items, users
 
 
 def known_words(overlap: IdOverlap) -> str:
-    """How many of the items shown and of the users the tables know, all together and each by itself."""
-    sides = {"of the items shown": overlap.items, "of its users": overlap.users}
+    """Returns how many of the items shown and of the users the tables know, together and one by one."""
+    sides = {"of recommended items": overlap.items, "of its users": overlap.users}
     texts = [f"{of} {_shares(side)}" for of, side in sides.items() if side]
     return f"known to truth, catalogue or train: {'; '.join(texts)}"
 
 
 def known_truth_words(overlap: IdOverlap) -> str:
-    """How many of the truth's items and users the run and the other tables know; empty if not counted."""
+    """Returns how many of the truth's items and users the run and the other tables know; empty if not
+    counted.
+    """
     sides = {"items": overlap.truth_items, "users": overlap.truth_users}
     texts = [f"of its {noun} {_shares(side)}" for noun, side in sides.items() if side]
     return f"of the truth known to run, catalogue or train: {'; '.join(texts)}" if texts else ""
 
 
 def _shares(side: KnownIds) -> str:
-    """``60 % (3 of 5)``, and by table where there are several."""
+    """Returns ``60 % (3 of 5)``, and by table if there are several."""
     whole = numbers.share(side.known, side.rows)
     if len(side.by_table) < 2:
         return whole
@@ -107,7 +112,9 @@ def _shares(side: KnownIds) -> str:
 
 def _tie_words(rows: int | None, users: int) -> str:
     if rows is None:
-        return "Not counted: the lists are ordered by rank, which leaves no ties."
+        return "Not counted: the lists are ordered by rank, so there are no ties."
     if not rows:
-        return "No list has equal scores."
-    return f"Rows with the score of their neighbour, in the lists of {users:,} users: their order is chance."
+        return "No list has tied scores."
+    return (
+        f"Rows with the same score as a neighbour, in the lists of {users:,} users. Their order is arbitrary."
+    )

@@ -22,7 +22,7 @@ Row = Mapping[Hashable, Any]
 def as_dict(
     presets: pd.DataFrame, causes: pd.DataFrame, ledger: Sequence[LedgerLine], band: TieBand | None
 ) -> dict[str, Any]:
-    """Rows of the frames with None for what is missing, the ledger's counts, and what ties can do."""
+    """Returns rows of the frames with None for what is missing, the population counts, and the tie band."""
     return {
         "presets": [_json_ready(row) for row in presets.to_dict("records")],
         "causes": [_json_ready(row) for row in causes.to_dict("records")],
@@ -34,7 +34,7 @@ def as_dict(
 def as_tables(
     presets: pd.DataFrame, causes: pd.DataFrame, ledger: Sequence[LedgerLine], band: TieBand | None
 ) -> list[list[list[str]]]:
-    """Tables of text, each with its head; those of the causes and of ties only where there are any."""
+    """Returns tables of text, each with its header; those of the causes and of ties only if there are any."""
     tables = [preset_rows(presets), cause_rows(causes), ledger_rows(ledger), tie_rows(band)]
     return [rows for rows in tables if len(rows) > 1]
 
@@ -47,10 +47,10 @@ def _json_ready(row: Row) -> dict[str, Any]:
 
 
 def preset_rows(presets: pd.DataFrame) -> list[list[str]]:
-    """A table of text with a head: preset, definition, value, difference, who counts, order, relevant, and
-    whether the library prints the same.
+    """Returns a text table with header: preset, definition, value, difference, population, order, relevant,
+    and whether the library gives the same.
     """
-    head = ["preset", "definition", "value", "difference", "users", "who counts", "order"]
+    head = ["preset", "definition", "value", "difference", "users", "population", "order"]
     head += ["relevant", "library"]
     default = presets["value"].iloc[0]
     rows = [head]
@@ -66,7 +66,7 @@ def preset_rows(presets: pd.DataFrame) -> list[list[str]]:
 
 
 def cause_rows(causes: pd.DataFrame) -> list[list[str]]:
-    """A table of text with a head: preset, cause, what it does alone, in words."""
+    """Returns a text table with header: preset, cause, its effect alone, in words."""
     rows = [["preset", "cause", "alone", "because"]]
     for row in causes.to_dict("records"):
         effect = "–" if math.isnan(row["difference"]) else f"{row['difference']:+.6f}"
@@ -85,4 +85,4 @@ def tie_rows(band: TieBand | None) -> list[list[str]]:
 
 def ledger_rows(ledger: Sequence[LedgerLine]) -> list[list[str]]:
     body = [[line.title, "–" if line.count is None else f"{line.count:,}", line.words] for line in ledger]
-    return [["ledger", "count", "what it means"], *body]
+    return [["ledger", "count", "meaning"], *body]

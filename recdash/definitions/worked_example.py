@@ -1,4 +1,4 @@
-"""A metric's arithmetic for one user, line by line, made by the metric's own code.
+"""Works out a metric's arithmetic for one user, line by line, with the metric's own code.
 
 Every number here comes from the formula that scores runs: credits, norm and value are its own.
 """
@@ -30,7 +30,7 @@ from recdash.metrics.sample import Familiar
 from recdash.metrics.spec import split
 
 PLACES = 5
-"""Length of the built-in example: a list that can be checked by eye."""
+"""Length of the built-in example list."""
 FEW_HITS, FEW_RELEVANT = 2, 4
 N_POPULAR = 8
 """Items in the train table of the built-in example."""
@@ -38,10 +38,10 @@ N_POPULAR = 8
 
 @dataclass(frozen=True)
 class ExamplePlace:
-    """One place of the list: ``gain`` is None where nothing relevant stands, ``item`` where it is not known.
+    """One position of the list: ``gain`` is None if its item is not relevant, ``item`` if it is unknown.
 
-    ``negative``: an item stands there that was judged and is not relevant. ``credit`` is what the place adds,
-    ``total`` what was added so far; both None for a metric that is not such a sum.
+    ``negative``: its item was judged not relevant. ``credit`` is what the position adds, ``total`` the sum so
+    far; both None for a metric that is not such a sum.
     """
 
     rank: int
@@ -56,7 +56,7 @@ class ExamplePlace:
 class Worked:
     """The value of ``spec`` at k for one user with m relevant items and a list of ``length`` items.
 
-    value = total ÷ norm, where ``norm`` is known; ``parts`` are the metrics that it combines, if it does.
+    value = total ÷ norm, if ``norm`` is known; ``parts`` are the metrics that it combines, if it does.
     ``pooled``: the users' totals and norms are added up before they are divided.
     """
 
@@ -77,9 +77,9 @@ class Worked:
 
 
 def of_run(definition: Definition, hits: Hits, k: int, familiar: Familiar | None = None) -> Worked | None:
-    """For the user of the run whose list is shortest among those with about two hits.
+    """Returns the example of the user with the shortest list among those with about two hits.
 
-    None for a metric without a value per user, and where no user counts.
+    None for a metric without a value per user, and if no user counts.
     """
     sample = sample_of(hits)
     if not sample.n_users:
@@ -90,18 +90,19 @@ def of_run(definition: Definition, hits: Hits, k: int, familiar: Familiar | None
 
 
 def example(definition: Definition) -> Worked | None:
-    """For a built-in list x, a, y, b in five places, where a (grade 3), b (1) and c (2) are relevant.
+    """Returns the example of a built-in list x, a, y, b in five positions, where a (grade 3), b (1) and c (2)
+    are relevant.
 
-    y was judged and is not relevant, x was not judged. Of eight items b is the most popular, then x, c, y, a.
+    y was judged not relevant, x was not judged. Of eight items b is the most popular, then x, c, y, a.
     """
     hits = _example_hits()
     return _worked(definition, _example_sample(hits), PLACES, hits)
 
 
 def why_no_example(definition: Definition) -> str:
-    """Why there is no example of the built-in list; empty where there is one."""
+    """Returns why there is no example of the built-in list; empty if there is one."""
     if not isinstance(definition.metric, RankingMetric):
-        return "this metric is no mean of the users' values"
+        return "this metric is not a mean of values per user"
     return definition.missing_input(_example_sample(_example_hits()))
 
 
@@ -121,12 +122,12 @@ def _example_hits() -> Hits:
     )
     hits = evaluation.runs[0].hits
     if hits is None:
-        raise RuntimeError("the built-in example has lists")
+        raise RuntimeError("the built-in example has lists only")
     return hits
 
 
 def _easy_to_follow(sample: RelevantHits, k: int) -> int:
-    """The user whose arithmetic is short: two hits, then a short list, then few relevant items."""
+    """Returns the user with the shortest arithmetic: two hits, then a short list, then few relevant items."""
     n_hits = np.bincount(sample.user[sample.rank <= k], minlength=sample.n_users)
     by_need = (np.abs(sample.n_relevant - FEW_RELEVANT), sample.list_length, np.abs(n_hits - FEW_HITS))
     return int(np.lexsort(by_need)[0])
@@ -162,7 +163,7 @@ def _worked(definition: Definition, sample: RelevantHits, k: int, hits: Hits) ->
 
 
 def _places(sample: RelevantHits, k: int, items: Sequence[str]) -> tuple[ExamplePlace, ...]:
-    """The places of the list up to k; only items that were hit are known by name."""
+    """Returns the positions of the list up to k; only items that were hit are known by name."""
     place_of = {int(rank): place for place, rank in enumerate(sample.rank)}
     judged = sample.judged
     negatives = set() if judged is None else set(judged.rank[~judged.relevant].tolist())
@@ -187,14 +188,14 @@ def _with_credits(worked: Worked, formula: MetricFormula, sample: RelevantHits) 
         norm = formula.ideal_at(sample, worked.k)
     else:
         return worked
-    credit = np.zeros(len(worked.places))  # of the hit at each place, 0 where there is none
+    credit = np.zeros(len(worked.places))  # the hit at each position, 0 for none
     within = sample.rank <= len(worked.places)
     credit[sample.rank[within] - 1] = formula.credit(sample)[within]
     return _added_up(worked, credit, float(norm[0]))
 
 
 def _with_recalls(worked: Worked, sample: RelevantHits) -> Worked:
-    """Every place adds its recall, hit or not."""
+    """Returns the example in which every position adds its recall, hit or not."""
     recall = define("recall").formula()
     recalls = [float(recall.values(sample, place)[0]) for place in range(1, worked.k + 1)]
     padded = [

@@ -1,1 +1,1 @@
-"""The invented film service that people meet first."""
+"""The simulated film service of the demo."""

@@ -1,12 +1,12 @@
-"""A small film service, invented from a seed: what it knows, five candidates, one A/B test.
+"""Simulates a small film service from a seed: its data, five candidates, one A/B test.
 
-Nothing here is trained and no result is written down. There is one world of tastes, famous films
-and a season's hits; people play, rate and abandon films in it; the candidates are noisy views of
-it with different leanings. What the metrics say about them follows from that.
+Nothing here is trained and no result is hard-coded. There is one world of tastes, famous films and a season's
+hits; people play, rate and abandon films in it; the candidates are noisy views of it with different biases.
+The metrics follow from that.
 
-The season's hits are the point of the story: in the weeks held out everybody starts them, so that
-a candidate which has caught the season wins offline; but few people finish them, which their
-ratings in the truth say too, so that the same candidate loses watch time online.
+The season's hits are the point of the demo: in the test weeks everybody starts them, so that a candidate
+which has learned the season wins offline; but few people finish them, which their ratings in the truth show
+too, so that the same candidate loses watch time online.
 """
 
 from __future__ import annotations
@@ -119,11 +119,11 @@ class FilmService:
 
 @dataclass(frozen=True)
 class World:
-    """What is true of users and films; no candidate sees it undisturbed.
+    """The true state of users and films, which candidates see with noise.
 
-    ``match`` [users, films] how well a film suits a user, about N(0, 1) · ``fame`` [films] log of
-    how often a film is played, mean 0 and deviation 1 · ``season`` [films] 1 for the season's hits
-    · ``genre`` and ``runtime_min`` [films].
+    ``match`` [users, films] how well a film suits a user, about N(0, 1) · ``fame`` [films] log of how often a
+    film is played, mean 0 and deviation 1 · ``season`` [films] 1 for the season's hits · ``genre`` and
+    ``runtime_min`` [films].
     """
 
     match: Floats
@@ -133,16 +133,18 @@ class World:
     runtime_min: Ints
 
     def appeal(self, season_weight: float) -> Floats:
-        """[users, films] what makes people press play."""
+        """Returns [users, films] what makes users press play."""
         return 1.25 * self.match + 0.95 * self.fame + season_weight * self.season
 
     def enjoyment(self) -> Floats:
-        """[users, films] what makes them stay: taste, a classic's worth, and not the season's noise."""
+        """Returns [users, films] what makes users stay: taste and a film's quality, reduced for the season's
+        hits.
+        """
         return 0.75 * self.match + 0.3 * self.fame - 2.8 * self.season
 
 
 def make(seed: int = SEED) -> FilmService:
-    """The demo of a seed: the same seed gives the same tables."""
+    """Returns the demo of a seed: the same seed gives the same tables."""
     rng = np.random.default_rng(seed)
     world = _world(rng)
     catalogue = _catalogue(rng, world)
@@ -150,7 +152,7 @@ def make(seed: int = SEED) -> FilmService:
     train = _rated(rng, world, train_plays, TRAIN_FROM, TRUTH_FROM)
     truth = _rated(rng, world, truth_plays, TRUTH_FROM, TRUTH_TO)
     lists = _lists(rng, world, train_plays)
-    # where each unit mostly watches, which has nothing to do with anything else
+    # the device that each unit mostly uses, independent of everything else
     device = np.random.default_rng([seed, 1]).choice(len(DEVICES), N_UNITS, p=(0.5, 0.3, 0.2))
     sessions, served = _sessions(rng, world, lists, device)
     return FilmService(
@@ -180,7 +182,7 @@ def _world(rng: np.random.Generator) -> World:
     users = (style[loved] + 0.6 * style[liked]) + 0.6 * rng.normal(size=(N_USERS, 8))
     fame = _standard(-np.log(rng.permutation(N_FILMS) + 4.0))
     season = np.zeros(N_FILMS)
-    # Hits are well known films (the head), yet not the classics that lead the all-time counts.
+    # Hits are well-known films (the head), but not the classics with most plays overall.
     season[rng.permutation(np.argsort(-fame)[20:140])[:N_HITS]] = 1.0
     runtime = np.rint(np.clip(104 + 17 * rng.normal(size=N_FILMS), 68, 178)).astype(np.int64)
     match = _standard(users @ films.T, axis=1)
@@ -188,7 +190,9 @@ def _world(rng: np.random.Generator) -> World:
 
 
 def _standard(values: Floats, axis: int | None = None) -> Floats:
-    """Mean 0 and deviation 1; rounded, so that the last bits of a platform decide no order."""
+    """Returns values with mean 0 and deviation 1; rounded, so that no order depends on platform-specific last
+    bits.
+    """
     centred = values - values.mean(axis=axis, keepdims=True)
     return np.round(centred / centred.std(axis=axis, keepdims=True), 6)
 
@@ -207,7 +211,7 @@ def _catalogue(rng: np.random.Generator, world: World) -> pa.Table:
 
 
 def _titles(rng: np.random.Generator) -> list[str]:
-    """As many different titles as there are films."""
+    """Returns as many different titles as there are films."""
     titles: dict[str, None] = {}
     while len(titles) < N_FILMS:
         words = {name: values[rng.integers(len(values))] for name, values in WORDS.items()}
@@ -215,11 +219,11 @@ def _titles(rng: np.random.Generator) -> list[str]:
     return list(titles)
 
 
-# ── what people played ───────────────────────────────────────────────────────────────────────
+# ── plays ─────────────────────────────────────────────────────────────────────────────────────
 
 
 def _plays(rng: np.random.Generator, world: World) -> tuple[Mask, Mask]:
-    """[users, films] played before the split, and after it; the last users are new after it."""
+    """Returns [users, films] played before the split, and after it; the last users are new after it."""
     n_before = np.clip(np.rint(np.exp(3.3 + 0.55 * rng.normal(size=N_USERS))), 8, 120).astype(np.int64)
     n_before[N_USERS - N_COLD :] = 0
     n_after = np.clip(rng.poisson(7, N_USERS), 0, 30)
@@ -230,7 +234,7 @@ def _plays(rng: np.random.Generator, world: World) -> tuple[Mask, Mask]:
 
 
 def _chosen(rng: np.random.Generator, appeal: Floats, n: Ints) -> Mask:
-    """[users, films] ``n[user]`` films each, drawn without replacement, likelier with appeal."""
+    """Returns [users, films] ``n[user]`` films each, drawn without replacement, likelier with appeal."""
     order = np.argsort(-(appeal + rng.gumbel(size=appeal.shape)), axis=1, kind="stable")
     chosen: Mask = np.zeros(appeal.shape, dtype=np.bool_)
     np.put_along_axis(chosen, order, np.arange(appeal.shape[1]) < n[:, None], axis=1)
@@ -238,10 +242,10 @@ def _chosen(rng: np.random.Generator, appeal: Floats, n: Ints) -> Mask:
 
 
 def _rated(rng: np.random.Generator, world: World, plays: Mask, since: int, until: int) -> pa.Table:
-    """Played films with a rating and a time, in the order of time."""
+    """Returns played films with a rating and a time, in time order."""
     user, film = np.nonzero(plays)
     felt = 3.6 + 0.6 * world.enjoyment()[user, film] + 0.7 * rng.normal(size=len(user))
-    # A hit of the season was not there before the season.
+    # A hit of the season was not played before the season.
     first = np.where(world.season[film] > 0, max(since, SEASON_FROM), since)
     when = (first + rng.random(len(user)) * (until - first)).astype(np.int64)
     table = pa.table(
@@ -261,7 +265,7 @@ Ranked = tuple[Ints, Ints, Floats]
 
 
 def _lists(rng: np.random.Generator, world: World, played: Mask) -> dict[str, Ranked]:
-    """By name: users [n], their 100 best unseen films [n, 100], and the scores of those."""
+    """Returns by name: users [n], their 100 best unseen films [n, 100], and their scores."""
     everyone = np.arange(N_USERS)
     known: Mask = played.sum(axis=1) > 0
     counts = np.broadcast_to(played.sum(axis=0).astype(np.float64), played.shape)
@@ -277,7 +281,7 @@ def _lists(rng: np.random.Generator, world: World, played: Mask) -> dict[str, Ra
 
 
 def _best(scores: Floats, played: Mask) -> tuple[Ints, Floats]:
-    """The films with the highest scores that the user has not played, best first."""
+    """Returns the films with the highest scores that the user has not played, best first."""
     unseen = np.where(played, -np.inf, scores)
     films = np.argsort(-unseen, axis=1, kind="stable")[:, :LIST_LENGTH]
     return films, np.take_along_axis(unseen, films, axis=1)
@@ -295,7 +299,7 @@ def _run(users: Ints, films: Ints, scores: Floats) -> pa.Table:
 
 
 def _broken(users: Ints) -> bytes:
-    """A run file with the mistakes that people make, to see what the checks say of each."""
+    """Returns a run file with common mistakes, which shows the message of each check."""
     rows = [f"{user + 1},{film},{film}" for user in users[:40] for film in range(1, 6)]
     rows[3] = "1,4,first"
     rows[7] = "2,,3"
@@ -311,8 +315,8 @@ def _broken(users: Ints) -> bytes:
 def _sessions(
     rng: np.random.Generator, world: World, lists: Mapping[str, Ranked], device: Ints
 ) -> tuple[pa.Table, pa.Table]:
-    """One row per session, and what each was shown: units 1..2000 are the users above, the others have the
-    taste of one.
+    """Returns one row per session, and what each was shown: units 1..2000 are the users above, the others
+    have the taste of one.
     """
     variants = np.array(list(LINKS))
     arm_of = rng.integers(0, len(variants), N_UNITS)
@@ -346,7 +350,7 @@ def _sessions(
 
 
 def _crossed(rng: np.random.Generator, unit: Ints, arm: Ints, n_arms: int) -> Ints:
-    """A few units, as in life, come back on another device and land in another arm."""
+    """Returns a few units that return on another device and are assigned to another arm."""
     last = np.flatnonzero(np.diff(unit, append=-1))
     several = last[np.flatnonzero(np.diff(last, prepend=-1) > 1)]
     moved = rng.permutation(several)[:N_CROSSED]
@@ -356,7 +360,7 @@ def _crossed(rng: np.random.Generator, unit: Ints, arm: Ints, n_arms: int) -> In
 
 
 def _served(lists: Mapping[str, Ranked], run: str) -> Ints:
-    """[users, slots] the row on the homepage; users without a list of the run are served Popular."""
+    """Returns [users, slots] the row on the homepage; users without a list of the run are served Popular."""
     row = lists[POPULAR][1][:, :SLOTS].copy()
     users, films, _ = lists[run]
     row[users] = films[:, :SLOTS]
@@ -364,10 +368,10 @@ def _served(lists: Mapping[str, Ranked], run: str) -> Ints:
 
 
 def _watch(rng: np.random.Generator, world: World, user: Ints, films: Ints) -> tuple[Mask, Ints, Ints]:
-    """Per session: clicks by slot, videos watched for more than two minutes, seconds watched.
+    """Returns per session: clicks by slot, videos watched for more than two minutes, seconds watched.
 
-    Slot by slot from the top: a film is clicked for its appeal, stayed with for its enjoyment; users who
-    have finished one mostly leave, users who have abandoned one look on.
+    Slot by slot from the top: a film is clicked for its appeal, and watched for its enjoyment; users who have
+    finished one mostly leave, users who have abandoned one continue.
     """
     appeal, enjoyment = world.appeal(season_weight=1.0), world.enjoyment()
     videos, seconds = (np.zeros(len(user), dtype=np.int64) for _ in range(2))

@@ -1,4 +1,4 @@
-"""Candidates against one truth, in memory: read, score, cut into slices, compare; nothing is stored."""
+"""Evaluates candidates against one truth in memory: read, score, slice, compare; nothing is stored."""
 
 from recdash.evaluation.evaluation import Evaluation, evaluate
 

@@ -1,8 +1,8 @@
-"""Shares of a run's places, and of the catalogue's items, by the values of an attribute.
+"""Shares of a run's recommendations, and of the catalogue's items, by the values of an attribute.
 
-A column of text has a row for each value. Numbers have one each, or, where there are more than
-``MOST_NUMBERS``, bands: of a round width (decades), or of about equal weight where the fullest of those would
-hold most of the catalogue. A last row, ``(none)``, holds what has no value.
+A text column has a row for each value. Numbers have one each, or, if there are more than ``MOST_NUMBERS``,
+bands: of a round width (decades), or of about equal weight if the largest of those would have most of the
+catalogue. A last row, ``(none)``, has items without a value.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ COLUMNS = ("value", "places", "share", "items", "catalogue_share", "values", "va
 
 
 def attributes_of(reference: Reference) -> list[str]:
-    """The columns of the catalogue that say something of several items: numbers, and text that sorts them.
+    """Returns the catalogue columns that group items: numbers, and text with shared values.
 
     Titles, descriptions and further ids are left out, and so are empty columns.
     """
@@ -56,11 +56,11 @@ def check_attribute(reference: Reference, attribute: str) -> None:
 def attribute_share_rows(
     inputs: CatalogueInputs, reference: Reference, attribute: str, k: int
 ) -> list[dict[str, Any]]:
-    """One dict per value, with the ``COLUMNS``; numbers ascending, text by the catalogue's items.
+    """Returns one dict per value, with the ``COLUMNS``; numbers ascending, text by the catalogue's items.
 
-    ``share`` is of the places shown within k in all lists of the run, ``catalogue_share`` of the catalogue's
-    items; an item with several values counts in each. A row is over ``values`` values of the attribute, of
-    which the run shows ``values_shown``. Raises InputError for a column that cannot be used.
+    ``share`` is of the recommendations within k in all lists of the run, ``catalogue_share`` of the
+    catalogue's items; an item with several values counts in each. A row is over ``values`` values of the
+    attribute, of which the run shows ``values_shown``. Raises InputError for a column that cannot be used.
     """
     check_attribute(reference, attribute)
     if missing_input := needs_attribute(inputs, {"attribute": attribute}):
@@ -90,9 +90,9 @@ def attribute_share_rows(
 
 
 def mean_rows(of_replicates: Sequence[Sequence[Mapping[str, Any]]]) -> list[dict[str, Any]]:
-    """The rows of several uploads of one candidate as one.
+    """Returns the rows of several uploads of one candidate as one.
 
-    Places add up, shares are means, and ``values_shown`` is that of the upload with most of them.
+    Counts add up, shares are means, and ``values_shown`` is that of the upload with most of them.
     """
     return [
         {
@@ -106,7 +106,7 @@ def mean_rows(of_replicates: Sequence[Sequence[Mapping[str, Any]]]) -> list[dict
 
 
 def _by_items(counts: ShownBy) -> tuple[list[str], Ints]:
-    """A row per value, that of most items first, and the row of each value [V]."""
+    """Returns a row per value, most items first, and the row of each value [V]."""
     order = sorted(range(len(counts.values)), key=lambda index: (-counts.items[index], counts.values[index]))
     row = np.empty(len(order), dtype=np.int64)
     row[order] = np.arange(len(order))
@@ -114,7 +114,7 @@ def _by_items(counts: ShownBy) -> tuple[list[str], Ints]:
 
 
 def _by_size(counts: ShownBy) -> tuple[list[str], Ints]:
-    """A row per number or band, ascending, and the row of each value [V]."""
+    """Returns a row per number or band, ascending, and the row of each value [V]."""
     numbers = np.array(counts.values, dtype=np.float64)
     if len(numbers) > MOST_NUMBERS:
         return _bands(numbers, counts.items)
@@ -132,6 +132,6 @@ def _bands(numbers: Floats, items: Ints) -> tuple[list[str], Ints]:
 
 
 def _sums(row: Ints, numbers: Any) -> Ints:
-    """[rows] sums of the values' ``numbers`` [V] by the row of each value [V]."""
+    """Returns [rows] sums of the values' ``numbers`` [V] by the row of each value [V]."""
     total: Ints = np.bincount(row, numbers).astype(np.int64)
     return total

@@ -1,4 +1,4 @@
-"""Many numbers as few bands that a person can read; a band is given by its top, its largest number."""
+"""Bins numbers into a few readable bands; a band is given by its top, its largest number."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from recdash.domain.kinds import Floats, Ints
 
 
 def equal_tops(numbers: Floats, weight: Ints | Floats, bands: int) -> Floats:
-    """The tops of about ``bands`` bands of about equal weight; a number that would fill one is one alone."""
+    """Returns the tops of about ``bands`` bands of about equal weight; a number that would fill one is a band
+    of its own.
+    """
     distinct, of = np.unique(numbers, return_inverse=True)
     held = np.bincount(of, weight)
     ends = np.searchsorted(np.cumsum(held) * bands, np.arange(1, bands + 1) * held.sum())
@@ -19,7 +21,9 @@ def equal_tops(numbers: Floats, weight: Ints | Floats, bands: int) -> Floats:
 
 
 def round_tops(numbers: Floats, most: int) -> Floats:
-    """The tops of at most ``most`` bands of one round width, such as decades; empty bands are left out."""
+    """Returns the tops of at most ``most`` bands of one round width, such as decades; empty bands are left
+    out.
+    """
     distinct = np.unique(numbers)
     least = (distinct[-1] - distinct[0]) / (most - 1)
     power = 10.0 ** np.floor(np.log10(least))
@@ -29,7 +33,7 @@ def round_tops(numbers: Floats, most: int) -> Floats:
 
 
 def range_labels(ranges: Sequence[tuple[float, float]]) -> list[str]:
-    """``1913–1985``; as many digits as tell the bands apart."""
+    """Returns ``1913–1985``, with as many digits as distinguish the bands."""
     for digits in (4, 17):
         labels = [_range_label(low, high, digits) for low, high in ranges]
         if len(set(labels)) == len(labels):

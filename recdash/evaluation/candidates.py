@@ -1,4 +1,4 @@
-"""Candidates: all that was uploaded for one, scored as one and with its rows together."""
+"""Candidates: all uploads of one, scored as one and with their rows together."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PreparedRun:
-    """A run that was read and scored, and is not stored yet; of several folds or seeds all rows together."""
+    """A run that was read and scored but is not stored yet; of several folds or seeds all rows together."""
 
     run: Recommendations
     scored: Scored
 
 
 def group_by_candidate(runs: Iterable[Recommendations]) -> list[tuple[Recommendations, ...]]:
-    """The replicates of each candidate together, in order of first appearance; others stand alone."""
+    """Returns the replicates of each candidate together, in order of first appearance; other runs alone."""
     groups: dict[object, list[Recommendations]] = {}
     for place, run in enumerate(runs):
         groups.setdefault(place if run.replicate is None else run.name, []).append(run)
@@ -38,10 +38,10 @@ def score_candidate(
     kind: Replication | None = None,
     predictions: Any = None,
 ) -> Scored:
-    """The uploads of one candidate, scored as one; a single one is scored as it is.
+    """Returns the uploads of one candidate scored as one; a single one is scored as it is.
 
-    ``kind`` says how several relate; None looks at their users. Raises InputError where that leaves it open,
-    for folds that share users, and for rating predictions beside several.
+    ``kind`` says how several relate; None detects it from their users. Raises InputError if that is
+    ambiguous, for folds that share users, and for rating predictions with several uploads.
     """
     if len(runs) == 1:
         return score_run(runs[0], scoring, predictions)
@@ -56,7 +56,8 @@ def prepare_runs(
     kind: Replication | None = None,
     predictions: Any = None,
 ) -> list[PreparedRun]:
-    """Each candidate scored, with the rows that are stored of it; ``tell`` hears how far it is (0 to 1).
+    """Returns each candidate scored, with the rows that are stored of it; ``tell`` is called with the
+    progress (0 to 1).
 
     Raises InputError as ``score_candidate`` does.
     """
@@ -70,7 +71,9 @@ def prepare_runs(
 
 
 def prepare_predictions(name: str, rated: Upload, scoring: Scoring) -> PreparedRun:
-    """A candidate without lists, scored by its predicted ratings; these rows are stored as its upload."""
+    """Returns a candidate without lists, scored by its predicted ratings; these rows are stored as its
+    upload.
+    """
 
     def batches(columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
         table = rated.table if columns is None else rated.table.select(list(columns))

@@ -1,4 +1,4 @@
-"""Which column means what, as said once for all tables of a request, or for one of them."""
+"""Column mappings, given for all tables of a request or for one of them."""
 
 from __future__ import annotations
 
@@ -17,21 +17,22 @@ TITLES = {
     "users": "user_attributes", "vectors": "item_vectors", "similarity": "item_similarity", "bandit": "log",
     "policy": "target",
 }  # fmt: skip
-"""What callers call a kind of table, where that is another word."""
+"""Other names that callers use for a kind of table."""
 KINDS = {title: kind for kind, title in TITLES.items()}
 
 
 @dataclass(frozen=True)
 class ColumnChoice:
-    """What was said about columns: ``shared`` for all tables, ``by_table`` for one kind or one candidate."""
+    """The given column mappings: ``shared`` for all tables, ``by_table`` for one kind or one candidate."""
 
     shared: SharedColumns
     by_table: Mapping[str, Mapping[str, str]]
 
     def of(self, kind: TableKind, *names: str, also: Mapping[str, str] | None = None) -> TableMapping | None:
-        """The mapping of a table of ``kind``; what was given for ``names`` (a candidate's) wins.
+        """Returns the mapping of a table of ``kind``; what was given for ``names`` (a candidate's) takes
+        precedence.
 
-        ``also`` is a mapping that was given for this very table. None where nothing was said.
+        ``also`` is a mapping that was given for this very table. None if nothing was given.
         """
         own: dict[str, str] = {}
         for table in (kind, *names):
@@ -63,10 +64,10 @@ class ColumnChoice:
 def read_column_choice(
     columns: ColumnsGiven | None, kinds: Sequence[TableKind], candidates: Iterable[str] = ()
 ) -> ColumnChoice:
-    """``columns`` checked against the tables of a request: ``kinds``, and ``candidates`` by name.
+    """Returns ``columns`` checked against the tables of a request: ``kinds``, and ``candidates`` by name.
 
     Raises UnknownName for another table, InputError for a role that no table of the request has, and for
-    what is no ``ColumnsGiven``.
+    anything but ``ColumnsGiven``.
     """
     _check_types(columns)
     shared: dict[str, str] = {}
@@ -108,8 +109,8 @@ def _check_types(columns: object) -> None:
 
 def _bad_type(place: str, value: object, expected: str) -> Problem:
     fix = (
-        'Write {"user_id": "uid"} for all tables, {"truth": {"item_id": "isbn"}} for one; "" leaves a column '
-        "out."
+        'Write {"user_id": "uid"} for all tables, {"truth": {"item_id": "isbn"}} for one; "" ignores '
+        "a column."
     )
     return Problem("bad-columns", place, f"{type(value).__name__} {value!r:.40}, not {expected}", fix)
 
@@ -140,6 +141,6 @@ def _check_roles(shared: Mapping[str, str], kinds: Sequence[TableKind]) -> None:
 def mappings_of(
     choice: ColumnChoice, kinds: Sequence[str], also: Mapping[str, Mapping[str, str]] | None = None
 ) -> dict[str, Mapping[str, str]]:
-    """{kind: mapping} of the tables about which something was said."""
+    """Returns {kind: mapping} of the tables with a mapping."""
     mappings = {kind: choice.of(cast("TableKind", kind), also=(also or {}).get(kind)) for kind in kinds}
     return {kind: mapping for kind, mapping in mappings.items() if mapping is not None}

@@ -1,6 +1,6 @@
-"""Whether the numbers of several runs may stand side by side, and if not, why.
+"""Determines whether the numbers of several runs are comparable, and if not, why.
 
-Nothing here reads a table: what a run rests on was noted when it was scored.
+It reads no table: what a run rests on was recorded when it was scored.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from recdash.formatting.wording import listed
 LISTED = ("both", "judged_both", "run")
 """The population rules under which a user without a list does not count."""
 NOTICEABLE = 0.01
-"""Where a missing list counts as 0, shares of users without one may differ by this much unmentioned."""
+"""If a missing list counts as 0, shares of users without one may differ by this much without a notice."""
 
 
 @dataclass(frozen=True)
 class Basis:
     """What the numbers of one run rest on.
 
-    ``tables`` are {kind: content hash}, missing or None where there is none; ``served`` marks *which* users
-    with a relevant item have a list (None where that was not noted). ``version`` scored the run. A
-    ``computed`` one is a reference candidate. ``ids``: what is wrong with its ids.
+    ``tables`` are {kind: content hash}, missing or None without the table; ``served`` identifies *which*
+    users with a relevant item have a list (None if not recorded). ``version`` scored the run. A ``computed``
+    one is a reference candidate. ``ids``: problems of its ids.
     """
 
     run: str
@@ -64,7 +64,7 @@ CHANGES: tuple[DefinitionChange, ...] = ()
 
 
 def basis_of(run: Run, experiment: Experiment, ids: tuple[Problem, ...] = ()) -> Basis:
-    """The basis of a stored run; ``ids``: what is wrong with its ids."""
+    """Returns the basis of a stored run; ``ids``: problems of its ids."""
     made, ledger = run.provenance, run.ledger
     main = {"truth": experiment.truth, "train": experiment.train, "catalogue": experiment.catalogue}
     return Basis(
@@ -88,7 +88,7 @@ def basis_of(run: Run, experiment: Experiment, ids: tuple[Problem, ...] = ()) ->
 
 
 def served_users_hash(hits: Hits) -> str:
-    """Which users with a relevant item have a list, as a short hash."""
+    """Returns a short hash of which users with a relevant item have a list."""
     with_list = hits.truth.users_who_count() & (hits.list_length > 0)
     return hashlib.sha256(np.packbits(with_list).tobytes()).hexdigest()[:16]
 
@@ -96,7 +96,7 @@ def served_users_hash(hits: Hits) -> str:
 def comparability_problems(
     bases: Sequence[Basis], changes: Sequence[DefinitionChange] = CHANGES
 ) -> list[Problem]:
-    """Why the runs' numbers may not stand side by side; empty where they are comparable."""
+    """Returns why the runs' numbers may not be comparable; empty if they are."""
     differences = [
         *_different_tables(bases),
         *_different_rules(bases),
@@ -117,8 +117,11 @@ Differences = Iterator[tuple[str, str, str]]
 
 _TABLES = {
     "truth": ("truths", "They answer different questions; score them in one experiment."),
-    "train": ("train tables", "Novelty, popularity and what else rests on train cannot be compared."),
-    "catalogue": ("catalogues", "Coverage, Gini and what else rests on the catalogue cannot be compared."),
+    "train": ("train tables", "Novelty, popularity and other metrics that use train cannot be compared."),
+    "catalogue": (
+        "catalogues",
+        "Coverage, Gini and other metrics that use the catalogue cannot be compared.",
+    ),
     "users": ("user attributes", "Slices of the users cannot be compared."),
     "vectors": ("item vectors", "Diversity by vectors cannot be compared."),
     "similarity": ("item similarities", "Diversity by similarity cannot be compared."),
@@ -138,10 +141,14 @@ def _different_tables(bases: Sequence[Basis]) -> Differences:
 
 def _different_rules(bases: Sequence[Basis]) -> Differences:
     rules: tuple[tuple[str, Callable[[Basis], Any], str], ...] = (
-        ("users", lambda basis: basis.users, "Their means are over different users; count both one way."),
+        (
+            "users",
+            lambda basis: basis.users,
+            "Their means are over different users; use one population rule for both.",
+        ),
         ("depth", lambda basis: basis.depth, "Upload them again under one rule."),
-        ("duplicates", _duplicates, "Repeated items count otherwise; score them under one rule."),
-        ("threshold", _relevance, "Other items count as relevant; score them under one threshold."),
+        ("duplicates", _duplicates, "Repeated items are counted differently; score them under one rule."),
+        ("threshold", _relevance, "Different items count as relevant; score them with one threshold."),
     )
     for name, rule, fix in rules:
         groups = _groups(bases, map(rule, bases))
@@ -151,7 +158,7 @@ def _different_rules(bases: Sequence[Basis]) -> Differences:
 
 
 def _duplicates(basis: Basis) -> str:
-    return "each place" if basis.duplicates == "keep" and basis.repeated else "once"
+    return "each position" if basis.duplicates == "keep" and basis.repeated else "once"
 
 
 def _relevance(basis: Basis) -> str:
@@ -160,13 +167,13 @@ def _relevance(basis: Basis) -> str:
 
 _ORDERS = {
     "rank": "by rank",
-    "file": "with equal scores in the order of the file",
-    "item_desc": "with equal scores by item id, descending",
+    "file": "with tied scores in file order",
+    "item_desc": "with tied scores by item id, descending",
 }
 
 
 def _different_order(bases: Sequence[Basis]) -> Differences:
-    """Rank and score order the same lists alike until scores are tied; then it depends on the rule.
+    """Returns the difference of order rules; rank and score order lists alike until scores are tied.
 
     The order of a reference candidate is its definition: there is none to choose.
     """
@@ -178,7 +185,7 @@ def _different_order(bases: Sequence[Basis]) -> Differences:
     if len(rules) > 1:
         rows = listed([f"{basis.tied_rows:,} rows of {basis.run}" for basis in tied])
         sides = "; ".join(f"{listed(names)} {_ORDERS[rule]}" for rule, names in rules.items())
-        fix = "Where equal scores stand is chance; see how far it moves the value on Definitions."
+        fix = "The order of tied scores is arbitrary; see its effect on the value on Definitions."
         yield "different-order", f"the lists are ordered by different rules: {sides}; {rows} are tied", fix
 
 
@@ -188,13 +195,13 @@ def _different_versions(bases: Sequence[Basis], changes: Sequence[DefinitionChan
         groups = _groups(bases, [_release(basis.version) >= release for basis in bases])
         if len(groups) > 1:
             older = listed(groups[False])
-            text = f"{change.metric} means something else since version {change.version}: {change.what}"
+            text = f"{change.metric} has another meaning since version {change.version}: {change.what}"
             fix = f"Upload {older} again to score it anew."
             yield "different-version", f"{text}; {older} was scored before", fix
 
 
 def _release(version: str) -> tuple[int, ...]:
-    """``0.10.0`` → (0, 10, 0); a part that is not a number counts as 0."""
+    """Returns ``0.10.0`` as (0, 10, 0); a part that is not a number counts as 0."""
     return tuple(int(part) if part.isdecimal() else 0 for part in version.split("."))
 
 
@@ -203,7 +210,7 @@ def _different_users(bases: Sequence[Basis]) -> Differences:
     if counted and all(basis.users in LISTED for basis in counted):
         if len(_groups(counted, [(basis.counted, basis.served) for basis in counted])) > 1:
             counts = _first_four([f"{basis.run} {basis.counted:,}" for basis in counted])
-            text = f"only users with a list count, and those are not the same users for all runs: {counts}"
+            text = f"only users with recommendations count, and these differ between the runs: {counts}"
             fix = "Compare the paired differences, which use the shared users."
             yield "different-users-counted", text, fix
         return
@@ -211,26 +218,28 @@ def _different_users(bases: Sequence[Basis]) -> Differences:
     least = min(shares.values(), default=0.0)
     if max(shares.values(), default=0.0) - least > NOTICEABLE:
         names = [f"{name} for {share:.0%}" for name, share in shares.items() if share > least + NOTICEABLE]
-        text = f"some runs have no list for users that others serve: {_first_four(names, ' of the users')}"
-        fix = "Those users count as 0; compare both population rules before you decide."
+        text = f"some users have no recommendations from some runs: {_first_four(names, ' of the users')}"
+        fix = "These users count as 0; compare with only users who have recommendations before you decide."
         yield "lists-missing", text, fix
 
 
 def _first_four(texts: Sequence[str], after: str = "") -> str:
-    """``a, b, c, d (and 2 more runs)``; ``after`` follows the last that is named."""
+    """Returns ``a, b, c, d (and 2 more runs)``; ``after`` follows the last that is named."""
     n_more = len(texts) - 4
     more = f" (and {n_more} more run{'s' if n_more > 1 else ''})" if n_more > 0 else ""
     return f"{', '.join(texts[:4])}{after}{more}"
 
 
 def _share_without_list(basis: Basis) -> float:
-    """Share of the users with a relevant item; with users=both only those with a list are ``counted``."""
+    """Returns the share of the users with a relevant item who have no list; with users=both only those with a
+    list are ``counted``.
+    """
     n_users = basis.counted + basis.without_list if basis.users in LISTED else basis.counted
     return basis.without_list / n_users if n_users else 0.0
 
 
 def _groups(bases: Sequence[Basis], values: Iterable[Any]) -> dict[Any, list[str]]:
-    """Names of the runs by a value of each."""
+    """Returns the names of the runs by a value of each."""
     groups: dict[Any, list[str]] = {}
     for basis, value in zip(bases, values, strict=True):
         groups.setdefault(value, []).append(basis.run)

@@ -1,4 +1,4 @@
-"""Score candidates against a truth without storing anything: the use case of CLI and Python."""
+"""Scores candidates against a truth without storing anything, for CLI and Python."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from recdash.metrics.populations import WHO_COUNTS, OverPopulation
 from recdash.version import __version__
 
 if TYPE_CHECKING:
-    # What not every evaluation asks for is loaded by the one that does: 0.03 s CPU.
+    # Rarely needed modules are imported where they are used: saves 0.03 s CPU.
     import pandas as pd
 
     from recdash.comparison import Terms
@@ -78,28 +78,28 @@ def evaluate(
     columns: ColumnsGiven | None = None,
     accept_unknown_ids: bool = False,
 ) -> Evaluation:
-    """Score several candidates against one truth.
+    """Scores several candidates against one truth.
 
-    ``runs`` maps names to tables (pandas, polars, Arrow), paths or dicts {user: {item: score}}; the
-    other tables are given likewise. ``metrics`` are specs such as ``"ndcg@10"`` (without @k: the curve
-    1..depth); without any, all that the tables allow. ``slices`` (``"user_warmth"``, ``"item:genres"``; see
-    ``recdash.evaluation.slices``) scores parts of the users or items beside the whole; ``references``
+    ``runs`` maps names to tables (pandas, polars, Arrow), paths or dicts {user: {item: score}}; the other
+    tables are given likewise. ``metrics`` are specs such as ``"ndcg@10"`` (without @k: the curve 1..depth);
+    by default all that the tables allow. ``slices`` (``"user_warmth"``, ``"item:genres"``; see
+    ``recdash.evaluation.slices``) scores parts of the users or items in addition to the whole; ``references``
     (``"popular"``, ``"oracle"``; see ``recdash.references``) adds computed candidates.
 
-    A candidate may come as several tables, {label: table} or a list of them, or as one with a column ``fold``
-    or ``seed``: its score is then over all of them (see ``recdash.evaluation.replicates``). ``replicates``
-    says whether these are ``"seeds"``, which serve the same users, or ``"folds"``, which divide them; None
-    looks.
+    A candidate can be several tables, {label: table} or a list of them, or one with a column ``fold`` or
+    ``seed``: its score is then over all of them (see ``recdash.evaluation.replicates``). ``replicates`` says
+    whether these are ``"seeds"``, which recommend to the same users, or ``"folds"``, which recommend to
+    different ones; None detects it.
 
-    ``columns`` says which column means what: ``{"user_id": "uid", "item_id": "sku"}`` holds for every table
-    that has the column, ``{"truth": {"item_id": "isbn"}}`` for one (truth, train, catalogue,
-    user_attributes, item_vectors, item_similarity, run, predictions, or a candidate by its name). A score of
-    which the least is the best is written ``{"score": "-distance"}``; ``{"rank": ""}`` leaves a column out.
+    ``columns`` maps roles to columns: ``{"user_id": "uid", "item_id": "sku"}`` applies to every table that
+    has the column, ``{"truth": {"item_id": "isbn"}}`` to one (truth, train, catalogue, user_attributes,
+    item_vectors, item_similarity, run, predictions, or a candidate by its name). A score of which the
+    smallest is the best is written ``{"score": "-distance"}``; ``{"rank": ""}`` ignores a column.
     ``{"item_id": "recs[]"}`` says that each cell holds a list, ``"recs[1]"`` that it holds one item,
     ``"r_1..r_9"`` that these columns are one list, ``"als,ease"`` that each column is a candidate;
     ``{"user_id": "column 1"}`` that the file has no header line.
 
-    A run whose items or users hardly meet those of truth, catalogue and train, or would meet them in another
+    A run whose item or user ids hardly overlap with those of truth, catalogue and train, or would in another
     spelling, is not scored unless ``accept_unknown_ids`` (see ``recdash.evaluation.known_ids``).
 
     Raises InputError with every problem found.
@@ -142,7 +142,7 @@ def evaluate(
 def _read_each(
     sources: Mapping[str, Any], read: Callable[[str, Any], Result]
 ) -> tuple[dict[str, Result], list[InputError]]:
-    """What was read, by name, and the errors of those that could not be read: all are tried."""
+    """Returns what was read, by name, and the errors of those that could not be read: all are tried."""
     results: dict[str, Result] = {}
     errors = []
     for name, source in sources.items():
@@ -154,7 +154,7 @@ def _read_each(
 
 
 def _refuse(error: InputError) -> Scored:
-    """Raises the error in the turn of its candidate."""
+    """Raises the error when its candidate's turn comes."""
     raise error
 
 
@@ -164,7 +164,9 @@ def _set_up(
     references: str | Sequence[str],
     choice: ColumnChoice,
 ) -> tuple[Reference, list[Recommendations]]:
-    """The shared tables on codes, and the reference candidates; only these keep the tables themselves."""
+    """Returns the shared tables on codes, and the reference candidates; only these keep the tables
+    themselves.
+    """
     tables, truth = read_coded(sources, rules.relevance, mappings_of(choice, list(sources)))
     reference = reference_of(tables, rules.threshold, truth)
     if not references:
@@ -185,13 +187,13 @@ def _slices(reference: Reference, names: str | Sequence[str]) -> list[Slice]:
 def _check_unique(names: Sequence[str]) -> None:
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        fix = "Give each candidate a name of its own."
-        raise InputError(Problem("name-twice", "candidates", f"two are called '{twice[0]}'", fix))
+        fix = "Give each candidate a different name."
+        raise InputError(Problem("name-twice", "candidates", f"two have the name '{twice[0]}'", fix))
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Scores of several runs against one truth, with who was counted and what was noticed."""
+    """Scores of several runs against one truth, with population counts and notices."""
 
     requests: tuple[MetricRequest, ...]
     runs: tuple[Scored, ...]
@@ -199,9 +201,9 @@ class Evaluation:
     reference: Reference = field(repr=False)
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """One dict per score: run, metric (as asked, without @k), k, value, std_error, n_users.
+        """Yields one dict per score: run, metric (as requested, without @k), k, value, std_error, n_users.
 
-        Where slices were asked for also slice_by and slice, both None for the whole.
+        If slices were requested also slice_by and slice, both None for the whole.
         """
         sliced = any(run.sliced for run in self.runs)
         for run in self.runs:
@@ -210,7 +212,7 @@ class Evaluation:
                 yield from self._rows_of(run.name, part.curves, _slice_facts(part.of))
 
     def replicate_rows(self) -> Iterator[dict[str, Any]]:
-        """One dict per score of a fold or seed: run, replicate, kind, and what ``rows`` has."""
+        """Yields one dict per score of a fold or seed: run, replicate, kind, and what ``rows`` has."""
         for run in self.runs:
             if run.replicated is None:
                 continue
@@ -239,7 +241,7 @@ class Evaluation:
                 }
 
     def table(self) -> pd.DataFrame:
-        """The scores as a pandas frame, with the columns of ``rows``."""
+        """Returns the scores as a pandas frame, with the columns of ``rows``."""
         import pandas as pd
 
         columns = ["run", "metric", "k", "value", "std_error", "n_users"]
@@ -249,7 +251,7 @@ class Evaluation:
         return frame.astype({"k": "Int64", "value": float, "std_error": float})
 
     def per_user(self, spec: str) -> pd.DataFrame:
-        """Each user's value of a metric at its cutoff (``"ndcg@10"``): run, user_id, value."""
+        """Returns each user's value of a metric at its cutoff (``"ndcg@10"``): run, user_id, value."""
         import pandas as pd
 
         request = self._request_for(spec)
@@ -259,7 +261,7 @@ class Evaluation:
             fix = f"Write users={WHO_COUNTS} for the users' own values."
             raise InputError(Problem("no-user-value", place, problem, fix))
         if formula.pooled:
-            fix = "Leave average=… out for the users' own values."
+            fix = "Remove average=… for the users' own values."
             raise InputError(Problem("no-user-value", place, "it pools all users", fix))
         frames = []
         for run in self.runs:
@@ -269,7 +271,7 @@ class Evaluation:
             samples = samples_of(run, self.rules.users, familiar_of(self.reference))
             samples = [sample.in_truth() for sample in samples]
             if reason := next(filter(None, map(request.definition.missing_input, samples)), ""):
-                fix = "Ask for another metric, or add what it needs."
+                fix = "Choose another metric, or add the input it needs."
                 raise InputError(Problem("metric-absent", place, reason, fix))
             names, k = list(lists.truth.users), _cutoff_of(request, lists)
             users, values = mean_per_user(
@@ -288,7 +290,7 @@ class Evaluation:
         return MetricRequest(parsed, define(preset(self.rules.preset).apply(parsed)))
 
     def tie_band(self, spec: str) -> pd.DataFrame:
-        """What the order of equal scores can do to a metric: the columns of ``tie_bands``."""
+        """Returns the range of a metric over all orders of tied scores: the columns of ``tie_bands``."""
         import pandas as pd
 
         columns = ["run", "metric", "k", "worst", "expected", "best", "expected_error", "n_users"]
@@ -296,7 +298,8 @@ class Evaluation:
         return frame.astype({"k": "Int64"})
 
     def tie_bands(self, requests: Sequence[MetricRequest] | None = None) -> Iterator[dict[str, Any]]:
-        """One dict per run, metric and cutoff that ties can change: run, metric, k, worst, expected, best …
+        """Yields one dict per run, metric and cutoff that ties can change: run, metric, k, worst, expected,
+        best …
 
         ``n_users`` have a relevant item in a tie that begins within k. A spec without a cutoff is taken at 10
         and at the depth.
@@ -323,7 +326,7 @@ class Evaluation:
                         }
 
     def shown_by(self, attribute: str, k: int) -> pd.DataFrame:
-        """What the first k places show by an attribute of the catalogue: the columns of ``shown_rows``.
+        """Returns the exposure of the top k by an attribute of the catalogue: the columns of ``shown_rows``.
 
         Raises InputError without a catalogue and for a column that it lacks.
         """
@@ -335,7 +338,7 @@ class Evaluation:
         return pd.DataFrame(list(self.shown_rows(attribute, k)), columns=columns)
 
     def shown_rows(self, attribute: str, k: int) -> Iterator[dict[str, Any]]:
-        """One dict per run and value: run, attribute, k, and those of ``attribute_share_rows``."""
+        """Yields one dict per run and value: run, attribute, k, and those of ``attribute_share_rows``."""
         from recdash.evaluation.attribute_shares import attribute_share_rows, check_attribute
 
         check_attribute(self.reference, attribute)
@@ -347,7 +350,9 @@ class Evaluation:
                     yield {"run": run.name, "attribute": attribute, "k": k, **row}
 
     def as_dict(self) -> dict[str, Any]:
-        """Everything as JSON-ready values: scores, ledger, known ids, absent, warnings; any replicates."""
+        """Returns everything as JSON-ready values: scores, population counts, known ids, missing metrics,
+        warnings; any replicates.
+        """
         replicates = list(self.replicate_rows())
         return {
             "scores": list(self.rows()),
@@ -359,12 +364,12 @@ class Evaluation:
         }
 
     def known_ids(self) -> dict[str, IdOverlap]:
-        """For each uploaded run, how many of its items and users truth, catalogue and train know."""
+        """Returns for each uploaded run how many of its items and users truth, catalogue and train know."""
         overlaps = {run.name: overlap_of(run) for run in self.runs}
         return {name: overlap for name, overlap in overlaps.items() if overlap is not None}
 
     def absences(self) -> Iterator[dict[str, Any]]:
-        """One dict per metric that a run lacks: run, metric, reason.
+        """Yields one dict per metric that a run lacks: run, metric, reason.
 
         Of a slice, with slice_by and slice, only what the whole has.
         """
@@ -382,7 +387,7 @@ class Evaluation:
                 yield {"run": name, "metric": request.spec.label, "reason": reason, **facts}
 
     def notices(self) -> list[Problem]:
-        """What keeps the runs from being compared, and what was noticed in the tables and runs, once each."""
+        """Returns the notices about comparability and those of tables and runs, once each."""
         of_runs = (notice for run in self.runs for notice in run.notices)
         between = (problem for problem in self.comparability() if problem.code not in CAVEATS)
         of_preset = preset_notices(self.requests, self.rules)
@@ -391,15 +396,16 @@ class Evaluation:
         return list(dict.fromkeys([*between, *of_rows, *of_preset, *self.reference.notices, *of_runs]))
 
     def comparability(self, names: Sequence[str] | None = None) -> list[Problem]:
-        """Why the runs' numbers may not stand side by side as they are; empty where they may."""
+        """Returns why the runs' numbers may not be comparable; empty if they are."""
         chosen = [run for run in self.runs if names is None or run.name in names]
         return comparability_problems([basis for run in chosen if (basis := self._basis(run))])
 
     def compare(self, spec: str, baseline: str, terms: Terms | None = None) -> Compared:
-        """Every pair of runs by one metric at its cutoff (``"ndcg@10"``), and a verdict against the baseline.
+        """Returns every pair of runs by one metric at its cutoff (``"ndcg@10"``), and a verdict against the
+        baseline.
 
         Raises UnknownName for a baseline that was not scored, InputError for a metric without a value per
-        user or without a cutoff where it has one.
+        user or without a cutoff if it needs one.
         """
         from recdash.comparison import ComparisonQuery, Terms
         from recdash.comparison.result import compared, cutoff_of
@@ -442,14 +448,14 @@ def _band_cutoffs(request: MetricRequest, hits: Hits) -> list[int]:
 
 
 def _cutoff_of(request: MetricRequest, hits: Hits) -> int:
-    """The requested cutoff, or the depth. Raises InputError for one beyond the depth."""
+    """Returns the requested cutoff, or the depth. Raises InputError for one beyond the depth."""
     k = request.spec.k or hits.depth
     _check_within(k, hits.depth)
     return k
 
 
 def _check_within(k: int, depth: int) -> None:
-    """Raises InputError for a k that is no cutoff, or beyond the depth to which the lists were read."""
+    """Raises InputError for an invalid k, or one beyond the depth to which the lists were read."""
     check_k(k)
     if k > depth:
         text = f"the lists were read to depth {depth}"

@@ -1,4 +1,4 @@
-"""Overlap of hits: which held-out items each run finds, which only one run finds, and which all together."""
+"""Overlap of hits: which test items each run finds, which only one run finds, and which all together."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from recdash.domain.kinds import Ints, Mask, Users
 
 
 def hit_rows(hits: Hits, k: int, relevant: Mask) -> Mask:
-    """[T] True where a ``relevant`` row of the truth stands within the first k places of its user's list."""
+    """Returns [T] True where a ``relevant`` row of the truth is in the top k of its user's list."""
     is_hit = np.zeros(len(hits.truth.item), dtype=bool)
     is_hit[hits.row[hits.rank <= k]] = True
     return is_hit & relevant
@@ -34,7 +34,7 @@ class HitCounts:
 
 
 def hit_counts(hit_masks: Sequence[Mask], baseline: Mask | None) -> list[HitCounts]:
-    """One for each run of ``hit_masks`` [T]; without a baseline nothing is won or lost."""
+    """Returns the counts for each run of ``hit_masks`` [T]; without a baseline nothing is won or lost."""
     finders = np.sum(hit_masks, axis=0, dtype=np.int16)
     return [
         HitCounts(
@@ -49,10 +49,10 @@ def hit_counts(hit_masks: Sequence[Mask], baseline: Mask | None) -> list[HitCoun
 
 @dataclass(frozen=True)
 class Headroom:
-    """What all runs' lists together reach, against the best of them: shares of ``n_users``, 0..1.
+    """What all runs' lists together find, against the best of them: shares of ``n_users``, 0..1.
 
     ``hit_rate`` is the share of users with a hit within k, ``recall`` the mean share of a user's relevant
-    items found within k. ``best_hit_rate`` and ``best_recall`` are places among the runs.
+    items found within k. ``best_hit_rate`` and ``best_recall`` are indexes among the runs.
     """
 
     n_users: int
@@ -71,7 +71,9 @@ class Headroom:
 
 
 def headroom(truth: Truth, relevant: Mask, hit_masks: Sequence[Mask], listed: Mask) -> Headroom | None:
-    """The headroom over users with a ``relevant`` row [T] among those in ``listed`` [U]; None without any."""
+    """Returns the headroom over users with a ``relevant`` row [T] among those in ``listed`` [U]; None without
+    any.
+    """
     per_user = truth.per_user(relevant)
     counted = (per_user > 0) & listed
     if not counted.any() or not hit_masks:
@@ -84,7 +86,7 @@ def headroom(truth: Truth, relevant: Mask, hit_masks: Sequence[Mask], listed: Ma
 
 
 def users_of_all(hits: Sequence[Hits], users: Users) -> Mask:
-    """[U] the users who may count for every run, so that all are compared over the same users."""
+    """Returns [U] the users who may count for every run, so that all are compared over the same users."""
     if users in ("truth", "judged"):
         return np.ones(hits[0].truth.n_users, dtype=bool)
     return np.logical_and.reduce([own.list_length > 0 for own in hits])
@@ -92,9 +94,9 @@ def users_of_all(hits: Sequence[Hits], users: Users) -> Mask:
 
 @dataclass(frozen=True)
 class ItemsFound:
-    """Counts for each held-out relevant item: ``item`` [n] its code in the truth, ``users`` [n] who hold it
-    out, ``found`` [runs, n] in how many of their lists it stands within k, ``shown`` [runs, n] in how many
-    lists of all users who count.
+    """Counts for each relevant test item: ``item`` [n] its code in the truth, ``users`` [n] who have it in
+    the test set, ``found`` [runs, n] in how many of their lists it is within k, ``shown`` [runs, n] in how
+    many lists of all users who count.
     """
 
     item: Ints
@@ -116,7 +118,7 @@ def items_found(truth: Truth, hit_masks: Sequence[Mask], exposures: Sequence[Exp
 
 
 def _times_shown(exposure: Exposure, k: int, n: int) -> Ints:
-    """[n] number of lists in which each of the first n items stands within k."""
+    """Returns [n] the number of lists with each of the first n items within k."""
     end = int(exposure.shown.start[k])
     item, count = exposure.shown.item[:end], exposure.shown.count[:end]
     in_truth = item < n

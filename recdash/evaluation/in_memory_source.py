@@ -1,4 +1,4 @@
-"""An evaluation in memory as a source of a comparison: run names stand for run ids."""
+"""An evaluation in memory as the source of a comparison: run names serve as run ids."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class ScoredRuns(Protocol):
     def reference(self) -> Reference: ...
 
     def comparability(self, names: Sequence[str] | None = None) -> list[Problem]:
-        """Why the runs' numbers may not stand side by side as they are; empty where they may."""
+        """Returns why the runs' numbers may not be comparable; empty if they are."""
 
 
 class EvaluationSource:
@@ -104,7 +104,7 @@ class EvaluationSource:
         return self._runs[run].replicates[replicated.labels.index(label) if replicated else 0]
 
     def _rule_of(self, run: str, users: Users) -> Users:
-        """Which users count in a replicate: in a fold those with a list."""
+        """Returns which users count in a replicate: in a fold those with a list."""
         replicated = self._runs[run].replicated
         return "both" if replicated and replicated.kind == "folds" else users
 
@@ -115,19 +115,21 @@ class EvaluationSource:
         try:
             return pulls_of_runs(sources, self._reference, [*map(define, metrics)], k)
         except (OSError, UploadError) as error:
-            text = "a file of lists cannot be read any more"
-            raise InputError(Problem("lists-gone", "candidates", text, "Keep the files in place.")) from error
+            text = "a file of lists can no longer be read"
+            raise InputError(
+                Problem("lists-gone", "candidates", text, "Keep the files until the comparison is done.")
+            ) from error
 
     def _list_source(self, run: Scored) -> ListSource:
-        """Raises InputError for a run whose lists are missing."""
+        """Returns the lists of a run. Raises InputError if they are missing."""
         inputs = None if run.hits is None else catalogue_inputs_of(run.hits, self._reference)
         if run.lists is None or inputs is None or run.hits is None:
-            raise InputError(Problem("no-lists", f"run '{run.name}'", "its lists are not there", ""))
+            raise InputError(Problem("no-lists", f"run '{run.name}'", "its lists are missing", ""))
         ties = self._evaluation.rules.ties
         return ListSource(run.lists, inputs, run.hits.order, ties, run.hits.duplicates)
 
     def online(self, run: str, baseline: str) -> Sequence[OnlineLift]:  # noqa: ARG002
-        """Always empty: files know of no A/B test."""
+        """Returns no lifts: files have no A/B tests."""
         return ()
 
     def known_ids(self, run: str) -> IdOverlap | None:
@@ -145,12 +147,12 @@ class EvaluationSource:
         return MetricInputs() if hits is None else metric_inputs_of(hits, self._reference, users)
 
     def _make_samples(self, run: str, users: Users) -> Sequence[RelevantHits]:
-        """One sample for each seed of a run that is the mean of several; empty for other runs."""
+        """Returns one sample for each seed of a run that is the mean of several; empty for other runs."""
         scored = self._runs[run]
         return samples_of(scored, users, familiar_of(self._reference)) if scored.hits is None else ()
 
     def _score(self, run: str, metric: str) -> tuple[Curve | None, str]:
-        """The curve, or why there is none; that of the evaluation where the population is the same."""
+        """Returns the curve, or why there is none; that of the evaluation if the population is the same."""
         scored, definition = self._runs[run], define(metric)
         if isinstance(definition.metric, RatingMetric):
             return self._score_ratings(scored, definition)

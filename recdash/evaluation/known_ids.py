@@ -1,8 +1,10 @@
-"""Whether a run's ids and those of truth, catalogue and train meet; if not, the likely cause and its repair.
+"""Checks whether a run's ids overlap with those of truth, catalogue and train; if not, finds the likely cause
+and its repair.
 
-Each table is compared with the run by itself: a catalogue that is spelled as the run says nothing of the
-truth. A run may recommend much that no user held out, so a small share of the truth alone says nothing. The
-evidence is whether many more ids would be known in another spelling, and what chance alone would show.
+Each table is compared with the run separately: a catalogue in the run's spelling shows nothing about the
+truth. A run may recommend many items that are in no test row, so that a small overlap with the truth alone
+proves nothing. The evidence is whether many more ids would be known in another spelling, and the overlap
+expected by chance.
 """
 
 from __future__ import annotations
@@ -21,19 +23,19 @@ from recdash.formatting.numbers import share
 from recdash.formatting.wording import listed
 
 LEAST_KNOWN = 0.1
-"""Below this share of places (users) that catalogue or train should know, a run is not scored."""
+"""Below this share of positions (users) that catalogue or train should know, a run is not scored."""
 REPAIRABLE = 0.2
-"""From this share of the known on that another spelling would add, a run is not scored."""
+"""From this share of the known ids that another spelling would add, a run is not scored."""
 EXPECTED = 20
-"""Where chance alone would show so many places with items of the truth, hardly any is too few."""
+"""If chance alone gives this many positions with items of the truth, having hardly any is suspicious."""
 PERFECT = 0.95
-"""From this share of relevant places on, lists look like the truth itself."""
+"""From this share of relevant positions on, lists look like the truth itself."""
 LEAST_PLACES = 20
-"""Fewer places than this may all be relevant, or nearly all be unknown, by chance."""
+"""Fewer positions than this may all be relevant, or nearly all be unknown, by chance."""
 HALF = 0.5
-"""From this share of ids on that meet, ids are written alike."""
+"""Share of matching ids from which the spelling counts as the same."""
 FEWEST_PLACES = 5
-"""Up to so many places may all be unknown: the run is scored, with a notice."""
+"""Up to this many positions may all be unknown: the run is scored, with a notice."""
 
 DO_NOT_MEET = "ids-do-not-meet"
 """The code of such a problem in a comparison, unless the ids were accepted."""
@@ -46,15 +48,15 @@ TABLE_SPELLED, TABLE_UNMET = "table-spelled-otherwise", "table-not-met"
 OF_TABLES = (TABLE_SPELLED, TABLE_UNMET)
 TRUTH_AS_RUN = "truth-as-run"
 CAVEATS = (*STOPPING, SOME_SPELLED, SOME_OF_TRUTH, HARDLY_KNOWN, TRUTH_AS_RUN)
-"""What a comparison says of a run beside its numbers, too."""
+"""Codes of notices that a comparison repeats with a run's numbers."""
 ACCEPT = (
-    "If these ids are right, accept them: --accept-unknown-ids, accept_unknown_ids=True, or the box on the "
-    "Upload page."
+    "If these ids are correct, accept them: --accept-unknown-ids, accept_unknown_ids=True, or the "
+    "box on the Upload page."
 )
-WRITE_ALIKE = "Write the ids as those tables do, and check that the columns are mapped right."
+WRITE_ALIKE = "Write the ids as those tables do, and check the column mapping."
 MAY_BE_RIGHT = (
-    "The ids of run and truth are written alike: this may be right. Check which users the candidate serves, "
-    "and which items it may recommend."
+    "The ids of run and truth are spelled alike, so this may be correct. Check which users the "
+    "candidate recommends to, and which items it may recommend."
 )
 TABLES = {"truth": "the truth", "catalogue": "the catalogue", "train": "the train table", "run": "the run"}
 
@@ -69,18 +71,18 @@ class _Kind:
     whose: str = "run '{}'"
 
     def known_to(self, tables: Iterable[str]) -> str:
-        """``places … that the truth or the catalogue knows``."""
+        """Returns ``positions … with an item that the truth or the catalogue knows``."""
         return self.rows.format(_either([TABLES[name] for name in tables]))
 
 
-ITEMS = _Kind("item_id", "places in its lists show an item that {} knows", "items")
+ITEMS = _Kind("item_id", "positions in its lists have an item that {} knows", "items")
 USERS = _Kind("user_id", "users are in {}", "users")
-PREDICTED_ITEMS = _Kind("item_id", "rows are about an item that {} knows", "items", "predictions of '{}'")
+PREDICTED_ITEMS = _Kind("item_id", "rows have an item that {} knows", "items", "predictions of '{}'")
 PREDICTED_USERS = replace(USERS, whose="predictions of '{}'")
 
 
 def id_problems(run: Recommendations, hits: Hits, reference: Reference) -> list[Problem]:
-    """What is wrong with the run's ids, and whether it is the truth.
+    """Returns the problems of the run's ids, and whether it is the truth itself.
 
     Of a reference candidate only which of its items train and catalogue lack.
     """
@@ -93,7 +95,7 @@ def id_problems(run: Recommendations, hits: Hits, reference: Reference) -> list[
 
 
 def overlap_problems(name: str, overlap: IdOverlap, reference: Reference) -> list[Problem]:
-    """What is wrong with a run's ids, and with those of the tables beside it."""
+    """Returns the problems of a run's ids, and of those of the tables given with it."""
     return [
         *_side_problems(name, overlap.items, overlap.truth_items, ITEMS, _expected_share(reference)),
         *(_side_problems(name, overlap.users, overlap.truth_users, USERS, None) if overlap.users else ()),
@@ -101,7 +103,9 @@ def overlap_problems(name: str, overlap: IdOverlap, reference: Reference) -> lis
 
 
 def predicted_problems(name: str, overlap: IdOverlap) -> list[Problem]:
-    """Ids of predicted ratings that truth, catalogue or train would know in another spelling."""
+    """Returns problems of predicted ratings whose ids truth, catalogue or train would know in another
+    spelling.
+    """
     sides = ((overlap.items, PREDICTED_ITEMS), (overlap.users, PREDICTED_USERS))
     problems = (_of_run(name, known, kind, None, False) for known, kind in sides if known is not None)
     return [
@@ -110,17 +114,17 @@ def predicted_problems(name: str, overlap: IdOverlap) -> list[Problem]:
 
 
 def stopping(problems: Iterable[Problem]) -> list[Problem]:
-    """The problems that keep a run from being scored, unless its ids are accepted."""
+    """Returns the problems that prevent scoring unless the ids are accepted."""
     return [problem for problem in problems if problem.code in STOPPING]
 
 
 def caveats(notices: Iterable[Problem]) -> tuple[Problem, ...]:
-    """The notices of a run that a comparison repeats."""
+    """Returns the notices of a run that a comparison repeats."""
     return tuple(notice for notice in notices if notice.code in CAVEATS)
 
 
 def stored_problems(name: str, hits: Hits, reference: Reference) -> tuple[Problem, ...]:
-    """Problems of a run that was scored before ids were counted: of its items, from its hits."""
+    """Returns problems of a run that was scored before ids were counted: of its items, from its hits."""
     if hits.exposure is None:
         return ()
     overlap = stored_overlap(hits.exposure, reference)
@@ -135,19 +139,19 @@ def stored_problems(name: str, hits: Hits, reference: Reference) -> tuple[Proble
 
 
 def unmet_tables(exposure: Exposure, reference: Reference) -> dict[str, str]:
-    """{table: why what rests on it is absent} of catalogue and train that know hardly any place."""
+    """Returns {table: reason} of catalogue and train tables that know hardly any recommended item."""
     if reference.catalogue is None and reference.train_users is None:
         return {}
     places, by_table = places_by_table(exposure, reference)
     return {
-        table: f"{TABLES[table]} knows only {share(known, places)} of the places in the lists"
+        table: f"{TABLES[table]} knows only {share(known, places)} of the positions in the lists"
         for table, known in by_table.items()
         if table != "truth" and places >= LEAST_PLACES and known < LEAST_KNOWN * places
     }
 
 
 def unmet_by_truth(reference: Reference) -> str:
-    """Why what rests on the popularity of the held-out items in train is absent; empty where it is not."""
+    """Returns why the popularity of the test items in train is unavailable; empty if it is available."""
     n_items = len(reference.truth.items)
     if reference.train_users is None or n_items < LEAST_PLACES:
         return ""
@@ -158,7 +162,9 @@ def unmet_by_truth(reference: Reference) -> str:
 
 
 def _expected_share(reference: Reference) -> float:
-    """The share of places that would show an item of the truth by chance; 0 without a table of all items."""
+    """Returns the share of positions that would have an item of the truth by chance; 0 without a table of all
+    items.
+    """
     in_catalogue = 0 if reference.catalogue is None else len(reference.catalogue)
     in_train = 0 if reference.train_users is None else int((reference.train_users > 0).sum())
     n_items = max(in_catalogue, in_train)
@@ -168,7 +174,9 @@ def _expected_share(reference: Reference) -> float:
 def _side_problems(
     name: str, known: KnownIds, of_truth: KnownIds | None, kind: _Kind, expected: float | None
 ) -> list[Problem]:
-    """Problems of the items or of the users: one that stops scoring, or a notice and those of the tables."""
+    """Returns problems of the items or of the users: one that prevents scoring, or a notice and those of the
+    tables.
+    """
     are_alike = of_truth is not None and _are_written_alike(known, of_truth)
     problem = _of_run(name, known, kind, expected, are_alike) or _of_truth(name, of_truth, kind)
     if problem is not None and problem.code in STOPPING:
@@ -180,8 +188,8 @@ def _side_problems(
 
 
 def _are_written_alike(known: KnownIds, of_truth: KnownIds) -> bool:
-    """Whether the ids of run and truth surely meet: the run has half of the truth's ids, or another table
-    knows half of both.
+    """Returns whether run and truth certainly spell ids alike: the run has half of the truth's ids, or
+    another table knows half of both.
     """
     if of_truth.by_table["run"] >= HALF * of_truth.rows:
         return True
@@ -196,10 +204,12 @@ def _knows_half(known: KnownIds, table: str) -> bool:
 def _of_run(
     name: str, known: KnownIds, kind: _Kind, expected: float | None, are_alike: bool
 ) -> Problem | None:
-    """The problem of ids written otherwise, or hardly known; the latter is a notice where ``are_alike``."""
+    """Returns the problem of ids spelled otherwise, or hardly known; the latter is a notice if
+    ``are_alike``.
+    """
     gained = {table: _gained(known, table) for table in known.respelled}
     for table, rows in gained.items():
-        # Where the table is written otherwise than the truth, the table is to be repaired, not the run.
+        # If the table is spelled differently than the truth, the table needs repair, not the run.
         is_of_table = table != "truth" and known.respelled[table].as_written.get("truth", 0) > 0
         if not is_of_table and rows > 0 and rows >= REPAIRABLE * (_known_to(known, table) + rows):
             return _spelled(SPELLED, name, known, kind, table, rows)
@@ -215,9 +225,9 @@ def _known_to(known: KnownIds, table: str) -> int:
 
 
 def _gained(known: KnownIds, table: str) -> int:
-    """Number of rows that would be known to the table in another spelling.
+    """Returns the number of rows that would be known to the table in another spelling.
 
-    Rows of ids that the table tells apart do not count, unless the ids do not meet at all.
+    Rows of ids that the table distinguishes do not count, unless no ids match at all.
     """
     respelled = known.respelled.get(table)
     if respelled is None:
@@ -226,10 +236,10 @@ def _gained(known: KnownIds, table: str) -> int:
 
 
 def _hardly_known(known: KnownIds, expected: float | None) -> tuple[str, list[str]]:
-    """(code, the tables that hardly know the rows); the code is empty where enough rows are known.
+    """Returns (code, the tables that hardly know the rows); the code is empty if enough rows are known.
 
-    The truth hardly knows them where it knows none, or far fewer than chance would show. Truth, catalogue and
-    train together hardly know them below ``LEAST_KNOWN``; with a truth alone any share but 0 may be right.
+    The truth hardly knows them if it knows none, or far fewer than chance gives. Truth, catalogue and train
+    together hardly know them below ``LEAST_KNOWN``; with a truth alone any share but 0 may be correct.
     """
     none_known = NONE_KNOWN if known.rows > FEWEST_PLACES else HARDLY_KNOWN
     tables = list(known.by_table)
@@ -253,8 +263,9 @@ def _spelled(code: str, name: str, known: KnownIds, kind: _Kind, table: str, gai
     ours, theirs = respelled.example
     side = "the run" if kind in (ITEMS, USERS) else "the predictions"
     text = (
-        f"only {share(_known_to(known, table), known.rows)} of the {kind.known_to(tables)}; {gained:,} more "
-        f"would, but for {respelled.cause}: '{ours}' in {side}, '{theirs}' in {in_table}"
+        f"only {share(_known_to(known, table), known.rows)} of the {kind.known_to(tables)}; "
+        f"{gained:,} more would, but for {respelled.cause}: '{ours}' in {side}, '{theirs}' in "
+        f"{in_table}"
     )
     alike = [TABLES[other] for other in respelled.as_written if other != table]
     column = f"{kind.column} of {listed([side, *alike])}" if alike else kind.column
@@ -266,7 +277,7 @@ def _spelled(code: str, name: str, known: KnownIds, kind: _Kind, table: str, gai
 def _unknown(
     code: str, name: str, known: KnownIds, kind: _Kind, tables: list[str], are_alike: bool
 ) -> Problem:
-    """Hardly known ids where no other spelling explains it."""
+    """Returns the problem of hardly known ids that no other spelling explains."""
     table = tables[0] if len(tables) == 1 else ANY
     rows = known.by_table[table] if len(tables) == 1 else known.known
     example = _quoted(known.unknown.get(table, ()))
@@ -294,7 +305,9 @@ def _either(names: list[str]) -> str:
 
 
 def _of_truth(name: str, known: KnownIds | None, kind: _Kind) -> Problem | None:
-    """A part of the truth is written otherwise than the run and the other tables."""
+    """Returns the problem of a part of the truth that is spelled differently than the run and the other
+    tables.
+    """
     respelled = None if known is None else known.respelled.get(ANY)
     if known is None or respelled is None or respelled.rows < REPAIRABLE * (known.known + respelled.rows):
         return None
@@ -313,7 +326,7 @@ def _of_truth(name: str, known: KnownIds | None, kind: _Kind) -> Problem | None:
 
 
 def _of_tables(name: str, known: KnownIds, kind: _Kind) -> Iterator[Problem]:
-    """The catalogue or train is written otherwise, or knows nearly nothing of the run."""
+    """Yields problems of a catalogue or train table that is spelled otherwise, or hardly knows the run."""
     for table, rows in known.by_table.items():
         if table == "truth" or not known.rows:
             continue
@@ -331,7 +344,7 @@ def _of_tables(name: str, known: KnownIds, kind: _Kind) -> Iterator[Problem]:
             yield Problem(TABLE_SPELLED, place, text, fix, respelled.rows)
         elif known.rows >= LEAST_PLACES and rows < LEAST_KNOWN * known.rows:
             text += f"unknown are {_quoted(known.unknown.get(table, ()))} …"
-            fix = f"Write the ids of {TABLES[table]} as the run does; what rests on it says nothing here."
+            fix = f"Write the ids of {TABLES[table]} as the run does; metrics that use it are unavailable."
             yield Problem(TABLE_UNMET, place, text, fix, known.rows - rows)
 
 
@@ -339,7 +352,9 @@ def _of_tables(name: str, known: KnownIds, kind: _Kind) -> Iterator[Problem]:
 
 
 def perfect_problems(name: str, hits: Hits) -> list[Problem]:
-    """A notice where (nearly) every place holds a relevant item of its user, which no recommender reaches."""
+    """Returns a notice if (nearly) every position has a relevant item of its user, which no recommender
+    reaches.
+    """
     counted = hits.truth.users_who_count()
     places = int(hits.list_length[counted].sum())
     relevant = hits.truth.relevant()
@@ -350,9 +365,9 @@ def perfect_problems(name: str, hits: Hits) -> list[Problem]:
     text = (
         f"its {places:,} rows are the {held_out:,} relevant rows of the truth"
         if n_hits == places == held_out
-        else f"{n_hits:,} of its {places:,} places hold a relevant item of their user"
+        else f"{n_hits:,} of its {places:,} positions have a relevant item of their user"
     )
-    fix = "Is this the truth itself, or a run that was trained on it? Upload what the recommender gave."
+    fix = "Is this the truth itself, or a run trained on it? Upload the recommender's output."
     return [Problem(TRUTH_AS_RUN, f"run '{name}'", text, fix, n_hits)]
 
 
@@ -360,7 +375,7 @@ def perfect_problems(name: str, hits: Hits) -> list[Problem]:
 
 
 def unknown_item_notices(name: str, hits: Hits, reference: Reference) -> list[Problem]:
-    """Notices where no item of the lists is in train, or where some are not in the catalogue."""
+    """Returns notices if no item of the lists is in train, or if some are not in the catalogue."""
     if hits.exposure is None:
         return []
     place = f"run '{name}', column 'item_id'"
@@ -371,7 +386,7 @@ def unknown_item_notices(name: str, hits: Hits, reference: Reference) -> list[Pr
     items, train = np.flatnonzero(in_lists), reference.train_users
     if train is not None and not train[items[items < len(train)]].any():
         text = "no item of these lists is in the train table"
-        fix = "Novelty and popularity say nothing here; check that both files write ids alike."
+        fix = "Novelty and popularity are meaningless here; check that both files spell ids alike."
         return [Problem("nothing-in-train", place, text, fix)]
     if reference.catalogue is None:
         return []

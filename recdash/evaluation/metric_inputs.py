@@ -1,4 +1,4 @@
-"""What the metrics of a run, and of its slices, are computed from."""
+"""Collects the inputs of the metrics of a run, and of its slices."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ def metric_inputs_of(
     predictions: Predictions | None = None,
     ideals: Ideals | None = None,
 ) -> MetricInputs:
-    """Of all lists, or of a slice: accuracy from the hits of all, the rest from the exposure of ``hits``.
+    """Returns the inputs of all lists, or of a slice: accuracy from the hits of all, the rest from the
+    exposure of ``hits``.
 
     Intermediate results are shared between the metrics; ``ideals`` also with other runs.
     """
@@ -42,25 +43,27 @@ def metric_inputs_of(
 
 
 def slice_users(slices: Sequence[Slice]) -> list[Mask]:
-    """The users of each slice of users; slices of items are left out."""
+    """Returns the users of each slice of users; slices of items are left out."""
     return [part.users for part in slices if part.users is not None]
 
 
 def hits_by_slice(hits: Hits, slices: Sequence[Slice]) -> list[Hits]:
-    """The hits with the exposure of each slice's users; of a slice of items, and where it was not counted,
-    with none.
+    """Returns the hits with the exposure of each slice's users; a slice of items has none, nor one that was
+    not counted.
     """
     exposures = iter(hits.shown_to)
     return [hits_in_slice(hits, None if part.users is None else next(exposures, None)) for part in slices]
 
 
 def hits_in_slice(hits: Hits, exposure: Exposure | None) -> Hits:
-    """The hits of all, with the exposure of some users of the truth."""
+    """Returns the hits of all, with the exposure of some users of the truth."""
     return replace(hits, exposure=exposure, other_exposure=None, shown_to=())
 
 
 def familiar_of(reference: Reference) -> Familiar | None:
-    """How expected each item of the truth is, by its popularity in train; None without a train table."""
+    """Returns how expected each item of the truth is, by its popularity in train; None without a train
+    table.
+    """
     if reference.train_users is None:
         return None
     in_train = int((reference.train_users > 0).sum())
@@ -70,9 +73,9 @@ def familiar_of(reference: Reference) -> Familiar | None:
 
 
 def catalogue_inputs_of(hits: Hits, reference: Reference, *, is_part: bool = False) -> CatalogueInputs | None:
-    """The exposure, if it was counted, with what the reference knows of its items.
+    """Returns the exposure, if it was counted, with the reference's item data.
 
-    ``is_part``: it is that of some users of the truth, beside whom there are no others.
+    ``is_part``: the exposure covers some users of the truth, and lists of other users are not included.
     """
     if hits.exposure is None:
         return None
@@ -106,7 +109,7 @@ def catalogue_inputs_of(hits: Hits, reference: Reference, *, is_part: bool = Fal
 
 
 def labels_of(reference: Reference) -> tuple[list[str], Callable[[str], Labels]]:
-    """The names of the catalogue's attributes, and what reads one of them."""
+    """Returns the names of the catalogue's attributes, and a function that reads one of them."""
     catalogue = reference.tables.get("catalogue")
     if catalogue is None:
         return [], no_labels

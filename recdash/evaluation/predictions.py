@@ -1,4 +1,4 @@
-"""Rating predictions beside the truth, and beside those of other candidates: do their rows meet?"""
+"""Checks whether the rows of rating predictions match the truth and those of other candidates."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ APART, ROWS_DIFFER = "predictions-apart", "different-rows-predicted"
 
 
 def prediction_notices(name: str, rated: Upload, reference: Reference) -> list[Problem]:
-    """What was noticed in a candidate's predictions, and how far their rows are those of the truth."""
+    """Returns notices of a candidate's predictions, and how many of their rows are in the truth."""
     place, table = f"predictions of '{name}'", rated.table
     notices = [replace(notice, place=f"{place}, {notice.place}") for notice in rated.notices]
     problems = predicted_problems(name, predicted_overlap(table, reference))
@@ -38,13 +38,13 @@ def prediction_notices(name: str, rated: Upload, reference: Reference) -> list[P
     met, rows = pairs_in_truth(table, reference), table.num_rows
     if met >= LEAST_KNOWN * rows:
         return notices
-    text = f"only {share(met, rows)} of the rows are a user and an item that stand together in the truth"
-    fix = "RMSE, MAE and R² are over these rows as they are; check that they are the held-out ones."
+    text = f"only {share(met, rows)} of the rows have a user and item that occur together in the truth"
+    fix = "RMSE, MAE and R² are over these rows; check that they are the test rows."
     return [*notices, Problem(APART, place, text, fix, rows - met)]
 
 
 def predicted_overlap(table: pa.Table, reference: Reference) -> IdOverlap:
-    """What the tables know of the items and users of predicted rows; each user counts once."""
+    """Returns what the tables know of the items and users of predicted rows; each user counts once."""
     users, items = reference.users.copy(), reference.items.copy()
     user, item = users.codes(table["user_id"]), items.codes(table["item_id"])
     has_rows = np.bincount(user, minlength=len(users)) > 0
@@ -53,7 +53,7 @@ def predicted_overlap(table: pa.Table, reference: Reference) -> IdOverlap:
 
 
 def pairs_in_truth(table: pa.Table, reference: Reference) -> int:
-    """Number of rows whose pair of user and item is in the truth."""
+    """Returns the number of rows whose pair of user and item is in the truth."""
     truth = reference.truth
     n_items = len(truth.items)
     user = reference.users.codes(table["user_id"], grow=False)
@@ -64,7 +64,9 @@ def pairs_in_truth(table: pa.Table, reference: Reference) -> int:
 
 
 def rows_differ(tables: Mapping[str, pa.Table], reference: Reference) -> list[Problem]:
-    """A problem where candidates predict other rows: their errors are then over other ratings."""
+    """Returns a problem if candidates predict different rows: their errors are then over different
+    ratings.
+    """
     if len(tables) < 2:
         return []
     shared = RatedPairs(reference)
@@ -73,6 +75,6 @@ def rows_differ(tables: Mapping[str, pa.Table], reference: Reference) -> list[Pr
     if all(len(keys) == len(by_all) for keys in rows.values()):
         return []
     counts = ", ".join(f"{name} {len(keys):,}" for name, keys in rows.items())
-    text = f"the candidates predict other rows: {counts}; {len(by_all):,} rows are predicted by all"
-    fix = "RMSE, MAE and R² of each are over its own rows; recdash compare takes those that two share."
+    text = f"the candidates predict different rows: {counts}; {len(by_all):,} rows are predicted by all"
+    fix = "RMSE, MAE and R² of each are over its own rows; recdash compare uses those that two share."
     return [Problem(ROWS_DIFFER, "predictions", text, fix)]

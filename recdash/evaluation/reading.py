@@ -1,4 +1,4 @@
-"""The tables of an evaluation: read together, checked together, put on shared codes."""
+"""Reads the tables of an evaluation together, checks them and puts them on shared codes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def read_setup(
     threshold: float | None = None,
     others: Mapping[str, Any] | None = None,
 ) -> Reference:
-    """Read the tables that all runs share. Problems of all of them are raised together."""
+    """Returns the tables that all runs share. Problems of all of them are raised together."""
     tables, coded = read_coded(sources_of(truth, train, catalogue, others), relevance)
     return reference_of(tables, threshold, coded)
 
@@ -53,7 +53,7 @@ def read_tables(
     mappings: Mapping[str, Mapping[str, str]] | None = None,
     limits: Limits | None = None,
 ) -> dict[TableKind, Upload]:
-    """Read the tables that are given (not None). Raises InputError with the problems of all of them."""
+    """Returns the tables that are given (not None). Raises InputError with the problems of all of them."""
     from recdash.ingest import read_upload
 
     def read(kind: TableKind, source: Any) -> Upload:
@@ -70,7 +70,7 @@ def read_coded(
     relevance: str | None = None,
     mappings: Mapping[str, Mapping[str, str]] | None = None,
 ) -> tuple[dict[TableKind, Upload], CodedTruth]:
-    """The tables as ``read_tables`` reads them, with the truth, the largest, coded while it is read."""
+    """Returns the tables like ``read_tables``, with the truth, the largest, coded while it is read."""
     from recdash.ingest import read_stream, read_upload
 
     def read(kind: TableKind, source: Any) -> Upload | CodedTruth:
@@ -108,7 +108,7 @@ def _read_all(
 def reference_of(
     tables: Mapping[TableKind, Upload], threshold: float | None, coded: CodedTruth | None = None
 ) -> Reference:
-    """The tables on shared codes, with everything that was noticed in them.
+    """Returns the tables on shared codes, with all their notices.
 
     A truth that is coded already is passed as ``coded`` and is not among ``tables``.
     """
@@ -132,7 +132,9 @@ def reference_of(
 def read_runs(
     name: str, source: Any, mapping: Mapping[str, str] | None = None, order: Order | None = None
 ) -> Iterator[Recommendations]:
-    """The candidates in ``source``; ``order`` says what orders the lists, None takes what the table has."""
+    """Yields the candidates in ``source``; ``order`` says what orders the lists, None uses what the table
+    has.
+    """
     if isinstance(source, Recommendations):
         yield source
         return
@@ -158,7 +160,7 @@ class RatedPairs:
         self._lock = Lock()
 
     def rows(self, table: pa.Table) -> RatedRows:
-        """The rows of a checked table that have a prediction; of a pair that comes twice, the first."""
+        """Returns the rows of a checked table that have a prediction; of a repeated pair, the first."""
         with self._lock:
             user, item = self._users.codes(table["user_id"]), self._items.codes(table["item_id"])
         rating, guess = (table[name].to_numpy().astype(np.float64) for name in ("rating", "prediction"))
@@ -172,7 +174,7 @@ _ITEM_BITS = 32
 
 
 def predictions_of(upload: Upload) -> Predictions:
-    """The rows with their users on codes."""
+    """Returns the rows with their users as codes."""
     from recdash.engines.ids import IdIndex
 
     rating, guess = (upload.table[name].to_numpy().astype(np.float64) for name in ("rating", "prediction"))

@@ -1,4 +1,6 @@
-"""A candidate user by user, and the mean of its several uploads as a curve with its standard error."""
+"""Computes a candidate's values per user, and the mean of its several uploads as a curve with its standard
+error.
+"""
 
 from __future__ import annotations
 
@@ -19,10 +21,10 @@ from recdash.metrics.sample import RelevantHits, relevant_items
 def mean_curve(
     definition: Definition, samples: Sequence[RelevantHits], curves: Sequence[Curve | None]
 ) -> Curve | None:
-    """The candidate's curve, from the samples and curves of its replicates; None where one has no curve.
+    """Returns the candidate's curve, from the samples and curves of its replicates; None if one has no curve.
 
-    Of accuracy metrics the mean of the users' means. Of the others, which have no value per user, the mean of
-    the replicates' values; its standard error is at most the mean of theirs, and that is given.
+    For accuracy metrics it is the mean of the users' means; for others the mean of the replicates' values,
+    whose standard error is at most the mean of theirs, which is given.
     """
     present = [curve for curve in curves if curve is not None]
     if len(present) < len(curves):
@@ -35,7 +37,7 @@ def mean_curve(
 
 
 def user_values(definition: Definition, samples: Sequence[RelevantHits], k: int) -> UserValues | None:
-    """The users' values at k, or their means over several replicates; None where one lacks the metric.
+    """Returns the users' values at k, or their means over several replicates; None if one lacks the metric.
 
     Users who are not in the truth are left out: whatever they are shown, they have 0.
 
@@ -59,7 +61,7 @@ def user_values(definition: Definition, samples: Sequence[RelevantHits], k: int)
 
 
 def rated_values(definition: Definition, rows: RatedRows) -> UserValues | None:
-    """The users' pulls on a metric of predicted ratings; None where the rows do not give it."""
+    """Returns the users' pulls on a metric of predicted ratings; None if the rows do not allow it."""
     metric = definition.metric
     if not isinstance(metric, RatingMetric):
         return None
@@ -68,7 +70,9 @@ def rated_values(definition: Definition, rows: RatedRows) -> UserValues | None:
 
 
 def mean_per_user(parts: Iterable[tuple[Ints, Floats]]) -> tuple[Ints, Floats]:
-    """Users [n], ascending, and each one's mean over the parts (users, values) in which the user counts."""
+    """Returns users [n], ascending, and each one's mean over the parts (users, values) in which the user
+    counts.
+    """
     parts = list(parts)
     if len(parts) == 1:
         return parts[0]
@@ -77,7 +81,9 @@ def mean_per_user(parts: Iterable[tuple[Ints, Floats]]) -> tuple[Ints, Floats]:
 
 
 def _union(parts: Sequence[Ints]) -> tuple[Ints, Ints, Ints]:
-    """Users of any part [n], the place among them of each user of all parts, how often each occurs [n]."""
+    """Returns users of any part [n], the index among them of each user of all parts, how often each occurs
+    [n].
+    """
     if all(np.array_equal(users, parts[0]) for users in parts[1:]):
         n = len(parts[0])
         return parts[0], np.tile(np.arange(n), len(parts)), np.full(n, len(parts))
@@ -109,16 +115,15 @@ def _curve_of_user_means(
     return Curve(str(definition), k, value, error, len(users))
 
 
-# ── the replicates' hits as those of one sample ──────────────────────────────────────────────
-#
-# A user's mean over R replicates of Σ credit / norm is Σ credit / R over the hits of all of them, divided by
-# the same norm: one formula over one sample, whose curve needs no value per user and cutoff.
+# ── the replicates' hits as one sample ───────────────────────────────────────────────────────  A user's mean
+# over R replicates of Σ credit / norm is Σ credit / R over the hits of all of them, divided by the same norm:
+# one formula over one sample, whose curve needs no value per user and cutoff.
 
 
 def _as_one_sample(
     formula: MetricFormula, samples: Sequence[RelevantHits]
 ) -> tuple[MetricFormula, RelevantHits] | None:
-    """The formula and the sample whose curve is that of the users' means; None where there is none.
+    """Returns the formula and the sample whose curve is that of the users' means; None if there is none.
 
     The samples have the same users, in the same order.
     """
@@ -132,7 +137,9 @@ def _as_one_sample(
 
 
 def _merged(ratio: RatioFormula, samples: Sequence[RelevantHits]) -> tuple[RatioFormula, RelevantHits] | None:
-    """All hits in one sample, the credit of each as its gain; None where the norm depends on the list."""
+    """Returns all hits in one sample, the credit of each as its gain; None if the norm depends on the
+    list.
+    """
     if ratio.number is not relevant_items or ratio.view is not None:
         return None
     user = np.concatenate([sample.user for sample in samples])

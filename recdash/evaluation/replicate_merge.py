@@ -1,4 +1,4 @@
-"""The uploads of one candidate as one stream of lists."""
+"""Merges the uploads of one candidate into one stream of lists."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 LABEL = "replicate"
-"""The column of a stored upload that tells its replicates apart."""
+"""The column of a stored upload with the replicate's label."""
 
 
 def merge_replicates(runs: Sequence[Recommendations], *, labelled: bool = False) -> Recommendations:
-    """The rows of all, one upload after the other; ``labelled`` adds the column that tells them apart.
+    """Returns the rows of all, one upload after the other; ``labelled`` adds a column with the replicate's
+    label.
 
-    Raises InputError where only some have ranks, or scores: their lists would be ordered by different rules.
+    Raises InputError if only some have ranks, or scores: their lists would be ordered by different rules.
     """
     _check_alike(runs)
     first = runs[0]
@@ -61,7 +62,9 @@ def _check_alike(runs: Sequence[Recommendations]) -> None:
 def _of_one_type(
     runs: Sequence[Recommendations], columns: Sequence[str]
 ) -> Iterator[tuple[Recommendations, pa.RecordBatch]]:
-    """The batches of all; where files write ids differently, as numbers and as text, all ids become text."""
+    """Yields the batches of all; if files write ids differently, as numbers and as text, all ids become
+    text.
+    """
     first = [next(iter(run.batches(columns)), None) for run in runs]
     schemas = [batch.schema for batch in first if batch is not None]
     as_text = any(not schema.equals(schemas[0]) for schema in schemas)

@@ -1,15 +1,16 @@
-"""A candidate that was uploaded several times, as folds or training seeds, scored as one.
+"""Scores a candidate that was uploaded several times, as folds or training seeds, as one.
 
 Every replicate is scored against the truth of the experiment. How they add up depends on their users:
 
-**Seeds** serve the same users again. Each replicate is a whole run, under the population rule as usual: with
-``users=truth`` a user without a list in it is a miss there. The candidate's value of a user is the mean of
-the user's values in the replicates in which the user counts, its score the mean of those over users.
+**Seeds** recommend to the same users again. Each replicate is a whole run, under the population rule as
+usual: with ``users=truth`` a user without a list in it is a miss there. The candidate's value of a user is
+the mean of the user's values in the replicates in which the user counts, its score the mean of those over
+users.
 
 **Folds** divide the users: each has a list in one fold only. The candidate's lists are those of all folds
 together, and it is scored as a run that was uploaded once: users without a list in any fold follow the
-population rule, once. A fold's own score is the mean over the users that it has lists for; no user counts
-as a miss in another user's fold.
+population rule, once. A fold's own score is the mean over the users that it has lists for; no user counts as
+a miss in another user's fold.
 """
 
 from __future__ import annotations
@@ -38,25 +39,25 @@ if TYPE_CHECKING:
     from recdash.domain.results import Slice
 
 SAME_USERS = 0.9
-"""From this share of the users with lists who have several on, replicates are taken as seeds."""
+"""From this share of the users with lists who have several on, replicates count as seeds."""
 
 
 def check_replicates(runs: Sequence[Recommendations], predictions: Any = None) -> None:
-    """Raises InputError for two of one label, and for rating predictions beside several uploads."""
+    """Raises InputError for two of one label, and for rating predictions with several uploads."""
     name, labels = runs[0].name, [run.replicate for run in runs]
     twice = sorted({str(label) for label in labels if labels.count(label) > 1})
     if twice:
-        text, fix = f"two of its replicates are called '{twice[0]}'", "Give each a label of its own."
+        text, fix = f"two of its replicates have the name '{twice[0]}'", "Give each a different label."
         raise InputError(Problem("label-twice", f"run '{name}'", text, fix))
     if predictions is not None:
-        text, fix = f"they come with {len(runs)} uploads of lists", "Add them as a candidate of their own."
+        text, fix = f"they come with {len(runs)} uploads of lists", "Add them as a separate candidate."
         raise InputError(Problem("predictions-of-replicates", f"rating predictions of '{name}'", text, fix))
 
 
 def score_replicates(
     runs: Sequence[Recommendations], parts: Sequence[Scored], scoring: Scoring, kind: Replication | None
 ) -> Scored:
-    """The candidate, from its uploads and the score of each: ``parts``."""
+    """Returns the candidate, from its uploads and the score of each: ``parts``."""
     name, noun = runs[0].name, runs[0].noun
     kind = kind or replication_of(name, noun, [hits_of(part) for part in parts])
     replicated = Replicated(kind, noun or kind[:-1], tuple(str(run.replicate) for run in runs))
@@ -75,7 +76,7 @@ def score_replicates(
 
 
 def _titled(part: Scored, name: str, label: str, replicated: Replicated) -> Scored:
-    """The replicate under a name of its own, such as ``ALS, fold 1``, also in its notices."""
+    """Returns the replicate under a name such as ``ALS, fold 1``, also in its notices."""
     title = f"{name}, {replicated.noun} {label}"
     notices = [
         replace(notice, place=notice.place.replace(f"'{name}'", f"'{title}'")) for notice in part.notices
@@ -84,17 +85,17 @@ def _titled(part: Scored, name: str, label: str, replicated: Replicated) -> Scor
 
 
 def hits_of(scored: Scored) -> Hits:
-    """The hits of a run with lists. Raises ValueError for a run without."""
+    """Returns the hits of a run with lists. Raises ValueError for a run without."""
     if scored.hits is None:
         raise ValueError(f"run '{scored.name}' has no lists")
     return scored.hits
 
 
-# ── how they relate ──────────────────────────────────────────────────────────────────────────
+# ── seeds or folds ───────────────────────────────────────────────────────────────────────────
 
 
 def replication_of(name: str, noun: str, hits: Sequence[Hits]) -> Replication:
-    """Seeds where (nearly) all users with lists have several, folds where none has.
+    """Returns seeds if (nearly) all users with lists have several, folds if none has.
 
     Raises InputError in between, where either reading would count users wrongly.
     """
@@ -105,12 +106,12 @@ def replication_of(name: str, noun: str, hits: Sequence[Hits]) -> Replication:
     if several >= SAME_USERS * served:
         return "seeds"
     text = f"{several:,} of {served:,} users have lists in several {noun or 'file'}s, the others in one"
-    fix = "Say whether these are seeds (all serve the same users) or folds (each serves its own)."
+    fix = "Say whether these are seeds (all for the same users) or folds (each for different users)."
     raise InputError(Problem("seeds-or-folds", f"run '{name}'", text, fix, several))
 
 
 def replicates_per_user(hits: Sequence[Hits]) -> Ints:
-    """[U] number of replicates in which each user of the truth has a list."""
+    """Returns [U] the number of replicates in which each user of the truth has a list."""
     times: Ints = np.sum([of_replicate.list_length > 0 for of_replicate in hits], axis=0)
     return times
 
@@ -121,7 +122,7 @@ def _check_apart(name: str, parts: Sequence[Scored]) -> None:
     if len(twice):
         example = hits[0].truth.users[int(twice[0])]
         text = f"{len(twice):,} users, such as '{example}', have lists in several folds"
-        fix = "Give each user's list in one fold only, or say that these are seeds."
+        fix = "Give each user's list in one fold only, or declare these as seeds."
         raise InputError(Problem("folds-overlap", f"run '{name}'", text, fix, len(twice)))
 
 
@@ -129,7 +130,7 @@ def _check_apart(name: str, parts: Sequence[Scored]) -> None:
 
 
 def _of_its_users(part: Scored, scoring: Scoring) -> Scored:
-    """A fold counts the users that it has lists for, whatever the rule for the whole."""
+    """Returns a fold scored over the users that it has lists for, whatever the rule for the whole."""
     hits = hits_of(part)
     curves, absent = score_hits(hits, scoring.reference, scoring.definitions, "both")
     return replace(part, curves=curves, absent=absent, ledger=population_counts(hits, "both"), sliced=())
@@ -159,7 +160,7 @@ def mean_slice(
     reference: Reference,
     users: Users,
 ) -> SliceScores:
-    """The mean over a candidate's replicates in one slice, from their hits and their scores there."""
+    """Returns the mean over a candidate's replicates in one slice, from their hits and their scores there."""
     familiar = familiar_of(reference)
     samples = [sample_of(own, users, cut.users, cut.rows, familiar) for own in hits]
     return SliceScores(cut, *mean_scores(definitions, samples, parts))
@@ -168,9 +169,9 @@ def mean_slice(
 def mean_scores(
     definitions: Sequence[Definition], samples: Sequence[RelevantHits], parts: Sequence[Scored | SliceScores]
 ) -> tuple[dict[str, Curve], dict[str, str]]:
-    """Curves and reasons of absence of the mean over replicates, by canonical spec.
+    """Returns curves and reasons of absence of the mean over replicates, by canonical spec.
 
-    A metric that one of the replicates lacks is absent.
+    A metric that one of the replicates lacks is unavailable.
     """
     results: list[Curve | Unavailable] = []
     for definition in definitions:
@@ -182,12 +183,12 @@ def mean_scores(
 
 
 def samples_of(scored: Scored, users: Users, familiar: Familiar | None) -> list[RelevantHits]:
-    """The relevant hits of the users who count: one sample, or one per seed; none without lists."""
+    """Returns the relevant hits of the users who count: one sample, or one per seed; none without lists."""
     return [sample_of(hits_of(part), users, familiar=familiar) for part in scored.with_lists]
 
 
 def lists_of(scored: Scored) -> Hits | None:
-    """The lists of a run; of seeds those of the first, with the list lengths of the longest of each user."""
+    """Returns the lists of a run; of seeds those of the first, with each user's longest list length."""
     hits = [hits_of(part) for part in scored.with_lists]
     if not hits:
         return None
@@ -195,7 +196,7 @@ def lists_of(scored: Scored) -> Hits | None:
 
 
 def overlap_of(scored: Scored) -> IdOverlap | None:
-    """What is known of a run's ids; of seeds, of the one whose items are known least."""
+    """Returns how many ids of a run are known; for seeds, of the seed whose items are known least."""
     overlaps = [hits_of(part).overlap for part in scored.with_lists]
     counted = [overlap for overlap in overlaps if overlap is not None]
     return min(counted, key=lambda overlap: overlap.items.share, default=None)
@@ -208,7 +209,9 @@ ROWS = ("rows", "duplicates", "tied_rows")
 def mean_population_counts(
     ledgers: Sequence[PopulationCounts], samples: Sequence[RelevantHits], hits: Sequence[Hits]
 ) -> PopulationCounts:
-    """Counts of the users who count in any of the replicates, and of those without a list in all of them."""
+    """Returns counts of the users who count in any of the replicates, and of those without a list in all of
+    them.
+    """
     first, counts = ledgers[0], [ledger.as_dict() for ledger in ledgers]
     facts = {
         name: (sum if name in ROWS else max)([of_replicate[name] or 0 for of_replicate in counts])
@@ -226,8 +229,8 @@ def mean_population_counts(
 def _replicates_notice(name: str, replicated: Replicated) -> Problem:
     labels = ", ".join(replicated.labels[:10]) + (" …" if len(replicated.labels) > 10 else "")
     if replicated.kind == "folds":
-        text = f"{replicated} of one candidate, each with users of its own: {labels}"
-        fix = "Its values are over the users of all, each in the one that has the user's list."
+        text = f"{replicated} of one candidate, each with different users: {labels}"
+        fix = "Its values are over the users of all, each in the one with the user's list."
     else:
         text = f"{replicated} of one candidate over the same users: {labels}"
         fix = f"Its values are the mean of {replicated}, user by user."
@@ -235,7 +238,9 @@ def _replicates_notice(name: str, replicated: Replicated) -> Problem:
 
 
 def _gathered(name: str, parts: Sequence[Scored], whole: Scored) -> list[Problem]:
-    """What was noticed in all replicates alike, once, under the candidate's name; the rest by replicate."""
+    """Returns notices of all replicates, once under the candidate's name if they are equal; the rest by
+    replicate.
+    """
     if whole.hits is not None:
         return list(whole.notices)
     by_words: dict[Problem, list[Problem]] = {}
@@ -250,17 +255,19 @@ def _gathered(name: str, parts: Sequence[Scored], whole: Scored) -> list[Problem
 
 
 def _lists_missing(name: str, parts: Sequence[Scored]) -> list[Problem]:
-    """A notice where seeds do not serve the same users: those are a miss there, or left out."""
+    """Returns a notice if seeds do not recommend to the same users: those are a miss there, or left out."""
     hits = [hits_of(part) for part in parts]
     times = replicates_per_user(hits)
     if not (times > 1).any():
         n_served = int((times > 0).sum())
         text = f"none of its {n_served:,} users has lists in two seeds: there is nothing to average"
-        fix = "Seeds serve the same users. If each of these serves its own, say that they are folds."
+        fix = (
+            "Seeds recommend to the same users. If each of these has different users, declare them as folds."
+        )
         return [Problem("seeds-apart", f"run '{name}'", text, fix, n_served)]
     n_users = int(((times > 0) & (times < len(hits)) & hits[0].truth.users_who_count()).sum())
     if not n_users:
         return []
     text = f"{n_users:,} users have a list in some of its replicates only"
-    fix = "Where they have none, the population rule decides: a miss, or not counted."
+    fix = "Where they have none, the population rule decides: a miss, or excluded."
     return [Problem("lists-missing-in-replicates", f"run '{name}'", text, fix, n_users)]

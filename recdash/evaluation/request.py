@@ -1,4 +1,4 @@
-"""What is to be scored: metrics as specs, and the rules of counting, under a preset."""
+"""The scoring request: metrics as specs, and the rules of counting, under a preset."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from recdash.metrics.agreement import preset_agreement
 from recdash.metrics.presets import EVERY_ROW
 
 DEEPEST = 10_000
-"""The largest depth: all counts are kept by rank."""
+"""The largest depth, since all counts are kept by rank."""
 
 
 @dataclass(frozen=True)
 class CountingRules:
     """How to count: population, order, ties, duplicates and relevance, after the preset and the request.
 
-    ``accept_unknown_ids`` scores a run even where its ids hardly meet those of the tables.
+    ``accept_unknown_ids`` scores a run even if its ids hardly overlap with those of the tables.
     """
 
     depth: int = DEFAULT_DEPTH
@@ -36,14 +36,14 @@ class CountingRules:
 
 @dataclass(frozen=True)
 class MetricRequest:
-    """A metric as it was requested and what it means under the preset."""
+    """A metric as it was requested and its definition under the preset."""
 
     spec: Spec
     definition: Definition
 
 
 def with_relevance(rules: CountingRules, relevance: str | None, threshold: float | None) -> CountingRules:
-    """The rules with the truth's relevance column and threshold: those given, else the preset's."""
+    """Returns the rules with the truth's relevance column and threshold: those given, else the preset's."""
     convention = preset(rules.preset)
     if relevance is None and threshold is None:
         relevance = convention.relevance
@@ -62,7 +62,7 @@ def read_question(
     *,
     duplicates: Duplicates | None = None,
 ) -> tuple[list[MetricRequest], CountingRules]:
-    """Specs and rules under a preset; what is given beside the preset wins."""
+    """Returns specs and rules under a preset; explicit arguments take precedence over the preset."""
     convention = preset(preset_name)
     specs = parse_list(naming.SCORED if metrics is None else metrics)
     if not specs:
@@ -87,7 +87,7 @@ def read_question(
 
 
 def preset_notices(requests: Sequence[MetricRequest], rules: CountingRules) -> list[Problem]:
-    """Which of the requested numbers are not those of the preset's library, and why."""
+    """Returns which of the requested numbers are not those of the preset's library, and why."""
     place = f"preset '{rules.preset}'"
     agreements = dict.fromkeys(
         preset_agreement(rules.preset, str(request.definition)) for request in requests
@@ -105,7 +105,7 @@ def preset_notices(requests: Sequence[MetricRequest], rules: CountingRules) -> l
     return notices
 
 
-_SEE = "docs/presets.md has every preset beside its library."
+_SEE = "docs/presets.md compares every preset with its library."
 
 
 def check_choice(name: str, value: str | None, known: Sequence[str]) -> None:

@@ -1,4 +1,4 @@
-"""Scoring of one run: a pass over its lists, then every metric from its hits; and the same for slices."""
+"""Scores one run: a pass over its lists, then every metric from its hits; and the same for slices."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Scoring:
-    """How all candidates of an evaluation are scored: against what, by which metrics, rules and slices."""
+    """How all candidates of an evaluation are scored: the reference, metrics, rules and slices."""
 
     reference: Reference
     requests: Sequence[MetricRequest]
@@ -47,7 +47,7 @@ class Scoring:
 class Scored:
     """One run, scored: its hits (None with predictions only), curves, absences and notices.
 
-    ``predictions`` is the checked table of rating predictions, where there was one; ``reference`` names the
+    ``predictions`` is the checked table of rating predictions, if there was one; ``reference`` names the
     reference candidate that the run is, if any. A candidate of several folds or seeds says in ``replicated``
     how they relate and has their own scores in ``replicates``; the mean of seeds has no hits of its own.
     ``lists`` are those that were scored, to be read again.
@@ -68,13 +68,15 @@ class Scored:
 
     @property
     def with_lists(self) -> tuple[Scored, ...]:
-        """Whose lists these are: the run's own, of seeds those of each; none with predictions only."""
+        """Returns the runs with lists: the run itself, of seeds each replicate; none with predictions
+        only.
+        """
         return self.replicates if self.hits is None else (self,)
 
 
 @dataclass(frozen=True)
 class SliceScores:
-    """The curves of one slice, and what is absent there."""
+    """The curves of one slice, and the reasons of missing ones."""
 
     of: Slice
     curves: Mapping[str, Curve]
@@ -85,10 +87,10 @@ class SliceScores:
 
 
 def score_run(run: Recommendations, scoring: Scoring, predictions: Any = None) -> Scored:
-    """One pass over the run, then every metric that is requested.
+    """Scores a run in one pass, with every requested metric.
 
     A reference candidate is ordered by its ranks, whatever the rules say: it has no scores. Raises InputError
-    for a run that cannot be used, such as one whose ids hardly meet those of the tables, unless the rules
+    for an unusable run, such as one whose ids hardly overlap with those of the tables, unless the rules
     accept them.
     """
     reference, rules = scoring.reference, scoring.rules
@@ -103,7 +105,7 @@ def score_run(run: Recommendations, scoring: Scoring, predictions: Any = None) -
     of_file = [replace(notice, place=f"run '{run.name}', {notice.place}") for notice in run.notices]
     return Scored(
         run.name,
-        replace(hits, shown_to=()),  # the slices have it; of many runs it would fill the memory
+        replace(hits, shown_to=()),  # the slices have it; for many runs it would fill the memory
         curves,
         absent,
         population_counts(hits, rules.users),
@@ -119,7 +121,9 @@ def score_run(run: Recommendations, scoring: Scoring, predictions: Any = None) -
 
 
 def _refuse_unknown_ids(problems: Sequence[Problem], rules: CountingRules) -> None:
-    """Raises InputError for ids that hardly meet those of the tables, unless the rules accept them."""
+    """Raises InputError for ids that hardly overlap with those of the tables, unless the rules accept
+    them.
+    """
     if (refused := stopping(problems)) and not rules.accept_unknown_ids:
         raise InputError(refused)
 
@@ -127,7 +131,9 @@ def _refuse_unknown_ids(problems: Sequence[Problem], rules: CountingRules) -> No
 def score_slice(
     hits: Hits, reference: Reference, definitions: Sequence[Definition], users: Users, part: Slice
 ) -> SliceScores:
-    """Accuracy from the hits of all, the others from the exposure of the slice's users: ``hits_in_slice``."""
+    """Returns accuracy from the hits of all, the others from the exposure of the slice's users:
+    ``hits_in_slice``.
+    """
     curves, absent = by_metric(score(definitions, metric_inputs_of(hits, reference, users, part)))
     reasons = {str(definition): _not_in(part, definition) for definition in definitions}
     return SliceScores(part, curves, absent | {metric: why for metric, why in reasons.items() if why})
@@ -137,16 +143,16 @@ NOT_IN_SLICES = "rating predictions are scored as a whole, not in slices"
 
 
 def _not_in(part: Slice, definition: Definition) -> str:
-    """Why no slice of this kind has the metric; empty where one may."""
+    """Returns why no slice of this kind has the metric; empty if one may."""
     if isinstance(definition.metric, RatingMetric):
         return NOT_IN_SLICES
     if part.rows is not None and definition.metric in CATALOGUE:
-        return "a slice of items has no lists of its own; ask for a slice of users"
+        return "a slice of items has no lists of its own; choose a slice of users"
     return ""
 
 
 def _match(run: Recommendations, scoring: Scoring) -> tuple[Hits, list[Problem]]:
-    """One pass over the run's lists, counting their exposure where some metric needs it."""
+    """Returns hits from one pass over the run's lists, counting their exposure if some metric needs it."""
     reference, definitions, rules = scoring.reference, scoring.definitions, scoring.rules
     needs_exposure = any(definition.metric in CATALOGUE for definition in definitions)
     populations = {rules.users, *(definition.parameters.get("users") for definition in definitions)}
@@ -173,12 +179,14 @@ def score_hits(
     users: Users,
     predictions: Predictions | None = None,
 ) -> tuple[dict[str, Curve], dict[str, str]]:
-    """Curves and reasons of absence by canonical spec, from hits alone."""
+    """Returns curves and reasons of absence by canonical spec, from hits alone."""
     return by_metric(score(definitions, metric_inputs_of(hits, reference, users, predictions=predictions)))
 
 
 def score_predictions(name: str, source: Any, scoring: Scoring) -> Scored:
-    """A candidate that only predicts ratings. Raises InputError where their ids are written otherwise."""
+    """Returns a candidate that only predicts ratings. Raises InputError if their ids are spelled
+    otherwise.
+    """
     rated = open_predictions(source)
     notices = [] if rated is None else prediction_notices(name, rated, scoring.reference)
     _refuse_unknown_ids(notices, scoring.rules)
@@ -194,7 +202,9 @@ def score_predictions(name: str, source: Any, scoring: Scoring) -> Scored:
 
 
 def short_list_notices(name: str, hits: Hits, requests: Sequence[MetricRequest]) -> list[Problem]:
-    """Notices of short lists, at the least and the largest cutoff requested (a curve: 10, depth)."""
+    """Returns notices of short lists, at the smallest and the largest cutoff requested (a curve: 10,
+    depth).
+    """
     cutoffs = set()
     for request in requests:
         if request.definition.metric.has_cutoff:
@@ -208,7 +218,7 @@ def short_list_notices(name: str, hits: Hits, requests: Sequence[MetricRequest])
             "short-lists",
             f"run '{name}'",
             f"lists shorter than k = {k}: {count} of {of_users}",
-            "The missing places count as misses.",
+            "The missing positions count as misses.",
             count,
         )
         for k, count in counts.items()

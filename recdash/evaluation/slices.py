@@ -1,7 +1,7 @@
 """Slices: the same metrics for some of the users, or for some of the items.
 
 =================  =========  ==================================================================
-by                 needs      what it tells apart
+by                 needs      what it distinguishes
 =================  =========  ==================================================================
 ``user_warmth``    train      users with train rows (weak generalisation) and without (strong)
 ``item_warmth``    train      items with train rows (weak generalisation) and without (strong)
@@ -71,7 +71,7 @@ class SliceMembers:
 
 @dataclass(frozen=True)
 class SliceRule:
-    """How to tell users or items apart: its name, the table it needs, and the groups it makes."""
+    """How users or items are grouped: the rule's name, the table it needs, and the groups it makes."""
 
     by: str
     title: str
@@ -81,33 +81,33 @@ class SliceRule:
 
 
 def slices_of(reference: Reference, by: str) -> list[Slice]:
-    """The slices in which some user counts.
+    """Returns the slices in which some user counts.
 
-    Raises UnknownName for a ``by`` that does not exist, InputError for one whose table is missing.
+    Raises UnknownName for an unknown ``by``, InputError for one whose table is missing.
     """
     rule = _rule(reference, by)
     counts = _weights(reference.truth)[rule.of] > 0
     groups = [group for group in rule.groups(reference) if (group.members & counts).any()]
     if rule.of == "users":
         return [Slice(by, group.value, group.title, users=group.members & counts) for group in groups]
-    # Of items every row is in, relevant or not: some metrics look at judged negatives.
+    # Every row of these items, relevant or not: some metrics use judged negatives.
     item = reference.truth.item
     return [Slice(by, group.value, group.title, rows=group.members[item]) for group in groups]
 
 
 def user_slices(reference: Reference, most_rules: int = MOST_USER_RULES) -> list[Slice]:
-    """Every slice of users, by the first ``most_rules`` rules whose table is given."""
+    """Returns every slice of users, by the first ``most_rules`` rules whose table is given."""
     rules = [rule.by for rule in rules_of(reference) if rule.of == "users"]
     return [part for by in rules[:most_rules] for part in slices_of(reference, by)]
 
 
 def known_slices(reference: Reference) -> list[str]:
-    """The names that ``slices_of`` takes: those of all rules whose table is given."""
+    """Returns the names that ``slices_of`` accepts: those of all rules whose table is given."""
     return [rule.by for rule in rules_of(reference)]
 
 
 def rules_of(reference: Reference) -> list[SliceRule]:
-    """The rules whose table is given, with one rule for each column of the attribute tables."""
+    """Returns the rules whose table is given, with one rule for each column of the attribute tables."""
     rules = [rule for rule in SLICE_RULES if _has(reference, rule.needs)]
     return rules + [rule for family in FAMILIES for rule in _rules_of_columns(reference, family)]
 
@@ -120,7 +120,7 @@ def _rule(reference: Reference, by: str) -> SliceRule:
     tables += [family.table for family in FAMILIES if by.startswith(family.prefix)]
     if tables and not _has(reference, tables[0]):
         text = f"needs {TABLE_WORDS[tables[0]]}, and none was given"
-        fix = "Add that table, or ask for another slice."
+        fix = "Add that table, or choose another slice."
         raise InputError(Problem("slice-lacks-table", f"slice '{by}'", text, fix))
     raise UnknownName("slice", by, list(rules))
 
@@ -130,7 +130,7 @@ def _has(reference: Reference, kind: TableKind) -> bool:
 
 
 def _weights(truth: Truth) -> dict[Side, Ints]:
-    """Relevant rows of each user [U] and of each item [N]."""
+    """Returns relevant rows of each user [U] and of each item [N]."""
     relevant = truth.relevant()
     return {
         "users": truth.per_user(relevant),
@@ -178,7 +178,7 @@ def _head_and_tail(reference: Reference) -> list[SliceMembers]:
 
 
 def _history(reference: Reference) -> Ints:
-    """[U] how many train items each user has."""
+    """Returns [U] how many train items each user has."""
     return np.zeros(reference.truth.n_users, np.int64) if reference.history is None else reference.history
 
 
@@ -187,7 +187,7 @@ def _train_users(reference: Reference) -> Ints:
 
 
 def _popularity(reference: Reference) -> Ints:
-    """[N] how many train users have each item of the truth, whose codes come first."""
+    """Returns [N] how many train users have each item of the truth, whose codes come first."""
     return _train_users(reference)[: len(reference.truth.items)]
 
 
@@ -244,7 +244,9 @@ def _groups_of_column(reference: Reference, family: Family, column: str) -> list
 
 
 def _owners(codes: Ints, n: int) -> Ints:
-    """Which of the n users or items each row describes; −1 for others, and for a second row of one id."""
+    """Returns which of the n users or items each row describes; −1 for others, and for a second row of one
+    id.
+    """
     owner = np.full(len(codes), -1, dtype=np.int64)
     distinct, first = np.unique(codes, return_index=True)
     inside = (distinct >= 0) & (distinct < n)
@@ -256,7 +258,9 @@ Labelled = list[tuple[str, Mask]]
 
 
 def _of_values(attribute: Attribute, owner: Ints, weight: Ints) -> Labelled:
-    """One group per value, the heaviest first; rare values as one group, ``other``, and ``(none)`` last."""
+    """Returns one group per value, the heaviest first; rare values as one group, ``other``, and ``(none)``
+    last.
+    """
     owners, codes, names = owner[attribute.row], attribute.value, attribute.values
     owners, codes = owners[owners >= 0], codes[owners >= 0]
     heft = np.bincount(codes, weight[owners], minlength=len(names))
@@ -276,7 +280,7 @@ def _of_values(attribute: Attribute, owner: Ints, weight: Ints) -> Labelled:
 
 
 def _of_numbers(cells: pa.ChunkedArray, owner: Ints, weight: Ints) -> Labelled:
-    """One group per number, or bands of about equal weight; ascending."""
+    """Returns one group per number, or bands of about equal weight; ascending."""
     numbers = np.full(len(weight), np.nan)
     written = np.asarray(pc.fill_null(cells.cast(pa.float64(), safe=False), np.nan))
     numbers[owner[owner >= 0]] = written[owner >= 0]

@@ -1,4 +1,4 @@
-"""The uploads of one candidate from what was given for it: one table, or several folds or seeds."""
+"""Reads the uploads of one candidate: one table, or several folds or seeds."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def read_uploads(
     limits: Limits | None = None,
     order: Order | None = None,
 ) -> list[Recommendations]:
-    """The candidates in ``source``, a table or several tables of one candidate: see ``several_of``.
+    """Returns the candidates in ``source``, a table or several tables of one candidate: see ``several_of``.
 
-    ``order`` is what orders the lists, where that was said.
+    ``order`` is what orders the lists, if stated.
 
     Raises InputError for several tables without a name, and for control characters in a name.
     """
@@ -37,7 +37,7 @@ def read_uploads(
         runs = ingest.read_recommendations(source, name=name, mapping=mapping, limits=limits, order=order)
         return [_with_checked_names(run) for run in runs]
     if name is None:
-        fix = "Give the candidate a name that they share."
+        fix = "Give the candidate a common name for all tables."
         raise InputError(Problem("no-name", "candidate", f"{len(tables)} tables and no name", fix))
     return [
         _with_checked_names(replace(run, replicate=_within(label, run.replicate)))
@@ -47,7 +47,9 @@ def read_uploads(
 
 
 def _with_checked_names(run: Recommendations) -> Recommendations:
-    """Raises InputError for control characters in the candidate's name, or that of a fold or seed."""
+    """Returns the run. Raises InputError for control characters in the name of the candidate, a fold or a
+    seed.
+    """
     check_name("candidate", run.name)
     if run.replicate is not None:
         check_name(run.noun or "upload", run.replicate)
@@ -55,18 +57,18 @@ def _with_checked_names(run: Recommendations) -> Recommendations:
 
 
 def _within(label: str, replicate: str | None) -> str:
-    """A file of its own may hold several folds as well."""
+    """Returns the label of a fold within a file, which may hold several folds as well."""
     return label if replicate is None else f"{label}, {replicate}"
 
 
 def several_of(source: Any) -> dict[str, Any] | None:
-    """{label: table} where ``source`` is a mapping of tables, or a list of them; None for a single table.
+    """Returns {label: table} if ``source`` is a mapping of tables, or a list of them; None for a single
+    table.
 
-    Dicts of another kind are tables: {user: {item: score}}, {user: [items]}, {column: values}, and
-    {model: {user: [items]}}, which holds several candidates unless the models are called 1, 2 or seed_1,
-    fold 2.
-    The tables of a list are called as their files; where these do not tell them apart, as their folders;
-    else 1, 2, 3.
+    Dicts of another kind are tables: {user: {item: score}}, {user: [items]}, {column: values}, and {model:
+    {user: [items]}}, which holds several candidates unless the models are called 1, 2 or seed_1, fold 2. The
+    tables of a list are named after their files; if these are not distinct, after their folders; else 1, 2,
+    3.
     """
     if isinstance(source, Mapping):
         is_several = bool(source) and all(map(_is_table, source.values())) and not _is_by_model(source)
@@ -77,7 +79,9 @@ def several_of(source: Any) -> dict[str, Any] | None:
 
 
 def _is_by_model(source: Mapping[Any, Any]) -> bool:
-    """{model: {user: items}} is one table of several candidates, as it is in a JSON file."""
+    """Returns whether ``source`` is {model: {user: items}}, one table of several candidates, as in a JSON
+    file.
+    """
     from recdash.ingest import are_replicates
 
     return all(isinstance(table, Mapping) for table in source.values()) and not are_replicates(source)
@@ -95,7 +99,7 @@ def _is_table(value: Any) -> bool:
 
 
 def labels_of(tables: Sequence[Any]) -> list[str]:
-    """What the replicates of one candidate are called."""
+    """Returns the labels of one candidate's replicates."""
     paths = [Path(table) for table in tables if isinstance(table, str | Path)]
     if len(paths) == len(tables) > 1:
         stems = [path.name.split(".")[0] for path in paths]
@@ -109,7 +113,9 @@ _LEADING_ON = ("seed", "fold", "split", "repeat", "run", "part", "s", "f")
 
 
 def shared_name(names: Sequence[str]) -> str:
-    """The common beginning of names, without a word that leads to a number: als_seed1, als_seed2 → als."""
+    """Returns the common beginning of names, without a word that leads to a number: als_seed1, als_seed2 →
+    als.
+    """
     alike = _without_last_signs(names[0].removesuffix(_own_part(names)[0]))
     for word in _LEADING_ON:
         before = alike[: -len(word)]
@@ -119,16 +125,16 @@ def shared_name(names: Sequence[str]) -> str:
 
 
 def _without_last_signs(name: str) -> str:
-    """Without the characters at the end that are neither letters nor digits."""
+    """Returns the name without trailing characters that are neither letters nor digits."""
     end = len(name)
-    while end and not name[end - 1].isalnum():  # a pattern would take quadratic time on many signs
+    while end and not name[end - 1].isalnum():  # a pattern would take quadratic time on many such characters
         end -= 1
     return name[:end]
 
 
 def _own_part(names: Sequence[str]) -> list[str]:
-    """Without the beginning that all share: ``als_seed1``, ``als_seed2`` → ``1``, ``2``."""
+    """Returns the names without their common beginning: ``als_seed1``, ``als_seed2`` → ``1``, ``2``."""
     shared = len(list(takewhile(lambda letters: len(set(letters)) == 1, zip(*names, strict=False))))
     while shared and any(name[shared - 1].isalnum() and not name[shared - 1].isalpha() for name in names):
-        shared -= 1  # never through a number: 10 and 11
+        shared -= 1  # never split a number: 10 and 11
     return [name[shared:] for name in names]

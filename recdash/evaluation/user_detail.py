@@ -1,4 +1,4 @@
-"""Detail of one user: what was held out, what the user had before, and the lists of several runs."""
+"""Details of one user: test items, history, and the lists of several runs."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from recdash.evaluation.attribute_shares import attributes_of
 from recdash.sorting import order_of
 
 MOST_ATTRIBUTES = 2
-"""Beside a title; more would not be read."""
+"""Most attributes shown with a title."""
 
 
 @dataclass(frozen=True)
 class CatalogueItem:
-    """An item as a person knows it: ``title`` is its id where the catalogue has none."""
+    """An item for display: ``title`` is its id if the catalogue has none."""
 
     id: str
     title: str
@@ -35,7 +35,7 @@ class CatalogueItem:
 
 @dataclass(frozen=True)
 class HeldOut:
-    """A row of the truth; ``rank`` {run id: where its list has the item, within the depth}."""
+    """A row of the truth; ``rank`` {run id: rank of the item in its list, within the depth}."""
 
     item: CatalogueItem
     gain: float
@@ -44,7 +44,9 @@ class HeldOut:
 
 @dataclass(frozen=True)
 class ListPlace:
-    """One place of a list; ``before``: the item's rank in the baseline's whole list, None where not there."""
+    """One position of a list; ``before``: the item's rank in the baseline's whole list, None if it is not in
+    it.
+    """
 
     rank: int
     item: CatalogueItem
@@ -56,7 +58,7 @@ class ListPlace:
 class UserList:
     """A run's list for the user, to k; ``length`` is that of the whole list to the depth (0 = no list).
 
-    ``hits`` within k, ``shared`` items with the baseline's first k.
+    ``hits`` within k, ``shared`` items with the baseline's top k.
     """
 
     run_id: str
@@ -69,7 +71,7 @@ class UserList:
 @dataclass(frozen=True)
 class OneUser:
     """A user of the truth. ``counts`` is False without any relevant row; ``history`` holds the last few of
-    ``n_history`` train items, newest first where ``dated``, else as in the file.
+    ``n_history`` train items, newest first if ``dated``, else in file order.
     """
 
     user_id: str
@@ -86,7 +88,7 @@ class OneUser:
 
 
 class ItemFacts:
-    """Titles and a few attributes of items by code, from the catalogue where there is one."""
+    """Titles and a few attributes of items by code, from the catalogue if there is one."""
 
     def __init__(self, reference: Reference) -> None:
         catalogue = reference.tables.get("catalogue")
@@ -97,7 +99,9 @@ class ItemFacts:
             self._row[reference.items.codes(self.table["item_id"], grow=False)] = np.arange(len(self.table))
 
     def of(self, codes: Ints, ids: Sequence[str]) -> list[CatalogueItem]:
-        """The items with these codes; ``ids`` are those of all codes, whether the tables know them or not."""
+        """Returns the items with these codes; ``ids`` are those of all codes, whether the tables know them or
+        not.
+        """
         known = codes < len(self._row)
         row = np.where(known, self._row[np.where(known, codes, 0)], -1) if len(self._row) else codes * 0 - 1
         titles, *attributes = (self._texts(name, row) for name in ("title", *self.attributes))
@@ -108,11 +112,11 @@ class ItemFacts:
         return items
 
     def titles(self, codes: Ints) -> list[str]:
-        """Empty where there is none."""
+        """Returns the titles; empty without one."""
         return self._texts("title", self._row[codes])
 
     def _texts(self, column: str, row: Ints) -> list[str]:
-        """The cells of some rows of the catalogue as text; empty for the row −1."""
+        """Returns the cells of some rows of the catalogue as text; empty for the row −1."""
         if self.table is None or column not in self.table.column_names:
             return [""] * len(row)
         cells = self.table[column].take(pa.array(np.maximum(row, 0))).to_pylist()
@@ -134,7 +138,7 @@ def _text(cell: Any) -> str:
 
 
 class Histories:
-    """The train items of each truth user: newest first where the table has times, else as in the file."""
+    """The train items of each truth user: newest first if the table has times, else in file order."""
 
     def __init__(self, train: Upload, reference: Reference) -> None:
         table = train.table
@@ -151,7 +155,7 @@ class Histories:
         self._item = item[rows]
 
     def of(self, user: int) -> Ints:
-        """Item codes; one that stands there several times is named once."""
+        """Returns item codes without repeats."""
         item = self._item[self._start[user] : self._start[user + 1]]
         _, first = np.unique(item, return_index=True)
         return item[np.sort(first)]
@@ -162,7 +166,7 @@ class Histories:
 
 @dataclass(frozen=True)
 class Beside:
-    """Lists of one user side by side with that of the baseline (None: the first is one of its own)."""
+    """Lists of one user side by side with that of the baseline (None: the first is the baseline)."""
 
     truth: Truth
     user: int
@@ -178,7 +182,7 @@ class Beside:
 
     @cached_property
     def _before(self) -> Mapping[str, int]:
-        """Id of each item in the baseline's list → its rank."""
+        """Returns {item id: its rank in the baseline's list}."""
         if self.baseline is None:
             return {}
         items = self.baseline.items
@@ -199,7 +203,7 @@ class Beside:
 
 
 def held_out_of(truth: Truth, user: int, facts: ItemFacts) -> tuple[HeldOut, ...]:
-    """Relevant rows first, by gain."""
+    """Returns relevant rows first, by gain."""
     rows = np.arange(truth.start[user], truth.start[user + 1])
     relevant, gain = truth.relevant()[rows], truth.gain[rows].astype(np.float64)
     order = np.lexsort((-gain, ~relevant))

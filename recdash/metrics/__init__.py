@@ -1,4 +1,4 @@
-"""Metrics: what a number means. Pure functions of hits and counts; no tables, no files."""
+"""Metrics: the definitions of all numbers. Pure functions of hits and counts; no tables, no files."""
 
 from recdash.metrics.presets import PRESETS, Preset, preset
 from recdash.metrics.registry import METRICS, Definition, define

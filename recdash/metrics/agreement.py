@@ -1,4 +1,4 @@
-"""Agreement of presets with their libraries: the results of running the libraries on the same data.
+"""Agreement of presets with their libraries: recorded results of running the libraries on the same data.
 
 ``agreement.json`` is written by ``python -m benchmarks.presets`` and is not edited by hand.
 """
@@ -31,10 +31,10 @@ WORDS: Mapping[State, str] = {
 
 @dataclass(frozen=True)
 class PresetAgreement:
-    """Whether a preset's number is its library's.
+    """Whether a preset gives its library's number.
 
-    ``name`` is what the library calls it, ``because`` why ours differs or was not compared, ``values`` how
-    many numbers were compared and ``largest`` the largest difference.
+    ``name`` is the library's name for it, ``because`` why recdash's differs or was not compared, ``values``
+    how many numbers were compared and ``largest`` the largest difference.
     """
 
     preset: str
@@ -48,7 +48,7 @@ class PresetAgreement:
     largest: float = 0.0
 
     def sentence(self) -> str:
-        """The state in words, for a table's cell: ``equal (RecTools 0.19: NDCG; 760 values, …)``."""
+        """Returns the state as text for a table cell: ``equal (RecTools 0.19: NDCG; 760 values, …)``."""
         version = f"{self.library} {self.version}".strip()
         sentences = {
             "own": "recdash's own definition",
@@ -63,7 +63,7 @@ class PresetAgreement:
 
 @lru_cache(maxsize=1)
 def recorded_agreement() -> Mapping[str, Any]:
-    """By preset: library, version, not_run, rows (spec, name, state, because, values, largest) and
+    """Returns by preset: library, version, not_run, rows (spec, name, state, because, values, largest) and
     not_reproduced (the library's name → why).
     """
     from importlib.resources import files
@@ -75,7 +75,8 @@ def recorded_agreement() -> Mapping[str, Any]:
 
 @lru_cache(maxsize=1024)
 def preset_agreement(name: str, spec: str) -> PresetAgreement:
-    """Of a preset's number for a definition, ``spec`` being the canonical spec after the preset.
+    """Returns the agreement of a preset's number for a definition, ``spec`` being the canonical spec after
+    the preset.
 
     Raises UnknownName for an unknown preset or metric.
     """
@@ -98,7 +99,9 @@ def preset_agreement(name: str, spec: str) -> PresetAgreement:
 
 
 def _is_of_preset(name: str, definition: Definition) -> bool:
-    """Whether it is what the preset makes of the plain metric, without further parameters."""
+    """Returns whether a definition is what the preset makes of the plain metric, without further
+    parameters.
+    """
     metric = definition.metric
     if not all(knob.values for knob in metric.parameters):
         return True  # it has no plain form
@@ -111,7 +114,7 @@ def _under(name: str, spec: str) -> str:
 
 
 def agreement_table() -> list[PresetAgreement]:
-    """Every preset × every metric in its plain form; a parameter that must be given is 'category'."""
+    """Returns every preset × every metric in its plain form; a required parameter is 'category'."""
     rows = []
     for name in PRESETS:
         for metric in METRICS.values():

@@ -1,7 +1,6 @@
-"""Beyond accuracy: what a run shows of the catalogue, from item counts per rank.
+"""Catalogue-level metrics: what a run shows of the catalogue, from item counts per rank.
 
-None of these metrics looks at users one by one: the number of lists that hold each item within the first k
-places is enough, so the cost does not grow with the users.
+They only need the number of lists with each item in the top k, so that the cost does not grow with the users.
 """
 
 from __future__ import annotations
@@ -37,14 +36,16 @@ def no_labels(attribute: str) -> Labels:
 
 @dataclass(frozen=True)
 class Levels:
-    """How many lists hold an item, ascending, and how many items of the universe are held by so ``often``."""
+    """How many lists contain an item, ascending, and how many items of the universe have this count
+    (``often``).
+    """
 
     level: Ints
     often: Ints
 
 
 def levels_of(counts: Ints) -> Levels:
-    """Four times faster than sorting the counts."""
+    """Returns the levels; four times faster than sorting the counts."""
     often = np.bincount(counts)
     level = np.flatnonzero(often)
     return Levels(level, often[level])
@@ -52,15 +53,15 @@ def levels_of(counts: Ints) -> Levels:
 
 @dataclass(frozen=True)
 class CatalogueInputs:
-    """A run's exposure next to what is known of the items; the input of every metric here.
+    """A run's exposure with item data: the input of every metric here.
 
-    ``catalogue``, ``truth`` [N] mark the items of those tables, ``train_users`` [N] says how many train
-    users have each item, N being all items of the exposure. None where the table is missing.
-    ``attributes`` are the names of the catalogue's, ``labels`` reads one of them. ``tables`` names the tables
-    that were given beside the truth.
+    ``catalogue``, ``truth`` [N] mark the items of those tables, ``train_users`` [N] says how many train users
+    have each item, N being all items of the exposure. None if the table is missing. ``attributes`` are the
+    names of the catalogue's, ``labels`` reads one of them. ``tables`` names the tables that were given
+    besides the truth.
 
-    ``exposure`` is of the lists of users with a relevant item, ``other_exposure`` of the others, if there are
-    any; without ``is_whole`` there are some, and they were not counted.
+    ``exposure`` is of the lists of users with a relevant item, ``other_exposure`` of the others, if any;
+    without ``is_whole`` there are some, and they were not counted.
     """
 
     exposure: Exposure
@@ -75,18 +76,20 @@ class CatalogueInputs:
     other_exposure: Exposure | None = None
     is_whole: bool = True
     may_repeat: bool = False
-    """True where a list may hold an item several times (duplicates=keep)."""
+    """True if a list may repeat items (duplicates=keep)."""
     unmet: Mapping[str, str] = field(default_factory=dict)
-    """{table: why it is left out} of a catalogue or train table that does not know the items shown."""
+    """{table: reason} of a catalogue or train table left out because it does not know the items shown."""
 
     def of(self, users: str) -> CatalogueInputs:
-        """The inputs of a population: all lists of the run (run), or users with a relevant item (truth)."""
+        """Returns the inputs of a population: all lists of the run (run), or users with a relevant item
+        (truth).
+        """
         return self if users == "truth" else self._of_run
 
     @cached_property
     def _of_run(self) -> CatalogueInputs:
         if self.other_exposure is None or not self.other_exposure.n_lists:
-            return self  # the same lists: what is worked out for one serves the other
+            return self  # the same lists: cached results of one serve the other
         exposure = joined_exposures(self.exposure, self.other_exposure)
         return replace(self, exposure=exposure, other_exposure=None)
 
@@ -95,7 +98,7 @@ class CatalogueInputs:
         return len(self.truth)
 
     def levels(self, of: str) -> Sequence[Levels]:
-        """For k = 1..depth, of the items of a universe. Worked out once for all metrics that ask."""
+        """Returns levels for k = 1..depth, of the items of a universe; cached for all metrics."""
         if of not in self._levels:
             universe = np.flatnonzero(self.members(of))
             self._levels[of] = [levels_of(held[universe]) for held in self.counts()]
@@ -106,14 +109,14 @@ class CatalogueInputs:
         return {}
 
     def counts(self) -> Iterator[Ints]:
-        """Yield for k = 1..depth [N]: lists that hold the item in the first k places (array reused)."""
+        """Yields for k = 1..depth [N] the number of lists with the item in the top k (array reused)."""
         held = np.zeros(self.n_items, dtype=np.int64)
         for item, count in _by_rank(self.exposure.shown):
-            held[item.astype(np.intp)] += count  # numpy would widen the places twice, to read and to write
+            held[item.astype(np.intp)] += count  # numpy would widen the index twice, to read and to write
             yield held
 
     def first_shown(self) -> Ints:
-        """[N] the best rank at which each item stands in any list; depth + 1 if nowhere."""
+        """Returns [N] the best rank of each item in any list; depth + 1 if in none."""
         first = np.full(self.n_items, self.depth + 1)
         shown = self.exposure.shown
         for k in range(self.depth, 0, -1):
@@ -121,30 +124,32 @@ class CatalogueInputs:
         return first
 
     def universe(self, of: str) -> Mask | None:
-        """[N] the items that could have been shown."""
+        """Returns [N] the items that could have been shown; None without the table."""
         if of == "train":
             return None if self.train_users is None else self.train_users > 0
         return self.catalogue if of == "catalogue" else self.truth
 
     @cached_property
     def seen_by(self) -> Ints:
-        """[N] train users of each item; only asked where ``needs_train`` has passed."""
+        """Returns [N] train users of each item; only called after ``needs_train`` has passed."""
         return np.zeros(self.n_items, dtype=np.int64) if self.train_users is None else self.train_users
 
     def surprise(self, share: str) -> Floats:
-        """[N] −log2 of the item's share of the train users, or of train's rows; an unseen item has one."""
+        """Returns [N] −log2 of the item's share of the train users, or of train's rows; an unseen item counts
+        as one.
+        """
         return -np.log2(np.maximum(self.seen_by, 1) / self.train_size(share))
 
     def train_size(self, share: str) -> int:
-        """How many users, or rows, the train table has."""
+        """Returns the number of users, or rows, of the train table."""
         return self.n_train_users if share == "users" else int(self.seen_by.sum())
 
     def tail(self, head: Fraction) -> Mask:
-        """[N] all items but the head."""
+        """Returns [N] all items but the head."""
         return self.seen_by < fewest_users_of_head(self.seen_by, head)
 
     def members(self, of: str) -> Mask:
-        """As ``universe``; only asked where ``needs_universe`` has passed."""
+        """Returns the same as ``universe``; only called after ``needs_universe`` has passed."""
         universe = self.universe(of)
         return np.zeros(self.n_items, dtype=bool) if universe is None else universe
 
@@ -176,8 +181,8 @@ def coverage_by(inputs: CatalogueInputs, parameters: Mapping[str, str]) -> Float
 class ShownBy:
     """The values of an attribute, the shown ``places`` [V] and the catalogue's ``items`` [V] that have each.
 
-    An item with several values counts in each of them. ``n_places`` and ``n_items`` are all places and items,
-    ``places_without`` and ``items_without`` those that have no value.
+    An item with several values counts in each of them. ``n_places`` and ``n_items`` are all positions and
+    items, ``places_without`` and ``items_without`` those that have no value.
     """
 
     values: Sequence[str]
@@ -190,7 +195,7 @@ class ShownBy:
 
 
 def shown_by(inputs: CatalogueInputs, attribute: str, k: int) -> ShownBy:
-    """What the first k places show by an attribute; only asked where ``needs_attribute`` has passed."""
+    """Returns the exposure of the top k by an attribute; only called after ``needs_attribute`` has passed."""
     labels, shown, catalogue = inputs.labels(attribute), inputs.exposure.shown, inputs.members("catalogue")
     end = shown.start[k]
     held = np.zeros(inputs.n_items, dtype=np.int64)
@@ -221,7 +226,7 @@ def entropy(inputs: CatalogueInputs, parameters: Mapping[str, str]) -> Floats:
 
 
 def entropy_of(levels: Levels) -> float:
-    """−Σ p·log2 p in bits, p = c / Σc; NaN where nothing was shown."""
+    """Returns −Σ p·log2 p in bits, p = c / Σc; NaN if nothing was shown."""
     total, shown = levels.level @ levels.often, levels.level > 0
     share_of = levels.level[shown] / total
     return float(-(levels.often[shown] * share_of * np.log2(share_of)).sum()) if total else float("nan")
@@ -232,10 +237,10 @@ def tail_share(inputs: CatalogueInputs, parameters: Mapping[str, str]) -> Floats
 
 
 def fewest_users_of_head(seen_by: Ints, head: Fraction) -> int:
-    """How many train users an item of the head has at least.
+    """Returns the smallest number of train users of an item in the head.
 
-    The head is this share of the items that train knows, those with the most users, and what ties with the
-    last of them. A fraction, because 0.07 · 100 is more than 7 in floats.
+    The head is this share of the items in train, those with the most users, and all that tie with the last of
+    them. It is computed as a fraction, because 0.07 · 100 is more than 7 in floats.
     """
     seen = np.sort(seen_by[seen_by > 0])[::-1]
     return int(seen[ceil(head * len(seen)) - 1])
@@ -254,10 +259,10 @@ def gini(inputs: CatalogueInputs, parameters: Mapping[str, str]) -> Floats:
 
 
 def gini_of(levels: Levels) -> float:
-    """Σ (2i − n − 1)·c_i / (n·Σc), counts ascending; NaN where nothing was shown.
+    """Returns Σ (2i − n − 1)·c_i / (n·Σc), counts ascending; NaN if nothing was shown.
 
-    Items with the same count stand together: for ``often`` of them after ``before`` others, the factors
-    2i − n − 1 add up to often · (2·before + often − n).
+    Items with equal counts are contiguous: for ``often`` of them after ``before`` others, the factors 2i − n
+    − 1 add up to often · (2·before + often − n).
     """
     level, often = levels.level, levels.often
     n, total = often.sum(), level @ often
@@ -266,9 +271,9 @@ def gini_of(levels: Levels) -> float:
 
 
 def personalization(inputs: CatalogueInputs, parameters: Mapping[str, str]) -> Floats:
-    """1 − mean cosine of two lists; Σ over pairs of users = (Σ over items of weight² − lists) / 2.
+    """Returns 1 − mean cosine of two lists; Σ over pairs of users = (Σ over items of weight² − lists) / 2.
 
-    A list of L items gives each of its first k the weight 1/√min(k, L); lists that have ended keep theirs.
+    A list of L items gives each of its top k the weight 1/√min(k, L), which stays after the list ends.
     """
     n, ended = inputs.exposure.n_lists, np.zeros(inputs.n_items)
     if parameters["distance"] == "hamming":
@@ -278,7 +283,7 @@ def personalization(inputs: CatalogueInputs, parameters: Mapping[str, str]) -> F
     over, alike, some_end = np.zeros(inputs.n_items, dtype=np.int64), [], len(inputs.exposure.ended.item) > 0
     ends = _by_rank(inputs.exposure.ended)
     for k, (held, (item, count)) in enumerate(zip(inputs.counts(), ends, strict=True), start=1):
-        # where all lists are whole every weight is 1/√k: the counts themselves do, in a third of the time
+        # if all lists are full every weight is 1/√k: the counts suffice, in a third of the time
         squares = np.square((held - over) / np.sqrt(k) + ended).sum() if some_end else held @ held / k
         alike.append((squares - n) / (n * (n - 1.0)))
         over[item] += count
@@ -304,7 +309,7 @@ def popularity(inputs: CatalogueInputs, parameters: Mapping[str, str]) -> Floats
 
 
 def _mean_over_lists(inputs: CatalogueInputs, worth: Floats) -> Floats:
-    """Mean of ``worth`` inside the first k places of each list, then over the lists."""
+    """Returns the mean of ``worth`` over the top k of each list, averaged over lists."""
     k = np.arange(1, inputs.depth + 1)
     total = _sum_by_rank(inputs.exposure.shown, worth).cumsum()
     of_length = _sum_by_rank(inputs.exposure.ended, worth)
@@ -314,13 +319,15 @@ def _mean_over_lists(inputs: CatalogueInputs, worth: Floats) -> Floats:
 
 
 def _mean_over_k(inputs: CatalogueInputs, worth: Floats) -> Floats:
-    """Sum of ``worth`` in the first k places of each list over k, then the mean over the lists."""
+    """Returns the sum of ``worth`` in the top k of each list over k, averaged over lists."""
     total = _sum_by_rank(inputs.exposure.shown, worth).cumsum()
     return total / np.arange(1, inputs.depth + 1) / inputs.exposure.n_lists
 
 
 def _mean_over_places(inputs: CatalogueInputs, worth: Floats, counted: Floats) -> Floats:
-    """Mean of ``worth`` over all places of all lists whose item is ``counted``; NaN where there is none."""
+    """Returns the mean of ``worth`` over all positions of all lists whose item is ``counted``; NaN if there
+    is none.
+    """
     total = _sum_by_rank(inputs.exposure.shown, worth).cumsum()
     places = _sum_by_rank(inputs.exposure.shown, counted).cumsum()
     return np.divide(total, places, out=np.full(len(total), np.nan), where=places > 0)
@@ -331,15 +338,15 @@ _MEANS: Mapping[str, Callable[[CatalogueInputs, Floats, Floats], Floats]] = {
     "k": lambda inputs, worth, _: _mean_over_k(inputs, worth),
     "places": _mean_over_places,
 }
-"""What a sum over shown items is divided by."""
+"""The denominators of a sum over shown items."""
 
 
 def _sum_by_rank(counts: RankCounts, worth: Floats) -> Floats:
-    """[depth] Σ count · worth of the items at each rank."""
+    """Returns [depth] Σ count · worth of the items at each rank."""
     return np.array([(count * worth[item]).sum() for item, count in _by_rank(counts)])
 
 
-# ── what they need ───────────────────────────────────────────────────────────────────────────
+# ── required inputs ───────────────────────────────────────────────────────────────────────────
 
 
 def needs_universe(inputs: CatalogueInputs, parameters: Mapping[str, str]) -> str:
@@ -378,7 +385,7 @@ def needs_attribute(inputs: CatalogueInputs, parameters: Mapping[str, str]) -> s
 
 
 def needs_likeness(inputs: CatalogueInputs, parameters: Mapping[str, str]) -> str:
-    """Why the items cannot be compared in the way that is asked for; empty where they can."""
+    """Returns why items cannot be compared in the requested way; empty if they can."""
     by, attribute = parameters["by"], parameters["attribute"]
     if by == "vectors" and "vectors" not in inputs.tables:
         return "needs item vectors, and none were given"
@@ -392,7 +399,7 @@ def needs_likeness(inputs: CatalogueInputs, parameters: Mapping[str, str]) -> st
 
 
 def needs_two_lists(inputs: CatalogueInputs, parameters: Mapping[str, str]) -> str:
-    """For lists as sets of items: a repeated item has no weight of its own."""
+    """Returns why lists cannot be compared as sets; a repeated item has no weight of its own."""
     if inputs.may_repeat:
         return "needs each item once in a list; count duplicates=first"
     return "" if inputs.exposure.n_lists > 1 else "needs the lists of at least two users"
@@ -408,10 +415,10 @@ def always(parameters: Mapping[str, str]) -> bool:
 
 @dataclass(frozen=True)
 class CatalogueMetric:
-    """A metric of what was shown: its curve, and why it may be absent.
+    """A catalogue-level metric: its curve, and why it may be unavailable.
 
-    ``from_lists`` says for which parameters the counts do not suffice: then the pass over the upload takes
-    the mean over the lists (``Exposure.list_means``). Where that is always so there is no ``curve``.
+    ``from_lists`` says for which parameters counts do not suffice: then the pass over the upload computes the
+    mean over the lists (``Exposure.list_means``). If that is always so there is no ``curve``.
     """
 
     name: str
@@ -433,7 +440,7 @@ class CatalogueMetric:
 
 
 EVERY_CATEGORY = "all"
-"""Instead of the name of one attribute."""
+"""Stands for the name of one attribute."""
 
 _OF = Parameter(
     "of",
@@ -452,7 +459,7 @@ USERS = Parameter(
     },
     also={"both": "truth"},
 )
-"""Whose lists a metric looks at; every metric here has it."""
+"""The lists that a metric covers; every metric here has this parameter."""
 
 OTHER_LISTS_UNKNOWN = (
     "lists of users without a relevant item were not counted when the run was scored; upload it again, "
@@ -497,7 +504,7 @@ _METRICS: tuple[CatalogueMetric, ...] = (
             Parameter(
                 "unseen",
                 {
-                    "bound": "an item that nobody has in train counts as one user's",
+                    "bound": "an item without train users counts as one user's",
                     "zero": "it adds 0 bits",
                     "drop": "it is left out of the mean; with over=k it adds 0 bits",
                 },

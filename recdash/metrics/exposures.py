@@ -1,4 +1,4 @@
-"""Exposures of two groups of users as one: counts add up, means are pooled."""
+"""Joins exposures of two groups of users: counts add up, means are pooled."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from recdash.domain.hits import Exposure, ListMean, RankCounts
 
 
 def joined_exposures(first: Exposure, second: Exposure) -> Exposure:
-    """Of all lists of two exposures of the same run: their items have the same codes, no user is in both.
+    """Returns the exposure of all lists of two exposures of the same run: same item codes, no common user.
 
     A mean that only one of them has is left out.
     """
@@ -37,7 +37,7 @@ def _added(first: RankCounts, second: RankCounts) -> RankCounts:
 
 
 def pooled_mean(first: ListMean, second: ListMean) -> ListMean:
-    """Mean, standard error and number of all lists of two groups, at every k."""
+    """Returns mean, standard error and number of all lists of two groups, at every k."""
     n = first.n_lists + second.n_lists
     shares = [np.divide(part.n_lists, n, out=np.zeros(len(n)), where=n > 0) for part in (first, second)]
     known = [np.where(part.n_lists > 0, part.mean, 0.0) for part in (first, second)]

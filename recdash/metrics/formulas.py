@@ -1,7 +1,7 @@
-"""How per-user values become a curve: mean and standard error at every cutoff at once.
+"""Computes mean and standard error at every cutoff at once from per-user values.
 
-A :class:`RatioFormula` (credit and norm) is scored from one histogram over (rank, m) and never makes a
-[users × depth] table. What is not a ratio of sums goes from k = 1 to depth holding one value per user.
+A :class:`RatioFormula` (credit and norm) is scored from one histogram over (rank, m) and never builds a
+[users × depth] table. Formulas that are no ratio of sums run from k = 1 to depth with one value per user.
 Whatever adds up over users is summed some users at a time.
 """
 
@@ -19,43 +19,45 @@ from recdash.metrics.sample import Kinds, Number, RelevantHits, order_by_countin
 
 Credit = Callable[[RelevantHits], Floats]
 Norm = Callable[[Ints, Ints], Floats]
-"""From k and one number of the user's (m, unless the formula names another)."""
+"""A function of k and one number per user (m, unless the formula names another)."""
 Moments = tuple[Floats, Floats]
 
 
 class MetricFormula(Protocol):
     """A metric with its parameters filled in.
 
-    ``pooled``: it is a ratio over all users, so that ``values`` are shares of it and no user's own.
+    ``pooled``: it is a ratio over all users, so that ``values`` are shares of it rather than a user's own.
     """
 
     @property
     def pooled(self) -> bool: ...
 
     def additive(self, sample: RelevantHits) -> Additive | None:
-        """The same formula as sums that add up over users; None where all users are needed at once."""
+        """Returns the same formula as sums that add up over users; None if all users are needed at once."""
 
     def curve(self, sample: RelevantHits) -> Moments:
-        """Mean [depth] and standard error [depth] at k = 1..depth."""
+        """Returns mean [depth] and standard error [depth] at k = 1..depth."""
 
     def values(self, sample: RelevantHits, k: int) -> Floats:
-        """[n] the value of each user at k; their mean and spread are the metric's."""
+        """Returns [n] the value of each user at k; their mean and spread are the metric's."""
 
     def own(self, sample: RelevantHits, k: int) -> Floats:
-        """[n] each user's own value, for counting who is better off; ``values`` unless users are pooled."""
+        """Returns [n] each user's own value, for counting who is better off; ``values`` unless users are
+        pooled.
+        """
 
 
 class Additive(ABC):
-    """A formula made of sums over users: those of some users and those of the others add up."""
+    """A formula made of sums over users, which add up over groups of users."""
 
     @abstractmethod
     def sums(self, part: RelevantHits) -> Floats:
-        """[depth, n] sums over the users of a part at k = 1..depth: of values and squares, or whatever the
-        formula's ``moments`` takes.
+        """Returns [depth, n] sums over the users of a part at k = 1..depth: of values and squares, or
+        whatever the formula's ``moments`` takes.
         """
 
     def moments(self, sums: Floats, n_users: int) -> Moments:
-        """From the sums of all users."""
+        """Returns mean and standard error from the sums of all users."""
         total, squares = sums.T
         return total / n_users, standard_error(total, squares, n_users)
 
@@ -68,9 +70,9 @@ class Additive(ABC):
 
 
 def curves(formulas: Sequence[MetricFormula], sample: RelevantHits) -> list[Moments]:
-    """The curves of several formulas: all formulas for some users, then for the next.
+    """Returns the curves of several formulas, computed for some users at a time.
 
-    Formulas share intermediate results of these users, which stay in the processor's cache, and nothing as
+    Formulas share intermediate results of these users, which stay in the processor's cache, and no array as
     long as the hits is written for all users: at a million users a third of the memory.
     """
     additive = [formula.additive(sample) for formula in formulas]
@@ -85,21 +87,21 @@ def curves(formulas: Sequence[MetricFormula], sample: RelevantHits) -> list[Mome
 
 
 def running_sum(credit: Floats, sample: RelevantHits) -> Floats:
-    """[H] the user's credits up to and including each hit."""
+    """Returns [H] the user's credits up to and including each hit."""
     total = np.cumsum(credit)
     return total - (total - credit)[sample.first_hit]
 
 
 def standard_error(total: Floats, squares: Floats, n: int) -> Floats:
-    """Of a mean over n users, from the sum and the sum of squares; NaN below two users."""
+    """Returns the standard error of a mean over n users from sum and sum of squares; NaN below two users."""
     if n < 2:
-        return np.full(total.shape, np.nan)  # sums over no hits at all are integers
+        return np.full(total.shape, np.nan)  # sums over no hits are integers
     spread = more_than_rounding(squares - total * total / n, squares)
     return np.sqrt(spread / (n - 1) / n)
 
 
 def more_than_rounding(spread: Floats, squares: Floats) -> Floats:
-    """A constant value leaves only rounding of its squares behind; that is not a spread."""
+    """Returns the spread, or 0 where it is only rounding of the squares of a constant."""
     return np.where(spread <= 1e-12 * squares, 0.0, spread)
 
 
@@ -107,7 +109,7 @@ def more_than_rounding(spread: Floats, squares: Floats) -> Floats:
 
 
 def credit_by_rank(sample: RelevantHits, credit: Floats, kinds: Kinds) -> Floats:
-    """[depth, C] credits of all hits with rank ≤ k, by kind of user."""
+    """Returns [depth, C] credits of all hits with rank ≤ k, by kind of user."""
     n_kinds = len(kinds.size)
     table = np.bincount(kinds.cell, weights=credit, minlength=sample.depth * n_kinds)
     return table.reshape(sample.depth, n_kinds).cumsum(axis=0)
@@ -115,9 +117,9 @@ def credit_by_rank(sample: RelevantHits, credit: Floats, kinds: Kinds) -> Floats
 
 @dataclass(frozen=True)
 class RatioFormula(Additive):
-    """Σ credit over the hits up to k, divided by norm(k, number), the number being m unless said otherwise.
+    """Σ credit over the hits up to k, divided by norm(k, number), the number being m by default.
 
-    The squares add up the same way: between two hits a user's sum stands still, so the j-th hit adds
+    The squares add up the same way: between two hits a user's sum is constant, so the j-th hit adds
     C_j² − C_{j−1}² to the square, C_j being the user's credits so far.
     """
 
@@ -126,7 +128,7 @@ class RatioFormula(Additive):
     number: Number = relevant_items
     pooled: bool = False
     view: Callable[[RelevantHits], RelevantHits] | None = None
-    """The hits that it is about, where these are not all hits as they stand in the lists."""
+    """The hits that it covers, if not all hits of the lists."""
 
     def sums(self, part: RelevantHits) -> Floats:
         sums, squares, norm, _ = self.tables(part)
@@ -136,7 +138,7 @@ class RatioFormula(Additive):
         return sample if self.view is None else self.view(sample)
 
     def tables(self, sample: RelevantHits) -> tuple[Floats, Floats, Floats, Ints]:
-        """Sums [depth, C], sums of squares [depth, C], norm [depth, C], users per kind [C]."""
+        """Returns sums [depth, C], sums of squares [depth, C], norm [depth, C], users per kind [C]."""
         sample = self.seen(sample)
         kinds = sample.kinds(self.number)
         known = sample.credited.setdefault(self.credit, {})
@@ -160,15 +162,15 @@ class RatioFormula(Additive):
         return share(total, self.norm_of(sample, k))
 
     def norm_of(self, sample: RelevantHits, k: int) -> Floats:
-        """[n] what each user's sum is divided by at k."""
+        """Returns [n] the denominator of each user's sum at k."""
         return self.norm(np.array(k), self.number(sample))
 
     own = values
 
 
 def share(part: Any, whole: Any) -> Floats:
-    """part / whole, and 0 where the whole is 0 (an empty list has no places to fill)."""
-    # bincount over no hits at all yields integers: the result is made float here
+    """Returns part / whole, and 0 where the whole is 0 (an empty list)."""
+    # bincount over no hits returns integers: the result is made float here
     return np.divide(part, whole, out=np.zeros(np.shape(part)), where=whole > 0)
 
 
@@ -180,7 +182,7 @@ class Micro(Additive):
     pooled: bool = True
 
     def sums(self, part: RelevantHits) -> Floats:
-        """[depth, 5] of the credits a, the norms b, a², ab and b²."""
+        """Returns [depth, 5] sums of the credits a, the norms b, a², ab and b²."""
         sums, squares, norm, size = self.ratio.tables(part)
         by_kind = sums, norm * size, squares, sums * norm, norm**2 * size
         return np.stack([table.sum(axis=1) for table in by_kind], axis=1)
@@ -190,16 +192,16 @@ class Micro(Additive):
         return ratio_of_sums(a, b, aa, ab, bb, n_users)
 
     def values(self, sample: RelevantHits, k: int) -> Floats:
-        """[n] the ratio, moved by the user's pull on it."""
+        """Returns [n] the ratio plus each user's influence on it."""
         return self.pulls(*self.parts(sample, k))
 
     def parts(self, sample: RelevantHits, k: int) -> tuple[Floats, Floats]:
-        """[n] credits and [n] norms, whose sums are divided."""
+        """Returns [n] credits and [n] norms, whose sums are divided."""
         norm = self.ratio.norm_of(sample, k).astype(np.float64)
         return self.ratio.values(sample, k) * norm, norm
 
     def pulls(self, a: Floats, b: Floats) -> Floats:
-        """[n] R + (a − R·b) / mean b, where R = Σa / Σb: the delta method."""
+        """Returns [n] R + (a − R·b) / mean b, where R = Σa / Σb: the delta method."""
         ratio = share(a.mean(), b.mean())
         return ratio + share(a - ratio * b, np.full_like(a, b.mean()))
 
@@ -208,7 +210,7 @@ class Micro(Additive):
 
 
 def ratio_of_sums(a: Floats, b: Floats, aa: Floats, ab: Floats, bb: Floats, n: int) -> Moments:
-    """Σa / Σb over n users and its standard error, from the sums a, b, a², ab, b²."""
+    """Returns Σa / Σb over n users and its standard error, from the sums a, b, a², ab, b²."""
     ratio = share(a, b)
     if n < 2:
         return ratio, np.full_like(ratio, np.nan)
@@ -218,7 +220,7 @@ def ratio_of_sums(a: Floats, b: Floats, aa: Floats, ab: Floats, bb: Floats, n: i
 
 @dataclass(frozen=True)
 class OfUser(Additive):
-    """A value that each user has, whatever k."""
+    """A value per user that does not depend on k."""
 
     value: Callable[[RelevantHits], Floats]
     pooled: bool = False
@@ -234,7 +236,7 @@ class OfUser(Additive):
 
 @dataclass(frozen=True)
 class OverJudged(Additive):
-    """A ratio over everything that was judged instead of the hits alone."""
+    """A ratio over everything that was judged instead of the relevant hits alone."""
 
     ratio: RatioFormula
     pooled: bool = False
@@ -250,7 +252,7 @@ class OverJudged(Additive):
 
 @dataclass(frozen=True)
 class OverGrades(Additive):
-    """A formula about every item of a relevance above 0 instead of those from the threshold on."""
+    """A formula over all items with a relevance above 0 instead of those from the threshold on."""
 
     formula: Additive
 
@@ -258,17 +260,17 @@ class OverGrades(Additive):
         return self.formula.sums(part.of_every_grade)
 
 
-# ── what is no ratio ─────────────────────────────────────────────────────────────────────────
+# ── formulas that are not ratios ─────────────────────────────────────────────────────────────
 
 
 def sum_and_squares(value: Floats) -> Floats:
-    """Sum and sum of squares; not value @ value, for which the linear algebra starts threads."""
+    """Returns sum and sum of squares; not by value @ value, for which the linear algebra starts threads."""
     return np.array([value.sum(), (value * value).sum()])
 
 
 @dataclass(frozen=True)
 class GradedNdcg(Additive):
-    """nDCG whose ideal differs from user to user: the denominator moves as long as k ≤ m."""
+    """nDCG whose ideal differs by user: the denominator changes as long as k ≤ m."""
 
     gain: Callable[[Floats], Floats]
     discount: Callable[[Ints], Floats]
@@ -279,14 +281,16 @@ class GradedNdcg(Additive):
         return self.gain(sample.gain) / self.discount(sample.rank)
 
     def sums(self, part: RelevantHits) -> Floats:
-        """Only users whose ideal still changes are divided anew at every k; the others as in RatioFormula."""
+        """Returns the sums; only users whose ideal still changes are divided anew at every k."""
         if self.ideal == "all":
             return self._settled(part, self.ideal_at(part, part.depth), np.zeros_like(part.n_relevant))
         by_k, best = self._moving(part)
         return by_k if self.ideal == "full" else by_k + self._settled(part, best, part.n_relevant)
 
     def _settled(self, sample: RelevantHits, best: Floats, m: Ints) -> Floats:
-        """[depth, 2] of users at k > m: their hits up to m count from m + 1, later ones from their rank."""
+        """Returns [depth, 2] sums of users at k > m: hits up to m count from m + 1, later ones from their
+        rank.
+        """
         credit = self.credit(sample) / best[sample.user]
         since = np.maximum(sample.rank, m[sample.user] + 1)
         squares = credit * (2 * running_sum(credit, sample) - credit)
@@ -294,9 +298,10 @@ class GradedNdcg(Additive):
         return np.stack(steps, axis=1)[1 : sample.depth + 1].cumsum(axis=0)
 
     def _moving(self, sample: RelevantHits) -> tuple[Floats, Floats]:
-        """[depth, 2] of users at k ≤ m (ideal=full: at every k), and everyone's ideal at the last of these.
+        """Returns [depth, 2] sums of users at k ≤ m (ideal=full: at every k), and everyone's ideal at the
+        last of these.
 
-        Users stand in order of falling m, so that those whose ideal moves at k are in front, one slice.
+        Users are ordered by falling m, so that those whose ideal changes are the first, as one slice.
         """
         order = order_by_counting(sample.n_relevant.max(initial=0) - sample.n_relevant)
         user, credit, edges = self._hits_that_move(sample, order)
@@ -315,7 +320,9 @@ class GradedNdcg(Additive):
         return by_k, of_user
 
     def _hits_that_move(self, sample: RelevantHits, order: Ints) -> tuple[Ints, Floats, list[int]]:
-        """Place in the order and credit of hits with rank ≤ m (ideal=full: all), by rank, and their edges."""
+        """Returns order index and credit of hits with rank ≤ m (ideal=full: all), by rank, and their
+        edges.
+        """
         place = np.empty(sample.n_users, dtype=np.int64)
         place[order] = np.arange(sample.n_users)
         hit = np.flatnonzero(sample.rank <= (sample.depth if self.ideal == "full" else sample.m))
@@ -331,7 +338,9 @@ class GradedNdcg(Additive):
     own = values
 
     def _ideal_steps(self, sample: RelevantHits, order: Ints) -> Iterator[tuple[int, Floats]]:
-        """Yield for k = 1, 2 … how many users in front have an ideal that moves, and what each's gains."""
+        """Yields for k = 1, 2 … how many leading users have an ideal that changes, and the gain it adds for
+        each.
+        """
         gains, start, m = (
             self.gain(sample.ideal_gain),
             sample.ideal_start[:-1][order],
@@ -346,7 +355,7 @@ class GradedNdcg(Additive):
             yield moving, gains[place] / self.discount(np.array(k))
 
     def ideal_at(self, sample: RelevantHits, k: int) -> Floats:
-        """[n] the gain of the best possible list at k, by which the found gain is divided."""
+        """Returns [n] the gain of the best possible list at k, the denominator."""
         place = np.arange(len(sample.ideal_gain)) - np.repeat(sample.ideal_start[:-1], sample.n_relevant)
         worth = self.gain(sample.ideal_gain) / self.discount(place + 1)
         if self.ideal != "all":
@@ -359,7 +368,9 @@ class GradedNdcg(Additive):
         return best
 
     def _places_beyond_m(self, sample: RelevantHits, k: int) -> Floats:
-        """ideal=full fills the places m+1..k with the user's least relevant gain."""
+        """Returns the gains of positions m+1..k, which ideal=full fills with the user's smallest relevant
+        gain.
+        """
         worth = np.concatenate(([0.0], np.cumsum(1.0 / self.discount(np.arange(1, k + 1)))))
         least = np.zeros(sample.n_users)
         some = sample.n_relevant > 0
@@ -374,8 +385,10 @@ class MeanRecall(Additive):
     pooled: bool = False
 
     def sums(self, part: RelevantHits) -> Floats:
-        """A user with A hits up to k, whose ranks add up to R, has ((k + 1)·A − R) / km: sums of A, R and of
-        their products say all, and they add up from hit to hit as those of a RatioFormula do.
+        """Returns the sums of A, R and their products for each k.
+
+        A user with A hits up to k, whose ranks add up to R, has ((k + 1)·A − R) / km. The sums add up from
+        hit to hit as those of a RatioFormula do.
         """
         a, rank = part.ordinal.astype(np.float64), part.rank.astype(np.float64)
         steps = _added_by_a_hit(a, rank, running_sum(rank, part))
@@ -396,7 +409,9 @@ class MeanRecall(Additive):
 
 
 def _added_by_a_hit(a: Floats, rank: Floats, r: Floats) -> Iterator[Floats]:
-    """[H] what a user's hit number A, with which the ranks add up to R, adds to A, R, A², AR and R²."""
+    """Yields [H] what a user's hit number A, with which the ranks add up to R, adds to A, R, A², AR and
+    R².
+    """
     yield np.ones_like(a)
     yield rank
     yield 2 * a - 1
@@ -406,7 +421,7 @@ def _added_by_a_hit(a: Floats, rank: Floats, r: Floats) -> Iterator[Floats]:
 
 @dataclass(frozen=True)
 class ListAuc(Additive):
-    """Share of the pairs (hit, miss) within the first k places of a list in which the hit stands first.
+    """Share of the pairs (hit, miss) in the top k of a list in which the hit ranks higher.
 
     The hit number j at rank r has r − j misses above it. 0 without a hit, ``without_miss`` where every place
     is a hit.
@@ -444,7 +459,7 @@ class HarmonicMean:
         return self.of_means
 
     def additive(self, sample: RelevantHits) -> None:
-        """None: a share in the mean depends on all users."""
+        """Returns None: a share in the mean depends on all users."""
 
     def curve(self, sample: RelevantHits) -> Moments:
         by_k = [sum_and_squares(self.values(sample, k)) for k in range(1, sample.depth + 1)]
@@ -452,17 +467,19 @@ class HarmonicMean:
         return total / sample.n_users, standard_error(total, squares, sample.n_users)
 
     def values(self, sample: RelevantHits, k: int) -> Floats:
-        """[n] per user; with ``of_means`` each user's pull on that of the means."""
+        """Returns [n] per user; with ``of_means`` each user's influence on that of the means."""
         a, b = self.parts(sample, k)
         return self.pulls(a, b) if self.of_means else harmonic(a, b, self.weight)
 
     def parts(self, sample: RelevantHits, k: int) -> tuple[Floats, Floats]:
-        """[n] of each metric."""
+        """Returns [n] of each metric."""
         return self.a.values(sample, k), self.b.values(sample, k)
 
     def pulls(self, a: Floats, b: Floats) -> Floats:
-        """[n] linear shares: the harmonic mean is homogeneous, so their mean is exactly the value, and their
-        spread is its error by the delta method.
+        """Returns [n] linear shares.
+
+        The harmonic mean is homogeneous, so that their mean is exactly the value, and their spread gives its
+        error by the delta method.
         """
         slope_a, slope_b = harmonic_slopes(a.mean(), b.mean(), self.weight)
         return slope_a * a + slope_b * b
@@ -476,7 +493,7 @@ def harmonic(a: Floats, b: Floats, weight: float = 1.0) -> Floats:
 
 
 def harmonic_slopes(a: float, b: float, weight: float = 1.0) -> tuple[float, float]:
-    """∂/∂a and ∂/∂b of (1 + w)·ab / (w·a + b); 0 where both are 0."""
+    """Returns ∂/∂a and ∂/∂b of (1 + w)·ab / (w·a + b); 0 where both are 0."""
     if a + b == 0:
         return 0.0, 0.0
     below = (weight * a + b) ** 2

@@ -1,4 +1,4 @@
-"""What each list adds to a metric of all lists: the change of the metric when a user is left out."""
+"""Computes each list's contribution to a catalogue-level metric: its change when the user is left out."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from recdash.metrics.registry import Definition
 
 @dataclass(frozen=True)
 class ListWorth:
-    """A list of L items adds Σ ``worth`` [N] of its items / L^``power``; less the mean over lists and times
-    ``scale`` that is the pull of its user.
+    """A list of L items adds Σ ``worth`` [N] of its items / L^``power``; minus the mean over lists, times
+    ``scale``, that is its user's pull.
     """
 
     worth: Floats
@@ -24,8 +24,8 @@ class ListWorth:
 
 
 def list_worth(definition: Definition, inputs: CatalogueInputs, k: int) -> ListWorth | None:
-    """Of a metric at k, from what is shown; None where the counts do not say what a list adds, and for forms
-    of a metric other than its own.
+    """Returns the worth for a metric at k, from exposure; None if counts do not tell what a list adds, and
+    for other forms of a metric than its own.
     """
     make = _WORTH.get(definition.metric.name)
     usual = {knob.name: knob.default for knob in definition.metric.parameters}
@@ -34,7 +34,7 @@ def list_worth(definition: Definition, inputs: CatalogueInputs, k: int) -> ListW
 
 
 def _counts(inputs: CatalogueInputs, k: int) -> Ints:
-    """[N] lists that hold the item in the first k places."""
+    """Returns [N] the number of lists with the item in the top k."""
     shown = inputs.exposure.shown
     end = shown.start[k]
     held = np.bincount(shown.item[:end], weights=shown.count[:end], minlength=inputs.n_items)
@@ -42,27 +42,27 @@ def _counts(inputs: CatalogueInputs, k: int) -> Ints:
 
 
 def _without_one(inputs: CatalogueInputs) -> float:
-    """The pull of one of n users on a total is (n − 1) / n of what is lost without the user."""
+    """Returns (n − 1) / n, the ratio of one of n users' pull on a total to what is lost without the user."""
     return (inputs.exposure.n_lists - 1) / inputs.exposure.n_lists
 
 
 def coverage(inputs: CatalogueInputs, parameters: Mapping[str, str], k: int) -> ListWorth:
-    """Without a list the items are lost that no other list holds."""
+    """Returns the worth: without a list, coverage loses the items that no other list has."""
     members = inputs.members(parameters["of"])
     alone = members & (_counts(inputs, k) == 1)
     return ListWorth(alone / members.sum(), 0.0, _without_one(inputs))
 
 
 def novelty(inputs: CatalogueInputs, parameters: Mapping[str, str], k: int) -> ListWorth:
-    """A mean over lists: each adds its own mean."""
+    """Returns the worth for a mean over lists: each adds its own mean."""
     return ListWorth(inputs.surprise(parameters["share"]), 1.0, 1.0 / inputs.exposure.n_lists)
 
 
 def personalization(inputs: CatalogueInputs, parameters: Mapping[str, str], k: int) -> ListWorth:
-    """Without a list of n, n − 1 of the pairs are lost: its cosines with the others.
+    """Returns the worth: without one of n lists, n − 1 of the pairs are lost, with their cosines.
 
     A list gives each of its L items the weight 1/√L, so that Σ of the weights that the item has in all lists
-    / √L is the sum of its cosines, that with itself included.
+    / √L is the sum of its cosines, including that with itself.
     """
     weight = _counts(inputs, k) / np.sqrt(k)
     ended = inputs.exposure.ended
@@ -75,10 +75,11 @@ def personalization(inputs: CatalogueInputs, parameters: Mapping[str, str], k: i
 
 
 def gini(inputs: CatalogueInputs, parameters: Mapping[str, str], k: int) -> ListWorth:
-    """To first order, what Gini loses with one place of an item; it goes below those with the same count.
+    """Returns the worth: to first order, what Gini loses with one position of an item, which then ranks below
+    equal counts.
 
     With G = Σ (2i − n − 1)·c_i / (n·C), counts ascending: (2i − n − 1) / (n·C) − G / C, i being the lowest
-    place among equal counts.
+    index among equal counts.
     """
     members, counts = inputs.members(parameters["of"]), _counts(inputs, k)
     levels = levels_of(counts[members])
@@ -91,14 +92,14 @@ def gini(inputs: CatalogueInputs, parameters: Mapping[str, str], k: int) -> List
 
 
 def _lost_with_a_place(levels: Levels, n: int, total: int) -> Floats:
-    """[levels] of an item of each level."""
+    """Returns [levels] the loss with a position of an item of each level."""
     before = np.cumsum(levels.often) - levels.often
     lost: Floats = (2 * (before + 1) - n - 1) / (n * total) - gini_of(levels) / total
     return lost
 
 
 _WHOSE = {"of", "users"}
-"""Parameters that say which items or users count, and not how."""
+"""Parameters that say which items or users count, rather than how."""
 _WORTH: Mapping[str, Callable[[CatalogueInputs, Mapping[str, str], int], ListWorth]] = {
     "coverage": coverage, "novelty": novelty, "personalization": personalization, "gini": gini,
 }  # fmt: skip

@@ -1,4 +1,4 @@
-"""Names of metrics as people read them, and the metrics that tables, charts and verdicts begin with."""
+"""Display names of metrics, and the metrics with which tables, charts and verdicts begin."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ MOST_CURVES = 4
 
 
 def metric_title(metric: str, k: int | None = None) -> str:
-    """``ndcg(gain=exp)`` at 10 → ``nDCG(gain=exp)@10``, as a person reads it; without a k no cutoff."""
+    """Returns the display name: ``ndcg(gain=exp)`` at 10 → ``nDCG(gain=exp)@10``; without k no cutoff."""
     spec = parse(metric)
     name = METRICS[spec.name].label + spec.label[len(spec.name) :]
     return f"{name}@{k}" if k and METRICS[spec.name].has_cutoff else name
@@ -59,7 +59,7 @@ def reads_train(metric: str) -> bool:
 
 
 def base(metric: str) -> str:
-    """``ndcg(gain=exp)`` → ``ndcg``."""
+    """Returns the bare name: ``ndcg(gain=exp)`` → ``ndcg``."""
     return parse(metric).name
 
 
@@ -68,7 +68,7 @@ def has_k(metric: str) -> bool:
 
 
 def metric_at(metric: str, k: int | str) -> str:
-    """``ndcg, 10`` → nDCG@10; a metric without a cutoff keeps its bare name."""
+    """Returns the name with cutoff: ``ndcg, 10`` → nDCG@10; a metric without a cutoff keeps its bare name."""
     return f"{metric_title(metric)}@{k}" if has_k(metric) else metric_title(metric)
 
 
@@ -77,17 +77,19 @@ def is_percent(metric: str) -> bool:
 
 
 def scale_of(metric: str) -> int:
-    """What a value is multiplied by to be read: 100 where that is in %."""
+    """Returns the display factor of a value: 100 if it is shown in %."""
     return 100 if is_percent(metric) else 1
 
 
 def metric_and_unit(metric: str, k: int | str) -> str:
-    """``nDCG@10``; ``Coverage@10, %`` of a metric that is read in %."""
+    """Returns ``nDCG@10``, or ``Coverage@10, %`` for a metric shown in %."""
     return f"{metric_at(metric, k)}{', %' if is_percent(metric) else ''}"
 
 
 def ordered_metrics(metrics: Sequence[str]) -> list[str]:
-    """Core accuracy first, then beyond accuracy, then the rest; variants behind their plain form."""
+    """Returns core accuracy first, then catalogue-level metrics, then others; variants after their plain
+    form.
+    """
     rank = {name: place for place, name in enumerate((*CORE, *BEYOND))}
     return sorted(metrics, key=lambda metric: (rank.get(base(metric), len(rank)), "(" in metric, metric))
 

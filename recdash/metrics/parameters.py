@@ -1,4 +1,4 @@
-"""A knob of a metric."""
+"""Parameters of metrics."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ Kind = Literal["choice", "number", "name", "metrics"]
 
 @dataclass(frozen=True)
 class Parameter:
-    """A knob of a metric: its values, the first being the default, and what they mean.
+    """A parameter of a metric: its values, the first being the default, and what they mean.
 
-    ``kind`` says what else may be given: nothing (choice), a number above ``above`` and below ``below``, the
-    name of something uploaded, or a list of other metrics. A knob without values has no default: it must be
-    given.
+    ``kind`` says what else can be given: nothing (choice), a number above ``above`` and below ``below``, the
+    name of something uploaded, or a list of other metrics. A parameter without values has no default: it is
+    required.
     """
 
     name: str
@@ -34,7 +34,7 @@ class Parameter:
         return next(iter(self.values), None)
 
     def checked(self, value: str, metric: str) -> str:
-        """The value in its canonical spelling. Raises InputError, naming what is known."""
+        """Returns the value in its canonical spelling. Raises InputError with the known values."""
         value = self.also.get(value, value)
         if value in self.values:
             return value

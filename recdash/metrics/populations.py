@@ -1,4 +1,4 @@
-"""A metric's mean over another population, for libraries that average one metric over other users."""
+"""Averages a metric over another population, as some libraries do."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ POPULATION = Parameter(
         "run": "all users with a list",
     },
 )
-"""Over how many users a metric's values are averaged. Only for metrics of which a user without a list or
-without a relevant item has 0: then it makes no difference who of them is among the sum.
+"""Number of users over which a metric's values are averaged. Only for metrics that are 0 for users without a
+list or a relevant item: such users do not change the sum.
 """
 
 
@@ -39,10 +39,12 @@ class OverPopulation:
     pooled: bool = True
 
     def additive(self, sample: RelevantHits) -> None:
-        """None: the number of users is that of all parts together."""
+        """Returns None: the number of users is that of all parts together."""
 
     def curve(self, sample: RelevantHits) -> Moments:
-        """[depth] each. Users beyond the sample have 0, so that sums and squares are those of the sample."""
+        """Returns [depth] each. Users beyond the sample have 0, so that sums and squares are those of the
+        sample.
+        """
         mean, error = self.formula.curve(sample)
         n, n_population = sample.n_users, self._size(sample)
         spread = error**2 * n * (n - 1) if n > 1 else np.zeros_like(mean)
@@ -50,26 +52,26 @@ class OverPopulation:
         return total / n_population, standard_error(total, squares, n_population)
 
     def values(self, sample: RelevantHits, k: int) -> Floats:
-        """[n] shares of the mean: their own mean over the sample is the metric."""
+        """Returns [n] shares of the mean: their own mean over the sample is the metric."""
         return self.own(sample, k) * (sample.n_users / self._size(sample))
 
     def own(self, sample: RelevantHits, k: int) -> Floats:
         return self.formula.own(sample, k)
 
     def _size(self, sample: RelevantHits) -> int:
-        return sample.population(self.users) or 1  # where it is empty, no value is above 0
+        return sample.population(self.users) or 1  # if it is empty, no value is above 0
 
 
 def over_population(formula: MetricFormula, parameters: Mapping[str, str]) -> MetricFormula:
-    """The formula, averaged over the population that the parameters name."""
+    """Returns the formula averaged over the population that the parameters name."""
     users = parameters.get(POPULATION.name, WHO_COUNTS)
     return formula if users == WHO_COUNTS else OverPopulation(formula, cast("Users", users))
 
 
 def rule_of(parameters: Mapping[str, str]) -> Users | None:
-    """The rule by which a user counts for the metric; None where it names none.
+    """Returns the rule by which a user counts for the metric; None if it names none.
 
-    ``run`` becomes ``judged_both``: users whom the truth does not know have 0, whatever they are shown.
+    ``run`` becomes ``judged_both``: users who are not in the truth have 0 whatever they are shown.
     """
     users = parameters.get(POPULATION.name, WHO_COUNTS)
     if users == WHO_COUNTS:
@@ -78,7 +80,7 @@ def rule_of(parameters: Mapping[str, str]) -> Users | None:
 
 
 def missing_population(sample: RelevantHits, parameters: Mapping[str, str]) -> str:
-    """Why the population cannot be counted; empty where it can."""
+    """Returns why the population cannot be counted; empty if it can."""
     users = parameters.get(POPULATION.name, WHO_COUNTS)
     if users not in get_args(Users) or sample.population(cast("Users", users)) is not None:
         return ""

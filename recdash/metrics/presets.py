@@ -1,4 +1,4 @@
-"""Presets: the conventions of libraries and texts for parameters, population, order and ties."""
+"""Presets: the conventions of libraries and textbooks for parameters, population, order and ties."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from recdash.metrics.spec import Spec, parse, split
 
 @dataclass(frozen=True)
 class Preset:
-    """What a library does where it differs from recdash's defaults."""
+    """A library's conventions where they differ from recdash's defaults."""
 
     name: str
     title: str
@@ -23,14 +23,14 @@ class Preset:
     ties: Ties = "file"
     duplicates: Duplicates = "first"
     relevance: str | None = None
-    """Which column of the truth says what is relevant; "none" where every row is."""
+    """The relevance column of the truth; "none" if every row is relevant."""
     threshold: float | None = None
     why: str = ""
 
     def apply(self, spec: Spec) -> Spec:
-        """The spec with the preset's parameters, those of the metrics it is made of included.
+        """Returns the spec with the preset's parameters, also in the metrics it is composed of.
 
-        Parameters written in the spec win.
+        Parameters written in the spec take precedence.
         """
         spec = named(spec)
         parameters = dict(spec.parameters)
@@ -43,7 +43,7 @@ class Preset:
 
 
 EVERY_ROW = "none"
-"""No column says what is relevant: every row of the truth is."""
+"""No relevance column: every row of the truth is relevant."""
 
 PRESETS: Mapping[str, Preset] = {
     preset.name: preset
@@ -239,7 +239,7 @@ PRESETS: Mapping[str, Preset] = {
 
 
 def preset(name: str) -> Preset:
-    """Raises UnknownName, naming the known ones and the nearest."""
+    """Returns the preset. Raises UnknownName with the known ones and the nearest."""
     if name not in PRESETS:
         raise UnknownName("preset", name, list(PRESETS))
     return PRESETS[name]

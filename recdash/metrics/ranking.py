@@ -1,9 +1,9 @@
-"""Accuracy of ranked lists. A metric says what a hit is worth and what the sum is divided by.
+"""Accuracy of ranked lists. Each metric defines the credit of a hit and the norm of the sum.
 
-Value of a user at k = Σ credit(hit) over the hits with rank ≤ k ÷ norm(k, m), where r is the hit's rank,
-j its ordinal among the user's hits, g its gain and m the user's number of relevant items; two norms look at
-the length of the user's list instead. Those that do not fit (graded nDCG, mar(form=ranks), f1
-of two other metrics, judged, user_coverage) say so with ``build``.
+Value of a user at k = Σ credit(hit) over the hits with rank ≤ k ÷ norm(k, m), where r is the hit's rank, j
+its ordinal among the user's hits, g its gain and m the user's number of relevant items; two norms use the
+length of the user's list instead. Metrics of another form (graded nDCG, mar(form=ranks), f1 of two other
+metrics, judged, user_coverage) use ``build``.
 """
 
 from __future__ import annotations
@@ -40,20 +40,20 @@ from recdash.metrics.spec import split
 from recdash.metrics.usage import UNLISTED, Usage
 
 Resolve = Callable[[str], MetricFormula]
-"""Turns the text of a spec into its formula (for metrics made of others)."""
+"""Parses a spec into its formula (for metrics composed of others)."""
 
 MANNING = "Manning, Raghavan & Schütze 2008, ch. 8"
 JARVELIN = "Järvelin & Kekäläinen 2002"
 SMALLEST_EXPONENT = 1e-15
-"""A little less, and 2^g − 1 is 0."""
+"""Any smaller, and 2^g − 1 is 0."""
 LARGEST_EXPONENT = 1000
 LARGEST_GAIN = 1e300
-"""A hundred million of them still add up to a number."""
+"""A hundred million of them still have a finite sum."""
 LARGEST_VALUE = 1e100
-"""The squares of so many, which a standard error is made of, still add up to a number."""
+"""The squares of so many, which a standard error needs, still have a finite sum."""
 
 
-# ── what a hit is worth ──────────────────────────────────────────────────────────────────────
+# ── credit of a hit ──────────────────────────────────────────────────────────────────────────
 
 
 def one(hits: RelevantHits) -> Floats:
@@ -77,7 +77,7 @@ def precision_at_hit(hits: RelevantHits) -> Floats:
 
 
 def mean_precision_step(hits: RelevantHits) -> Floats:
-    """What the j-th hit adds to the mean of the precisions at the hits so far."""
+    """Returns what the j-th hit adds to the mean of the precisions at the hits so far."""
     total = running_sum(precision_at_hit(hits), hits)
     mean = total / hits.ordinal
     before = np.where(hits.ordinal > 1, np.concatenate(([0.0], mean[:-1])), 0.0)
@@ -85,7 +85,7 @@ def mean_precision_step(hits: RelevantHits) -> Floats:
 
 
 def mean_recall_step(hits: RelevantHits) -> Floats:
-    """m times what the j-th hit adds to the mean of the recalls at the hits so far, (j + 1) / 2m."""
+    """Returns m times what the j-th hit adds to the mean of the recalls at the hits so far, (j + 1) / 2m."""
     return np.where(hits.ordinal == 1, 1.0, 0.5)
 
 
@@ -98,7 +98,7 @@ def within_m(hits: RelevantHits) -> Floats:
 
 
 def not_stopped_before(stops: Floats, hits: RelevantHits) -> Floats:
-    """[H] the chance that none of the user's earlier hits was the one to stop at."""
+    """Returns [H] the probability that the user did not stop at an earlier hit."""
     goes_on = np.ones(len(stops))
     for at_j in by_ordinal(hits)[1:]:
         goes_on[at_j] = goes_on[at_j - 1] * (1.0 - stops[at_j - 1])
@@ -106,13 +106,13 @@ def not_stopped_before(stops: Floats, hits: RelevantHits) -> Floats:
 
 
 def by_ordinal(hits: RelevantHits) -> list[Ints]:
-    """The users' first hits, their second hits, and so on."""
+    """Returns the users' first hits, their second hits, and so on."""
     order = order_by_counting(hits.ordinal)
     return np.split(order, np.cumsum(np.bincount(hits.ordinal)[1:-1]))
 
 
 def preferred_to_negatives(hits: RelevantHits) -> Floats:
-    """1 − the share of the m first judged negatives that stand above the hit."""
+    """Returns 1 − the share of the m first judged negatives that rank above the hit."""
     if hits.judged is None:
         return np.ones(len(hits.rank))
     judged = hits.judged
@@ -124,14 +124,14 @@ def preferred_to_negatives(hits: RelevantHits) -> Floats:
 
 
 def unexpected(hits: RelevantHits) -> Floats:
-    """How much likelier this list shows the hit than a list of the most popular items would."""
+    """Returns how much likelier this list shows the hit than a list of the most popular items would."""
     if hits.familiar is None:
         return np.zeros(len(hits.rank))
     n = hits.familiar.n_items
     return np.maximum((n + 1.0 - hits.rank) / n - hits.familiar.expected[hits.item], 0.0)
 
 
-# ── what the sum is divided by (k [K, 1] and m [C], or the number that LOOKS_AT names) ────────
+# ── norms (of k [K, 1] and m [C], or the number that LOOKS_AT names) ─────────────────────────
 
 
 def cutoff(k: Ints, m: Ints) -> Floats:
@@ -171,7 +171,7 @@ def relevant_or_listed(sample: RelevantHits) -> Ints:
 
 
 LOOKS_AT: Mapping[Norm, Number] = {cut_list: listed, relevant_up_to_list: relevant_or_listed}
-"""What a norm sees of a user, where that is not m."""
+"""The number per user that a norm uses if that is not m."""
 
 
 def ratio_formula(credit: Credit, norm: Norm) -> RatioFormula:
@@ -194,7 +194,7 @@ DISCOUNTS: Mapping[str, Callable[[Ints], Floats]] = {
 
 @dataclass(frozen=True)
 class IdealGain:
-    """Norm of nDCG where every relevant item has the same gain: a table over places."""
+    """Norm of nDCG if every relevant item has the same gain: a table over ranks."""
 
     discount: Callable[[Ints], Floats]
     places: Norm
@@ -207,7 +207,7 @@ class IdealGain:
 
 @dataclass(frozen=True)
 class Ndcg:
-    """nDCG: a ratio formula where all gains are equal, a walk where they differ."""
+    """nDCG: a ratio formula if all gains are equal, else computed user by user."""
 
     gain: str
     ideal: str
@@ -216,7 +216,7 @@ class Ndcg:
     pooled: bool = False
 
     def formula(self, sample: RelevantHits) -> GradedNdcg | RatioFormula:
-        """What says the same of these very hits."""
+        """Returns the simplest equivalent formula for these hits."""
         discount = DISCOUNTS[self.discount]
         if self.gain != "binary" and not sample.binary:
             return GradedNdcg(GAINS[self.gain], discount, self.ideal)
@@ -238,7 +238,7 @@ class Ndcg:
     own = values
 
     def seen(self, sample: RelevantHits) -> RelevantHits:
-        """The users with the hits that have a gain."""
+        """Returns the users with the hits that have a gain."""
         return sample.of_every_grade if self.grades == "all" else sample
 
 
@@ -280,7 +280,9 @@ def build_rbp(parameters: Mapping[str, str], resolve: Resolve) -> MetricFormula:
 
 
 def build_err(parameters: Mapping[str, str], resolve: Resolve) -> MetricFormula:
-    """A hit of gain g satisfies with the chance (2^g − 1) / 2^top; written so that no power is large."""
+    """Returns ERR, in which a hit of gain g satisfies with probability (2^g − 1) / 2^top; written without
+    large powers.
+    """
 
     def credit(hits: RelevantHits) -> Floats:
         top = top_grade(hits, parameters)
@@ -303,7 +305,7 @@ def build_user_coverage(parameters: Mapping[str, str], resolve: Resolve) -> Metr
 
 
 def build_f1(parameters: Mapping[str, str], resolve: Resolve) -> MetricFormula:
-    """With P = h/k and R = h/m, (1 + β²)·P·R / (β²·P + R) is (1 + β²)·h / (k + β²·m)."""
+    """Returns F-beta: with P = h/k and R = h/m, (1 + β²)·P·R / (β²·P + R) is (1 + β²)·h / (k + β²·m)."""
     weight = float(parameters["beta"]) ** 2
     if parameters["of"] == "precision,recall" and parameters["average"] == "users":
         return RatioFormula(
@@ -319,7 +321,7 @@ def build_f1(parameters: Mapping[str, str], resolve: Resolve) -> MetricFormula:
 
 @dataclass(frozen=True)
 class Choice:
-    """A part of a metric that a parameter chooses; the first value is the default."""
+    """A part of a metric that a parameter selects; the first value is the default."""
 
     parameter: str
     of: Mapping[str, Credit | Norm]
@@ -330,7 +332,7 @@ def nothing_missing(sample: RelevantHits, parameters: Mapping[str, str]) -> str:
 
 
 def missing_depth(sample: RelevantHits, parameters: Mapping[str, str]) -> str:
-    """Places up to m must have been read, unless the lists end before."""
+    """Returns why the depth is too small: ranks up to m must have been read, unless the lists end before."""
     beyond = int((sample.n_relevant > sample.depth).sum())
     if not beyond or not sample.cut_lists:
         return ""
@@ -341,7 +343,9 @@ def missing_depth(sample: RelevantHits, parameters: Mapping[str, str]) -> str:
 
 
 def unusable_gains(sample: RelevantHits, parameters: Mapping[str, str]) -> str:
-    """2^g, and the sum of a user's gains, must be a number and not 0; gains that are all equal cancel."""
+    """Returns why gains are unusable: 2^g and a user's sum of gains must be finite and not 0; equal gains
+    cancel.
+    """
     sample = sample.of_every_grade if parameters.get("grades") == "all" else sample
     gain, gains = parameters["gain"], sample.relevant_gain
     least, top = float(gains.min(initial=1)), float(gains.max(initial=0))
@@ -355,7 +359,9 @@ def unusable_gains(sample: RelevantHits, parameters: Mapping[str, str]) -> str:
 
 
 def unusable_values(sample: RelevantHits, parameters: Mapping[str, str]) -> str:
-    """As ``unusable_gains``, of what no ideal divides: equal gains do not cancel, and squares are needed."""
+    """Returns the same as ``unusable_gains`` for metrics without ideal: equal gains do not cancel, and
+    squares are needed.
+    """
     gain, top = parameters["gain"], float(sample.relevant_gain.max(initial=0))
     largest = {"linear": top, "exp": 2 ** min(top, LARGEST_EXPONENT)}.get(gain, 0.0)
     if reason := unusable_gains(sample, parameters):
@@ -384,11 +390,11 @@ def grades_above_maximum(sample: RelevantHits, parameters: Mapping[str, str]) ->
 
 @dataclass(frozen=True)
 class RankingMetric:
-    """One accuracy metric: credit and norm, or ``build`` where one ratio does not suffice.
+    """An accuracy metric: credit and norm, or ``build`` if one ratio does not suffice.
 
-    ``ideal_is_best``: no list scores higher than the user's relevant items, best first, and nothing else.
-    ``may_fall``: parameters (name, value) under which one hit more can lower the value; ``unbounded``: those
-    under which it may exceed ``largest``, which is None where nothing bounds it.
+    ``ideal_is_best``: no list scores higher than the user's relevant items alone, best first. ``may_fall``:
+    parameters (name, value) with which a further hit can lower the value; ``unbounded``: those with which it
+    may exceed ``largest``, which is None without a bound.
     """
 
     name: str
@@ -413,7 +419,7 @@ class RankingMetric:
     missing_input: Callable[[RelevantHits, Mapping[str, str]], str] = nothing_missing
 
     def formula(self, parameters: Mapping[str, str], resolve: Resolve) -> MetricFormula:
-        """The metric with every parameter filled in."""
+        """Returns the formula with every parameter filled in."""
         if self.build is not None:
             return over_population(self.build(parameters, resolve), parameters)
         ratio = ratio_formula(_chosen(self.credit, parameters), _chosen(self.norm, parameters))
@@ -749,7 +755,7 @@ RANKING: tuple[RankingMetric, ...] = (
     RankingMetric(
         "bpref",
         "bpref",
-        "How seldom judged negatives stand above the relevant items; what nobody judged is passed over",
+        "How seldom judged negatives rank above the relevant items; unjudged items are ignored",
         r"\frac{1}{m}\sum_{r_j \le k} 1 - \frac{\min(n_j, m)}{\min(n, m)}",
         "Buckley & Voorhees 2004",
         credit=preferred_to_negatives,
@@ -768,7 +774,7 @@ RANKING: tuple[RankingMetric, ...] = (
         missing_input=missing_negatives,
         ideal_is_best=False,
         parameters=(_OVER,),
-        example="4 places hold a relevant item, a judged negative and two that nobody judged: 2/4 = 0.5.",
+        example="4 places hold a relevant item, a judged negative and two unjudged ones: 2/4 = 0.5.",
     ),
     RankingMetric(
         "serendipity",

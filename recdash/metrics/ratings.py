@@ -15,7 +15,7 @@ from recdash.metrics.parameters import Parameter
 from recdash.metrics.usage import UNLISTED, Usage
 
 LARGEST_RATING = 1e70
-"""The standard error of RMSE adds up fourth powers, which still are numbers."""
+"""The standard error of RMSE adds up fourth powers, which must stay finite."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Predictions:
 
 
 def _mean_over_rows(rows: Predictions, loss: Floats) -> tuple[float, float]:
-    """Mean loss per row and its standard error, users being independent and rows of a user not."""
+    """Returns mean loss per row and its standard error; users are independent, rows of a user are not."""
     user = np.unique(rows.user, return_inverse=True)[1]
     a, b = np.bincount(user, weights=loss), np.bincount(user).astype(np.float64)
     total, rows_seen, aa, ab, bb = map(np.array, (a.sum(), b.sum(), a @ a, a @ b, b @ b))
@@ -52,7 +52,9 @@ def mae(rows: Predictions) -> tuple[float, float]:
 
 
 def r2(rows: Predictions) -> tuple[float, float]:
-    """1 − squared error over squared spread, each summed; the mean of the ratings is taken as known."""
+    """Returns 1 − squared error over squared spread, each summed; the mean of the ratings is treated as
+    known.
+    """
     user = np.unique(rows.user, return_inverse=True)[1]
     spread = (rows.rating - rows.rating.mean()) ** 2
     a = np.bincount(user, weights=(rows.prediction - rows.rating) ** 2)
@@ -62,31 +64,30 @@ def r2(rows: Predictions) -> tuple[float, float]:
     return 1.0 - float(unexplained), float(error)
 
 
-# ── user by user, for comparing two candidates ───────────────────────────────────────────────
-#
-# A metric of all rows is f(Σ loss / Σ weight). Rows of one user are not independent, users are: each user's
-# pull on the metric is what it would change by, to first order, with the user drawn once more (delta method).
+# ── per user, for comparing two candidates ───────────────────────────────────────────────────  A metric of
+# all rows is f(Σ loss / Σ weight). Rows of one user are not independent, users are: each user's pull is the
+# first-order change of the metric when the user is drawn once more (delta method).
 
 Pulls = Callable[[Floats, Floats], Floats]
-"""Sums [n] of loss and of weight of each user → values [n] whose mean is the metric."""
+"""Maps sums [n] of loss and of weight of each user to values [n] whose mean is the metric."""
 
 
 def pulls_of_mean(loss: Floats, weight: Floats) -> Floats:
-    """[n] M + (loss − M · weight) / mean weight, where M = Σ loss / Σ weight."""
+    """Returns [n] M + (loss − M · weight) / mean weight, where M = Σ loss / Σ weight."""
     mean = loss.sum() / weight.sum()
     pulls: Floats = mean + (loss - mean * weight) / weight.mean()
     return pulls
 
 
 def pulls_of_root(loss: Floats, weight: Floats) -> Floats:
-    """[n] of the root √M of the mean: √M + (pull − M) / (2 √M); 0 where nothing is lost."""
+    """Returns [n] pulls on the root √M of the mean: √M + (pull − M) / (2 √M); 0 where the loss is 0."""
     pulls, mean = pulls_of_mean(loss, weight), loss.sum() / weight.sum()
     root = float(np.sqrt(mean))
     return root + (pulls - mean) / (2 * root) if root else np.zeros_like(pulls)
 
 
 def pulls_of_explained(loss: Floats, weight: Floats) -> Floats:
-    """[n] of 1 − M."""
+    """Returns [n] pulls on 1 − M."""
     return 1.0 - pulls_of_mean(loss, weight)
 
 
@@ -103,12 +104,13 @@ def squared_over_spread(rows: RatedRows) -> tuple[Floats, Floats]:
 
 
 def values_of_rows(metric: RatingMetric, rows: RatedRows) -> UserValues:
-    """The users of these rows and their pulls on the metric; ``own`` is each user's mean loss per row.
+    """Returns the users of these rows and their pulls on the metric; ``own`` is each user's mean loss per
+    row.
 
-    Of R², of which more is better, ``own`` is minus that.
+    For R², of which more is better, ``own`` is its negative.
     """
     users, user = np.unique(rows.user, return_inverse=True)
-    # [n] sums of the values of each user's rows; floats for no rows, too
+    # [n] sums of the values of each user's rows; floats also for no rows
     loss, weight, rows_of_user = (
         np.bincount(user, weights=numbers, minlength=len(users)).astype(np.float64)
         for numbers in (*metric.parts(rows), np.ones(len(user)))
@@ -124,14 +126,14 @@ def missing_predictions(rows: Predictions | None) -> str:
     if rows is None or not len(rows.rating):
         return "needs a table of rating predictions"
     if max(np.abs(rows.rating).max(), np.abs(rows.prediction).max()) > LARGEST_RATING:
-        return f"ratings or predictions beyond {LARGEST_RATING:g}: the squares of their errors are no numbers"
+        return f"ratings or predictions beyond {LARGEST_RATING:g}: the squares of their errors overflow"
     return ""
 
 
 def missing_spread(rows: Predictions | None) -> str:
     missing_input = missing_predictions(rows)
     if not missing_input and rows is not None and (rows.rating == rows.rating[0]).all():
-        return "all ratings are equal: there is no spread to explain"
+        return "all ratings are equal: there is no variance to explain"
     return missing_input
 
 
@@ -139,7 +141,7 @@ def missing_spread(rows: Predictions | None) -> str:
 class RatingMetric:
     """A metric of predicted ratings: value and standard error in one number each.
 
-    ``parts`` [r] are loss and weight of each row, ``pulls`` makes values of users of their sums.
+    ``parts`` [r] are loss and weight of each row, ``pulls`` turns their sums per user into values.
     """
 
     name: str

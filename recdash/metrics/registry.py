@@ -1,4 +1,4 @@
-"""All metrics by name; from a spec as typed to a definition that can be computed."""
+"""All metrics by name; turns a typed spec into a definition that can be computed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Metric = RankingMetric | CatalogueMetric | RatingMetric
 
 _ALL: tuple[Metric, ...] = (*RANKING, *CATALOGUE, *RATINGS)
 METRICS: Mapping[str, Metric] = {metric.name: metric for metric in _ALL}
-"""Every metric; add one in its family's table and it is here, on the pages and in the guide."""
+"""All metrics. A row in its family's table adds a metric here, on the pages and in the guide."""
 
 
 @dataclass(frozen=True)
@@ -40,18 +40,22 @@ class Definition:
 
     @property
     def of_lists(self) -> str:
-        """Of a catalogue metric the canonical spec without its population: what one list's value is."""
+        """Returns the canonical spec of a catalogue-level metric without its population: the value of one
+        list.
+        """
         users = USERS.default
         return str(replace(self, parameters={**self.parameters, **({USERS.name: users} if users else {})}))
 
     @property
     def has_user_values(self) -> bool:
-        """True for accuracy metrics: they are means over users."""
+        """Returns True for accuracy metrics: they are means over users."""
         return isinstance(self.metric, RankingMetric)
 
     @property
     def is_paired(self) -> bool:
-        """True where two runs can be compared user by user: accuracy of lists and of predicted ratings."""
+        """Returns True if two runs can be compared user by user: accuracy of lists and of predicted
+        ratings.
+        """
         return isinstance(self.metric, RankingMetric | RatingMetric)
 
     @property
@@ -60,7 +64,7 @@ class Definition:
 
     @property
     def ideal_is_best(self) -> bool:
-        """True where no list scores higher than the user's relevant items, best first, and nothing else."""
+        """Returns True if no list scores higher than the user's relevant items alone, best first."""
         return (
             isinstance(self.metric, RankingMetric)
             and self.metric.ideal_is_best
@@ -69,7 +73,7 @@ class Definition:
 
     @property
     def may_fall(self) -> bool:
-        """True where one hit more can lower a user's value."""
+        """Returns True if a further hit can lower a user's value."""
         if not isinstance(self.metric, RankingMetric):
             return False
         own = not self.metric.may_fall.isdisjoint(self.parameters.items())
@@ -77,7 +81,7 @@ class Definition:
 
     @property
     def largest_value(self) -> float | None:
-        """The largest value of a user, the smallest being 0; None where nothing bounds it."""
+        """Returns the largest value of a user, the smallest being 0; None without a bound."""
         if not isinstance(self.metric, RankingMetric):
             return None
         if not self.metric.unbounded.isdisjoint(self.parameters.items()):
@@ -87,15 +91,16 @@ class Definition:
 
     @property
     def own_rule(self) -> Users | None:
-        """Which users count for a ranking metric that says so itself (``users=truth``); None for others."""
+        """Returns the population that a ranking metric names itself (``users=truth``); None for others."""
         return rule_of(self.parameters) if isinstance(self.metric, RankingMetric) else None
 
     def bound(self, samples: Sequence[RelevantHits], k: int) -> float | None:
-        """The largest value at k of a user of any of the samples, the smallest being 0; None without one.
+        """Returns the largest value at k of a user of any of the samples, the smallest being 0; None without
+        a bound.
 
-        Of a sum over the hits, which has no largest value of its own, that of a user with as many relevant
-        items as any has, all of the truth's largest gain and in the first places. Where items may repeat, a
-        share may pass 1 too, up to what one relevant item in all places gives.
+        For an unbounded sum over the hits, that of a user with as many relevant items as any has, all of the
+        truth's largest gain and ranked first. If items may repeat, a share may exceed 1, up to what one
+        relevant item at all ranks gives.
         """
         may_repeat = any(sample.may_repeat for sample in samples)
         if not self.ideal_is_best:
@@ -108,7 +113,9 @@ class Definition:
         return max(float(self.formula().own(user, k).max()) for user in best)
 
     def missing_input(self, sample: RelevantHits) -> str:
-        """Why these users have no value of a ranking metric, or of a part of it; empty where they have."""
+        """Returns why these users have no value of a ranking metric, or of a part of it; empty if they
+        have.
+        """
         if not isinstance(self.metric, RankingMetric):
             return ""
         own = self.metric.missing_input(sample, self.parameters) or missing_population(
@@ -117,21 +124,30 @@ class Definition:
         return own or next(filter(None, (part.missing_input(sample) for part in self._parts())), "")
 
     def _parts(self) -> Iterator[Definition]:
-        """The metrics that this one is made of."""
+        """Yields the metrics that this one is composed of."""
         for knob in self.metric.parameters:
             if knob.kind == "metrics":
                 yield from map(define, split(self.parameters[knob.name]))
 
     def formula(self) -> MetricFormula:
-        """Of a ranking metric. Raises InputError for the others, which have no value per user."""
+        """Returns the formula of a ranking metric. Raises InputError for others, which have no value per
+        user.
+        """
         if not isinstance(self.metric, RankingMetric):
             fix = f"Name an accuracy metric: {', '.join(metric.name for metric in RANKING)}."
-            raise InputError(Problem("no-user-value", f"metric '{self}'", "it has no value per user", fix))
+            raise InputError(
+                Problem(
+                    "no-user-value",
+                    f"metric '{self}'",
+                    "it is a catalogue-level metric and has no value per user",
+                    fix,
+                )
+            )
         return self.metric.formula(self.parameters, lambda text: define(parse(text)).formula())
 
 
 def define(spec: Spec | str) -> Definition:
-    """Look a spec up. Raises UnknownName for an unknown metric, parameter or value."""
+    """Returns the definition of a spec. Raises UnknownName for an unknown metric, parameter or value."""
     spec = named(parse(spec) if isinstance(spec, str) else spec)
     metric = METRICS[spec.name]
     if spec.k is not None and not metric.has_cutoff:
@@ -150,7 +166,7 @@ def define(spec: Spec | str) -> Definition:
 
 
 def named(spec: Spec) -> Spec:
-    """The spec with a name for every value: a bare one belongs to the metric's first parameter."""
+    """Returns the spec with a name for every value: a bare one belongs to the metric's first parameter."""
     if spec.name not in METRICS:
         raise UnknownName("metric", spec.name, sorted(METRICS))
     first = next((knob.name for knob in METRICS[spec.name].parameters), "")
@@ -162,7 +178,7 @@ def named(spec: Spec) -> Spec:
 
 
 def _checked(metric: Metric, name: str, value: str) -> str:
-    """The value in canonical spelling."""
+    """Returns the value in canonical spelling."""
     knobs = {knob.name: knob for knob in metric.parameters}
     if name not in knobs:
         raise UnknownName(f"parameter of {metric.name}", name or value, sorted(knobs))

@@ -1,4 +1,4 @@
-"""The users who count and their hits: the view of Hits that every accuracy metric is computed from."""
+"""The users who count and their hits: the view of Hits from which every accuracy metric is computed."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from recdash.errors import InputError, Problem
 
 _ROWS_TO_SORT = 1 << 17
 _ROWS_OF_A_PART = 1 << 19
-"""So few that what is looked up of them stays in the processor's cache."""
+"""Small enough that what is looked up of them stays in the processor's cache."""
 _IDEALS_KEPT = 4
 
 Number = Callable[["RelevantHits"], Ints]
-"""One whole number of each user, [n]."""
+"""One whole number per user, [n]."""
 
 
 def relevant_items(sample: RelevantHits) -> Ints:
-    """[n] m, the user's number of relevant items."""
+    """Returns [n] m, the user's number of relevant items."""
     return sample.n_relevant
 
 
 @dataclass(frozen=True)
 class Kinds:
-    """Users sorted by one number, all that a norm can see of them.
+    """Users grouped by one number, which is all that a norm uses of them.
 
     ``number``, ``size`` [C] are the numbers that occur and how many users have each; ``cell`` [H] is the
-    place of each hit in a table [depth, C].
+    index of each hit in a table [depth, C].
     """
 
     number: Ints
@@ -45,8 +45,8 @@ class Kinds:
 class JudgedHits:
     """Hits on everything that was judged, relevant or not, of the users who count.
 
-    ``user`` [J] 0..n-1 ascending, ``rank`` [J] ascending within a user, ``relevant`` [J];
-    ``n_not_relevant`` [n] rows of the truth that were judged and found not relevant.
+    ``user`` [J] 0..n-1 ascending, ``rank`` [J] ascending within a user, ``relevant`` [J]; ``n_not_relevant``
+    [n] rows of the truth that were judged not relevant.
     """
 
     user: Ints
@@ -55,12 +55,12 @@ class JudgedHits:
     n_not_relevant: Ints
 
     def up_to(self, k: int) -> JudgedHits:
-        """The hits within k; the number of judged negatives does not depend on the lists."""
+        """Returns the hits within k; the number of judged negatives does not depend on the lists."""
         within = self.rank <= k
         return replace(self, user=self.user[within], rank=self.rank[within], relevant=self.relevant[within])
 
     def of_users(self, first: int, last: int) -> JudgedHits:
-        """Those of the users first..last - 1, who are then 0..last - first - 1."""
+        """Returns those of the users first..last - 1, renumbered 0..last - first - 1."""
         rows = slice(*np.searchsorted(self.user, [first, last]).tolist())
         return JudgedHits(
             self.user[rows] - first, self.rank[rows], self.relevant[rows], self.n_not_relevant[first:last]
@@ -69,9 +69,9 @@ class JudgedHits:
 
 @dataclass(frozen=True)
 class Familiar:
-    """How expected the truth's items are: (n + 1 − place among the n items by popularity) / n, [items].
+    """How expected the truth's items are: (n + 1 − rank among the n items by popularity) / n, [items].
 
-    ``missing_input``: why the popularity says nothing of them; empty where it does.
+    ``missing_input``: why there is no popularity of them; empty otherwise.
     """
 
     expected: Floats
@@ -80,9 +80,10 @@ class Familiar:
 
 
 def familiar(users_with: Ints, n_items: int, n_truth_items: int) -> Familiar:
-    """From how many train users have each item [N], those of the truth being the first.
+    """Returns how expected items are, from the train users of each item [N], those of the truth being the
+    first.
 
-    Equally popular items share a place; an item that no user has is not expected at all.
+    Equally popular items share a rank; an item without users is not expected at all.
     """
     levels = np.unique(users_with)
     here = users_with[:n_truth_items]
@@ -91,16 +92,16 @@ def familiar(users_with: Ints, n_items: int, n_truth_items: int) -> Familiar:
 
 
 class Ideals:
-    """A cache of what the best possible lists of the users gain at some k: the same for every run.
+    """A cache of the users' ideal gains at some k, which are the same for every run.
 
-    Keeps the last few arrays, [n] each; several threads may use it at once.
+    It keeps the last few arrays, [n] each; several threads may use it at once.
     """
 
     def __init__(self) -> None:
         self._known: dict[Hashable, Floats] = {}
 
     def get(self, key: Hashable, compute: Callable[[], Floats]) -> Floats:
-        """The cached array of the key, else the one computed."""
+        """Returns the cached array of the key, else computes it."""
         ideal = self._known.get(key)
         if ideal is None:
             ideal = self._known[key] = compute()
@@ -110,18 +111,18 @@ class Ideals:
 
 
 def _unknown_size(users: Users) -> None:
-    """A sample that was not made of hits."""
+    """Returns None, for a sample that was not made from hits."""
 
 
 @dataclass(frozen=True)
 class RelevantHits:
     """Relevant hits of the users who count (n of them, in truth order).
 
-    ``user`` [H] 0..n-1 ascending, ``rank`` [H] from 1, ascending within a user, ``gain`` [H];
-    ``n_relevant`` [n] (m in the formulas, 0 for a user who counts without a relevant item), ``list_length``
-    [n] (0 = no list) and ``truth_user`` [n], the user's place in the truth, ascending; users that the truth
-    does not know have the places after its last. ``ideal_gain`` holds each user's relevant gains, best first,
-    user after user from ``ideal_start`` [n + 1].
+    ``user`` [H] 0..n-1 ascending, ``rank`` [H] from 1, ascending within a user, ``gain`` [H]; ``n_relevant``
+    [n] (m in the formulas, 0 for a user who counts without a relevant item), ``list_length`` [n] (0 = no
+    list) and ``truth_user`` [n], the user's index in the truth, ascending; users who are not in the truth
+    have the indexes after its last. ``ideal_gain`` holds each user's relevant gains, best first, user after
+    user from ``ideal_start`` [n + 1].
     """
 
     depth: int
@@ -132,7 +133,7 @@ class RelevantHits:
     list_length: Ints
     truth_user: Ints
     relevant_gain: Numbers
-    """[Σm] gains of the relevant truth rows, user after user, as narrow as the truth has them."""
+    """[Σm] gains of the relevant truth rows, user after user, in the truth's narrow type."""
     item: Ints
     """[H] which item of the truth was hit."""
     top_gain: float = 1.0
@@ -140,30 +141,30 @@ class RelevantHits:
     cut_lists: int = 0
     """How many lists of the run were longer than the depth."""
     may_repeat: bool = False
-    """True where a list may hold an item several times, and each time counts (duplicates=keep)."""
+    """True if a list may repeat an item, and each occurrence counts (duplicates=keep)."""
     judged: JudgedHits | None = None
-    """None where nothing was judged and found not relevant."""
+    """None if nothing was judged not relevant."""
     familiar: Familiar | None = None
     """None without a train table."""
     n_unknown: int = 0
-    """So many of the users, the last ones, are not in the truth."""
+    """How many of the users, the last ones, are not in the truth."""
     positives: RelevantHits | None = None
-    """The same users with every row of a relevance above 0, where the threshold leaves some of these out."""
+    """The same users with every row of a relevance above 0, if the threshold leaves some of these out."""
     population: Callable[[Users], int | None] = field(default=_unknown_size, repr=False, compare=False)
-    """How many users count by a rule, in all that this may be a part of; None where that is not known."""
+    """Returns how many users count by a rule in the whole that this may be a part of; None if unknown."""
     ideals: Ideals = field(default_factory=Ideals, repr=False, compare=False)
-    """Shared by the samples of several runs, where the same users count by the same truth."""
+    """Shared by the samples of several runs with the same users and truth."""
 
     @property
     def n_users(self) -> int:
         return len(self.n_relevant)
 
     def best_users(self, k: int) -> Iterator[RelevantHits]:
-        """Samples of one user each that reach the highest values possible.
+        """Yields samples of one user each that reach the highest possible values.
 
-        One has as many relevant items as any user here, up to k, all of the largest gain and on top. Where
-        lists may repeat items, others have one item of the largest gain in all k places, alone or beside a
-        relevant one of the least gain.
+        One has as many relevant items as any user here, up to k, all of the largest gain and ranked first. If
+        lists may repeat items, others have one item of the largest gain at all k ranks, alone or with a
+        relevant one of the smallest gain.
         """
         top = min(int(self.n_relevant.max(initial=0)), k)
         yield self._shown(np.arange(top), np.full(top, self.top_gain), k)
@@ -173,7 +174,7 @@ class RelevantHits:
             yield self._shown(np.zeros(k, dtype=np.int64), np.array([self.top_gain, least]), k)
 
     def _shown(self, items: Ints, relevant_gain: Floats, k: int) -> RelevantHits:
-        """One user with a list of k places, the first of which hold these of the relevant items."""
+        """Returns a user with a list of k items that begins with these relevant items."""
         return RelevantHits(
             depth=k,
             user=np.zeros_like(items),
@@ -190,16 +191,16 @@ class RelevantHits:
 
     @cached_property
     def ordinal(self) -> Ints:
-        """[H] 1 for a user's first hit, 2 for the second …"""
+        """Returns [H] 1 for a user's first hit, 2 for the second …"""
         return positions(self.user) + 1
 
     @cached_property
     def first_hit(self) -> Ints:
-        """[H] the place of the user's first hit."""
+        """Returns [H] the index of the user's first hit."""
         return np.arange(len(self.user)) - self.ordinal + 1
 
     def kinds(self, number: Number) -> Kinds:
-        """The users grouped by a number of theirs; computed once."""
+        """Returns the users grouped by a number of theirs; computed once."""
         if number not in self._kinds:
             of_user = number(self)
             often = np.bincount(of_user)
@@ -220,17 +221,17 @@ class RelevantHits:
     def credited(
         self,
     ) -> MutableMapping[Callable[[RelevantHits], Floats], dict[Number, tuple[Floats, Floats]]]:
-        """Tables derived from a credit, for the formulas that share it; dropped with the credit."""
+        """Returns tables derived from a credit, for the formulas that share it; dropped with the credit."""
         return WeakKeyDictionary()
 
     @cached_property
     def m(self) -> Ints:
-        """[H] number of relevant items of the hit's user."""
+        """Returns [H] the number of relevant items of the hit's user."""
         return self.n_relevant[self.user]
 
     @cached_property
     def binary(self) -> bool:
-        """True when all relevant rows have the same gain, so that it cancels and m alone counts."""
+        """Returns True if all relevant rows have the same gain, so that it cancels and only m counts."""
         return bool((self.relevant_gain == self.relevant_gain[:1]).all())
 
     @cached_property
@@ -247,7 +248,7 @@ class RelevantHits:
         return best
 
     def up_to(self, k: int) -> RelevantHits:
-        """The same users with their hits up to k; cached until another k is asked for."""
+        """Returns the same users with their hits up to k; cached until another k is asked for."""
         cut = self._up_to.get(k)  # another thread may ask for another k meanwhile
         if cut is None:
             within = np.flatnonzero(self.rank <= k)
@@ -262,7 +263,7 @@ class RelevantHits:
         return {}
 
     def parts(self) -> Iterator[RelevantHits]:
-        """The same hits, some users at a time."""
+        """Yields the same hits, some users at a time."""
         ranges = list(self._user_ranges(_ROWS_OF_A_PART))
         if len(ranges) < 2:
             yield self
@@ -270,7 +271,7 @@ class RelevantHits:
         yield from (self.of_users(first, last) for first, last in ranges)
 
     def of_users(self, first: int, last: int) -> RelevantHits:
-        """The users first..last - 1, who are then 0..last - first - 1, with their hits."""
+        """Returns the users first..last - 1, renumbered 0..last - first - 1, with their hits."""
         users, rows = slice(first, last), slice(self.ideal_start[first], self.ideal_start[last])
         hits = slice(*np.searchsorted(self.user, [first, last]).tolist())
         return replace(
@@ -290,22 +291,22 @@ class RelevantHits:
         )
 
     def in_truth(self) -> RelevantHits:
-        """The users that the truth knows."""
+        """Returns the users who are in the truth."""
         return self.of_users(0, self.n_users - self.n_unknown) if self.n_unknown else self
 
     @property
     def of_every_grade(self) -> RelevantHits:
-        """The same users, with a hit wherever the relevance is above 0, whatever the threshold."""
+        """Returns the same users with a hit wherever the relevance is above 0, whatever the threshold."""
         return self if self.positives is None else self.positives
 
     def _user_ranges(self, n_rows: int) -> Iterator[tuple[int, int]]:
-        """The first user and the one after the last, for about so many relevant rows at a time."""
+        """Yields the first user and the one after the last, for about ``n_rows`` relevant rows at a time."""
         edges = np.searchsorted(self.ideal_start, np.arange(0, len(self.relevant_gain), n_rows))
         return pairwise(np.unique(np.append(edges, self.n_users)).tolist())
 
     @cached_property
     def place_in_truth(self) -> Ints:
-        """[H] 1 + how many of the user's relevant items have a higher grade than the hit."""
+        """Returns [H] 1 + how many of the user's relevant items have a higher grade than the hit."""
         grades = np.unique(self.ideal_gain)
         owner = np.repeat(np.arange(self.n_users), self.n_relevant)
         best_first, of_hit = (
@@ -316,8 +317,10 @@ class RelevantHits:
 
     @cached_property
     def of_best_in_truth(self) -> RelevantHits:
-        """The same users with each hit at the first k at which both it is shown and it is among the user's k
-        most relevant items; items of one grade share the better place.
+        """Returns the same users with each hit at the first k where it is shown and among the user's k most
+        relevant items.
+
+        Items of one grade share the better rank.
         """
         rank = np.maximum(self.rank, self.place_in_truth)
         within = np.flatnonzero(rank <= self.depth)
@@ -326,7 +329,7 @@ class RelevantHits:
         return replace(self, **hits, rank=rank[order], judged=None)
 
     def of_judged(self) -> RelevantHits:
-        """The same users, with a hit wherever something was judged."""
+        """Returns the same users with a hit wherever something was judged."""
         if self.judged is None:
             return self
         user, rank = self.judged.user, self.judged.rank
@@ -335,13 +338,13 @@ class RelevantHits:
 
 
 def order_by_counting(values: Ints) -> Ints:
-    """A stable argsort of numbers from 0; numpy sorts those of 16 bits by counting, 5× faster."""
+    """Returns a stable argsort of numbers from 0; numpy sorts those of 16 bits by counting, 5× faster."""
     small = len(values) and values.max() < 1 << 16
     return np.argsort(values.astype(np.uint16) if small else values, kind="stable")
 
 
 def positions(group: Ints) -> Ints:
-    """[H] 0, 1, 2 … within each stretch of equal values."""
+    """Returns [H] 0, 1, 2 … within each run of equal values."""
     if len(group) == 0:
         return np.zeros(0, dtype=np.int64)
     begins = np.flatnonzero(np.concatenate(([True], group[1:] != group[:-1])))
@@ -349,10 +352,10 @@ def positions(group: Ints) -> Ints:
 
 
 def sort_within(values: Numbers, owner: Ints) -> Floats:
-    """Values sorted downwards within each owner; owners ascend.
+    """Returns values sorted in descending order within each owner; owners ascend.
 
-    Small whole numbers, as grades are, are counted per owner, 8× faster; too many different
-    ones for that sort packed with their owner in one number, 4× faster.
+    Small whole numbers, such as grades, are counted per owner, 8× faster; too many different ones for that
+    are packed with their owner in one number and sorted, 4× faster.
     """
     top = values.max(initial=0)
     small = len(values) and top < 1 << 20 and values.min() >= 0  # others may be too large to cast
@@ -375,13 +378,13 @@ def sample_of(
     familiar: Familiar | None = None,
     ideals: Ideals | None = None,
 ) -> RelevantHits:
-    """The users of ``hits`` who count and their relevant hits.
+    """Returns the users of ``hits`` who count and their relevant hits.
 
-    ``users`` says who counts (see ``domain.kinds.Users``). ``only`` [U] narrows to a slice of the truth's
+    ``users`` says who counts (see ``domain.kinds.Users``). ``only`` [U] limits to a slice of the truth's
     users, ``rows`` [T] to a slice of its rows; of these only users with a relevant one count. ``ideals`` are
-    those of another run, of which the same users count by the same truth.
+    those of another run with the same users and truth.
 
-    Raises InputError under users=run where lists of users who are not in the truth were not counted.
+    Raises InputError under users=run if lists of users who are not in the truth were not counted.
     """
     truth = hits.truth
     relevant = truth.relevant() if rows is None else truth.relevant() & rows
@@ -407,7 +410,7 @@ def sample_of(
 
 
 def _population(hits: Hits, n_relevant: Ints, only: Mask | None, of_rows: bool, users: Users) -> int | None:
-    """How many users count by a rule in a slice; None where lists of unknown users were not counted."""
+    """Returns how many users count by a rule in a slice; None if lists of unknown users were not counted."""
     counted = users_who_count(hits, n_relevant, users, of_rows=of_rows)
     if users != "run" or only is not None or of_rows:
         return int((counted if only is None else counted & only).sum())
@@ -415,7 +418,7 @@ def _population(hits: Hits, n_relevant: Ints, only: Mask | None, of_rows: bool, 
 
 
 def _sample_of_rows(hits: Hits, counted: Mask, relevant: Mask, n_relevant: Ints) -> RelevantHits:
-    """The users ``counted`` [U] and their hits on the rows that are ``relevant`` [T]."""
+    """Returns the users ``counted`` [U] and their hits on the rows that are ``relevant`` [T]."""
     truth = hits.truth
     place = (np.cumsum(counted) - 1).astype(np.int32)
     marked = relevant[hits.row] & counted[hits.user]
@@ -439,7 +442,9 @@ def _sample_of_rows(hits: Hits, counted: Mask, relevant: Mask, n_relevant: Ints)
 
 
 def users_who_count(hits: Hits, n_relevant: Ints, users: Users, *, of_rows: bool = False) -> Mask:
-    """[U] which of the truth's users count; ``n_relevant`` [U] of some of its rows, with ``of_rows``."""
+    """Returns [U] which of the truth's users count; ``n_relevant`` [U] of some of its rows, with
+    ``of_rows``.
+    """
     listed = hits.list_length > 0
     in_truth = n_relevant > 0 if of_rows else np.diff(hits.truth.start) > 0
     rules: Mapping[Users, Callable[[], Mask]] = {
@@ -453,7 +458,7 @@ def users_who_count(hits: Hits, n_relevant: Ints, users: Users, *, of_rows: bool
 
 
 def population_counts(hits: Hits, users: Users) -> PopulationCounts:
-    """The run's counts of users and rows under a population rule."""
+    """Returns the run's counts of users and rows under a population rule."""
     if users == "truth":
         return hits.ledger
     relevant = hits.truth.per_user(hits.truth.relevant())
@@ -463,7 +468,7 @@ def population_counts(hits: Hits, users: Users) -> PopulationCounts:
 
 
 def _with_unknown_users(sample: RelevantHits, hits: Hits) -> RelevantHits:
-    """With the users that the truth does not know: they have a list and no relevant item."""
+    """Returns the sample with the users who are not in the truth: they have a list and no relevant item."""
     if hits.unknown_lengths is None:
         text = "lists of users who are not in the truth were not counted when the run was scored"
         fix = "Upload the run again, or count users=truth."
@@ -472,7 +477,9 @@ def _with_unknown_users(sample: RelevantHits, hits: Hits) -> RelevantHits:
 
 
 def _lengthened(sample: RelevantHits, n_truth_users: int, lengths: Ints) -> RelevantHits:
-    """With further users at the end who have lists of these ``lengths`` [S] and no relevant item."""
+    """Returns the sample with further users at the end who have lists of these ``lengths`` [S] and no
+    relevant item.
+    """
     none = np.zeros(len(lengths), dtype=sample.n_relevant.dtype)
     judged = sample.judged and replace(
         sample.judged, n_not_relevant=np.concatenate((sample.judged.n_not_relevant, none))
@@ -489,7 +496,9 @@ def _lengthened(sample: RelevantHits, n_truth_users: int, lengths: Ints) -> Rele
 
 
 def _judged(hits: Hits, relevant: Mask, rows: Mask | None, counted: Mask, place: Ints) -> JudgedHits | None:
-    """A row with a relevance of 0 or more was judged; a negative relevance means that it was not."""
+    """Returns judged hits: a row with a relevance of 0 or more was judged, one with a negative relevance was
+    not.
+    """
     if relevant.all():
         return None
     judged = relevant | (hits.truth.gain >= 0)

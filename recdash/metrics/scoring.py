@@ -1,4 +1,4 @@
-"""From hits to curves: one call scores any list of metrics for one run."""
+"""Scores hits: one call computes any list of metrics for one run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from recdash.metrics.sample import RelevantHits
 
 @dataclass(frozen=True)
 class MetricInputs:
-    """What a run can be scored from; None where an input is missing."""
+    """What a run can be scored from; None if an input is missing."""
 
     sample: RelevantHits | None = None
     catalogue: CatalogueInputs | None = None
@@ -27,7 +27,7 @@ class MetricInputs:
 
 
 def score(definitions: Iterable[Definition], inputs: MetricInputs) -> list[Curve | Unavailable]:
-    """One curve over k = 1..depth per definition, or the reason why there is none."""
+    """Returns one curve over k = 1..depth per definition, or the reason why there is none."""
     wanted = list(definitions)
     ranked = _ranked([definition for definition in wanted if definition.has_user_values], inputs.sample)
     results: list[Curve | Unavailable] = []
@@ -43,14 +43,14 @@ def score(definitions: Iterable[Definition], inputs: MetricInputs) -> list[Curve
 
 
 def by_metric(results: Iterable[Curve | Unavailable]) -> tuple[dict[str, Curve], dict[str, str]]:
-    """Curves, and reasons of absence, by canonical spec."""
+    """Returns curves, and reasons of absence, by canonical spec."""
     results = list(results)
     curves = {result.metric: result for result in results if isinstance(result, Curve)}
     return curves, {result.metric: result.reason for result in results if isinstance(result, Unavailable)}
 
 
 def _ranked(definitions: Sequence[Definition], sample: RelevantHits | None) -> Iterator[Curve | Unavailable]:
-    """All ranking metrics together, since intermediate results of one serve the next."""
+    """Yields all ranking metrics together, since intermediate results of one serve the next."""
     reasons = [_missing_input(definition, sample) for definition in definitions]
     formulas = [
         definition.formula() for definition, reason in zip(definitions, reasons, strict=True) if not reason
@@ -71,7 +71,7 @@ def _missing_input(definition: Definition, sample: RelevantHits | None) -> str:
     if sample is None:
         return "needs ranked lists, and only rating predictions were given"
     if sample.n_users == 0:
-        return "no user counts: none of them has both a list and a relevant item"
+        return "no user counts: none has both a list and a relevant item"
     return definition.missing_input(sample)
 
 
@@ -92,12 +92,12 @@ def _catalogue(
         reason = f"{definition} needs the lists themselves; score the upload again with this metric"
         return Unavailable(str(definition), reason)
     if not means.n_lists.any():
-        return Unavailable(str(definition), f"no list has what it needs: {metric.needs}")
+        return Unavailable(str(definition), f"no list has the input it needs: {metric.needs}")
     return _curve(definition, means.mean, means.std_error, int(means.n_lists[-1]))
 
 
 def missing_catalogue_input(definition: Definition, metric: CatalogueMetric, inputs: CatalogueInputs) -> str:
-    """Why a run has no value of a catalogue metric; empty where it has one."""
+    """Returns why a run has no value of a catalogue-level metric; empty if it has one."""
     users = definition.parameters["users"]
     if users == "run" and not inputs.is_whole:
         return OTHER_LISTS_UNKNOWN

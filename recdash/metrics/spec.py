@@ -1,6 +1,6 @@
 """The grammar of metric specs: ``name(parameter=value, …)@k``, the same in CLI, Python, URL and page.
 
-A value may itself be a list of specs: ``f1(of=map,mar(form=hits))``. A bare value goes to the metric's first
+A value can be a list of specs: ``f1(of=map,mar(form=hits))``. A bare value belongs to the metric's first
 parameter: ``coverage_by(genre)``.
 """
 
@@ -22,7 +22,7 @@ _FIX = "Write name(parameter=value)@k, for example ndcg(gain=exp)@10."
 
 @dataclass(frozen=True)
 class Spec:
-    """A metric as asked for: its name, the parameters given as text, and the cutoff (None = all)."""
+    """A metric as requested: its name, the parameters as text, and the cutoff (None = all)."""
 
     name: str
     parameters: tuple[tuple[str, str], ...] = field(default=())
@@ -30,7 +30,7 @@ class Spec:
 
     @property
     def label(self) -> str:
-        """The spec without its cutoff: ``ndcg(gain=exp)``."""
+        """Returns the spec without its cutoff: ``ndcg(gain=exp)``."""
         inside = ",".join(f"{name}={value}" if name else value for name, value in self.parameters)
         return f"{self.name}({inside})" if inside else self.name
 
@@ -39,7 +39,7 @@ class Spec:
 
 
 def parse(text: str) -> Spec:
-    """Read one spec. Raises InputError when it is not of the form name(parameter=value, …)@k."""
+    """Returns one parsed spec. Raises InputError unless it has the form name(parameter=value, …)@k."""
     if text.count("(") > MOST_BRACKETS:
         raise _unreadable(f"{text[:40]}…", f"more than {MOST_BRACKETS} brackets")
     head, k = _cutoff(text.strip(), text)
@@ -52,7 +52,7 @@ def parse(text: str) -> Spec:
 
 
 def parse_list(text: str | Sequence[str]) -> list[Spec]:
-    """Read ``"ndcg@10,f1(of=map,mar)@5"`` or a sequence of such texts."""
+    """Returns the specs of ``"ndcg@10,f1(of=map,mar)@5"`` or a sequence of such texts."""
     texts = [text] if isinstance(text, str) else text
     return [parse(part) for specs in texts for part in split(specs)]
 
@@ -67,7 +67,7 @@ def check_k(k: Any, depth: int | None = None) -> None:
 
 
 def split(text: str) -> list[str]:
-    """Cut at the commas that are not inside brackets."""
+    """Returns the parts between commas that are not inside brackets."""
     parts, depth, begin = [], 0, 0
     for place, letter in enumerate(text):
         depth += (letter == "(") - (letter == ")")
@@ -87,9 +87,9 @@ def _cutoff(text: str, whole: str) -> tuple[str, int | None]:
 
 
 def _parameters(inside: str, whole: str) -> list[tuple[str, str]]:
-    """``of=map,mar(form=hits), average=means`` → pairs; a part without '=' continues a list value.
+    """Returns ``of=map,mar(form=hits), average=means`` as pairs; a part without '=' continues a list value.
 
-    Where it is the first, it is a value without a name.
+    The first part can be a value without a name.
     """
     pairs: list[tuple[str, str]] = []
     for part in split(inside):

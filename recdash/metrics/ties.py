@@ -1,13 +1,13 @@
-"""Ties: the worst, expected and best value of a metric over all orders of equal scores.
+"""Ties: the worst, expected and best value of a metric over all orders of tied scores.
 
-Worst and best are exact: every tie is put in the order that hurts or helps most. Among as many hits a metric
-never loses when a better hit moves up, so that the orders to try are few: relevant items at one end of their
-tie, judged negatives next to them or at the far end. ``norm=hits`` alone may lose by a further hit; there
-every number of hits that a tie can show within k is tried as well. (Beyond that, f1(average=means) of such a
-metric is the one for which only the orders tried are compared, since its users do not add up.)
+Worst and best are exact: every tie gets the order that lowers or raises the value most. With the number of
+hits fixed, a metric never falls when a better hit moves up, so that few orders need testing: relevant items
+at one end of their tie, judged negatives next to them or at the far end. Only ``norm=hits`` may fall with a
+further hit; there every possible number of hits within k is tested too. (For f1(average=means) of such a
+metric, whose users do not add up, only the orders tested are compared.)
 
-Expected is the mean over random orders, each as likely as the other: exact for metrics that add up over the
-items (McSherry & Najork 2008), else over orders drawn with a fixed seed, with the error of that mean.
+Expected is the mean over random orders, all equally likely: exact for metrics that add up over the items
+(McSherry & Najork 2008), else over orders drawn with a fixed seed, with the error of that mean.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from recdash.metrics.sample import RelevantHits, positions
 DRAWS = (20, 1000)
 ROUNDING = 1e-12
 _ROWS_TO_DRAW = 1 << 23
-"""So many orders are drawn, within the bounds above, that about as many rows of truth and hits are seen."""
+"""Number of rows of truth and hits from which the number of drawn orders follows, within the bounds above."""
 
 
 @dataclass(frozen=True)
 class TieBand:
-    """Over all orders of equal scores, for the users who count.
+    """Range over all orders of tied scores, for the users who count.
 
     ``n_users`` have a relevant item in a tie that begins within k, ``n_crossed`` one in a tie that crosses k.
     """
@@ -46,15 +46,15 @@ class TieBand:
     n_users: int
     n_crossed: int
     expected_error: float = 0.0
-    """Standard error of ``expected`` where it is a mean over drawn orders; 0 where it is exact."""
+    """Standard error of ``expected`` if it is a mean over drawn orders; 0 if it is exact."""
 
 
 @dataclass(frozen=True)
 class Ties:
-    """Ties [G] and the truth rows [J] that stand in them, all of users who count.
+    """Ties [G] and the truth rows [J] in them, all of users who count.
 
     ``first``, ``last`` [G] their ranks; ``group`` [J] ascending; ``user``, ``row``, ``relevant``, ``gain``,
-    ``expected`` [J], the last being how popular the item is.
+    ``expected`` [J], the last being the item's popularity.
     """
 
     first: Ints
@@ -71,11 +71,11 @@ class Ties:
         return self.last - self.first + 1
 
     def count(self, marked: Mask) -> Ints:
-        """[G] marked rows of each tie."""
+        """Returns [G] the number of marked rows of each tie."""
         return np.bincount(self.group[marked], minlength=len(self.first))
 
     def sorted_by(self, *keys: Ints | Floats | Mask) -> Ties:
-        """Rows sorted within each tie by the last key first (as lexsort)."""
+        """Returns rows sorted within each tie by the last key first (as lexsort)."""
         order = np.lexsort((*keys, self.group))
         rows = {
             name: getattr(self, name)[order]
@@ -85,10 +85,11 @@ class Ties:
 
 
 def tie_band(definition: Definition, hits: Hits, sample: RelevantHits, k: int) -> TieBand | None:
-    """The band of an accuracy metric at k; ``sample`` is that of all truth rows of the users who count.
+    """Returns the band of an accuracy metric at k; ``sample`` is that of all truth rows of the users who
+    count.
 
-    None where the lists were not ordered by score, where the metric is absent, and where no order of the ties
-    changes it.
+    None if the lists were not ordered by score, the metric is unavailable, or no order of the ties changes
+    it.
     """
     metric = definition.metric
     if hits.ties is None or not isinstance(metric, RankingMetric) or not sample.n_users:
@@ -109,7 +110,7 @@ def tie_band(definition: Definition, hits: Hits, sample: RelevantHits, k: int) -
 
 
 def _ties_of(hits: Hits, sample: RelevantHits, k: int) -> Ties:
-    """The ties that begin within k, and of their rows those that some metric looks at."""
+    """Returns the ties that begin within k, with the rows that some metric uses."""
     rows_in_ties, truth = hits.ties, hits.truth
     if rows_in_ties is None:
         raise ValueError("lists that were not ordered by score have no ties")
@@ -140,14 +141,16 @@ def _ties_of(hits: Hits, sample: RelevantHits, k: int) -> Ties:
 
 
 def _users_in_ties(ties: Ties, k: int) -> tuple[int, int]:
-    """Number of users with a relevant item in a tie, and with one in a tie that crosses k."""
+    """Returns the number of users with a relevant item in a tie, and of those with one in a tie that crosses
+    k.
+    """
     crosses = (ties.last > k)[ties.group] & ties.relevant
     return len(np.unique(ties.user[ties.relevant])), len(np.unique(ties.user[crosses]))
 
 
 @dataclass(frozen=True)
 class _Value:
-    """The metric, once the tied rows have got their ranks: all else of the sample stays as it is."""
+    """The metric as a function of the ranks of tied rows; the rest of the sample stays the same."""
 
     formula: MetricFormula
     hits: Hits
@@ -156,18 +159,20 @@ class _Value:
     k: int
 
     def users(self, ties: Ties, rank: Ints) -> Floats:
-        """[n] with the rows of ``ties`` at these ranks; their mean where the users are pooled [1]."""
+        """Returns [n] values with the rows of ``ties`` at these ranks; their mean if the users are pooled
+        [1].
+        """
         values = self.formula.values(self._moved(ties, rank), self.k)
         return values.mean(keepdims=True) if self.formula.pooled else values
 
     @cached_property
     def relevant(self) -> Mask:
-        """[T]"""
+        """Returns [T] the relevant rows of the truth."""
         return self.hits.truth.relevant()
 
     @cached_property
     def fixed(self) -> tuple[Ints, Ints, Ints]:
-        """User, rank and row of the hits that stand in no tie."""
+        """Returns user, rank and row of the hits that are not in a tie."""
         hits, truth = self.hits, self.hits.truth
         looked_at = (self.relevant | (truth.gain >= 0))[hits.row]
         untied = looked_at & np.isin(hits.user, self.sample.truth_user) & ~np.isin(hits.row, self.ties.row)
@@ -194,7 +199,7 @@ class _Value:
 
 
 def _extremes(value: _Value, steps: range) -> tuple[float, float]:
-    """The mean over the users of the least and of the most that an order gives each."""
+    """Returns the mean over users of the smallest and of the largest value that an order gives."""
     least, most = np.array(np.inf), np.array(-np.inf)
     for ties, step, top, near in _orders(value.ties, steps):
         users = value.users(ties, _ranks(ties, value.k, step, top=top, near=near))
@@ -203,21 +208,21 @@ def _extremes(value: _Value, steps: range) -> tuple[float, float]:
 
 
 def _steps(definition: Definition, ties: Ties, k: int) -> range:
-    """By how many hits a tie falls short of the most it can show within k: 0 and all, or every number."""
+    """Returns by how many hits a tie falls short of its maximum within k: 0 and all, or every number."""
     few, many = _within(ties, k)
     most = int((many - few).max(initial=0))
     return range(most + 1) if definition.may_fall else range(0, most + 1, max(most, 1))
 
 
 def _within(ties: Ties, k: int) -> tuple[Ints, Ints]:
-    """[G] the fewest and the most relevant items of each tie that can stand within k."""
+    """Returns [G] the smallest and largest number of relevant items of each tie within k."""
     wanted = ties.count(ties.relevant)
     few = np.maximum(wanted - np.maximum(ties.last - k, 0), 0)
     return few, np.minimum(wanted, k - ties.first + 1)
 
 
 def _orders(ties: Ties, steps: range) -> Iterator[tuple[Ties, int, bool, bool]]:
-    """(ties with rows in order of worth, hits fewer than possible, at the top?, negatives near them?)."""
+    """Yields (ties with ordered rows, hits fewer than possible, at the top?, negatives near them?)."""
     worths = [ties.gain, -ties.expected] if ties.expected.any() else [ties.gain]
     nears = (True, False) if not ties.relevant.all() else (True,)
     for worth, top in product(worths, (True, False)):
@@ -226,11 +231,11 @@ def _orders(ties: Ties, steps: range) -> Iterator[tuple[Ties, int, bool, bool]]:
 
 
 def _ranks(ties: Ties, k: int, step: int, *, top: bool, near: bool) -> Ints:
-    """[J] ranks of the rows, relevant ones first in each tie.
+    """Returns [J] ranks of the rows, relevant ones first in each tie.
 
-    ``step`` fewer relevant ones than possible stand within k, together at the top of their tie or at its end
+    ``step`` fewer relevant ones than possible are within k, together at the top of their tie or at its end
     (that of its part within k), the others at the very end. The judged negatives fill the first of the
-    places left, or the last, whichever is ``near`` the relevant ones.
+    remaining ranks, or the last, whichever is ``near`` the relevant ones.
     """
     few, many = _within(ties, k)
     n_within = np.maximum(many - step, few)
@@ -255,7 +260,7 @@ ADDITIVE = ("precision", "recall", "hits", "dcg", "ndcg", "rbp", "judged")
 
 
 def is_additive(definition: Definition) -> bool:
-    """True where a user's value is a sum in which each item's part depends on its own place alone."""
+    """Returns True if a user's value is a sum in which each item's part depends on its own rank alone."""
     one_by_one = {"f1": ("precision,recall", "users"), "mrr": ("all",)}
     values = tuple(definition.parameters.get(name) for name in ("of", "average", "sum"))
     known = one_by_one.get(definition.metric.name)
@@ -265,10 +270,10 @@ def is_additive(definition: Definition) -> bool:
 
 
 def _by_shifts(value: _Value) -> float:
-    """The mean over all orders, exactly, of a value that adds up over the items.
+    """Returns the exact mean over all orders of a value that adds up over the items.
 
-    Then only the chance of each place matters, 1/n for each item in a tie of n: turning the ties of one size
-    by 0 … n − 1 places gives every item every place once.
+    Only the probability of each rank matters then, 1/n for each item in a tie of n: rotating the ties of one
+    size by 0 … n − 1 ranks gives every item every rank once.
     """
     ties = value.ties
     size, place = ties.size[ties.group], positions(ties.group)
@@ -283,7 +288,7 @@ def _by_shifts(value: _Value) -> float:
 
 
 def _drawn(value: _Value) -> tuple[float, float]:
-    """The mean over drawn orders and its standard error."""
+    """Returns the mean over drawn orders and its standard error."""
     rng = np.random.default_rng(0)
     n_rows = len(value.sample.relevant_gain) + len(value.hits.row)
     draws = int(np.clip(_ROWS_TO_DRAW // n_rows, *DRAWS))
@@ -292,7 +297,7 @@ def _drawn(value: _Value) -> tuple[float, float]:
 
 
 def drawn_ranks(ties: Ties, rng: np.random.Generator) -> Ints:
-    """[J] places for the rows of each tie, all different, every order as likely as any other."""
+    """Returns [J] ranks for the rows of each tie, all different, every order equally likely."""
     rows = ties.count(np.ones(len(ties.row), dtype=bool))
     place = _subsets(ties.size, rows, rng)
     shuffled = np.lexsort((rng.random(len(ties.row)), ties.group))
@@ -302,7 +307,9 @@ def drawn_ranks(ties: Ties, rng: np.random.Generator) -> Ints:
 
 
 def _subsets(size: Ints, count: Ints, rng: np.random.Generator) -> Ints:
-    """[G, most] the first ``count`` of a row: a random subset of 0..size−1 (Floyd's way, for all at once)."""
+    """Returns [G, most] the first ``count`` of a row: a random subset of 0..size−1 (Floyd's algorithm, for
+    all at once).
+    """
     picked = np.full((len(size), int(count.max())), -1)
     for column in range(picked.shape[1]):
         newest = size - count + column

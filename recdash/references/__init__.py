@@ -1,4 +1,6 @@
-"""Reference candidates, computed from train, catalogue and truth: every comparison's floor and ceiling."""
+"""Reference candidates computed from train, catalogue and truth: the floor and ceiling of every
+comparison.
+"""
 
 from recdash.references.candidates import (
     REFERENCES,

@@ -24,10 +24,10 @@ Tables = Mapping[TableKind, Upload]
 
 @dataclass(frozen=True)
 class ReferenceCandidate:
-    """A computed candidate: ``label`` is its short name, ``meaning`` says what it is.
+    """A computed candidate: ``label`` is its short name, ``meaning`` its description.
 
-    ``needs`` says in words which tables it is made from; ``missing_table`` gives the one that is missing, or
-    an empty text.
+    ``needs`` says in words which tables it is computed from; ``missing_table`` returns the missing one, or an
+    empty text.
     """
 
     name: str
@@ -39,7 +39,7 @@ class ReferenceCandidate:
 
     @property
     def title(self) -> str:
-        """The name of its run."""
+        """Returns the name of its run."""
         return f"{self.label} (reference)"
 
 
@@ -82,7 +82,7 @@ _ALL = (
     ReferenceCandidate(
         "popular",
         "Most popular",
-        "The items that most users of train have, without those that the user has already.",
+        "The items with most users in train, without those the user has already.",
         "train",
         _train,
         rankers.popular,
@@ -90,8 +90,8 @@ _ALL = (
     ReferenceCandidate(
         "weighted_rating",
         "Weighted rating",
-        "The best rated items of train, few ratings drawn to the overall mean; without those that the user "
-        "has already.",
+        "The best rated items of train, with few ratings shrunk towards the overall mean, without "
+        "those the user has already.",
         "train with a rating column",
         _ratings,
         rankers.weighted_rating,
@@ -99,8 +99,7 @@ _ALL = (
     ReferenceCandidate(
         "random",
         "Random",
-        "Items of the catalogue (without one: of train) drawn with equal chance, without those that the user "
-        "has already.",
+        "Random items of the catalogue (without one: of train), without those the user has already.",
         "a catalogue or train",
         _items,
         rankers.random,
@@ -108,8 +107,8 @@ _ALL = (
     ReferenceCandidate(
         "content",
         "Content-based",
-        "The items whose words in the catalogue (TF-IDF) are most like those of the user's items in train, "
-        "without these; users without history get no list.",
+        "The items whose words in the catalogue (TF-IDF) are most similar to those of the user's "
+        "items in train, without these. Users without history get no list.",
         "train and a catalogue with a title or attributes",
         _described,
         rankers.content,
@@ -117,19 +116,21 @@ _ALL = (
     ReferenceCandidate(
         "oracle",
         "Oracle",
-        "The user's relevant items, best first, and nothing else: no candidate can score higher on accuracy, "
-        "except on judged and serendipity, which ask for more than relevance.",
-        "nothing but the truth",
+        "The user's relevant items, best first, and no others. No candidate can score higher on "
+        "accuracy, except on judged and serendipity, which need more than relevance.",
+        "the truth only",
         _nothing,
         rankers.oracle,
     ),
 )
 REFERENCES: Mapping[str, ReferenceCandidate] = {candidate.name: candidate for candidate in _ALL}
-"""Every reference candidate, in the order in which it is offered; add one here and it is everywhere."""
+"""Every reference candidate, in display order; a row here adds one everywhere."""
 
 
 def references_named(names: str | Sequence[str]) -> tuple[ReferenceCandidate, ...]:
-    """``"popular, oracle"`` or a sequence of names, each once. Raises UnknownName."""
+    """Returns the candidates of ``"popular, oracle"`` or a sequence of names, each once. Raises
+    UnknownName.
+    """
     wanted = names.split(",") if isinstance(names, str) else names
     unique = dict.fromkeys(name.strip() for name in wanted)
     for name in unique:
@@ -141,13 +142,13 @@ def references_named(names: str | Sequence[str]) -> tuple[ReferenceCandidate, ..
 def make_references(
     names: str | Sequence[str], reference: Reference, tables: Tables, depth: int
 ) -> list[Recommendations]:
-    """The named candidates as runs of ``depth`` places; their lists are made while they are read.
+    """Returns the named candidates as runs of ``depth`` positions; lists are computed while they are read.
 
     Raises UnknownName, and InputError naming every candidate that lacks a table.
     """
     wanted = references_named(names)
     missing = {candidate.name: candidate.missing_table(tables) for candidate in wanted}
-    fix = "Add it to the set-up, or leave this reference out."
+    fix = "Add it to the set-up, or remove this reference."
     problems = [
         Problem("reference-lacks-table", f"reference '{name}'", f"it needs {table}", fix)
         for name, table in missing.items()
@@ -171,7 +172,7 @@ def _recommendations(candidate: ReferenceCandidate, knowledge: Knowledge) -> Rec
         if empty:
             text, fix = (
                 "no user of the truth gets a list from it",
-                f"It needs {candidate.needs}: check that ids agree.",
+                f"It needs {candidate.needs}: check that ids match.",
             )
             raise InputError(Problem("no-lists", f"reference '{candidate.name}'", text, fix))
 
@@ -179,7 +180,7 @@ def _recommendations(candidate: ReferenceCandidate, knowledge: Knowledge) -> Rec
 
 
 def _blocks(lists: Lists) -> Iterator[list[tuple[int, Ints]]]:
-    """Lists in groups of about a batch's rows; empty ones are left out."""
+    """Yields lists in groups of about a batch's rows; empty ones are left out."""
     block, rows = [], 0
     for user, items in lists:
         if len(items):
@@ -203,7 +204,7 @@ def _batch(knowledge: Knowledge, lists: list[tuple[int, Ints]]) -> pa.RecordBatc
 
 
 def _ids(known: pa.Array, codes: Ints) -> pa.Array:
-    """The ids of these codes: numbers, or text under a dictionary of those that occur."""
+    """Returns the ids of these codes: numbers, or text with a dictionary of those that occur."""
     if pa.types.is_integer(known.type):
         return known.take(pa.array(codes))
     used = np.flatnonzero(np.bincount(codes, minlength=len(known)))

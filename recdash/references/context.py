@@ -1,4 +1,4 @@
-"""What every reference candidate is computed from: the tables of an evaluation on shared codes."""
+"""The inputs of reference candidates: the tables of an evaluation on shared codes."""
 
 from __future__ import annotations
 
@@ -32,12 +32,14 @@ class Knowledge:
         return len(self.reference.items)
 
     def item_codes(self, kind: TableKind) -> Ints:
-        """The item of each row of a table; a copy of the index is used, so that it learns no spellings."""
+        """Returns the item of each row of a table; uses a copy of the index, so that it learns no
+        spellings.
+        """
         return self.reference.items.copy().codes(self.tables[kind].table["item_id"], grow=False)
 
     @cached_property
     def id_order(self) -> Ints:
-        """[N] the place of each item among all ids sorted as text, which decides between equals."""
+        """Returns [N] the index of each item among all ids sorted as text, which breaks ties."""
         place = np.empty(self.n_items, dtype=np.int64)
         ids = list(self.reference.items.ids())
         place[sorted(range(len(ids)), key=ids.__getitem__)] = np.arange(len(ids))
@@ -45,13 +47,17 @@ class Knowledge:
 
     @cached_property
     def users_by_id(self) -> list[int]:
-        """[U] the users with their ids sorted as text, so that draws do not depend on the truth's rows."""
+        """Returns [U] the users with their ids sorted as text, so that draws do not depend on the order of
+        rows.
+        """
         ids = list(self.truth.users)
         return sorted(range(len(ids)), key=ids.__getitem__)
 
     @cached_property
     def history(self) -> tuple[Ints, Ints]:
-        """start [U + 1], item: user u has ``item[start[u]:start[u + 1]]`` in train, ascending, each once."""
+        """Returns start [U + 1], item: user u has ``item[start[u]:start[u + 1]]`` in train, ascending, each
+        once.
+        """
         if "train" not in self.tables:
             return np.zeros(self.truth.n_users + 1, dtype=np.int64), np.zeros(0, dtype=np.int64)
         user = self.reference.users.copy().codes(self.tables["train"].table["user_id"], grow=False)
@@ -61,11 +67,11 @@ class Knowledge:
         return start, pairs % self.n_items
 
     def seen(self, user: int) -> Ints:
-        """The items that a user has in train."""
+        """Returns the items that a user has in train."""
         start, item = self.history
         return item[start[user] : start[user + 1]]
 
     @cached_property
     def ids(self) -> tuple[pa.Array, pa.Array]:
-        """The users' and the items' ids, by code."""
+        """Returns the users' and the items' ids, by code."""
         return self.reference.users.ids().to_arrow(), self.reference.items.ids().to_arrow()

@@ -1,6 +1,6 @@
-"""How each reference candidate ranks: from the tables to (user, items best first), one user at a time.
+"""Ranks items for each reference candidate: from the tables to (user, items best first), one user at a time.
 
-Except for the oracle, no user is shown items that they have in train. Equals are ordered by id, as text, so
+Except for the oracle, users are not shown items that they have in train. Ties are ordered by id, as text, so
 that the same tables always give the same lists.
 """
 
@@ -25,7 +25,7 @@ Lists = Iterator[tuple[int, Ints]]
 
 SEED = 0
 VOTES_QUANTILE = 0.9
-"""Of the items' numbers of ratings: an item with that many keeps half of its own mean rating."""
+"""Quantile of the items' numbers of ratings at which an item keeps half of its own mean rating."""
 _USERS_PER_PRODUCT = 256
 _DECIMALS = 12
 _ROUNDING = 10.0**-_DECIMALS
@@ -38,7 +38,7 @@ _ROUNDING = 10.0**-_DECIMALS
 class CommonList:
     """Items in one order for all users, of which each user skips some.
 
-    ``place`` [N]: where an item stands, or −1.
+    ``place`` [N]: the index of an item, or −1.
     """
 
     items: Ints
@@ -57,7 +57,7 @@ class CommonList:
 
 @dataclass(frozen=True)
 class Remaining:
-    """A common list without the items at some places (``gone``, ascending)."""
+    """A common list without the items at some indexes (``gone``, ascending)."""
 
     common: CommonList
     gone: Ints
@@ -66,13 +66,13 @@ class Remaining:
         return len(self.common.items) - len(self.gone)
 
     def at(self, places: Ints) -> Ints:
-        """The items at these places, counted from 0 without those that are gone."""
+        """Returns the items at these indexes, counted from 0 without those that are gone."""
         left_before = self.gone - np.arange(len(self.gone))
         return self.common.items[places + np.searchsorted(left_before, places, side="right")]
 
 
 def _first(knowledge: Knowledge, items: Ints) -> Lists:
-    """Each user gets the first of the ``items`` that they do not have yet."""
+    """Yields for each user the first of the ``items`` that they do not have yet."""
     common = CommonList.of(items, knowledge.n_items)
     for user in range(knowledge.truth.n_users):
         left = common.without(knowledge.seen(user))
@@ -80,7 +80,7 @@ def _first(knowledge: Knowledge, items: Ints) -> Lists:
 
 
 def _best_first(value: Floats, place: Ints) -> Ints:
-    """Rounded, or equals summed in another order of the rows would be told apart by their last digit."""
+    """Returns the best first; values are rounded, so that equal ones summed in another order stay equal."""
     return np.lexsort((place, -value.round(_DECIMALS)))
 
 
@@ -99,7 +99,7 @@ def weighted_rating(knowledge: Knowledge) -> Lists:
 
 
 def shrunk(mean: Floats, votes: Floats, m: float, overall: float) -> Floats:
-    """(v / (v + m)) R + (m / (v + m)) C: few votes leave an item near the overall mean."""
+    """Returns (v / (v + m)) R + (m / (v + m)) C: few votes leave an item near the overall mean."""
     return (votes * mean + m * overall) / (votes + m)
 
 
@@ -112,22 +112,22 @@ def random(knowledge: Knowledge) -> Lists:
 
 
 def _pool(knowledge: Knowledge) -> Ints:
-    """The catalogue, or without one the items of train, by id: the order of the file must not matter."""
+    """Returns the catalogue, or without one the items of train, by id, so that file order does not matter."""
     catalogue = knowledge.reference.catalogue
     items = np.flatnonzero(_train_users(knowledge)) if catalogue is None else catalogue
     return items[np.argsort(knowledge.id_order[items])]
 
 
 def _train_users(knowledge: Knowledge) -> Ints:
-    """[N] how many users of train have each item."""
+    """Returns [N] how many users of train have each item."""
     users, known = np.zeros(knowledge.n_items, dtype=np.int64), knowledge.reference.train_users
-    if known is not None:  # items that only a table read after train names are not in it
+    if known is not None:  # items that only a later table has are not in it
         users[: len(known)] = known
     return users
 
 
 def _ratings(knowledge: Knowledge) -> tuple[Floats, Floats]:
-    """[N] how many ratings each item has in train, and their mean (0 without any)."""
+    """Returns [N] how many ratings each item has in train, and their mean (0 without any)."""
     rating = knowledge.tables["train"].table["rating"].to_numpy().astype(np.float64)
     is_rated = ~np.isnan(rating)
     item = knowledge.item_codes("train")[is_rated]
@@ -167,14 +167,16 @@ def content(knowledge: Knowledge) -> Lists:
 def _most_alike(knowledge: Knowledge, user: int, items: Ints, likeness: Floats) -> Ints:
     new = ~np.isin(items, knowledge.seen(user)) & (likeness > 0)
     items, likeness = items[new], likeness[new]
-    if len(items) > knowledge.depth:  # sorting only what can be among the first saves most of the time
+    if len(items) > knowledge.depth:  # sorting only possible top items saves most of the time
         enough = likeness >= np.partition(likeness, -knowledge.depth)[-knowledge.depth] - _ROUNDING
         items, likeness = items[enough], likeness[enough]
     return items[_best_first(likeness, knowledge.id_order[items])[: knowledge.depth]]
 
 
 def _vectors(knowledge: Knowledge) -> csr_matrix:
-    """[N, terms] the TF-IDF vector of each item, of length 1; of length 0 for items without a description."""
+    """Returns [N, terms] the TF-IDF vector of each item, of length 1; of length 0 for items without a
+    description.
+    """
     from scipy.sparse import csr_matrix
     from sklearn.feature_extraction.text import TfidfVectorizer
 
@@ -183,15 +185,17 @@ def _vectors(knowledge: Knowledge) -> csr_matrix:
     try:
         described = TfidfVectorizer().fit_transform([texts[row] for row in first])
     except ValueError as no_word:
-        text = "no word in any column but the id"
-        fix = "Add titles or attributes, or leave the content-based reference out."
+        text = "no words in any column except the id"
+        fix = "Add titles or attributes, or remove the content-based reference."
         raise InputError(Problem("nothing-described", "catalogue", text, fix)) from no_word
     rows = (np.ones(len(code)), (code, np.arange(len(code))))
     return csr_matrix(rows, shape=(knowledge.n_items, len(code))) @ described
 
 
 def descriptions(catalogue: pa.Table) -> list[str]:
-    """One text per row: the words of its text columns, and one word for each number (``year_1994``)."""
+    """Returns one text per row: the words of its text columns, and one word for each number
+    (``year_1994``).
+    """
     columns = [_words(name, catalogue[name]) for name in catalogue.column_names if name != "item_id"]
     return [" ".join(words) for words in zip(*columns, strict=True)]
 

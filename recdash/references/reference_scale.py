@@ -1,4 +1,4 @@
-"""Standing of runs between the floor and the ceiling that reference candidates set."""
+"""Places runs between the floor and the ceiling that reference candidates set."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FLOOR, CEILING, USUAL = "random", "oracle", "popular"
-"""The reference candidates that a run's value is seen against."""
+"""The reference candidates that a run's value is compared with."""
 _EQUAL = 1e-12
 """Values closer than this are equal: only rounding separates them."""
 _Row = Mapping[Hashable, Any]
@@ -26,7 +26,7 @@ _Rows = Mapping[str, _Row]
 
 @dataclass(frozen=True)
 class Level:
-    """What a reference candidate reaches."""
+    """The value that a reference candidate reaches."""
 
     label: str
     value: float
@@ -34,9 +34,9 @@ class Level:
 
 @dataclass(frozen=True)
 class Standing:
-    """Where runs stand between the reference candidates, by the metric called ``title``.
+    """Runs relative to the reference candidates, by the metric called ``title``.
 
-    ``share`` {run id: of the way from floor to ceiling, 0..1; below 0 under the floor} where both are there;
+    ``share`` {run id: of the distance from floor to ceiling, 0..1; below 0 under the floor} if both exist;
     ``times`` {run id: multiple of the usual, Most popular}; both of references too. Runs whose mean is over
     other users than the reference's are left out.
     """
@@ -50,7 +50,9 @@ class Standing:
     times: Mapping[str, float]
 
     def sentence(self, run_id: str) -> str:
-        """``EASE reaches 3.47 % of the way from Random (0.000350) to Oracle (1.00) and …``; may be empty."""
+        """Returns ``EASE reaches 3.47 % of the way from Random (0.000350) to Oracle (1.00) and …``; may be
+        empty.
+        """
         parts = [part for part in (self._way(run_id), self._multiple(run_id)) if part]
         return f"{self.names[run_id]} {' and '.join(parts)}." if parts else ""
 
@@ -71,10 +73,11 @@ class Standing:
 
 
 def standing(runs: Sequence[Run], scores: pd.DataFrame, metric: str, k: int) -> Standing | None:
-    """From the scoreboard of the runs with their references; None where these say nothing.
+    """Returns the standing from the scoreboard of the runs with their references; None if these do not define
+    one.
 
-    ``metric`` is one by which the ideal list is best: of the others the oracle is no ceiling. Where a run of
-    another experiment is above it all the same, there is no share of the way to it.
+    ``metric`` must be one by which the ideal list is best: for others the oracle is no ceiling. If a run of
+    another experiment is above it all the same, there is no share of the distance to it.
     """
     rows = {row["run_id"]: row for row in scores[scores["metric"] == metric].to_dict("records")}
     known = {run.reference: rows[run.id] for run in reversed(runs) if run.reference and run.id in rows}
@@ -101,6 +104,6 @@ def _shares(rows: _Rows, floor: _Row | None, ceiling: _Row | None) -> dict[str, 
 
 
 def _over(rows: _Rows, level: _Row, change: Callable[[float], float]) -> dict[str, float]:
-    """The changed values of the runs whose mean is over as many users as that of the level."""
+    """Returns the changed values of the runs whose mean is over as many users as that of the level."""
     same = {run_id: row["value"] for run_id, row in rows.items() if row["n_users"] == level["n_users"]}
     return {run_id: change(value) for run_id, value in same.items() if not np.isnan(value)}

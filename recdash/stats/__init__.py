@@ -1,4 +1,4 @@
-"""Statistics of paired comparison: what runs' values over the same users say."""
+"""Statistics of paired comparison between runs over the same users."""
 
 from recdash.stats.family import (
     CORRECTIONS,

@@ -1,4 +1,4 @@
-"""All pairs of several runs at several cutoffs, and which runs lead at each: one family of comparisons."""
+"""Compares all pairs of several runs at several cutoffs, and finds the runs that lead at each: one family."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class AllPairs:
 
     ``error`` [r, r] is the standard error of that mean; NaN below two users. ``sparse``: pairs (row < column)
     to which the t-test does not apply, and the method that does. ``skewness`` [r, r] is that of the mean;
-    None where nothing bounds the values.
+    None if values are unbounded.
     """
 
     mean: Floats
@@ -30,7 +30,7 @@ class AllPairs:
     skewness: Floats | None = None
 
     def interval(self, row: int, column: int, level: float = LEVEL) -> tuple[float, float]:
-        """Low and high end of the column's run minus the row's; NaN where nothing can be said."""
+        """Returns the low and high end of the column's run minus the row's; NaN if unavailable."""
         from scipy.special import stdtrit
 
         if (row, column) in self.sparse:
@@ -44,7 +44,7 @@ class AllPairs:
         return mean - error * with_skewness(half, skewness), mean - error * with_skewness(-half, skewness)
 
     def p(self) -> Floats:
-        """[r, r] two-sided p that the mean is 0, above the diagonal; NaN where nothing can be said."""
+        """Returns [r, r] two-sided p that the mean is 0, above the diagonal; NaN if unavailable."""
         from scipy.special import stdtr
 
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -57,9 +57,9 @@ class AllPairs:
 
 
 def compare_all_pairs(values: Floats, bound: float | None = None) -> AllPairs:
-    """All pairs of the runs in the columns of ``values`` [n, r], over the same users.
+    """Returns all pairs of the runs in the columns of ``values`` [n, r], over the same users.
 
-    ``bound``: the values lie between 0 and it.
+    ``bound``: the values are between 0 and it.
     """
     n, r = values.shape
     means = values.mean(axis=0) if n else np.full(r, np.nan)
@@ -71,23 +71,24 @@ def compare_all_pairs(values: Floats, bound: float | None = None) -> AllPairs:
 
 
 def mean_differences(means: Floats, covariance: Floats) -> tuple[Floats, Floats]:
-    """[r, r] each: the mean of the column's run minus the row's, and its standard error.
+    """Returns [r, r] each: the mean of the column's run minus the row's, and its standard error.
 
     ``covariance`` [r, r] is that of the ``means`` [r].
     """
     of_run = np.diag(covariance)
     total = of_run[:, None] + of_run[None, :]
     variance = total - 2 * covariance
-    variance[variance <= TIE * total] = 0.0  # runs alike but for rounding
+    variance[variance <= TIE * total] = 0.0  # runs equal up to rounding
     ahead = means[None, :] - means[:, None]
     ahead[np.abs(ahead) < TIE] = 0.0
     return ahead, np.sqrt(variance)
 
 
 def leaders(cutoffs: Sequence[AllPairs], level: float = LEVEL) -> list[Mask]:
-    """At each cutoff, [r] the runs that no other is significantly better than, after Holm over all of them.
+    """Returns per cutoff [r] the runs than which no other is significantly better, after Holm over all of
+    them.
 
-    Runs without a p cannot be told apart.
+    Runs without a p are not separable.
     """
     if not cutoffs:
         return []

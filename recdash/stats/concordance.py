@@ -1,4 +1,4 @@
-"""Agreement of two orders of a few things: Kendall's τ-b, with a permutation test over the orders."""
+"""Agreement of two orders of a few things: Kendall's τ-b, with a permutation test."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from recdash.domain.kinds import Floats, Ints
 
 MOST_EXACT = 8
-"""Of so many things all orders are tried (8! = 40,320); of more some are drawn."""
+"""Up to this many things all orders are tried (8! = 40,320); of more some are drawn."""
 DRAWN = 20_000
 AT_ONCE = 5_000
 SAME = 1e-9
@@ -35,8 +35,8 @@ class Tau:
 class Best:
     """Which of many metrics order the things most like ``y`` does.
 
-    ``tau`` [m], NaN where a metric has one value for all; ``p`` the share of orders in which the best of all
-    metrics does at least as well; ``perfect``: in which one of them agrees completely.
+    ``tau`` [m], NaN for a constant metric; ``p`` the share of orders in which the best of all metrics does at
+    least as well; ``perfect``: in which one of them agrees completely.
     """
 
     tau: Floats
@@ -51,12 +51,12 @@ class Best:
 
     @property
     def places(self) -> list[int]:
-        """Indexes of the metrics that share the first place."""
+        """Returns the indexes of the metrics that share the highest τ."""
         return np.flatnonzero(self.tau >= self.value - SAME).tolist()
 
 
 def tau(x: Floats, y: Floats) -> Tau | None:
-    """τ-b between ``x`` [n] and ``y`` [n]; None where one of them is the same for all."""
+    """Returns τ-b between ``x`` [n] and ``y`` [n]; None if one of them is constant."""
     match = best(x[None, :], y, two_sided=True)
     if match is None:
         return None
@@ -64,7 +64,7 @@ def tau(x: Floats, y: Floats) -> Tau | None:
 
 
 def best(x: Floats, y: Floats, *, two_sided: bool = False) -> Best | None:
-    """Each metric ``x`` [m, n] against ``y`` [n], the same orders for all; None where none can differ.
+    """Returns each metric ``x`` [m, n] against ``y`` [n], the same orders for all; None if none can differ.
 
     ``two_sided``: the opposite order counts as much as the same, and ``perfect`` is the share of orders as
     extreme as any.
@@ -93,7 +93,7 @@ def best(x: Floats, y: Floats, *, two_sided: bool = False) -> Best | None:
 
 
 def orders(n: int) -> Ints:
-    """[orders, n] all orders of ``n`` things, or ``DRAWN`` of them, the same each time."""
+    """Returns [orders, n] all orders of ``n`` things, or ``DRAWN`` of them, the same each time."""
     if n <= MOST_EXACT:
         return np.array(list(permutations(range(n))), dtype=np.int64).reshape(-1, n)
     chance = np.random.default_rng(0)
@@ -101,7 +101,7 @@ def orders(n: int) -> Ints:
 
 
 def _best_of(signs: Floats, size: Floats, shuffled: Floats, two_sided: bool) -> Floats:
-    """[orders] the largest τ-b of any metric against each shuffled y [orders, n]."""
+    """Returns [orders] the largest τ-b of any metric against each shuffled y [orders, n]."""
     first, second = np.triu_indices(shuffled.shape[1], 1)
     tau_of = (np.sign(shuffled[:, first] - shuffled[:, second]) @ signs.T) / size
     largest: Floats = (np.abs(tau_of) if two_sided else tau_of).max(axis=1)
@@ -109,6 +109,8 @@ def _best_of(signs: Floats, size: Floats, shuffled: Floats, two_sided: bool) -> 
 
 
 def _share(tried: Floats, observed: float, exact: bool) -> float:
-    """How often chance does as well; of drawn orders never 0, since the observed one is an order too."""
+    """Returns how often chance does as well; of drawn orders never 0, since the observed one is an order
+    too.
+    """
     reached = int((tried >= observed - SAME).sum())
     return reached / len(tried) if exact else (reached + 1) / (len(tried) + 1)

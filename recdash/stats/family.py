@@ -1,8 +1,8 @@
-"""Several differences judged together: the one place that decides what is significant.
+"""Judges several differences together: the only place that decides what is significant.
 
-Who looks at twenty differences finds one "significant" by chance. A correction makes that rare for the whole
-family that is on screen: Holm's keeps the chance of a single false finding at 5 %, that of Benjamini and
-Hochberg the share of false ones among the findings.
+Among twenty differences, one is "significant" by chance. A correction makes that rare for the whole family
+shown: Holm's keeps the probability of any false finding at 5 %, that of Benjamini and Hochberg the share of
+false ones among the findings.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ SIGNS: dict[Finding, str] = {"better": "▲", "worse": "▼", "tie": "=", "not s
 class JudgedDifference:
     """A difference within its family.
 
-    ``corrected`` is ``paired`` with the interval at the level at which the correction tests it: that excludes
-    0 exactly where the corrected ``p`` is at most 1 − level. ``margin`` ≥ 0: what is too small to matter, in
-    units of the metric; ``margin_is_known`` is False where these units are too uncertain to call a tie.
-    ``lower_is_better``: of two errors the lower one is better.
+    ``corrected`` is ``paired`` with the interval at the level at which the correction tests it: it excludes 0
+    exactly if the corrected ``p`` is at most 1 − level. ``margin`` ≥ 0: the largest difference that is too
+    small to matter, in units of the metric; ``margin_is_known`` is False if these units are too uncertain to
+    call a tie. ``lower_is_better``: of two errors the lower one is better.
     """
 
     paired: Paired
@@ -42,7 +42,9 @@ class JudgedDifference:
 
     @property
     def word(self) -> Finding:
-        """*tie* when the whole interval lies inside the margin, *better* or *worse* when it excludes zero."""
+        """Returns *tie* if the whole interval is inside the margin, *better* or *worse* if it excludes
+        zero.
+        """
         low, high = self.corrected.low, self.corrected.high
         if self.margin_is_known and -self.margin < low and high < self.margin:
             return "tie"
@@ -56,11 +58,11 @@ class JudgedDifference:
 
     @property
     def more_users(self) -> int | None:
-        """How many more users would most likely be enough; 0 where these are, None where unknown."""
+        """Returns how many more users would most likely suffice; 0 if there are enough, None if unknown."""
         if self.word != "not settled":
             return 0
         needed = users_to_settle(self.paired, self.margin, self.corrected.level)
-        # A normal approximation may say that fewer users than these are enough, where the test needs more.
+        # A normal approximation may say that fewer users suffice than there are, while the test needs more.
         return needed - self.paired.n if needed and needed > self.paired.n else None
 
 
@@ -71,9 +73,9 @@ def judge(
     margins: Sequence[float] | None = None,
     level: float = LEVEL,
 ) -> list[JudgedDifference]:
-    """Every difference of a family with its corrected p, interval and word, in the order given.
+    """Returns every difference of a family with its corrected p, interval and word, in the order given.
 
-    A difference without a p takes no part in the correction and is not settled.
+    A difference without a p is not corrected and is inconclusive.
     """
     p = np.array([paired.p for paired in family], dtype=float)
     of_family = levels(p, correction, level).tolist(), corrected(p, correction).tolist()
@@ -82,19 +84,19 @@ def judge(
 
 
 def significant(p: Floats, correction: Correction = "holm", level: float = LEVEL) -> Mask:
-    """[m] which of a family's p-values are findings; none that is NaN."""
+    """Returns [m] which of a family's p-values are significant; NaN is not."""
     return corrected(p, correction) <= 1 - level
 
 
 def corrected(p: Floats, correction: Correction = "holm") -> Floats:
-    """[m] p-values corrected as one family; NaN stays, and takes no part."""
+    """Returns [m] p-values corrected as one family; NaN stays and does not count."""
     adjusted, known = p.copy(), ~np.isnan(p)
     adjusted[known] = _RULES[correction](p[known])
     return adjusted
 
 
 def levels(p: Floats, correction: Correction = "holm", level: float = LEVEL) -> Floats:
-    """[m] the level of each difference's interval that excludes 0 exactly where p is significant."""
+    """Returns [m] the level of each difference's interval that excludes 0 exactly if p is significant."""
     of_each, known = np.full(len(p), level), np.flatnonzero(~np.isnan(p))
     if len(known) and correction != "off":
         findings = int(np.count_nonzero(significant(p[known], correction, level)))
@@ -103,14 +105,18 @@ def levels(p: Floats, correction: Correction = "holm", level: float = LEVEL) -> 
 
 
 def holm(p: Floats) -> Floats:
-    """[m] p-values corrected by Holm (1979), so that at most one family in twenty holds a false finding."""
+    """Returns [m] p-values corrected by Holm (1979), so that at most one family in twenty has a false
+    finding.
+    """
     order = np.argsort(p, kind="stable")
     stepped = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
     return _back(np.minimum(stepped, 1.0), order)
 
 
 def benjamini_hochberg(p: Floats) -> Floats:
-    """[m] p-values corrected by Benjamini & Hochberg (1995): at most 5 % of the findings are false."""
+    """Returns [m] p-values corrected by Benjamini & Hochberg (1995): at most 5 % of the findings are
+    false.
+    """
     order = np.argsort(p, kind="stable")
     scaled = p[order] * len(p) / np.arange(1, len(p) + 1)
     return _back(np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 1.0), order)
@@ -123,8 +129,8 @@ def _back(in_order: Floats, order: np.ndarray[tuple[int], np.dtype[np.intp]]) ->
 
 
 def _share_by_holm(p: Floats, findings: int) -> Floats:
-    """The j-th smallest p is held against (1 − level)/(m − j + 1), until the first that fails; it and all
-    after it stay at that bound.
+    """Returns each p's share of the level: the j-th smallest p is compared with (1 − level)/(m − j + 1),
+    until the first that fails; it and all later ones keep that bound.
     """
     place = np.empty(len(p))
     place[np.argsort(p, kind="stable")] = np.minimum(np.arange(len(p)), findings)
@@ -132,7 +138,9 @@ def _share_by_holm(p: Floats, findings: int) -> Floats:
 
 
 def _share_by_bh(p: Floats, findings: int) -> Floats:
-    """With R findings among m each interval is at 1 − R(1 − level)/m (Benjamini & Yekutieli 2005)."""
+    """Returns the same share for all: with R findings among m each interval is at 1 − R(1 − level)/m
+    (Benjamini & Yekutieli 2005).
+    """
     return np.full(len(p), max(findings, 1) / len(p))
 
 

@@ -1,9 +1,9 @@
-"""Users in groups: what resampling works on where there are many of them.
+"""Groups of users, which resampling draws if there are many users.
 
-Of more than 16,384 users not each is drawn, but a group of them: every 16,384th user stands in the same one.
-That widens or narrows an interval by half a percent, less than the drawing itself does, makes a thousand
-draws of 162,000 users ten times cheaper, and keeps two hundred runs in 26 MB. Swapping the labels of whole
-groups leaves the permutation test valid.
+Of more than 16,384 users, groups are drawn rather than users: every 16,384th user is in the same group. That
+widens or narrows an interval by half a percent, less than the resampling itself does, makes a thousand draws
+of 162,000 users ten times cheaper, and keeps two hundred runs in 26 MB. Swapping the labels of whole groups
+keeps the permutation test valid.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ MOST_GROUPS = 1 << 14
 
 @dataclass(frozen=True)
 class HitBits:
-    """Of a column whose values are 0 or ``value``: a bit for each user, 1 for the value."""
+    """A column whose values are 0 or ``value``: a bit per user, 1 for the value."""
 
     bits: npt.NDArray[np.uint8]
     value: float
 
     def beyond(self, other: HitBits) -> int:
-        """How many users have a hit here and none there."""
+        """Returns how many users have a hit here but not there."""
         return int(np.unpackbits(self.bits & ~other.bits).sum())
 
 
@@ -35,7 +35,7 @@ class HitBits:
 class Groups:
     """``sums`` [g, c] of c columns of values of ``n`` users, and ``sizes`` [g] of the groups.
 
-    ``hits`` [c]: where groups hold several users, who has a hit in a column of yes or no; None in others.
+    ``hits`` [c]: if groups have several users, who has a hit in a binary column; None for others.
     """
 
     sums: Floats
@@ -45,31 +45,33 @@ class Groups:
 
     @property
     def means(self) -> Floats:
-        """[c] over all users."""
+        """Returns [c] means over all users."""
         means: Floats = self.sums.sum(axis=0) / self.n
         return means
 
     @property
     def off(self) -> Floats:
-        """[g, c] the sums less what users like all others would add up to."""
+        """Returns [g, c] the sums minus what average users would add up to."""
         off: Floats = self.sums - self.sizes[:, None] * self.means
         return off
 
     def merged(self, most: int) -> Groups:
-        """The same users in fewer groups, for what needs less precision."""
+        """Returns the same users in fewer groups, for less precise purposes."""
         if len(self.sizes) <= most:
             return self
         return Groups(_folded(self.sums, most), _folded(self.sizes, most), self.n)
 
     def covariance_of_means(self) -> Floats:
-        """[c, c]; for groups of one user that of the values divided by n."""
+        """Returns [c, c]; for groups of one user that of the values divided by n."""
         off, g = self.off, len(self.sizes)
         covariance: Floats = off.T @ off * (g / (g - 1) / self.n**2)
         return covariance
 
 
 def grouped(columns: Iterable[Floats]) -> Groups:
-    """Of columns [n] of the values of the same users, in the same order; one at a time is in memory."""
+    """Returns groups of columns [n] of values of the same users in the same order; one column at a time is in
+    memory.
+    """
     sums, hits, n = [], [], 0
     for column in columns:
         n = len(column)
@@ -80,14 +82,14 @@ def grouped(columns: Iterable[Floats]) -> Groups:
 
 
 def _hits(column: Floats) -> HitBits | None:
-    """None for a column that holds other values than 0 and its largest one."""
+    """Returns None for a column with other values than 0 and its largest one."""
     value = float(column.max())
     hit = column == value
     return HitBits(np.packbits(hit), value) if value > 0 and bool((hit | (column == 0)).all()) else None
 
 
 def _folded(rows: Floats, groups: int) -> Floats:
-    """Sums of every so-many-th row."""
+    """Returns sums of every ``groups``-th row."""
     n, groups = len(rows), max(min(len(rows), groups), 1)
     whole = n // groups * groups
     sums: Floats = rows[:whole].reshape(-1, groups, *rows.shape[1:]).sum(axis=0)

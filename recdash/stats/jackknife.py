@@ -1,9 +1,9 @@
-"""The interval of a change between two values that all lists of a run make together.
+"""Confidence interval of a change between two values of a catalogue-level metric.
 
-Coverage, Gini, novelty … are one number for all users. How far it would move with other users is taken from
-what it changes by when each user is left out (the jackknife: Quenouille 1956, Tukey 1958), both runs losing
-the same user. Drawing users again (the bootstrap) does not do for distinct counts: a draw has 63 % of the
-users, and so fewer items. The jackknife's variance is never too small on average (Efron & Stein 1981).
+Coverage, Gini, novelty … are one number for all users. Its sampling error is estimated from the change when
+each user is left out (the jackknife: Quenouille 1956, Tukey 1958), from both runs at once. Resampling users
+(the bootstrap) does not work for distinct counts: a draw has 63 % of the users, and so fewer items. The
+jackknife's variance is never too small on average (Efron & Stein 1981).
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from recdash.domain.kinds import Floats
 from recdash.stats.paired import LEVEL
 
 LEAST_LISTS = 10
-"""From so many lists on the interval was measured to hold what it says; see ``change_interval``."""
+"""Number of lists from which the interval was measured to keep its level; see ``change_interval``."""
 
 ROUNDED = 1e-12
-"""What is nearer to 0 than this is 0, but for rounding."""
+"""Values closer to 0 than this are rounding errors."""
 WIDEST = 5.0
-"""An interval from a 150th to 150 times of the ratio says nothing."""
+"""An interval from 1/150 to 150 times the ratio is meaningless."""
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,8 @@ class Pulls:
     """How far each group of users pulls the value of a run: ``pull`` [g], which sum to 0.
 
     ``lists`` [g] are the lists of the group in this run. The pull of a user is minus the change of the value
-    when the user is left out, less its mean over users, so that the variance of the value is the sum of
-    their squares times n / (n − 1).
+    when the user is left out, less its mean over users, so that the variance of the value is the sum of their
+    squares times n / (n − 1).
     """
 
     pull: Floats
@@ -43,7 +43,7 @@ class Pulls:
 
 
 def pulls_of_mean(several: Sequence[Pulls]) -> Pulls:
-    """Of the mean of a run's training seeds, whose users are the same."""
+    """Returns the pulls on the mean of a run's training seeds, whose users are the same."""
     pull: Floats = np.mean([pulls.pull for pulls in several], axis=0)
     return Pulls(pull, np.maximum.reduce([pulls.lists for pulls in several]))
 
@@ -51,12 +51,12 @@ def pulls_of_mean(several: Sequence[Pulls]) -> Pulls:
 def change_interval(
     value: float, base_value: float, pulls: Pulls, base_pulls: Pulls, level: float = LEVEL
 ) -> tuple[float, float]:
-    """Low and high end of value / base value − 1, users being drawn for both runs together.
+    """Returns the low and high end of value / base value − 1, with users resampled for both runs together.
 
-    Symmetric on the logarithm of the ratio, so that no end lies below −100 %. NaN below ``LEAST_LISTS``
-    lists, where the baseline is 0, and where the value has no spread or is too near to 0. Measured over 600
-    simulated samples each of 10, 30, 100 and 300 users: the 95 % interval holds the change in 93–95 %
-    (novelty), 93–96 % (personalization), 95–98 % (Gini) and 96–99 % of them (coverage);
+    Symmetric on the logarithm of the ratio, so that no end is below −100 %. NaN below ``LEAST_LISTS`` lists,
+    if the baseline is 0, and if the value has no spread or is too close to 0. Measured over 600 simulated
+    samples each of 10, 30, 100 and 300 users: the 95 % interval contains the change in 93–95 % (novelty),
+    93–96 % (personalization), 95–98 % (Gini) and 96–99 % of them (coverage);
     ``tests/stats/test_jackknife.py`` measures it again.
     """
     from scipy.special import stdtrit

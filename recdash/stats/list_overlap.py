@@ -1,6 +1,6 @@
-"""How alike two ranked lists are: the share of common items, and rank-biased overlap.
+"""Similarity of two ranked lists: the share of common items, and rank-biased overlap.
 
-Many pairs of lists at once: pair n of ``A`` and ``B`` is that of one user.
+It compares many pairs of lists at once: pair n of ``A`` and ``B`` belongs to one user.
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ import numpy as np
 from recdash.domain.kinds import Floats, Ints
 
 PERSISTENCE = 0.9
-"""p of rank-biased overlap: the reader goes on to the next place with this probability; at 0.9 the first ten
-places have 86 % of the weight."""
+"""p of rank-biased overlap: the probability of continuing to the next rank; at 0.9 the top ten have 86 % of
+the weight.
+"""
 
 
 @dataclass(frozen=True)
 class ManyLists:
-    """List n holds the items ``item[start[n]:start[n + 1]]``, best first, none of them twice."""
+    """List n has the items ``item[start[n]:start[n + 1]]``, best first, without repeats."""
 
     start: Ints
     item: Ints
@@ -29,17 +30,17 @@ class ManyLists:
 
     @property
     def owner(self) -> Ints:
-        """The list of each item."""
+        """Returns the list of each item."""
         return np.repeat(np.arange(len(self.start) - 1), self.lengths)
 
     @property
     def rank(self) -> Ints:
-        """The place of each item in its list, from 1."""
+        """Returns the rank of each item in its list, from 1."""
         return np.arange(len(self.item)) - np.repeat(self.start[:-1], self.lengths) + 1
 
 
 def in_common(a: ManyLists, b: ManyLists, depth: int) -> Ints:
-    """[lists, depth] how many items the first d places of both hold, for d = 1..depth."""
+    """Returns [lists, depth] how many items the top d of both have in common, for d = 1..depth."""
     n_items = int(max(a.item.max(initial=0), b.item.max(initial=0))) + 1
     of_a, of_b = (lists.owner.astype(np.int64) * n_items + lists.item for lists in (a, b))
     both, in_a, in_b = np.intersect1d(of_a, of_b, assume_unique=True, return_indices=True)
@@ -51,9 +52,9 @@ def in_common(a: ManyLists, b: ManyLists, depth: int) -> Ints:
 
 
 def overlap(a: ManyLists, b: ManyLists, depth: int) -> Floats:
-    """[lists, depth] items in the first k places of both ÷ items there in the longer of the two; 0..1.
+    """Returns [lists, depth] items in the top k of both ÷ items there in the longer of the two; 0..1.
 
-    For k = 1..depth; NaN where both lists are empty.
+    For k = 1..depth; NaN if both lists are empty.
     """
     longest = np.maximum(a.lengths, b.lengths)[:, None]
     longer = np.minimum(longest, np.arange(1, depth + 1))
@@ -62,10 +63,10 @@ def overlap(a: ManyLists, b: ManyLists, depth: int) -> Floats:
 
 
 def rank_biased_overlap(a: ManyLists, b: ManyLists, p: float = PERSISTENCE) -> Floats:
-    """[lists] extrapolated rank-biased overlap of two lists that may differ in length; 0..1.
+    """Returns [lists] extrapolated rank-biased overlap of two lists of any length; 0..1.
 
-    What is beyond the lists is taken to agree as their ends do. NaN where a list is empty. Webber, Moffat &
-    Zobel, "A similarity measure for indefinite rankings", TOIS 28(4), 2010, equation 32.
+    Beyond their ends the lists are assumed to agree as they do there. NaN if a list is empty. Webber, Moffat
+    & Zobel, "A similarity measure for indefinite rankings", TOIS 28(4), 2010, equation 32.
     """
     short, long = np.minimum(a.lengths, b.lengths), np.maximum(a.lengths, b.lengths)
     depth = max(int(long.max(initial=0)), 1)

@@ -1,4 +1,4 @@
-"""The difference of two runs, user by user."""
+"""The paired difference of two runs over users."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from recdash.stats.sparse import TIE, Method, StudentT, Unknown, method_for, onl
 LEVEL = 0.95
 """The default level of an interval."""
 NORMAL_95 = 1.959963984540054
-"""Standard errors to each side of a normal interval of that level."""
+"""Standard errors on each side of a normal interval of that level."""
 LEAST = 30
-"""A slice of fewer users is not judged."""
+"""Fewest users of a slice that is judged."""
 _ROUNDED = 1e-6
-"""Where the spread is so small a part of the squares, it is worked out once more about the mean."""
+"""Share of the squares below which the spread is recomputed around the mean."""
 
 
 @dataclass(frozen=True)
@@ -24,8 +24,8 @@ class Paired:
     """Candidate minus baseline over n users: mean, its interval, and how many users won, tied, lost.
 
     ``sd`` is that of the users' differences. ``p`` (two-sided, that the mean is 0) and the interval ``low``
-    to ``high``, which holds the mean at ``level``, are those of ``method``: the t-test where enough users
-    differ, else one that is valid for few (``recdash.stats.sparse``). They are NaN where no method is.
+    to ``high`` of the mean at ``level`` are those of ``method``: the t-test if enough users differ, else one
+    that is valid for few (``recdash.stats.sparse``). They are NaN if no method is valid.
     """
 
     n: int
@@ -42,34 +42,35 @@ class Paired:
 
     @property
     def settled(self) -> bool:
-        """True when the interval excludes 0."""
+        """Returns True if the interval excludes 0."""
         return self.low > 0 or self.high < 0
 
     @property
     def error(self) -> float:
-        """The standard error of the mean."""
+        """Returns the standard error of the mean."""
         return self.sd / self.n**0.5
 
     @property
     def effect_size(self) -> float:
-        """The mean in standard deviations of the users' differences (Cohen's d of paired values)."""
+        """Returns the mean in standard deviations of the users' differences (Cohen's d of paired values)."""
         return self.mean / self.sd if self.sd else float("nan")
 
     @property
     def p_above_zero(self) -> float:
-        """One-sided p of a mean of at most 0, where the mean seen is above it; its rest where it is not.
+        """Returns the one-sided p of a mean of at most 0 if the observed mean is above it; otherwise its
+        complement.
 
-        NaN where no method is valid.
+        NaN if no method is valid.
         """
         return self.p / 2 if self.mean > 0 else 1 - self.p / 2
 
     @property
     def t_p(self) -> float:
-        """p of the paired t-test, whatever the method; NaN without a spread."""
+        """Returns p of the paired t-test, whatever the method; NaN without a spread."""
         return StudentT(self.n, self.mean, self.error).p if self.sd > 0 else float("nan")
 
     def at(self, level: float) -> Paired:
-        """The same with the interval of another level."""
+        """Returns the same with the interval of another level."""
         if level == self.level:
             return self
         low, high = self.method.interval(level)
@@ -83,11 +84,11 @@ def paired_difference(
     own: tuple[Floats, Floats] | None = None,
     bound: float | None = None,
 ) -> Paired:
-    """Compare the values [n] of two runs for the same n users, in the same order.
+    """Returns the difference of the values [n] of two runs for the same n users, in the same order.
 
-    ``own`` are what the users got from candidate and baseline, for counting who is better off, where that
-    is not ``values`` (a pooled ratio). ``bound``: the values lie between 0 and it; without one nothing is
-    claimed where few users differ. Raises ValueError for no users.
+    ``own`` are the users' own values from candidate and baseline, for counting who is better off, if that is
+    not ``values`` (a pooled ratio). ``bound``: the values are between 0 and it; without one, few differing
+    users are inconclusive. Raises ValueError for no users.
     """
     if len(candidate) == 0:
         raise ValueError("there is no user to compare over")
@@ -104,16 +105,16 @@ def paired_difference(
 
 
 def differences(candidate: Floats, baseline: Floats) -> Floats:
-    """[n] candidate minus baseline; 0 where only rounding separates them."""
+    """Returns [n] candidate minus baseline; 0 where only rounding separates them."""
     difference: Floats = candidate - baseline
     difference[np.abs(difference) < TIE] = 0.0
     return difference
 
 
 def _spread(difference: Floats, mean: float) -> float:
-    """The standard deviation, from one pass over the users: half the time of a pair.
+    """Returns the standard deviation from one pass over the users, in half the time.
 
-    A constant leaves only rounding behind; that is not a spread.
+    A constant leaves only rounding, which is not a spread.
     """
     n = len(difference)
     if n < 2:

@@ -1,4 +1,6 @@
-"""Ranks of many runs over the same users, with intervals; runs that are not settled apart share a rank."""
+"""Ranks of many runs over the same users, with intervals; runs without a significant difference share a
+rank.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +18,14 @@ from recdash.stats.skewed import skewness_of_means, unskewed
 from recdash.stats.sparse import sparse_pairs
 
 DRAWS, GROUPS = 1_000, 4_096
-"""Places are whole numbers: a range of them needs no more."""
+"""Ranks are whole numbers: a range of them needs no more draws."""
 
 
 @dataclass(frozen=True)
 class Ranks:
-    """``rank`` [r] from 1: one more than the runs that are significantly better, all pairs being a family.
+    """``rank`` [r] from 1: one more than the number of significantly better runs, all pairs being a family.
 
-    ``low`` and ``high`` [r]: the places that a run took in 95 % of the draws of users, and its rank.
+    ``low`` and ``high`` [r]: the range of ranks in 95 % of the bootstrap resamples, including its rank.
     ``above`` [r, r]: is the run of the column significantly better than that of the row?
     """
 
@@ -34,23 +36,23 @@ class Ranks:
 
     @property
     def shared(self) -> Mask:
-        """[r] True where another run has the same rank."""
+        """Returns [r] True if another run has the same rank."""
         return np.bincount(self.rank)[self.rank] > 1
 
 
 def rank_runs(
     values: Groups, correction: Correction = "holm", level: float = LEVEL, bound: float | None = None
 ) -> Ranks:
-    """Ranks of the runs in the columns, whose values lie between 0 and ``bound``.
+    """Returns the ranks of the runs in the columns, whose values are between 0 and ``bound``.
 
-    Raises ValueError for fewer than two users: nothing can be told apart.
+    Raises ValueError for fewer than two users.
     """
     if values.n < 2:
         raise ValueError("ranks need two users")
     above = _significantly_above(values, correction, level, bound)
     tail = (1 - level) / 2
     means = -resampled_means(values.merged(GROUPS), DRAWS)
-    # [draws, r] the place of each run, 1 for the highest mean; the runs of equal means share the best.
+    # [draws, r] the rank of each run, 1 for the highest mean; runs with equal means share the best.
     places = np.stack([np.searchsorted(np.sort(row), row) for row in means]) + 1
     low, high = np.quantile(places, (tail, 1 - tail), axis=0, method="nearest").astype(np.int64)
     rank = 1 + above.sum(axis=1)
@@ -58,7 +60,9 @@ def rank_runs(
 
 
 def _significantly_above(values: Groups, correction: Correction, level: float, bound: float | None) -> Mask:
-    """[r, r] from the covariances of the runs: one product instead of a pass over the users per pair."""
+    """Returns [r, r] from the covariances of the runs: one product instead of a pass over the users per
+    pair.
+    """
     from scipy.special import stdtr
 
     means = values.means

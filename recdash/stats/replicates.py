@@ -1,7 +1,7 @@
-"""Whether a difference holds across the folds or training seeds that it was measured with.
+"""Tests whether a difference holds across folds or training seeds.
 
-The unit here is the replicate, not the user: a difference may be clear over the users of one seed and change
-its sign with the next. Seeds are taken as independent. The folds of one cross validation are not: any two
+The unit is the replicate, not the user: a difference may be significant over the users of one seed and change
+its sign with the next. Seeds are treated as independent. The folds of one cross validation are not: any two
 share most of their training data, so that the plain t-test finds too much. Their mean has the larger variance
 of Nadeau & Bengio 2003 (Machine Learning 52), (1/n + n_test/n_train)·s², where n folds of about equal size
 have n_test/n_train = 1/(n − 1).
@@ -25,9 +25,9 @@ OVERLAPPING = ", whose training sets overlap (Nadeau and Bengio 2003)"
 
 @dataclass(frozen=True)
 class ReplicateValues:
-    """One candidate's value in each of its replicates, by label; ``noun`` says what a replicate is called.
+    """A candidate's value in each of its replicates, by label; ``noun`` is the word for a replicate.
 
-    ``overlap`` is True where the replicates' training sets overlap: the folds of one cross validation.
+    ``overlap`` is True if the replicates' training sets overlap: the folds of one cross validation.
     ``trained_once``: the values are those of one training run over the users of another candidate's folds.
     """
 
@@ -40,12 +40,12 @@ class ReplicateValues:
         return len(self.values)
 
     def __str__(self) -> str:
-        """``5 seeds``; ``one value`` for a candidate that was uploaded once."""
+        """Returns ``5 seeds``; ``one value`` for a candidate that was uploaded once."""
         return f"{len(self)} {self.noun}s" if len(self) > 1 else "one value"
 
     @property
     def n(self) -> int:
-        """Number of training runs."""
+        """Returns the number of training runs."""
         return 1 if self.trained_once else len(self)
 
     @property
@@ -54,13 +54,15 @@ class ReplicateValues:
 
     @property
     def variance(self) -> float:
-        """Variance of a single replicate; 0 where they do not differ, or there is only one."""
+        """Returns the variance of a single replicate; 0 if they do not differ, or there is only one."""
         numbers = self.numbers
         return float(numbers.var(ddof=1)) if len(numbers) > 1 and np.ptp(numbers) >= TIE else 0.0
 
     @property
     def variance_of_one(self) -> float:
-        """Variance of one training run among all possible; folds, which share data, differ by less."""
+        """Returns the variance of one training run among all possible; folds, which share data, differ by
+        less.
+        """
         return self.variance / (1 - 1 / len(self)) if self.overlap and len(self) > 1 else self.variance
 
     @property
@@ -71,12 +73,12 @@ class ReplicateValues:
 
 @dataclass(frozen=True)
 class ReplicateDifference:
-    """Candidate minus baseline, over replicates: mean, interval and p of a t-test, and the test in words.
+    """Candidate minus baseline, over replicates: mean, interval and p of a t-test, and the name of the test.
 
     ``n`` and ``n_baseline`` count training runs, each called a ``noun``; ``error`` is the standard error of
-    the mean with ``freedom`` degrees of it. ``significant`` is True where the interval excludes 0, None where
-    that is unknown: neither of the two has several replicates, or they do not differ at all. Then
-    interval and p are NaN. ``family``: how many differences p and interval are corrected for.
+    the mean with ``freedom`` degrees of freedom. ``significant`` is True if the interval excludes 0, None if
+    unknown: neither of the two has several replicates, or they do not differ at all. Then interval and p are
+    NaN. ``family``: number of differences that p and interval are corrected for.
     """
 
     n: int
@@ -96,9 +98,10 @@ class ReplicateDifference:
 def replicate_difference(
     candidate: ReplicateValues, baseline: ReplicateValues, *, same_users: bool = True, level: float = LEVEL
 ) -> ReplicateDifference:
-    """Paired over the labels where both have the same, measured on the same users; else the means of both.
+    """Returns the difference, paired over labels if both have the same and on the same users; else that of
+    both means.
 
-    Raises ValueError where one of the two has no replicate.
+    Raises ValueError if one of the two has no replicate.
     """
     if not len(candidate) or not len(baseline):
         raise ValueError("there is no replicate to compare")
@@ -124,9 +127,9 @@ def replicate_difference(
 
 
 def _paired(candidate: ReplicateValues, baseline: ReplicateValues) -> tuple[float, float, str] | None:
-    """Standard error, degrees of freedom and method of a test paired by label.
+    """Returns standard error, degrees of freedom and method of a test paired by label.
 
-    None where the labels differ, and where all differences are equal: no spread would prove too much.
+    None if the labels differ, and if all differences are equal, since no spread would make p 0.
     """
     if candidate.values.keys() != baseline.values.keys():
         return None
@@ -140,20 +143,20 @@ def _paired(candidate: ReplicateValues, baseline: ReplicateValues) -> tuple[floa
     variance = difference.variance_of_mean
     if candidate.trained_once != baseline.trained_once:
         variance += difference.variance_of_one
-        method += "; the one trained once is taken to vary as much"
+        method += "; the one trained once is assumed to vary as much"
     return variance**0.5, len(candidate) - 1.0, method
 
 
 def _unpaired(candidate: ReplicateValues, baseline: ReplicateValues) -> tuple[float, float, str]:
-    """Standard error, degrees of freedom and method of Welch's test.
+    """Returns standard error, degrees of freedom and method of Welch's test.
 
-    A candidate with one value varies too: it is taken to vary as much as the other's replicates.
+    A candidate with one value varies too: it is assumed to vary as much as the other's replicates.
     """
     several, single = sorted((candidate, baseline), key=len, reverse=True)
     overlap = OVERLAPPING if any(of.overlap for of in (candidate, baseline) if len(of) > 1) else ""
     if len(single) == 1:
         error = (several.variance_of_mean + several.variance_of_one) ** 0.5
-        method = f"t-test of {several} against one value that is taken to vary as much{overlap}"
+        method = f"t-test of {several} against one value that is assumed to vary as much{overlap}"
         return error, len(several) - 1.0, method
     variances = candidate.variance_of_mean, baseline.variance_of_mean
     parts = [
@@ -166,9 +169,9 @@ def _unpaired(candidate: ReplicateValues, baseline: ReplicateValues) -> tuple[fl
 def judge_replicates(
     family: Sequence[ReplicateDifference], correction: Correction = "holm", level: float = LEVEL
 ) -> list[ReplicateDifference]:
-    """Differences judged as one family: p, interval and ``significant`` corrected.
+    """Returns differences judged as one family: p, interval and ``significant`` corrected.
 
-    One without a p takes no part and stays as it is.
+    One without a p is unchanged and does not count.
     """
     p = np.array([difference.p for difference in family], dtype=float)
     n = int(np.count_nonzero(~np.isnan(p)))

@@ -1,7 +1,7 @@
 """Resampling: the bootstrap over users, and the permutation test that swaps the labels of a pair.
 
-All pairs of many runs at once: the runs are drawn and signed, not their pairs, since the mean of a difference
-is the difference of the means, and its signed sum that of the signed sums.
+It handles all pairs of many runs at once: runs are drawn and signed rather than pairs, since the mean of a
+difference is the difference of the means, and its signed sum that of the signed sums.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from recdash.stats.paired import LEVEL
 from recdash.stats.sparse import TIE
 
 DRAWS, GROUPS = 1 << 14, 1 << 13
-"""So many draws leave an end of a 95 % interval uncertain by 0.5 % of its width, so many groups by 0.4 %."""
+"""With these draws the ends of a 95 % interval vary by 0.5 % of its width, with these groups by 0.4 %."""
 _AT_ONCE = 256
 
 
 def resampled_means(groups: Groups, draws: int = DRAWS, seed: int = 0) -> Floats:
-    """[draws, c] means of the columns, over users drawn with replacement.
+    """Returns [draws, c] means of the columns, over users drawn with replacement.
 
     The same users are drawn for every column, so that differences of columns are paired.
     """
@@ -36,7 +36,8 @@ def resampled_means(groups: Groups, draws: int = DRAWS, seed: int = 0) -> Floats
 def bootstrap(
     runs: Groups, pairs: Ints, level: float = LEVEL, draws: int = DRAWS, seed: int = 0
 ) -> tuple[Floats, Floats]:
-    """[p] low and [p] high ends of the percentile interval of each pair's mean difference (Efron 1979).
+    """Returns [p] low and [p] high ends of the percentile interval of each pair's mean difference (Efron
+    1979).
 
     ``pairs`` [p, 2]: the columns of candidate and baseline.
     """
@@ -50,10 +51,11 @@ def bootstrap(
 
 
 def permutation(runs: Groups, pairs: Ints, draws: int = DRAWS, seed: int = 0) -> Floats:
-    """[p] two-sided p that each pair's mean difference is 0, from the labels of users swapped at random.
+    """Returns [p] two-sided p that each pair's mean difference is 0, from the labels of users swapped at
+    random.
 
-    ``pairs`` [p, 2]: columns. At least 1 / (draws + 1): the order that was seen is one of those that could
-    have been. Means closer than ``TIE`` are equally far.
+    ``pairs`` [p, 2]: columns. At least 1 / (draws + 1), since the observed order is one of the possible ones.
+    Means closer than ``TIE`` are equally far.
     """
     runs, rng = runs.merged(GROUPS), np.random.default_rng(seed)
     candidate, baseline = pairs.T
@@ -69,7 +71,7 @@ def permutation(runs: Groups, pairs: Ints, draws: int = DRAWS, seed: int = 0) ->
 
 
 def _blocks(draws: int) -> Iterator[tuple[int, int]]:
-    """The number of each block of draws, and how many are in it."""
+    """Yields the number of each block of draws, and how many are in it."""
     for begin in range(0, draws, _AT_ONCE):
         yield begin // _AT_ONCE, min(_AT_ONCE, draws - begin)
 
@@ -79,7 +81,7 @@ def _parts(n: int) -> Iterator[slice]:
 
 
 def _signs(rng: np.random.Generator, draws: int, n: int) -> Floats:
-    """[draws, n] of −1 and 1; eight from each random byte."""
+    """Returns [draws, n] of −1 and 1; eight from each random byte."""
     random = np.frombuffer(rng.bytes(draws * n // 8 + 1), dtype=np.uint8)
     bits = np.unpackbits(random, count=draws * n).reshape(draws, n)
     return 2.0 * bits.astype(np.float64) - 1.0
@@ -87,7 +89,9 @@ def _signs(rng: np.random.Generator, draws: int, n: int) -> Floats:
 
 @lru_cache(maxsize=16)
 def _weights(n: int, draws: int, seed: int, block: int) -> npt.NDArray[np.uint8]:
-    """[draws, n] how often each is drawn; kept, since a page asks for the same number of users again."""
+    """Returns [draws, n] how often each is drawn; cached, since a page asks for the same number of users
+    again.
+    """
     rng = np.random.default_rng((seed, block))
     weights = np.empty((draws, n), dtype=np.uint8)
     for row in weights:

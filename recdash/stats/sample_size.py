@@ -1,4 +1,4 @@
-"""Sample size: how many users would make a difference significant, or show that there is none."""
+"""Computes the sample size that would make a difference significant, or show equivalence."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from recdash.stats.paired import LEVEL, Paired
 from recdash.stats.sparse import BoundedMean, PairedProportions
 
 POWER = 0.8
-"""The chance with which so many users would be enough, if the true difference is the one that was seen."""
+"""The probability with which that many users suffice, if the true difference is the observed one."""
 _HALVINGS = 30
 
 
 def users_to_settle(paired: Paired, margin: float = 0.0, level: float = LEVEL) -> int | None:
-    """Number of users, like those seen, that would most likely settle the difference.
+    """Returns the number of users, like those observed, that would most likely make the result conclusive.
 
-    Enough: the interval excludes zero, or lies inside the margin; whichever needs fewer users. None where
-    no number of users would do, or no method is valid for those seen.
+    Conclusive: the interval excludes zero, or is inside the margin; whichever needs fewer users. None if no
+    number of users suffices, or no method is valid for those observed.
     """
     from scipy.special import ndtri
 
@@ -31,10 +31,10 @@ def users_to_settle(paired: Paired, margin: float = 0.0, level: float = LEVEL) -
 
 
 def _expected(paired: Paired) -> tuple[float, float]:
-    """The size of the mean and the spread to expect of more users.
+    """Returns the expected mean and spread of more users.
 
-    Few users who differ show too little spread, down to none. One more of each, a win and a loss of the
-    largest size, is added to them (after Bonett and Price 2012, J. Educational and Behavioral Statistics 37).
+    Few users who differ show too little spread, even none. One more of each, a win and a loss of the largest
+    size, is added to them (after Bonett and Price 2012, J. Educational and Behavioral Statistics 37).
     """
     if not isinstance(paired.method, PairedProportions | BoundedMean):
         return abs(paired.mean), paired.sd
@@ -45,9 +45,9 @@ def _expected(paired: Paired) -> tuple[float, float]:
 
 
 def _to_rule_out(mean: float, margin: float, beyond: float) -> float:
-    """√n / sd with which the interval, ``beyond`` standard errors to each side, lies inside ±margin.
+    """Returns √n / sd with which the interval, ``beyond`` standard errors on each side, is inside ±margin.
 
-    Each end may leave it: with a mean of 0 either does so as often, and far from 0 only the nearer one.
+    Each end may leave it: with a mean of 0 both equally often, and far from 0 only the nearer one.
     """
     from scipy.special import ndtri
 

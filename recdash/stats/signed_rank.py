@@ -1,4 +1,4 @@
-"""Wilcoxon's signed-rank test: whether gains or losses prevail, the larger changes counting more."""
+"""Wilcoxon's signed-rank test: whether gains or losses prevail, with larger changes counting more."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from recdash.domain.kinds import Floats
 
 
 def wilcoxon(candidate: Floats, baseline: Floats) -> float:
-    """Two-sided p of Wilcoxon's signed-rank test (1945) over users [n]; those without a change are left out.
+    """Returns the two-sided p of Wilcoxon's signed-rank test (1945) over users [n]; those without a change
+    are left out.
 
-    1 where no user's value changed. The values are taken as they are, as SciPy and the papers that cite it
-    do: changes that differ by rounding alone get ranks of their own.
+    1 if no user's value changed. The values are used as they are, as in SciPy and the papers that cite it:
+    changes that differ by rounding alone get different ranks.
     """
     from scipy import stats
 

@@ -1,22 +1,21 @@
-"""Tests and intervals of a mean paired difference that hold for any number of users.
+"""Tests and intervals of a mean paired difference that are valid for any number of users.
 
-The t-test trusts that the mean of the users' differences is about normal. It is not where few users differ,
-nor where many gain a little and few lose a lot: with hit rates of 5 % and 100 users, two equal runs "differ"
-in one of twenty tries, two users without a hit make a tie, and a large loss that no user happened to have is
-not allowed for. ``StudentT`` is used where it holds, without what skewness adds to it
-(``recdash.stats.skewed``); two methods take its place elsewhere (``method_for``):
+The t-test assumes that the mean of the users' differences is about normal. It is not if few users differ, nor
+if many gain a little and few lose a lot: with hit rates of 5 % and 100 users, two equal runs "differ" in one
+of twenty tries, two users without a hit make a tie, and a large loss that happened to no user is ignored.
+``StudentT`` is used where it is valid, corrected for skewness (``recdash.stats.skewed``); two methods replace
+it elsewhere (``method_for``):
 
-**Yes or no** (``PairedProportions``). Where every value is 0 or the largest possible one, the test is the
-exact one of McNemar (1947): among the users who differ, wins are as likely as losses. The interval is the
-product of two intervals of Clopper and Pearson (1934): of the share of users who differ, and of the wins
-among them.
+**Binary** (``PairedProportions``). If every value is 0 or the largest possible one, the test is the exact one
+of McNemar (1947): among the users who differ, wins are as likely as losses. The interval is the product of
+two intervals of Clopper and Pearson (1934): of the share of users who differ, and of the wins among them.
 
-**Between two bounds** (``BoundedMean``). Differences lie between −b and b. Against a mean of at most δ a user
-with −b is added to those seen, and every user gets a random weight (independent, exponential). p is the
-chance that the weighted mean is at most δ. So a difference that has not been seen yet, such as a rare large
-loss, is allowed for. The test is Gaffke's (2005, Mathematical Methods of Statistics 14; as an interval:
-Learned-Miller and Thomas 2019, arXiv 1905.06208). Of wins and losses of equal size its p is McNemar's exact
-one; that it holds for every distribution is not proven, but no case is known where it does not.
+**Bounded** (``BoundedMean``). Differences are between −b and b. Against a mean of at most δ a user with −b is
+added to those observed, and every user gets a random weight (independent, exponential). p is the probability
+that the weighted mean is at most δ. This accounts for a difference that was not observed, such as a rare
+large loss. The test is Gaffke's (2005, Mathematical Methods of Statistics 14; as an interval: Learned-Miller
+and Thomas 2019, arXiv 1905.06208). Of wins and losses of equal size its p is McNemar's exact one; that it is
+valid for every distribution is not proven, but no counterexample is known.
 """
 
 from __future__ import annotations
@@ -36,43 +35,44 @@ from recdash.stats.skewed import SKEWED, skewness_of_mean, unskewed, with_skewne
 TIE = 1e-12
 """Two values of a user closer than this are a tie: only rounding separates them."""
 LEAST_SQUARES = 400
-"""The t-test of graded differences needs Σd² ≥ so many times bound².
+"""The t-test of graded differences needs Σd² ≥ this many times bound².
 
-No skewness of the mean is then beyond 1/√400: many small gains against 400 losses of the largest size.
+The skewness of the mean is then at most 1/√400: many small gains against 400 losses of the largest size.
 """
 FEW_DIFFER = 30
-"""Where nothing bounds the differences, the t-test needs so many users who differ,"""
+"""If differences are unbounded, the t-test needs this many users who differ."""
 FEW_DISCORDANT = 100
-"""With fewer users who differ, the t-test of yes-or-no outcomes claims a little too often."""
+"""With fewer users who differ, the t-test of binary outcomes has slightly too many false positives."""
 FEW_CARRY = 2
-"""and so many who carry the spread, (Σd²)² / Σd⁴: of fewer a single one moves the mean."""
+"""If differences are unbounded, the t-test needs this many effective users, (Σd²)² / Σd⁴: of fewer a single
+one moves the mean.
+"""
 _HALVINGS = 30
-"""Of a search for a p."""
+"""The tolerance of a search for p."""
 _GROUPED = 0.5
-"""The squares of sums over groups may add up to so much more than those of the users."""
+"""Factor by which the squares of sums over groups may exceed those of the users."""
 _ROUNDED = 1e-9
-"""Sums of products are no more exact, as a share of what they are made of."""
+"""Relative rounding error of sums of products."""
 
 
 class Method(Protocol):
-    """A test of a mean difference, and the interval that excludes 0 exactly where the test rejects it."""
+    """A test of a mean difference, and the interval that excludes 0 exactly if the test rejects it."""
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """Returns the method's name."""
 
     @property
     def p(self) -> float:
-        """Two-sided p that the mean difference is 0; NaN where nothing can be said."""
+        """Returns the two-sided p that the mean difference is 0; NaN if unavailable."""
 
     def interval(self, level: float) -> tuple[float, float]:
-        """Low and high end; NaN where nothing can be said."""
+        """Returns the low and high end; NaN if unavailable."""
 
     def p_beyond(self, margin: float) -> float:
-        """The larger p of two one-sided tests that the mean is beyond ±margin (Schuirmann 1987).
+        """Returns the larger p of two one-sided tests that the mean is beyond ±margin (Schuirmann 1987).
 
-        Below (1 − level) / 2 exactly where the interval of that level lies inside; NaN where nothing can be
-        said.
+        Below (1 − level) / 2 exactly if the interval of that level is inside; NaN if unavailable.
         """
 
 
@@ -105,7 +105,7 @@ class StudentT:
         return self._chance(max(self._beyond(margin), -self._beyond(-margin)))
 
     def _beyond(self, mean: float) -> float:
-        """t of a true mean, without its skewness."""
+        """Returns t of a true mean, corrected for skewness."""
         return float(unskewed(np.asarray((self.mean - mean) / self.error), np.asarray(self.skewness)))
 
     def _chance(self, t: float) -> float:
@@ -142,7 +142,7 @@ class PairedProportions:
 
     @property
     def p(self) -> float:
-        """McNemar's exact test."""
+        """Returns p of McNemar's exact test."""
         from scipy.special import bdtr
 
         differ = self.wins + self.losses
@@ -160,7 +160,7 @@ class PairedProportions:
         )
 
     def p_beyond(self, margin: float) -> float:
-        """The least p at which an interval of level 1 − 2p lies inside ±margin; at least 2^−30."""
+        """Returns the smallest p at which an interval of level 1 − 2p is inside ±margin; at least 2^−30."""
         fails, holds = 0.0, 0.5
         for _ in range(_HALVINGS):
             middle = (fails + holds) / 2
@@ -171,7 +171,7 @@ class PairedProportions:
 
 @dataclass(frozen=True)
 class BoundedMean:
-    """Of n users those in ``differences`` [x] differ, none by more than ``bound`` either way."""
+    """Of n users those in ``differences`` [x] differ, by at most ``bound`` in either direction."""
 
     name: ClassVar[str] = "Gaffke's test of a bounded mean"
 
@@ -202,10 +202,10 @@ class BoundedMean:
 def method_for(
     differences: Floats, n: int, mean: float, sd: float, bound: float | None, *, binary: bool
 ) -> Method:
-    """The method that is valid for the mean difference of ``n`` users, ``differences`` [x] of whom differ.
+    """Returns the valid method for the mean difference of ``n`` users, who differ by ``differences`` [x].
 
-    ``bound``: no difference can be larger; None where that is not known. ``binary``: each value that was
-    compared is 0 or ``bound``.
+    ``bound``: the largest possible difference; None if unknown. ``binary``: each value compared is 0 or
+    ``bound``.
     """
     if n < 2:
         return Unknown("there is only one user")
@@ -221,26 +221,26 @@ def method_for(
 
 
 def _why_unknown(differences: Floats, n: int, sd: float) -> str:
-    """Why the t-test does not apply to differences without a bound; empty where it does."""
+    """Returns why the t-test does not apply to unbounded differences; empty if it does."""
     if sd == 0 and len(differences) == n:
         return "all users differ by the same"
     if len(differences) < FEW_DIFFER:
-        return f"fewer than {FEW_DIFFER} users differ, and nothing bounds by how much"
+        return f"fewer than {FEW_DIFFER} users differ, and their differences are unbounded"
     squares = differences * differences
     carriers = float(squares.sum() ** 2 / np.einsum("i,i", squares, squares))
     if carriers < FEW_CARRY:
-        return "a few users carry the spread, and nothing bounds by how much others may differ"
+        return "a few users determine the variance, and the differences of others are unbounded"
     return ""
 
 
 def sparse_pairs(
     columns: Floats, n: int, bound: float | None, hits: Sequence[HitBits | None] = ()
 ) -> dict[tuple[int, int], Method]:
-    """The pairs (row < column) of runs to which the t-test does not apply, and the method that does.
+    """Returns the pairs (row < column) of runs to which the t-test does not apply, and the method that does.
 
     ``columns`` [g, r]: the values of n users; of more than 16,384 users their sums by group, in which few
-    users who differ stand apart, and ``hits`` for the runs of yes or no. The mean is that of the column's run
-    minus the row's.
+    differing users stand out, and ``hits`` for binary runs. The mean is that of the column's run minus the
+    row's.
     """
     binary = [bound is not None and only(column, bound) for column in columns.T]
     methods = {}
@@ -259,7 +259,7 @@ def sparse_pairs(
 
 
 def _counted(hits: Sequence[HitBits | None], row: int, column: int, bound: float | None) -> Floats | None:
-    """The differences of all users in two runs of yes or no, from who has a hit; None for other runs."""
+    """Returns the differences of all users in two binary runs, from who has a hit; None for other runs."""
     base, candidate = (hits[row], hits[column]) if hits else (None, None)
     if base is None or candidate is None or not base.value == candidate.value == bound:
         return None
@@ -267,7 +267,9 @@ def _counted(hits: Sequence[HitBits | None], row: int, column: int, bound: float
 
 
 def _possibly_sparse(columns: Floats, n: int, bound: float | None) -> Iterator[tuple[int, int]]:
-    """Pairs that a few products over the users cannot rule out: they spare a pass over the users per pair."""
+    """Yields pairs that a few products over the users cannot rule out, which avoids a pass over the users per
+    pair.
+    """
     own = np.square(columns).sum(axis=0)
     squares = own[:, None] + own[None, :] - 2 * columns.T @ columns
     sums = columns.sum(axis=0)
@@ -282,7 +284,7 @@ def _possibly_sparse(columns: Floats, n: int, bound: float | None) -> Iterator[t
 
 
 def _few_differ_or_carry(columns: Floats, squares: Floats) -> Mask:
-    """[r, r] from sums of fourth powers; at least those differ who have 0 in one run only."""
+    """Returns [r, r] from sums of fourth powers; at least those with 0 in only one run differ."""
     valued = (columns != 0).astype(np.float64)
     of_run = valued.sum(axis=0)
     differ = of_run[:, None] + of_run[None, :] - 2 * valued.T @ valued
@@ -294,12 +296,12 @@ def _few_differ_or_carry(columns: Floats, squares: Floats) -> Mask:
 
 
 def only(values: Floats, bound: float) -> bool:
-    """Whether every value is 0 or the bound."""
+    """Returns whether every value is 0 or the bound."""
     return bool(((values == 0) | (values == bound)).all())
 
 
 def clopper_pearson(count: int, n: int, level: float) -> tuple[float, float]:
-    """The exact interval of a proportion; 0 to 1 for none of none (Clopper and Pearson 1934)."""
+    """Returns the exact interval of a proportion; 0 to 1 for 0 of 0 (Clopper and Pearson 1934)."""
     from scipy.special import betaincinv
 
     tail = (1 - level) / 2

@@ -1,6 +1,6 @@
-"""The differences of single users: how many gain, how unevenly, and which users to look at.
+"""Differences of single users: how many gain, how unevenly, and which users to examine.
 
-A difference is candidate minus baseline, turned so that above zero is better.
+A difference is candidate minus baseline, signed so that above zero is better.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from recdash.domain.kinds import Floats, Ints
 from recdash.formatting.numbers import ticks
 
 BINS = 24
-"""Bars of a distribution, about."""
+"""Approximate number of bars of a distribution."""
 
 
 @dataclass(frozen=True)
 class Changes:
-    """Users by what became of them; ``gain`` and ``loss`` are sums over users, both from 0.
+    """Users by outcome; ``gain`` and ``loss`` are sums over users, both from 0.
 
-    ``half_gain``: the fewest users whose gains add up to half of all gains; ``typical``: the median size of a
-    change, of those who change (NaN where no user does).
+    ``half_gain``: the fewest users whose gains add up to half of all gains; ``typical``: the median absolute
+    change of users who change (NaN if none does).
     """
 
     n_users: int
@@ -36,7 +36,7 @@ class Changes:
 
 
 def changes(difference: Floats) -> Changes:
-    """The changes in differences [n] that are 0 where nothing changed."""
+    """Returns the changes in differences [n], which are 0 where nothing changed."""
     gains, losses = difference[difference > 0], difference[difference < 0]
     n, better, worse = len(difference), len(gains), len(losses)
     moved = np.abs(difference[difference != 0])
@@ -53,7 +53,7 @@ def changes(difference: Floats) -> Changes:
 
 
 def users_with_half(gains: Floats) -> int:
-    """The fewest users whose gains add up to half of all gains; 0 where no user gains."""
+    """Returns the fewest users whose gains add up to half of all gains; 0 if no user gains."""
     largest_first = np.sort(gains)[::-1]
     total = np.cumsum(largest_first)
     return int(np.searchsorted(total, total[-1] / 2 * (1 - 1e-12))) + 1 if len(gains) else 0
@@ -61,8 +61,8 @@ def users_with_half(gains: Floats) -> int:
 
 @dataclass(frozen=True)
 class Bars:
-    """``count`` [b] values lie between ``edge[b]`` and ``edge[b + 1]``; zero is an edge where values lie on
-    both sides of it.
+    """``count`` [b] values are between ``edge[b]`` and ``edge[b + 1]``; zero is an edge if values are on both
+    sides of it.
     """
 
     edge: Floats
@@ -70,7 +70,7 @@ class Bars:
 
 
 def bars(values: Floats, wanted: int = BINS) -> Bars:
-    """Values in bars of a round width, as they lie from zero; what is zero is left out.
+    """Returns values in bars of a round width, aligned at zero; zeros are left out.
 
     A value on an edge counts on the side of zero, so that equal gains and losses look alike.
     """
@@ -89,10 +89,10 @@ def bars(values: Floats, wanted: int = BINS) -> Bars:
 
 
 def largest_changes(difference: Floats, apart: Floats, n: int) -> Ints:
-    """At most ``n`` places of the largest gain, the largest loss, the second gain, and so on.
+    """Returns at most ``n`` indexes: the largest gain, the largest loss, the second gain, and so on.
 
-    Among equal differences those first where the candidates are further ``apart`` [n]. When one side is used
-    up, the other goes on; users without a change are never named.
+    Equal differences are ordered by how far the candidates are ``apart`` [n], most first. When one side is
+    exhausted, the other continues; users without a change are never included.
     """
     sides = []
     for is_on_side in (difference > 0, difference < 0):

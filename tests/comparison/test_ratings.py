@@ -151,7 +151,7 @@ def test_rows_with_other_ratings_are_another_truth() -> None:
     compared = compare("rmse", base=base, other=other)
     assert compared.verdict.state == "not comparable"
     assert compared.comparison.apart == {
-        "other": "the ratings of 2 rows that other shares with base differ: these are two truths"
+        "other": "the ratings of 2 rows that other shares with base differ: they have different test sets"
     }
 
 

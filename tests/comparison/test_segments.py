@@ -112,7 +112,7 @@ def test_a_run_without_the_metric_has_empty_cells() -> None:
 
 def test_a_segment_in_which_nobody_counts_says_so() -> None:
     result = compared(FLAT, gained((200, 0.2)), parts(200, 0))
-    assert result.cells["b", "mine"].why == "nobody counts"
+    assert result.cells["b", "mine"].why == "no user counts"
 
 
 def test_shares_of_users_and_of_the_difference_add_up() -> None:

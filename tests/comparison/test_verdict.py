@@ -222,7 +222,7 @@ def test_a_slice_without_a_shown_gain_is_named_with_its_size() -> None:
     cut = [part("New users", np.r_[0:3, 160:197])]
     result = verdict(Table({"Popular": BASE, "ALS": CLEAR}, cuts=cut))
     assert result.state == "ship"
-    assert said(result)[1] == "Not shown to be better for new users (n = 40)."
+    assert said(result)[1] == "No significant gain for new users (n = 40)."
 
 
 # ── trade-off ────────────────────────────────────────────────────────────────────────────────
@@ -233,8 +233,8 @@ def test_a_broken_guardrail_is_a_trade_off() -> None:
     result = verdict(Table({"Popular": BASE, "ALS": CLEAR}, kept))
     assert (result.state, result.run, result.headline) == ("trade-off", "ALS", "ALS is a trade-off")
     assert said(result)[1] == (
-        "It costs 40.0 % of catalogue coverage@10 (from 50.0 % to 30.0 %; "
-        "no interval: its upload was not kept), more than the 20 % that is allowed."
+        "It costs 40.0 % of catalogue coverage@10 (from 50.0 % to 30.0 %; no interval: its upload was "
+        "not kept), beyond its 20 % guardrail."
     )
 
 
@@ -256,14 +256,14 @@ def test_a_guardrail_is_surely_broken_where_the_interval_lies_beyond_it() -> Non
     assert (result.state, high < -20) == ("trade-off", True)
     assert said(result)[1] == (
         "It costs 24.0 % of catalogue coverage@10 (from 50.0 % to 38.0 %; "
-        f"95 % CI −{-low:.1f} to −{-high:.1f} %), more than the 20 % that is allowed."
+        f"95 % CI −{-low:.1f} to −{-high:.1f} %), beyond its 20 % guardrail."
     )
 
 
 def test_a_broken_guardrail_whose_interval_holds_less_says_so() -> None:
     result = rail_at(0.38, 0.05)
     assert (result.state, ends(0.38, 0.05)[1] > -20) == ("trade-off", True)
-    assert said(result)[1].endswith("more than the 20 % that is allowed; the interval does not exclude less.")
+    assert said(result)[1].endswith("beyond its 20 % guardrail; the interval does not exclude less.")
 
 
 def test_a_guardrail_that_may_be_broken_is_told_and_stops_nothing() -> None:
@@ -271,7 +271,7 @@ def test_a_guardrail_that_may_be_broken_is_told_and_stops_nothing() -> None:
     result = rail_at(0.425, 0.05)
     assert (result.state, low < -20 < -15 < high) == ("ship", True)
     assert said(result)[1] == (
-        "It may cost more than the 20 % of catalogue coverage@10 that is allowed: "
+        "It may cost more than the 20 % of catalogue coverage@10 that its guardrail allows: "
         f"−15.0 % (from 50.0 % to 42.5 %; 95 % CI −{-low:.1f} to +{high:.1f} %)."
     )
     (rail,) = result.evidence.guardrails
@@ -284,14 +284,14 @@ def test_of_gini_more_is_the_loss() -> None:
     assert broken.state == "trade-off"
     assert said(broken)[1] == (
         f"It raises Gini@10 by 30.0 % (from 0.500 to 0.650; 95 % CI +{low:.1f} to +{high:.1f} %), "
-        "more than the 20 % that is allowed."
+        "beyond its 20 % guardrail."
     )
     assert [rail.word for rail in broken.evidence.guardrails] == ["above its guardrail"]
     better = rail_at(0.3, 0.005, "gini")
     assert (better.state, said(better)[1]) == ("ship", "It lowers Gini@10 from 0.500 to 0.300.")
     unsure = rail_at(0.58, 0.03, "gini")
     assert unsure.state == "ship"
-    assert said(unsure)[1].startswith("It may raise Gini@10 by more than the 20 % that is allowed: +16.0 % (")
+    assert said(unsure)[1].startswith("It may raise Gini@10 by more than its 20 % guardrail: +16.0 % (")
 
 
 def test_asking_otherwise_takes_no_further_look_at_the_lists() -> None:
@@ -343,13 +343,13 @@ def test_a_difference_inside_the_margin_is_a_tie() -> None:
     tight = BASE + run(0.0001, wins=40, losses=20)
     result = verdict(Table({"Popular": BASE, "ALS": tight}), Terms(margin=Margin(0.05)))
     assert (result.state, result.run, result.headline) == ("tie", "ALS", "ALS and Popular are a tie")
-    assert said(result)[1] == "Whatever the difference is, it is within ±5 % (0.0100): too small to matter."
+    assert said(result)[1] == "The difference is within ±5 % (0.0100): too small to matter."
 
 
 def test_an_absolute_margin_is_told_in_units_of_the_metric() -> None:
     tight = BASE + run(0.0001, wins=40, losses=20)
     result = verdict(Table({"Popular": BASE, "ALS": tight}), Terms(margin=Margin(0.01, relative=False)))
-    assert said(result)[1] == "Whatever the difference is, it is within ±0.0100: too small to matter."
+    assert said(result)[1] == "The difference is within ±0.0100: too small to matter."
 
 
 def test_a_margin_that_is_itself_uncertain_makes_no_tie() -> None:
@@ -473,14 +473,16 @@ def test_a_candidate_that_holds_across_seeds_is_found_behind_one_that_does_not()
 
 def test_who_was_trained_once_is_named() -> None:
     result = verdict(Table({"Popular": BASE, "ALS": CLEAR}, seeds={"ALS": seeds(0.221, 0.220, 0.219)}))
-    assert said(result)[-1] == "Popular was trained once; its seeds are taken to vary as much as ALS's."
+    assert said(result)[-1] == "Popular was trained once; its seeds are assumed to vary as much as ALS's."
 
 
 def test_seeds_that_do_not_differ_say_nothing_of_another_training_run() -> None:
     same = {"ALS": seeds(0.22, 0.22, 0.22), "Popular": seeds(0.2, 0.2, 0.2)}
     result = verdict(Table({"Popular": BASE, "ALS": CLEAR}, seeds=same))
     assert result.state == "ship"
-    assert said(result)[1] == "The seeds do not differ, so they say nothing about another training run."
+    assert (
+        said(result)[1] == "The seeds do not differ, so they do not show the effect of another training run."
+    )
 
 
 def test_a_metric_of_one_seed_only_says_nothing_of_another_training_run() -> None:
@@ -488,7 +490,7 @@ def test_a_metric_of_one_seed_only_says_nothing_of_another_training_run() -> Non
     result = verdict(Table({"Popular": BASE, "ALS": CLEAR}, seeds=alone))
     assert result.state == "ship"
     assert said(result)[1:] == [
-        "Only one of the seeds has the metric, so they say nothing about another training run."
+        "Only one of the seeds has the metric, so they do not show the effect of another training run."
     ]
 
 
@@ -508,7 +510,7 @@ def test_what_includes_zero_and_leaves_the_margin_is_not_enough_evidence() -> No
     assert result.headline == "Not enough evidence for ALS"
     told = said(result)[1]
     assert told.startswith("The interval includes zero. If the true difference is the one measured")
-    assert told.endswith(" more users like these would give an answer with a chance of 80 %.")
+    assert told.endswith(" more users like these would give an answer with a probability of 80 %.")
     number = int(told.split("about ")[1].split(" more")[0].replace(",", ""))
     assert number == pytest.approx(more, rel=0.05)  # two digits are told
 
@@ -518,7 +520,7 @@ def test_an_equal_mean_is_never_settled_by_more_users_without_a_margin() -> None
     result = verdict(Table({"Popular": BASE, "ALS": mixed}), Terms(margin=Margin(0.0)))
     assert result.state == "not enough evidence"
     assert said(result)[0].startswith("nDCG@10 of ALS is equal to Popular (95 % CI −")
-    assert said(result)[1] == "The interval includes zero. How many more users it takes is not known."
+    assert said(result)[1] == "The interval includes zero. The number of users needed is unknown."
 
 
 def test_who_is_not_settled_is_named_before_who_is_worse() -> None:
@@ -556,7 +558,9 @@ def test_runs_of_different_truths_are_not_compared() -> None:
 
 
 def test_a_caveat_does_not_block_the_verdict() -> None:
-    caveat = [Problem("lists-missing", "comparison", "some runs have no list", "Compare both rules.")]
+    caveat = [
+        Problem("lists-missing", "comparison", "some users have no recommendations", "Compare both rules.")
+    ]
     assert verdict(Table({"Popular": BASE, "ALS": CLEAR}, between=caveat)).state == "ship"
 
 
@@ -569,7 +573,7 @@ def test_runs_without_a_shared_user_are_not_compared() -> None:
 
 def test_a_single_run_is_compared_with_nothing() -> None:
     result = verdict(Table({"Popular": BASE}))
-    assert said(result) == ["There is no candidate beside the baseline."]
+    assert said(result) == ["There is no candidate to compare with the baseline."]
 
 
 # ── links, families, margins ─────────────────────────────────────────────────────────────────
@@ -658,7 +662,7 @@ def test_every_question_is_answered_by_deciding_anew() -> None:
     assert questions(asked) == {
         "k = 5, 20": "Keep Popular at 20",
         "Recall instead of nDCG": "Keep Popular",
-        "Defined as nDCG(gain=exp)": "Nothing: trade-off for ALS",
+        "With nDCG(gain=exp)": "Nothing: trade-off for ALS",
         "Only users with a list": "Keep Popular",
     }
     assert [one.matters for one in asked] == [True, True, False, True]

@@ -196,8 +196,8 @@ def test_causes_are_told_in_words() -> None:
     assert conventions.in_words(USUAL, lenskit) == {
         "formula": "gain=binary (1 for every relevant item) instead of linear, "
         "discount=lenskit (log2(max(rank, 2))) instead of log2",
-        "population": "only users with a list count",
-        "order": "by score, equal scores by item id, descending",
+        "population": "only users with recommendations count",
+        "order": "by score, tied scores by item id, descending",
         "relevance": "relevant is a grade from 1",
     }
     assert conventions.in_words(USUAL, USUAL) == {}
@@ -280,7 +280,7 @@ def test_the_built_in_example_has_a_judged_negative_and_knows_what_is_popular(
 
 
 def test_without_an_example_the_true_reason_is_told() -> None:
-    assert worked_example.why_no_example(define("coverage")) == "this metric is no mean of the users' values"
+    assert worked_example.why_no_example(define("coverage")) == "this metric is not a mean of values per user"
     assert worked_example.why_no_example(define("err(max_grade=2)")) == (
         "the truth has grades up to 3, above max_grade=2"
     )

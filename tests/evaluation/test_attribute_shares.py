@@ -245,9 +245,9 @@ def ask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 def test_the_terminal_shows_values_beside_the_catalogue(ask: Any) -> None:
     said = ask("--shown-by", "genres", "--shown-by-k", "2").stdout
-    assert "genres (% of places within 2)  catalogue   als\n" in said
-    assert "Drama                               75.0  75.0\n" in said
-    assert "values shown                           3     2\n" in said
+    assert "genres (% of recommendations in the top 2)  catalogue   als\n" in said
+    assert "Drama                                            75.0  75.0\n" in said
+    assert "values shown                                        3     2\n" in said
 
 
 def test_json_has_the_rows_when_asked(ask: Any) -> None:

@@ -70,9 +70,9 @@ def test_an_order_by_score_is_as_good_as_one_by_rank_until_scores_are_tied() -> 
     scored = replace(EASE, order="score")
     assert codes(ALS, scored) == []
     assert told(ALS, replace(scored, tied_rows=1200)) == (
-        "comparison: the lists are ordered by different rules: als by rank; ease with equal scores in the "
-        "order of the file; 1,200 rows of ease are tied. Where equal scores stand is chance; see how far it "
-        "moves the value on Definitions."
+        "comparison: the lists are ordered by different rules: als by rank; ease with tied scores in "
+        "file order; 1,200 rows of ease are tied. The order of tied scores is arbitrary; see its "
+        "effect on the value on Definitions."
     )
 
 
@@ -97,7 +97,7 @@ def test_missing_lists_below_one_percent_are_not_worth_a_banner() -> None:
 def test_where_only_users_with_lists_count_any_other_user_is_told() -> None:
     als, ease = replace(ALS, users="both"), replace(EASE, users="both")
     assert codes(als, ease) == []
-    assert "not the same users for all runs: als 100, ease 99" in told(
+    assert "these differ between the runs: als 100, ease 99" in told(
         als, replace(ease, counted=99, without_list=1)
     )
     as_many_but_others = replace(ease, served="others")
@@ -109,7 +109,7 @@ def test_a_run_of_before_a_definition_changed_is_told_and_others_are_not() -> No
     old, new = ALS, replace(EASE, version="0.10.0")
     (problem,) = comparability_problems([old, new], changes)
     assert problem.code == "different-version"
-    assert "novelty means something else since version 0.2.0" in problem.found
+    assert "novelty has another meaning since version 0.2.0" in problem.found
     assert "als was scored before" in problem.found
     assert comparability_problems([old, replace(EASE, version="0.1.9")], changes) == []
     assert comparability_problems([replace(old, version="0.2.0"), new], changes) == []
@@ -128,8 +128,8 @@ def scored(rows: list[tuple[str, str, float]], name: str) -> Recommendations:
 def test_an_evaluation_warns_of_lists_that_others_serve() -> None:
     evaluation = evaluate({"full": scored(FULL, "full"), "half": scored(FULL[:1], "half")}, TRUTH)
     assert evaluation.as_dict()["warnings"][0] == (
-        "comparison: some runs have no list for users that others serve: half for 67% of the users. Those "
-        "users count as 0; compare both population rules before you decide."
+        "comparison: some users have no recommendations from some runs: half for 67% of the users. "
+        "These users count as 0; compare with only users who have recommendations before you decide."
     )
     assert evaluate({"a": scored(FULL, "a"), "b": scored(FULL, "b")}, TRUTH).comparability() == []
 

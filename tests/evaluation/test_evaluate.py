@@ -381,7 +381,7 @@ def test_short_lists_are_said_at_the_cutoff_that_was_asked_for() -> None:
     assert codes(recdash.evaluate({"als": ranked}, TRUTH, metrics="recall@1")) == []
     evaluation = recdash.evaluate({"als": ranked}, TRUTH, metrics="recall@2")
     assert [str(notice) for notice in evaluation.notices()] == [
-        "run 'als': lists shorter than k = 2: 1 of 2 users. The missing places count as misses."
+        "run 'als': lists shorter than k = 2: 1 of 2 users. The missing positions count as misses."
     ]
 
 
@@ -645,7 +645,7 @@ def test_lists_of_items_that_train_never_saw_are_said() -> None:
 
 def test_two_candidates_of_one_name_are_refused() -> None:
     both = pd.DataFrame({"model": ["x", "y"], "user_id": ["u", "u"], "item_id": ["a", "b"]})
-    with pytest.raises(InputError, match="two are called 'm: x'"):
+    with pytest.raises(InputError, match="two have the name 'm: x'"):
         recdash.evaluate({"m": both, "m: x": {"u": ["a"]}}, {"u": ["a"]}, metrics="recall@1")
 
 

@@ -69,8 +69,8 @@ def recall(evaluation: recdash.Evaluation) -> float:
 # ── another spelling ─────────────────────────────────────────────────────────────────────────
 
 SPELLINGS: dict[str, tuple[Callable[[str], str], str]] = {
-    "prefix": (lambda one: f"movie_{one}", "Strip the prefix 'movie_' from item_id."),
-    "suffix": (lambda one: f"{one}.html", "Strip the suffix '.html' from item_id."),
+    "prefix": (lambda one: f"movie_{one}", "Remove the prefix 'movie_' from item_id."),
+    "suffix": (lambda one: f"{one}.html", "Remove the suffix '.html' from item_id."),
     "quotes": (lambda one: f"'{one}'", "without quotes"),
     "bytes": (lambda one: f"b'{one}'", "without quotes"),
     "formula": (lambda one: f'="{one}"', 'without ="…"'),
@@ -109,12 +109,12 @@ def test_letters_in_another_case_or_unicode_form() -> None:
 
 def test_a_prefix_that_the_run_lacks_is_named() -> None:
     problem = refused(lists(), TRUTH.assign(item_id="movie_" + TRUTH["item_id"]))
-    assert "Put the prefix 'movie_' on item_id." in problem.fix
+    assert "Add the prefix 'movie_' to item_id." in problem.fix
 
 
 def test_half_of_the_ids_are_enough() -> None:
     problem = refused(lists(lambda one: f"tt{one}", every=2), catalogue=CATALOGUE)
-    assert (problem.code, "Strip the prefix 'tt'" in problem.fix) == ("ids-spelled-otherwise", True)
+    assert (problem.code, "Remove the prefix 'tt'" in problem.fix) == ("ids-spelled-otherwise", True)
     assert problem.found.startswith("only 17 % (10 of 60)")
     assert "10 more would" in problem.found
 
@@ -133,7 +133,7 @@ def test_users_in_another_spelling_stop_too() -> None:
     assert problem.found.startswith("only 50 % (5 of 10) of the users are in the truth; 5 more would")
     none = refused(lists(user=lambda name: f"user:{name}"))
     assert none.code == "no-common-user"
-    assert "Strip the prefix 'user:' from user_id." in none.fix
+    assert "Remove the prefix 'user:' from user_id." in none.fix
 
 
 def test_float32_took_digits() -> None:
@@ -182,7 +182,7 @@ def test_nothing_known_stops_even_without_a_cause() -> None:
     problem = refused(other)
     assert problem.code == "no-common-item"
     assert problem.found.startswith(
-        "only 0 % (0 of 60) of the places in its lists show an item that the truth knows"
+        "only 0 % (0 of 60) of the positions in its lists have an item that the truth knows"
     )
 
 
@@ -299,7 +299,7 @@ def test_the_truth_as_a_run_is_noticed() -> None:
     (notice,) = [one for one in found(TRUTH).notices() if one.code == "truth-as-run"]
     assert notice.found == "its 40 rows are the 40 relevant rows of the truth"
     part = [one for one in found(TRUTH[TRUTH["user_id"] < "u7"]).notices() if one.code == "truth-as-run"]
-    assert [one.found for one in part] == ["28 of its 28 places hold a relevant item of their user"]
+    assert [one.found for one in part] == ["28 of its 28 positions have a relevant item of their user"]
 
 
 def test_good_lists_and_the_oracle_are_not_taken_for_the_truth() -> None:
@@ -313,7 +313,7 @@ def test_good_lists_and_the_oracle_are_not_taken_for_the_truth() -> None:
 @pytest.mark.parametrize(("file", "fix"), [("item_prefix", "'movie_'"), ("item_half", "'tt'")])
 def test_hostile_files_stop(shared_data: Path, file: str, fix: str) -> None:
     truth = shared_data / "dirty/good/truth.csv"
-    assert f"Strip the prefix {fix} from item_id." in refused(shared_data / f"hostile/{file}.csv", truth).fix
+    assert f"Remove the prefix {fix} from item_id." in refused(shared_data / f"hostile/{file}.csv", truth).fix
 
 
 def test_exact_numbers_of_a_hostile_file_score_as_the_clean_one(shared_data: Path) -> None:

@@ -77,11 +77,11 @@ def test_a_table_spelled_as_the_run_does_not_hide_that_the_truth_is_not_met(tabl
     (problem,) = refused(spelled(LISTS), **tables)
     assert problem.code == "ids-spelled-otherwise"
     assert problem.found.startswith(
-        "only 0 % (0 of 60) of the places in its lists show an item that the truth knows"
+        "only 0 % (0 of 60) of the positions in its lists have an item that the truth knows"
     )
     assert "20 more would" in problem.found
     assert "'movie_100' in the run, '100' in the truth" in problem.found
-    assert "Strip the prefix 'movie_' from item_id of the run" in problem.fix
+    assert "Remove the prefix 'movie_' from item_id of the run" in problem.fix
 
 
 def test_half_of_the_lists_spelled_as_the_catalogue_stop_too() -> None:
@@ -126,7 +126,7 @@ def test_half_of_the_truths_items_spelled_otherwise_stop() -> None:
     assert problem.code == "truth-spelled-otherwise"
     assert problem.place == "truth, column 'item_id'"
     assert "the prefix 'movie_'" in problem.found
-    assert problem.fix.startswith("Strip the prefix 'movie_' from item_id of the truth")
+    assert problem.fix.startswith("Remove the prefix 'movie_' from item_id of the truth")
 
 
 def test_half_of_the_truths_users_spelled_otherwise_stop() -> None:
@@ -134,7 +134,7 @@ def test_half_of_the_truths_users_spelled_otherwise_stop() -> None:
     (problem,) = refused(LISTS, half)
     assert (problem.code, problem.place) == ("truth-spelled-otherwise", "truth, column 'user_id'")
     assert problem.found.startswith("only 50 % (5 of 10) of its users")
-    assert "Strip the prefix 'user:' from user_id of the truth" in problem.fix
+    assert "Remove the prefix 'user:' from user_id of the truth" in problem.fix
 
 
 def test_the_side_that_is_written_otherwise_is_named() -> None:
@@ -152,7 +152,7 @@ def test_few_places_of_which_none_is_known_stop_and_very_few_are_told() -> None:
     told = notice(found({"u0": ["x", "y"]}), "hardly-known-ids")
     assert told.found.startswith("only 0 % (0 of 2)")
     (spelled_otherwise,) = refused({"u0": ["movie_100", "movie_101"]})
-    assert "Strip the prefix 'movie_'" in spelled_otherwise.fix
+    assert "Remove the prefix 'movie_'" in spelled_otherwise.fix
 
 
 def test_few_places_that_a_catalogue_hardly_knows_are_told() -> None:
@@ -172,8 +172,10 @@ def test_a_table_spelled_otherwise_is_named_and_its_metrics_are_absent(kind: str
     evaluation = found(LISTS, **{kind: table}, metrics=f"recall@6,{metric}@6")
     told = notice(evaluation, "table-spelled-otherwise")
     assert told.place == f"run 'als', {kind}"
-    assert told.found.startswith("0 % (0 of 60) of the places in its lists show an item that the")
-    assert f"Strip the prefix 'movie_' from item_id of the {kind.replace('train', 'train table')}" in told.fix
+    assert told.found.startswith("0 % (0 of 60) of the positions in its lists have an item that the")
+    assert (
+        f"Remove the prefix 'movie_' from item_id of the {kind.replace('train', 'train table')}" in told.fix
+    )
     assert [row["metric"] for row in evaluation.rows()] == ["recall"]
     (absence,) = evaluation.absences()
     assert (absence["metric"], "0 % (0 of 60)" in absence["reason"]) == (metric, True)
@@ -238,7 +240,7 @@ def test_a_run_of_other_items_than_the_held_out_ones_is_scored_where_one_table_k
     evaluation = found(other, catalogue=CATALOGUE)
     told = notice(evaluation, "hardly-known-ids")
     assert told.found.startswith("only 0 % (0 of 60)")
-    assert "written alike" in told.fix
+    assert "spelled alike" in told.fix
     assert next(evaluation.rows())["value"] == 0
 
 

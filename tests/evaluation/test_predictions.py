@@ -37,7 +37,7 @@ def test_predictions_in_another_spelling_stop_with_the_repair() -> None:
     (problem,) = error.value.problems
     assert problem.place == "predictions of 'als', column 'item_id'"
     assert "'movie_100' in the predictions, '100' in the truth" in problem.found
-    assert "Strip the prefix 'movie_' from item_id" in problem.fix
+    assert "Remove the prefix 'movie_' from item_id" in problem.fix
     accepted = recdash.evaluate(
         {}, TRUTH, predictions={"als": prefixed}, metrics="rmse", accept_unknown_ids=True
     )

@@ -81,7 +81,7 @@ def test_json_has_bands_only_when_asked(ask: Any) -> None:
 
 def test_where_ties_change_nothing_it_is_said(ask: Any) -> None:
     said = ask("--tie-band", "--metrics", "recall@2").stdout
-    assert "No order of equal scores changes any of these." in said
+    assert "The order of tied scores changes none of these metrics." in said
 
 
 def test_a_csv_of_scores_has_no_room_for_bands(ask: Any) -> None:

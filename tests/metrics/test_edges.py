@@ -242,7 +242,7 @@ def test_without_lists_or_users_the_reason_is_said() -> None:
     assert reason("gini") == "needs ranked lists"
     assert reason("mae") == "needs a table of rating predictions"
     assert reason("ndcg(gain=exp)", sample=NOBODY) == (
-        "no user counts: none of them has both a list and a relevant item"
+        "no user counts: none has both a list and a relevant item"
     )
 
 
@@ -363,7 +363,7 @@ def test_errors_whose_squares_are_no_numbers_are_not_scored(metric: str) -> None
     assert np.isfinite(curve(metric, predictions=large).std_error).all()
     for huge in (ratings([0, 1], [1, 2], [-1e80, 2]), ratings([0, 1], [1, 1e308], [1, 2])):
         assert reason(metric, predictions=huge) == (
-            "ratings or predictions beyond 1e+70: the squares of their errors are no numbers"
+            "ratings or predictions beyond 1e+70: the squares of their errors overflow"
         )
 
 
@@ -371,7 +371,7 @@ def test_ratings_that_cannot_be_scored_say_why() -> None:
     assert reason("rmse", predictions=ratings([], [], [])) == "needs a table of rating predictions"
     assert reason("r2", predictions=ratings([], [], [])) == "needs a table of rating predictions"
     assert reason("r2", predictions=ratings([1, 2], [3, 3], [3, 4])) == (
-        "all ratings are equal: there is no spread to explain"
+        "all ratings are equal: there is no variance to explain"
     )
 
 
@@ -558,7 +558,7 @@ def test_a_curve_is_the_same_in_parts(spec: str, monkeypatch: pytest.MonkeyPatch
 def test_what_the_lists_lacked_is_said() -> None:
     nowhere = replace(MEAN, n_lists=np.array([0, 0]))
     assert reason("diversity", catalogue=with_means({"diversity": nowhere})) == (
-        "no list has what it needs: two items in a list that can be compared"
+        "no list has the input it needs: two items in a list that can be compared"
     )
     assert reason("diversity", catalogue=SHELF) == (
         "diversity needs the lists themselves; score the upload again with this metric"

@@ -258,7 +258,7 @@ ACCURACY = ", ".join(name for name, metric in METRICS.items() if hasattr(metric,
             Problem(
                 "no-user-value",
                 "metric 'rmse'",
-                "it has no value per user",
+                "it is a catalogue-level metric and has no value per user",
                 f"Name an accuracy metric: {ACCURACY}.",
             ),
         ),

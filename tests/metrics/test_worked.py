@@ -585,7 +585,7 @@ def test_ratings_without_a_prediction_are_left_out_and_counted() -> None:
     assert found.table()["value"].tolist() == [2.0]
     assert any("no prediction in 1 row" in warning for warning in found.as_dict()["warnings"])
     (absent,) = found.as_dict()["absent"]
-    assert absent["reason"] == "all ratings are equal: there is no spread to explain"
+    assert absent["reason"] == "all ratings are equal: there is no variance to explain"
 
 
 # ── nothing undefined is 0 ───────────────────────────────────────────────────────────────────

@@ -277,7 +277,7 @@ def test_references_stand_beside_the_runs_under_any_preset() -> None:
 
 
 def test_a_run_called_like_a_reference_is_told_apart() -> None:
-    with pytest.raises(InputError, match="two are called 'Oracle \\(reference\\)'"):
+    with pytest.raises(InputError, match="two have the name 'Oracle \\(reference\\)'"):
         recdash.evaluate({"Oracle (reference)": {"u": ["b"]}}, truth(), references="oracle")
 
 

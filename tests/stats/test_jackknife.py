@@ -315,7 +315,7 @@ def test_files_that_are_gone_or_changed_take_the_interval_and_not_the_verdict(tm
     files["a"].write_text(files["a"].read_text().replace("i1,", "new,"))
     assert reasons() == {"the lists have changed since they were scored"}
     files["a"].unlink()
-    assert reasons() == {"a file of lists cannot be read any more"}
+    assert reasons() == {"a file of lists can no longer be read"}
 
 
 def test_there_is_no_interval_for_fewer_than_ten_lists() -> None:

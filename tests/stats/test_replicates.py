@@ -73,7 +73,7 @@ def test_a_candidate_uploaded_once_is_taken_to_vary_as_much_as_the_others_seeds(
     assert (found.low, found.high) == pytest.approx((mean - 0.32 - half, mean - 0.32 + half))
     assert found.p == pytest.approx(2 * stats.t.sf(abs(mean - 0.32) / error, 3))
     assert (found.n, found.n_baseline, found.significant) == (4, 1, False)
-    assert found.method == "t-test of 4 seeds against one value that is taken to vary as much"
+    assert found.method == "t-test of 4 seeds against one value that is assumed to vary as much"
 
 
 def test_turning_the_two_round_turns_the_sign() -> None:
@@ -160,4 +160,4 @@ def test_a_run_trained_once_against_folds_varies_as_one_training_run_does() -> N
     assert replicate_difference(folds, each).error ** 2 == pytest.approx(1 / 3 + 1 / 2)
     for found in (replicate_difference(folds, once), replicate_difference(once, folds)):
         assert found.error**2 == pytest.approx(1 / 3 + 1 / 2 + 1.5)
-        assert found.method.endswith("the one trained once is taken to vary as much")
+        assert found.method.endswith("the one trained once is assumed to vary as much")

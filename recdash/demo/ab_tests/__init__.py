@@ -1,4 +1,4 @@
-"""A/B tests invented from a seed, with known effects and planted faults."""
+"""Simulated A/B tests with known effects and planted faults."""
 
 from recdash.demo.ab_tests.ab_tests import Simulated, simulate
 

@@ -1,7 +1,7 @@
-"""A/B tests invented from a seed whose effects are known exactly, and whose faults are planted.
+"""Simulates A/B tests from a seed, with exactly known effects and planted faults.
 
-What the statistics are tested against, and what ``recdash demo --online`` writes. How a session comes about,
-and why the effects are exact, is said in ``plan``.
+They test the statistics, and ``recdash demo --online`` writes them. ``plan`` explains how a session is
+generated, and why the effects are exact.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Simulated:
     """``sessions`` as uploaded (unit_id, session_id, variant, start_ts, clicks, watch_s, videos, country,
-    platform) in the order of time; ``logs``: the same test as exposures, events and served lists.
+    platform) in time order; ``logs``: the same test as exposures, events and served lists.
     """
 
     sessions: pa.Table
@@ -31,16 +31,17 @@ class Simulated:
     known: Known
 
     def tables(self) -> dict[str, pa.Table]:
-        """By kind of upload."""
+        """Returns the tables by kind of upload."""
         logs = self.logs
         more = {"exposures": logs.exposures, "events": logs.events, "served": logs.served} if logs else {}
         return {"sessions": self.sessions, **more}
 
 
 def simulate(n_users: int, seed: int, *, events: bool = False, **plan: Any) -> Simulated:
-    """A test with ``n_users`` before any is lost, the same for the same seed; ``plan`` as in ``Plan``.
+    """Returns a test with ``n_users`` before exclusions, the same for the same seed; ``plan`` as in ``Plan``.
 
-    ``events``: with the logs behind the sessions, else they are None. Raises InputError for what cannot be.
+    ``events``: with the logs behind the sessions, else they are None. Raises InputError for an impossible
+    plan.
     """
     from recdash.demo.ab_tests.logs import logs
 

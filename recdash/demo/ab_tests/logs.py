@@ -1,11 +1,10 @@
-"""The logs behind simulated sessions: exposures, events and served lists that add up to them.
+"""Generates the logs behind simulated sessions: exposures, events and served lists that add up to them.
 
-Each session is one request with a list of five different films, any film at any place with the same chance,
-so that the propensity is exactly one in all films. The films of a session's clicks stand one below the other,
-and are watched one after the other: every other click has one ``watch`` event, the others three
-heartbeats that count up. In some sessions without a click a film found by search is watched, which
-recommendations have no part in. One event in a hundred is there twice with the same event_id, and many share
-their second.
+Each session is one request with a list of five different films, each equally likely at any position, so that
+the propensity is exactly one divided by the number of films. The films of a session's clicks are consecutive
+and are watched one after the other: every other click has one ``watch`` event, the others three heartbeats
+that count up. In some sessions without a click a film found by search is watched, which is not a
+recommendation. One event in a hundred is repeated with the same event_id, and many share their second.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
 EXPERIMENT = "simulated"
 N_FILMS, SLOTS = 997, 5
-"""A prime number of films: steps of any size from any film on come by all others first."""
+"""A prime number of films: steps of any size from any film reach all others before returning."""
 SEARCHED, SEARCHED_OF_LIST, REPEATED = 0.1, 0.3, 0.01
 KINDS = ("impression", "click", "watch", "heartbeat")
 IMPRESSION, CLICK, WATCH, HEARTBEAT = range(4)
@@ -42,13 +41,13 @@ class SimulatedLogs:
 
 @dataclass(frozen=True)
 class _Lists:
-    """[S] where the list of each session begins among the films, and its step to the next place."""
+    """[S] the film with which each session's list begins, and its step to the next position."""
 
     begin: Ints
     step: Ints
 
     def film(self, session: Ints, rank: Ints) -> Ints:
-        """The film at a place (from 1) of a session's list."""
+        """Returns the film at a position (from 1) of a session's list."""
         return 1 + (self.begin[session] + self.step[session] * (rank - 1)) % N_FILMS
 
 
@@ -63,7 +62,9 @@ def logs(rng: Rng, arms: list[str], users: People, sessions: SimulatedSessions) 
 
 
 def _exposures(rng: Rng, arms: list[str], users: People, sessions: SimulatedSessions) -> pa.Table:
-    """Some seconds into each session of the test, so that the first session begins before its exposure."""
+    """Returns exposures some seconds into each session of the test, so that the first session begins before
+    its exposure.
+    """
     import pyarrow as pa
 
     rows = np.flatnonzero(sessions.in_test)
@@ -104,7 +105,7 @@ def _served(arms: list[str], users: People, sessions: SimulatedSessions, lists: 
 @dataclass(frozen=True)
 class _Events:
     """[E] what happened: ``session``, ``at`` seconds since 1970, ``kind``, ``item``, ``watch_s`` and ``rank``
-    (NaN and 0 where there is none), ``source``.
+    (NaN and 0 for none), ``source``.
     """
 
     session: Ints
@@ -166,7 +167,9 @@ def _happened(kind: int, session: Ints, ts: Ints, item: Ints, **more: Any) -> _E
 
 
 def _clicks_and_watching(rng: Rng, sessions: SimulatedSessions, lists: _Lists) -> list[_Events]:
-    """The n-th click of a session is n − 1 places below its first, after the film before has been watched."""
+    """Returns events in which a session's n-th click is n − 1 positions below its first, after the previous
+    film was watched.
+    """
     session, n = sessions.of_click, sessions.clicks
     begin = np.repeat(n.cumsum() - n, n)
     nth = np.arange(len(session)) - begin
@@ -188,7 +191,9 @@ def _clicks_and_watching(rng: Rng, sessions: SimulatedSessions, lists: _Lists) -
 
 
 def _searches(rng: Rng, sessions: SimulatedSessions, lists: _Lists) -> list[_Events]:
-    """In sessions without a click; some watch a film of their list after all, but did not click it there."""
+    """Returns searches in sessions without a click; some watch a film of their list without having clicked it
+    there.
+    """
     session = np.flatnonzero((sessions.clicks == 0) & (rng.random(len(sessions.user)) < SEARCHED))
     of_list = rng.random(len(session)) < SEARCHED_OF_LIST
     rank = rng.integers(1, SLOTS + 1, len(session))

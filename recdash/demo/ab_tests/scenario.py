@@ -1,23 +1,23 @@
-"""What a simulated A/B test is made of, and what is then true of it.
+"""The plan of a simulated A/B test, and its true effects.
 
-How a session comes about:
+How a session is generated:
 
 - Users arrive after a share 1 − √u of the test, u uniform on 0..1, with their first session, in which they
-  are exposed; two thirds of the test are left to them on average. Then they come again as a Poisson process
-  whose rate is the user's own: gamma with mean 1 and shape .7, so that few users have most of the sessions.
-  Control users have 3.4 sessions on average.
-- A session is engaged with the user's own chance, uniform on 0 … .8 and independent of how often the user
-  comes. The engagement rate, Σ engaged / Σ sessions, is thus .4 in the long run; and sessions of one user
-  are alike, so that who takes them for independent finds effects that are not there.
+  are exposed; on average two thirds of the test remain. Then they return as a Poisson process whose rate is
+  the user's own: gamma with mean 1 and shape .7, so that few users have most of the sessions. Control users
+  have 3.4 sessions on average.
+- A session is engaged with the user's own probability, uniform on 0 … .8 and independent of how often they
+  come. The engagement rate, Σ engaged / Σ sessions, is thus .4 in the long run; and sessions of one user
+  are alike, so that treating them as independent finds effects that do not exist.
 - An engaged session has 1 + Binomial(4, .2) clicks. A click watches a geometric number of seconds, 500 on
-  average, which is more than 120, a video, with the chance (1 − 1/500)¹²⁰.
+  average, which is more than 120, a video, with probability (1 − 1/500)¹²⁰.
 
-Why the effects are exact: a variant multiplies the rate of further visits (by as much as lifts *all* sessions
-by what is wanted), everybody's chance to engage, and the mean seconds of a click. Engaging is independent of
-coming, and watching of both; so the lift of the engagement rate is that of the chance, and that of the
-session watch time is chance times seconds. Novelty adds to the chance a lift that decays as exp(−days since
-the exposure / 3), whose mean over sessions is an integral with a closed form. Where one platform has its
-lifts reversed, sums of both kinds of users are divided.
+Why the effects are exact: a variant multiplies the rate of further visits (by the factor that lifts *all*
+sessions as wanted), everybody's probability to engage, and the mean seconds of a click. Engaging is
+independent of coming, and watching of both; so the lift of the engagement rate is that of the probability,
+and that of the session watch time is probability times seconds. Novelty adds to the probability a lift that
+decays as exp(−days since exposure / 3), whose mean over sessions is an integral with a closed form. If one
+platform has its lifts reversed, sums of both kinds of users are divided.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ ARMS: Mapping[str, Lifts] = MappingProxyType({"control": {}, "new": {ENGAGEMENT:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a test is made of; the faults are in its last arm.
+    """The plan of a test; the faults are in its last arm.
 
-    ``arms`` by name, the control first, with their lifts as shares, by the names in LIFTED; where no watch
-    time is named, a click watches as long as in the control. ``before_days``: so long users came before the
-    test. ``novelty``: further lift of the engagement rate on the day of exposure. ``srm``: share of the last
+    ``arms`` by name, control first, with their lifts as shares, by the names in LIFTED; without a lift of
+    watch time, a click watches as long as in control. ``before_days``: days with pre-test visits.
+    ``novelty``: additional lift of the engagement rate on the day of exposure. ``srm``: share of the last
     arm's users that is lost. ``crossover``: share of all users with a session in the next arm. ``bots``:
     share of the last arm's users who click hundreds of times in a session. ``reverse``: a platform on which
-    all lifts have the other sign. Raises InputError for what cannot be.
+    all lifts have the other sign. Raises InputError for an impossible plan.
     """
 
     arms: Mapping[str, Lifts] = field(default_factory=lambda: ARMS)
@@ -75,11 +75,11 @@ class Plan:
 
     @property
     def rate(self) -> float:
-        """Further sessions of a control user per day, on average."""
+        """Returns further sessions of a control user per day, on average."""
         return (SESSIONS - 1) / (self.days * 2 / 3)
 
     def effect(self, arm: str, sign: int) -> Effect:
-        """What an arm multiplies where lifts have this sign, 1 or −1."""
+        """Returns the factors of an arm where lifts have this sign, 1 or −1."""
         lifts = {metric: sign * lift for metric, lift in self.arms[arm].items()}
         chance = 1 + lifts.get(ENGAGEMENT, 0.0)
         watch = 1 + lifts[WATCH] if WATCH in lifts else chance
@@ -92,8 +92,8 @@ class Plan:
 
 
 class Effect(NamedTuple):
-    """What a variant multiplies: further visits, the chance to engage, a click's seconds; ``novel`` adds to
-    the chance at the exposure.
+    """Factors of a variant: further visits, probability to engage, a click's seconds; ``novel`` adds to the
+    probability at exposure.
     """
 
     visits: float
@@ -104,7 +104,7 @@ class Effect(NamedTuple):
 
 @dataclass(frozen=True)
 class Known:
-    """What is true of a test: ``values`` and ``lifts`` (shares) in the long run, by variant and metric, of
+    """The true state of a test: ``values`` and ``lifts`` (shares) in the long run, by variant and metric, of
     users who are no bots; how many were ``lost``, ``crossed``, and are ``bots``.
     """
 
@@ -119,7 +119,7 @@ class Known:
 
 
 def truth(plan: Plan) -> tuple[dict[str, dict[str, float]], dict[str, dict[str, float]]]:
-    """Values and lifts by variant and metric."""
+    """Returns values and lifts by variant and metric."""
     values = {arm: _values(plan, arm) for arm in plan.arms}
     control, *others = plan.arms
     lifts = {
@@ -144,7 +144,7 @@ def _values(plan: Plan, arm: str) -> dict[str, float]:
 
 
 def _per_user(plan: Plan, effect: Effect) -> tuple[float, float, float, float]:
-    """Expected sessions, engaged sessions, seconds and videos of a user."""
+    """Returns expected sessions, engaged sessions, seconds and videos of a user."""
     further = (SESSIONS - 1) * effect.visits
     novel = 1 + plan.rate * effect.visits * NOVELTY_DAYS * _decayed(plan.days)
     engaged = READIEST / 2 * ((1 + further) * effect.chance + novel * effect.novel)
@@ -154,7 +154,9 @@ def _per_user(plan: Plan, effect: Effect) -> tuple[float, float, float, float]:
 
 
 def _decayed(days: float) -> float:
-    """Mean of 1 − exp(−left/τ) over users with left = days · √u: ∫ 2x (1 − exp(−cx)) dx with c = days/τ."""
+    """Returns the mean of 1 − exp(−left/τ) over users with left = days · √u: ∫ 2x (1 − exp(−cx)) dx with c =
+    days/τ.
+    """
     c = days / NOVELTY_DAYS
     return 1 - 2 * (1 - math.exp(-c) * (1 + c)) / c**2
 
@@ -165,7 +167,12 @@ def _impossible(plan: Plan) -> Iterator[Problem]:
         if not 0 <= share < 1:
             yield Problem("bad-share", name, f"{share:g} is not a share", "Give a number from 0 to below 1.")
     if plan.days < 1 or plan.before_days < 0:
-        yield Problem("bad-days", "days", "A test needs a day, and none below 0 before it", "Give more days.")
+        yield Problem(
+            "bad-days",
+            "days",
+            "A test needs at least one day, and no negative number of days before it",
+            "Give more days.",
+        )
     for arm in plan.arms:
         effects = [plan.effect(arm, sign) for sign in ((1, -1) if plan.reverse else (1,))]
         chances = [chance for effect in effects for chance in (effect.chance, effect.chance + effect.novel)]
@@ -174,5 +181,8 @@ def _impossible(plan: Plan) -> Iterator[Problem]:
         if not possible or not all(
             effect.visits >= 0 and effect.seconds * CLICK_S >= 1 for effect in effects
         ):
-            fix = "Some users engage in 80 % of all sessions: a lift of .25, novelty included, is the most."
-            yield Problem("impossible-lift", f"arm '{arm}'", "It has lifts that nobody can bring about", fix)
+            fix = (
+                "Some users engage in 80 % of all sessions, so that the largest possible lift is .25, "
+                "including novelty."
+            )
+            yield Problem("impossible-lift", f"arm '{arm}'", "It has impossible lifts", fix)

@@ -1,4 +1,4 @@
-"""The people of a simulated A/B test and their sessions, drawn as ``plan`` says."""
+"""Draws the users of a simulated A/B test and their sessions as ``plan`` says."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 TEST_FROM = int(datetime(2026, 11, 2, tzinfo=UTC).timestamp())
 DAY = 86_400
-# The time before the test ends some hours early, so that no session runs on into it.
+# The pre-test period ends some hours early, so that no session extends into the test.
 PAUSE_DAYS = 0.125
 BOT_CLICKS = (350, 450)
 Rng = np.random.Generator
@@ -34,8 +34,8 @@ Rng = np.random.Generator
 
 @dataclass(frozen=True)
 class People:
-    """[U] who takes part: ``unit`` id, ``arm``, ``eager`` how often they come, ``ready`` their chance to
-    engage, ``left`` days from the exposure to the end of the test, ``platform`` and ``country`` places in
+    """[U] participants: ``unit`` id, ``arm``, ``eager`` how often they come, ``ready`` their probability to
+    engage, ``left`` days from the exposure to the end of the test, ``platform`` and ``country`` indexes into
     their names.
     """
 
@@ -53,9 +53,8 @@ class People:
 
 @dataclass(frozen=True)
 class SimulatedSessions:
-    """[S] sessions in the order of time: ``user`` a place in the people, ``start`` seconds since 1970,
-    ``arm`` the one shown, ``in_test`` or before it, ``clicks``; ``click_s`` [clicks] seconds that each click
-    watched.
+    """[S] sessions in time order: ``user`` an index into the people, ``start`` seconds since 1970, ``arm``
+    the one shown, ``in_test`` or before it, ``clicks``; ``click_s`` [clicks] seconds that each click watched.
     """
 
     user: Ints
@@ -67,12 +66,12 @@ class SimulatedSessions:
 
     @property
     def of_click(self) -> Ints:
-        """[clicks] the session of each."""
+        """Returns [clicks] the session of each."""
         return np.repeat(np.arange(len(self.user)), self.clicks)
 
 
 def named(places: Ints, names: list[str]) -> pa.Array:
-    """The names at those places, as a dictionary."""
+    """Returns the names at those indexes, as a dictionary array."""
     import pyarrow as pa
 
     return pa.DictionaryArray.from_arrays(pa.array(places.astype(np.int32)), pa.array(names))
@@ -85,7 +84,7 @@ def timestamps(seconds: Ints) -> pa.Array:
 
 
 def people(rng: Rng, plan: Plan, n_users: int) -> People:
-    """The users of the test, without the share of the last arm that is lost."""
+    """Returns the users of the test, without the share of the last arm that is lost."""
     users = People(
         unit=np.arange(1, n_users + 1),
         arm=rng.integers(0, len(plan.arms), n_users),
@@ -105,7 +104,7 @@ def _one_of(rng: Rng, shares: list[float], n: int) -> Ints:
 
 
 def visits(rng: Rng, plan: Plan, users: People) -> tuple[SimulatedSessions, int, int]:
-    """All sessions; how many users have one in another arm, and how many are bots."""
+    """Returns all sessions; how many users have one in another arm, and how many are bots."""
     user, since, first = _visits(rng, plan, users)
     arm, crossed = _arms(rng, plan, users, user, int((since >= 0).sum()), first)
     in_last = np.flatnonzero(users.arm == len(plan.arms) - 1)
@@ -125,9 +124,9 @@ def visits(rng: Rng, plan: Plan, users: People) -> tuple[SimulatedSessions, int,
 
 
 def _visits(rng: Rng, plan: Plan, users: People) -> tuple[Ints, Floats, Ints]:
-    """The sessions of the test user by user, then those before it.
+    """Returns the sessions of the test, ordered by user, followed by the pre-test sessions.
 
-    [S] the user of each, and days since the exposure (below 0 before the test); [U] the place of each user's
+    [S] the user of each, and days since exposure (below 0 before the test); [U] the index of each user's
     first.
     """
     further = rng.poisson(plan.rate * users.eager * users.left * _by_user(plan, users, "visits"))
@@ -141,7 +140,9 @@ def _visits(rng: Rng, plan: Plan, users: People) -> tuple[Ints, Floats, Ints]:
 
 
 def _arms(rng: Rng, plan: Plan, users: People, user: Ints, n_test: int, first: Ints) -> tuple[Ints, int]:
-    """[S] the arm of each session: for a few users with several sessions, the last one is in the next arm."""
+    """Returns [S] the arm of each session: for a few users with several sessions, the last one is in the next
+    arm.
+    """
     arm = users.arm[user]
     last = np.append(first[1:], n_test) - 1
     several = rng.permutation(np.flatnonzero(last > first))
@@ -151,7 +152,7 @@ def _arms(rng: Rng, plan: Plan, users: People, user: Ints, n_test: int, first: I
 
 
 def _clicks(rng: Rng, plan: Plan, users: People, user: Ints, since: Floats) -> tuple[Ints, Floats]:
-    """[S] clicks of each session, and the mean seconds of one of them."""
+    """Returns [S] clicks of each session, and the mean seconds of one of them."""
     in_test = since >= 0
     fresh = np.where(in_test, np.exp(-since / NOVELTY_DAYS), 0.0)
     lifted = _by_user(plan, users, "chance")[user] + _by_user(plan, users, "novel")[user] * fresh
@@ -162,18 +163,18 @@ def _clicks(rng: Rng, plan: Plan, users: People, user: Ints, since: Floats) -> t
 
 
 def _by_user(plan: Plan, users: People, part: str) -> Floats:
-    """[U] that part of the effect which the user's arm and platform have."""
+    """Returns [U] that part of the effect of the user's arm and platform."""
     parts = [[getattr(plan.effect(arm, sign), part) for sign in (1, -1)] for arm in plan.arms]
     turned = users.platform == (list(PLATFORMS).index(plan.reverse) if plan.reverse else -1)
     return np.array(parts)[users.arm, turned.astype(np.int64)]
 
 
 def _in_time(sessions: SimulatedSessions) -> SimulatedSessions:
-    """The sessions in the order of time."""
+    """Returns the sessions in time order."""
     order = np.argsort(sessions.start, kind="stable")
     ends = sessions.clicks.cumsum()
     clicks = sessions.clicks[order]
-    # Each session's clicks move with it: where they began, less where they begin now, plus where they are.
+    # Each session's clicks move with it: old begin, minus new begin, plus their index.
     moved = np.repeat((ends - sessions.clicks)[order] - (clicks.cumsum() - clicks), clicks)
     names = ("user", "start", "arm", "in_test", "clicks")
     arrays: dict[str, Any] = {name: getattr(sessions, name)[order] for name in names}
