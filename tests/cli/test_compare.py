@@ -150,7 +150,7 @@ def test_a_slice_of_the_stored_users_is_compared_alone(call: Recdash, folder: Pa
         (("--truth", "truth.csv", "--baseline", "old"), "no candidate"),
         (("--truth", "truth.csv", *RUNS, "--baseline", "odl"), "No run is called 'odl'. Did you mean 'old'?"),
         ((*FROM_FILES[:-1], "ndcg"), "no cutoff to compare at. Write ndcg@10"),
-        ((*FROM_FILES[:-1], "coverage@3"), "it is a catalogue-level metric without values per user"),
+        ((*FROM_FILES[:-1], "coverage@3"), "it is a catalogue-level metric and has no value per user"),
         ((*FROM_FILES[:-1], "ndgc@3"), "Did you mean 'ndcg'?"),
         ((*FROM_FILES, "--margin", "little"), "margin: 'little'. Write 1%"),
         ((*FROM_FILES, "--margin", "1000%"), "'1000%' is more than 100 %"),
