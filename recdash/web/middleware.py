@@ -126,7 +126,7 @@ class AuthMiddleware:
 
     def closed_link(self, visitor: Visitor, why: RecdashError) -> Refused:
         may_go_on = visitor.name is not None or self.signs_in_on_pages
-        return closed_link(why, ("/s/leave", "Leave the shared view") if may_go_on else None)
+        return closed_link(why, ("/s/leave", "Leave this link") if may_go_on else None)
 
     def counting(
         self, request: HTTPConnection, path: str, person: Person | None, receive: Receive

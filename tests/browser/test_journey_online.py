@@ -170,7 +170,7 @@ def test_logs_become_health_lifts_a_quadrant_and_a_reason_and_a_link_opens_them_
 
     choose(page, page.get_by_role("combobox", name="Explain"), "calm")
     expect(page).to_have_url(re.compile(r"[?&]v=calm(&|$)"))
-    question = "Would anything make calm's result doubtful?"
+    question = "Is there anything that makes calm's result doubtful?"
     expect(page.get_by_role("heading", name=question)).to_be_visible()
     settle(page)
     link, there = page.url.removeprefix(with_films.url), seen(page)
@@ -192,7 +192,7 @@ def test_logs_become_health_lifts_a_quadrant_and_a_reason_and_a_link_opens_them_
 def upload_the_test(page: Page, url: str, files: Files, found: OnlineResults, crossed: int) -> None:
     begin_upload(page, url)
     give_all(page, files, ("exposures", "events", "served"))
-    expect(page.get_by_text(f"{crossed} of 1,500 users were seen in more than one variant")).to_be_visible()
+    expect(page.get_by_text(f"{crossed} of 1,500 users saw several variants")).to_be_visible()
     for removed in found.removed:
         expect(page.get_by_text(f"{removed.count:,} {removed.unit} {removed.what}")).to_be_visible()
     exposures = page.locator("[class*=st-key-file_exposures_]")
@@ -231,13 +231,16 @@ def read_health_and_lifts(page: Page, made: Simulated, found: OnlineResults) -> 
 def read_both_sides(page: Page, found: OnlineResults) -> None:
     turn_to(page, "Offline vs online", "Offline and online agree on one of two candidates")
     expect(page.get_by_role("heading", name="bold won offline, lost online")).to_be_visible()
-    agreement = "Offline and online point the same way for 1 of 3 pairs of runs, and opposite ways for 2."
+    agreement = (
+        "Offline and online point in the same direction for 1 of 3 pairs of runs, and in opposite "
+        "directions for 2."
+    )
     expect(page.get_by_text(agreement)).to_be_visible()
     lift = in_percent(lift_of(found, ENGAGEMENT, "bold").lift)
     expect(page.locator(".rd-note p").filter(has_text=f"engagement rate {lift} %").first).to_be_visible()
     expect(page.get_by_role("heading", name="Why did bold win offline and lose online?")).to_be_visible()
     check = check_of(page, "Sessions per user")
-    reading = check.get_by_text("Users come more often, so engagement rate is over other sessions")
+    reading = check.get_by_text("Users come more often, so engagement rate is measured over other sessions")
     expect(reading).to_be_hidden()
     check.locator("summary").click()
     expect(reading).to_be_visible()
@@ -262,7 +265,7 @@ def test_where_users_are_missing_from_a_variant_no_page_judges_anything(
 
     turn_to(page, "Offline vs online", "Offline and online: not judged, the split of users is broken")
     expect(page.get_by_text("The split of users is broken: nothing is judged.")).to_be_visible()
-    expect(page.get_by_text("Agreement is not judged")).to_be_visible()
+    expect(page.get_by_text("Agreement cannot be judged")).to_be_visible()
     tables = page.locator("table.rd-table")
     reading = tables.filter(has_text="Reading")
     assert last_words(reading) == {"not judged: the split of users is broken"}

@@ -85,7 +85,7 @@ def test_values_and_differences_are_those_of_the_definition(report: Document) ->
 
 def test_it_says_who_counts_by_which_formula_and_how_it_is_judged(report: Document) -> None:
     text = str(section(report, "defined"))
-    assert "a user without a list counts as 0" in text
+    assert "a user without recommendations counts as 0" in text
     assert r"\log_2(r_j + 1)" in text
     assert "corrected together (Holm)" in text
     assert cells(report, "Who was counted", "als")["Counted"] == "40"
@@ -144,7 +144,7 @@ def test_the_notes_on_intervals_are_those_of_the_page_of_the_test(
 ) -> None:
     told = [one.text for one in section(report, "online").parts if isinstance(one, Paragraph)]
     rows = [OnlineRow(**row) for row in space.store.online_tests.get(str(question.test)).results]
-    few = [note for note in validity_notes(rows) if "users" in note and "takes about" in note]
+    few = [note for note in validity_notes(rows) if "users" in note and "needs about" in note]
     assert few
     assert set(few) <= set(told)
 

@@ -612,7 +612,7 @@ def test_the_baseline_is_no_candidate(space: Workspace, ids: dict[str, str]) -> 
 
 def test_the_review_of_one_run_decides_no_other(space: Workspace, ids: dict[str, str]) -> None:
     review = space.reviews.propose(ids["films"], ids["als"])
-    with pytest.raises(InputError, match=r"the review is about another one\. It is about 'als'"):
+    with pytest.raises(InputError, match=r"the review is about another run\. The review is about 'als'"):
         ship(space, ids, about=review.id, run_id=ids["ease"], although="Why not.")
 
 

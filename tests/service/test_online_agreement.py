@@ -234,9 +234,7 @@ def test_a_broken_split_is_judged_in_none_of_the_three_ways(
         films["films"], "Row", {"sessions": sessions.assign(start_ts="2026-01-01T00:00:00Z")},
         control="control", links={"control": films["third"], "B": films["first"]},
     )  # fmt: skip
-    broken = (
-        "the split of users between the variants is broken (sample ratio mismatch) (sample ratio mismatch)"
-    )
+    broken = "the split of users between the variants is broken (sample ratio mismatch)"
     assert workspace.agreement.of(test.id, "ndcg", 5, WATCH).reason == broken
     assert workspace.agreement.best_metric(test.id, WATCH).reason == broken
     record = workspace.track_records.of("ndcg", 5, WATCH)
@@ -264,7 +262,7 @@ def test_every_metric_is_asked_at_a_few_k_and_none_is_named_of_three_runs(
     assert by_label["Recall@5"] is None, "all three find the item within five places"
     assert {one.k for one in found.predictions} <= {None, 1, 5}
     assert found.winners == ()
-    assert found.reason.startswith("with 3 runs one of ")
+    assert found.reason.startswith("with 3 runs, one of ")
 
 
 def test_of_six_runs_the_metric_that_had_their_order_is_named(workspace: Workspace) -> None:
@@ -384,7 +382,7 @@ def test_the_terminal_says_what_agrees(run: Recdash) -> None:
     assert result.exit_code == 0
     assert "Offline and online point in the same direction for 3 of 3 pairs of runs." in result.stdout
     assert re.search(r"third \(control\) +0\.50 +0\.0\n", result.stdout)
-    assert "No metric named: with 3 runs one of" in result.stdout
+    assert "No best metric: with 3 runs, one of" in result.stdout
     assert "nDCG@5 called the winner 2 of 2 times" in result.stdout
     assert "No calibration: 1 test so far" in result.stdout
 

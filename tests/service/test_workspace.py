@@ -187,7 +187,7 @@ def test_the_same_upload_is_recognised_and_not_doubled(space: Workspace, films: 
 
 def test_another_upload_cannot_take_the_name(space: Workspace, films: Experiment) -> None:
     add(space, films, "als", ALS)
-    with pytest.raises(NameTaken, match="called 'als'"):
+    with pytest.raises(NameTaken, match="has the name 'als'"):
         space.runs.add(films.id, EASE, name="als")
     assert len(space.runs.all(films.id)) == 1
 
@@ -625,7 +625,7 @@ def test_popular_leads_until_only_users_with_lists_count(space: Workspace, share
     assert effect is not None
     assert (effect.leaders_truth, effect.leaders_both) == ((ids["popular"],), (ids["ease"],))
     assert effect.sentence.startswith("If users without recommendations are excluded, ease leads by nDCG@10")
-    assert "puts popular first" in effect.sentence
+    assert "popular leads" in effect.sentence
 
 
 def test_the_guide_explains_every_metric_and_preset(space: Workspace) -> None:
@@ -720,7 +720,7 @@ def test_a_broken_split_judges_nobody(space: Workspace, films: Experiment) -> No
     assert (
         row["sentence"]
         == "ease is not judged: the split of users between the variants is broken (sample ratio "
-        "mismatch) (sample ratio mismatch)."
+        "mismatch)."
     )
 
 

@@ -117,7 +117,7 @@ def test_each_metric_has_its_values_its_sums_its_lift_and_its_word(
 def test_a_number_that_cannot_be_had_has_its_reason(workspace: Workspace, shown: Open) -> None:
     added(workspace, sessions({"control": 80, "new": 140}))
     text = said(shown())
-    assert "– Sessions per user, new: all users are alike, which gives no interval." in text
+    assert "– Sessions per user, new: all users are equal, so that there is no interval." in text
 
 
 @pytest.mark.usefixtures("won_and_lost")
@@ -355,8 +355,10 @@ def test_a_fading_is_told_of_the_same_users() -> None:
     milder = replace(seen, early_lift=-0.09, late_lift=-0.01, difference=0.08)
     assert "the lift fades (p = 0.004" in novelty_text(milder, 0.004)
     assert "no change is settled" in novelty_text(seen, 0.4)
-    unknown = NoveltyEffect("als", 0, (0, 0), (0, 0), note="one day cannot be early and late")
-    assert novelty_text(unknown, None).endswith("cannot be told: one day cannot be early and late.")
+    unknown = NoveltyEffect("als", 0, (0, 0), (0, 0), note="a single day cannot be split into early and late")
+    assert novelty_text(unknown, None).endswith(
+        "cannot be told: a single day cannot be split into early and late."
+    )
 
 
 def test_a_reversal_names_the_paradox_or_the_segments() -> None:

@@ -61,10 +61,13 @@ def test_the_card_counts_pairs_and_says_what_three_runs_are_worth(
 ) -> None:
     ab_test(workspace, films["films"], [10, 12, 11], all_runs(films))
     text = said(open_page("offline_online", k="5"))
-    assert "Offline and online point the same way for 2 of 3 pairs of runs, and opposite ways for 1." in text
     assert (
-        "Over the order of all 3 runs Kendall's τ is 0.33, but 3 runs say little "
-        "(p = 1.000; even full agreement has p = 0.333)." in text
+        "Offline and online point in the same direction for 2 of 3 pairs of runs, and in opposite "
+        "directions for 1." in text
+    )
+    assert (
+        "Over the order of all 3 runs Kendall's τ is 0.33, but 3 runs are too few to tell (p = 1.000; "
+        "even full agreement has p = 0.333)." in text
     )
     assert "Pairs of 3 runs, the control's (third) among them" in text
 
@@ -74,7 +77,7 @@ def test_below_six_runs_the_table_names_no_winner_and_shows_the_frames_metric(
 ) -> None:
     ab_test(workspace, films["films"], [10, 11, 12], all_runs(films))
     text = said(open_page("offline_online", k="5"))
-    assert "Three runs are too few to name the best metric With 3 runs one of" in text
+    assert "Three runs are too few to name the best metric With 3 runs, one of" in text
     assert "nDCG@5 1.00" in text
 
 
@@ -102,8 +105,8 @@ def test_a_broken_split_is_not_judged(workspace: Workspace, films: dict[str, str
         control="control", links={"control": films["third"], "v1": films["first"]},
     )  # fmt: skip
     text = said(open_page("offline_online", k="5", om=WATCH))
-    broken = "the split of users between the variants is broken."
-    assert f"Agreement is not judged: {broken}" in text
+    broken = "the split of users between the variants is broken (sample ratio mismatch)."
+    assert f"Agreement cannot be judged: {broken}" in text
     assert "No metric can be set against this test The split of users" in text
     assert f"Row has no point: {broken}" in text
 
@@ -115,7 +118,10 @@ def test_under_ten_tests_the_record_has_points_and_the_reason(
     app = open_page("offline_online", k="5")
     text = said(app)
     assert "Track record: nDCG@5 called the winner 1 of 2 times" in text
-    assert "No line: 1 test so far; what an offline difference means online is estimated from 10 on." in text
+    assert (
+        "No line: 1 test so far; the online effect of an offline difference is estimated from 10 tests on."
+        in text
+    )
     chart = chart_of(app, "Offline difference against online lift of 2 variants")
     assert "expected lift" not in chart.proto.spec
     assert "second in Spring: 450 % offline, 10.0 % online" in chart.proto.alt

@@ -307,7 +307,7 @@ def test_the_guide_explains_what_the_page_links_to(open_page: Open, workspace: W
         r" (?=[,.])", "", said(open_page("reports"))
     )
     text = " ".join(str(element.value) for element in open_page("guide", metric="checklist").markdown)
-    assert "online a goal is won and none lost" in text
+    assert "online at least one goal won and none lost" in text
 
 
 # ── words ────────────────────────────────────────────────────────────────────────────────────

@@ -79,8 +79,11 @@ def test_the_first_candidate_is_shown_and_another_can_be_chosen(films: dict[str,
 @pytest.mark.usefixtures("films")
 def test_who_counts_is_told_as_the_cause(shown: Open) -> None:
     text = said(shown(m="recall"))
-    assert "Microsoft Recommenders 100 % higher. Who counts +0.500: only users with a list count." in text
-    assert "Without a list 10 They have a relevant item, and count as 0." in text
+    assert (
+        "Microsoft Recommenders 100 % higher. Population +0.500: only users with recommendations count."
+        in text
+    )
+    assert "Without a list 10 They have a relevant item and count as 0." in text
 
 
 def test_without_a_score_the_reason_stands_in_place_of_the_value(films: dict[str, str], shown: Open) -> None:
@@ -93,8 +96,8 @@ def test_ties_are_broken_as_the_preset_does(films: dict[str, str], shown: Open) 
     # in the file x1, the user's own item, x3; by id descending x3, x1, then the item: 1/2 becomes 1/3
     text = said(shown(r=films["tied"], m="mrr"))
     assert "trec_eval mrr 0.333 −0.167 33 % lower" in text
-    assert "Order and ties −0.167: by score, equal scores by item id, descending." in text
-    assert "Tied rows 60 Rows with the score of their neighbour, in the lists of 20 users" in text
+    assert "Order and ties −0.167: by score, tied scores by item id, descending." in text
+    assert "Tied rows 60 Rows with the same score as a neighbour, in the lists of 20 users" in text
 
 
 def test_ties_have_a_band_and_lists_without_ties_none(films: dict[str, str], shown: Open) -> None:
@@ -154,7 +157,10 @@ def test_a_frame_with_parameters_says_what_the_other_pages_show(workspace: Works
     made = workspace.experiments.create("films", TRUTH, depth=5, users="both")
     workspace.runs.add(made.id, lists(1, USERS[:10]), name="half")
     text = said(shown(m="precision(average=micro)"))
-    assert "The other pages show Precision(average=micro)@5 0.200: only users with a list count." in text
+    assert (
+        "The other pages show Precision(average=micro)@5 0.200: only users with recommendations count."
+        in text
+    )
 
 
 # ── the arithmetic ───────────────────────────────────────────────────────────────────────────
@@ -222,7 +228,7 @@ def test_a_long_list_is_told_by_its_hits() -> None:
 @pytest.mark.usefixtures("films")
 def test_a_page_that_compares_says_what_is_not_comparable(shown: Open, page: str) -> None:
     text = said(shown(page))
-    assert text.count("Some runs have no list for users that others serve: half for 50% of the users.") == 1
+    assert text.count("Some users have no recommendations from some runs: half for 50% of the users.") == 1
     assert "The lists are ordered by different rules" in text
 
 
@@ -239,7 +245,7 @@ def test_offline_beside_online_has_the_banner_too(
     workspace: Workspace, own_films: dict[str, str], shown: Open
 ) -> None:
     online(workspace, own_films["films"], [own_films["good"], own_films["half"]])
-    assert "Some runs have no list for users that others serve: half for 50%" in said(shown("offline_online"))
+    assert "Some users have no recommendations from some runs: half for 50%" in said(shown("offline_online"))
 
 
 def online(workspace: Workspace, experiment: str, ids: list[str]) -> None:

@@ -22,7 +22,7 @@ NOON = datetime(2026, 10, 9, 12, tzinfo=UTC)
 def a_card(number: int, **more: object) -> Card:
     settings = {"truth_users": 20, "depth": 5}
     made = Experiment(f"e{number}", f"experiment {number}", NOON, truth="", settings=settings, **more)  # type: ignore[arg-type]
-    event = HistoryEvent(NOON + timedelta(minutes=number), "made the experiment", "ann")
+    event = HistoryEvent(NOON + timedelta(minutes=number), "created the experiment", "ann")
     return Card(made, (), (), (), (event,))
 
 
@@ -49,10 +49,10 @@ def test_each_experiment_says_what_it_asks_and_whom_to_ship(workspace: Workspace
     app = open_page("experiments")
     text = said(app)
     assert "2 experiments" in text
-    assert "films What 20 users took after the split; lists to depth 5. split of September" in text
+    assert "films What 20 users chose after the split; lists to depth 5. split of September" in text
     assert "▲ Ship Ship best nDCG@5 is 1.00 above poor" in text
     assert "3 runs Needs A/B – best" in text
-    assert "<b>songs</b> What 20 users took after the split; lists to depth 3. No run yet." in text
+    assert "<b>songs</b> What 20 users chose after the split; lists to depth 3. No run yet." in text
     assert f'href="./?e={ids["films"]}"' in markup(app)
     assert "<b>songs" not in markup(app)
 
@@ -140,8 +140,8 @@ def test_the_title_counts_and_the_line_under_it_tells_the_last_change() -> None:
     found = Listed([a_card(1), a_card(2)], 2, 1, "")
     assert finding(found) == "2 experiments"
     assert subtitle(found) == (
-        "Last change: experiment 2, ann made the experiment, 9 Oct 2026 (days in UTC)."
-        " 1 archived experiment not shown."
+        "Last change: experiment 2, ann created the experiment, 9 Oct 2026 (days in UTC). 1 archived "
+        "experiment not shown."
     )
     assert finding(replace(found, cards=[], n=2, words="als")) == "No experiment of 2 hold “als”"
 

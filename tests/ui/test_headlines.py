@@ -79,7 +79,7 @@ def test_without_a_value_per_user_the_best_value_is_told_and_nothing_judged() ->
         ({"ALS": "better"}, "ALS beats Popular"),
         ({"ALS": "worse"}, "ALS is worse than Popular"),
         ({"ALS": "tie"}, "ALS is a tie with Popular"),
-        ({"ALS": "not settled"}, "ALS is not settled against Popular"),
+        ({"ALS": "not settled"}, "ALS is not significantly different from Popular"),
     ],
 )
 def test_candidates_are_counted_only_when_better(words: dict[str, str], told: str) -> None:
@@ -88,7 +88,7 @@ def test_candidates_are_counted_only_when_better(words: dict[str, str], told: st
 
 def test_runs_without_a_shared_user_are_named() -> None:
     assert headlines.no_shared_user(["ALS"], "Popular") == (
-        "ALS shares no user with Popular: there is nothing to pair."
+        "ALS shares no user with Popular, so there is nothing to compare."
     )
 
 
@@ -152,7 +152,7 @@ def test_a_guardrail_says_whether_it_holds_and_its_interval_or_why_there_is_none
     )
     broken = of_rail("Coverage@10", GuardrailResult("coverage", value=0.1, base_value=0.2, guard=0.2))
     assert (broken.word, broken.strip) == ("below its guardrail", None)
-    assert broken.note == "from 20.0 %; no interval: it was not asked for"
+    assert broken.note == "from 20.0 %; no interval: it was not requested"
     sure = GuardrailResult("coverage", 0.1, 0.2, 0.2, low=-0.6, high=-0.4, why_no_interval="")
     assert of_rail("Coverage@10", sure).note == "from 20.0 %; 95 % CI −60.0 to −40.0 %"
 
@@ -193,14 +193,16 @@ def test_agreement_counts_the_settled_sides_that_match() -> None:
         headlines.agreement(["won offline, lost online"])
         == "Offline and online agree on none of one candidate"
     )
-    assert headlines.agreement(["undecided"]) == "Offline and online: nothing is settled yet"
+    assert headlines.agreement(["undecided"]) == "Offline and online: no significant differences yet"
 
 
 def test_a_broken_split_is_never_agreement() -> None:
     assert headlines.agreement(["blocked", "blocked"]) == (
         "Offline and online: not judged, the split of users is broken"
     )
-    assert headlines.agreement(["blocked", "undecided"]) == "Offline and online: nothing is settled yet"
+    assert (
+        headlines.agreement(["blocked", "undecided"]) == "Offline and online: no significant differences yet"
+    )
 
 
 @pytest.mark.parametrize("name", [*CORE, *BEYOND])

@@ -63,7 +63,7 @@ def test_a_small_log_is_refused_and_its_estimates_are_hollow(shown: Open) -> Non
     app = given(shown(), TEMPLATES["bandit"].text)
     text = said(app)
     assert "No verdict: this log cannot tell what uniform over 3 items would get" in text
-    assert "Why : 4 rows are worth only 4 after weighting, and below 200 a few rows decide." in text
+    assert "Why : 4 rows are worth only 4 after weighting; below 200, a few rows decide." in text
     assert "✗ at least 200" in text
     assert "Hollow: not to be used." in text
     drawn = json.loads(app.get("plotly_chart")[0].proto.spec)["data"]
@@ -95,7 +95,7 @@ def test_items_that_are_never_shown_are_counted_in(shown: Open) -> None:
     app = given(shown(), LOG)
     text = said(passed(app.number_input(key="off-policy-items").set_value(4).run()))
     assert "the weights average 0.5" in text.lower()
-    assert "50 % of what the target shows is never in the log. Nothing is known of these items." in text
+    assert "50 % of what the target shows is never in the log. These items have no data." in text
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_names_from_files_are_shown_as_text(shown: Open) -> None:
     ("campaign", "says"),
     [
         ("men", "Uniform over 34 items would get less: 0.323 % expected, 0.690 % observed"),
-        ("women", "Why : 10,000 rows are worth only 2 after weighting, and below 200 a few rows decide."),
+        ("women", "Why : 10,000 rows are worth only 2 after weighting; below 200, a few rows decide."),
     ],
 )
 def test_the_open_bandit_logs_work_as_they_are(

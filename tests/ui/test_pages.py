@@ -216,7 +216,7 @@ def test_lines_stop_where_lists_end(open_page: Open) -> None:
 def test_precision_and_recall_come_with_their_definition(open_page: Open) -> None:
     macro = said(open_page("precision_recall", k="1"))
     assert "best has the highest precision and recall at k = 1" in macro
-    assert "a user without a list counts as 0" in macro
+    assert "a user without recommendations counts as 0" in macro
     assert "Micro average" in said(open_page("precision_recall", avg="micro", curve="points"))
 
 
@@ -234,7 +234,7 @@ def test_counting_only_users_with_lists_may_change_who_is_first(
     workspace.runs.add(made.id, lists(2), name="everyone")
     workspace.runs.add(made.id, lists(1, USERS[:5]), name="few users")
     for page in ("overview", "leaderboard"):
-        assert "Counting only users with lists puts few users first" in said(open_page(page))
+        assert "If users without recommendations are excluded, few users leads" in said(open_page(page))
 
 
 @pytest.mark.usefixtures("with_demo")
@@ -342,7 +342,7 @@ def test_a_broken_split_stands_above_everything_and_nothing_is_judged(
     assert "best ▲ – not judged: the split of users is broken" in text
     notes = said(open_page())
     notes = notes[notes.index("Data and comparability") :]
-    assert notes.index("the planned split gives this") < notes.index("seen in more than one variant")
+    assert notes.index("the planned split gives this") < notes.index("saw several variants")
 
 
 def test_without_the_controls_run_it_is_the_control_that_is_named(
@@ -475,7 +475,7 @@ def test_half_of_the_users_better_and_half_worse_is_not_enough_evidence(
     text = said(open_page())
     assert "? Not enough evidence The interval includes zero" in text
     assert "better for 10 of 20 users, worse for 10" in text
-    assert "even is not settled against odd" in text
+    assert "even is not significantly different from odd" in text
 
 
 # ── the leaderboard's choices ────────────────────────────────────────────────────────────────

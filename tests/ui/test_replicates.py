@@ -69,7 +69,7 @@ def test_a_difference_that_holds_for_every_seed_holds_across_them(
 ) -> None:
     text = said(board(open_page, seeds, "als"))
     assert "The difference holds across seeds" in text
-    assert "t-test of 5 seeds against one value that is taken to vary as much" in text
+    assert "t-test of 5 seeds against one value that is assumed to vary as much" in text
     assert "boxes are quartiles" in text
 
 

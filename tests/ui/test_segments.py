@@ -61,7 +61,8 @@ def test_the_title_says_for_whom_a_run_is_better_and_for_whom_worse(shown: Open)
 def test_gain_and_loss_that_hide_each_other_are_flagged_with_their_numbers(shown: Open) -> None:
     text = said(shown(m="recall", k="2"))
     assert (
-        "known is not settled against base over all users (0.000) because its gains and losses hide" in text
+        "known is not significantly different from base over all users (0.000) because its gains and "
+        "losses cancel" in text
     )
     assert (
         "better for known users (+0.500, n = 40), worse for users new to the service (−0.500, n = 40)" in text
@@ -71,10 +72,10 @@ def test_gain_and_loss_that_hide_each_other_are_flagged_with_their_numbers(shown
 def test_a_gain_of_one_segment_only_is_flagged(workspace: Workspace, shown: Open) -> None:
     stored(workspace, {"base": RUNS["base"], "some": lists(["a", "b"], ["x2", "a"])})
     text = said(shown(m="recall", k="2"))
-    assert "some is better for known users, and nowhere worse" in text
+    assert "some is better for known users and worse in no segment" in text
     assert (
         "some is better than base over all users (+0.250), and all of the gain comes from known users "
-        "(+0.500, n = 40): 50.0 % of the users. Nobody else is shown to be better."
+        "(+0.500, n = 40): 50.0 % of the users. No other segment is significantly better."
     ) in text
 
 
@@ -120,7 +121,7 @@ def test_what_is_not_settled_is_hollow(workspace: Workspace, shown: Open) -> Non
     mark = traces(app, "same")[0]["marker"]
     assert mark["color"] != mark["line"]["color"]
     assert "= not settled" in said(app)
-    assert "same is not settled against base in any segment" in said(app)
+    assert "same is not significantly different from base in any segment" in said(app)
 
 
 # ── the choice and the link ──────────────────────────────────────────────────────────────────
@@ -178,8 +179,8 @@ def test_without_tables_there_is_nothing_to_tell_apart(workspace: Workspace, sho
 def test_one_run_has_values_and_asks_for_another(workspace: Workspace, shown: Open) -> None:
     stored(workspace, {"base": RUNS["base"]})
     text = said(shown(m="recall", k="2"))
-    assert "base has nobody to be compared with" in text
-    assert "Choose a candidate to see for whom it is better" in text
+    assert "base has no candidate to compare with" in text
+    assert "Choose a candidate to see where it is better" in text
     assert "Known users (with train rows) 40 0.500" in text
 
 
@@ -198,7 +199,7 @@ def test_a_metric_of_what_is_shown_has_values_and_no_words(shown: Open) -> None:
 @pytest.mark.usefixtures("films")
 def test_items_have_no_lists_of_their_own(shown: Open) -> None:
     text = said(shown(m="coverage", k="2", by="item:kind"))
-    assert "known: a slice of items has no lists of its own; ask for a slice of users." in text
+    assert "known: a slice of items has no lists of its own; choose a slice of users." in text
 
 
 def test_eight_candidates_stand_in_two_lines_and_long_names_are_cut(

@@ -217,7 +217,7 @@ def test_a_view_is_saved_under_a_name_that_fits_an_address_and_no_other_view_has
     assert any(code.value.endswith("?view=weekly-check") for code in app.code)
     assert "Use up to 40 of a to z" in save(app, "Größe").error[0].value.replace("\\", "")
     other = save(turn_to(app, "overview"), "weekly-check")
-    assert "already called 'weekly-check'" in other.error[0].value.replace("\\", "")
+    assert "already has the name 'weekly-check'" in other.error[0].value.replace("\\", "")
 
 
 @pytest.mark.usefixtures("saved")

@@ -337,7 +337,7 @@ def test_an_online_test_is_stored_from_its_events(app: AppTest) -> None:
     seconds = next(one for one in app.number_input if "watched longer" in one.label)
     passed(seconds.set_value(700.0).run())
     said = text_of(app)
-    assert "taken for recommendations: recommendations (28 events); not search (2 events)" in said
+    assert "counted as recommendations: recommendations (28 events); not search (2 events)" in said
     assert "2 events are not of recommended items (control 1, new 1)" in said
     press(app, "Store the online test")
     workspace = state.workspace()

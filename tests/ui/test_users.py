@@ -141,7 +141,7 @@ def test_a_link_opens_the_same_user_and_any_id_can_be_typed(shown: Open) -> None
 @pytest.mark.usefixtures("films")
 def test_a_user_whom_the_truth_does_not_know_is_said_and_another_shown(shown: Open) -> None:
     app = shown(u="<b>nobody</b>")
-    assert any("knows no user" in str(one.value) for one in app.error)
+    assert any("has no user" in str(one.value) for one in app.error)
     assert "User u1" in said(app)
     assert link(app)["u"] == "<b>nobody</b>"
 

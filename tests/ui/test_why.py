@@ -62,7 +62,7 @@ def test_the_sentence_comes_first_then_all_twelve_checks(shown: Open) -> None:
         "Check Answer"
     )
     assert "Noise ○ rules out online " in text
-    assert "Evaluated and served ? can't tell – needs a table of served lists" in text
+    assert "Served ≠ evaluated ? can't tell – needs a table of served lists" in text
     assert text.count("can't tell –") == 9
     assert markup(shown()).count("<details>") == 12
 
@@ -82,8 +82,8 @@ def test_a_cause_comes_with_what_to_do(workspace: Workspace, shown: Open) -> Non
     links = {"control": ids["old"], "new": ids["new"]}
     workspace.online_tests.add(ids["films"], "spring", table, control="control", links=links)
     text = said(shown())
-    assert "Most likely: offline counts what online does not (with only grades of 4 and more the gain" in text
-    assert "What counts ● supports +100 % offline; 0 % with grades of 4 and more" in text
+    assert "Most likely: label mismatch (with only grades of 4 and more the offline gain" in text
+    assert "Label definition ● supports +100 % offline; 0 % with grades of 4 and more" in text
     assert "What to do: Set the relevance threshold" in text
 
 
@@ -97,9 +97,9 @@ def test_it_opens_on_the_variant_that_disagrees_and_another_is_kept_in_the_link(
     assert "Why did odd win offline and lose online?" in said(app)
     (chooser,) = [element for element in app.selectbox if element.label == "Explain"]
     app = passed(chooser.set_value("a").run())
-    assert "Would anything make good's result doubtful?" in said(app)
+    assert "Is there anything that makes good's result doubtful?" in said(app)
     assert link(app)["v"] == "a"
-    assert "Would anything make good's result doubtful?" in said(shown(**link(app)))
+    assert "Is there anything that makes good's result doubtful?" in said(shown(**link(app)))
 
 
 def test_a_metric_without_a_value_per_user_says_why_there_is_no_explanation(
