@@ -31,6 +31,12 @@ class Problem:
         return f"{self.place}: {self.found.rstrip('.')}. {self.fix}".rstrip()
 
 
+def other_notices(notices: Iterable[Problem], known: Iterable[Problem]) -> list[Problem]:
+    """Returns the notices of facts that the known ones do not state, in whatever words."""
+    stated = {(notice.code, notice.place) for notice in known}
+    return [notice for notice in notices if (notice.code, notice.place) not in stated]
+
+
 class RecdashError(Exception):
     """Base class of every error that recdash raises on purpose."""
 

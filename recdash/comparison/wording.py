@@ -272,7 +272,7 @@ def differences_note(comparison: Comparison) -> str:
     band = f"Grey band: too small to matter (±{ends}). " if ends else ""
     return (
         f"Paired difference in {comparison.query.where} to {base}, {100 * terms.level:.3g} % CI{judged}, "
-        f"n = {users}. {band}Hollow: not settled, or a tie."
+        f"n = {users}. {band}Hollow: not significant, or a tie."
     )
 
 

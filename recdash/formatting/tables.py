@@ -66,7 +66,7 @@ class Interval:
 
 @dataclass(frozen=True)
 class RunName:
-    """A run; whoever writes the table knows its name and its mark."""
+    """A run, by its id. The renderer of the table knows its name and its mark."""
 
     run_id: str
 
@@ -127,7 +127,7 @@ def shown(cell: Cell, names: Mapping[str, str]) -> str:
 
 
 def footnotes(table: Table) -> dict[str, str]:
-    """Why numbers of a table are missing → the mark that stands beside them."""
+    """Returns {reason why numbers of a table are missing: its footnote mark}."""
     reasons = (
         cell.why for row in table.rows for cell in row if isinstance(cell, Number) and cell.value is None
     )
@@ -193,7 +193,7 @@ def with_intervals(
 
 
 def finding(word: str, sign: str) -> Word:
-    """``▲ better``, ``▼ worse``, ``= tie``, ``= not settled``, in the colour of the word."""
+    """Returns ``▲ better``, ``▼ worse``, ``= tie`` or ``= inconclusive``, in the colour of the finding."""
     return Word(sign, word, cast("Tone", wording.tone(word)))
 
 

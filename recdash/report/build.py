@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from recdash.report.context import ReportContext
-from recdash.report.document import Document, Figure, Section
+from recdash.report.document import WORDING, Document, Figure, Section
 from recdash.report.formats.figures import shortened
 from recdash.report.sections import BLOCKS
 from recdash.report.sections.lead import lead
@@ -35,6 +35,7 @@ def content(context: ReportContext, *, title: str, narrative: str, author: str, 
         runs=context.looks(),
         question=context.question.as_dict(),
         blocks=context.blocks,
+        wording=WORDING,
         provenance=provenance(experiment, context.query.shown, context.all_runs, tests, context.versions),
     )
 

@@ -14,6 +14,8 @@ from recdash.formatting.tables import Table, Tone
 FigureKind = Literal["forest", "curve", "precision-recall", "bars", "quadrants", "segments"]
 
 FORMAT = 1
+WORDING = 2
+"""Counts the changes of sentences that stand in reports; an older report has the words of its time."""
 
 # ── what stands in a section ─────────────────────────────────────────────────────────────────
 
@@ -147,7 +149,7 @@ class Document:
     """``moment``: when its numbers stood so, in ISO 8601; ``provenance``: what they are made from.
 
     ``question`` and ``blocks``: the question, and the order of its blocks. ``format`` counts the changes
-    of these values that an older recdash could not read.
+    of these values that an older recdash could not read; ``wording`` is the ``WORDING`` of its sentences.
     """
 
     title: str
@@ -163,6 +165,7 @@ class Document:
     blocks: tuple[str, ...]
     provenance: Mapping[str, Any] = field(default_factory=dict)
     format: int = FORMAT
+    wording: int = 1
 
     @property
     def names(self) -> dict[str, str]:

@@ -17,7 +17,7 @@ from report_tables import CANDIDATES, TRUTH, asked, copied, films, opened
 
 from recdash.errors import EvidenceDamaged, InputError, NotFound
 from recdash.metrics import naming
-from recdash.report.document import Document, Lead
+from recdash.report.document import WORDING, Document, Lead
 from recdash.report.formats.html import to_html
 from recdash.report.formats.json import from_json, to_json
 from recdash.report.formats.registry import FORMS
@@ -74,6 +74,45 @@ def changed(file: Path, old: str, new: str, count: int = 1) -> Path:
     assert old in text
     file.write_bytes(text.replace(old, new, count).encode())
     return file
+
+
+def in_older_words(file: Path, old: str, new: str) -> Path:
+    """The report as if its wording were the first, with one text changed."""
+    return changed(changed(file, f'"wording": {WORDING}', '"wording": 1'), old, new)
+
+
+AGREE = "Offline and online agree on one of two candidates"
+
+
+@pytest.mark.parametrize("otherwise", ["By one of two candidates, both say the same", "One of two"])
+def test_other_words_of_an_older_recdash_for_the_same_facts_are_confirmed(
+    space: Workspace, written: Callable[[str], Path], otherwise: str
+) -> None:
+    found = reproduction(space, in_older_words(written("json"), AGREE, otherwise))
+    assert found.holds, found.text
+    assert found.checked.reworded == 1
+    assert "1 sentence in the words of an older recdash, with the same numbers and runs" in found.text
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Ship als", "Ship ease"),
+        ("Ship als", "Keep als"),
+        (" above popular", " below popular"),
+        (AGREE, f"{AGREE} of 3"),
+        (AGREE, "als agrees"),
+    ],
+)
+def test_older_words_for_other_facts_are_named(
+    space: Workspace, written: Callable[[str], Path], old: str, new: str
+) -> None:
+    text = told(reproduction(space, in_older_words(written("json"), old, new)))
+    assert new in text
+
+
+def test_other_words_of_this_recdash_are_named(space: Workspace, written: Callable[[str], Path]) -> None:
+    assert "One of two" in told(reproduction(space, changed(written("json"), AGREE, "One of two")))
 
 
 def told(found: Reproduction) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import isclose
@@ -20,6 +21,10 @@ LAYOUT = ("decimals", "scale")
 ABSENT = object()
 """What stands in a document where it has no such leaf."""
 Path = tuple[Any, ...]
+NUMBERS = re.compile(r"[+−-]?\d[\d.,]*\d|[+−-]?\d")
+BETTER = {"above", "beat", "beats", "best", "better", "gain", "gains", "improves", "raises", "ship", "won"}
+WORSE = {"below", "costs", "keep", "lose", "loses", "lost", "lowers", "worse"}
+"""Words by which a sentence takes a direction."""
 
 
 @dataclass(frozen=True)
@@ -36,27 +41,37 @@ class DocumentDifference:
 
 @dataclass(frozen=True)
 class DocumentComparison:
-    """How many numbers and texts agree, and what does not."""
+    """How many numbers and texts agree, and what does not.
+
+    ``reworded``: texts of a report with an older wording that say the same in other words: with the same
+    numbers and runs, and in the same direction.
+    """
 
     numbers: int
     texts: int
     changes: tuple[DocumentDifference, ...]
+    reworded: int = 0
 
 
 def check(document: Document, again: Document) -> DocumentComparison:
     """Compare the document with the one that was computed anew."""
     old, new = dict(leaves(to_plain(document))), dict(leaves(to_plain(again)))
-    differing, changes = set[Path](), []
+    differing, changes, reworded = set[Path](), [], 0
     for path in dict.fromkeys((*old, *new)):
         before, after = old.get(path, ABSENT), new.get(path, ABSENT)
-        if not _same(before, after, path):
-            differing.add(path)
-            if path[:2] != ("provenance", "versions"):
-                difference = DocumentDifference(place(document, path), _written(before), _written(after))
-                changes.append(difference)
+        if _same(before, after, path):
+            continue
+        differing.add(path)
+        if path[:2] == ("provenance", "versions") or path == ("wording",):
+            continue
+        if document.wording < again.wording and _say_the_same(before, after, path, document):
+            reworded += 1
+        else:
+            difference = DocumentDifference(place(document, path), _written(before), _written(after))
+            changes.append(difference)
     agree = [value for path, value in old.items() if path not in differing and _is_content(path)]
     n_texts = sum(isinstance(value, str) for value in agree)
-    return DocumentComparison(sum(map(_is_number, agree)), n_texts, tuple(changes))
+    return DocumentComparison(sum(map(_is_number, agree)), n_texts, tuple(changes), reworded)
 
 
 def leaves(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
@@ -82,6 +97,26 @@ def _same(value: Any, other: Any, path: Path) -> bool:
         is_drawn = path[4:5] == ("data",) and isinstance(value, float) and isinstance(other, float)
         return isclose(value, other, rel_tol=DRAWN if is_drawn else RELATIVE, abs_tol=ABSOLUTE)
     return bool(value == other) and type(value) is type(other)
+
+
+def _say_the_same(text: Any, other: Any, path: Path, document: Document) -> bool:
+    """Whether two wordings of a sentence state the same numbers, runs and directions.
+
+    The word for the verdict's state (``why`` of the lead) has no fact but its ``badge``, which must be equal.
+    """
+    if not (isinstance(text, str) and isinstance(other, str) and _is_content(path)):
+        return False
+    return path == ("lead", "why") or _facts(text, document) == _facts(other, document)
+
+
+def _facts(text: str, document: Document) -> tuple[list[str], list[str], bool, bool]:
+    """Returns the numbers and runs in a text, and whether it has words for better, and for worse."""
+    names = []
+    for name in sorted(document.names.values(), key=len, reverse=True):  # a name may hold another one
+        text, n = re.subn(rf"(?<!\w){re.escape(name)}(?!\w)", " ", text)
+        names += [name] * bool(n)
+    words = set(re.findall(r"[a-z]+", text.lower()))
+    return sorted(NUMBERS.findall(text)), names, not words.isdisjoint(BETTER), not words.isdisjoint(WORSE)
 
 
 def _written(value: Any) -> str:

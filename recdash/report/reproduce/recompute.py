@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from recdash import ingest
 from recdash.domain.records import Experiment, OnlineTest, Run
-from recdash.errors import NotFound, Problem
+from recdash.errors import NotFound, Problem, other_notices
 from recdash.evaluation.candidates import (
     PreparedRun,
     group_by_candidate,
@@ -142,7 +142,7 @@ class FromUploads:
     def count_again(self, facts: Facts, stored: OnlineTest, workspace: Workspace) -> OnlineTest:
         """The test by the report's own rules and links; the notices from when its logs were read stay."""
         before = workspace.online_tests.results(stored.id).notices
-        of_logs = [notice for notice in stored.notices if notice not in before]
+        of_logs = other_notices(stored.notices, before)
         names = ("kind", "upload", "control", "tables", "rules", "metrics", "removed", "links")
         test = OnlineTest(
             facts["id"],

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from recdash.errors import InputError, Problem
 from recdash.formatting import numbers
-from recdash.formatting.wording import listed
+from recdash.formatting.wording import listed, many
 from recdash.report.document import Document
 from recdash.report.reproduce.compare_documents import DocumentComparison, check
 from recdash.report.reproduce.read_file import Page, page_of, read_report
@@ -65,6 +65,9 @@ class Reproduction:
             lines = [f"{opening} hold, but not these:"]
         else:
             lines = [f"{opening} ({self.headline}) are what the stored uploads give."]
+        if checked.reworded:
+            texts = many(checked.reworded, "sentence")
+            lines.append(f"  - {texts} in the words of an older recdash, with the same numbers and runs")
         lines += [f"  - {change}" for change in checked.changes[:MOST_LISTED]]
         if (more := len(checked.changes) - MOST_LISTED) > 0:
             lines.append(f"  - and {numbers.count(more)} more changes")
@@ -84,6 +87,7 @@ class Reproduction:
             "confirmed": self.holds,
             "numbers": self.checked.numbers,
             "texts": self.checked.texts,
+            "reworded": self.checked.reworded,
             "changes": [vars(change) for change in self.checked.changes],
             "shown_otherwise": self.page_difference,
             "against_the_store": list(self.against),

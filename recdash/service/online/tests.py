@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from recdash.comparison import ComparisonQuery
 from recdash.domain.records import OnlineTest
 from recdash.engines.allocator import release_freed_memory
-from recdash.errors import InputError, NameTaken, NotFound, Problem, UnknownName
+from recdash.errors import InputError, NameTaken, NotFound, Problem, UnknownName, other_notices
 from recdash.evaluation.column_choice import ColumnsGiven
 from recdash.formatting.records import Row, records
 from recdash.metrics import check_k, define, naming
@@ -191,7 +191,7 @@ class OnlineTests:
         test = self._store.online_tests.get(test_id)
         before = self.results(test_id).notices
         results = self.results_of(replace(test, **changed))
-        kept = [notice for notice in test.notices if notice not in before]
+        kept = other_notices(test.notices, before)
         return self._store.online_tests.update(
             test_id, **changed, results=results.records(), notices=(*kept, *results.notices)
         )
