@@ -181,7 +181,7 @@ def test_a_damaged_run_is_named_and_closes_no_page(
     app = open_page(page)
     (told,) = (str(one.value).replace("\\", "") for one in app.error)
     assert "run 'best'" in told
-    assert "is damaged" in told
+    assert "damaged: the stored value" in told
     assert "Upload it again" in told
     assert "good" in said(app)
 

@@ -26,7 +26,7 @@ FORMATS = {
     "recommendations": ["run"], "truth": ["truth"], "train": ["train"], "catalogue": ["catalogue"],
     "users": ["users"], "item vectors, item similarities": ["vectors", "similarity"],
     "rating predictions": ["predictions"], "sessions of an A/B test": ["sessions"],
-    "or exposures and events": ["exposures", "events"], "served lists, beside events": ["served"],
+    "or exposures and events": ["exposures", "events"], "served lists, with events": ["served"],
     "or aggregates": ["aggregates"], "logged bandit feedback": ["bandit"],
 }  # fmt: skip
 """What the README's table of formats lists, and the templates of it."""
