@@ -76,7 +76,7 @@ def beats(words: Mapping[str, str], base: str) -> str:
     if len(words) == 1:
         ((name, word),) = words.items()
         relations = {"better": "beats", "worse": "is worse than", "tie": "is a tie with"}
-        return f"{name} {relations.get(word, 'is not settled against')} {base}"
+        return f"{name} {relations.get(word, 'is not significantly different from')} {base}"
     total = named_number(len(words)).lower()
     if better == 0:
         return f"None of {total} candidates beats {base}"

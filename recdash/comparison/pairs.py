@@ -242,5 +242,6 @@ def _why_apart(
     n_rows = _n_rated_otherwise(*shared(base, own))
     if n_rows:
         rows = numbers.counted(n_rows, "row")
-        return f"the ratings of {rows} that {name} shares with {base_name} differ: these are two truths"
+        shared_rows = f"the ratings of {rows} that {name} shares with {base_name}"
+        return f"{shared_rows} differ: they have different test sets"
     return f"{name} shares no {'rated row' if own.rated else 'user'} with {base_name}"

@@ -193,7 +193,7 @@ def with_intervals(
 
 
 def finding(word: str, sign: str) -> Word:
-    """Returns ``▲ better``, ``▼ worse``, ``= tie`` or ``= inconclusive``, in the colour of the finding."""
+    """Returns a finding with its sign (▲, ▼ or =), in the colour of the word."""
     return Word(sign, word, cast("Tone", wording.tone(word)))
 
 

@@ -218,7 +218,8 @@ def test_a_header_that_another_process_made_is_worth_nothing() -> None:
     sealed = Visitor("mara", "admin").sealed()
     seal, _, body = sealed.partition(".")
     assert read_visitor(sealed).name == "mara"
-    for forged in (body, f".{body}", f"{seal[:-1]}x.{body}", f"{seal}é.{body}", "", None):
+    last = "y" if seal.endswith("x") else "x"
+    for forged in (body, f".{body}", f"{seal[:-1]}{last}.{body}", f"{seal}é.{body}", "", None):
         assert read_visitor(forged) == Visitor()
 
 

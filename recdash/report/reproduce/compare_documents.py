@@ -109,14 +109,15 @@ def _say_the_same(text: Any, other: Any, path: Path, document: Document) -> bool
     return path == ("lead", "why") or _facts(text, document) == _facts(other, document)
 
 
-def _facts(text: str, document: Document) -> tuple[list[str], list[str], bool, bool]:
-    """Returns the numbers and runs in a text, and whether it has words for better, and for worse."""
+def _facts(text: str, document: Document) -> tuple[list[str], list[str], int, int]:
+    """Returns the numbers and runs in a text, and how many words it has for better, and for worse."""
     names = []
     for name in sorted(document.names.values(), key=len, reverse=True):  # a name may hold another one
         text, n = re.subn(rf"(?<!\w){re.escape(name)}(?!\w)", " ", text)
         names += [name] * bool(n)
-    words = set(re.findall(r"[a-z]+", text.lower()))
-    return sorted(NUMBERS.findall(text)), names, not words.isdisjoint(BETTER), not words.isdisjoint(WORSE)
+    words = re.findall(r"[a-z]+", text.lower())
+    n_better, n_worse = (sum(word in kind for word in words) for kind in (BETTER, WORSE))
+    return sorted(NUMBERS.findall(text)), names, n_better, n_worse
 
 
 def _written(value: Any) -> str:
