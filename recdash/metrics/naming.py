@@ -48,8 +48,9 @@ def lower_is_better(metric: str) -> bool:
 
 
 def less_is_wanted(metric: str) -> bool:
-    """True for errors, and for catalogue metrics of which a team usually wants less."""
-    return lower_is_better(metric) or row_of(metric).usage.less_is_wanted
+    """Returns True for errors, and for catalogue metrics of which a team usually wants less."""
+    row = METRICS.get(base(metric))  # an old decision may name a metric that is gone
+    return row is not None and (row.usage.less_is_wanted or lower_is_better(metric))
 
 
 def reads_train(metric: str) -> bool:
@@ -73,7 +74,9 @@ def metric_at(metric: str, k: int | str) -> str:
 
 
 def is_percent(metric: str) -> bool:
-    return row_of(metric).usage.is_percent
+    """Returns whether values are shown in %; False for a metric that is gone, as in an old decision."""
+    row = METRICS.get(base(metric))
+    return row is not None and row.usage.is_percent
 
 
 def scale_of(metric: str) -> int:

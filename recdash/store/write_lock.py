@@ -22,7 +22,7 @@ from recdash.errors import StoreBusy, StoreError
 DEADLINE_SECONDS = 30.0
 POLL_SECONDS = 0.005
 NO_LINKS = getattr(os, "O_NOFOLLOW", 0)
-"""Windows has no such flag. Python opens no descriptor that a child process inherits."""
+"""The flag to open no symbolic link, where the system has it."""
 
 
 class FifoQueue:
@@ -122,8 +122,9 @@ def _locked(descriptor: int) -> bool:
         portalocker.lock(descriptor, portalocker.LOCK_EX | portalocker.LOCK_NB)
     except portalocker.AlreadyLocked:
         return False
-    except portalocker.LockException as error:  # a file system without locks, mostly
-        raise StoreError(f"The store's lock file cannot be locked: {error}. {LOCK_FIX}") from error
+    except portalocker.LockException as error:
+        why, fix = error.__cause__ or error, "Keep the store on a file system with file locks."
+        raise StoreError(f"The store's lock file cannot be locked: {why}. {fix}") from error
     return True
 
 

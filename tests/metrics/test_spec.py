@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import recdash
 from recdash.errors import InputError, Problem, UnknownName
 from recdash.metrics import METRICS, PRESETS, Spec, check_k, define, parse, parse_list, preset
+from recdash.metrics.naming import is_percent, less_is_wanted
 from recdash.metrics.parameters import Parameter
 
 SPELLED_OUT = [
@@ -463,3 +464,13 @@ def test_a_cutoff_is_a_whole_number_from_1(k: object) -> None:
 
 def test_twenty_brackets_are_read() -> None:
     assert parse("f1(of=" * 20 + "map,mar" + ")" * 20).name == "f1"
+
+
+def test_a_metric_that_is_gone_is_read_as_a_plain_number() -> None:
+    """A decision is kept for years: it may name a metric that this version lacks."""
+    assert not is_percent("gone")
+    assert not less_is_wanted("gone(by=x)")
+    assert is_percent("coverage(of=train)")
+    assert [less_is_wanted(name) for name in ("gini", "popularity", "rmse", "r2", "ndcg")] == [
+        True, True, True, False, False,
+    ]  # fmt: skip

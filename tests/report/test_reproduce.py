@@ -138,6 +138,20 @@ def test_a_report_made_before_a_metric_was_added_is_confirmed_and_the_metric_nam
     assert "note: recdash scores RBP@3 today, which the report does not list" in found.text
 
 
+@pytest.mark.parametrize("metric", ["nDCG@3", "Recall@3", "Gini@3"])
+def test_a_row_that_every_recdash_scores_cannot_be_left_out(
+    space: Workspace, written: Callable[[str], Path], metric: str
+) -> None:
+    values = json.loads(written("json").read_text("utf-8"))
+    (scores,) = [section for section in values["sections"] if section["name"] == "scores"]
+    rows = scores["parts"][0]["rows"]
+    scores["parts"][0]["rows"] = [row for row in rows if row[0] != metric]
+    assert len(scores["parts"][0]["rows"]) == len(rows) - 1
+    file = written("json")
+    file.write_text(json.dumps(values, ensure_ascii=False), "utf-8")
+    assert metric in told(reproduction(space, file))
+
+
 @pytest.mark.parametrize("form", ["html", "json"])
 def test_every_number_of_an_untouched_report_is_confirmed(
     space: Workspace, written: Callable[[str], Path], form: str

@@ -140,7 +140,9 @@ def _in_plain_words(verdict: Verdict, leader: Pair) -> str:
     """``ALS v3 is 14.9 % above Popular in how well wanted items are ranked (nDCG@10); most likely …``"""
     evidence, comparison = verdict.evidence, verdict.evidence.comparison
     name = comparison.query.where
-    meaning = row_of(comparison.query.metric).usage.in_words
+    row = row_of(comparison.query.metric)
+    is_variant = comparison.query.metric != row.name  # it measures something else
+    meaning = "" if is_variant else row.usage.in_words
     metric = f"{meaning} ({name})" if meaning else name
     n, paired = leader.paired.n, leader.paired
     better, worse = (numbers.of_100(count, n) for count in (paired.wins, paired.losses))

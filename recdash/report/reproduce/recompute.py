@@ -23,6 +23,8 @@ from recdash.evaluation.candidates import (
 )
 from recdash.evaluation.replicate_merge import LABEL
 from recdash.formatting.tables import Table
+from recdash.metrics import METRICS
+from recdash.metrics.naming import metric_at
 from recdash.report.document import Document, Section
 from recdash.report.reports import Reports
 from recdash.service.provenance import RULES
@@ -70,10 +72,16 @@ def recomputed(workspace: Workspace, document: Document) -> Document:
 def without_new_metrics(reported: Document, again: Document) -> tuple[Document, list[str]]:
     """``again`` without the metrics that were added since the report was made, and their names.
 
-    Its table of all metrics has a row for each that recdash scores today.
+    The table of all metrics has a row for each that recdash scores today. A report may lack those that are
+    neither core nor guardrails, and not its own metric: no other row can have been left out.
     """
-    listed = _metrics_listed(reported)
-    new = [metric for metric in _metrics_listed(again) if metric not in listed]
+    listed, k = _metrics_listed(reported), reported.question["k"]
+    may_lack = {
+        metric_at(name, k)
+        for name, row in METRICS.items()
+        if row.usage.group == "other" and not row.usage.guardrail and name != reported.question["metric"]
+    }
+    new = [metric for metric in _metrics_listed(again) if metric in may_lack and metric not in listed]
     sections = tuple(
         _without_rows(section, new) if section.name == ALL_METRICS else section for section in again.sections
     )
