@@ -42,9 +42,8 @@ class VerdictEvidence:
     """A comparison, its ``leader``, and the evidence for and against that candidate.
 
     ``metrics``: the leader's differences by the other accuracy metrics, judged as one family. ``slices``: its
-    differences in slices of the users, judged as another. ``won_online`` and ``lost_online``: its significant
-    lifts in A/B tests. ``over_replicates``: candidate → its difference over folds or seeds, if it or the
-    baseline has several.
+    differences in slices of the users, judged as another. ``lifts``: what A/B tests found of it.
+    ``over_replicates``: candidate → its difference over folds or seeds, if it or the baseline has several.
     """
 
     comparison: Comparison
@@ -52,8 +51,7 @@ class VerdictEvidence:
     metrics: tuple[tuple[str, Pair], ...] = ()
     guardrails: tuple[GuardrailResult, ...] = ()
     slices: tuple[SliceDifference, ...] = ()
-    won_online: tuple[OnlineLift, ...] = ()
-    lost_online: tuple[OnlineLift, ...] = ()
+    lifts: tuple[OnlineLift, ...] = ()
     over_replicates: Mapping[str, ReplicateDifference] = field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
 
@@ -61,6 +59,16 @@ class VerdictEvidence:
     def finding(self) -> Finding:
         """Returns the finding of the leader's difference, over users and replicates."""
         return finding(self.leader, self.over_replicates) if self.leader else "not settled"
+
+    @property
+    def won_online(self) -> tuple[OnlineLift, ...]:
+        """Its significant gains in A/B tests."""
+        return tuple(lift for lift in self.lifts if lift.low > 0)
+
+    @property
+    def lost_online(self) -> tuple[OnlineLift, ...]:
+        """Its significant losses in A/B tests."""
+        return tuple(lift for lift in self.lifts if lift.high < 0)
 
     @property
     def leader_over_replicates(self) -> ReplicateDifference | None:
@@ -95,16 +103,18 @@ class VerdictEvidence:
         ]
 
 
-def gather_evidence(source: Source, comparison: Comparison, *, intervals: bool = True) -> VerdictEvidence:
-    """Gathers what a verdict rests on from the source of the comparison.
+def gather_evidence(
+    source: Source, comparison: Comparison, *, leader: Pair | None = None, intervals: bool = True
+) -> VerdictEvidence:
+    """Gathers the evidence for and against one candidate from the source of the comparison.
 
-    ``intervals=False`` leaves out those of the guardrails, which read the lists again and do not change the
-    state.
+    ``leader``: the pair of another candidate than the best one. ``intervals=False`` leaves out those of the
+    guardrails, which read the lists again and do not change the state.
     """
     query = replace(comparison.query, runs=tuple(pair.candidate for pair in comparison.against))
     problems = tuple(source.problems(query.shown))
     over_replicates = replicate_differences(source, query)
-    leader = leader_of(comparison, over_replicates)
+    leader = leader or leader_of(comparison, over_replicates)
     if leader is None:
         return VerdictEvidence(comparison, None, problems=problems)
     lifts = source.online(leader.candidate, leader.baseline)
@@ -114,8 +124,7 @@ def gather_evidence(source: Source, comparison: Comparison, *, intervals: bool =
         metrics=tuple(_other_metrics(source, comparison, leader).items()),
         guardrails=tuple(check_guardrails(source, comparison, leader, intervals=intervals)),
         slices=tuple(_slice_differences(source, comparison, leader)),
-        won_online=tuple(lift for lift in lifts if lift.low > 0),
-        lost_online=tuple(lift for lift in lifts if lift.high < 0),
+        lifts=tuple(lifts),
         over_replicates=over_replicates,
         problems=problems,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from recdash.comparison.evidence import gather_evidence
 from recdash.comparison.pairs import Comparison, Pair, compare, equivalence_of, shared
 from recdash.comparison.query import ComparisonQuery
+from recdash.comparison.recommendation import Recommendation, recommend
 from recdash.comparison.source import Source
 from recdash.comparison.verdict import Verdict, decide
 from recdash.domain.hits import IdOverlap
@@ -32,6 +34,11 @@ class Compared:
 
     source: Source
     verdict: Verdict
+
+    @cached_property
+    def recommendation(self) -> Recommendation:
+        """What to do, by all evidence on every candidate."""
+        return recommend(self.source, self.comparison)
 
     @property
     def comparison(self) -> Comparison:
@@ -136,8 +143,8 @@ class Compared:
         return {run: overlap for run, overlap in overlaps.items() if overlap is not None}
 
     def as_dict(self) -> dict[str, Any]:
-        """Returns JSON-ready values: the metric, its pairs, runs without a difference from the baseline, and
-        the verdict.
+        """Returns JSON-ready values: the metric, its pairs, runs without a difference from the baseline, the
+        verdict, and the recommendation.
         """
         comparison = self.comparison
         return {
@@ -156,6 +163,7 @@ class Compared:
             "warnings": [str(problem) for problem in self.verdict.evidence.problems],
             "guardrails": [rail.as_dict() for rail in self.verdict.evidence.guardrails],
             "verdict": self.verdict.as_dict(),
+            "recommendation": self.recommendation.as_dict(),
         }
 
 
