@@ -31,7 +31,7 @@ UNLIMITED = Limits()
 # (unit that a limit counts, advice on exceeding it)
 WORDS = {
     "upload_bytes": ("bytes in the file", "Upload a smaller file, or compress it."),
-    "inflated_bytes": ("bytes after decompression", "Split the file, or raise RECDASH_MAX_INFLATED_BYTES."),
+    "inflated_bytes": ("bytes of unpacked size", "Split the file, or raise RECDASH_MAX_INFLATED_BYTES."),
     "compression_ratio": (
         "times its compressed size",
         "Decompress it first, or raise RECDASH_MAX_COMPRESSION_RATIO.",

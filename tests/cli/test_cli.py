@@ -418,7 +418,7 @@ def test_the_module_is_the_command(folder: Path) -> None:
     ("setting", "words"),
     [
         ("RECDASH_MAX_COMPRESSION_RATIO", "times its compressed size, over the limit of 200"),
-        ("RECDASH_MAX_INFLATED_BYTES", "bytes after decompression, over the limit of 1,000,000"),
+        ("RECDASH_MAX_INFLATED_BYTES", "bytes of unpacked size, over the limit of 1,000,000"),
     ],
 )
 @pytest.mark.parametrize("pack", [gzip.compress, zipped], ids=["gzip", "zip"])

@@ -400,9 +400,9 @@ def test_parquet_is_read_in_every_encoding_of_text(encoding: str) -> None:
 
 LIMITS: dict[str, tuple[bytes, Limits, str]] = {
     "upload": (CSV, Limits(upload_bytes=10), "bytes in the file, over the limit of 10"),
-    "unpacked gzip": (gzip.compress(CSV), Limits(inflated_bytes=10), "after decompression"),
-    "unpacked zip": (zipped({"a.csv": CSV}), Limits(inflated_bytes=10), "after decompression"),
-    "unpacked Parquet": (parquet(FLAT), Limits(inflated_bytes=10), "after decompression"),
+    "unpacked gzip": (gzip.compress(CSV), Limits(inflated_bytes=10), "unpacked size"),
+    "unpacked zip": (zipped({"a.csv": CSV}), Limits(inflated_bytes=10), "unpacked size"),
+    "unpacked Parquet": (parquet(FLAT), Limits(inflated_bytes=10), "unpacked size"),
     "bomb": (gzip.compress(b"x" * 20_000_000), Limits(compression_ratio=100), "its compressed size"),
     "rows": (CSV, Limits(rows=2), "3 rows, over the limit of 2"),
     "rows of Parquet": (parquet(FLAT), Limits(rows=2), "3 rows, over the limit of 2"),

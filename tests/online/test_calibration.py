@@ -55,13 +55,13 @@ def rows(heading: str) -> list[list[str]]:
 
 def test_the_page_has_a_row_for_each_situation_and_split() -> None:
     expected = [[situation.name, split] for situation in SITUATIONS for split in SPLITS]
-    for heading in ("Looking after every user", "One look"):
+    for heading in ("Checking after every user", "One look"):
         assert [row[:2] for row in rows(heading)] == expected
 
 
 def test_on_the_page_nothing_is_claimed_more_often_than_it_may_be() -> None:
     """Two standard errors of chance: of 400 tries 5 ± 2.2 %, of 3,000 tries 2.5 ± 0.6 %."""
-    for row in rows("Looking after every user"):
+    for row in rows("Checking after every user"):
         assert max(float(cell.rstrip(" %")) for cell in row[5:7]) <= 7.2, row
     for row in rows("One look"):
         assert max(float(number) for cell in row[2:-1] for number in re.findall(r"[\d.]+", cell)) <= 3.1, row

@@ -42,7 +42,7 @@ def test_below_ten_tests_there_are_points_only_and_the_reason(n: int) -> None:
     record = track_record("nDCG@10", "watch", [point(test, 5, 2) for test in range(n)])
     assert record.calibration is None
     assert len(record.points) == n
-    assert record.reason.endswith("is estimated from 10 on")
+    assert record.reason.endswith("is estimated from 10 tests on")
 
 
 def test_several_variants_of_one_test_are_one_test() -> None:

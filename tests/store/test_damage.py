@@ -74,7 +74,7 @@ def test_a_damaged_run_is_named_and_the_others_are_listed(
     assert (problem.place.split()[0], problem.code) == ("run", "damaged")
     assert "Upload it again" in problem.fix
     assert store.damaged("another experiment") == []
-    with pytest.raises(EvidenceDamaged, match="it is damaged"):
+    with pytest.raises(EvidenceDamaged, match="damaged"):
         store.runs.get(runs[0].id)
 
 

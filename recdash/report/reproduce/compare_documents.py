@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from math import isclose
 from typing import Any
 
@@ -113,8 +114,10 @@ def _facts(text: str, document: Document) -> tuple[list[str], list[str], int, in
     """Returns the numbers and runs in a text, and how many words it has for better, and for worse."""
     names = []
     for name in sorted(document.names.values(), key=len, reverse=True):  # a name may hold another one
-        text, n = re.subn(rf"(?<!\w){re.escape(name)}(?!\w)", " ", text)
-        names += [name] * bool(n)
+        parts = text.split(name)
+        if any(not (left[-1:].isalnum() or right[:1].isalnum()) for left, right in pairwise(parts)):
+            names.append(name)
+            text = " ".join(parts)
     words = re.findall(r"[a-z]+", text.lower())
     n_better, n_worse = (sum(word in kind for word in words) for kind in (BETTER, WORSE))
     return sorted(NUMBERS.findall(text)), names, n_better, n_worse
