@@ -109,6 +109,13 @@ def test_ties_have_a_band_and_lists_without_ties_none(films: dict[str, str], sho
     assert "What ties can do" not in said(shown(r=films["good"], m="mrr"))
 
 
+def test_no_number_of_the_ties_heads_its_row(films: dict[str, str], shown: Open) -> None:
+    bodies = [str(body.proto.body) for body in shown(r=films["tied"], m="mrr").get("html")]
+    (table,) = [body for body in bodies if "Worst order" in body]
+    assert "<data" in table
+    assert 'scope="row"' not in table
+
+
 def test_the_view_is_in_the_link_and_comes_back_from_it(films: dict[str, str], shown: Open) -> None:
     chosen = {"r": films["good"], "p": "rectools", "ex": "run", "m": "ndcg", "k": "3"}
     app = shown(**chosen)

@@ -147,8 +147,9 @@ def table(
     marks: Marks | None = None,
     *,
     bands: Iterable[int] = (),
+    row_head: int | None = 0,
 ) -> None:
-    st.html(table_html(columns, rows, marks, bands=bands))
+    st.html(table_html(columns, rows, marks, bands=bands, row_head=row_head))
 
 
 def problem_text(problem: Problem) -> str:

@@ -374,7 +374,7 @@ def show_ties(view: View, by_preset: PresetsOfRun) -> None:
     columns = number_columns("Worst order", "Expected", "Best order", "As in the file", "Users")
     st.space("small")
     widgets.section(f"What ties can do to {where}", ties_sentence(where, band))
-    widgets.table(columns, [(*values, count(band.n_users))])
+    widgets.table(columns, [(*values, count(band.n_users))], row_head=None)
 
 
 def ties_sentence(where: str, band: TieBand) -> str:
