@@ -114,8 +114,11 @@ class FromUploads:
         experiment = next(iter(memory.experiments.all()))
         prepared = self._prepared_again(experiment, facts, stored)
         added = self._workspace.runs.add_scored(experiment.id, prepared, str(stored.upload), {}).run
+        # a store in memory names tables at random; rating predictions are an upload, found by its hash
+        rated = {"predictions": facts["predictions"]} if facts.get("predictions") else {}
         memory.runs.update(
             added.id,
+            hits={**added.hits, **rated},
             id=facts["id"],
             name=facts["name"],
             slot=facts["slot"],
