@@ -14,6 +14,7 @@ import urllib.request
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import suppress
+from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -288,7 +289,7 @@ def made_once(
             made = make(full_workspace())
             shared_stores.made[make] = data, made
         newest[:] = full_workspace().audit.events(1)
-        return made
+        return deepcopy(made)  # what one test changes of it is no other test's
 
     yield turn_to
     assert newest == [] or full_workspace().audit.events(1) == newest, "the test wrote to what others read"
