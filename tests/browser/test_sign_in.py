@@ -60,14 +60,18 @@ def context(browser: Browser) -> Iterator[BrowserContext]:
 
 
 @pytest.fixture
-def visit(context: BrowserContext) -> Iterator[Callable[[], Page]]:
-    """Somebody else each time: a new tab, and no cookie of whoever was here before."""
+def visit(films: tuple[str, str, Workspace], context: BrowserContext) -> Iterator[Callable[[], Page]]:
+    """Somebody else each time: a new tab, and nothing that the browser keeps of whoever was here before."""
+    url, *_ = films
     tabs: list[Page] = []
 
     def fresh() -> Page:
         context.clear_cookies()
-        tabs.append(context.new_page())
-        return tabs[-1]
+        tab = context.new_page()
+        tabs.append(tab)
+        kept = {"origin": url, "storageTypes": "local_storage,indexeddb"}
+        context.new_cdp_session(tab).send("Storage.clearDataForOrigin", kept)
+        return tab
 
     yield fresh
     for tab in tabs:
@@ -83,6 +87,19 @@ def offered(page: Page) -> set[str]:
     links = page.get_by_test_id("stSidebarNavLink")
     settle(page, links)
     return {title.strip() for title in links.all_inner_texts()}
+
+
+def test_a_visitor_finds_nothing_that_the_one_before_left(
+    films: tuple[str, str, Workspace], visit: Callable[[], Page]
+) -> None:
+    url, *_ = films
+    page = visit()
+    page.goto(url)
+    page.evaluate("localStorage.setItem('left', 'here'); document.cookie = 'left=here'")
+    assert page.evaluate("localStorage.getItem('left') + document.cookie").count("here") == 2
+    page = visit()
+    page.goto(url)
+    assert page.evaluate("[localStorage.getItem('left'), document.cookie.includes('left')]") == [None, False]
 
 
 def test_people_come_back_to_their_deep_link_with_their_role(
