@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
@@ -18,6 +20,7 @@ from recdash.charts.marks import LIGHT, Mark
 from recdash.evaluation.user_detail import CatalogueItem, ListPlace
 from recdash.formatting.numbers import of_100
 from recdash.service import Workspace
+from recdash.ui.users import overlap
 from recdash.ui.users.lists import _move
 
 open_page = at_once
@@ -299,3 +302,13 @@ def test_eight_candidates_scroll_inside_their_box_and_the_baseline_stays(
     assert base.bounding_box() == before
     widths = box.locator(".rd-column").evaluate_all("all => all.map(one => one.offsetWidth)")
     assert min(widths) >= 220
+
+
+def test_lists_that_cannot_be_compared_have_a_dash_and_no_number() -> None:
+    view: Any = SimpleNamespace(
+        baseline=None, marks={"a": Mark("a", "als", LIGHT.better, "circle", "candidate")}
+    )
+    row = {"run_id": "a", "overlap": math.nan, "rbo": math.nan, "n_users": 0}
+    table = overlap.table_of(view, [row | dict.fromkeys(("hits", "unique", "won", "lost"), 3)])
+    assert table.count("<span class=none>–</span>") == 2
+    assert "nan" not in table

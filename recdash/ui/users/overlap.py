@@ -7,7 +7,7 @@ import streamlit as st
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html
 from recdash.formatting.records import Row, records
-from recdash.formatting.tables import Cell, Number, RunName, count, number_columns, text_columns
+from recdash.formatting.tables import Cell, Number, RunName, count, number_columns, number_of, text_columns
 from recdash.ui.app import cached, links
 from recdash.ui.app.state import View
 from recdash.ui.components import widgets
@@ -73,8 +73,8 @@ def table_of(view: View, rows: list[Row]) -> Html:
 
 def _cells(row: Row, *, is_base: bool) -> list[Cell]:
     likeness: list[Cell] = [
-        Number(row["overlap"], 1, scale=100),
-        Number(row["rbo"], 3),
+        Number(number_of(row["overlap"]), 1, scale=100),
+        Number(number_of(row["rbo"]), 3),
         count(row["n_users"]),
     ]
     hits = [count(row[name]) for name in ("hits", "unique")]
