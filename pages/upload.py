@@ -18,7 +18,6 @@ FLOWS = {
 upload = st.session_state.setdefault("recdash.upload", UploadState())
 steps.expect_files()
 
-st.html("<style>.rd-preview td{height:30px}</style>")
 widgets.title("Upload", "Nothing is stored before the last step.")
 page.show_outcomes(upload)
 first = "candidates" if state.workspace().experiments.all() else "experiment"

@@ -211,13 +211,18 @@ def bold(cell: Cell) -> Html:
 
 
 def table_html(
-    table: Table, runs: Mapping[str, Html] | None = None, *, kind: str = "", row_head: int | None = 0
+    table: Table,
+    runs: Mapping[str, Html] | None = None,
+    *,
+    kind: str = "",
+    row_head: int | None = 0,
+    label: str = "",
 ) -> Html:
     """The table with its caption, note and footnotes.
 
     ``runs``: run id → its mark and name. ``row_head``: the column that names a row, None for none.
-    ``kind``: CSS classes; with any, texts in columns of numbers are aligned on the right too. A table
-    without a title, below a heading of its own, has no caption.
+    ``kind``: CSS classes; with any, all that stands in columns of numbers is aligned on the right. A table
+    without a title, below a heading of its own, has no caption; ``label`` names it for screen readers.
 
     Stored reports are compared with this HTML letter by letter: a change of it makes them unconfirmed.
     """
@@ -228,16 +233,17 @@ def table_html(
             html(
                 "<{tag}{align}>{content}",
                 tag=ROW_HEAD if index == row_head and cell != "" else "td",  # an empty cell heads nothing
-                align=NUMBER if kind and column.number and isinstance(cell, str | Word) else "",
+                align=NUMBER if kind and column.number else "",
                 content=cell_html(cell, runs, marks),
             )
             for index, (column, cell) in enumerate(zip(table.columns, row, strict=True))
         ]
         band = Html(' class="band"') if place in table.bands else ""
         body.append(html("<tr{band}>{cells}\n", band=band, cells=join(cells)))
-    region, caption = "", ""
+    region, caption, name = "", "", table.title or label
+    if name:
+        region = html(' role="region" aria-label="{name}" tabindex="0"', name=name)
     if table.title:
-        region = html(' role="region" aria-label="{title}" tabindex="0"', title=table.title)
         caption = html("<caption>{title}</caption>\n", title=table.title)
     return html(
         '<div class="scroll{short}"{region}><table{kind}>\n{caption}'

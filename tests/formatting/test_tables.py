@@ -6,6 +6,7 @@ import pytest
 
 from recdash.formatting.html import Html
 from recdash.formatting.tables import (
+    Cell,
     Interval,
     Number,
     RunName,
@@ -45,10 +46,14 @@ def test_one_cell_heads_a_row_unless_it_is_empty(head: int | None, tags: list[st
     assert "<th" not in second
 
 
-def test_texts_among_numbers_are_aligned_where_the_table_has_classes() -> None:
-    table = Table("", number_columns("n"), (("–",),))
-    assert '<td class="n">–' in table_html(table, kind="rd-table", row_head=None)
-    assert "<td>–" in table_html(table, row_head=None)
+@pytest.mark.parametrize("cell", ["–", Word("", "–"), Number(None), Interval(Number(None), Number(1))])
+def test_what_stands_in_place_of_numbers_is_aligned_where_the_table_has_classes(cell: Cell) -> None:
+    table = Table("", (*text_columns("Run"), *number_columns("n")), ((cell, cell),))
+    classed = str(table_html(table, kind="rd-table", row_head=None)).partition("<tbody>")[2]
+    assert classed.count("<td") == 2
+    assert [part[0] for part in classed.split("<td")[1:]] == [">", " "]
+    assert '<td class="n">' in classed
+    assert '<td class="n">' not in table_html(table, row_head=None)
 
 
 def test_a_table_without_a_title_has_no_caption_and_is_no_region() -> None:

@@ -144,6 +144,13 @@ def test_the_first_rows_show_markup_as_text() -> None:
     assert "&lt;b&gt;item" in table
 
 
+def test_the_first_rows_are_a_small_table_with_a_name_that_the_keyboard_scrolls() -> None:
+    table = rows_as_html(["item"], {}, [{"item": "a"}])
+    assert 'role="region" aria-label="First rows as read" tabindex="0"' in table
+    assert '<table class="rd-table rd-small">' in table
+    assert "<caption>" not in table  # the expander around it bears the name already
+
+
 @pytest.mark.parametrize("kind", [kind for kind in TEMPLATES if kind != "run"])
 def test_a_template_passes_the_checks_as_it_stands(kind: str) -> None:
     template = TEMPLATES[kind]

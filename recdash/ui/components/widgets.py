@@ -110,15 +110,16 @@ def table_html(
     bands: Iterable[int] = (),
     kind: str = "",
     row_head: int | None = 0,
+    label: str = "",
 ) -> Html:
     """A table below a heading that says what it is. ``marks``: how the runs in it are drawn.
 
     ``bands``: the rows in panel colour; ``kind``: CSS classes; ``row_head``: the column that names a row,
-    None for none.
+    None for none; ``label``: its name for screen readers, which then can scroll it by keyboard.
     """
     table = Table("", tuple(columns), tuple(map(tuple, rows)), bands=tuple(bands))
     runs = {run_id: run_cell(mark) for run_id, mark in (marks or {}).items()}
-    return tables.table_html(table, runs, kind=f"rd-table {kind}".strip(), row_head=row_head)
+    return tables.table_html(table, runs, kind=f"rd-table {kind}".strip(), row_head=row_head, label=label)
 
 
 def folding_rows(titles: Sequence[str], rows: Sequence[Html]) -> Html:

@@ -234,7 +234,9 @@ def rows_as_html(columns: Sequence[str], roles: Mapping[str, str], rows: Sequenc
         read_as = widgets.toned(f"→ {role}", "same") if role else "not used"
         heads.append(html("{column}<br>{read_as}", column=column, read_as=read_as))
     cells = [[html("<bdi>{value}</bdi>", value=row.get(column, "")) for column in columns] for row in rows]
-    return widgets.table_html(text_columns(*heads), cells, row_head=None)
+    return widgets.table_html(
+        text_columns(*heads), cells, kind="rd-small", row_head=None, label="First rows as read"
+    )
 
 
 # ── ids ──────────────────────────────────────────────────────────────────────────────────────
