@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any, Literal, cast
 
 from recdash.formatting import numbers, wording
@@ -138,10 +139,10 @@ def footnotes(table: Table) -> dict[str, str]:
 
 
 def number_of(value: Any) -> float | None:
-    """None for what is missing or not finite; whole numbers stay whole."""
-    if value is None or (isinstance(value, float) and not math.isfinite(value)):
-        return None
-    return value if isinstance(value, int) else float(value)
+    """None for what is missing or not finite; whole numbers stay whole, NumPy's too."""
+    if isinstance(value, Integral):
+        return int(value)
+    return None if value is None or not math.isfinite(value) else float(value)
 
 
 def aligned(

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
 import pytest
 
 from recdash.formatting.html import Html
@@ -14,7 +18,10 @@ from recdash.formatting.tables import (
     Word,
     aligned,
     cell_html,
+    count,
     number_columns,
+    p_value,
+    single,
     table_html,
     text_columns,
     with_intervals,
@@ -54,6 +61,17 @@ def test_what_stands_in_place_of_numbers_is_aligned_where_the_table_has_classes(
     assert [part[0] for part in classed.split("<td")[1:]] == [">", " "]
     assert '<td class="n">' in classed
     assert '<td class="n">' not in table_html(table, row_head=None)
+
+
+@pytest.mark.parametrize("write", [count, single, p_value])
+@pytest.mark.parametrize("missing", [None, float("nan"), np.float32("nan"), np.float64("inf")])
+def test_what_is_missing_or_not_finite_is_no_number(write: Callable[[Any], Number], missing: object) -> None:
+    assert write(missing).value is None
+
+
+@pytest.mark.parametrize("kind", [int, np.int64, np.uint32])
+def test_whole_numbers_stay_whole(kind: Callable[[int], Any]) -> None:
+    assert cell_html(count(kind(1_234_567))) == "<data value=1234567>1,234,567</data>"
 
 
 def test_a_table_without_a_title_has_no_caption_and_is_no_region() -> None:

@@ -305,9 +305,8 @@ def test_eight_candidates_scroll_inside_their_box_and_the_baseline_stays(
 
 
 def test_lists_that_cannot_be_compared_have_a_dash_and_no_number() -> None:
-    view: Any = SimpleNamespace(
-        baseline=None, marks={"a": Mark("a", "als", LIGHT.better, "circle", "candidate")}
-    )
+    mark = Mark("a", "als", LIGHT.better, "circle", "candidate")
+    view: Any = SimpleNamespace(baseline=None, k=5, marks={"a": mark})
     row = {"run_id": "a", "overlap": math.nan, "rbo": math.nan, "n_users": 0}
     table = overlap.table_of(view, [row | dict.fromkeys(("hits", "unique", "won", "lost"), 3)])
     assert table.count("<span class=none>–</span>") == 2
