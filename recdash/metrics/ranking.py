@@ -93,11 +93,6 @@ def ordinal(hits: RelevantHits) -> Floats:
     return hits.ordinal.astype(np.float64)
 
 
-def in_upper_half(hits: RelevantHits) -> Floats:
-    """Returns [H] 1 for a hit within the first half, rounded up, of as many positions as there are items."""
-    return (2 * hits.rank <= hits.m + 1).astype(np.float64)
-
-
 def within_m(hits: RelevantHits) -> Floats:
     return (hits.rank <= hits.m).astype(np.float64)
 
@@ -716,17 +711,6 @@ RANKING: tuple[RankingMetric, ...] = (
         ideal_is_best=False,  # with without_miss=0 a list of hits alone has no pair, and counts 0
         usage=Usage(is_scored=False),
         example="List a, x, b, y with a and b relevant: of 4 pairs a wins 2 and b 1, 3/4 = 0.75.",
-    ),
-    RankingMetric(
-        "top_recall",
-        "Top recall",
-        "Share of the user's relevant items in the first half of as many positions",
-        r"\frac{1}{m}\sum_{r_j \le \min(k, (m + 1) / 2)} 1",
-        MANNING,
-        credit=in_upper_half,
-        norm=relevant,
-        rises_with_k=True,
-        example="m = 4, hits at ranks 1 and 3: one within 2 positions, 1/4 = 0.25.",
     ),
     RankingMetric(
         "r_precision",

@@ -48,7 +48,6 @@ ORACLES = {
     "dcg": "ranx",
     "ncrr": "a sum over the ranks in plain Python, and Cornac in docs/presets.md",
     "auc": "scikit-learn over the places of each list, and RePlay in docs/presets.md",
-    "top_recall": "none has it; worked values",
     "r_precision": "ir-measures, ranx",
     "rbp": "a reader who walks down the list, in plain Python",
     "err": "a reader who walks down the list, in plain Python",

@@ -141,8 +141,6 @@ ONE_LIST = {
         "second of one": 1 / 2 / 2,
     },
     "err(max_grade=4)": {"F4": 1 / 16 + (1 - 1 / 16) * (7 / 16) / 3},
-    # 2r ≤ m + 1: of F1 ranks up to 5, of F2 up to 2
-    "top_recall": {"F1": 3 / 10, "F2": 1 / 4, "second of one": 0},
     "r_precision": {"F1": 3 / 10, "F2": 2 / 4, "F3": 3 / 10, "F4": 2 / 3, "second of one": 0},
 }
 
