@@ -14,7 +14,16 @@ from typing import Any, Literal
 from recdash.comparison.evidence import VerdictEvidence, gather_evidence
 from recdash.comparison.pairs import Comparison, Pair
 from recdash.comparison.source import Source
-from recdash.comparison.wording import Piece, RichText, plain, relation_to, rounded, slice_title
+from recdash.comparison.wording import (
+    Piece,
+    RichText,
+    lift_name,
+    plain,
+    relation_to,
+    rounded,
+    slice_title,
+    why_not,
+)
 from recdash.domain.results import OnlineLift
 from recdash.formatting import numbers
 from recdash.formatting.wording import listed
@@ -127,10 +136,9 @@ def recommend(source: Source, comparison: Comparison) -> Recommendation:
         CandidateCase(pair, gather_evidence(source, comparison, leader=pair, intervals=False))
         for pair in comparison.against
     )
-    blocking = [problem for case in cases[:1] for problem in case.evidence.blocking]
-    if blocking or not cases:
-        reasons = [f"{problem.found}. {problem.fix}" for problem in blocking] or comparison.apart.values()
-        why = tuple(_sentence(reason) for reason in reasons)
+    evidence = cases[0].evidence if cases else gather_evidence(source, comparison)
+    if evidence.blocking or not cases:
+        why = tuple(why_not(evidence))
         return Recommendation("not comparable", None, "These runs cannot be compared", why, (), cases)
     is_tested = any(case.evidence.lifts for case in cases)
     by_case: dict[Case, list[CandidateCase]] = {}
@@ -148,7 +156,7 @@ def recommend(source: Source, comparison: Comparison) -> Recommendation:
     return _keep(cases)
 
 
-def _ship(chosen: CandidateCase, cases: Sequence[CandidateCase]) -> Recommendation:
+def _ship(chosen: CandidateCase, cases: tuple[CandidateCase, ...]) -> Recommendation:
     offline = f"{_where(chosen)} is {relation_to(chosen.pair, chosen.evidence.base)}"
     if chosen.case == "sound":
         begin = f"{offline}, and nothing here speaks against it."
@@ -167,11 +175,11 @@ def _ship(chosen: CandidateCase, cases: Sequence[CandidateCase]) -> Recommendati
         f"Ship {chosen.name}",
         (*why, *_passed_over(chosen, cases)),
         _but(chosen),
-        tuple(cases),
+        cases,
     )
 
 
-def _test(to_test: Sequence[CandidateCase], cases: Sequence[CandidateCase]) -> Recommendation:
+def _test(to_test: Sequence[CandidateCase], cases: tuple[CandidateCase, ...]) -> Recommendation:
     """Test the best of these, together with those from which it does not differ significantly."""
     first = to_test[0]
     chosen = [first, *(case for case in to_test[1:] if not _differ(first, case))][:MOST_TESTED]
@@ -186,11 +194,11 @@ def _test(to_test: Sequence[CandidateCase], cases: Sequence[CandidateCase]) -> R
         f"Run the A/B test of {first.name} longer" if is_longer else f"Run an A/B test of {names}",
         (*why, *_passed_over(first, cases)),
         _but(first),
-        tuple(cases),
+        cases,
     )
 
 
-def _collect(chosen: CandidateCase, cases: Sequence[CandidateCase]) -> Recommendation:
+def _collect(chosen: CandidateCase, cases: tuple[CandidateCase, ...]) -> Recommendation:
     more = chosen.pair.judged.more_users
     needed = f": about {numbers.count(rounded(more))} more users are needed" if more else ""
     why = f"The difference of {chosen.name} to {chosen.evidence.base} in {_where(chosen)} is not significant."
@@ -200,29 +208,27 @@ def _collect(chosen: CandidateCase, cases: Sequence[CandidateCase]) -> Recommend
         f"Not enough data{needed}",
         (_linked(why, "leaderboard"), *_passed_over(chosen, cases)),
         (),
-        tuple(cases),
+        cases,
     )
 
 
-def _keep(cases: Sequence[CandidateCase]) -> Recommendation:
+def _keep(cases: tuple[CandidateCase, ...]) -> Recommendation:
     first = cases[0]
     why = [(Piece(f"{case.name} "), *_against(case), Piece(".")) for case in cases[:MOST_PASSED_OVER]]
     mixed = [case for case in cases if case.evidence.won_online]
     unless = [
         _linked(
-            f"Ship {case.name} only if {_title(case.evidence.lost_online[0])} matters less to you than "
-            f"{_title(case.evidence.won_online[0])}.",
+            f"Ship {case.name} only if {lift_name(case.evidence.lost_online[0])} matters less to you than "
+            f"{lift_name(case.evidence.won_online[0])}.",
             "offline-online",
         )
         for case in mixed[:1]
     ]
     base = first.evidence.base
-    return Recommendation(
-        "keep", first.pair.baseline, f"Keep {base}", tuple(why), tuple(unless), tuple(cases)
-    )
+    return Recommendation("keep", first.pair.baseline, f"Keep {base}", tuple(why), tuple(unless), cases)
 
 
-def _passed_over(chosen: CandidateCase, cases: Sequence[CandidateCase]) -> Iterator[RichText]:
+def _passed_over(chosen: CandidateCase, cases: tuple[CandidateCase, ...]) -> Iterator[RichText]:
     """Why candidates that score significantly higher offline than the chosen one are not chosen."""
     higher = [case for case in cases[: cases.index(chosen)] if _differ(case, chosen)]
     for case in higher[:MOST_PASSED_OVER]:
@@ -270,23 +276,16 @@ def _percent(pair: Pair) -> str:
     return f"{numbers.three(share)} %" if isfinite(share) else numbers.three(abs(pair.paired.mean))
 
 
-def _title(lift: OnlineLift) -> str:
-    return f"{lift.title[:1].lower()}{lift.title[1:]}"
-
-
 def _lift(lift: OnlineLift, verb: str = "") -> str:
     """``session watch time by 12.2 %``; with a verb ``session watch time rose by 5.1 %``."""
     amount = f"by {numbers.three(100 * abs(lift.lift))} %"
-    return " ".join(filter(None, (_title(lift), verb, amount)))
+    return " ".join(filter(None, (lift_name(lift), verb, amount)))
 
 
 def _risk(begin: str, text: str, page: str, end: str = "", **params: str) -> RichText:
-    return tuple(filter(lambda piece: piece.text, (Piece(begin), Piece(text, page, params), Piece(end))))
+    pieces = (Piece(begin), Piece(text, page, params), Piece(end))
+    return tuple(piece for piece in pieces if piece.text)
 
 
 def _linked(text: str, page: str) -> RichText:
     return (Piece(text, page),)
-
-
-def _sentence(text: str) -> RichText:
-    return (Piece(f"{text[:1].upper()}{text[1:].rstrip('.')}."),)

@@ -61,7 +61,7 @@ def headline(state: State, run: str | None, evidence: VerdictEvidence) -> str:
 def sentences_of(state: State, evidence: VerdictEvidence) -> tuple[RichText, ...]:
     """Returns the sentences of a verdict, the evidence first."""
     if state == "not comparable" or evidence.leader is None:
-        return tuple(_why_not(evidence))
+        return tuple(why_not(evidence))
     leader = evidence.leader
     return (
         evidence_sentence(evidence, leader),
@@ -77,7 +77,7 @@ def sentences_of(state: State, evidence: VerdictEvidence) -> tuple[RichText, ...
     )
 
 
-def _why_not(evidence: VerdictEvidence) -> list[RichText]:
+def why_not(evidence: VerdictEvidence) -> list[RichText]:
     """Returns why there is no verdict: what makes the runs incomparable, or why no pair could be made."""
     if evidence.blocking:
         texts = [f"{problem.found}. {problem.fix}" for problem in evidence.blocking]
@@ -171,7 +171,7 @@ def who_gains(pair: Pair) -> str:
     """
     paired = pair.paired
     wins, losses = paired.wins, paired.losses
-    if paired.n < 100:
+    if paired.n < FEW:
         return f"better for {wins} of {numbers.users(paired.n)}, worse for {losses}"
     better, worse = (numbers.of_100(count, paired.n) for count in (wins, losses))
     return f"better for {better} of 100 users, worse for {worse}"
@@ -337,12 +337,16 @@ def _online(evidence: VerdictEvidence) -> list[RichText]:
     ]
 
 
+def lift_name(lift: OnlineLift) -> str:
+    """Returns the name of a lift's metric inside a sentence: ``session watch time``."""
+    return f"{lift.title[:1].lower()}{lift.title[1:]}"
+
+
 def _lift_text(lift: OnlineLift) -> str:
     percents = [100 * share for share in (lift.lift, lift.low, lift.high)]
     digits = numbers.places(percents)
-    name = f"{lift.title[:1].lower()}{lift.title[1:]}"
     interval_text = numbers.interval(percents[1], percents[2], digits, " %")
-    return f"{name} {numbers.signed(percents[0], digits)} % (95 % CI {interval_text})"
+    return f"{lift_name(lift)} {numbers.signed(percents[0], digits)} % (95 % CI {interval_text})"
 
 
 def _rails(evidence: VerdictEvidence) -> list[RichText]:
