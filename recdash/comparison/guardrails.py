@@ -10,7 +10,7 @@ from typing import Any
 from recdash.comparison.pairs import Comparison, Pair
 from recdash.comparison.source import Source
 from recdash.errors import InputError, RecdashError
-from recdash.metrics.naming import GUARDRAILS, less_is_wanted
+from recdash.metrics.naming import less_is_wanted
 from recdash.stats.jackknife import LEAST_LISTS, ROUNDED, Pulls, change_interval
 
 BELOW, ABOVE = "below its guardrail", "above its guardrail"
@@ -114,10 +114,10 @@ def check_guardrails(
     """Returns the leader's guardrails against the baseline; ``intervals`` read the lists of both again."""
     runs, k = (leader.candidate, leader.baseline), comparison.query.k
     rails = []
-    for metric in GUARDRAILS:
+    for metric, guard in comparison.query.terms.guards.items():
         value, base = (source.value(run, metric, k) for run in runs)
         if value is not None and base is not None and isfinite(value) and isfinite(base):
-            rails.append(GuardrailResult(metric, value, base, comparison.query.terms.guard))
+            rails.append(GuardrailResult(metric, value, base, guard))
     if not intervals or not rails:
         return rails
     try:

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container
+from collections.abc import Container, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from recdash.domain.results import WHOLE, Scope
 from recdash.errors import InputError, Problem
 from recdash.metrics import check_k, define
-from recdash.metrics.naming import metric_at
+from recdash.metrics.naming import GUARDRAILS, metric_at
 from recdash.stats import LEVEL, Correction
 
 MARGIN, MOST_PERCENT = 0.01, 100
 """Default margin: smaller shares of the baseline's value do not matter."""
 
 GUARD = 0.2
+"""Default guardrail: the share of its value at the baseline that a catalogue metric may lose."""
+MetricGuards = tuple[tuple[str, float], ...]
 
 
 @dataclass(frozen=True)
@@ -55,13 +57,32 @@ def read_margin(text: str) -> Margin:
 class Terms:
     """How differences are judged: the margin, the correction of a family, the interval's level.
 
-    ``guard``: the share of its value at the baseline that a guardrail may lose.
+    ``guard``: the share of its value at the baseline that a guardrail may lose: one share for all of them, or
+    pairs of metric and share, where a metric without a pair is no guardrail.
     """
 
     margin: Margin = Margin()
-    guard: float = GUARD
+    guard: float | MetricGuards = GUARD
     correction: Correction = "holm"
     level: float = LEVEL
+
+    def __post_init__(self) -> None:
+        if isinstance(self.guard, tuple):
+            object.__setattr__(self, "guard", _plain_guard(dict(self.guard)))
+
+    @property
+    def guards(self) -> Mapping[str, float]:
+        """Returns the guardrails: metric → the share that it may lose, in the order of the metrics."""
+        if isinstance(self.guard, tuple):
+            return dict(self.guard)
+        return dict.fromkeys(GUARDRAILS, self.guard)
+
+
+def _plain_guard(guards: Mapping[str, float]) -> float | MetricGuards:
+    """Returns one share if every guardrail has the same, else ordered pairs: equal terms are equal values."""
+    ordered = tuple((metric, guards[metric]) for metric in GUARDRAILS if metric in guards)
+    shares = {share for _, share in ordered}
+    return shares.pop() if len(ordered) == len(GUARDRAILS) and len(shares) == 1 else ordered
 
 
 @dataclass(frozen=True)

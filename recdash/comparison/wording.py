@@ -10,6 +10,7 @@ from recdash.comparison.cells import from_to
 from recdash.comparison.evidence import SliceDifference, VerdictEvidence
 from recdash.comparison.guardrails import NOT_ASKED, GuardrailResult
 from recdash.comparison.pairs import Comparison, Pair
+from recdash.comparison.query import Terms
 from recdash.comparison.verdict_state import State
 from recdash.domain.results import OnlineLift
 from recdash.formatting import numbers
@@ -394,6 +395,20 @@ def _may_cost(subject: str, evidence: VerdictEvidence, rail: GuardrailResult) ->
     change = f"{numbers.signed(share, numbers.places([share]))} %"
     facts = f"{change} ({_from_to(rail)}{_rail_interval(evidence, rail)})"
     return (Piece(f"{subject} may {begin}"), Piece(name, "catalogue"), Piece(f"{end}: {facts}."))
+
+
+def guardrails_text(terms: Terms) -> str:
+    """Returns ``a guardrail may lose 20 % of it``, where *it* is the baseline's value; or the share of each.
+
+    Of metrics with shares of their own: ``guardrails may lose 10 % (catalogue coverage) and 20 % (novelty)``.
+    """
+    guards = terms.guards
+    if not guards:
+        return "there are no guardrails"
+    if not isinstance(terms.guard, tuple):
+        return f"a guardrail may lose {100 * terms.guard:.3g} % of it"
+    shares = [f"{100 * share:.3g} % ({row_of(metric).usage.guardrail})" for metric, share in guards.items()]
+    return f"guardrails may lose {listed(shares)} of it"
 
 
 def _guard(rail: GuardrailResult) -> str:

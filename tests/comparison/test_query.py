@@ -9,8 +9,11 @@ from typing import Any
 import pytest
 
 from recdash.comparison import ComparisonQuery, Margin, Terms
+from recdash.comparison.query import GUARD
+from recdash.comparison.wording import guardrails_text
 from recdash.domain.results import Scope
 from recdash.errors import InputError, UnknownName
+from recdash.metrics.naming import GUARDRAILS
 from recdash.service.question import Question
 
 QUERY = ComparisonQuery(("als", "ease"), "pop", "ndcg", 10)
@@ -54,3 +57,33 @@ def test_a_stored_question_is_read_and_written_to_the_letter() -> None:
     assert question.query.scope == Scope("user_warmth=cold", 4.0)
     assert question.query.terms == Terms(margin=Margin(0.002, relative=False), correction="off")
     assert json.dumps(question.as_dict()) == json.dumps(STORED)
+
+
+EACH = {"coverage": 0.1, "novelty": 0.3}
+
+
+def test_guardrails_of_single_metrics_are_read_and_written_to_the_letter() -> None:
+    stored = {**STORED, "terms": {**STORED["terms"], "guard": [["coverage", 0.1], ["novelty", 0.3]]}}
+    question = Question.of(stored)
+    assert question.query.terms.guards == EACH
+    assert json.dumps(question.as_dict()) == json.dumps(stored)
+
+
+def test_equal_guardrails_are_equal_terms() -> None:
+    everywhere = Terms(guard=tuple((metric, GUARD) for metric in reversed(GUARDRAILS)))
+    assert (everywhere, hash(everywhere)) == (Terms(), hash(Terms()))
+    pairs = tuple(EACH.items())
+    assert Terms(guard=pairs) == Terms(guard=pairs[::-1])
+    assert Terms(guard=()).guards == {}
+
+
+@pytest.mark.parametrize(
+    ("guard", "text"),
+    [
+        (0.2, "a guardrail may lose 20 % of it"),
+        (tuple(EACH.items()), "guardrails may lose 10 % (catalogue coverage) and 30 % (novelty) of it"),
+        ((), "there are no guardrails"),
+    ],
+)
+def test_what_guardrails_allow_is_said(guard: float | tuple[tuple[str, float], ...], text: str) -> None:
+    assert guardrails_text(Terms(guard=guard)) == text

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -207,6 +208,24 @@ def test_asking_otherwise_takes_no_further_look_at_the_lists() -> None:
 def test_a_wider_guardrail_holds() -> None:
     kept = {("Popular", "coverage"): 0.5, ("ALS", "coverage"): 0.3}
     assert verdict(Table({"Popular": BASE, "ALS": CLEAR}, kept), Terms(guard=0.5)).state == "ship"
+
+
+@pytest.mark.parametrize(
+    ("guard", "checked", "state"),
+    [
+        ((("coverage", 0.5), ("novelty", 0.2)), ["coverage", "novelty"], "ship"),
+        ((("coverage", 0.3), ("novelty", 0.2)), ["coverage", "novelty"], "trade-off"),
+        ((("novelty", 0.2),), ["novelty"], "ship"),
+        ((), [], "ship"),
+    ],
+)
+def test_each_metric_has_its_own_guardrail_or_none(guard: Any, checked: list[str], state: str) -> None:
+    """Coverage falls by 40 %, novelty not at all."""
+    kept = {("Popular", "coverage"): 0.5, ("ALS", "coverage"): 0.3}
+    kept |= {("Popular", "novelty"): 4.0, ("ALS", "novelty"): 4.0}
+    result = verdict(Table({"Popular": BASE, "ALS": CLEAR}, kept), Terms(guard=guard))
+    assert [rail.metric for rail in result.evidence.guardrails] == checked
+    assert result.state == state
 
 
 def test_a_slice_that_loses_is_a_trade_off() -> None:

@@ -6,6 +6,7 @@ from recdash.comparison.cells import finding_of, metric_values
 from recdash.comparison.guardrails import GuardrailResult
 from recdash.comparison.pairs import Pair
 from recdash.comparison.verdict import Verdict
+from recdash.comparison.wording import guardrails_text
 from recdash.formatting.tables import (
     PERCENT,
     Cell,
@@ -18,7 +19,7 @@ from recdash.formatting.tables import (
     number_columns,
     single,
 )
-from recdash.formatting.wording import CORRECTIONS
+from recdash.formatting.wording import CORRECTIONS, capital
 from recdash.metrics.naming import metric_at
 
 ALL_LISTS = "one number for all lists of a run"
@@ -37,8 +38,8 @@ def beside(verdict: Verdict) -> Table:
     columns = (Column("Number"), *numbers, Column("Finding"), *number_columns("n"))
     rule = CORRECTIONS.get(evidence.comparison.query.terms.correction)
     judged = f" Other metrics are corrected among themselves ({rule}), and so are slices." if rule else ""
-    guard = f"{100 * evidence.comparison.query.terms.guard:.3g} %"
-    note = f"Change in % of {evidence.base}'s value.{judged} A guardrail may lose {guard} of it."
+    guardrails = capital(guardrails_text(evidence.comparison.query.terms))
+    note = f"Change in % of {evidence.base}'s value.{judged} {guardrails}."
     return Table(f"{evidence.name} by other numbers", columns, tuple(rows), note)
 
 

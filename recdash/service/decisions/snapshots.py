@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from recdash.comparison import ComparisonQuery, Terms
-from recdash.comparison.wording import plain, slice_title
+from recdash.comparison.wording import guardrails_text, plain, slice_title
 from recdash.decisions.snapshot import (
     DefinitionSnapshot,
     Difference,
@@ -252,6 +252,5 @@ def _terms(terms: Terms) -> str:
     corrected = "not corrected" if rule == "none" else f"corrected by {rule}"
     return (
         f"{100 * terms.level:.3g} % intervals, {corrected}; less than {terms.margin} of the "
-        f"baseline's value is too small to matter; a guardrail may lose {100 * terms.guard:.3g} % of "
-        "it"
+        f"baseline's value is too small to matter; {guardrails_text(terms)}"
     )
