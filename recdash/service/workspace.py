@@ -12,6 +12,7 @@ from recdash.service.access.audit import AuditLog
 from recdash.service.access.sharing import Sharing
 from recdash.service.catalog.demo import DemoExperiment
 from recdash.service.catalog.experiments import Experiments
+from recdash.service.catalog.intake import Intake
 from recdash.service.catalog.overview import ExperimentCards
 from recdash.service.catalog.runs import Runs
 from recdash.service.context import ServiceContext, now_in_utc, person_here
@@ -118,6 +119,7 @@ class Workspace:
         self.reviews = Reviews(context, self.online_tests, self._snapshots, self.journal, subjects)
         self.decisions = Decisions(context, self.online_tests, self._snapshots, self.journal, subjects)
         self.demo = DemoExperiment(context, self.experiments, self.runs, self.online_tests)
+        self.intake = Intake(context, self.experiments, self.runs)
         self._narrowed = context.cached(context.narrowed_to, most=8)
         self._seen = context.cached(self._as_seen, most=64)
 
