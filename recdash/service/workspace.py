@@ -114,14 +114,22 @@ class Workspace:
         self._snapshots = Snapshots(
             context, self.comparisons, self.online_tests, self.online_analysis, self.diagnosis
         )
-        subjects = Subjects(context, self.queries)
         self.journal = Journal(context)
-        self.reviews = Reviews(context, self.online_tests, self._snapshots, self.journal, subjects)
-        self.decisions = Decisions(context, self.online_tests, self._snapshots, self.journal, subjects)
-        self.demo = DemoExperiment(context, self.experiments, self.runs, self.online_tests)
+        self.reviews, self.decisions = self._decision_services(context)
+        self.demo = DemoExperiment(
+            context, self.experiments, self.runs, self.online_tests, self.queries, self._decision_services
+        )
         self.intake = Intake(context, self.experiments, self.runs)
         self._narrowed = context.cached(context.narrowed_to, most=8)
         self._seen = context.cached(self._as_seen, most=64)
+
+    def _decision_services(self, context: ServiceContext) -> tuple[Reviews, Decisions]:
+        """Returns reviews and decisions of the context's person, written at its time."""
+        journal, subjects = Journal(context), Subjects(context, self.queries)
+        return (
+            Reviews(context, self.online_tests, self._snapshots, journal, subjects),
+            Decisions(context, self.online_tests, self._snapshots, journal, subjects),
+        )
 
     @classmethod
     def open(

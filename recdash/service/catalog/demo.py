@@ -1,29 +1,72 @@
-"""The demo in a store: loaded, looked up, removed."""
+"""The demo in a store: loaded, looked up, removed; with a sample review, decision and report."""
 
 from __future__ import annotations
 
-from recdash.domain.records import Experiment
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+from recdash.domain.access import Person
+from recdash.domain.journal import Report
+from recdash.domain.records import Experiment, OnlineTest
 from recdash.service.catalog.experiments import Experiments
 from recdash.service.catalog.runs import Runs
 from recdash.service.context import ServiceContext
+from recdash.service.decisions.decisions import Decisions
+from recdash.service.decisions.reviews import Reviews
 from recdash.service.online.tests import OnlineTests
+from recdash.service.queries import Queries
+from recdash.service.question import Question
 from recdash.service.validation import Progress, quiet
+from recdash.store import new_id
+
+SAMPLE_AUTHOR = "demo (sample)"
+CHOSEN = "ALS v3"
+DECIDED = datetime(2026, 11, 23, 15, tzinfo=UTC)
+"""The day after the demo's A/B test ended."""
+PROPOSED_BEFORE, OFFLINE_BEFORE, ONLINE_BEFORE = timedelta(hours=6), timedelta(hours=5), timedelta(hours=4)
+PROPOSAL = "Sample: replace Popular with ALS v3 in the homepage row."
+DECISION = (
+    "Sample decision. ALS v3 won offline and online. Two-tower scores higher offline, but users watched less "
+    "in the A/B test."
+)
+ALTHOUGH = (
+    "Diversity falls slightly more than its guardrail allows. We accept this, because users engaged and "
+    "watched more in the A/B test."
+)
+REPORT_TITLE = "Sample report: which recommender for the homepage row?"
+SUMMARY = (
+    "Sample summary. Ship ALS v3 to all users of the homepage row. Two-tower learned the season's hits, "
+    "which many users start and few finish."
+)
+ONLINE_METRIC = "session_watch_time"
+SLICES = "user_warmth"
 
 
 class DemoExperiment:
+    """The demo. ``decision_services``: reviews and decisions as a person sees them at a time."""
+
     def __init__(
-        self, context: ServiceContext, experiments: Experiments, runs: Runs, online_tests: OnlineTests
+        self,
+        context: ServiceContext,
+        experiments: Experiments,
+        runs: Runs,
+        online_tests: OnlineTests,
+        queries: Queries,
+        decision_services: Callable[[ServiceContext], tuple[Reviews, Decisions]],
     ) -> None:
         self._context, self._experiments, self._runs = context, experiments, runs
         self._store = context.store
-        self._online_tests = online_tests
+        self._online_tests, self._queries = online_tests, queries
+        self._decision_services = decision_services
 
     def exists(self) -> bool:
         return any(experiment.demo for experiment in self._store.experiments.all(archived=True))
 
     def load(self, progress: Progress | None = None) -> Experiment:
-        """Loads a simulated film service with five candidates and an A/B test; loading again changes
-        nothing.
+        """Loads a simulated film service with five candidates, an A/B test, a sample review and report.
+
+        Loading again changes nothing.
         """
         self._context.must_be_editor()
         from recdash.demo import film_service
@@ -40,18 +83,62 @@ class DemoExperiment:
             )
         )
         ids = {}
+        n_steps = len(service.runs) + 2
         for place, (name, table) in enumerate(service.runs.items(), start=1):
             ids[name] = self._runs.add(experiment.id, table, name=name)[0].run.id
-            tell(place / (len(service.runs) + 1), f"Scored {name}")
-        if not self._online_tests.all(experiment.id, archived=True):
+            tell(place / n_steps, f"Scored {name}")
+        tests = self._online_tests.all(experiment.id, archived=True)
+        if not tests:
             links = {variant: ids[run] for variant, run in service.links.items()}
             tables = {"sessions": service.sessions, "served": service.served}
-            self._online_tests.add(experiment.id, service.test, tables, control=service.control, links=links)
+            control = service.control
+            tests = [
+                self._online_tests.add(experiment.id, service.test, tables, control=control, links=links)
+            ]
+        experiment = self._experiments.set_baseline(experiment.id, ids[service.baseline])
+        if not known:
+            tell(1 - 1 / n_steps, "Writing a sample decision and report")
+            self._add_samples(experiment, tests[0], ids)
         tell(1.0, "Done")
-        return self._experiments.set_baseline(experiment.id, ids[service.baseline])
+        return experiment
+
+    def _add_samples(self, experiment: Experiment, test: OnlineTest, ids: Mapping[str, str]) -> None:
+        """Adds a review of the candidate to ship, its approval, and a live report; never dated later than
+        now.
+        """
+        decided = min(DECIDED, self._context.now())
+        query = self._queries.of(experiment.id)
+        reviews, _ = self._decisions_at(decided - PROPOSED_BEFORE)
+        review = reviews.propose(experiment.id, ids[CHOSEN], query, text=PROPOSAL)
+        reviews, _ = self._decisions_at(decided - OFFLINE_BEFORE)
+        reviews.add_offline_evidence(review.id)
+        reviews, _ = self._decisions_at(decided - ONLINE_BEFORE)
+        reviews.add_online_evidence(review.id, test.id)
+        _, decisions = self._decisions_at(decided)
+        decisions.decide(experiment.id, "ship", about=review.id, text=DECISION, although=ALTHOUGH)
+        question = Question(experiment.id, query, SLICES, test.id, ONLINE_METRIC).as_dict()
+        report = Report(
+            new_id(),
+            experiment.id,
+            decided,
+            SAMPLE_AUTHOR,
+            REPORT_TITLE,
+            SUMMARY,
+            (),
+            question,
+            document=None,
+        )
+        self._context.writable_store().reports.add(report)
+
+    def _decisions_at(self, moment: datetime) -> tuple[Reviews, Decisions]:
+        """Returns reviews and decisions that the demo writes at a time."""
+        author = Person(SAMPLE_AUTHOR, self._context.person.role, named=False)
+        return self._decision_services(replace(self._context, person=author, now=lambda: moment))
 
     def remove(self) -> None:
+        """Deletes the demo with its decisions, reports and files."""
         self._context.must_be_editor()
         for experiment in self._store.experiments.all(archived=True):
             if experiment.demo:
                 self._context.writable_store().experiments.delete(experiment.id)
+        self._context.writable_store().artifacts.collect()

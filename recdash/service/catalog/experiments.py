@@ -191,12 +191,14 @@ class Experiments:
     def delete(self, experiment_id: str, typed_name: str) -> None:
         """Deletes an experiment. Raises InputError unless the name was typed exactly.
 
-        Decisions are permanent, so only an admin can delete an experiment that has some.
+        Decisions are permanent, so only an admin can delete an experiment that has some, except for the demo.
         """
         self._context.must_be_editor()
-        if any(entry.kind == "decision" for entry in self._store.journal.of_experiment(experiment_id)):
+        experiment = self._store.experiments.get(experiment_id)
+        entries = self._store.journal.of_experiment(experiment_id)
+        if not experiment.demo and any(entry.kind == "decision" for entry in entries):
             self._context.person.must_be("admin")
-        check_typed(typed_name, self._store.experiments.get(experiment_id).name)
+        check_typed(typed_name, experiment.name)
         self._context.writable_store().experiments.delete(experiment_id)
         self._store.artifacts.collect()
 
