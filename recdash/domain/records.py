@@ -16,13 +16,14 @@ from recdash.errors import Problem
 class Experiment:
     """One evaluation set-up; artifacts are named by their sha256.
 
+    ``truth`` is the test set; without one the experiment holds A/B tests only, and no runs.
     ``tables`` holds the tables beyond truth, train and catalogue (users, vectors, similarity), by kind.
     """
 
     id: str
     name: str
     created: datetime
-    truth: str
+    truth: str | None
     train: str | None = None
     catalogue: str | None = None
     tables: Mapping[str, str] = field(default_factory=dict)

@@ -190,7 +190,7 @@ class ExperimentRow(WithChecksum, Base):
     id: Mapped[str] = mapped_column(Text, primary_key=True)
     name: Mapped[str] = mapped_column(Text, unique=True)
     created: Mapped[datetime] = mapped_column(UtcTime)
-    truth: Mapped[str] = mapped_column(ForeignKey("artifact.sha256"))
+    truth: Mapped[str | None] = mapped_column(ForeignKey("artifact.sha256"))
     train: Mapped[str | None] = mapped_column(ForeignKey("artifact.sha256"))
     catalogue: Mapped[str | None] = mapped_column(ForeignKey("artifact.sha256"))
     # Kind → sha256. No foreign keys: an experiment's value says what it needs (see ``Kind.needs``).

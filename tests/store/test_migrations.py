@@ -6,6 +6,7 @@ import ast
 import sqlite3
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -166,6 +167,26 @@ def test_a_number_of_all_lists_has_no_name_before_populations(filled: Path, engi
     with engine.begin() as connection:
         command.downgrade(alembic_config(connection), "0005")
     assert execute(filled, "SELECT DISTINCT metric FROM curve") == [("recall",)]
+
+
+def test_a_database_that_demands_test_sets_is_upgraded_and_keeps_all_rows(
+    filled: Path, engine: Engine
+) -> None:
+    with engine.begin() as connection:
+        command.downgrade(alembic_config(connection), "0007")
+    engine.dispose()
+    required = "SELECT \"notnull\" FROM pragma_table_info('experiment') WHERE name = 'truth'"
+    assert execute(filled, required) == [(1,)]
+    store = open_store(f"sqlite:///{filled}")
+    (experiment,) = store.experiments.all()
+    assert execute(filled, required) == [(0,)]
+    assert [run.name for run in store.runs.of_experiment(experiment.id)] == ["als", "ease"]
+    assert store.damaged() == []
+    store.experiments.add(replace(experiment, id="shop", name="Shop", truth=None))
+    store.close()
+    with engine.begin() as connection:
+        command.downgrade(alembic_config(connection), "0007")
+    assert execute(filled, "SELECT name FROM experiment") == [("Films",)]
 
 
 NEXT = """

@@ -119,6 +119,17 @@ class StoreContract:
         assert store.experiments.add(experiment) == experiment
         assert open_again().experiments.get(experiment.id) == experiment
 
+    def test_an_experiment_without_a_test_set_gets_one_later(self, store: Store, open_again: Open) -> None:
+        experiment = store.experiments.add(Experiment(new_id(), "Shop", NOON, truth=None))
+        test = store.online_tests.add(a_test(store, experiment))
+        assert open_again().experiments.get(experiment.id).truth is None
+        truth = put_table(store, 1, 2)
+        store.experiments.update(experiment.id, truth=truth, settings={"depth": 10})
+        again = open_again()
+        assert again.experiments.get(experiment.id).truth == truth
+        assert again.online_tests.of_experiment(experiment.id) == [test]
+        assert again.artifacts.collect() == 0, "the test set is needed"
+
     def test_a_run_comes_back_as_it_was_after_reopening(self, store: Store, open_again: Open) -> None:
         upload = put_table(store, 1)
         run = Run(
