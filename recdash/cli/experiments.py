@@ -33,6 +33,7 @@ from recdash.cli.output import aligned, known_lines
 from recdash.cli.terminal import say, say_lines
 from recdash.domain.defaults import DEFAULT_SPEC
 from recdash.errors import InputError, Problem
+from recdash.formatting.wording import many
 
 if TYPE_CHECKING:
     from recdash.domain.kinds import OnlineKind
@@ -46,7 +47,7 @@ ADDED_PREDICTIONS_HELP = "Predicted ratings of a candidate; without --run, the c
 
 @click.command()
 @click.option("--experiment", required=True, help="Name of the experiment; created if it does not exist.")
-@click.option("--truth", type=Path, help="Test set; required for a new experiment.")
+@click.option("--truth", type=Path, help="Test set; required for a new experiment with runs.")
 @click.option("--run", "runs", multiple=True, type=NamedFile(), help=RUN_HELP)
 @click.option("--replicates", type=click.Choice(["seeds", "folds"]), help=REPLICATES_HELP)
 @click.option("--predictions", multiple=True, type=NamedFile(), help=ADDED_PREDICTIONS_HELP)
@@ -82,7 +83,8 @@ def add(
 ) -> None:
     """Score candidates and store them for the dashboard.
 
-    All files are read and scored before any candidate is stored.
+    All files are read and scored before any candidate is stored. An A/B test alone needs no test set; --truth
+    adds one later.
     """
     from recdash.evaluation.column_choice import mappings_of, read_column_choice
     from recdash.evaluation.reading import TABLES
@@ -94,10 +96,11 @@ def add(
     files |= {name: None for name, _ in predictions if name not in files}
     workspace = open_workspace()
     choice = read_column_choice(more["columns"], (*TABLES, *ONLINE), list(files))
-    target = _target(workspace, experiment, truth, more, choice)
+    tests = {kind: more[kind] for kind in ONLINE if more[kind] is not None}
+    is_test_alone = bool(tests) and not files and not more["references"]
+    target = _target(workspace, experiment, truth, more, choice, is_test_alone=is_test_alone)
     prepared = _prepared(workspace, target, files, dict(predictions), more, choice)
     _check_names_known(workspace, target, prepared, baseline, more["links"])
-    tests = {kind: more[kind] for kind in ONLINE if more[kind] is not None}
     for kind, (_, file) in tests.items():
         mappings = mappings_of(choice, [kind])
         workspace.online_tests.preview({kind: file}, control=more["control"], mappings=mappings)
@@ -135,9 +138,17 @@ SETUP = (
 
 
 def _target(
-    workspace: Workspace, name: str, truth: Path | None, more: Mapping[str, Any], choice: ColumnChoice
+    workspace: Workspace,
+    name: str,
+    truth: Path | None,
+    more: Mapping[str, Any],
+    choice: ColumnChoice,
+    *,
+    is_test_alone: bool,
 ) -> str | Setup:
-    """Returns the experiment's id; with ``truth``, its set-up as read and not yet stored."""
+    """Returns the experiment's id; the set-up as read and not yet stored with ``truth``, and for an A/B test
+    alone in a new experiment.
+    """
     from recdash.evaluation.column_choice import mappings_of
 
     facts = {fact: more[fact] for fact in SETUP if more[fact] is not None}
@@ -148,6 +159,8 @@ def _target(
         option = f"--{next(iter(facts)).replace('_', '-')}"
         fix = "The set-up of an experiment is fixed when it is created. Give --truth to create a new one."
         raise InputError(Problem("set-up-without-truth", option, "given without --truth", fix))
+    if is_test_alone and name not in [stored.name for stored in workspace.experiments.all(archived=True)]:
+        return workspace.experiments.read_setup(name)
     return workspace.experiments.named(name).id
 
 
@@ -216,7 +229,10 @@ def list_experiments(form: str) -> None:
     elif not experiments:
         say("No experiment yet. Try: recdash demo")
     for experiment in experiments if form == "text" else ():
-        say(f"{experiment['name']} ({experiment['truth_users']:,} users, depth {experiment['depth']})")
+        depth, users = experiment["depth"], experiment["truth_users"]
+        tests = many(len(experiment["online_tests"]), "A/B test")
+        size = f"{users:,} users, depth {depth}" if users else f"no test set, {tests}"
+        say(f"{experiment['name']} ({size})")
         for run in experiment["runs"]:
             mark = ", baseline" if run["baseline"] else ""
             several = f"{run['replicates']['n']} {run['replicates']['noun']}s, " if run["replicates"] else ""

@@ -8,7 +8,7 @@ from recdash import arrow as pc
 from recdash.domain.kinds import TableKind
 from recdash.errors import Problem, UploadError
 from recdash.ingest.columns import ROLES
-from recdash.ingest.values import Findings, in_rows, is_missing, is_text
+from recdash.ingest.values import YES_NO, Findings, in_rows, is_missing, is_text
 
 MOST_LABELS = 50
 """A text column with more distinct values identifies users rather than groups of them."""
@@ -61,6 +61,8 @@ def further_columns(
     roles = {role.name for role in ROLES[kind]}
     for name in [name for name in table.column_names if name not in roles]:
         column = numbers_if_all(table[name])
+        if kind == "sessions" and "session_id" not in table.column_names:
+            column = _yes_as_one(column, name, findings)
         column = _labels(column) if is_text(column.type) else column
         index, fault = table.column_names.index(name), _why_useless(column, numbers, most)
         if kind == "sessions" and (name in COUNTED or name.startswith("before_")):
@@ -80,6 +82,21 @@ def further_columns(
     if problems:
         raise UploadError(problems)
     return table
+
+
+def _yes_as_one(column: pa.ChunkedArray, name: str, findings: Findings) -> pa.ChunkedArray:
+    """Returns true and false, or yes and no, as 1 and 0: a result of each user, such as ``converted``."""
+    if pa.types.is_boolean(column.type):
+        return column.cast(pa.int64())
+    if not is_text(column.type):
+        return column
+    words = pc.utf8_lower(pc.utf8_trim_whitespace(column.cast(pa.string())))
+    words = pc.if_else(is_missing(words), None, words)
+    index = pc.index_in(words, pa.array(list(YES_NO)))
+    if words.null_count == len(words) or index.null_count > words.null_count:
+        return column
+    findings.notice("yes-no", f"column '{name}'", "yes and no are read as 1 and 0", "", 1)
+    return pa.chunked_array([pa.array([int(value) for value in YES_NO.values()])]).take(index)
 
 
 def _amounts(column: pa.ChunkedArray) -> tuple[pa.ChunkedArray, str]:

@@ -31,8 +31,8 @@ class Role:
 
     ``required`` says whether the table needs the column, ``filled`` whether each row of it needs a
     value: ``ALWAYS``, ``NEVER``, or only where the role called so has one. ``gaps`` says what becomes of rows
-    without a value that none needs to have; ``whole``: where an optional column is there, rows without a
-    value do not count.
+    without a value that none needs to have; ``whole``: where an optional column is there, it is read as a
+    required one.
     """
 
     name: str
@@ -45,6 +45,9 @@ class Role:
 
     def optional(self) -> Role:
         return replace(self, required=False)
+
+    def optional_as_a_whole(self) -> Role:
+        return replace(self, required=False, whole=True)
 
 
 USER = Role(
@@ -118,16 +121,24 @@ ITEM_B = Role(
 )
 SIMILARITY = Role("similarity", "similarity", "similarity sim cosine cosine_similarity score weight value")
 
-UNIT = Role("unit_id", "id", "unit_id user_id user uid visitor_id customer_id client_id member_id account_id")
+UNIT = Role(
+    "unit_id",
+    "id",
+    "unit_id user_id user uid visitor_id customer_id client_id member_id account_id visitor customer "
+    "client member account shopper_id shopper buyer_id buyer player_id player device_id anonymous_id",
+)
 SESSION = Role(
     "session_id",
     "id",
-    "session_id session sid session_key visit_id visit",
+    "session_id session sid session_key visit_id",
     filled=NEVER,
     gaps="Their users count as exposed without a session, unless other rows have one.",
 )
 VARIANT = Role(
-    "variant", "name", "variant group arm bucket variation test_group treatment cell experiment_group"
+    "variant",
+    "name",
+    "variant group arm bucket variation test_group treatment cell experiment_group variation_id "
+    "variation_name variant_id variant_name ab_group test_arm version branch cohort condition",
 )
 START = Role(
     "start_ts",
@@ -212,8 +223,8 @@ ROLES: Mapping[TableKind, tuple[Role, ...]] = {
     "similarity": (ITEM_A, ITEM_B, SIMILARITY),
     "predictions": (USER, ITEM, RATING, PREDICTION),
     "sessions": (
-        *(UNIT, SESSION, replace(VARIANT, required=False, whole=True), START, END),
-        *(CLICKS, WATCH, VIDEOS),
+        *(UNIT, SESSION.optional_as_a_whole(), VARIANT.optional_as_a_whole(), START.optional_as_a_whole()),
+        *(END, CLICKS.optional_as_a_whole(), WATCH.optional_as_a_whole(), VIDEOS),
     ),
     "exposures": (EXPERIMENT, UNIT, ARM, MOMENT, replace(SESSION, required=False)),
     "events": (

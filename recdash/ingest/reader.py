@@ -23,6 +23,7 @@ from recdash.ingest.attributes import further_columns, numbers_if_all
 from recdash.ingest.cells import refuse_sets, with_cells, with_pairs
 from recdash.ingest.column_inference import columns_of_run, columns_of_table, is_distance, with_header_checked
 from recdash.ingest.columns import (
+    ALWAYS,
     NEVER,
     REVERSED,
     ROLES,
@@ -568,7 +569,9 @@ def _roles(opened: Opened) -> list[Role]:
     """Returns all roles of the table, and every other column that is an attribute or part of a vector."""
     mapping = opened.columns.mapping if opened.layout == "rows" else opened.mapping
     roles = [role for role in ROLES[opened.kind] if role.name in mapping and role.name not in SPLITTING]
-    roles = [replace(role, required=True) if role.whole else role for role in roles]
+    # What only rows of a session need, no row needs where there are no sessions.
+    needed = {ALWAYS, NEVER, *mapping}
+    roles = [replace(role, required=True) if role.whole and role.filled in needed else role for role in roles]
     roles = [_as_written(role, opened.columns) for role in roles]
     if opened.layout == "rows":
         roles += [Role(column, "number", "") for column in opened.columns.wide]

@@ -14,6 +14,7 @@ from recdash.domain.kinds import OnlineKind, TableKind
 from recdash.engines.allocator import release_freed_memory
 from recdash.errors import InputError, Problem, UnknownName, all_or_problems
 from recdash.evaluation.column_choice import ColumnsGiven, mappings_of, read_column_choice
+from recdash.online import proposals
 from recdash.online.analysis import aggregates as summaries
 from recdash.online.analysis.results import OnlineResults, of_summaries, of_users
 from recdash.online.logs.sessions import per_user
@@ -30,6 +31,12 @@ if TYPE_CHECKING:
 KINDS: tuple[OnlineKind, ...] = ("sessions", "events", "aggregates")
 BESIDE = ("exposures", "served")
 Mappings = Mapping[str, Mapping[str, str]]
+NO_METRIC = Problem(
+    "no-metric",
+    "columns",
+    "no column of numbers to compare the variants by",
+    "Add one, such as revenue, orders or converted (1 or 0).",
+)
 
 
 @dataclass(frozen=True)
@@ -71,7 +78,8 @@ def ab_test(
     each a file or a table. ``columns`` maps roles to columns: {"unit_id": "uid"} for every table that has the
     column, {"events": {"event": "kind"}} for one; ``mappings`` does so by table only. ``control``: the
     control variant (None: recognised by its name). ``metrics``: custom metrics; one with the name of a
-    standard metric replaces it. Raises InputError with the problems of all tables.
+    standard metric replaces it. Without any, a table of one row per user is compared by each of its
+    numbers. Raises InputError with the problems of all tables.
     """
     if correction not in CORRECTIONS:
         raise UnknownName("correction", correction, CORRECTIONS)
@@ -188,10 +196,14 @@ def results_of(
         return of_summaries(rows, control, rules, metrics, correction)
     if users is None:
         users = users_of(logs.table, logs.beside, rules)
+    proposed = () if metrics else proposals.propose(users)
     for metric in metrics:
         check(metric, users.totals)
-    results = of_users(users, control, rules, with_own(metrics), correction)
-    return replace(results, removed=(*logs.removed, *results.removed))
+    if not metrics and not proposed and "sessions" not in users.totals:
+        raise InputError(NO_METRIC)
+    results = of_users(users, control, rules, with_own(metrics or proposed), correction)
+    notices = (*results.notices, *proposals.notice(proposed))
+    return replace(results, removed=(*logs.removed, *results.removed), notices=notices)
 
 
 def with_own(metrics: Sequence[OnlineMetric]) -> tuple[OnlineMetric, ...]:

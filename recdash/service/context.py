@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from recdash.domain.access import Person
 from recdash.domain.records import Experiment, OnlineTest, Run
+from recdash.errors import InputError, Problem
 from recdash.service.cache import SizedCache
 from recdash.settings import settings
 from recdash.store import OneExperiment, Store
@@ -36,6 +37,13 @@ def login_name() -> str:
         return "you"
 
 
+def no_test_set(experiment: str) -> Problem:
+    """Returns the problem of scoring runs in an experiment that has no test set."""
+    fix = "Add one first, on the page Add data or with recdash add --truth FILE."
+    message = "it has no test set, so that runs cannot be scored"
+    return Problem("no-test-set", f"experiment '{experiment}'", message, fix)
+
+
 def now_in_utc() -> datetime:
     return datetime.now(UTC)
 
@@ -51,7 +59,7 @@ class ServiceContext:
     _caches: dict[tuple[str, int], Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.settings_of = self.cached(self._read_settings, most=64)
+        self._fixed_settings = self.cached(self._read_settings, most=64)
 
     def seen_by(self, person: Person) -> ServiceContext:
         """Returns the same for another person, with the same cached answers."""
@@ -90,8 +98,18 @@ class ServiceContext:
             self._caches.setdefault(key, make(function))
         return self._caches[key]
 
+    def settings_of(self, experiment_id: str) -> Mapping[str, Any]:
+        """Returns the settings that an experiment got with its test set.
+
+        Raises InputError for an experiment without one.
+        """
+        return self._fixed_settings(experiment_id)
+
     def _read_settings(self, experiment_id: str) -> Mapping[str, Any]:
-        return self.store.experiments.get(experiment_id).settings
+        experiment = self.store.experiments.get(experiment_id)
+        if experiment.truth is None:  # an error is not cached: a test set can be added later
+            raise InputError(no_test_set(experiment.name))
+        return experiment.settings
 
     def runs_of(self, run_ids: Sequence[str]) -> list[Run]:
         """Returns the runs in the order given, with two queries however many they are."""

@@ -16,7 +16,7 @@ from recdash.engines import Reference, hits_from_tables, match
 from recdash.errors import EvidenceDamaged, InputError, NotFound, Problem, UnknownName
 from recdash.evaluation import reading, replicate_merge
 from recdash.evaluation.slices import known_slices, slices_of
-from recdash.service.context import ServiceContext
+from recdash.service.context import ServiceContext, no_test_set
 
 if TYPE_CHECKING:
     from recdash.metrics.ratings import Predictions
@@ -163,8 +163,10 @@ class RunData:
         return reading.reference_of(self.tables(experiment_id), threshold)
 
     def tables(self, experiment_id: str) -> dict[TableKind, Upload]:
-        """Returns the tables of the experiment's set-up as stored."""
+        """Returns the tables of the experiment's set-up as stored. Raises InputError without a test set."""
         experiment = self._store.experiments.get(experiment_id)
+        if experiment.truth is None:
+            raise InputError(no_test_set(experiment.name))
         main = {"truth": experiment.truth, "train": experiment.train, "catalogue": experiment.catalogue}
         stored = {**main, **experiment.tables}
         kinds: tuple[TableKind, ...] = ("truth", "train", "catalogue", *reading.OTHER_TABLES)

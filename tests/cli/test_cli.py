@@ -369,6 +369,25 @@ def test_an_online_test_is_added_with_its_links(run: Recdash) -> None:
     assert films["online_tests"] == ["spring"]
 
 
+def test_an_a_b_test_alone_makes_an_experiment_and_a_test_set_can_follow(run: Recdash) -> None:
+    rows = "".join(f"u{n},{'new' if n % 2 else 'control'},{n % 4}\n" for n in range(40))
+    Path("shop.csv").write_text(f"customer,group,orders\n{rows}")
+    result = run("add", "--experiment", "Shop", "--sessions", "checkout=shop.csv")
+    assert result.exit_code == 0, result.stderr
+    assert "checkout: added, control 'control'" in result.stdout
+    assert "Shop (no test set, 1 A/B test)" in run("list").stdout
+    shown = as_json(run, "online", "--experiment", "Shop")["results"]
+    # orders: 0, 2 for each in control; 1, 3 for each in new
+    assert [(row["metric"], row["control_value"], row["variant_value"]) for row in shown] == [("orders", 1, 2)]
+    refused = run("add", "--experiment", "Shop", "--run", "als.csv")
+    assert refused.exit_code == 2
+    assert "experiment 'Shop': it has no test set" in refused.stderr
+    added = run("add", "--experiment", "Shop", "--truth", "truth.csv", "--run", "als.csv")
+    assert added.exit_code == 0, added.stderr
+    (shop,) = listed(run)
+    assert ([run["name"] for run in shop["runs"]], shop["online_tests"]) == (["als"], ["checkout"])
+
+
 def test_a_link_to_an_unknown_run_is_answered_with_the_nearest(run: Recdash) -> None:
     result = run(*ADD, "--run", "als.csv", "--sessions", "spring=sessions.csv", "--link", "new=alz")
     assert result.exit_code == 2

@@ -52,7 +52,8 @@ class SampleSummary:
 
 def summarise(users: OnlineUsers) -> SampleSummary:
     """Returns the summary of a test's users."""
-    silent = users.totals["sessions"] == 0
+    sessions = users.totals.get("sessions", np.ones(len(users)))  # unknown in a table of one row per user
+    silent = sessions == 0
     counts = np.bincount(users.variant[silent], minlength=len(users.variants)).tolist()
     days = np.concatenate([users.days.day, users.exposed])
     has_times = bool(days.any())  # a log without times has all its rows on day 0

@@ -16,9 +16,11 @@ def among(rows: SessionRows, counts: Mask, n_units: int, rules: OnlineRules) -> 
     ``counts`` [rows] which of the rows belong to the test.
     """
     is_bot = np.zeros(n_units, dtype=np.bool_)
-    limits = ((rules.bot_clicks, rows.numbers["clicks"]), (rules.bot_sessions, rows.session >= 0))
+    if not rows.has_sessions:  # a row per user does not say what happened on which day
+        return is_bot
+    limits = ((rules.bot_clicks, rows.numbers.get("clicks")), (rules.bot_sessions, rows.session >= 0))
     for limit, amount in limits:
-        if limit is None:
+        if limit is None or amount is None:
             continue
         # Only users above the limit over all days need a check day by day.
         total = np.bincount(rows.unit, amount * counts, minlength=n_units)

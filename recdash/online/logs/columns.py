@@ -79,9 +79,12 @@ def read_sessions(table: pa.Table, exposures: pa.Table | None) -> SessionLog:
     known = None if exposures is None else read_exposures(exposures)
     tables = [table] if known is None else [table, known.table]
     units, unit_ids = codes(*(rows["unit_id"] for rows in tables))
-    sessions, _ = codes(*(rows["session_id"] for rows in tables if "session_id" in rows.column_names))
+    has_sessions = "session_id" in table.column_names
+    named = [rows for rows in tables if has_sessions and "session_id" in rows.column_names]
+    sessions = codes(*(rows["session_id"] for rows in named))[0] if named else []
     spelled = [] if known is None else _in_one_spelling(units, unit_ids)
-    rows, outliers = _rows(table, units[0], sessions[0])
+    no_session = np.full(table.num_rows, -1, dtype=np.int64)
+    rows, outliers = _rows(table, units[0], sessions[0] if has_sessions else no_session)
     segments = _segments(units[0], text_columns(table, ROLES), len(unit_ids), rows.at)
     notices = [*spelled, *outliers.notices("sessions", "They do not count, but their users do.")]
     if known is not None:
@@ -100,18 +103,22 @@ def _rows(table: pa.Table, unit: Ints, session: Ints) -> tuple[SessionRows, Time
     time.
     """
     start = seconds(table["start_ts"]) if "start_ts" in table.column_names else np.zeros(len(unit))
-    names = ["clicks", "watch_s", *number_columns(table, ROLES)]
+    usual = [name for name in ("clicks", "watch_s") if name in table.column_names]
+    names = [*usual, *number_columns(table, ROLES)]
     # an empty cell, as of a user without a session, adds nothing
     numbers = {name: np.nan_to_num(table[name].cast("float64").to_numpy()) for name in names}
     # a session lasts at least as long as was watched in it
-    end = seconds(table["end_ts"]) if "end_ts" in table.column_names else start + numbers["watch_s"]
+    end = seconds(table["end_ts"]) if "end_ts" in table.column_names else start
+    if "end_ts" not in table.column_names and "watch_s" in numbers:
+        end = start + numbers["watch_s"]
     end, outliers = np.fmax(start, end), TimestampOutliers.among(start)
     far = outliers.far
     if far.any():
         session = np.where(far, -1, session)
         start, end = (np.where(far, np.nan, times) for times in (start, end))
         numbers = {name: np.where(far, 0.0, values) for name, values in numbers.items()}
-    return SessionRows(unit, session, start, end, numbers), outliers
+    has_sessions = "session_id" in table.column_names
+    return SessionRows(unit, session, start, end, numbers, has_sessions), outliers
 
 
 def _segments(unit: Ints, named: Iterable[tuple[str, Labels]], n: int, ts: Floats) -> dict[str, Segment]:

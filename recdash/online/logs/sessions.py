@@ -22,19 +22,23 @@ from recdash.sorting import first_of_equals, order_of
 if TYPE_CHECKING:
     import pyarrow as pa
 
+BEFORE_TEST = "pre_"
+"""Begins the name of a column that holds a total of the time before the test."""
 REPEATS = "repeat a session of the same user"
 RAISE_LIMIT = "Raise the limit, or turn the rule off."
 
 
 def per_user(table: pa.Table, rules: OnlineRules = USUAL, exposures: pa.Table | None = None) -> OnlineUsers:
-    """Adds up checked sessions per user; they have unit_id, session_id, clicks, watch_s and any other
-    columns.
+    """Adds up checked rows per user; they have unit_id and any other columns, such as session_id, clicks and
+    watch_s.
 
     A session row counts once per unit and session_id, the first one; a session without clicks or watch time
     counts; a row without a session_id is an exposed user without a session, or something counted outside
-    sessions. ``exposures`` (unit_id, variant, ts) say who saw which variant since when; without them the
-    column variant does, and the test begins with ``rules.starts``. Raises InputError if the table contains no
-    test: no variant, too many, or no user with just one.
+    sessions. Without a column session_id each row counts, usually one per user; its numbers are then totals,
+    and a number ``pre_x`` is the total ``x`` before the test. ``exposures`` (unit_id, variant, ts) say who
+    saw which variant since when; without them the column variant does, and the test begins with
+    ``rules.starts``. Raises InputError if the table contains no test: no variant, too many, or no user with
+    just one.
     """
     log = read_sessions(table, exposures)
     rows, n_units = log.rows, len(log.unit_ids)
@@ -59,6 +63,8 @@ def per_user(table: pa.Table, rules: OnlineRules = USUAL, exposures: pa.Table | 
     user_totals = UserTotals(np.flatnonzero(arm >= 0), rows, counts, before)
     totals, days = user_totals.in_test(rules)
     earlier_totals, exposed = user_totals.before_test(rules), user_totals.exposed(assigned.since)
+    if not rows.has_sessions:
+        earlier_totals = {**earlier_totals, **_columns_before_test(totals)}
     too_rare = too_rare_to_cut(totals, rules)
     left, variant = np.unique(arm[user_totals.units], return_inverse=True)
     of_row, earlier = assigned.arm[rows.unit], unrepeated & before & (rows.session >= 0)
@@ -89,6 +95,14 @@ def per_user(table: pa.Table, rules: OnlineRules = USUAL, exposures: pa.Table | 
     )
 
 
+def _columns_before_test(totals: dict[str, Floats]) -> dict[str, Floats]:
+    """Takes columns such as ``pre_revenue`` out of the totals; returns them as those of ``revenue`` before
+    the test.
+    """
+    pairs = [(name, name.removeprefix(BEFORE_TEST)) for name in totals if name.startswith(BEFORE_TEST)]
+    return {name: totals.pop(column) for column, name in pairs if name in totals}
+
+
 def _of_units(segments: Mapping[str, Segment], units: Ints) -> dict[str, Segment]:
     """Returns the segments of some of the units, without those in which all are equal."""
     chosen = {name: Segment(segment.labels, segment.label[units]) for name, segment in segments.items()}
@@ -97,9 +111,10 @@ def _of_units(segments: Mapping[str, Segment], units: Ints) -> dict[str, Segment
 
 def _refuse_strangers(rows: SessionRows, assigned: Assigned) -> None:
     """Raises InputError if there are sessions and none is of a user in the test."""
-    strangers = assigned.strangers[rows.unit] & (rows.session >= 0)
+    strangers = assigned.strangers[rows.unit] & rows.of_user_in_test
     if strangers.any() and assigned.strangers[rows.unit].all():
-        message = f"none of {int(strangers.sum()):,} sessions is of a user in the test"
+        noun = "sessions" if rows.has_sessions else "rows"
+        message = f"none of {int(strangers.sum()):,} {noun} is of a user in the test"
         fix = "Do both tables write user ids in the same form?"
         raise InputError(Problem("no-sessions", "sessions", message, fix))
 
@@ -173,11 +188,12 @@ def _row_notices(
     if repeated := int((~unrepeated).sum()):
         message = f"{repeated:,} rows {REPEATS}"
         yield Problem("duplicate-session", "sessions", message, "The first row of each counts.", repeated)
-    if strangers := int((assigned.strangers[rows.unit] & (rows.session >= 0)).sum()):
-        message = f"{strangers:,} sessions are of users who are not in the test"
+    if strangers := int((assigned.strangers[rows.unit] & rows.of_user_in_test).sum()):
+        noun = "sessions" if rows.has_sessions else "rows"
+        message = f"{strangers:,} {noun} are of users who are not in the test"
         fix = "They are in no variant and do not count."
         yield Problem("never-exposed", "sessions", message, fix, strangers)
-    if "videos" not in table.column_names:
+    if "watch_s" in table.column_names and "videos" not in table.column_names:
         fix = "'Videos watched' is missing; add the column to see it."
         yield Problem("missing-column", "column 'videos'", "It is not in the upload", fix)
     for variant, count in assigned.lost.items():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -24,6 +24,9 @@ NOT_CUT = frozenset(
 class SessionRows:
     """Session rows: ``unit`` [n], ``session`` [n] its code or −1, ``at`` and ``end`` [n] seconds since 1970
     (NaN if missing), ``numbers`` [n] by name.
+
+    Without ``has_sessions`` the table has no column of sessions: each row is something of its user, such as
+    what the user spent in the whole test.
     """
 
     unit: Ints
@@ -31,23 +34,32 @@ class SessionRows:
     at: Floats
     end: Floats
     numbers: Mapping[str, Floats]
+    has_sessions: bool = True
+
+    @property
+    def of_user_in_test(self) -> Mask:
+        """Returns [n] true for rows that show their user was there: with a session, or all without any."""
+        return self.session >= 0 if self.has_sessions else np.ones(len(self.unit), dtype=np.bool_)
 
     def of(self, keep: Mask) -> SessionRows:
         if keep.all():
             return self
         numbers = {name: values[keep] for name, values in self.numbers.items()}
-        return SessionRows(self.unit[keep], self.session[keep], self.at[keep], self.end[keep], numbers)
+        own = (self.unit[keep], self.session[keep], self.at[keep], self.end[keep])
+        return replace(self, unit=own[0], session=own[1], at=own[2], end=own[3], numbers=numbers)
 
     def amounts(self) -> dict[str, Floats | Mask]:
         """Returns [n] what each row adds to the totals, by the totals' names."""
         numbers = dict(self.numbers)
-        watched = numbers.pop("watch_s")
-        return {
-            "sessions": self.session >= 0,
-            "engaged_sessions": (self.session >= 0) & (numbers["clicks"] > 0),
-            "watch_min": watched / 60,
-            **numbers,
-        }
+        watched = numbers.pop("watch_s", None)
+        amounts: dict[str, Floats | Mask] = {}
+        if self.has_sessions:
+            amounts["sessions"] = self.session >= 0
+        if self.has_sessions and "clicks" in numbers:
+            amounts["engaged_sessions"] = (self.session >= 0) & (numbers["clicks"] > 0)
+        if watched is not None:
+            amounts["watch_min"] = watched / 60
+        return {**amounts, **numbers}
 
 
 @dataclass(frozen=True)

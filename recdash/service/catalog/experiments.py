@@ -10,7 +10,7 @@ from recdash.domain.inputs import Upload
 from recdash.domain.kinds import Duplicates, TableKind, Users
 from recdash.domain.records import Experiment
 from recdash.engines import Reference
-from recdash.errors import NameTaken, NotFound, Problem
+from recdash.errors import InputError, NameTaken, NotFound, Problem
 from recdash.evaluation import reading, request
 from recdash.evaluation.column_choice import ColumnsGiven, mappings_of, read_column_choice
 from recdash.formatting.sanitize import check_note
@@ -24,11 +24,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Setup:
-    """An evaluation set-up that was read and checked but is not stored yet."""
+    """An evaluation set-up that was read and checked but is not stored yet.
+
+    ``reference`` is None without a test set: then the experiment can hold A/B tests only.
+    """
 
     name: str
     tables: Mapping[TableKind, Upload]
-    reference: Reference
+    reference: Reference | None
     settings: Mapping[str, Any]
     note: str = ""
     demo: bool = False
@@ -77,10 +80,11 @@ class Experiments:
             kind, source, name=name, mapping=mapping, zone=zone, limits=self._context.limits
         )
 
-    def create(self, name: str, truth: Any, **how: Any) -> Experiment:
+    def create(self, name: str, truth: Any = None, **how: Any) -> Experiment:
         """Stores an evaluation set-up; arguments as for ``read_setup``.
 
-        The same set-up under the same name is recognised rather than stored twice. Raises InputError with the
+        Without a test set (``truth``) the experiment can hold A/B tests; ``add_test_set`` adds one later. The
+        same set-up under the same name is recognised rather than stored twice. Raises InputError with the
         problems of all tables, NameTaken for another set-up of that name.
         """
         return self.store_setup(self.read_setup(name, truth, **how))
@@ -88,7 +92,7 @@ class Experiments:
     def read_setup(
         self,
         name: str,
-        truth: Any,
+        truth: Any = None,
         *,
         train: Any = None,
         catalogue: Any = None,
@@ -116,34 +120,42 @@ class Experiments:
         }  # fmt: skip
         choice = read_column_choice(columns, tuple(sources))
         mappings = mappings_of(choice, tuple(sources), mappings)
+        if truth is None:
+            _refuse_without_test_set(sources)
         tables = reading.read_tables(sources, relevance, mappings, self._context.limits)
         choice.check_used()
         request.check_depth(depth)
         request.check_choice("users", users, get_args(Users))
         request.check_choice("duplicates", duplicates, get_args(Duplicates))
-        reference = reading.reference_of(tables, relevance_threshold)
+        reference = None if truth is None else reading.reference_of(tables, relevance_threshold)
         settings = {
             "depth": depth,
             "users": users,
             "duplicates": duplicates,
             "relevance": relevance,
             "relevance_threshold": relevance_threshold,
-            "truth_users": reference.truth.n_users,
-            "graded": reference.truth.graded,
-            "notices": [_as_dict(notice) for notice in reference.notices],
+            "truth_users": reference.truth.n_users if reference else 0,
+            "graded": reference is not None and reference.truth.graded,
+            "notices": [_as_dict(notice) for notice in (reference.notices if reference else ())],
         }
         name, note = clean_name(name), check_note("note", note)
         return Setup(name, tables, reference, settings, note, demo)
 
     def store_setup(self, setup: Setup) -> Experiment:
-        """Stores the set-up that ``read_setup`` returned."""
+        """Stores the set-up that ``read_setup`` returned.
+
+        An experiment of this name without a test set gets that of the set-up.
+        """
         self._context.must_be_editor()
+        known = self._store.experiments.named(setup.name)
+        if known is not None and known.truth is None and setup.reference is not None:
+            return self.store_test_set(known.id, setup)
         artifacts = {kind: self._store.artifacts.put(upload.table) for kind, upload in setup.tables.items()}
         new = Experiment(
             id=new_id(),
             name=setup.name,
             created=self._context.now(),
-            truth=artifacts["truth"],
+            truth=artifacts.get("truth"),
             train=artifacts.get("train"),
             catalogue=artifacts.get("catalogue"),
             tables=_further(artifacts),
@@ -159,19 +171,49 @@ class Experiments:
                 raise
             return known
 
+    def add_test_set(self, experiment_id: str, truth: Any, **how: Any) -> Experiment:
+        """Gives a test set, and the tables beside it, to an experiment that has none; arguments as for
+        ``read_setup``.
+
+        Raises InputError with the problems of all tables, and for an experiment that has a test set.
+        """
+        known = self.get(experiment_id)
+        return self.store_test_set(experiment_id, self.read_setup(known.name, truth, **how))
+
+    def store_test_set(self, experiment_id: str, setup: Setup) -> Experiment:
+        """Stores the set-up as that of an experiment without a test set; its name and note stay."""
+        store, known = self._context.writable_store(), self.get(experiment_id)
+        if known.truth is not None:
+            fix = "Create a new experiment for another test set."
+            place = f"experiment '{known.name}'"
+            raise InputError(Problem("has-test-set", place, "it has a test set already", fix))
+        artifacts = {kind: self._store.artifacts.put(upload.table) for kind, upload in setup.tables.items()}
+        return store.experiments.update(
+            experiment_id,
+            truth=artifacts["truth"],
+            train=artifacts.get("train"),
+            catalogue=artifacts.get("catalogue"),
+            tables=_further(artifacts),
+            settings={**known.settings, **setup.settings},
+        )
+
     def _same(self, setup: Setup, artifacts: Mapping[TableKind, str]) -> Experiment | None:
         """Returns the stored experiment of the set-up's name if it is the same."""
         known = self._store.experiments.named(setup.name)
         return known if known is not None and _same_setup(known, setup.settings, artifacts) else None
 
     def same_truth(self, experiment_id: str) -> list[Experiment]:
-        """Returns other experiments with the same truth."""
+        """Returns other experiments with the same test set."""
         truth = self._store.experiments.get(experiment_id).truth
-        return [
-            other
-            for other in self._store.experiments.all(archived=True)
-            if other.truth == truth and other.id != experiment_id
-        ]
+        return (
+            []
+            if truth is None
+            else [
+                other
+                for other in self._store.experiments.all(archived=True)
+                if other.truth == truth and other.id != experiment_id
+            ]
+        )
 
     def rename(self, experiment_id: str, name: str) -> Experiment:
         return self._context.writable_store().experiments.update(experiment_id, name=clean_name(name))
@@ -205,7 +247,7 @@ class Experiments:
 
 def _same_setup(known: Experiment, settings: Mapping[str, Any], artifacts: Mapping[TableKind, str]) -> bool:
     """Returns whether tables and rules are the same; the wording of notices may differ."""
-    tables = (artifacts["truth"], artifacts.get("train"), artifacts.get("catalogue"))
+    tables = (artifacts.get("truth"), artifacts.get("train"), artifacts.get("catalogue"))
     rules = ("depth", "users", "relevance_threshold")
     return (
         (known.truth, known.train, known.catalogue) == tables
@@ -213,6 +255,18 @@ def _same_setup(known: Experiment, settings: Mapping[str, Any], artifacts: Mappi
         and all(known.settings.get(rule) == settings[rule] for rule in rules)
         and known.settings.get("duplicates", "first") == settings["duplicates"]
     )
+
+
+def _refuse_without_test_set(sources: Mapping[TableKind, Any]) -> None:
+    """Raises InputError for tables that say more about a test set, given without one."""
+    fix = "Add the test set too: what users actually chose after the split."
+    problems = [
+        Problem("without-test-set", f"{kind} table", "given without a test set", fix)
+        for kind, source in sources.items()
+        if source is not None
+    ]
+    if problems:
+        raise InputError(problems)
 
 
 def _further(artifacts: Mapping[TableKind, str]) -> dict[str, str]:

@@ -42,6 +42,8 @@ class Card:
     @property
     def question(self) -> str:
         """Returns what the test set holds, for how many users, and to which depth lists are read."""
+        if self.experiment.truth is None:
+            return "A/B tests; no test set yet"
         return question_of(self.experiment.settings)
 
     @property
@@ -135,7 +137,8 @@ class ExperimentCards:
         """Returns the verdict that the experiment's overview starts with; cached."""
         names = {run.id: run.name for run in self._store.runs.of_experiment(experiment_id)}
         if not names:
-            return CardVerdict(None, None, "No run yet")
+            has_test_set = self._store.experiments.get(experiment_id).truth is not None
+            return CardVerdict(None, None, "No run yet" if has_test_set else "No test set yet")
         query = self._queries.of(experiment_id)
         if not query.runs:
             only = names[query.baseline]

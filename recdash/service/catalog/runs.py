@@ -30,7 +30,7 @@ from recdash.formatting.sanitize import check_name, check_note, visible
 from recdash.references import REFERENCES, make_references
 from recdash.service import frames
 from recdash.service.catalog.experiments import Setup
-from recdash.service.context import ServiceContext
+from recdash.service.context import ServiceContext, no_test_set
 from recdash.service.run_data import RunData
 from recdash.service.validation import Progress, check_typed, clean_name, quiet
 from recdash.store import new_id
@@ -157,6 +157,7 @@ class Runs:
         Raises InputError for an unusable file, and for predictions alone without a name.
         """
         self._context.must_be_editor()
+        scoring = self.how_scored(where, accept_unknown_ids=accept_unknown_ids)
         tell, limits = progress or quiet, self._context.limits
         tell(0.0, "Reading the file")
         names = [name] if name else []
@@ -175,7 +176,6 @@ class Runs:
             problem = f"the file of lists holds {len(candidates)} candidates"
             fix = "Upload each candidate as a separate file."
             raise InputError(Problem("whose-predictions", "rating predictions", problem, fix))
-        scoring = self.how_scored(where, accept_unknown_ids=accept_unknown_ids)
         if source is None and rated is not None:
             return [prepare_predictions(str(name), rated, scoring)]
         return prepare_runs(candidates, scoring, tell, replicates, rated)
@@ -275,8 +275,13 @@ class Runs:
         return {name: reference.missing_table(tables) for name, reference in REFERENCES.items()}
 
     def how_scored(self, where: str | Setup, *, accept_unknown_ids: bool = False) -> Scoring:
-        """Returns how runs of an experiment or a set-up are scored: shared tables, metrics and rules."""
+        """Returns how runs of an experiment or a set-up are scored: shared tables, metrics and rules.
+
+        Raises InputError without a test set.
+        """
         if isinstance(where, Setup):
+            if where.reference is None:
+                raise InputError(no_test_set(where.name))
             settings, reference = where.settings, where.reference
         else:
             settings, reference = self._context.settings_of(where), self._data.reference(where)

@@ -18,6 +18,7 @@ from recdash.online import OnlineMetric, OnlineResults, OnlineRow
 from recdash.online.ab_test import OnlineTables, read_logs, results_of, users_of, with_own
 from recdash.online.agreement.agreement import DISAGREE
 from recdash.online.analysis.results import of_users
+from recdash.online.proposals import propose
 from recdash.online.rules import AT_THE_DOOR, USUAL, WHEN_FOLDED, OnlineRules
 from recdash.online.users import OnlineUsers, Removed
 from recdash.service.context import ServiceContext
@@ -89,6 +90,7 @@ class OnlineTests:
         self._context.must_be_editor()
         logs, users = self._read_logs(tables, rules, mappings, columns)
         results = results_of(logs, control, rules, metrics, users=users)
+        metrics = metrics or (propose(users) if users is not None else ())
         rows = results.records()
         self._check_links(experiment_id, links or {}, results.variants)
         test = OnlineTest(

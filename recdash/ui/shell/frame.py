@@ -165,6 +165,9 @@ def _write(view: View) -> None:
 def _no_runs(experiment: Experiment) -> None:
     """What to do next, or who may do it."""
     may_write = state.workspace().person.may("editor")
+    if experiment.truth is None:
+        _no_test_set(experiment, may_write=may_write)
+        return
     archived = len(state.workspace().runs.all(experiment.id, archived=True))
     if archived:
         are = f"{many(archived, 'run')} {'is' if archived == 1 else 'are'} archived"
@@ -183,3 +186,18 @@ def _no_runs(experiment: Experiment) -> None:
     )
     if may_write and st.button("Upload", type="primary", key="go-upload"):
         links.go("upload")
+
+
+def _no_test_set(experiment: Experiment, *, may_write: bool) -> None:
+    """Says what an experiment with A/B tests alone lacks, and offers what there is."""
+    who = "Add a test set and" if may_write else "An editor adds a test set and"
+    empty(
+        "This experiment has no test set yet", f"{who} the recommendations of two candidates to compare them."
+    )
+    with st.container(horizontal=True):
+        if may_write and st.button("Add data", type="primary", key="go-upload"):
+            state.choose(e=experiment.id)
+            links.go("upload")
+        if state.workspace().online_tests.all(experiment.id) and st.button("View A/B results", key="go-ab"):
+            state.choose(e=experiment.id)
+            links.go("ab-results")

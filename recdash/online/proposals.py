@@ -1,0 +1,65 @@
+"""Proposes the metrics of a table without sessions, from its columns and their values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from recdash.domain.kinds import Floats
+from recdash.errors import Problem
+from recdash.formatting.wording import listed
+from recdash.online.metrics import Direction, OnlineMetric
+from recdash.online.users import OnlineUsers
+
+NO_AMOUNT = re.compile(r"(^|[ _])(id|ids|at|ts|date|timestamp|year|zip|zip_code|postcode|index|row)$")
+"""Names of numbers that identify or date something: they cannot be added up."""
+LESS_IS_BETTER = re.compile(
+    r"refund|return|complaint|error|crash|latency|load_time|bounce|unsubscri|churn|cancel|cost"
+)
+BEFORE_TEST = re.compile(r"^(pre|prior|previous|baseline)[ _]")
+
+
+def propose(users: OnlineUsers) -> tuple[OnlineMetric, ...]:
+    """Returns a goal for each total of the users: a rate where all have 0 or 1, else the mean per user.
+
+    Empty for a table with sessions, whose metrics are the standard ones. Names that say so make less better.
+    """
+    if "sessions" in users.totals:
+        return ()
+    amounts = {name: values for name, values in users.totals.items() if _is_result(name)}
+    return tuple(_metric(name, values) for name, values in amounts.items())
+
+
+def notice(metrics: Sequence[OnlineMetric]) -> list[Problem]:
+    """Returns the notice of proposed metrics; none without any."""
+    if not metrics:
+        return []
+    names = [f"{metric.name} ({_kind(metric)})" for metric in metrics]
+    fix = "Change a metric's role, direction or formula if this is wrong."
+    return [Problem("metrics-proposed", "columns", f"each number is a metric: {listed(names)}", fix)]
+
+
+def _kind(metric: OnlineMetric) -> str:
+    kind = "rate" if metric.high == 1 else "mean per user"
+    return f"{kind}, less is better" if metric.direction == "down" else kind
+
+
+def _is_result(name: str) -> bool:
+    plain = name.strip().casefold()
+    return not (NO_AMOUNT.search(plain) or BEFORE_TEST.search(plain))
+
+
+def _metric(name: str, values: Floats) -> OnlineMetric:
+    title = re.sub(r"[_\s]+", " ", name).strip()
+    direction: Direction = "down" if LESS_IS_BETTER.search(name.casefold()) else "up"
+    is_rate = bool(((values == 0) | (values == 1)).all())
+    return OnlineMetric(
+        name=name,
+        title=f"{title[:1].upper()}{title[1:]}",
+        unit="0..1" if is_rate else "per user",
+        meaning=f"Share of users with {title}." if is_rate else f"{title[:1].upper()}{title[1:]} per user.",
+        numerator=name,
+        low=0.0 if is_rate or float(values.min(initial=0.0)) >= 0 else None,
+        high=1.0 if is_rate else None,
+        direction=direction,
+    )

@@ -1,0 +1,134 @@
+"""A table of one row per user: only user and variant are required, each number becomes a metric."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import recdash
+from recdash.errors import InputError
+from recdash.online import OnlineMetric, OnlineResults, OnlineRow
+
+N = 400
+
+
+def shop(**more: Any) -> pd.DataFrame:
+    """Of each group 200 customers; of new 60 buy for 10 each, of control 40 for 5 each."""
+    is_new = np.arange(N) % 2 == 1
+    bought = np.where(is_new, np.arange(N) // 2 < 60, np.arange(N) // 2 < 40)
+    return pd.DataFrame(
+        {
+            "customer": [f"c{i}" for i in range(N)],
+            "experiment_group": np.where(is_new, "new", "control"),
+            "country": np.where(np.arange(N) % 3 == 0, "SE", "PT"),
+            "bought": np.where(bought, "yes", "no"),
+            "revenue": np.where(bought, np.where(is_new, 10.0, 5.0), 0.0),
+            **more,
+        }
+    )
+
+
+def results_of(table: pd.DataFrame, **how: Any) -> OnlineResults:
+    return recdash.ab_test(sessions=table.to_csv(index=False).encode(), **how)
+
+
+def row(results: OnlineResults, metric: str) -> OnlineRow:
+    return next(row for row in results.rows if row.metric == metric and not row.is_control)
+
+
+def values(results: OnlineResults, metric: str) -> list[float | None]:
+    return [row.value for row in results.rows if row.metric == metric]
+
+
+def said(results: OnlineResults) -> str:
+    return "\n".join(map(str, results.notices))
+
+
+def test_each_number_is_a_metric_a_rate_where_all_values_are_0_or_1() -> None:
+    results = results_of(shop())
+    assert {row.metric: row.unit for row in results.rows} == {"bought": "0..1", "revenue": "per user"}
+    assert values(results, "bought") == [40 / 200, 60 / 200]
+    assert values(results, "revenue") == [40 * 5 / 200, 60 * 10 / 200]
+    assert row(results, "revenue").lift == pytest.approx(600 / 200 / (200 / 200) - 1)
+    assert "each number is a metric: bought (rate) and revenue (mean per user)" in said(results)
+    assert "yes and no are read as 1 and 0" in said(results)
+    assert "video" not in said(results)
+    assert results.users == {"control": 200, "new": 200}
+
+
+def test_the_lift_of_a_mean_is_that_of_independent_arithmetic() -> None:
+    """The interval of the ratio of two means, by the delta method on its logarithm with Welch's t."""
+    rng = np.random.default_rng(7)
+    table = shop(revenue=rng.gamma(2.0, 10.0, N))
+    own = row(results_of(table), "revenue")
+    new = table.revenue[table.experiment_group == "new"]
+    control = table.revenue[table.experiment_group == "control"]
+    assert own.lift == pytest.approx(new.mean() / control.mean() - 1, rel=1e-4)
+    assert own.lift_low is not None
+    assert own.lift_high is not None
+    assert own.lift_low < new.mean() / control.mean() - 1 < own.lift_high
+
+
+@pytest.mark.parametrize(
+    "name", ["variation", "version", "group", "bucket", "arm", "variation_id", "ab_group"]
+)
+@pytest.mark.parametrize("user", ["customer", "visitor_id", "member"])
+def test_usual_names_of_user_and_variant_are_known(name: str, user: str) -> None:
+    table = shop().rename(columns={"experiment_group": name, "customer": user})
+    assert results_of(table).users == {"control": 200, "new": 200}
+
+
+def test_a_number_of_the_time_before_the_test_adjusts_the_lift_and_is_no_metric() -> None:
+    rng = np.random.default_rng(3)
+    before = rng.gamma(2.0, 10.0, N)
+    table = shop(revenue=before + rng.normal(0, 1, N) + 30, pre_revenue=before, pre_visits=1.0)
+    results = results_of(table)
+    own = row(results, "revenue")
+    assert {row.metric for row in results.rows} == {"bought", "revenue"}
+    assert own.is_adjusted
+    assert own.narrower is not None
+    assert own.narrower > 0.5
+
+
+def test_names_that_identify_or_date_something_are_no_metrics() -> None:
+    table = shop(order_id=range(N), zip_code=12_345, signup_year=2020, refunds=0.0)
+    table.loc[:100, "refunds"] = 2.5
+    results = results_of(table)
+    assert {row.metric: row.direction for row in results.rows} == {
+        "bought": "up", "revenue": "up", "refunds": "down",
+    }  # fmt: skip
+
+
+def test_metrics_that_are_stated_take_the_place_of_those_proposed() -> None:
+    price = OnlineMetric("price", "Price", "", "", numerator="revenue", denominator="bought", low=None)
+    results = results_of(shop(), metrics=[price])
+    assert values(results, "price") == [5.0, 10.0]
+    assert {row.metric for row in results.rows} == {"price"}
+
+
+def test_no_user_of_a_table_per_user_is_taken_for_a_bot() -> None:
+    """Clicks of the whole test say nothing about one day."""
+    results = results_of(shop(clicks=1_000))
+    assert results.users == {"control": 200, "new": 200}
+    assert results.removed == ()
+    assert values(results, "clicks") == [1_000.0, 1_000.0]
+
+
+def test_rows_of_one_user_are_added_up() -> None:
+    table = pd.concat([shop(), shop()])
+    assert values(results_of(table.drop(columns="bought")), "revenue") == [2.0, 6.0]
+
+
+def test_a_table_without_numbers_says_what_to_add() -> None:
+    table = shop()[["customer", "experiment_group", "country"]]
+    with pytest.raises(InputError, match="no column of numbers to compare the variants by. Add one"):
+        results_of(table)
+
+
+def test_columns_of_text_are_segments_and_empty_cells_count_as_nothing() -> None:
+    table = shop()
+    table.loc[table.revenue == 0, "revenue"] = np.nan
+    assert values(results_of(table), "revenue") == [1.0, 3.0]

@@ -1,0 +1,75 @@
+"""An experiment without a test set: A/B tests alone, no runs, and a test set that comes later."""
+
+from __future__ import annotations
+
+import pytest
+
+from recdash.errors import InputError, NameTaken
+from recdash.service import Workspace
+
+SHOP = b"""customer,group,revenue,orders
+a,control,1,1
+b,control,2,0
+c,control,4,1
+d,new,2,1
+e,new,4,1
+f,new,7,0
+"""
+TRUTH = b"user_id,item_id\nu1,a\nu2,b\n"
+RUN = b"user_id,item_id,rank\nu1,a,1\nu2,a,1\n"
+
+
+def test_an_a_b_test_alone_gives_results(workspace: Workspace) -> None:
+    experiment = workspace.experiments.create("Shop")
+    test = workspace.online_tests.add(experiment.id, "Checkout", {"sessions": SHOP})
+    assert [metric["name"] for metric in test.metrics] == ["revenue", "orders"]
+    rows = workspace.online_tests.results(test.id).rows
+    assert {(row.metric, row.variant): row.value for row in rows} == {
+        ("revenue", "control"): pytest.approx(7 / 3),
+        ("revenue", "new"): pytest.approx(13 / 3),
+        ("orders", "control"): pytest.approx(2 / 3),
+        ("orders", "new"): pytest.approx(2 / 3),
+    }
+    card = workspace.overview.card(experiment.id)
+    assert (card.question, [test.name for test in card.tests]) == ("A/B tests; no test set yet", ["Checkout"])
+
+
+def test_a_run_needs_a_test_set_and_the_error_says_how_to_add_one(workspace: Workspace) -> None:
+    experiment = workspace.experiments.create("Shop")
+    said = "experiment 'Shop': it has no test set, so that runs cannot be scored. Add one first"
+    for add in (
+        lambda: workspace.runs.add(experiment.id, RUN, name="als"),
+        lambda: workspace.runs.add_references(experiment.id, "popular"),
+        lambda: workspace.runs.first_ids(experiment.id, RUN),
+    ):
+        with pytest.raises(InputError, match=said):
+            add()
+    assert workspace.runs.all(experiment.id) == []
+
+
+def test_a_test_set_can_be_added_later_and_runs_are_scored_with_it(workspace: Workspace) -> None:
+    experiment = workspace.experiments.create("Shop", note="checkout")
+    test = workspace.online_tests.add(experiment.id, "Checkout", {"sessions": SHOP})
+    with pytest.raises(InputError):
+        workspace.runs.add(experiment.id, RUN, name="als")
+    changed = workspace.experiments.add_test_set(experiment.id, TRUTH, depth=5)
+    assert (changed.id, changed.name, changed.note) == (experiment.id, "Shop", "checkout")
+    (added,) = workspace.runs.add(experiment.id, RUN, name="als")
+    # u1 is recommended its item at rank 1, u2 another one
+    assert workspace.scores.scoreboard([added.run.id], ["hit_rate"], 1)["value"].tolist() == [0.5]
+    assert [test.id for test in workspace.online_tests.all(experiment.id)] == [test.id]
+    with pytest.raises(InputError, match="it has a test set already"):
+        workspace.experiments.add_test_set(experiment.id, TRUTH)
+
+
+def test_a_set_up_of_the_same_name_is_the_test_set_of_the_experiment(workspace: Workspace) -> None:
+    experiment = workspace.experiments.create("Shop")
+    assert workspace.experiments.create("Shop").id == experiment.id
+    assert workspace.experiments.create("Shop", TRUTH).id == experiment.id
+    with pytest.raises(NameTaken):
+        workspace.experiments.create("Shop", b"user_id,item_id\nu1,z\n")
+
+
+def test_tables_about_a_test_set_are_not_taken_without_one(workspace: Workspace) -> None:
+    with pytest.raises(InputError, match="train table: given without a test set"):
+        workspace.experiments.create("Shop", train=TRUTH)
