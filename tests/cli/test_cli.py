@@ -378,7 +378,9 @@ def test_an_a_b_test_alone_makes_an_experiment_and_a_test_set_can_follow(run: Re
     assert "Shop (no test set, 1 A/B test)" in run("list").stdout
     shown = as_json(run, "online", "--experiment", "Shop")["results"]
     # orders: 0, 2 for each in control; 1, 3 for each in new
-    assert [(row["metric"], row["control_value"], row["variant_value"]) for row in shown] == [("orders", 1, 2)]
+    assert [(row["metric"], row["control_value"], row["variant_value"]) for row in shown] == [
+        ("orders", 1, 2)
+    ]
     refused = run("add", "--experiment", "Shop", "--run", "als.csv")
     assert refused.exit_code == 2
     assert "experiment 'Shop': it has no test set" in refused.stderr
