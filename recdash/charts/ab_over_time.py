@@ -24,7 +24,7 @@ from recdash.charts.layout import (
     value_axis,
 )
 from recdash.charts.marks import Mark, Marks, Palette
-from recdash.charts.traces import Trace, area, dots, line, panel_title, zero_line
+from recdash.charts.traces import Trace, area, dots, line, panel_names, panel_title, zero_line
 from recdash.formatting import numbers
 from recdash.formatting.numbers import is_number
 
@@ -89,8 +89,10 @@ def over_time(
         lifts = _line(points, mark, palette) if drawn == "line" else _points(points, mark, palette)
         zero = zero_line(palette, [first, last], [0, 0])
         traces += [trace | {"xaxis": f"x{panel}", "yaxis": "y"} for trace in (zero, *lifts)]
+    names = panel_names((mark.name for mark in marks.values()), beside)
     layout["annotations"] = [
-        panel_title(marks[variant].name, index / beside, beside) for index, variant in enumerate(series)
+        panel_title(marks[variant].name, names[marks[variant].name], index / beside)
+        for index, variant in enumerate(series)
     ]
     return figure(palette, HEIGHT, MARGIN, traces, layout)
 

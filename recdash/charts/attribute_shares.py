@@ -18,11 +18,13 @@ from recdash.charts.layout import (
     rgba,
     row_axis,
     short,
+    short_labels,
     tick_labels,
 )
 from recdash.charts.marks import Mark, Marks, Palette
 from recdash.charts.traces import Trace, above_panel, dots, line, note, scatter
 from recdash.formatting import numbers
+from recdash.formatting.names import shortened
 from recdash.formatting.records import Row, by_run, records
 
 if TYPE_CHECKING:
@@ -57,19 +59,19 @@ def shown_by(
     Panels are as wide as ``beside`` of them need; ``most`` is the largest share of all figures.
     """
     rows_by_run = {run_id: records(part) for run_id, part in by_run(rows)}
-    values = [short(value, 22) for value in dict.fromkeys(rows["value"])]
+    values = [escape(value) for value in shortened(map(str, dict.fromkeys(rows["value"])), 22).values()]
     ticks = tick_labels(numbers.ticks(0, 100 * most, 3))
     ends = -2.5 * most, 100 * most * (1 + LABEL_ROOM * beside)
     layout: dict[str, Any] = {"yaxis": row_axis(palette, values, size=13)}
     traces: list[Trace] = []
-    titles = []
+    titles, names = [], short_labels(marks, min(110 // beside, 60))
     for index, run_id in enumerate(run_ids):
         mark, panel, left = marks[run_id], panel_number(index), index / beside
         domain = [left, (index + 1) / beside - GAP]
         layout[f"xaxis{panel}"] = axis(palette, *ends, **ticks, anchor="y", domain=domain)
         shares = _shares(rows_by_run[run_id], mark, palette, percent_decimals(most))
         traces += [trace | {"xaxis": f"x{panel}", "yaxis": "y"} for trace in shares]
-        titles.append(above_panel(left, short(mark.name, 110 // beside)))
+        titles.append(above_panel(left, names[run_id]))
     layout["annotations"] = [*titles, *_legend(palette)]
     return figure(palette, PITCH * len(values) + MARGIN[2] + MARGIN[3], MARGIN, traces, layout)
 

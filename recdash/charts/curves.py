@@ -19,7 +19,7 @@ from recdash.charts.layout import (
     marker,
     muted,
     rgba,
-    short,
+    short_labels,
     span,
     spread,
     tick_labels,
@@ -34,7 +34,7 @@ from recdash.stats import NORMAL_95
 if TYPE_CHECKING:
     import pandas as pd
 
-HEIGHT, MARGIN = 300, (46, 176, 12, 34)
+HEIGHT, MARGIN = 300, (46, 196, 12, 34)
 
 
 def until_lists_end(curves: pd.DataFrame, ends: Mapping[str, int | None]) -> pd.DataFrame:
@@ -70,7 +70,8 @@ def metric_curve(
     drawn = until_lists_end(scaled.sort_values("k"), ends)
     depth = int(curves["k"].max())
     y_ends = _y_range(drawn, ribbon=ribbon, delta=delta)
-    drawn_area = DrawnArea((1 - depth * 0.01, depth), y_ends, HEIGHT - MARGIN[2] - MARGIN[3])
+    height = max(HEIGHT - MARGIN[2] - MARGIN[3], LABEL_PITCH * drawn["run_id"].nunique())
+    drawn_area = DrawnArea((1 - depth * 0.01, depth), y_ends, height)
     decimals = numbers.places(drawn["value"])
 
     def write(value: float) -> str:
@@ -94,7 +95,7 @@ def metric_curve(
         "shapes": [k_line],
         "annotations": [k_label, *_end_labels(last, marks, palette, drawn_area)],
     }
-    return figure(palette, HEIGHT, MARGIN, traces, layout)
+    return figure(palette, height + MARGIN[2] + MARGIN[3], MARGIN, traces, layout)
 
 
 def _y_range(drawn: pd.DataFrame, *, ribbon: bool, delta: bool) -> tuple[float, float]:
@@ -138,9 +139,10 @@ def _end_labels(
     wanted = [drawn_area.down(row["value"]) for row in last]
     placed = spread(wanted, LABEL_PITCH, 6, drawn_area.height + 10)
     first_k, last_k = drawn_area.x
+    names = short_labels(marks, 18)
     for row, wanted_y, y in zip(last, wanted, placed, strict=True):
         mark, end, point = marks[row["run_id"]], row["end"], (row["k"], row["value"])
-        name = short(mark.name, 20)
+        name = names[row["run_id"]]
         if last_k - row["k"] <= 0.02 * (last_k - first_k):
             text = f"{name}  {muted(palette, row['text'])}"
             text += muted(palette, f" at {end}") if end is not None else ""

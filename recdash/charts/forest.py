@@ -22,7 +22,7 @@ from recdash.charts.layout import (
     muted,
     rgba,
     row_axis,
-    short,
+    short_labels,
     span,
     value_axis,
 )
@@ -48,7 +48,7 @@ class ForestLayout:
     names: bool = True
     values: bool = True
     rules: bool = False
-    left: int = 144
+    left: int = 160
     right: int = 214
     unit: str = ""
 
@@ -79,7 +79,8 @@ def forest(
     traces = [zero_line(palette, [0.0, 0.0], [0.5 if banded else -0.5, n - 0.5])]
     for y, row in drawn:
         traces += _of_row(row, y, marks[row["run_id"]], palette, decimals, rows.unit)
-    names = [short(marks[run_id].name, 20) for run_id in order]
+    short = short_labels(marks, 20)
+    names = [short[run_id] for run_id in order]
     x_axis = value_axis(palette, ends, 4, sign=True, showgrid=not rows.rules)
     layout = {
         "xaxis": x_axis if known else axis(palette, *ends, showgrid=not rows.rules, tickvals=[]),

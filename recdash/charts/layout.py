@@ -8,15 +8,20 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from recdash.charts.marks import Mark, Palette
+from recdash.charts.marks import Mark, Marks, Palette, short_names
 from recdash.formatting import numbers
 from recdash.formatting.sanitize import on_a_line
-from recdash.formatting.wording import cut
+from recdash.formatting.wording import cut_inside
 
 FONT = '"Source Sans", "Source Sans Pro", sans-serif'
 LINE, INTERVAL, MARKER, SMALL_MARKER, RIBBON_ALPHA = 2.2, 3, 13, 7, 0.16
 LABEL_PITCH = 19
+OVERLAP = 1000.0
+"""What a place for a label costs that covers another label or leaves the drawn area."""
 LABEL_SHIFTS = (0, -19, 19, -38, 38, -57, 57, -76, 76)
+FAR_SIDES = (24.0, -24.0, 110.0, -110.0, 200.0, -200.0)
+FAR_SHIFTS = tuple(float(step * LABEL_PITCH) for step in range(-12, 13))
+"""Places for labels where many points lie close together."""
 LONGEST_LABEL = 26
 CONFIG = {"displayModeBar": False, "staticPlot": False, "scrollZoom": False, "doubleClick": False}
 
@@ -34,8 +39,13 @@ def escape(text: str) -> str:
 
 
 def short(text: str, longest: int = LONGEST_LABEL) -> str:
-    """A name for a narrow margin, escaped; the full one stays in hover, chips and table."""
-    return escape(cut(text, longest))
+    """A text for a narrow margin, escaped: of a long one its beginning and its end."""
+    return escape(cut_inside(text, longest))
+
+
+def short_labels(marks: Marks, longest: int = LONGEST_LABEL) -> dict[str, str]:
+    """Run id → its name for a narrow margin, escaped and distinct; the full one stays in hover and tables."""
+    return {run_id: escape(name) for run_id, name in short_names(marks, longest).items()}
 
 
 def muted(palette: Palette, text: str) -> str:
@@ -248,23 +258,40 @@ def place_labels(
     inside an area of ``size`` (width, height) px.
 
     Each label takes the cheapest of a few places right and left of its point: other labels cost most,
-    then the ``obstacles`` under it, then its distance.
+    then the ``obstacles`` under it, then its distance. Where none of these is free, it takes a place further
+    away.
     """
     taken: list[Box] = []
-    offsets = []
-    for (x, y), text in sorted(zip(points, texts, strict=True), key=lambda pair: -pair[0][0]):
-        width = 7.0 * len(text) + 6
-        options = [(side * 24.0, shift) for shift in LABEL_SHIFTS for side in (1, -1)]
-        boxes = [_box(x + across, y + down, width, across > 0) for across, down in options]
-        costs = [
-            _crowding(box, taken, obstacles, size) + abs(down) / 60 + (across < 0) * 0.3
-            for box, (across, down) in zip(boxes, options, strict=True)
-        ]
-        best = costs.index(min(costs))
-        taken.append(boxes[best])
-        offsets.append(((x, y), text, options[best]))
-    chosen = {(point, text): offset for point, text, offset in offsets}
-    return [chosen[point, text] for point, text in zip(points, texts, strict=True)]
+    placed: dict[int, tuple[float, float]] = {}
+    near = [(side * 24.0, float(shift)) for shift in LABEL_SHIFTS for side in (1, -1)]
+    far = [(across, shift) for shift in FAR_SHIFTS for across in FAR_SIDES]
+    for index in sorted(range(len(points)), key=lambda index: -points[index][0]):
+        point, width = points[index], 7.0 * len(texts[index]) + 6
+        cost, offset, box = _cheapest(point, width, near, taken, obstacles, size)
+        if cost >= OVERLAP:
+            cost, offset, box = _cheapest(point, width, far, taken, (), size)
+        taken.append(box)
+        placed[index] = offset
+    return [placed[index] for index in range(len(points))]
+
+
+def _cheapest(
+    point: tuple[float, float],
+    width: float,
+    options: Sequence[tuple[float, float]],
+    taken: Sequence[Box],
+    obstacles: Sequence[tuple[float, float]],
+    size: tuple[float, float],
+) -> tuple[float, tuple[float, float], Box]:
+    """The cost, offset and box of the best place for a label ``width`` px wide."""
+    x, y = point
+    boxes = [_box(x + across, y + down, width, across > 0) for across, down in options]
+    costs = [
+        _crowding(box, taken, obstacles, size) + (abs(down) + abs(across) - 24) / 60 + (across < 0) * 0.3
+        for box, (across, down) in zip(boxes, options, strict=True)
+    ]
+    best = costs.index(min(costs))
+    return costs[best], options[best], boxes[best]
 
 
 def _box(x: float, y: float, width: float, rightwards: bool) -> Box:
@@ -279,4 +306,4 @@ def _crowding(
     overlaps = sum(left < box[2] and box[0] < right and top < box[3] and box[1] < bottom for box in taken)
     under = sum(left <= x <= right and top <= y <= bottom for x, y in obstacles)
     outside = left < 0 or top < 0 or right > size[0] or bottom > size[1]
-    return 1000.0 * overlaps + 1000.0 * outside + under
+    return OVERLAP * (overlaps + outside) + under

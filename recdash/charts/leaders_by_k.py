@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import plotly.graph_objects as go
 
 from recdash.charts.layout import axis, escape, figure, marker, rgba, row_axis
-from recdash.charts.marks import Marks, Palette
+from recdash.charts.marks import Marks, Palette, short_names
 from recdash.charts.traces import CLEAR, Trace, bars, dots, note
 from recdash.formatting.wording import cut
 
@@ -93,7 +93,9 @@ def _label(stretch: Stretch, y: int, cutoffs: int, marks: Marks, palette: Palett
     letters = int(room / PIXELS_OF_LETTER)
     if letters < 3:
         return None
-    text = words if leads or len(words) <= letters else f"{len(stretch.runs)} runs"
+    text = words if len(words) <= letters else f"{len(stretch.runs)} runs"
+    if leads:
+        text = short_names(marks, letters)[stretch.runs[0]]
     shift = LEFT + (ROOM_OF_MARK if leads else 0)
     look: Trace = {"font": {"size": 12.5, "color": palette.ink}, "borderpad": 0 if leads else 1}
     look["bgcolor"] = CLEAR if leads else palette.background

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from recdash.domain.records import Run
+from recdash.formatting.names import shortened
 
 Role = Literal["baseline", "candidate", "context"]
 
@@ -69,6 +70,8 @@ RUN_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
 PALE = {"#56B4E9": "#2F7FB0", "#E69F00": "#9A6A00"}
 """Below 3:1 on white, with an edge that has more. The colour-blind would take darker ones for others."""
 PALE_HEFT = 1.4
+DASHES = ("solid", "dot", "dashdot", "longdash", "longdashdot")
+"""Of the lines of the first six runs, the next six …: no two runs share colour and dash before the 31st."""
 CONTEXT_GREY = "#7C8794"
 # No triangles: they are the marks of better and worse.
 SHAPES = ("circle", "square", "diamond", "cross", "x", "hexagon", "pentagon", "star", "octagon", "hourglass")
@@ -83,10 +86,12 @@ class Mark:
     colour: str
     shape: str
     role: Role
+    slot: int = 0
 
     @property
     def dash(self) -> str:
-        return "dash" if self.role == "baseline" else "solid"
+        """The dash of its lines; the baseline's is its alone."""
+        return "dash" if self.role == "baseline" else DASHES[self.slot // len(RUN_COLOURS) % len(DASHES)]
 
     @property
     def heft(self) -> float:
@@ -102,9 +107,15 @@ class Mark:
 Marks = dict[str, Mark]
 
 
+def short_names(marks: Marks, longest: int) -> dict[str, str]:
+    """Run id → its name in at most ``longest`` characters, distinct among all runs; not escaped."""
+    short = shortened((mark.name for mark in marks.values()), longest)
+    return {run_id: short[mark.name] for run_id, mark in marks.items()}
+
+
 def colour(slot: int) -> str:
-    """The colour of a slot: one of six, then grey, where shapes differ."""
-    return RUN_COLOURS[slot] if 0 <= slot < len(RUN_COLOURS) else CONTEXT_GREY
+    """The colour of a slot: one of six in turn, where dashes and shapes differ; grey below 0."""
+    return RUN_COLOURS[slot % len(RUN_COLOURS)] if slot >= 0 else CONTEXT_GREY
 
 
 def shape(slot: int) -> str:
@@ -114,7 +125,8 @@ def shape(slot: int) -> str:
 def mark(run: Run, role: Role, palette: Palette) -> Mark:
     """The mark of a run: candidates in their own colour, the baseline and all others grey."""
     colours = {"baseline": palette.baseline, "candidate": colour(run.slot), "context": CONTEXT_GREY}
-    return Mark(run.id, run.name, colours[role], "circle" if role == "baseline" else shape(run.slot), role)
+    look = "circle" if role == "baseline" else shape(run.slot)
+    return Mark(run.id, run.name, colours[role], look, role, run.slot)
 
 
 def marks(runs: Iterable[Run], baseline: str | None, candidates: Iterable[str], palette: Palette) -> Marks:

@@ -18,6 +18,7 @@ from recdash.charts.layout import (
     muted,
     rgba,
     row_axis,
+    short_labels,
     span,
     value_axis,
 )
@@ -27,7 +28,6 @@ from recdash.charts.traces import bars as bar_trace
 from recdash.formatting import numbers
 from recdash.formatting.numbers import glyph, is_number
 from recdash.formatting.records import Row, records
-from recdash.formatting.wording import cut_inside
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -62,7 +62,8 @@ def bars(frame: pd.DataFrame, marks: Marks, palette: Palette, side: Side) -> go.
     """Horizontal bars from zero with capped intervals, one row per row of ``frame``, top down."""
     rows = records(frame)
     bounds = [row[name] for row in rows for name in (side.low, side.value, side.high)]
-    names = [escape(cut_inside(marks[row["run_id"]].name, 18)) for row in rows]
+    short = short_labels(marks, 18)
+    names = [short[row["run_id"]] for row in rows]
     y_ends = (len(rows) - 0.5, -0.5)
     traces: list[Trace] = []
     texts = []
@@ -167,7 +168,8 @@ def _names(
     pixels = [area.pixel(*point) for point in points]
     ends = [(row["offline_delta"], row[end]) for row in rows for end in ("online_low", "online_high")]
     ends += [(row[end], row["online_lift"]) for row in rows for end in ("offline_low", "offline_high")]
-    texts = [escape(cut_inside(marks[row["run_id"]].name, 22)) for row in rows]
+    short = short_labels(marks, 22)
+    texts = [short[row["run_id"]] for row in rows]
     obstacles = [*pixels, *(area.pixel(*end) for end in ends), *area.along_zero()]
     offsets = area.place_labels(pixels, texts, obstacles)
     for row, point, text, (across, down) in zip(rows, points, texts, offsets, strict=True):

@@ -17,7 +17,7 @@ from recdash.charts.layout import (
     marker,
     muted,
     rgba,
-    short,
+    short_labels,
     spread,
 )
 from recdash.charts.marks import Mark, Marks, Palette
@@ -116,10 +116,10 @@ def _end_labels(
             if (height := parallel_axis.height(run_id)) is not None:
                 last[run_id] = (x, height)
     pixels = HEIGHT - MARGIN[2] - MARGIN[3]
+    names = short_labels(marks, 20)
     wanted = [(1.03 - height) / 1.06 * pixels for _, height in last.values()]
     placed = spread(wanted, LABEL_PITCH, 0, pixels)
     for (run_id, point), wanted_y, y in zip(last.items(), wanted, placed, strict=True):
         mark = marks[run_id]
-        is_baseline = mark.role == "baseline"
-        text = short(mark.name, 18) + muted(palette, ", baseline") if is_baseline else short(mark.name, 24)
+        text = names[run_id] + (muted(palette, ", baseline") if mark.role == "baseline" else "")
         yield end_label(palette, text, point, (26, y - wanted_y), mark.colour)

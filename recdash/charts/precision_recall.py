@@ -16,11 +16,10 @@ from recdash.charts.layout import (
     escape,
     figure,
     marker,
-    short,
     span,
     value_axis,
 )
-from recdash.charts.marks import Mark, Marks, Palette
+from recdash.charts.marks import Mark, Marks, Palette, short_names
 from recdash.charts.traces import CLEAR, Trace, dots, end_label, line, note
 from recdash.formatting import numbers
 from recdash.formatting.records import by_run, last_of_run, records
@@ -29,7 +28,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 HEIGHT, MARGIN = 560, (62, 84, 12, 52)
-USUAL_WIDTH = 580  # px of the drawn area in a window of 1440
+LEAST_WIDTH = 560
+"""Of the drawn area, in px; labels are placed for it."""
 MARKED_K = (1, 5, 20, 50)
 LEVELS = tuple(level / 10 for level in range(11))
 
@@ -130,7 +130,7 @@ def _figure(
     right = span(points["recall"], pad=0.3, zero=True)[1]
     top = span(points["precision"], pad=0.1, zero=True)[1]
     x_ends, y_ends = (-right * 0.02, right), (-top * 0.01, top)
-    area = DrawnArea(x_ends, y_ends, HEIGHT - MARGIN[2] - MARGIN[3], USUAL_WIDTH)
+    area = DrawnArea(x_ends, y_ends, HEIGHT - MARGIN[2] - MARGIN[3], LEAST_WIDTH)
     f1_lines, f1_names = _equal_f1(palette, right, top)
     layout = {
         "xaxis": value_axis(palette, (0, right), 5, title=titles[0], standoff=10) | {"range": list(x_ends)},
@@ -175,10 +175,10 @@ def _end_labels(
 ) -> Iterator[Trace]:
     """Names at the ends of the paths, where they cover least."""
     last = last_of_run(points)
-    texts = []
+    texts, names = [], short_names(marks, 22)
     for row in last:
         end = ends.get(row["run_id"])
-        texts.append(short(marks[row["run_id"]].name, 22) + (f", ends at {end}" if end is not None else ""))
+        texts.append(escape(names[row["run_id"]]) + (f", ends at {end}" if end is not None else ""))
     curves = [area.pixel(*point) for point in zip(points["recall"], points["precision"], strict=True)]
     starts = [area.pixel(row["recall"], row["precision"]) for row in last]
     for row, text, offset in zip(last, texts, area.place_labels(starts, texts, curves), strict=True):

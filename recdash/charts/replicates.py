@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 import plotly.graph_objects as go
 
-from recdash.charts.layout import escape, figure, marker, muted, rgba, row_axis, short, span, value_axis
+from recdash.charts.layout import (
+    escape,
+    figure,
+    marker,
+    muted,
+    rgba,
+    row_axis,
+    short,
+    short_labels,
+    span,
+    value_axis,
+)
 from recdash.charts.marks import Mark, Marks, Palette
 from recdash.charts.traces import Trace, dots, line, margin_note, rectangle, straight
 from recdash.formatting import numbers
@@ -19,7 +30,7 @@ if TYPE_CHECKING:
 
 LEAST_FOR_BOX = 3
 """Quartiles of two values are the values: points and their mean only."""
-PITCH, MARGIN = 58, (144, 236, 4, 30)
+PITCH, MARGIN = 58, (160, 236, 4, 30)
 BOX_HALF, MEAN_HALF, OFFSETS = 0.2, 0.27, (0.0, -0.12, 0.12)
 BOX_ALPHA, POINT_ALPHA = 0.14, 0.85
 
@@ -41,6 +52,7 @@ def replicate_spread(
     traces: list[Trace] = []
     shapes: list[Trace] = []
     texts = []
+    names = short_labels(marks, 20)
     for y, (run_id, value) in enumerate(values.items()):
         mark, part = marks[run_id], replicates.get(run_id, [])
         if part:
@@ -53,7 +65,7 @@ def replicate_spread(
         texts.append(margin_note(y, text))
     layout = {
         "xaxis": value_axis(palette, span(drawn), 5),
-        "yaxis": row_axis(palette, [short(marks[run_id].name, 20) for run_id in values]),
+        "yaxis": row_axis(palette, [names[run_id] for run_id in values]),
         "shapes": shapes,
         "annotations": texts,
     }

@@ -18,12 +18,12 @@ from recdash.charts.layout import (
     muted,
     panel_number,
     row_axis,
-    short,
     span,
     value_axis,
 )
 from recdash.charts.marks import Mark, Marks, Palette
-from recdash.charts.traces import Trace, dots, line, note, panel_title, zero_line
+from recdash.charts.traces import Trace, dots, line, note, panel_names, panel_title, row_rule, zero_line
+from recdash.formatting.names import shortened
 from recdash.formatting.numbers import is_number
 
 PITCH, MARGIN = 42, (6, 34, 34)
@@ -81,10 +81,12 @@ def segment_panels(
     words_room = _words_room(dots, beside, USUAL_WIDTH - left_room)
     differences = not any(is_number(dot.tick) for dot in chain.from_iterable(dots.values()))
     size = f'<span style="font-size:12px;color:{palette.muted}">'
-    titles = [f"{short(row.title, LONGEST_TITLE)}<br>{size}{escape(row.users)}</span>" for row in lines]
+    short = shortened([row.title for row in lines], LONGEST_TITLE)
+    titles = [f"{escape(short[row.title])}<br>{size}{escape(row.users)}</span>" for row in lines]
     layout: dict[str, Any] = {"yaxis": row_axis(palette, titles, size=13.5, standoff=10)}
     traces: list[Trace] = []
     texts: list[Trace] = []
+    names = panel_names((mark.name for mark in marks.values()), beside)
     for index, (run_id, run_dots) in enumerate(dots.items()):
         mark, panel, left = marks[run_id], panel_number(index), index / beside
         end = left + (1 - words_room) / beside
@@ -96,11 +98,18 @@ def segment_panels(
         traces += [trace | {"xaxis": f"x{panel}", "yaxis": "y"} for trace in drawn]
         for y, dot in enumerate(run_dots):
             words = muted(palette, dot.words) if dot.look == "faint" else dot.words
-            look = {"xanchor": "left", "xshift": 8, "align": "left", "font": {"size": 12.5}}
-            texts.append(note(end, y, words, xref="paper", yref="y", **look))
-        texts.append(panel_title(mark.name, left, beside))
+            look = {"xanchor": "left", "xshift": 10, "align": "left", "font": {"size": 12.5}}
+            texts.append(note(_right_end(dot, ends), y, words, xref=f"x{panel}", yref="y", **look))
+        texts.append(panel_title(mark.name, names[mark.name], left))
     height = PITCH * len(lines) + top + bottom
-    return figure(palette, height, (left_room, right, top, bottom), traces, layout | {"annotations": texts})
+    layout |= {"annotations": texts, "shapes": [row_rule(y, palette.border) for y in range(-1, len(lines))]}
+    return figure(palette, height, (left_room, right, top, bottom), traces, layout)
+
+
+def _right_end(dot: SegmentPoint, ends: tuple[float, float]) -> float:
+    """Where the mark and its interval end on the right, for the words beside them; inside the axis."""
+    known = [x for x in (dot.x, dot.high, dot.tick) if is_number(x)] or [ends[0]]
+    return min(max(*known, ends[0]), ends[1])
 
 
 def _title_room(lines: Sequence[SegmentRow]) -> int:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from recdash.charts.layout import escape
 from recdash.charts.marks import Palette
-from recdash.formatting.wording import cut_inside
+from recdash.formatting.names import shortened
 
 Trace = dict[str, Any]
 Hover = str | Sequence[str] | None
@@ -123,10 +123,14 @@ def above_panel(left: float, text: str, **options: Any) -> Trace:
     return note(left, 1, f"<b>{text}</b>", **paper, font={"size": 13.5}, **options)
 
 
-def panel_title(name: str, left: float, beside: int) -> Trace:
-    """The name above one of the panels ``beside`` each other: as much of it as the width holds."""
-    longest = LONGEST_TITLES.get(beside, LONGEST_TITLE)
-    return above_panel(left, escape(cut_inside(name, longest)), hovertext=escape(name))
+def panel_names(names: Iterable[str], beside: int) -> Mapping[str, str]:
+    """The names above panels ``beside`` each other, as much of each as the width holds; not escaped."""
+    return shortened(names, LONGEST_TITLES.get(beside, LONGEST_TITLE))
+
+
+def panel_title(name: str, short: str, left: float) -> Trace:
+    """The name above a panel, with the full one where the pointer rests on it."""
+    return above_panel(left, escape(short), hovertext=escape(name))
 
 
 def end_label(palette: Palette, text: str, point: Pair, offset: Pair, colour: str, **options: Any) -> Trace:

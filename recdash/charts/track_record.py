@@ -14,7 +14,7 @@ from recdash.charts.layout import (
     figure,
     marker,
     rgba,
-    short,
+    short_labels,
     span,
     value_axis,
 )
@@ -94,7 +94,8 @@ def _names(
     pixels = [drawn_area.pixel(point.offline, point.online) for point in points]
     named = [point for point in points if point.test_id == test_id and point.run_id in marks]
     starts = [drawn_area.pixel(point.offline, point.online) for point in named]
-    texts = [short(marks[point.run_id].name, 22) for point in named]
+    short = short_labels(marks, 22)
+    texts = [short[point.run_id] for point in named]
     offsets = drawn_area.place_labels(starts, texts, [*pixels, *drawn_area.along_zero()])
     for point, text, (across, down) in zip(named, texts, offsets, strict=True):
         offset = across, down or (-16.0 if point.online > 0 else 16.0)

@@ -15,20 +15,19 @@ from recdash.charts.layout import (
     figure,
     marker,
     muted,
-    short,
     span,
     value_axis,
 )
-from recdash.charts.marks import Mark, Marks, Palette
+from recdash.charts.marks import Mark, Marks, Palette, short_names
 from recdash.charts.traces import Trace, cross, dots, end_label, line
 from recdash.formatting import numbers
 from recdash.formatting.numbers import is_number
 
 HEIGHT, MARGIN = 480, (74, 24, 16, 58)
-USUAL_WIDTH = 1010
+LEAST_WIDTH = 800
 """Of the drawn area, in px; labels are placed for it."""
 MOST_GREY_LABELS = 8
-LONGEST_NAME = 30
+LONGEST_NAME = 26
 SMALL, ASIDE = 8, 0.45
 
 
@@ -97,7 +96,7 @@ def _area(
         (high, low) if direction.less_is_better else (low, high)
         for direction, (low, high) in zip(directions, (span(x, pad=0.07), span(y, pad=0.07)), strict=True)
     )
-    return DrawnArea(x_ends, y_ends, HEIGHT - MARGIN[2] - MARGIN[3], USUAL_WIDTH)
+    return DrawnArea(x_ends, y_ends, HEIGHT - MARGIN[2] - MARGIN[3], LEAST_WIDTH)
 
 
 def _corners(steps: Sequence[TradeOffPoint], area: DrawnArea) -> tuple[list[float], list[float]]:
@@ -145,13 +144,14 @@ def _names(
     named = _named(points, [point.run_id for point in steps], marks)
     labelled = [point for point in points if point.run_id in named]
     starts = [area.pixel(point.x, point.y) for point in labelled]
-    texts = [_label(marks[point.run_id]) for point in labelled]
+    short = short_names(marks, LONGEST_NAME)
+    texts = [_label(short[point.run_id], marks[point.run_id]) for point in labelled]
     obstacles = [(point.x, point.y) for point in points for _ in range(8)]
     obstacles += [*_along_crosses(points, marks), *_along_front(steps, area)]
     offsets = area.place_labels(starts, texts, [area.pixel(*obstacle) for obstacle in obstacles])
     for point, offset in zip(labelled, offsets, strict=True):
         mark = marks[point.run_id]
-        text = short(mark.name, LONGEST_NAME)
+        text = escape(short[point.run_id])
         text += muted(palette, ", baseline") if mark.role == "baseline" else ""
         yield end_label(palette, text, (point.x, point.y), offset, mark.colour)
 
@@ -178,9 +178,9 @@ def _along_front(steps: Sequence[TradeOffPoint], area: DrawnArea) -> list[tuple[
     ]
 
 
-def _label(mark: Mark) -> str:
+def _label(name: str, mark: Mark) -> str:
     """The name as it is drawn, without markup, for the width of its label."""
-    return mark.name[:LONGEST_NAME] + (", baseline" if mark.role == "baseline" else "")
+    return name + (", baseline" if mark.role == "baseline" else "")
 
 
 def _named(points: Sequence[TradeOffPoint], front: Sequence[str], marks: Marks) -> set[str]:

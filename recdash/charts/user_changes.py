@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import plotly.graph_objects as go
 
-from recdash.charts.layout import axis, escape, figure, row_axis, short, tick_labels, value_axis
+from recdash.charts.layout import axis, escape, figure, row_axis, short_labels, tick_labels, value_axis
 from recdash.charts.marks import Marks, Palette
 from recdash.charts.traces import Trace, bars, scatter, zero_line
 from recdash.formatting import numbers
@@ -29,7 +29,7 @@ WORDS = ("better", "same", "worse")
 
 def better_same_worse(changes: pd.DataFrame, marks: Marks, palette: Palette) -> go.Figure:
     """Figure of ``changes`` (run_id, n_users, better, same, worse): a row per run, 100 users wide."""
-    rows = records(changes)
+    rows, names = records(changes), short_labels(marks, 20)
     y = range(len(rows))
     traces: list[Trace] = []
     for word, fill, ink in (
@@ -49,9 +49,9 @@ def better_same_worse(changes: pd.DataFrame, marks: Marks, palette: Palette) -> 
         "barmode": "stack",
         "bargap": 1 - THICK,
         "xaxis": axis(palette, 0, 100, showgrid=False, tickvals=[]),
-        "yaxis": row_axis(palette, [short(marks[row["run_id"]].name, 20) for row in rows]),
+        "yaxis": row_axis(palette, [names[row["run_id"]] for row in rows]),
     }
-    return figure(palette, PITCH * len(rows) + 8, (140, 4, 4, 4), traces, layout)
+    return figure(palette, PITCH * len(rows) + 8, (160, 4, 4, 4), traces, layout)
 
 
 def _share(row: Row, *words: str) -> float:

@@ -11,7 +11,7 @@ import click
 from recdash.cli.options import experiment_option, form_option, open_experiment, run_ids, run_named
 from recdash.cli.output import aligned
 from recdash.cli.terminal import say, say_json, say_lines
-from recdash.domain.defaults import MOST_CANDIDATES
+from recdash.domain.defaults import FIRST_CANDIDATES
 from recdash.errors import NotFound, UnknownName
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ def query_wanted(
     by = (spec.label, spec.k) if spec else (None, None)
     query = workspace.queries.of(experiment_id, (), base, *by)
     if run_id is not None and run_id not in query.runs:  # the run is one of the candidates compared
-        query = replace(query, runs=query.runs[: MOST_CANDIDATES - 1])
+        query = replace(query, runs=query.runs[: FIRST_CANDIDATES - 1])
     return query
 
 

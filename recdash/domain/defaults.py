@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from recdash.domain.records import Experiment, Run
 
-MOST_CANDIDATES = 8
-"""Most candidates drawn side by side."""
+MOST_CANDIDATES, FIRST_CANDIDATES = 20, 8
+"""Most candidates that are drawn side by side, and how many where none were chosen."""
 DEFAULT_K, DEFAULT_METRIC, DEFAULT_RATING_METRIC = 10, "ndcg", "rmse"
 DEFAULT_SPEC = f"{DEFAULT_METRIC}@{DEFAULT_K}"
 USUAL_K = (5, 10, 20, 50)
@@ -32,8 +32,8 @@ def default_baseline(experiment: Experiment, runs: Sequence[Run]) -> Run:
 
 
 def default_candidates(runs: Sequence[Run], baseline: Run | None) -> tuple[Run, ...]:
-    """Returns the first that are neither the baseline nor a reference, as many as are drawn."""
-    return tuple([run for run in runs if run != baseline and not run.reference][:MOST_CANDIDATES])
+    """Returns the first that are neither the baseline nor a reference, at most eight."""
+    return tuple([run for run in runs if run != baseline and not run.reference][:FIRST_CANDIDATES])
 
 
 def default_metric(offered: Sequence[str]) -> str:

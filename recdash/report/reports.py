@@ -67,7 +67,7 @@ class Reports:
         query = query or self._workspace.queries.of(experiment_id)
         self._workspace.queries.check(experiment_id, query)
         if len(query.runs) > MOST_CANDIDATES:
-            fix = f"Name at most {MOST_CANDIDATES}: more cannot be told apart in one report."
+            fix = f"Name at most {MOST_CANDIDATES}: more cannot be distinguished in one report."
             raise InputError(Problem("many-runs", "report", f"{len(query.runs)} candidates", fix))
         online_test = self._online_test(experiment_id, test)
         if online_test is not None:

@@ -11,7 +11,7 @@ from recdash.charts.ab_lifts import FAR, PITCH, LiftRow, ends_of, lifts
 from recdash.charts.ab_over_time import Drawn, LiftPoint, over_time
 from recdash.charts.ab_over_time import ends_of as ends_over_time
 from recdash.charts.marks import LIGHT, Mark, Marks
-from recdash.charts.traces import panel_title
+from recdash.charts.traces import panel_names, panel_title
 from recdash.formatting.wording import cut_inside
 
 HOSTILE = '<a href="http://evil.example">x</a>%{x}'
@@ -131,10 +131,12 @@ def test_of_a_long_name_the_beginning_and_the_end_stay() -> None:
 
 @pytest.mark.parametrize(("beside", "longest"), [(1, 80), (2, 36), (3, 22), (5, 22)])
 def test_a_panels_title_is_as_long_as_its_width_allows_and_whole_on_hover(beside: int, longest: int) -> None:
-    title = panel_title("x" * 99, 0.5, beside)
+    name = "x" * 99
+    title = panel_title(name, panel_names([name], beside)[name], 0.5)
     assert len(title["text"]) == longest + len("<b></b>")
     assert title["hovertext"] == "x" * 99
-    assert "<a" not in panel_title(HOSTILE, 0, beside)["text"] + panel_title(HOSTILE, 0, beside)["hovertext"]
+    hostile = panel_title(HOSTILE, HOSTILE, 0)
+    assert "<a" not in hostile["text"] + hostile["hovertext"]
 
 
 # ── over time ────────────────────────────────────────────────────────────────────────────────

@@ -15,7 +15,7 @@ from recdash.charts.curves import metric_curve, with_interval
 from recdash.charts.forest import BESIDE_TABLE, ForestLayout, forest
 from recdash.charts.layout import escape, place_labels, spread
 from recdash.charts.leaders_by_k import Stretch, leader_strip, stretches
-from recdash.charts.marks import CONTEXT_GREY, DARK, LIGHT, Marks, Palette, colour, marks, shape
+from recdash.charts.marks import CONTEXT_GREY, DARK, LIGHT, Marks, Palette, marks, shape
 from recdash.charts.offline_online import Side, bars, quadrants
 from recdash.charts.precision_recall import interpolated, path, precision_recall
 from recdash.domain.records import Run
@@ -56,9 +56,13 @@ def test_a_run_keeps_its_colour_whoever_else_is_chosen() -> None:
     assert marks(runs, "b", ["a"], LIGHT)["a"].colour == "#CC79A7"
 
 
-def test_past_six_slots_runs_are_grey_and_told_apart_by_shape() -> None:
-    assert {colour(slot) for slot in range(6, 10)} == {CONTEXT_GREY}
-    assert len({shape(slot) for slot in range(10)}) == 10
+def test_thirty_runs_differ_in_colour_and_dash_and_in_colour_and_shape() -> None:
+    runs = [run(f"r{slot}", slot) for slot in range(31)]
+    drawn = list(marks(runs, "r30", [f"r{n}" for n in range(30)], LIGHT).values())
+    candidates = drawn[:30]
+    assert len({(mark.colour, mark.dash) for mark in candidates}) == 30
+    assert len({(mark.colour, mark.shape) for mark in candidates}) == 30
+    assert drawn[30].dash not in {mark.dash for mark in candidates}
     assert not any("triangle" in shape(slot) for slot in range(10))
 
 

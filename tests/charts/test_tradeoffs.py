@@ -13,7 +13,7 @@ from recdash.charts import segments
 from recdash.charts.marks import LIGHT, Mark, Marks, colour, shape
 from recdash.charts.parallel_axes import ParallelAxis, parallel
 from recdash.charts.segments import SegmentRow, ends_of, segment_panels
-from recdash.charts.tradeoff import MOST_GREY_LABELS, USUAL_WIDTH, Direction, TradeOffPoint, trade_off
+from recdash.charts.tradeoff import LEAST_WIDTH, MOST_GREY_LABELS, Direction, TradeOffPoint, trade_off
 
 UP = (Direction("Coverage"), Direction("nDCG"))
 
@@ -97,7 +97,7 @@ def apart(chart: go.Figure, first: go.layout.Annotation, other: go.layout.Annota
     for label in (first, other):
         (left, right), (low, high) = chart.layout.xaxis.range, chart.layout.yaxis.range
         height = chart.layout.height - chart.layout.margin.t - chart.layout.margin.b
-        x = (label.x - left) / (right - left) * USUAL_WIDTH + label.ax
+        x = (label.x - left) / (right - left) * LEAST_WIDTH + label.ax
         y = (high - label.y) / (high - low) * height + label.ay
         width = 7 * len(label.text.split("<")[0])
         begin = x if label.xanchor == "left" else x - width

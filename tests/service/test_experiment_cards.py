@@ -10,7 +10,7 @@ from app_pages import TRUTH, USERS, lists, store
 
 from recdash.comparison import ComparisonQuery
 from recdash.domain.access import Person
-from recdash.domain.defaults import MOST_CANDIDATES, default_baseline
+from recdash.domain.defaults import FIRST_CANDIDATES, default_baseline
 from recdash.errors import InputError, Problem
 from recdash.report.digest.digest import Digests
 from recdash.service import Workspace
@@ -148,10 +148,10 @@ def test_an_only_run_is_compared_with_the_best_known_reference(space: Workspace)
 
 
 def test_no_more_candidates_than_a_page_draws_are_compared(space: Workspace) -> None:
-    runs = {f"run {number}": lists(1, USERS[number:]) for number in range(MOST_CANDIDATES + 3)}
+    runs = {f"run {number}": lists(1, USERS[number:]) for number in range(FIRST_CANDIDATES + 3)}
     query = space.overview.verdict(store(space, runs)["films"]).query
     assert query is not None
-    assert len(query.runs) == MOST_CANDIDATES
+    assert len(query.runs) == FIRST_CANDIDATES
 
 
 # ── what happened ────────────────────────────────────────────────────────────────────────────

@@ -154,7 +154,7 @@ def test_a_newer_experiment_does_not_take_the_place_of_the_one_shown(
     assert link(passed(app.run()))["e"] == own_films["films"]
 
 
-def test_at_most_eight_candidates_are_drawn_and_all_runs_listed(
+def test_at_first_eight_candidates_are_drawn_and_all_runs_listed(
     workspace: Workspace, open_page: Open
 ) -> None:
     made = workspace.experiments.create("films", TRUTH, depth=5)

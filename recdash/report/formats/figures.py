@@ -34,7 +34,8 @@ def marks_of(document: Document, palette: Palette) -> Marks:
         return (CONTEXT_GREY if role == "context" else colour(slot)), shape(slot)
 
     return {
-        run.run_id: Mark(run.run_id, run.name, *look(run.slot, run.role), run.role) for run in document.runs
+        run.run_id: Mark(run.run_id, run.name, *look(run.slot, run.role), run.role, run.slot)
+        for run in document.runs
     }
 
 

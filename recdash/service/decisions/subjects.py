@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from recdash.comparison import ComparisonQuery
 from recdash.decisions import Named, Subject
-from recdash.domain.defaults import DEFAULT_METRIC, MOST_CANDIDATES, default_k
+from recdash.domain.defaults import DEFAULT_METRIC, FIRST_CANDIDATES, default_k
 from recdash.errors import InputError, NotFound, Problem, UnknownName
 from recdash.metrics import check_k
 from recdash.service.context import ServiceContext
@@ -38,7 +38,7 @@ class Subjects:
             return Subject(run, None, DEFAULT_METRIC, default_k(depth))
         if query is None:
             query = self._queries.of(experiment_id)
-            most = MOST_CANDIDATES - (run is not None)
+            most = FIRST_CANDIDATES - (run is not None)
             others = [other for other in query.runs if other != run_id][:most]
         else:
             check_k(query.k, depth)

@@ -13,7 +13,7 @@ from typing import NoReturn
 
 import streamlit as st
 
-from recdash.charts.marks import Marks, marks
+from recdash.charts.marks import Marks, marks, short_names
 from recdash.comparison import ComparisonQuery
 from recdash.domain.access import Person
 from recdash.domain.defaults import (
@@ -35,6 +35,8 @@ from recdash.ui.app import current_user, theme
 _PARAMS, _WRITTEN, _SHOWN = "recdash.params", "recdash.written", "recdash.shown"
 _PAGE, _LAST = "recdash.page", "recdash.last"
 SEPARATOR = "~"
+LONGEST_NAME = 32
+"""Of a run's name in a table, a heading or a sentence; the full one is in its tooltip and the CSV."""
 OF_EXPERIMENT = ("b", "c", "s", "th", "t", "u", "of", "v", "om", "seg", "pr", "dec", "rev")
 """The parameters that name something inside an experiment."""
 
@@ -51,7 +53,7 @@ def workspace() -> Workspace:
 
 @dataclass(frozen=True)
 class View:
-    """What the frame shows. ``runs`` are all of the experiment; ``candidates`` at most eight of them."""
+    """What the frame shows. ``runs`` are all of the experiment; ``candidates`` at most 20 of them."""
 
     experiment: Experiment
     runs: tuple[Run, ...]
@@ -115,6 +117,14 @@ class View:
 
     def name(self, run_id: str) -> str:
         return self.marks[run_id].name
+
+    @cached_property
+    def _short_names(self) -> dict[str, str]:
+        return short_names(self.marks, LONGEST_NAME)
+
+    def short(self, run_id: str) -> str:
+        """The name for a heading or a sentence; distinct from those of the experiment's other runs."""
+        return self._short_names[run_id]
 
 
 def begin(page: str) -> None:

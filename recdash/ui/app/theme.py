@@ -23,12 +23,12 @@ def palette() -> Palette:
     return DARK if st.context.theme.type == "dark" else LIGHT
 
 
-def chip(mark: Mark) -> Html:
-    """A run's name with its mark, tinted with its colour."""
+def chip(mark: Mark, short: str = "") -> Html:
+    """A run's name, or its ``short`` one, with its mark, tinted with its colour."""
     is_base = mark.role == "baseline"
     look = 'class="rd-chip rd-chip-base"' if is_base else 'class="rd-chip" style="--run:{colour}"'
-    template = f'<span {look} title="{{name}}">{{glyph}}<bdi>{{name}}</bdi></span>'
-    return html(template, colour=mark.colour, glyph=glyph(mark), name=mark.name)
+    template = f'<span {look} title="{{name}}">{{glyph}}<bdi>{{short}}</bdi></span>'
+    return html(template, colour=mark.colour, glyph=glyph(mark), name=mark.name, short=short or mark.name)
 
 
 def show() -> None:

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any, Literal, ParamSpec
 import streamlit as st
 
 from recdash.charts.mark_html import glyph
-from recdash.charts.marks import Mark, Marks
+from recdash.charts.marks import Mark, Marks, short_names
 from recdash.errors import InputError, Problem, RecdashError
 from recdash.formatting import numbers, tables
 from recdash.formatting.html import Html, html, join, markdown
 from recdash.formatting.spreadsheet import safe_cell
 from recdash.formatting.tables import Cell, Column, Table
 from recdash.ui.app import state
+from recdash.ui.app.state import LONGEST_NAME
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,10 +42,16 @@ def section(heading: str, subtitle: str = "") -> None:
     st.html(html('<div class="rd-title"><h2>{heading}</h2>{line}</div>', heading=heading, line=line))
 
 
-def run_cell(mark: Mark) -> Html:
-    """A run's mark and name for a table cell."""
-    cell = '<span class="rd-run">{glyph}<bdi title="{name}">{name}</bdi></span>'
-    return html(cell, glyph=glyph(mark), name=mark.name)
+def run_cell(mark: Mark, short: str = "") -> Html:
+    """A run's mark and its name, or the ``short`` one that a table has room for."""
+    cell = '<span class="rd-run">{glyph}<bdi title="{name}">{short}</bdi></span>'
+    return html(cell, glyph=glyph(mark), name=mark.name, short=short or mark.name)
+
+
+def run_cells(marks: Marks, longest: int = LONGEST_NAME) -> dict[str, Html]:
+    """Run id → its mark and its name, long ones shortened so that all stay distinct."""
+    short = short_names(marks, longest)
+    return {run_id: run_cell(mark, short[run_id]) for run_id, mark in marks.items()}
 
 
 def toned(text: object, tone: str) -> Html:
@@ -118,8 +125,9 @@ def table_html(
     None for none; ``label``: its name for screen readers, which then can scroll it by keyboard.
     """
     table = Table("", tuple(columns), tuple(map(tuple, rows)), bands=tuple(bands))
-    runs = {run_id: run_cell(mark) for run_id, mark in (marks or {}).items()}
-    return tables.table_html(table, runs, kind=f"rd-table {kind}".strip(), row_head=row_head, label=label)
+    return tables.table_html(
+        table, run_cells(marks or {}), kind=f"rd-table {kind}".strip(), row_head=row_head, label=label
+    )
 
 
 def folding_rows(titles: Sequence[str], rows: Sequence[Html]) -> Html:

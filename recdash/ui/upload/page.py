@@ -9,7 +9,7 @@ import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from recdash.definitions.conventions import POPULATION
-from recdash.domain.defaults import MOST_CANDIDATES
+from recdash.domain.defaults import FIRST_CANDIDATES
 from recdash.domain.kinds import DEFAULT_DEPTH, Duplicates, TableKind, Users
 from recdash.domain.records import Experiment
 from recdash.errors import Problem, RecdashError
@@ -96,8 +96,8 @@ def _see_it(last: Outcome, runs: Sequence[str]) -> None:
             links.go(page)
     elif st.button("See it", type="primary", key="see-it"):
         state.show_experiment(experiment)
-        if len(workspace().runs.all(experiment)) > MOST_CANDIDATES + 1:
-            state.choose(c=state.SEPARATOR.join(runs[:MOST_CANDIDATES]) or None)
+        if len(workspace().runs.all(experiment)) > FIRST_CANDIDATES + 1:
+            state.choose(c=state.SEPARATOR.join(runs[:FIRST_CANDIDATES]) or None)
         links.go("leaderboard")
 
 
