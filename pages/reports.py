@@ -1,12 +1,12 @@
-"""Reports & decisions: what was decided and why, reviews of candidates, who did what, and reports."""
+"""Reports: those that were made, and a form to make another."""
 
 from __future__ import annotations
 
-from recdash.ui.decisions import page
+from recdash.ui.app import links
 from recdash.ui.reports import builder, listing
 from recdash.ui.shell import frame
 
+links.follow("review", instead_of=("dec", "rev"))  # decisions and reviews were shown here once
 view = frame.show(without_runs=True)
-page.show(view)
 listing.show(view)
 builder.show(view)

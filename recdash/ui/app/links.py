@@ -13,6 +13,8 @@ from recdash.ui.app import state
 from recdash.ui.app.state import SEPARATOR, View
 
 OWN = ("localhost", "127.0.0.1", "::1")
+FRAME = ("e", "b", "c", "m", "k")
+"""The parameters of the frame: experiment, baseline, candidates, metric, k."""
 PART = ("s", "th")
 """The parameters of a part of the experiment: its slice, and the relevance from which a row counts."""
 
@@ -29,6 +31,12 @@ def of_view(view: View) -> dict[str, str]:
     }
     of_part = {name: params[name] for name in PART if name in params}
     return {name: params.get(name, value) for name, value in of_frame.items()} | of_part
+
+
+def carried() -> dict[str, str]:
+    """The chosen parameters that a link to another place takes along, before the view is known."""
+    params = state.params()
+    return {name: params[name] for name in (*FRAME, *PART) if name in params}
 
 
 def here() -> str:
@@ -90,6 +98,12 @@ def offer(label: str, page: str) -> None:
 def go(page: str) -> NoReturn:
     """Turn to another page of the navigation by its address, keeping the view."""
     st.switch_page(st.session_state["recdash.pages"][page])
+
+
+def follow(page: str, *, instead_of: Collection[str]) -> None:
+    """Turn to ``page`` where the link has a parameter that this page showed once and ``page`` shows now."""
+    if is_there(page) and set(instead_of) & set(st.query_params):
+        go(page)
 
 
 def link(view: View, text: str, page: str, params: Mapping[str, str], hint: str = "") -> Html:

@@ -1,13 +1,34 @@
 // What the page needs beyond what is drawn on it: it is looked over twice a second, in the reader's browser.
 
-// Streamlit nests the navigation's items in a way that screen readers cannot count.
-const countable = () => {
-  const list = document.querySelector("[data-testid=stSidebarNavItems]");
-  if (!list) return;
-  list.setAttribute("role", "presentation");
-  for (const section of list.querySelectorAll(":scope > div")) {
-    section.setAttribute("role", "list");
-    section.setAttribute("aria-label", section.querySelector("header")?.innerText.split("\n")[0] ?? "Pages");
+// The browser's history gets one entry per action of the person: what Streamlit adds to an address by itself (the
+// parameters of a page, after its path) replaces the entry before. The server is told of a step back or forward once
+// its page is drawn: Streamlit reports it too, but as an address that the server takes for one not updated yet.
+const HISTORY = "recdashHistory";
+const keptHistory = () => {
+  if (window[HISTORY]) return window[HISTORY];
+  const kept = (window[HISTORY] = { acted: false, steps: 0, pending: null });
+  for (const kind of ["pointerdown", "keydown"]) window.addEventListener(kind, () => (kept.acted = true), true);
+  const push = history.pushState.bind(history);
+  history.pushState = (...entry) => {
+    if (kept.acted) push(...entry);
+    else history.replaceState(...entry);
+    kept.acted = false;
+  };
+  window.addEventListener("popstate", () => {
+    kept.steps += 1;
+    kept.pending = { query: location.search, step: kept.steps };
+  });
+  return kept;
+};
+
+// Which place and which tab are shown. Streamlit gives the first page an address that is relative to the present one.
+const located = ({ place, tab }) => {
+  for (const link of document.querySelectorAll(".st-key-header a:not(.rd-brand), .st-key-tabs a")) {
+    const shown = link.closest(".st-key-tabs") ? tab : place;
+    if (link.innerText.trim() === shown) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+    const address = link.getAttribute("href") ?? "";
+    if (address === "" || address.startsWith("?")) link.setAttribute("href", `./${address}`);
   }
 };
 
@@ -48,8 +69,13 @@ const scheme = () => getComputedStyle(document.querySelector(".stApp")).colorSch
 let watch;
 
 export default function ({ data, setStateValue }) {
+  const kept = keptHistory();
   const look = () => {
-    countable();
+    if (kept.pending && location.pathname.endsWith(`/${data.page}`)) {
+      setStateValue("address", kept.pending);
+      kept.pending = null;
+    }
+    located(data);
     reachable();
     readable();
     entered();

@@ -1,7 +1,8 @@
 """The view: which experiment, runs, metric and k are shown. It lives in the URL by stable ids.
 
 The link is read once per session; afterwards the session is the truth and is written back on each
-run, so a slow browser's old query string never undoes a click.
+run, so a slow browser's old query string never undoes a click. A step in the browser's history is told
+by page.js, since its query string looks like that of a slow browser.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NoReturn
+from urllib.parse import parse_qsl
 
 import streamlit as st
 
@@ -132,6 +134,11 @@ def begin(page: str) -> None:
     st.session_state[_PAGE] = page or "overview"
     for key in (_LAST, _WRITTEN):  # a run that was stopped early may have left them
         st.session_state.pop(key, None)
+
+
+def return_to(query: str) -> None:
+    """Takes the view from an address of the browser's history, such as ``?e=films&k=20``."""
+    turn_to(dict(parse_qsl(query.removeprefix("?"), keep_blank_values=True)))
 
 
 def page() -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import streamlit as st
@@ -11,6 +12,7 @@ from recdash.charts.mark_html import glyph, variables
 from recdash.charts.marks import DARK, LIGHT, Mark, Palette
 from recdash.formatting.html import Html, html
 
+PAGE_SCRIPT = "page-script-state"
 HERE = Path(__file__).parent
 RULES = mark_html.RULES + "".join(
     (HERE / name).read_text(encoding="utf-8") for name in ("style.css", "narrow.css")
@@ -31,11 +33,20 @@ def chip(mark: Mark, short: str = "") -> Html:
     return html(template, colour=mark.colour, glyph=glyph(mark), name=mark.name, short=short or mark.name)
 
 
-def show() -> None:
-    """Add the style sheet, and redraw the page when the browser turns light or dark."""
+def show(page: str, on_history: Callable[[str], None], *, place: str = "", tab: str = "") -> None:
+    """Adds the style sheet, and redraws the page when the browser turns light or dark.
+
+    ``page``: the path of the page's address; ``place`` and ``tab``: what the header marks as shown.
+    ``on_history`` is called with the query string after a step back or forward in the browser's history.
+    """
     st.html(style_sheet(palette()))
     with st.container(key="page-script"):
-        _PAGE(key="page-script-state", data={"drawn": st.context.theme.type}, on_scheme_change=lambda: None)
+        _PAGE(
+            key=PAGE_SCRIPT,
+            data={"drawn": st.context.theme.type, "page": page, "place": place, "tab": tab},
+            on_scheme_change=lambda: None,
+            on_address_change=lambda: on_history(st.session_state[PAGE_SCRIPT]["address"]["query"]),
+        )
 
 
 def style_sheet(colours: Palette) -> str:

@@ -1,4 +1,4 @@
-"""What is shown instead of a page that a person may not see, and who is reading above and beside pages."""
+"""What is shown instead of a page that a person may not see, and above pages read by a share link."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from recdash.domain.access import Person
 from recdash.domain.journal import ShareLink
 from recdash.errors import Forbidden, RecdashError
 from recdash.formatting.html import html
 from recdash.settings import settings
 from recdash.ui.app import current_user
 from recdash.ui.components import widgets
-from recdash.ui.shell import oidc
+from recdash.ui.shell import header, oidc
 
 LEAVE = html('<a class="rd-leave" href="s/leave" target="_self">Leave this link</a>')
 
@@ -39,7 +38,7 @@ def refused(why: RecdashError) -> Callable[[], None]:
         if current_user.visitor().share is not None:
             st.html(html("<p>{leave}</p>", leave=LEAVE))
         elif settings().auth == "oidc":
-            _sign_out()
+            header.sign_out()
 
     return show
 
@@ -65,19 +64,3 @@ def show_guest(link: ShareLink) -> None:
     )
     until = f"{link.expires:%-d %b %Y}"
     st.html(html(template, experiment=experiment, author=link.author, until=until, leave=LEAVE))
-
-
-def show_person(person: Person) -> None:
-    """At the end of the sidebar: the name that stands beside what this person does, and the role."""
-    if not person.named or person.is_guest:
-        return
-    with st.sidebar, st.container(key="person", gap="xsmall"):
-        template = '<div class="rd-person"><b><bdi>{name}</bdi></b><small>{role}</small></div>'
-        st.html(html(template, name=person.name, role=person.role))
-        if settings().auth == "oidc":
-            _sign_out()
-
-
-def _sign_out() -> None:
-    if st.button("Sign out", type="tertiary", key="sign-out"):
-        st.logout()

@@ -1,30 +1,44 @@
-"""The frame on every reading page: experiment, baseline, candidates, k, metric, link."""
+"""The frame on every reading page: experiment, metric and k, baseline, candidates, users."""
 
 from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Literal
 
 import streamlit as st
 
 from recdash.domain.defaults import MOST_CANDIDATES, USUAL_K
 from recdash.domain.records import Experiment
-from recdash.formatting.html import html, join, markdown
+from recdash.formatting.html import html, markdown
 from recdash.formatting.wording import many
-from recdash.metrics.naming import metric_title
-from recdash.ui.app import links, state, theme
+from recdash.metrics.naming import metric_at, metric_title
+from recdash.ui.app import links, state
 from recdash.ui.app.state import SEPARATOR, View
 from recdash.ui.components import widgets
 from recdash.ui.components.widgets import empty
 from recdash.ui.sharing import popover as sharing
-from recdash.ui.shell import first_run, iframe, scope_picker
+from recdash.ui.shell import first_run, header, iframe, scope_picker
+
+Part = Literal["metric", "baseline", "candidates"]
+PARTS: Collection[Part] = ("metric", "baseline", "candidates")
+NAME_LENGTH = 28
+"""Longest name on a button of the frame; the middle of a longer one is left out."""
 
 
-def show(*, scoped: bool = False, without_runs: bool = False, with_lists: bool = False) -> View:
-    """Draw the frame and return the view. Without an experiment or a run, say what to do and stop.
+def show(
+    *,
+    scoped: bool = False,
+    without_runs: bool = False,
+    with_lists: bool = False,
+    parts: Collection[Part] = PARTS,
+) -> View:
+    """Draws the frame and returns the view. Without an experiment or a run, says what to do and stops.
 
     ``scoped``: the page's numbers follow the chosen part of the users and items. ``without_runs``: the page
     has something to show of an experiment that has none. ``with_lists``: the page reads stored uploads; runs
-    whose upload is lost or damaged are left out and named.
+    whose upload is lost or damaged are left out and named. ``parts``: the choices that change the page.
     """
-    experiment, view = _draw_frame(scoped=scoped, with_lists=with_lists)
+    experiment, view = _draw_frame(scoped=scoped, with_lists=with_lists, parts=parts)
     widgets.damaged(state.workspace().damaged(experiment.id))
     if view is None and without_runs:
         state.choose(e=experiment.id)
@@ -36,8 +50,8 @@ def show(*, scoped: bool = False, without_runs: bool = False, with_lists: bool =
     return view
 
 
-def _draw_frame(*, scoped: bool, with_lists: bool) -> tuple[Experiment, View | None]:
-    """Draw the frame; stops where there is no experiment, or not the one of the link."""
+def _draw_frame(*, scoped: bool, with_lists: bool, parts: Collection[Part]) -> tuple[Experiment, View | None]:
+    """Draws the frame; stops where there is no experiment, or not the one of the link."""
     experiments = state.workspace().experiments.all()
     if not experiments:
         widgets.damaged(state.workspace().damaged())
@@ -50,11 +64,10 @@ def _draw_frame(*, scoped: bool, with_lists: bool) -> tuple[Experiment, View | N
             iframe.show_heading(view)
             _write(view)
         else:
-            _draw(experiments, experiment, view)
+            _draw(experiments, experiment, view, scoped=scoped, parts=parts)
             if view:
                 scope_picker.show(view, scoped=scoped)
                 first_run.show_strip(view)
-        st.html('<hr class="rd-rule">')
     if experiment is None:
         widgets.damaged(state.workspace().damaged())
         wanted = markdown(state.params().get("e", ""))
@@ -65,54 +78,76 @@ def _draw_frame(*, scoped: bool, with_lists: bool) -> tuple[Experiment, View | N
 
 
 def _experiment(experiments: list[Experiment]) -> Experiment | None:
-    """The one that the view names; None when it is not here. Without a name, the newest."""
+    """Returns the one that the view names; None when it is not here. Without a name, the newest."""
     newest = max(experiments, key=lambda experiment: experiment.created)
     wanted = state.params().get("e", newest.id)
     return next((experiment for experiment in experiments if experiment.id == wanted), None)
 
 
-def _draw(experiments: list[Experiment], experiment: Experiment | None, view: View | None) -> None:
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+def _draw(
+    experiments: list[Experiment],
+    experiment: Experiment | None,
+    view: View | None,
+    *,
+    scoped: bool,
+    parts: Collection[Part],
+) -> None:
+    with st.container(
+        horizontal=True, vertical_alignment="center", gap="xsmall", wrap=False, key="frame-row"
+    ):
         _choose_experiment(experiments, experiment)
-        if view:
-            _choose_metric(view)
-            _choose_k(view)
-            st.space("stretch")
-            # Filled when the page is drawn: only then its whole view is known.
-            popover = st.popover("Share", width=124, key="frame-link")
-            state.at_end(lambda: sharing.show(popover, view))
-    if view:
-        with st.container(horizontal=True, vertical_alignment="center", wrap=False):
-            st.html(_chips(view))
-            with st.popover("Narrow down", width=124, key="frame-part"):
+        if view is None:
+            return
+        if "metric" in parts:
+            with st.popover(markdown(metric_at(view.metric, view.k)), key="frame-metric-k"):
+                _choose_metric(view)
+                _choose_k(view)
+        if "baseline" in parts:
+            with st.popover(f"vs {_short(view.base_name) or 'no baseline'}", key="frame-against"):
+                _choose_baseline(view)
+        if "candidates" in parts:
+            with st.popover(many(len(view.candidates), "candidate"), key="frame-runs"):
+                _choose_candidates(view)
+        if scoped:
+            with st.popover(_short(scope_picker.title(view)), key="frame-part"):
                 scope_picker.choose(view)
-            with st.popover("Change runs", width=124, key="frame-runs"):
-                _choose_runs(view)
-        _write(view)
+    # Filled when the page is drawn: only then its whole view is known.
+    link = header.place_for_link().popover("Copy link", type="tertiary", key="frame-link")
+    state.at_end(lambda: sharing.show(link, view))
+    _write(view)
+
+
+def _short(name: str) -> str:
+    """Returns the name as Markdown for a button, without its middle where it is long."""
+    if len(name) > NAME_LENGTH:
+        end = NAME_LENGTH // 2
+        name = f"{name[:end].rstrip()}…{name[1 - end :].lstrip()}"
+    return markdown(name)
 
 
 def _choose_experiment(experiments: list[Experiment], experiment: Experiment | None) -> None:
     names = {known.id: known.name for known in experiments}
     if experiment and state.workspace().person.is_guest:  # there is nothing to choose from
-        label = '<div class="rd-field"><small>Experiment</small><b><bdi>{name}</bdi></b></div>'
-        st.html(html(label, name=experiment.name), width="content")
+        st.html(html('<b class="rd-only"><bdi>{name}</bdi></b>', name=experiment.name), width="content")
         return
     st.session_state["frame-experiment"] = experiment.id if experiment else None
-    st.selectbox(
-        "Experiment",
-        **widgets.titled(names),
-        key="frame-experiment",
-        width=330,
-        index=0 if experiment else None,
-        placeholder="Choose an experiment",
-        on_change=lambda: state.show_experiment(st.session_state["frame-experiment"]),
-    )
+    label = _short(experiment.name) if experiment else "Choose an experiment"
+    with st.popover(label, key="frame-choose-experiment"):
+        st.selectbox(
+            "Experiment",
+            **widgets.titled(names),
+            key="frame-experiment",
+            width=330,
+            index=0 if experiment else None,
+            placeholder="Choose an experiment",
+            on_change=lambda: state.show_experiment(st.session_state["frame-experiment"]),
+        )
 
 
 def _choose_metric(view: View) -> None:
     metrics = {metric: metric_title(metric) for metric in view.metrics}
     bound = widgets.bound("m", "frame-metric", view.metric)
-    st.selectbox("Primary metric", **widgets.titled(metrics), width=170, **bound)
+    st.selectbox("Primary metric", **widgets.titled(metrics), **bound)
 
 
 def _choose_k(view: View) -> None:
@@ -120,29 +155,16 @@ def _choose_k(view: View) -> None:
     chosen = view.k if view.k in usual else None
     st.segmented_control("k", usual, **widgets.bound("k", "frame-k", chosen, lambda k: str(k or view.k)))
     any_k = widgets.bound("k", "frame-any-k", view.k)
-    st.number_input(f"Any k to {view.depth}", 1, view.depth, width=112, **any_k)
+    st.number_input(f"Any k to {view.depth}", 1, view.depth, **any_k)
 
 
-def _chips(view: View) -> str:
-    baseline = theme.chip(view.marks[view.baseline.id]) if view.baseline else html("<span>none</span>")
-    candidates = join([theme.chip(view.marks[run.id]) for run in view.candidates])
-    return html(
-        '<div class="rd-frame-row"><span>Baseline</span>{baseline}'
-        '<span class="rd-next">Candidates</span>{candidates}</div>',
-        baseline=baseline,
-        candidates=candidates or html("<span>none chosen</span>"),
-    )
-
-
-def _choose_runs(view: View) -> None:
+def _choose_baseline(view: View) -> None:
     names = {run.id: run.name for run in view.runs}
     key = "frame-baseline"
     st.session_state[key] = view.baseline.id if view.baseline else None
-    st.selectbox("Baseline", **widgets.titled(names), key=key, on_change=_change_baseline, args=(view,))
-    others = {run: name for run, name in names.items() if not view.baseline or run != view.baseline.id}
-    label, chosen = f"Candidates (at most {MOST_CANDIDATES})", list(view.candidate_ids)
-    bound = widgets.bound("c", "frame-candidates", chosen, SEPARATOR.join)
-    st.multiselect(label, **widgets.titled(others), max_selections=MOST_CANDIDATES, **bound)
+    st.selectbox(
+        "Baseline", **widgets.titled(names), key=key, width=330, on_change=_change_baseline, args=(view,)
+    )
 
 
 def _change_baseline(view: View) -> None:
@@ -152,8 +174,15 @@ def _change_baseline(view: View) -> None:
     state.choose(b=new, c=SEPARATOR.join(run_id for run_id in swapped if run_id))
 
 
+def _choose_candidates(view: View) -> None:
+    others = {run.id: run.name for run in view.runs if not view.baseline or run.id != view.baseline.id}
+    label, chosen = f"Candidates (at most {MOST_CANDIDATES})", list(view.candidate_ids)
+    bound = widgets.bound("c", "frame-candidates", chosen, SEPARATOR.join)
+    st.multiselect(label, **widgets.titled(others), max_selections=MOST_CANDIDATES, width=420, **bound)
+
+
 def _write(view: View) -> None:
-    """Write the view back to the URL."""
+    """Writes the view back to the URL."""
     state.choose(e=view.experiment.id)  # a newer experiment must not take this one's place
     written = links.of_view(view)
     for name, value in written.items():
@@ -163,7 +192,7 @@ def _write(view: View) -> None:
 
 
 def _no_runs(experiment: Experiment) -> None:
-    """What to do next, or who may do it."""
+    """Says what to do next, or who may do it."""
     may_write = state.workspace().person.may("editor")
     if experiment.truth is None:
         _no_test_set(experiment, may_write=may_write)
@@ -173,18 +202,16 @@ def _no_runs(experiment: Experiment) -> None:
         are = f"{many(archived, 'run')} {'is' if archived == 1 else 'are'} archived"
         hint = "An editor can restore what you need."
         if may_write:
-            hint = "Restore what you need on the page Runs, or upload others."
+            hint = "Restore what you need under Settings, or add other runs."
         empty(f"No run to show: {are}", hint)
-        if may_write and st.button("Go to Runs", type="primary", key="go-runs"):
+        if may_write and st.button("View archived runs", type="primary", key="go-runs"):
             state.choose(e=experiment.id)
             st.session_state["runs-archived"] = True
             links.go("runs")
         return
-    uploads = "Upload" if may_write else "An editor uploads"
-    empty(
-        "This experiment has no runs yet", f"{uploads} the scored output of two recommenders to compare them."
-    )
-    if may_write and st.button("Upload", type="primary", key="go-upload"):
+    uploads = "Add" if may_write else "An editor adds"
+    empty("This experiment has no runs yet", f"{uploads} the recommendations of two candidates to compare.")
+    if may_write and st.button("Add data", type="primary", key="go-upload"):
         links.go("upload")
 
 

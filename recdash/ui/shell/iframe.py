@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import streamlit as st
 
 from recdash.formatting.html import html
@@ -16,11 +14,6 @@ from recdash.ui.shell import scope_picker
 def is_on() -> bool:
     """Is this page shown inside another site's page (``?embed=true``)?"""
     return bool(st.context.is_embedded)
-
-
-def navigation() -> Literal["sidebar", "hidden"]:
-    """Where the navigation stands: hidden inside another site's page."""
-    return "hidden" if is_on() else "sidebar"
 
 
 def show_heading(view: View) -> None:

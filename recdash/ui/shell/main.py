@@ -12,7 +12,7 @@ from recdash.errors import RecdashError
 from recdash.ui.app import current_user, links, state, theme
 from recdash.ui.components.widgets import problems
 from recdash.ui.sharing import popover
-from recdash.ui.shell import access_pages, iframe, navigation
+from recdash.ui.shell import access_pages, header, iframe, navigation
 from recdash.web.upload_quota import quota
 
 OPENED = "recdash.opened-view"
@@ -20,8 +20,7 @@ OPENED = "recdash.opened-view"
 
 def main() -> None:
     """Everything a person sees; runs on each interaction."""
-    # Before the navigation is drawn: it would take its usual width first, and sometimes keep it.
-    st.set_page_config("recdash", "📊", layout="wide", initial_sidebar_state=224)
+    st.set_page_config("recdash", "📊", layout="wide", initial_sidebar_state="collapsed")
     try:
         reader = current_user.person()
     except RecdashError as why:
@@ -40,19 +39,21 @@ def _nothing_but(draw: Callable[[], None]) -> None:
     """Show the same content at every page's address."""
     pages = navigation.pages(None, lambda _: draw)
     page = st.navigation(pages, position="hidden")
-    theme.show()
+    theme.show(page.url_path, state.return_to)
     page.run()
 
 
 def _pages(reader: Person) -> None:
     pages = navigation.pages(reader, access_pages.not_for)
-    page = st.navigation(pages, expanded=True, position=iframe.navigation())
+    page = st.navigation(pages, position="hidden")
     navigation.keep(pages)
     st.set_page_config(f"{page.title} · recdash")
-    theme.show()
+    place, tab = navigation.place_and_tab(page.url_path)
+    theme.show(page.url_path, state.return_to, place=place, tab=tab)
     state.begin(page.url_path)
     try:
-        access_pages.show_person(reader)
+        if not iframe.is_on():
+            header.show(reader)
         if (link := current_user.link()) is not None and not iframe.is_on():
             access_pages.show_guest(link)
         _open_saved_view()

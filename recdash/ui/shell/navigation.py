@@ -1,8 +1,9 @@
-"""Which pages there are, in which order, and who sees them."""
+"""The places of the dashboard, their tabs, and who sees them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import streamlit as st
@@ -10,55 +11,75 @@ import streamlit as st
 from recdash.domain.access import AccessRole, Person
 
 PAGES = Path(__file__).resolve().parents[3] / "pages"
-SECTIONS = {
-    "Decide": {"overview": "Overview", "experiments": "Experiments", "leaderboard": "Leaderboard"},
+PLACES: Mapping[str, Mapping[str, str]] = {
+    "Home": {"experiments": "Home"},
+    "Decision": {"overview": "Recommendation", "review": "Review"},
     "Compare": {
-        "metric_vs_k": "Metric vs k",
+        "leaderboard": "Ranking",
+        "metric_vs_k": "By k",
         "precision_recall": "Precision–recall",
         "tradeoffs": "Trade-offs",
-        "users": "Users",
-        "segments": "Segments",
-        "items": "Items",
-        "catalogue": "Catalogue",
-        "definitions": "Definitions",
     },
+    "Who & what": {"segments": "Segments", "users": "Users", "items": "Items", "catalogue": "Catalogue"},
     "Online": {
-        "ab_results": "A/B results",
+        "ab_results": "Results",
         "offline_online": "Offline vs online",
+        "why": "Why",
         "off_policy": "Off-policy",
     },
-    "Share and data": {
-        "reports": "Reports & decisions",
-        "upload": "Upload",
-        "runs": "Runs",
-        "guide": "Guide",
-    },
+    "Reports": {"reports": "Reports"},
 }
+"""Place → its tabs; a tab is a file in pages/ and its title."""
+TOOLS: Mapping[str, Mapping[str, str]] = {
+    "Add data": {"upload": "Add data"},
+    "Help": {"guide": "Guide", "definitions": "Definitions"},
+    "Settings": {"settings": "Decision rules", "runs": "Runs"},
+}
+"""What stands at the right end of the header, with its tabs."""
+EVERYTHING = {**PLACES, **TOOLS}
 FIRST = "overview"
 NEEDS: dict[str, AccessRole] = {"off_policy": "editor", "upload": "editor", "runs": "editor"}
-"""The role that a page is for: one that takes files or changes things. All others are for viewers."""
+"""The role for a page that takes files or changes things. All others are for viewers."""
 
 
 def address(name: str) -> str:
     return name.replace("_", "-")
 
 
-ADDRESSES = [address(name) for pages in SECTIONS.values() for name in pages]
+ADDRESSES = [address(name) for tabs in EVERYTHING.values() for name in tabs]
+
+
+@dataclass(frozen=True)
+class Tab:
+    """One tab of a place for the person who reads; ``page`` is what ``st.page_link`` takes."""
+
+    title: str
+    address: str
+    page: st.Page
 
 
 def sees(person: Person, name: str) -> bool:
     return person.may(NEEDS.get(name, "viewer"))
 
 
-def pages(person: Person | None, instead: Callable[[str], Callable[[], None]]) -> dict[str, list[st.Page]]:
-    """Pages by section, each at its address. What the person may not see is hidden, and ``instead`` is shown.
+def full_title(place: str, tab: str) -> str:
+    """Returns ``Compare: By k``, or the place alone where its tab has no name of its own."""
+    return place if place == tab else f"{place}: {tab}"
+
+
+def pages(person: Person | None, instead: Callable[[str], Callable[[], None]]) -> list[st.Page]:
+    """Returns a page per tab, each at its address. Where the person may not see it, ``instead`` is shown.
 
     ``instead``: page's title → what draws in its place.
     """
-    return {
-        section: [_page(name, title, person, instead) for name, title in of_section.items()]
-        for section, of_section in SECTIONS.items()
-    }
+    return [_page(name, full_title(place, tab), person, instead) for place, name, tab in _tabs()]
+
+
+def _tabs() -> Iterator[tuple[str, str, str]]:
+    """Yields (place, page's name, tab's title)."""
+    for place, tabs in EVERYTHING.items():
+        for name, title in tabs.items():
+            yield place, name, title
 
 
 def _page(
@@ -70,10 +91,22 @@ def _page(
     return st.Page(instead(title), title=title, url_path=address(name), default=is_first, visibility="hidden")
 
 
-def keep(sections: dict[str, list[st.Page]]) -> None:
-    """Remember the pages that this person sees by their addresses, for links between them."""
-    offered = [page for pages in sections.values() for page in pages]
+def keep(offered: list[st.Page]) -> None:
+    """Remembers the pages that this person sees by their addresses, for links between them."""
     known = dict(zip(ADDRESSES, offered, strict=True))
     st.session_state["recdash.pages"] = {
         where: page for where, page in known.items() if page.visibility == "visible"
     }
+
+
+def place_and_tab(path: str) -> tuple[str, str]:
+    """Returns the place and the tab's title of the page at this path; "" is the first page's."""
+    shown = path or address(FIRST)
+    return next((place, title) for place, name, title in _tabs() if address(name) == shown)
+
+
+def tabs_of(place: str) -> list[Tab]:
+    """Returns the place's tabs that this person sees; empty where there is none."""
+    known: Mapping[str, st.Page] = st.session_state["recdash.pages"]
+    tabs = {address(name): title for name, title in EVERYTHING[place].items()}
+    return [Tab(title, where, known[where]) for where, title in tabs.items() if where in known]

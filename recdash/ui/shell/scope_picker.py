@@ -31,7 +31,12 @@ def choose(view: View) -> None:
         chosen = params.get("th", ALL) if params.get("th") in thresholds else ALL
         bound = widgets.bound("th", "frame-threshold", chosen, _or_default)
         st.selectbox("Relevant from", **widgets.titled(titles), **bound)
-    st.caption("Overview, Leaderboard, Metric vs k, Precision–recall and Users follow.")
+    st.caption("Applies to Decision, Compare and Users.")
+
+
+def title(view: View) -> str:
+    """``All users``, or the chosen part in words."""
+    return ", ".join(in_words(view)) or "All users"
 
 
 def _or_default(chosen: str) -> str | None:
@@ -49,7 +54,7 @@ def show(view: View, *, scoped: bool) -> None:
             show_words(view)
             st.button("Show all", key="frame-whole", on_click=lambda: state.choose(s=None, th=None))
     elif not scoped and {"s", "th"} & set(state.params()):
-        st.caption("This page shows all users and items, whatever part is chosen.")
+        st.caption("This page always shows all users and items.")
 
 
 def show_words(view: View) -> None:

@@ -1,0 +1,88 @@
+"""The header of every page: the places, what can be done anywhere, and the tabs of the present place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from recdash.domain.access import Person
+from recdash.formatting.html import html
+from recdash.settings import settings
+from recdash.ui.app import links, state
+from recdash.ui.shell import navigation
+
+_LAST_TAB = "recdash.last-tab"
+"""Session state: place → the address of the tab that was opened last there."""
+_LINK = "recdash.link-place"
+
+
+def show(person: Person) -> None:
+    """Draws the header, and below it the tabs of the present place where it has several."""
+    present, _ = navigation.place_and_tab(state.page())
+    _last_tabs()[present] = state.page()
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="header"):
+        st.html('<a class="rd-brand" href="./" target="_self">recdash</a>', width="content")
+        with st.container(horizontal=True, gap=None, width="content", wrap=False, key="places"):
+            for place in navigation.PLACES:
+                _to_place(place)
+        with st.container(
+            horizontal=True,
+            horizontal_alignment="right",
+            vertical_alignment="center",
+            gap=None,
+            wrap=False,
+            key="tools",
+        ):
+            _to_place("Add data")
+            st.session_state[_LINK] = st.container(width="content")
+            _to_place("Help")
+            _to_place("Settings")
+            _show_person(person)
+    tabs = navigation.tabs_of(present)
+    if len(tabs) > 1:
+        with st.container(horizontal=True, gap="medium", wrap=False, key="tabs"):
+            for tab in tabs:
+                st.page_link(tab.page, label=tab.title, query_params=links.carried())
+
+
+def place_for_link() -> DeltaGenerator:
+    """Returns where *Copy link* stands; a page with a view fills it."""
+    place: DeltaGenerator = st.session_state[_LINK]
+    return place
+
+
+def _last_tabs() -> dict[str, str]:
+    known: dict[str, str] = st.session_state.setdefault(_LAST_TAB, {})
+    return known
+
+
+def _to_place(place: str) -> None:
+    """A link to the tab of the place that was opened last; none where the person sees no tab of it."""
+    tabs: Mapping[str, navigation.Tab] = {tab.address: tab for tab in navigation.tabs_of(place)}
+    if tabs:
+        tab = tabs.get(_last_tabs().get(place, ""), next(iter(tabs.values())))
+        st.page_link(tab.page, label=place, query_params=links.carried())
+
+
+def _show_person(person: Person) -> None:
+    """The name that is kept with what this person does, the role, and the way out."""
+    if not person.named or person.is_guest:
+        return
+    with st.popover(_initials(person.name), type="tertiary", key="person"):
+        template = '<div class="rd-person"><b><bdi>{name}</bdi></b><small>{role}</small></div>'
+        st.html(html(template, name=person.name, role=person.role))
+        if settings().auth == "oidc":
+            sign_out()
+
+
+def _initials(name: str) -> str:
+    """``Ada Lovelace`` → ``AL``; letters and digits only, so that it can be drawn as a label."""
+    words = [word for word in "".join(c if c.isalnum() else " " for c in name).split() if word]
+    return "".join(word[0] for word in words[:2]).upper() or "Account"
+
+
+def sign_out() -> None:
+    if st.button("Sign out", type="tertiary", key="sign-out"):
+        st.logout()
