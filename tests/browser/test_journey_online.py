@@ -206,7 +206,7 @@ def upload_the_test(page: Page, url: str, files: Files, found: OnlineResults, cr
 
 
 def read_health_and_lifts(page: Page, made: Simulated, found: OnlineResults) -> None:
-    turn_to(page, "A/B results", "bold loses engagement rate")
+    turn_to(page, "ab-results", "bold loses engagement rate")
     health = page.get_by_role("group", name="Health of the test")
     assert found.health.srm_p is not None
     for told in (
@@ -229,7 +229,7 @@ def read_health_and_lifts(page: Page, made: Simulated, found: OnlineResults) -> 
 
 
 def read_both_sides(page: Page, found: OnlineResults) -> None:
-    turn_to(page, "Offline vs online", "Offline and online agree on one of two candidates")
+    turn_to(page, "offline-online", "Offline and online agree on one of two candidates")
     expect(page.get_by_role("heading", name="bold won offline, lost online")).to_be_visible()
     agreement = (
         "Offline and online point in the same direction for 1 of 3 pairs of runs, and in opposite "
@@ -259,11 +259,11 @@ def test_where_users_are_missing_from_a_variant_no_page_judges_anything(
     choose(page, page.get_by_role("combobox", name="control served"), "popular")
     store(page, "Winter")
 
-    turn_to(page, "A/B results", "Nothing is judged: the split of users is broken")
+    turn_to(page, "ab-results", "Nothing is judged: the split of users is broken")
     expect(page.get_by_role("group", name="Health of the test")).to_contain_text("! broken")
     assert last_words(page.locator("table.rd-lifts")) == {"– not judged"}
 
-    turn_to(page, "Offline vs online", "Offline and online: not judged, the split of users is broken")
+    turn_to(page, "offline-online", "Offline and online: not judged, the split of users is broken")
     expect(page.get_by_text("The split of users is broken: nothing is judged.")).to_be_visible()
     expect(page.get_by_text("Agreement cannot be judged")).to_be_visible()
     tables = page.locator("table.rd-table")

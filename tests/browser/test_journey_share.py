@@ -72,7 +72,7 @@ def upload(page: Page, url: str) -> None:
 
 def upload_the_test(page: Page) -> None:
     """The variant that is called as its run is linked to it."""
-    turn_to(page, "Upload", "Upload")
+    turn_to(page, "upload", "Upload")
     page.get_by_role("radio", name="An online test").click()
     settle(page, page.get_by_role("radio", name="Sessions", exact=True))
     page.get_by_role("radio", name="Sessions", exact=True).click()
@@ -88,7 +88,7 @@ def upload_the_test(page: Page) -> None:
 
 def review(page: Page) -> None:
     """Propose calm, attach both kinds of evidence, approve."""
-    turn_to(page, "Reports & decisions", "Nothing is decided yet")
+    turn_to(page, "review", "Nothing is decided yet")
     press(page, "Propose")
     expect(page.get_by_role("heading", name="Review of calm")).to_be_visible()
     press(page, "Attach offline evidence")
@@ -153,14 +153,14 @@ def test_an_editor_decides_and_shares_and_a_reader_sees_the_same_until_the_links
 ) -> None:
     running = server()
     upload(page, running.url)
-    turn_to(page, "Overview", HEADLINE)
+    turn_to(page, "overview", HEADLINE)
     verdict = numbers_of(page)
     upload_the_test(page)
     review(page)
     to_report = make_the_report(page)
     to_experiment = share_the_experiment(page)
     page.keyboard.press("Escape")
-    turn_to(page, "Overview", HEADLINE)
+    turn_to(page, "overview", HEADLINE)
     said = numbers_of(page)
     assert said[0] == verdict[0]
 

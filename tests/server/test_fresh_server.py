@@ -16,8 +16,8 @@ from recdash.ui.shell import navigation
 
 PAGES = {
     "" if name == navigation.FIRST else navigation.address(name): title
-    for of_section in navigation.SECTIONS.values()
-    for name, title in of_section.items()
+    for tabs in navigation.EVERYTHING.values()
+    for name, title in tabs.items()
 }
 """Address → title."""
 pytestmark = pytest.mark.browser
@@ -25,9 +25,9 @@ StartServer = Callable[..., Any]
 
 
 def offered(page: Page) -> list[str]:
-    """Titles of the pages that the sidebar offers."""
-    links = page.get_by_test_id("stSidebarNavLink")
-    settle(page, links)
+    """The places and tools that the header offers."""
+    links = page.locator(".st-key-header a:not(.rd-brand)")
+    settle(page, links.first)
     return [title.strip() for title in links.all_inner_texts()]
 
 
@@ -47,7 +47,7 @@ def test_a_deep_link_on_a_fresh_server_shows_the_page_inside_its_frame(
 ) -> None:
     open_page(page, f"{empty.url}/{path}", page.get_by_role("heading", level=1, name=PAGES[path]))
     shows_no_error(page)
-    assert offered(page) == list(PAGES.values())
+    assert offered(page) == list(navigation.EVERYTHING)
 
 
 @pytest.mark.long  # server/test_server.py opens every page, ui/test_pages.py each on an empty store
@@ -58,7 +58,7 @@ def test_every_page_opens_on_an_empty_store(empty: Any, page: Page) -> None:
 
 
 def test_looking_at_an_empty_dashboard_writes_no_evidence(empty: Any, page: Page) -> None:
-    open_page(page, empty.url, page.get_by_test_id("stSidebarNavLink"))
+    open_page(page, empty.url, page.locator(".st-key-places a").first)
     assert (empty.data / "recdash.db").is_file()
     assert list(empty.data.rglob("*.parquet")) == []
 

@@ -25,6 +25,8 @@ from playwright.sync_api import (
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
+from recdash.ui.shell import navigation
+
 SECONDS_TO_WAIT = 180
 """For anything in a browser: beside two busy processes a page takes ten times as long as alone."""
 CHARACTERS_OF_A_TAB = 20_000
@@ -197,27 +199,32 @@ def send(tab: Page, label: str, outcome: Locator, inside: Locator | None = None)
 
 
 def turn_to_page(tab: Page, name: str) -> None:
-    """Turn to the page at the address ``/name`` by the navigation."""
+    """Turn to the page at the address ``/name`` by the header: its place, then its tab."""
     settle(tab)
     path = "/" if name == "overview" else f"/{name}"
-    links = tab.get_by_test_id("stSidebarNavLink").all()
-    link = next(one for one in links if urlsplit(str(one.get_attribute("href"))).path == path)
-    link.click()
-    tab.wait_for_url(lambda url: urlsplit(url).path == path)
+    place, title = navigation.place_and_tab(name)
+    tab.locator(".st-key-header a").filter(has_text=whole(place)).click()
+    tab.wait_for_url(lambda url: urlsplit(url).path.strip("/").replace("-", "_") in addresses(place))
     settle(tab)
+    if urlsplit(tab.url).path != path:
+        tab.locator(".st-key-tabs a").filter(has_text=whole(title)).click()
+        tab.wait_for_url(lambda url: urlsplit(url).path == path)
+        settle(tab)
 
 
-def turn_to(tab: Page, title: str, says: str | re.Pattern[str]) -> None:
-    """Turn to another page by the navigation: it is there, and its headline says this.
+def whole(title: str) -> re.Pattern[str]:
+    """This text and nothing else, where a link may have blanks around it."""
+    return re.compile(rf"^\s*{re.escape(title)}\s*$")
 
-    The page before may say the same, so the address is waited for too.
-    """
-    settle(tab)
-    link = tab.get_by_test_id("stSidebarNavLink").filter(has_text=re.compile(rf"^\W*{re.escape(title)}$"))
-    address = link.get_attribute("href")
-    link.click()
-    tab.wait_for_url(lambda url: url.partition("?")[0] == str(address).partition("?")[0])
-    settle(tab)
+
+def addresses(place: str) -> set[str]:
+    """The paths of a place's tabs, with underscores; the first page's is empty."""
+    return {"" if name == navigation.FIRST else name for name in navigation.EVERYTHING[place]}
+
+
+def turn_to(tab: Page, name: str, says: str | re.Pattern[str]) -> None:
+    """Turn to another page by its address: it is there, and its headline says this."""
+    turn_to_page(tab, name)
     expect(headline(tab)).to_contain_text(says)
 
 

@@ -26,7 +26,7 @@
   for (const box of [document.documentElement, main]) {
     if (box.scrollWidth > box.clientWidth + 1) cut.push(`page wider than its window: ${box.scrollWidth} px`);
   }
-  for (const element of document.querySelectorAll("[data-testid=stMain] *, [data-testid=stSidebar] *")) {
+  for (const element of document.querySelectorAll("[data-testid=stMain] *")) {
     if (inside(element, "svg, .katex-mathml, [data-testid=stDataFrame], [title]")) continue;
     if (!words(element) || !shown(element)) continue;
     const style = getComputedStyle(element);

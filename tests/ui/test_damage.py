@@ -12,13 +12,13 @@ from app_pages import Open, at_once, forget, lists, said, store, turn_to, warned
 from recdash.errors import NotFound
 from recdash.service import Workspace
 from recdash.ui.app import cached, state
-from recdash.ui.shell.navigation import SECTIONS
+from recdash.ui.shell.navigation import EVERYTHING
 
 open_page = at_once
 Damage = Callable[[Path], object]
 PAGES = [
     page
-    for pages in SECTIONS.values()
+    for pages in EVERYTHING.values()
     for page in pages
     if page not in ("upload", "off_policy", "guide")  # they show no run
 ]

@@ -13,6 +13,7 @@ from app_pages import TRUTH, USERS, MadeOnce, Open, at_once, link, lists, passed
 from streamlit.testing.v1 import AppTest
 
 from recdash.service import Workspace
+from recdash.ui.app import state
 
 open_page = at_once
 
@@ -52,7 +53,7 @@ def test_an_experiment_without_runs_leads_to_the_upload(workspace: Workspace, op
     workspace.experiments.create("films", TRUTH)
     app = open_page()
     assert "This experiment has no runs yet" in said(app)
-    assert [button.label for button in app.button] == ["Upload"]
+    assert [button.label for button in app.button] == ["Add data"]
 
 
 def test_one_run_asks_for_a_second(workspace: Workspace, open_page: Open) -> None:
@@ -403,7 +404,7 @@ def test_saving_links_keeps_those_to_archived_runs(
 
 
 @pytest.mark.usefixtures("workspace")
-@pytest.mark.parametrize(("page", "tab"), [("overview", "Overview"), ("metric_vs_k", "Metric vs k")])
+@pytest.mark.parametrize(("page", "tab"), [("overview", "Decision: Recommendation"), ("reports", "Reports")])
 def test_the_browser_tab_says_which_page_it_shows(
     monkeypatch: pytest.MonkeyPatch, open_page: Open, page: str, tab: str
 ) -> None:
@@ -641,7 +642,11 @@ def test_a_part_that_is_not_there_is_named(open_page: Open) -> None:
 @pytest.mark.usefixtures("two_kinds")
 def test_a_page_that_does_not_follow_the_part_says_so(open_page: Open) -> None:
     app = open_page("offline_online", s="user_warmth=cold")
-    assert "This page shows all users and items, whatever part is chosen." in [
-        one.value for one in app.caption
-    ]
+    assert "This page always shows all users and items." in [one.value for one in app.caption]
     assert link(app)["s"] == "user_warmth=cold"
+
+
+def test_a_step_in_the_browsers_history_replaces_every_choice(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(st, "session_state", {"recdash.params": {"e": "films", "k": "5", "u": "u1"}})
+    state.return_to("?e=films&k=20&c=")
+    assert state.params() == {"e": "films", "k": "20", "c": ""}

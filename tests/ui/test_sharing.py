@@ -33,10 +33,10 @@ from recdash.settings import settings
 from recdash.ui.app import current_user, links
 from recdash.ui.sharing import popover
 from recdash.ui.shell import iframe
-from recdash.ui.shell.navigation import ADDRESSES, SECTIONS
+from recdash.ui.shell.navigation import ADDRESSES, EVERYTHING
 
 FRAME = {"e", "b", "c", "m", "k", "s", "th"}
-PAGES = [page for pages in SECTIONS.values() for page in pages]
+PAGES = [page for pages in EVERYTHING.values() for page in pages]
 WITHOUT_FRAME = ("experiments", "off_policy", "upload", "runs", "guide")
 
 
@@ -140,8 +140,9 @@ OWN: Mapping[str, Mapping[str, str]] = {page: {} for page in PAGES} | {
         "t": "March", "om": "session_watch_time", "corr": "bh", "over": "daily", "eff": "5", "seg": "plan",
     },
     "offline_online": {"t": "March", "om": "session_watch_time", "v": "B"},
+    "why": {"t": "March", "om": "session_watch_time", "v": "B"},
     "off_policy": {"target": "file"},
-    "reports": {"pr": "best", "rev": "review", "t": "March"},
+    "review": {"pr": "best", "rev": "review", "t": "March"},
     "upload": {"add": "online"},
     "guide": {"chapter": "rules", "metric": "ndcg"},
 }  # fmt: skip

@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 from recdash.ui.app import state
 from recdash.ui.components.templates import TEMPLATES
-from recdash.ui.shell.navigation import SECTIONS
+from recdash.ui.shell.navigation import EVERYTHING
 
 SHOWN = ("title", "header", "subheader", "markdown", "caption", "error", "success", "info", "warning")
 
@@ -110,7 +110,7 @@ def test_who_counts_and_repeated_items_are_chosen_with_the_experiment(app: AppTe
 
 PAGES = [
     page
-    for pages in SECTIONS.values()
+    for pages in EVERYTHING.values()
     for page in pages
     if page not in ("upload", "off_policy", "guide")  # they show no run
 ]

@@ -19,6 +19,7 @@ from recdash.web import visitor as identity
 
 PAGES: dict[str, AccessRole] = {
     "overview": "viewer",
+    "review": "viewer",
     "experiments": "viewer",
     "leaderboard": "viewer",
     "metric_vs_k": "viewer",
@@ -31,9 +32,11 @@ PAGES: dict[str, AccessRole] = {
     "definitions": "viewer",
     "ab_results": "viewer",
     "offline_online": "viewer",
+    "why": "viewer",
     "off_policy": "editor",
     "reports": "viewer",
     "upload": "editor",
+    "settings": "viewer",
     "runs": "editor",
     "guide": "viewer",
 }
@@ -110,12 +113,12 @@ def at(page: str, **link: str) -> AppTest:
 
 
 def test_every_page_is_in_the_navigation(root: Path) -> None:
-    listed = [name for pages in navigation.SECTIONS.values() for name in pages]
+    listed = [name for pages in navigation.EVERYTHING.values() for name in pages]
     assert sorted(file.stem for file in (root / "pages").glob("*.py")) == sorted(listed)
 
 
 def test_each_page_is_given_its_role_and_the_navigation_keeps_to_it() -> None:
-    listed = [name for pages in navigation.SECTIONS.values() for name in pages]
+    listed = [name for pages in navigation.EVERYTHING.values() for name in pages]
     assert {name: navigation.NEEDS.get(name, "viewer") for name in listed} == PAGES
 
 
@@ -156,7 +159,7 @@ def test_readers_are_not_offered_what_is_for_editors(visit: Visit) -> None:
     assert [offered(visit(visitor, "guide")) for visitor in ("viewer", "guest")] == [kept, kept]
 
 
-def test_the_name_and_the_role_stand_in_the_sidebar(visit: Visit) -> None:
+def test_the_name_and_the_role_are_in_the_header(visit: Visit) -> None:
     for visitor, name in (("viewer", "vi"), ("editor", "ed"), ("admin", "ada")):
         assert f"{name} {visitor}" in said(visit(visitor, "guide"))
 
