@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -16,19 +17,57 @@ USUAL_K = (5, 10, 20, 50)
 """The cutoffs that are offered, and at which a verdict is computed again."""
 BASELINES = ("popular", "weighted_rating", "content", "random")
 """References, the best known first."""
+BASELINE_WORDS = (
+    ("production", "prod", "incumbent", "control", "current", "baseline", "live", "legacy", "status quo"),
+    ("popular", "popularity", "mostpopular", "mostpop", "toppop", "bestseller", "bestsellers"),
+)
+"""Words in the name of a baseline: first of what serves users today, then of the simplest recommender."""
 
 
-def default_baseline(experiment: Experiment, runs: Sequence[Run]) -> Run:
-    """Returns the experiment's baseline; else the first run, or, with only one candidate, its best known
-    reference.
+def baseline_by_name(names: Sequence[str]) -> str | None:
+    """Returns the name that a baseline is most likely to have; None where no name says so.
+
+    A name with a word for what serves users today (production, control, current …) comes before one for the
+    most popular items. Words count as a whole and in any case. Of several such names the shortest in words
+    is chosen, so that ``popular`` comes before ``als minus popular``, then the first.
+    """
+    for words in BASELINE_WORDS:
+        named = [name for name in names if _has_a_word(name, words)]
+        if named:
+            return min(named, key=lambda name: len(_words(name)))
+    return None
+
+
+def _has_a_word(name: str, words: Sequence[str]) -> bool:
+    spaced = f" {' '.join(_words(name))} "
+    return any(f" {word} " in spaced for word in words)
+
+
+def _words(name: str) -> list[str]:
+    """Returns the words of a name in small letters: ``ALS_prod-v2`` → als, prod, v."""
+    return re.findall(r"[^\W\d_]+", name.lower())
+
+
+def default_baseline(experiment: Experiment, runs: Sequence[Run], served: Collection[str] = ()) -> Run:
+    """Returns the baseline of an experiment, in this order of preference:
+
+    1. the run that a person chose;
+    2. the run that the control of an A/B test served (``served``: run ids);
+    3. an uploaded run whose name says so, see ``baseline_by_name``;
+    4. the reference *Most popular*; where there is only one candidate, its best known reference;
+    5. the run that was added first.
     """
     own = next((run for run in runs if run.id == experiment.baseline), None)
-    if own is not None:
-        return own
+    control = next((run for run in runs if run.id in served), None)
+    if own or control:
+        return own or control or runs[0]
+    uploads = [run for run in runs if not run.reference and not run.fallback]
+    name = baseline_by_name([run.name for run in uploads])
+    if name is not None:
+        return next(run for run in uploads if run.name == name)
     references = {run.reference: run for run in runs if run.reference}
-    if len(runs) - len(references) != 1:
-        return runs[0]
-    return next((references[name] for name in BASELINES if name in references), runs[0])
+    known = BASELINES if len(runs) - len(references) == 1 else BASELINES[:1]
+    return next((references[name] for name in known if name in references), runs[0])
 
 
 def default_candidates(runs: Sequence[Run], baseline: Run | None) -> tuple[Run, ...]:
@@ -36,9 +75,12 @@ def default_candidates(runs: Sequence[Run], baseline: Run | None) -> tuple[Run, 
     return tuple([run for run in runs if run != baseline and not run.reference][:FIRST_CANDIDATES])
 
 
-def default_metric(offered: Sequence[str]) -> str:
+def default_metric(offered: Sequence[str], wanted: str | None = None) -> str:
+    """Returns the wanted metric where it is offered, else the usual one, else the first."""
+    if wanted is not None and wanted in offered:
+        return wanted
     return DEFAULT_METRIC if DEFAULT_METRIC in offered or not offered else offered[0]
 
 
-def default_k(depth: int) -> int:
-    return min(DEFAULT_K, depth)
+def default_k(depth: int, wanted: int | None = None) -> int:
+    return min(wanted or DEFAULT_K, depth)

@@ -85,6 +85,12 @@ class Run:
         return name
 
     @property
+    def fallback(self) -> Mapping[str, Any] | None:
+        """Returns of which run this one is completed by popular items; None for any other run."""
+        facts: Mapping[str, Any] | None = self.provenance.get("fallback")
+        return facts
+
+    @property
     def replicated(self) -> Replicated | None:
         """Returns the candidate's replicates and how they relate; None if it was uploaded once."""
         facts = self.provenance.get("replicates")

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 
 from recdash.comparison import ComparisonQuery, Terms
 from recdash.domain.defaults import default_baseline, default_candidates, default_k, default_metric
-from recdash.domain.records import Run
+from recdash.domain.records import Experiment, Run
 from recdash.domain.results import WHOLE, Scope
 from recdash.errors import InputError, NotFound, Problem
 from recdash.metrics import check_k
 from recdash.metrics.naming import ordered_metrics
 from recdash.service.context import ServiceContext
 from recdash.service.offline.scores import Scores
+from recdash.service.rules import rules_of
 
 
 @dataclass(eq=False)
@@ -34,7 +35,7 @@ class Queries:
         scope: Scope = WHOLE,
         terms: Terms | None = None,
     ) -> ComparisonQuery:
-        """Returns the query with the defaults of the pages for every open field.
+        """Returns the query with the experiment's rules for every open field, as pages begin with it.
 
         Raises NotFound for a run of another experiment, InputError if there is no run to compare, for an
         unknown metric and for a k beyond the depth.
@@ -45,14 +46,23 @@ class Queries:
         if not baseline and not active:
             fix = "Upload the scored output of a recommender first."
             raise InputError(Problem("no-run", "comparison", "the experiment has no run", fix))
-        base = known[baseline] if baseline else default_baseline(experiment, active)
+        rules = rules_of(experiment)
+        base = known[baseline] if baseline else self.baseline(experiment, active)
         candidates = tuple(runs) or tuple(run.id for run in default_candidates(active, base))
         if not metric:
             scored = (base.id, *candidates) if runs else [run.id for run in active]
-            metric = default_metric(ordered_metrics(self._scores.metrics_of(scored)))
-        k = default_k(experiment.settings["depth"]) if k is None else k
+            metric = default_metric(ordered_metrics(self._scores.metrics_of(scored)), rules.metric)
+        k = default_k(experiment.settings["depth"], rules.k) if k is None else k
         check_k(k, experiment.settings["depth"])
-        return ComparisonQuery(candidates, base.id, metric, k, scope, terms or Terms())
+        return ComparisonQuery(candidates, base.id, metric, k, scope, terms or rules.terms)
+
+    def baseline(self, experiment: Experiment, runs: Sequence[Run]) -> Run:
+        """Returns the run that others are compared with by default: see ``default_baseline``."""
+        if experiment.baseline is not None and any(run.id == experiment.baseline for run in runs):
+            return default_baseline(experiment, runs)
+        tests = self._context.store.online_tests.of_experiment(experiment.id)
+        served = {test.links[test.control] for test in tests if test.control in test.links}
+        return default_baseline(experiment, runs, served)
 
     def check(self, experiment_id: str, query: ComparisonQuery) -> None:
         """Raises NotFound for a run of another experiment, InputError for a k beyond the depth."""

@@ -44,6 +44,7 @@ from recdash.service.online.analysis import OnlineAnalysis
 from recdash.service.online.tests import OnlineTests
 from recdash.service.online.track_record import TrackRecords
 from recdash.service.queries import Queries
+from recdash.service.rules import Rules
 from recdash.service.run_data import RunData
 from recdash.store import Store, open_store
 
@@ -85,6 +86,7 @@ class Workspace:
         self._run_curves = RunCurves(context, self._data, self._values, self.slices)
         self.scores = Scores(context, self._data, self._values, self._run_curves)
         self.queries = Queries(context, self.scores)
+        self.rules = Rules(context)
         self.replicates = Replicates(context, self._data, self._run_curves)
         self.comparisons = Comparisons(
             context, self._data, self._values, self._run_curves, self.scores, self.replicates

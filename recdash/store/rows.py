@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -93,7 +94,11 @@ class Rows(Generic[Value]):
                     setattr(row, name, column)
             _refuse_conflicts(session, kind, after)
             self._transactions.register(session, _needed(kind, after) - _needed(kind, before), row.created)
-            changed = {name: new for name, new in fields.items() if getattr(before, name) != new}
+            changed = {
+                name: _news(getattr(before, name), new)
+                for name, new in fields.items()
+                if getattr(before, name) != new
+            }
             if changed:
                 home = {} if kind is EXPERIMENT else {"experiment": row.experiment}
                 self._transactions.note(session, f"change {kind.word}", key, **home, **changed)
@@ -155,6 +160,13 @@ def used_files(session: Session) -> frozenset[str]:
 def _needed(kind: Kind, value: Any) -> frozenset[str]:
     """Returns the sha256 of every file that a value needs."""
     return frozenset(sha256 for sha256 in kind.needs(value) if sha256 is not None)
+
+
+def _news(before: Any, after: Any) -> Any:
+    """Returns what the audit log says of a changed value: of settings by name only those that differ."""
+    if not isinstance(before, Mapping) or not isinstance(after, Mapping):
+        return after
+    return {name: after.get(name) for name in {**before, **after} if before.get(name) != after.get(name)}
 
 
 def _logged(kind: Kind, thing: Any) -> dict[str, Any]:

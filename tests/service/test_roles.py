@@ -39,10 +39,11 @@ READS = [
     "online_tests.disagreements", "online_tests.offline_online", "online_tests.result_frame",
     "online_tests.rules", "online_tests.named", "online_tests.users",
     "online_tests.preview", "overlap.found_items", "overlap.headroom", "overlap.list_overlap",
-    "overview.card", "overview.verdict", "overview.cards", "queries.check", "queries.of", "replicates.of",
+    "overview.card", "overview.verdict", "overview.cards", "queries.baseline", "queries.check",
+    "queries.of", "replicates.of",
     "replicates.spread",
     "reports.question", "reports.get", "reports.content", "reports.document",
-    "reports.file", "reports.all", "reports.write", "reviews.tests_for", "runs.all",
+    "reports.file", "reports.all", "reports.write", "reviews.tests_for", "rules.of", "runs.all",
     "runs.first_ids", "runs.reference_choices", "runs.refuse_damage", "runs.unreadable", "scopes.of",
     "scopes.thresholds", "scores.absences", "scores.comparability", "scores.curves", "scores.id_overlap",
     "scores.list_ends", "scores.metrics_of", "scores.population_effect", "scores.scoreboard",
@@ -61,7 +62,7 @@ CHANGES = [
     "online_tests.archive", "online_tests.delete", "online_tests.link_variants",
     "online_tests.restore", "online_tests.set_rules", "reports.archive",
     "reports.delete", "reports.make", "reports.restore",
-    "reviews.add_offline_evidence", "reviews.add_online_evidence", "reviews.propose",
+    "reviews.add_offline_evidence", "reviews.add_online_evidence", "reviews.propose", "rules.set",
     "runs.add_references", "runs.add", "runs.archive", "runs.delete", "runs.set_note",
     "runs.prepare_references", "runs.prepare", "runs.rename", "runs.restore",
     "runs.set_params", "runs.store_prepared", "runs.set_tags", "sharing.forget_view", "sharing.revoke",
@@ -153,7 +154,7 @@ def furnished(space: Workspace, name: str, also: str = "") -> dict[str, Any]:
         "name": name, "typed_name": name, "setup": space.experiments.read_setup(f"{name} again", TRUTH),
         "links": {"B": als.id}, "proposal_id": proposed.id, "decision_id": decided.id,
         "entry_id": proposed.id, "about": proposed.id, "query": query, "question": question,
-        "report_id": report.id,
+        "report_id": report.id, "experiment": made, "runs": space.runs.all(made.id),
     }  # fmt: skip
 
 

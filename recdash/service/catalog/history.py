@@ -23,6 +23,7 @@ CHANGES: Mapping[str, str] = {
     "name": "renamed the experiment",
     "baseline": "changed the baseline",
     "note": "changed the note",
+    "settings": "changed the decision rules",
 }
 OF_THINGS: Mapping[str, str] = {"run": "run", "online test": "A/B test", "report": "report"}
 """Words of the audit log → words for people."""

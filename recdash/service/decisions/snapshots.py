@@ -39,6 +39,7 @@ from recdash.service.diagnosis.explain import Diagnosis
 from recdash.service.offline.comparisons import Comparisons
 from recdash.service.online.analysis import OnlineAnalysis
 from recdash.service.online.tests import OnlineTests
+from recdash.service.rules import rules_of
 
 if TYPE_CHECKING:
     from recdash.comparison.guardrails import GuardrailResult
@@ -64,6 +65,8 @@ class Snapshots:
         query = subject.query
         if query is None:
             return None
+        rules = rules_of(self._context.store.experiments.get(experiment_id))
+        query = replace(query, terms=rules.terms)
         verdict = self._comparisons.verdict(query)
         comparison, k = verdict.evidence.comparison, subject.k
         snapshot = Offline(

@@ -125,7 +125,7 @@ def trade_off(
     view: View, run_ids: tuple[str, ...], metrics: tuple[str, str], candidates: tuple[str, ...]
 ) -> TradeOff:
     """Runs by two metrics, and which of them beat each of the ``candidates``."""
-    return _of_view(view, workspace().tradeoffs.of, run_ids, metrics, view.k, candidates)
+    return _of_view(view, workspace().tradeoffs.of, run_ids, metrics, view.k, candidates, view.terms)
 
 
 def delta_curves(view: View, metric: str) -> pd.DataFrame:

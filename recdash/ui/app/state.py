@@ -8,7 +8,7 @@ by page.js, since its query string looks like that of a slow browser.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NoReturn
 from urllib.parse import parse_qsl
@@ -16,11 +16,10 @@ from urllib.parse import parse_qsl
 import streamlit as st
 
 from recdash.charts.marks import Marks, marks, short_names
-from recdash.comparison import ComparisonQuery
+from recdash.comparison import ComparisonQuery, Terms
 from recdash.domain.access import Person
 from recdash.domain.defaults import (
     MOST_CANDIDATES,
-    default_baseline,
     default_candidates,
     default_k,
     default_metric,
@@ -67,6 +66,7 @@ class View:
     depth: int
     missing: tuple[str, ...] = ()
     scope: Scope = WHOLE
+    terms: Terms = field(default_factory=Terms)
 
     @property
     def shown(self) -> tuple[Run, ...]:
@@ -84,7 +84,9 @@ class View:
     @cached_property
     def query(self) -> ComparisonQuery:
         """What the frame asks, of all runs that it shows."""
-        return ComparisonQuery(self.candidate_ids, self.shown[0].id, self.metric, self.k, self.scope)
+        return ComparisonQuery(
+            self.candidate_ids, self.shown[0].id, self.metric, self.k, self.scope, self.terms
+        )
 
     @cached_property
     def verdict_query(self) -> ComparisonQuery:
@@ -221,13 +223,15 @@ def view_of(experiment: Experiment, *, scoped: bool = False, with_lists: bool = 
     baseline, baseline_missing = _baseline(experiment, runs)
     candidates, candidates_missing = _candidates(runs, baseline)
     offered = ordered_metrics(source.scores.metrics_of([run.id for run in runs]))
-    metrics, metric, metric_missing = _metric(offered)
+    rules = source.rules.of(experiment.id)
+    metrics, metric, metric_missing = _metric(offered, rules.metric)
     depth = source.experiments.depth(experiment.id)
-    k, k_missing = _k(depth)
+    k, k_missing = _k(depth, rules.k)
     scope, scope_missing = _scope(experiment) if scoped else (WHOLE, [])
     of_link = (*baseline_missing, *candidates_missing, *metric_missing, *k_missing, *scope_missing)
     missing = (*unreadable, *of_link)
-    return View(experiment, runs, baseline, candidates, metrics, metric, k, depth, missing, scope)
+    shown = (runs, baseline, candidates, metrics, metric, k)
+    return View(experiment, *shown, depth, missing, scope, rules.terms)
 
 
 def _readable(
@@ -268,7 +272,7 @@ def view_without_runs(experiment: Experiment) -> View:
 
 def _baseline(experiment: Experiment, runs: Sequence[Run]) -> tuple[Run | None, list[str]]:
     known = {run.id: run for run in runs}
-    default = default_baseline(experiment, runs)
+    default = workspace().queries.baseline(experiment, runs)
     wanted = params().get("b", default.id)
     if wanted in known:
         return known[wanted], []
@@ -298,12 +302,12 @@ def _gone(experiment: Experiment | str, run_id: str) -> str:
     return f"run {run_id}, no longer exists here"
 
 
-def _metric(offered: Sequence[str]) -> tuple[tuple[str, ...], str, list[str]]:
+def _metric(offered: Sequence[str], usual: str | None) -> tuple[tuple[str, ...], str, list[str]]:
     """The metrics to choose from, the chosen one, and what is missing.
 
     Another definition of a metric that is offered can be named in a link: it is computed when asked for.
     """
-    default = default_metric(offered)
+    default = default_metric(offered, usual)
     wanted = params().get("m", default)
     if wanted in offered or not offered:
         return tuple(offered), wanted if wanted in offered else default, []
@@ -316,8 +320,8 @@ def _metric(offered: Sequence[str]) -> tuple[tuple[str, ...], str, list[str]]:
     return tuple(offered), default, [f"The link's metric, {wanted}, was not scored here; {default} is shown"]
 
 
-def _k(depth: int) -> tuple[int, list[str]]:
-    default = default_k(depth)
+def _k(depth: int, usual: int | None) -> tuple[int, list[str]]:
+    default = default_k(depth, usual)
     wanted = params().get("k", str(default))
     if wanted.isdecimal() and len(wanted) < 9 and 1 <= int(wanted) <= depth:
         return int(wanted), []

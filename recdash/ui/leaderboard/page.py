@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from recdash.charts.forest import BESIDE_TABLE, forest
-from recdash.comparison import ComparisonQuery, Terms, headlines
+from recdash.comparison import ComparisonQuery, headlines
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html
 from recdash.formatting.records import records
@@ -45,7 +45,7 @@ def choices() -> tuple[str, bool, Correction]:
 
 def compared(view: View, correction: Correction = "holm") -> ComparisonQuery:
     """Every run but the references against the baseline."""
-    return replace(view.query, runs=view.own_ids, terms=Terms(correction=correction))
+    return replace(view.query, runs=view.own_ids, terms=replace(view.terms, correction=correction))
 
 
 def gather(view: View, wanted: str, chosen: str, *, relative: bool, correction: Correction) -> Board:

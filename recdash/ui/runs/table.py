@@ -80,9 +80,13 @@ def _known(run: Run) -> list[tuple[str, str]]:
     return rows
 
 
+HIDDEN = ("notices", "rules")
+"""Settings that have a place of their own on the pages."""
+
+
 def experiment_rows(experiment: Experiment) -> list[tuple[str, str]]:
     """The set-up that all its runs share; tables by their content hash."""
     main = {"truth": experiment.truth, "train": experiment.train, "catalogue": experiment.catalogue}
     first = [(f"{name} (sha256)", nested(sha)) for name, sha in {**main, **experiment.tables}.items()]
-    settings = [(name, value) for name, value in experiment.settings.items() if name != "notices"]
+    settings = [(name, value) for name, value in experiment.settings.items() if name not in HIDDEN]
     return first + [(name.replace("_", " "), nested(value)) for name, value in settings]

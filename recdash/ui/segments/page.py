@@ -12,7 +12,6 @@ from recdash.charts.attribute_shares import panels
 from recdash.charts.layout import escape as plotly
 from recdash.charts.mark_html import glyph
 from recdash.charts.segments import SegmentPoint, SegmentRow, ends_of, segment_panels
-from recdash.comparison import Terms
 from recdash.comparison.cells import metric_value, metric_values
 from recdash.comparison.segment_wording import flag_sentence
 from recdash.comparison.segments import EVERYBODY, SegmentComparison, flags
@@ -97,7 +96,7 @@ def _choose_least() -> int:
 
 def gather(view: View, by: str, least: int, correction: Correction) -> SegmentComparison:
     """The runs in the frame; the first of them is what the others are compared with."""
-    query = replace(view.query, terms=Terms(correction=correction))
+    query = replace(view.query, terms=replace(view.terms, correction=correction))
     return state.workspace().segments.segmented(query, by, least=least)
 
 

@@ -1,0 +1,120 @@
+"""The decision rules of an experiment: what its comparisons begin with, and which changes matter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from recdash.comparison.query import GUARD, Terms, read_margin
+from recdash.errors import InputError, Problem, UnknownName, all_or_problems
+from recdash.formatting.sanitize import check_name
+from recdash.metrics import check_k, define
+from recdash.metrics.naming import GUARDRAILS
+
+USUAL_MARGIN, STRICT_GUARD, CUSTOM = "1%", 0.1, "custom"
+PRESETS: Mapping[str, Mapping[str, float]] = {
+    "strict": dict.fromkeys(GUARDRAILS, STRICT_GUARD),
+    "usual": dict.fromkeys(GUARDRAILS, GUARD),
+    "none": {},
+}
+"""Guardrails by preset: metric → the share of its value at the baseline that it may lose."""
+LONGEST_OWNER = 100
+
+
+@dataclass(frozen=True)
+class DecisionRules:
+    """How an experiment is judged.
+
+    ``margin``: ``1%`` of the baseline's value or ``0.002`` of the metric; smaller differences do not matter.
+    ``guardrails``: metric → the share of its value at the baseline that it may lose; a metric that is not
+    here is no guardrail. ``metric`` and ``k``: what comparisons begin with; None for the default.
+    ``owner``: who answers for the decision.
+    """
+
+    margin: str = USUAL_MARGIN
+    guardrails: Mapping[str, float] = field(default_factory=lambda: PRESETS["usual"])
+    metric: str | None = None
+    k: int | None = None
+    owner: str = ""
+
+    @property
+    def preset(self) -> str:
+        """Returns the preset with these guardrails, else *custom*."""
+        return next((name for name, known in PRESETS.items() if known == self.guardrails), CUSTOM)
+
+    @property
+    def terms(self) -> Terms:
+        """Returns how differences are judged by these rules. Raises InputError for an unreadable margin."""
+        return Terms(margin=read_margin(self.margin), guard=tuple(self.guardrails.items()))
+
+    def as_dict(self) -> dict[str, Any]:
+        """Returns JSON-ready values; guardrails of a preset by its name."""
+        guardrails = self.preset if self.preset != CUSTOM else dict(self.guardrails)
+        return {
+            "margin": self.margin,
+            "guardrails": guardrails,
+            "metric": self.metric,
+            "k": self.k,
+            "owner": self.owner,
+        }
+
+    @classmethod
+    def of(cls, facts: Mapping[str, Any]) -> DecisionRules:
+        """Returns the rules that ``as_dict`` wrote; fields of a later version are ignored."""
+        stored = facts["guardrails"]
+        guardrails = PRESETS[stored] if isinstance(stored, str) else dict(stored)
+        return cls(facts["margin"], guardrails, facts["metric"], facts["k"], facts["owner"])
+
+
+USUAL = DecisionRules()
+"""The rules of an experiment without rules of its own."""
+
+
+def checked(rules: DecisionRules, depth: int) -> DecisionRules:
+    """Returns the rules in canonical spelling. Raises InputError with all that is wrong.
+
+    ``depth``: of the experiment's lists.
+    """
+    margin, owner = rules.margin.strip(), rules.owner.strip()
+    checks: list[Callable[[], object]] = [
+        lambda: read_margin(margin),
+        *(partial(_check_guardrail, *guardrail) for guardrail in rules.guardrails.items()),
+        lambda: define(rules.metric) if rules.metric else None,
+        lambda: check_k(rules.k, depth) if rules.k is not None else None,
+        lambda: _check_owner(owner),
+    ]
+    all_or_problems(checks)
+    guardrails = {name: float(rules.guardrails[name]) for name in GUARDRAILS if name in rules.guardrails}
+    metric = str(define(rules.metric)) if rules.metric else None
+    return DecisionRules(margin, guardrails, metric, rules.k, owner)
+
+
+def _check_guardrail(metric: str, share: float) -> None:
+    if metric not in GUARDRAILS:
+        raise UnknownName("guardrail", metric, list(GUARDRAILS))
+    if not 0 <= share <= 1:
+        fix = "Write the share that may be lost, from 0% to 100%."
+        raise InputError(Problem("bad-guardrail", f"guardrail '{metric}'", f"{100 * share:.3g} %", fix))
+
+
+def _check_owner(owner: str) -> None:
+    if owner:
+        check_name("owner", owner)
+    if len(owner) > LONGEST_OWNER:
+        fix = f"Use at most {LONGEST_OWNER} characters."
+        raise InputError(Problem("text-too-long", "owner", f"{len(owner):,} characters", fix))
+
+
+def read_share(text: str) -> float:
+    """Returns 0.2 for ``20%`` or ``0.2``. Raises InputError for other texts, and for more than 100 %."""
+    number, percent = text.strip().removesuffix("%").strip(), text.strip().endswith("%")
+    try:
+        share = float(number) / (100 if percent else 1)
+    except ValueError:
+        share = -1.0
+    if not 0 <= share <= 1:
+        fix = "Write the share that may be lost, from 0% to 100%: 20% or 0.2."
+        raise InputError(Problem("bad-guardrail", "guardrail", f"'{text}'", fix))
+    return share

@@ -1,0 +1,126 @@
+"""The decision rules of an experiment: who sets them, what follows them, and what does not change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from app_pages import lists, store
+
+from recdash.comparison import Margin, Terms
+from recdash.comparison.rules import PRESETS, USUAL, DecisionRules
+from recdash.domain.access import Person
+from recdash.errors import Forbidden, InputError
+from recdash.report.reports import Reports
+from recdash.service import Workspace
+from recdash.store import open_store
+
+OWN = DecisionRules("5%", {"coverage": 0.1}, "recall", 2, "Ann")
+
+
+@pytest.fixture
+def space(tmp_path: Path) -> Iterator[Workspace]:
+    opened = open_store(f"sqlite:///{tmp_path / 'r.db'}", tmp_path / "artifacts")
+    yield Workspace(opened, person=Person("ann", "admin"))
+    opened.close()
+
+
+@pytest.fixture
+def films(space: Workspace) -> dict[str, str]:
+    """Names → ids: the experiment, and the runs good (rank 2) and best (rank 1)."""
+    catalogue = pd.DataFrame({"item_id": [f"i{number}" for number in range(1, 21)]})
+    return store(space, {"good": lists(2), "best": lists(1)}, catalogue=catalogue)
+
+
+def test_an_experiment_begins_with_the_usual_rules(space: Workspace, films: dict[str, str]) -> None:
+    assert space.rules.of(films["films"]) == USUAL
+    query = space.queries.of(films["films"])
+    assert (query.metric, query.k, query.terms) == ("ndcg", 5, Terms())
+
+
+def test_rules_fill_what_a_query_leaves_open(space: Workspace, films: dict[str, str]) -> None:
+    assert space.rules.set(films["films"], OWN) == OWN
+    assert space.rules.of(films["films"]) == OWN
+    query = space.queries.of(films["films"])
+    assert (query.metric, query.k) == ("recall", 2)
+    assert query.terms == Terms(margin=Margin(0.05), guard=(("coverage", 0.1),))
+    asked = space.queries.of(films["films"], metric="ndcg", k=3, terms=Terms())
+    assert (asked.metric, asked.k, asked.terms) == ("ndcg", 3, Terms())
+
+
+def test_a_metric_that_no_run_has_gives_way_to_the_default(space: Workspace, films: dict[str, str]) -> None:
+    space.rules.set(films["films"], replace(OWN, metric="rmse"))
+    assert space.queries.of(films["films"]).metric == "ndcg"
+
+
+def test_a_decision_is_recorded_by_the_rules_of_its_time(space: Workspace, films: dict[str, str]) -> None:
+    experiment, run = films["films"], films["best"]
+    space.rules.set(experiment, replace(USUAL, margin="3%", guardrails={"gini": 0.1}))
+    decided = space.decisions.decide(experiment, "ship", run_id=run, text="Better.")
+    space.rules.set(experiment, replace(USUAL, guardrails={}))
+    kept = space.journal.decision(decided.id).offline
+    assert kept is not None
+    assert "less than 3 % of" in kept.terms
+    assert "guardrails may lose 10 % (Gini) of it" in kept.terms
+    assert [rail.guard for rail in kept.guardrails] == [0.1]
+
+
+def test_reports_and_cards_follow_the_rules(space: Workspace, films: dict[str, str]) -> None:
+    space.rules.set(films["films"], OWN)
+    assert Reports(space).question(films["films"]).query.terms == OWN.terms
+    card = space.overview.verdict(films["films"])
+    assert card.query is not None
+    assert card.query.where == "Recall@2"
+
+
+def test_rules_are_refused_with_all_that_is_wrong(space: Workspace, films: dict[str, str]) -> None:
+    with pytest.raises(InputError) as refused:
+        space.rules.set(films["films"], replace(OWN, margin="?", k=9))
+    assert [problem.code for problem in refused.value.problems] == ["bad-margin", "beyond-depth"]
+    assert space.rules.of(films["films"]) == USUAL
+
+
+def test_viewers_read_rules_and_editors_set_them(space: Workspace, films: dict[str, str]) -> None:
+    viewer, editor = (space.seen_by(Person("bob", role)) for role in ("viewer", "editor"))
+    with pytest.raises(Forbidden):
+        viewer.rules.set(films["films"], OWN)
+    editor.rules.set(films["films"], OWN)
+    assert viewer.rules.of(films["films"]) == OWN
+
+
+def test_the_audit_log_names_what_changed(space: Workspace, films: dict[str, str]) -> None:
+    space.rules.set(films["films"], replace(OWN, guardrails=PRESETS["strict"]))
+    space.rules.set(films["films"], USUAL)
+    back, changed = space.audit.events(2)
+    assert (changed.who, changed.action, changed.target) == ("ann", "change experiment", films["films"])
+    rules = {"margin": "5%", "guardrails": "strict", "metric": "recall", "k": 2, "owner": "Ann"}
+    assert changed.details == {"settings": {"rules": rules}}
+    assert back.details == {"settings": {"rules": None}}
+    assert str(space.overview.card(films["films"]).last_change) == "ann changed the decision rules"
+    assert space.audit.breaks() == []
+
+
+# ── the baseline where nobody chose ──────────────────────────────────────────────────────────
+
+
+def test_the_run_that_a_control_served_is_the_baseline(space: Workspace) -> None:
+    ids = store(space, {"als": lists(2), "ease": lists(1)})
+    assert space.queries.of(ids["films"]).baseline == ids["als"]
+    sessions = pd.DataFrame(
+        {
+            "unit_id": [f"p{number}" for number in range(40)],
+            "session_id": [f"s{number}" for number in range(40)],
+            "variant": ["A", "B"] * 20,
+            "start_ts": pd.date_range("2026-03-01", periods=40, freq="h", tz="UTC"),
+            "clicks": [number % 3 for number in range(40)],
+            "watch_s": [60 * (number % 5) for number in range(40)],
+        }
+    )
+    links = {"A": ids["ease"], "B": ids["als"]}
+    space.online_tests.add(ids["films"], "March", {"sessions": sessions}, control="A", links=links)
+    assert space.queries.of(ids["films"]).baseline == ids["ease"]
+    space.experiments.set_baseline(ids["films"], ids["als"])
+    assert space.queries.of(ids["films"]).baseline == ids["als"]
