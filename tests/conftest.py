@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import secrets
 import shutil
@@ -59,6 +60,17 @@ hypothesis.settings.register_profile(
 hypothesis.settings.load_profile("recdash")
 SECONDS_TO_START = 180
 """A server takes three of them on a quiet machine."""
+OBJECTS_BETWEEN_COLLECTIONS = 50_000
+"""Python's own 700 has the collector take a tenth of the tests' time."""
+
+gc.disable()  # modules and tests that are being loaded are no garbage
+
+
+def pytest_collection_finish() -> None:
+    """From here on the collector leaves out what was loaded: it lives as long as the process."""
+    gc.freeze()
+    gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS, 20, 20)
+    gc.enable()
 
 
 HEAVIEST = (
@@ -164,6 +176,22 @@ def _new_databases_are_copies(request: pytest.FixtureRequest) -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(connections, "_create", copy)
+        yield
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _footers_are_read_without_a_fork(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Files of our own making end no process, and forking one of this size takes longer than reading them.
+
+    Tests of damaged files fork as the product does.
+    """
+    if request.path.parent.name in {"ingest", "store"} or "damage" in request.path.stem:
+        yield
+        return
+    from recdash.ingest.formats import parquet_footer
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(parquet_footer, "_in_a_fork", lambda read: read())  # as where there are threads
         yield
 
 
