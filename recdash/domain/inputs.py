@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -31,8 +31,9 @@ class Recommendations:
     numbers of any width) and ``score`` (float64); ``batches(columns=("user_id", "item_id"))`` yields only
     those. ``notices`` grows while a stream is read and is complete when it ends; a problem found on the way
     raises ``UploadError``. ``reference`` names the reference candidate (popular, oracle …) that was computed
-    here; None for an upload. ``replicate`` is the label of one of several uploads of the candidate, ``noun``
-    the word for one (fold, seed); None and "" if there is only one.
+    here, ``fallback`` says which run popular items complete; None for an upload. ``replicate`` is the label
+    of one of several uploads of the candidate, ``noun`` the word for one (fold, seed); None and "" if there
+    is only one.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Recommendations:
     notices: list[Problem] = field(default_factory=list)
     n_rows: int | None = None
     reference: str | None = None
+    fallback: Mapping[str, Any] | None = None
     replicate: str | None = None
     noun: str = ""
 

@@ -166,9 +166,9 @@ def make_references(
 def _recommendations(candidate: ReferenceCandidate, knowledge: Knowledge) -> Recommendations:
     def batches(columns: Sequence[str] = _COLUMNS) -> Iterator[pa.RecordBatch]:
         empty = True
-        for lists in _blocks(candidate.rank(knowledge)):
+        for lists in blocks_of(candidate.rank(knowledge)):
             empty = False
-            yield _batch(knowledge, lists).select([name for name in _COLUMNS if name in columns])
+            yield id_batch(knowledge, lists).select([name for name in _COLUMNS if name in columns])
         if empty:
             text, fix = (
                 "no user of the truth gets a list from it",
@@ -179,7 +179,7 @@ def _recommendations(candidate: ReferenceCandidate, knowledge: Knowledge) -> Rec
     return Recommendations(candidate.title, batches, has_rank=True, has_score=False, reference=candidate.name)
 
 
-def _blocks(lists: Lists) -> Iterator[list[tuple[int, Ints]]]:
+def blocks_of(lists: Lists) -> Iterator[list[tuple[int, Ints]]]:
     """Yields lists in groups of about a batch's rows; empty ones are left out."""
     block, rows = [], 0
     for user, items in lists:
@@ -193,7 +193,8 @@ def _blocks(lists: Lists) -> Iterator[list[tuple[int, Ints]]]:
         yield block
 
 
-def _batch(knowledge: Knowledge, lists: list[tuple[int, Ints]]) -> pa.RecordBatch:
+def id_batch(knowledge: Knowledge, lists: list[tuple[int, Ints]]) -> pa.RecordBatch:
+    """Returns the columns user_id, item_id and rank of lists of codes."""
     users, items = knowledge.ids
     lengths = np.array([len(codes) for _, codes in lists])
     user = np.repeat(np.array([user for user, _ in lists]), lengths)

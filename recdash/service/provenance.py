@@ -71,6 +71,7 @@ def _of_run(run: Run) -> dict[str, Any]:
         "id": run.id, "name": run.name, "slot": run.slot, "upload": run.upload,
         **({"predictions": predictions} if predictions else {}),
         **({"reference": run.reference} if run.reference else {}),
+        **({"fallback": dict(run.fallback)} if run.fallback else {}),
         **({"replicates": dict(run.provenance["replicates"])} if run.replicated else {}),
         "order": run.provenance.get("order"), "scored_by": run.provenance.get("version"),
         "archived": run.archived is not None,

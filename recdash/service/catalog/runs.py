@@ -27,18 +27,22 @@ from recdash.evaluation.replicates import hits_of, lists_of, overlap_of
 from recdash.evaluation.scoring import Scored, Scoring
 from recdash.evaluation.uploads import read_uploads
 from recdash.formatting.sanitize import check_name, check_note, visible
+from recdash.formatting.wording import cut_inside
 from recdash.references import REFERENCES, make_references
+from recdash.references.context import Knowledge
+from recdash.references.fallback import completed
 from recdash.service import frames
 from recdash.service.catalog.experiments import Setup
 from recdash.service.context import ServiceContext, no_test_set
 from recdash.service.run_data import RunData
-from recdash.service.validation import Progress, check_typed, clean_name, quiet
+from recdash.service.validation import LONGEST_NAME, Progress, check_typed, clean_name, quiet
 from recdash.store import new_id
 
 if TYPE_CHECKING:
     pass
 
 REFERENCE_TAG = "reference"
+FALLBACK_NAME = " + popular for the rest"
 
 
 @dataclass(frozen=True)
@@ -66,6 +70,15 @@ class ReferenceChoice:
     lacks: str
     is_there: bool
     is_archived: bool
+
+
+@dataclass(frozen=True)
+class FallbackOffer:
+    """A run that popular items could complete; ``n_users``: of the truth, who get no list from it."""
+
+    run_id: str
+    name: str
+    n_users: int
 
 
 @dataclass(frozen=True)
@@ -251,6 +264,73 @@ class Runs:
         candidates = make_references(names, scoring.reference, tables, scoring.rules.depth)
         return prepare_runs([(candidate,) for candidate in candidates], scoring, progress or quiet)
 
+    def add_fallback(self, run_id: str, progress: Progress | None = None) -> AddedRun:
+        """Stores a new candidate: the lists of a run, and for users of the truth without one the most popular
+        items of train that they do not have there.
+
+        The same candidate is recognised. Raises InputError with the reason if the run cannot be completed.
+        """
+        self._context.must_be_editor()
+        run = self._store.runs.get(run_id)
+        if problem := self._why_no_fallback(run):
+            raise InputError(problem)
+        hits = self._data.hits(run_id)
+        has_list, longest = hits.list_length > 0, int(hits.list_length.max())
+        users = int((~has_list).sum())
+        facts = {
+            "of": run.id,
+            "name": run.name,
+            "upload": run.upload,
+            "with": "popular",
+            "users": users,
+        }
+        name = f"{cut_inside(run.name, LONGEST_NAME - len(FALLBACK_NAME))}{FALLBACK_NAME}"
+        scoring = self.how_scored(run.experiment, accept_unknown_ids=True)
+        knowledge = Knowledge(scoring.reference, self._data.tables(run.experiment), longest)
+        candidate = completed(self._data.lists_of(run), name, has_list, knowledge, facts)
+        order = hits.order if hits.order in {"rank", "score"} else None
+        scoring = replace(scoring, rules=replace(scoring.rules, order=order))
+        prepared = prepare_runs([(candidate,)], scoring, progress or quiet)
+        return self.store_prepared(run.experiment, prepared, progress=progress)[0]
+
+    def fallback_offer(self, run_ids: Sequence[str]) -> list[FallbackOffer]:
+        """Returns those of the runs that ``add_fallback`` can complete and that are not completed yet, with
+        the number of users who get no list from them.
+        """
+        runs = self._context.runs_of(run_ids)
+        if not runs:
+            return []
+        others = self._store.runs.of_experiment(runs[0].experiment, archived=True)
+        done = {other.fallback["of"] for other in others if other.fallback}
+        return [
+            FallbackOffer(run.id, run.name, int(run.ledger["without_list"] or 0))
+            for run in runs
+            if run.id not in done and self._why_no_fallback(run) is None
+        ]
+
+    def _why_no_fallback(self, run: Run) -> Problem | None:
+        """Returns why a run cannot be completed with popular items; None if it can."""
+        has_train = self._store.experiments.get(run.experiment).train is not None
+        reasons = (
+            (run.reference, "it is a reference candidate", "Complete one of your own runs."),
+            (
+                run.replicated,
+                f"it was uploaded as {run.replicated}",
+                "Complete the lists before the upload, or upload one of them as a run of its own.",
+            ),
+            (not run.has_lists, "it has no lists", "Upload its lists of recommendations."),
+            (
+                not has_train,
+                "the experiment has no train table, which says what is popular",
+                "Create the experiment with its train table.",
+            ),
+            (not run.ledger.get("without_list"), "every user has a list", "There is nothing to complete."),
+        )
+        for applies, found, fix in reasons:
+            if applies:
+                return Problem("no-fallback", f"run '{run.name}'", found, fix)
+        return None
+
     def reference_choices(self, experiment_id: str) -> list[ReferenceChoice]:
         """Returns the reference candidates: available ones, stored ones, and those that lack a table."""
         lacks = self._lacks(experiment_id)
@@ -385,6 +465,7 @@ class Runs:
             "rows": scored.ledger.rows if scored.ledger else hits.ledger.rows,
             **({"known_ids": overlap.as_dict()} if (overlap := overlap_of(scored)) else {}),
             **({"reference": run.reference} if run.reference else {}),
+            **({"fallback": dict(run.fallback)} if run.fallback else {}),
             **({"replicates": asdict(scored.replicated)} if scored.replicated else {}),
         }
 

@@ -1,0 +1,66 @@
+"""A candidate completed: its own lists, and the most popular items for users without one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from recdash.domain.inputs import Recommendations
+from recdash.references import rankers
+from recdash.references.candidates import blocks_of, id_batch
+from recdash.references.context import Knowledge
+from recdash.references.rankers import Lists
+
+Mask = npt.NDArray[np.bool_]
+
+
+def completed(
+    run: Recommendations, name: str, has_list: Mask, knowledge: Knowledge, facts: dict[str, Any]
+) -> Recommendations:
+    """Returns the run's lists as they are, then a list of popular items for every user without one.
+
+    ``has_list`` [U] marks the users of the truth that the run serves. The added lists have
+    ``knowledge.depth`` items, those with most users in train, without those the user has there; they are
+    ordered by the columns that the run has, with minus the rank as the score. ``facts``: the provenance.
+    """
+
+    def batches(columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+        schema: pa.Schema | None = None
+        for batch in run.batches() if columns is None else run.batches(columns=columns):
+            schema = batch.schema
+            yield batch
+        if schema is not None:
+            for lists in blocks_of(_popular_for_others(knowledge, has_list)):
+                yield _as(schema, id_batch(knowledge, lists))
+
+    return Recommendations(
+        name, batches, run.has_rank, run.has_score, mapping=run.mapping, notices=run.notices, fallback=facts
+    )
+
+
+def _popular_for_others(knowledge: Knowledge, has_list: Mask) -> Lists:
+    return ((user, items) for user, items in rankers.popular(knowledge) if not has_list[user])
+
+
+def _as(schema: pa.Schema, batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Returns user, item and rank as rows of the schema: in its types, with a score where it has one."""
+    rank = batch.column("rank")
+    known = {
+        "user_id": batch.column("user_id"),
+        "item_id": batch.column("item_id"),
+        "rank": rank,
+        "score": pa.array(-rank.to_numpy().astype(np.float64)),
+    }
+    return pa.record_batch([_typed(known[field.name], field.type) for field in schema], schema=schema)
+
+
+def _typed(column: pa.Array, wanted: pa.DataType) -> pa.Array:
+    if not pa.types.is_dictionary(wanted):
+        return column.cast(wanted)
+    if pa.types.is_dictionary(column.type):
+        return column.cast(wanted)
+    return column.cast(wanted.value_type).dictionary_encode().cast(wanted)
