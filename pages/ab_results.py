@@ -10,7 +10,7 @@ from recdash.ui.components import decision_links as links
 from recdash.ui.components import online_tests, widgets
 from recdash.ui.shell import frame
 
-view = frame.show(without_runs=True)
+view = frame.show(without_runs=True, parts=())
 tests = online_tests.tests(view)
 if not tests:
     page.no_test()

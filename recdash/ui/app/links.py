@@ -12,6 +12,7 @@ from recdash.formatting.html import Html, html, join, markdown
 from recdash.ui.app import state
 from recdash.ui.app.state import SEPARATOR, View
 
+_CLICKED = "recdash.clicked"
 OWN = ("localhost", "127.0.0.1", "::1")
 FRAME = ("e", "b", "c", "m", "k")
 """The parameters of the frame: experiment, baseline, candidates, metric, k."""
@@ -37,6 +38,11 @@ def carried() -> dict[str, str]:
     """The chosen parameters that a link to another place takes along, before the view is known."""
     params = state.params()
     return {name: params[name] for name in (*FRAME, *PART) if name in params}
+
+
+def first_page() -> str:
+    """The address of the first page, seen from any page, with what was chosen."""
+    return f"./?{_query(carried() | embedded())}"
 
 
 def here() -> str:
@@ -98,6 +104,21 @@ def offer(label: str, page: str) -> None:
 def go(page: str) -> NoReturn:
     """Turn to another page of the navigation by its address, keeping the view."""
     st.switch_page(st.session_state["recdash.pages"][page])
+
+
+def clicked(path: str, query: str) -> None:
+    """Takes the view's parameters from a link of a text that was clicked; see :func:`follow_click`."""
+    page = path.rsplit("/", 1)[-1] or "overview"
+    if is_there(page):
+        state.return_to(query)
+        st.session_state[_CLICKED] = page
+
+
+def follow_click() -> None:
+    """Turns to the page of the link that was clicked, if it is another one."""
+    page = st.session_state.pop(_CLICKED, state.page())
+    if page != state.page():
+        go(page)
 
 
 def follow(page: str, *, instead_of: Collection[str]) -> None:

@@ -16,7 +16,7 @@ const keptHistory = () => {
   };
   window.addEventListener("popstate", () => {
     kept.steps += 1;
-    kept.pending = { query: location.search, step: kept.steps };
+    kept.pending = { query: location.search, number: kept.steps };
   });
   return kept;
 };
@@ -30,6 +30,27 @@ const located = ({ place, tab }) => {
     const address = link.getAttribute("href") ?? "";
     if (address === "" || address.startsWith("?")) link.setAttribute("href", `./${address}`);
   }
+};
+
+// A link in a text to another page turns this session to it: as a plain link it would start the app anew, which takes
+// seconds. With a key held, or to another window, it is a plain link.
+const FOLLOWED = "recdashLinks";
+const followLinks = (setStateValue) => {
+  const kept = (window[FOLLOWED] ??= { listens: false, clicks: 0 });
+  kept.tell = setStateValue;
+  if (kept.listens) return;
+  kept.listens = true;
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest?.(".stHtml a[href]");
+    const isPlain = event.button === 0 && !(event.ctrlKey || event.metaKey || event.shiftKey || event.altKey);
+    if (!link || !isPlain || link.matches("[target]:not([target=_self]), [download]")) return;
+    const address = new URL(link.href);
+    const folder = (place) => new URL("./", place).href; // pages lie beside each other; deeper there are files
+    if (folder(address) !== folder(location.href) || address.hash) return;
+    event.preventDefault();
+    kept.clicks += 1;
+    kept.tell("link", { path: address.pathname, query: address.search, number: kept.clicks });
+  });
 };
 
 // What scrolls can be scrolled with the arrow keys, once Tab has reached it.
@@ -82,6 +103,7 @@ export default function ({ data, setStateValue }) {
     // Charts wear the colours of the theme they were drawn in: draw them anew when it changes.
     if (["light", "dark"].includes(scheme()) && scheme() !== data.drawn) setStateValue("scheme", scheme());
   };
+  followLinks(setStateValue);
   clearInterval(watch);
   watch = setInterval(look, 500);
   look();

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import streamlit as st
@@ -12,7 +12,7 @@ from recdash.charts.mark_html import glyph, variables
 from recdash.charts.marks import DARK, LIGHT, Mark, Palette
 from recdash.formatting.html import Html, html
 
-PAGE_SCRIPT = "page-script-state"
+PAGE_SCRIPT, _HEARD = "page-script-state", "recdash.heard"
 HERE = Path(__file__).parent
 RULES = mark_html.RULES + "".join(
     (HERE / name).read_text(encoding="utf-8") for name in ("style.css", "narrow.css")
@@ -33,11 +33,19 @@ def chip(mark: Mark, short: str = "") -> Html:
     return html(template, colour=mark.colour, glyph=glyph(mark), name=mark.name, short=short or mark.name)
 
 
-def show(page: str, on_history: Callable[[str], None], *, place: str = "", tab: str = "") -> None:
+def show(
+    page: str,
+    on_history: Callable[[str], None],
+    on_link: Callable[[str, str], None],
+    *,
+    place: str = "",
+    tab: str = "",
+) -> None:
     """Adds the style sheet, and redraws the page when the browser turns light or dark.
 
     ``page``: the path of the page's address; ``place`` and ``tab``: what the header marks as shown.
-    ``on_history`` is called with the query string after a step back or forward in the browser's history.
+    ``on_history`` is called with the query string after a step back or forward in the browser's history,
+    ``on_link`` with path and query string after a click on a link of a text.
     """
     st.html(style_sheet(palette()))
     with st.container(key="page-script"):
@@ -45,8 +53,18 @@ def show(page: str, on_history: Callable[[str], None], *, place: str = "", tab: 
             key=PAGE_SCRIPT,
             data={"drawn": st.context.theme.type, "page": page, "place": place, "tab": tab},
             on_scheme_change=lambda: None,
-            on_address_change=lambda: on_history(st.session_state[PAGE_SCRIPT]["address"]["query"]),
+            on_address_change=lambda: _tell("address", lambda told: on_history(told["query"])),
+            on_link_change=lambda: _tell("link", lambda told: on_link(told["path"], told["query"])),
         )
+
+
+def _tell(name: str, act: Callable[[Mapping[str, str]], None]) -> None:
+    """Calls ``act`` with what page.js says under this name, once: after a change of page it says so again."""
+    told = st.session_state[PAGE_SCRIPT][name]
+    heard: dict[str, int] = st.session_state.setdefault(_HEARD, {})
+    if told["number"] > heard.get(name, 0):
+        heard[name] = told["number"]
+        act(told)
 
 
 def style_sheet(colours: Palette) -> str:

@@ -23,7 +23,10 @@ def show(person: Person) -> None:
     present, _ = navigation.place_and_tab(state.page())
     _last_tabs()[present] = state.page()
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="header"):
-        st.html('<a class="rd-brand" href="./" target="_self">recdash</a>', width="content")
+        st.html(
+            html('<a class="rd-brand" href="{home}" target="_self">recdash</a>', home=links.first_page()),
+            width="content",
+        )
         with st.container(horizontal=True, gap=None, width="content", wrap=False, key="places"):
             for place in navigation.PLACES:
                 _to_place(place)

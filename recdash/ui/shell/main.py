@@ -39,7 +39,7 @@ def _nothing_but(draw: Callable[[], None]) -> None:
     """Show the same content at every page's address."""
     pages = navigation.pages(None, lambda _: draw)
     page = st.navigation(pages, position="hidden")
-    theme.show(page.url_path, state.return_to)
+    theme.show(page.url_path, state.return_to, links.clicked)
     page.run()
 
 
@@ -49,7 +49,7 @@ def _pages(reader: Person) -> None:
     navigation.keep(pages)
     st.set_page_config(f"{page.title} · recdash")
     place, tab = navigation.place_and_tab(page.url_path)
-    theme.show(page.url_path, state.return_to, place=place, tab=tab)
+    theme.show(page.url_path, state.return_to, links.clicked, place=place, tab=tab)
     state.begin(page.url_path)
     try:
         if not iframe.is_on():
@@ -57,6 +57,7 @@ def _pages(reader: Person) -> None:
         if (link := current_user.link()) is not None and not iframe.is_on():
             access_pages.show_guest(link)
         _open_saved_view()
+        links.follow_click()
         page.run()
     except RecdashError as error:
         problems(error)
