@@ -1,4 +1,4 @@
-"""Places, tabs, links and the browser's Back in Chromium: one history entry per action, no page loaded anew."""
+"""Places, tabs, links and the browser's Back: one history entry per action, no page loaded anew."""
 
 from __future__ import annotations
 
