@@ -25,7 +25,6 @@ PAGES: dict[str, AccessRole] = {
     "metric_vs_k": "viewer",
     "precision_recall": "viewer",
     "tradeoffs": "viewer",
-    "reach": "viewer",
     "users": "viewer",
     "segments": "viewer",
     "items": "viewer",

@@ -19,7 +19,6 @@ PLACES: Mapping[str, Mapping[str, str]] = {
         "metric_vs_k": "By k",
         "precision_recall": "Precision–recall",
         "tradeoffs": "Trade-offs",
-        "reach": "Reach",
     },
     "Who & what": {"segments": "Segments", "users": "Users", "items": "Items", "catalogue": "Catalogue"},
     "Online": {
