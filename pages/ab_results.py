@@ -22,6 +22,7 @@ ab_test = page.gather(view, test, correction)
 with title:
     settings.show_change(ab_test)
     widgets.title(wording.finding(ab_test), wording.subtitle(ab_test))
+    table.show_steps(ab_test)
     links.offer_to_reviews(view, test)
 health.show(ab_test)
 table.show(view, ab_test)

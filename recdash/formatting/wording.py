@@ -42,6 +42,11 @@ _TONES = {
 }
 
 
+def unavailable(noun: str, wanted: str, showing: str = "another") -> str:
+    """Returns ``Metric "foo" isn't available here; showing nDCG`` for a link; without a full stop."""
+    return f'{capital(noun)} "{wanted}" isn\'t available here; showing {showing}'
+
+
 def named_number(n: int) -> str:
     return _NUMBER_WORDS[n] if n < len(_NUMBER_WORDS) else numbers.count(n)
 

@@ -23,7 +23,7 @@ from recdash.online.analysis.sample import SampleSummary
 from recdash.online.analysis.segments import Reversal
 from recdash.service import Workspace
 from recdash.ui.ab_results.over_time import novelty_text
-from recdash.ui.ab_results.power import sentence
+from recdash.ui.ab_results.power import effect_of, sentence
 from recdash.ui.ab_results.segments import reversal_words
 from recdash.ui.app import current_user
 from recdash.ui.components.online_rules import RULE_TITLES
@@ -83,24 +83,22 @@ def own_won_and_lost(workspace: Workspace) -> OnlineTest:
 
 
 @pytest.mark.usefixtures("won_and_lost")
-def test_the_title_says_what_was_won_and_what_was_lost(shown: Open) -> None:
+def test_the_title_is_the_decision_and_its_reason_follows(shown: Open) -> None:
     text = said(shown())
-    assert "new wins engagement rate, but loses session watch time" in text
-    assert "home page, 2 to 8 Mar 2026, 7 days; n = 200 users per variant; control: control." in text
-    assert "The 2 lifts in goals are corrected together (Holm)." in text
+    assert "Roll back new home page · 2 to 8 Mar 2026 (7 days) · 400 users, no planned sample size" in text
+    assert "▼ Roll back new Engagement rate +75.0 % (95 % CI" in text
+    assert "Wins engagement rate, but loses session watch time." in text
+    assert "The 2 lifts in goals are Holm-corrected." in text
 
 
-def test_without_a_settled_goal_it_says_after_how_many_days(workspace: Workspace, shown: Open) -> None:
-    added(workspace, sessions({"control": 100, "new": 101}))
-    assert "No goal is settled after 7 days" in said(shown())
-
-
-def test_losses_come_first_and_of_many_variants_three_are_named(workspace: Workspace, shown: Open) -> None:
-    added(workspace, sessions({"control": 100, "w1": 180, "w2": 180, "w3": 180, "bad": 20}))
-    title = (
-        "bad loses engagement rate; w1 wins engagement rate; w2 wins engagement rate; 1 other variant differs"
-    )
-    assert title in said(shown())
+def test_a_test_that_cannot_decide_says_how_much_of_its_plan_is_reached(
+    workspace: Workspace, shown: Open
+) -> None:
+    """All 400 users are new in the one week: 400 more take another seven days."""
+    added(workspace, sessions({"control": 100, "new": 101}), rules=OnlineRules(planned_users=800))
+    text = said(shown())
+    assert "Keep running, about 7 days home page" in text
+    assert "400 users · 50 % of the planned 800 users per comparison" in text
 
 
 def test_each_metric_has_its_values_its_sums_its_lift_and_its_word(
@@ -129,7 +127,7 @@ def test_the_correction_is_the_one_of_the_link(shown: Open) -> None:
 def test_with_one_variant_there_are_values_and_no_lift(workspace: Workspace, shown: Open) -> None:
     added(workspace, sessions({"control": 80}))
     app = shown()
-    assert "control is the only variant: there is nothing to compare" in said(app)
+    assert "Nothing to compare: control is the only variant" in said(app)
     assert "40.0 % 80 / 200" in said(app)
     assert not app.get("plotly_chart")
 
@@ -143,11 +141,11 @@ def test_a_broken_split_judges_nothing(workspace: Workspace, shown: Open) -> Non
     added(workspace, pd.concat([sessions({"control": 80, "new": 140}), more[:100]]))
     app = shown()
     text = said(app)
-    assert "Nothing is judged: the split of users is broken" in text
-    assert "! broken p < 0.001; planned even" in text
+    assert "Sample ratio mismatch (SRM): no metric is judged" in text
+    assert "! mismatch p < 0.001; planned even" in text
     assert "▲" not in text
     assert text.count("– not judged") == 3
-    assert "The split of users is broken: nothing is judged." in app.error[0].value
+    assert "Sample ratio mismatch (SRM): no metric is judged." in app.error[0].value
 
 
 def test_a_split_that_was_planned_so_is_judged(workspace: Workspace, shown: Open) -> None:
@@ -156,7 +154,7 @@ def test_a_split_that_was_planned_so_is_judged(workspace: Workspace, shown: Open
     added(workspace, few, rules=OnlineRules(split={"control": 2, "new": 1}))
     text = said(shown())
     assert "✓ as planned p = 1.000; planned 2 : 1" in text
-    assert "new wins engagement rate" in text
+    assert "Ship new" in text
 
 
 def test_who_was_seen_in_several_variants_or_is_a_bot_is_counted(workspace: Workspace, shown: Open) -> None:
@@ -165,24 +163,24 @@ def test_who_was_seen_in_several_variants_or_is_a_bot_is_counted(workspace: Work
     moved = table[table["unit_id"] == "control-0"].assign(variant="new", session_id="other")
     added(workspace, pd.concat([table, moved]))
     text = said(shown())
-    assert "In several variants ✓ 1 user 0.250 %, left out" in text  # 1 of 400
-    assert "Bots ✓ 1 left out 0.00 to 0.50 % of a variant" in text  # 1 of 200
+    assert "Multiple exposures ✓ 1 user 0.250 %, excluded" in text  # 1 of 400
+    assert "Bots ✓ 1 excluded 0.00 to 0.50 % of a variant" in text  # 1 of 200
     assert "Had more than 300 clicks or 100 sessions in one day users 0 1 1" in text
-    assert "Users who count users 199 199 398" in text
+    assert "Users analysed users 199 199 398" in text
 
 
 def test_users_without_a_session_are_known_from_exposures_alone(workspace: Workspace, shown: Open) -> None:
     table = sessions({"control": 80, "new": 140})
     exposures = table[["unit_id", "variant"]].assign(ts=table["start_ts"])
     added(workspace, {"sessions": table.drop(columns="variant")[20:], "exposures": exposures})
-    assert "Without a session ✓ 20 users count; 0 to 10 % of a variant" in said(shown())
+    assert "Exposed, no session ✓ 20 users included; 0 to 10 % of a variant" in said(shown())
 
 
 @pytest.mark.usefixtures("won_and_lost")
 def test_a_week_is_full_and_what_sessions_cannot_tell_says_why(shown: Open) -> None:
     text = said(shown())
     assert "Days ✓ 1 full week 2 to 8 Mar 2026 (UTC)" in text
-    assert "Without a session – not known no exposures were uploaded" in text
+    assert "Exposed, no session – not known needs a table of exposures" in text
 
 
 def test_few_days_are_no_week(workspace: Workspace, shown: Open) -> None:
@@ -208,10 +206,10 @@ def test_dates_are_as_short_as_can_be(first: int, last: int, words: str) -> None
 # ── roles ────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_guardrail_holds_is_broken_or_is_not_settled_by_its_margin(
+def test_a_guardrail_holds_is_broken_or_is_inconclusive_by_its_margin(
     workspace: Workspace, shown: Open
 ) -> None:
-    """Half the minutes, −50 %: a margin of 90 % holds, one of 10 % is broken, one of 50 % is not settled."""
+    """Half the minutes, −50 %: a margin of 90 % holds, one of 10 % is broken, one of 50 % is inconclusive."""
     rails = [
         OnlineMetric(f"rail{margin}", f"Rail {margin}", "min", "", "watch_min", role="guardrail",
                      margin=margin / 100)
@@ -219,16 +217,16 @@ def test_a_guardrail_holds_is_broken_or_is_not_settled_by_its_margin(
     ]  # fmt: skip
     added(workspace, sessions({"control": 80, "new": 81}, {"new": 3.0}), metrics=rails)
     text = said(shown())
-    assert "new loses session watch time and breaks the guardrail rail 10" in text
+    assert "Loses session watch time and breaks the guardrail rail 10." in text
     found = re.findall(r"Rail \d+ margin: −(\d+) % .*? <0\.001 . ([a-z ]+?) (?=Rail|Lift)", text)
-    assert found == [("90", "holds"), ("50", "not settled"), ("10", "broken")]
+    assert found == [("90", "holds"), ("50", "inconclusive"), ("10", "broken")]
 
 
 def test_of_twelve_metrics_each_has_a_row_and_the_title_counts(workspace: Workspace, shown: Open) -> None:
     more = [OnlineMetric(f"m{n}", f"Minutes {n}", "min", "", "watch_min") for n in range(8)]
     added(workspace, sessions({"control": 80, "new": 140}, {"new": 3.0}), metrics=more)
     text = said(shown())
-    assert "new wins engagement rate, but loses 9 of 10 goals" in text
+    assert "Wins engagement rate, but loses 9 goals." in text
     assert text.count("▼ worse") == 9
 
 
@@ -237,8 +235,8 @@ def test_a_metric_that_shall_fall_is_better_when_it_does(workspace: Workspace, s
                             direction="down")]  # fmt: skip
     added(workspace, sessions({"control": 80, "new": 140}, {"new": 3.0}), metrics=falling)
     text = said(shown())
-    assert "new wins engagement rate and waiting" in text
-    assert "less is better" in text
+    assert "Wins engagement rate and waiting." in text
+    assert "lower is better" in text
 
 
 # ── one metric in depth ──────────────────────────────────────────────────────────────────────
@@ -248,38 +246,27 @@ def test_a_metric_that_shall_fall_is_better_when_it_does(workspace: Workspace, s
 def test_the_metric_in_depth_is_the_one_of_the_link(shown: Open) -> None:
     app = shown(om="session_watch_time", over="daily", seg="country", eff="5")
     text = said(app)
-    assert "Session watch time over time" in text
-    assert "Session watch time by segment" in text
-    assert "To find +5 % in session watch time this test needs about" in text
+    assert "Session watch time: trend" in text
+    assert "Session watch time: segments" in text
+    assert "To detect +5 % in session watch time, this test needs about" in text
     assert link(app)["om"] == "session_watch_time"
     assert app.segmented_control(key="choice-over").value == "daily"
 
 
 @pytest.mark.usefixtures("won_and_lost")
-def test_a_link_to_a_metric_that_is_not_there_says_so(shown: Open) -> None:
-    told = warned(shown(om="clicks_per_moon"))
-    assert "The link's online metric, clicks_per_moon, is not to be had here" in told
+def test_what_a_link_names_and_is_not_here_is_told(shown: Open) -> None:
+    names = {"corr": "Correction", "over": "Trend", "seg": "Segment", "om": "Online metric"}
+    told = warned(shown(**dict.fromkeys([*names, "eff", "t"], "moon"))).replace("\\", "")
+    for noun in names.values():
+        assert f'{noun} "moon" isn\'t available here; showing another.' in told
+    assert 'A/B test "moon" isn\'t available here; showing the newest.' in told
+    assert 'Effect "moon" isn\'t between 0.01 and 500 %; showing 2 %.' in told
 
 
-@pytest.mark.usefixtures("won_and_lost")
-@pytest.mark.parametrize(
-    ("name", "told"),
-    [
-        ("corr", "The link's correction, moon, is not to be had here; another is shown."),
-        ("over", "The link's kind of days, moon, is not to be had here; another is shown."),
-        ("seg", "The link's split of users, moon, is not to be had here; another is shown."),
-        ("eff", "The link's lift, moon, is not between 0.01 and 500 %; 2 % is shown."),
-        ("t", "That online test is not here: deleted, archived, or kept elsewhere. The newest is shown."),
-    ],
-)
-def test_what_a_link_names_in_vain_is_told(shown: Open, name: str, told: str) -> None:
-    assert told in warned(shown(**{name: "moon"})).replace("\\", "")
-
-
-@pytest.mark.usefixtures("won_and_lost")
-@pytest.mark.parametrize("effect", ["nan", "inf", "-1", "0", "501"])
-def test_a_lift_that_cannot_be_looked_for_is_told(shown: Open, effect: str) -> None:
-    assert "is not between 0.01 and 500 %" in warned(shown(eff=effect))
+@pytest.mark.parametrize("text", ["nan", "inf", "-1", "0", "501", "moon"])
+def test_an_effect_that_cannot_be_looked_for_is_none(text: str) -> None:
+    assert effect_of(text) is None
+    assert (effect_of("0.01"), effect_of("500")) == (0.01, 500.0)
 
 
 def test_another_test_is_not_asked_for_the_segments_and_variants_of_the_last_one(
@@ -316,7 +303,7 @@ def test_every_kind_of_days_has_its_chart_and_its_table(shown: Open, how: str) -
 def test_a_test_of_one_day_has_no_days_to_draw(workspace: Workspace, shown: Open) -> None:
     added(workspace, sessions({"control": 80, "new": 140}, days=1))
     app = shown()
-    assert any("There are no days to tell apart" in element.value for element in app.caption)
+    assert any("No trend: all data is of one day" in element.value for element in app.caption)
     assert "Days ! 1 day only 2 Mar 2026 (UTC)" in said(app)
 
 
@@ -329,7 +316,7 @@ def test_segments_say_where_the_lifts_of_the_table_are_adjusted_and_theirs_are_n
     )
     added(workspace, pd.concat([table, earlier]), rules=OnlineRules(starts="2026-03-01"))
     captions = [element.value for element in shown(om="engagement_rate").caption]
-    assert any("plain lifts, without CUPED" in text for text in captions)
+    assert any("unadjusted (no CUPED)" in text for text in captions)
 
 
 @pytest.mark.usefixtures("won_and_lost")
@@ -339,41 +326,40 @@ def test_segments_of_a_test_without_a_time_before_speak_of_no_adjustment(shown: 
 
 def test_without_words_of_users_no_segment_is_offered(workspace: Workspace, shown: Open) -> None:
     added(workspace, sessions({"control": 80, "new": 140}).drop(columns="country"))
-    assert any("No column tells users apart" in element.value for element in shown().caption)
+    assert any("No column divides the users into segments" in element.value for element in shown().caption)
 
 
 def test_a_fading_is_told_of_the_same_users() -> None:
     seen = NoveltyEffect("als", 812, (0, 4), (5, 9), early_lift=0.051, late_lift=0.012, difference=-0.04)
     assert novelty_text(seen, 0.004) == (
-        "als: +5.10 % on days 0 to 4, +1.20 % on days 5 to 9, of the same 812 users, the control's "
-        "included: the lift fades (p = 0.004, this metric alone)."
+        "als: the lift fades, +5.10 % early and +1.20 % late (p = 0.004). "
+        "Days 0 to 4 vs 5 to 9, the same 812 users, control included."
     )
-    assert "the lift may be fading (p = 0.040" in novelty_text(seen, 0.04)
+    assert "the lift may fade, " in novelty_text(seen, 0.04)
     worse = replace(seen, early_lift=-0.01, late_lift=-0.09, difference=-0.08)
-    assert "the lift falls (p = 0.004" in novelty_text(worse, 0.004)
-    assert "the lift may be falling (p = 0.040" in novelty_text(worse, 0.04)
+    assert "the lift falls, " in novelty_text(worse, 0.004)
+    assert "the lift may fall, " in novelty_text(worse, 0.04)
     milder = replace(seen, early_lift=-0.09, late_lift=-0.01, difference=0.08)
-    assert "the lift fades (p = 0.004" in novelty_text(milder, 0.004)
-    assert "no change is settled" in novelty_text(seen, 0.4)
+    assert "the lift fades, " in novelty_text(milder, 0.004)
+    assert "no significant change of the lift, " in novelty_text(seen, 0.4)
     unknown = NoveltyEffect("als", 0, (0, 0), (0, 0), note="a single day cannot be split into early and late")
-    assert novelty_text(unknown, None).endswith(
-        "cannot be told: a single day cannot be split into early and late."
+    assert novelty_text(unknown, None) == (
+        "als: a novelty effect cannot be tested: a single day cannot be split into early and late."
     )
 
 
 def test_a_reversal_names_the_paradox_or_the_segments() -> None:
     assert "Simpson's paradox" in reversal_words(Reversal("als", ("DE", "FR"), all_of_them=True), "country")
     some = reversal_words(Reversal("als", ("DE", None), all_of_them=False), "country")
-    assert some == "als: against its lift over all users goes country DE and (not known), beyond chance."
+    assert some == "als: the lift reverses significantly in country DE and (unknown)."
 
 
 def test_how_many_users_are_missing_is_one_sentence() -> None:
-    assert (
-        sentence("CTR", 2, {"new": 41_234}) == "To find +2 % in CTR this test needs about 41,000 more users."
-    )
-    assert sentence("Watch", 2, {"new": 0}) == "To find +2 % in watch this test is large enough."
+    needed = "To detect +2 % in CTR, this test needs about 41,000 more users."
+    assert sentence("CTR", 2, {"new": 41_234}) == needed
+    assert sentence("Watch", 2, {"new": 0}) == "This test is large enough to detect +2 % in watch."
     assert "up to 52,000 more users" in sentence("Watch", 2, {"new": 0, "other": 52_000})
-    assert "no number of users is enough" in sentence("Watch", 2, {"new": None})
+    assert sentence("Watch", 2, {"new": None}).startswith("No sample size detects +2 % in watch")
 
 
 def test_an_abbreviation_keeps_its_capitals() -> None:
@@ -389,12 +375,12 @@ def test_an_own_metric_is_made_by_form_and_removed_again(own_won_and_lost: Onlin
     app = shown()
     app.text_input(key=f"ab-name-{key}").set_value("Minutes per user")
     app.selectbox(key=f"ab-numerator-{key}").set_value("watch_min")
-    press(app, "Save the metric")
+    press(app, "Save metric")
     text = said(app)
     assert "Minutes per user per user 3.00 600 / 200 new 1.50 300 / 200" in text
-    assert "Metric Minutes per user: watch min ÷ users, more is better, goal" in text
+    assert "Metric Minutes per user: watch min ÷ users, higher is better, goal" in text
     passed(app.selectbox(key=f"ab-own-{own_won_and_lost.id}").set_value("minutes_per_user").run())
-    press(app, "Remove what was set here")
+    press(app, "Remove custom metric")
     assert "600 / 200 new 1.50 300 / 200" in said(app)  # per session, as before
     assert "Minutes per user per user" not in said(app)
 
@@ -405,15 +391,15 @@ def test_a_known_metric_can_be_made_a_guardrail(own_won_and_lost: OnlineTest, sh
     passed(app.selectbox(key=f"ab-own-{own_won_and_lost.id}").set_value(name).run())
     app.selectbox(key=f"ab-role-{own_won_and_lost.id}-{name}").set_value("guardrail")
     app.number_input(key=f"ab-margin-{own_won_and_lost.id}-{name}").set_value(5.0)
-    press(app, "Save the metric")
+    press(app, "Save metric")
     text = said(app)
     assert "Engagement rate margin: −5 %" in text
-    assert "new loses session watch time" in text
+    assert "Loses session watch time" in text
 
 
 @pytest.mark.usefixtures("won_and_lost")
 def test_a_metric_without_a_name_is_refused_where_the_form_stands(shown: Open) -> None:
-    app = press(shown(), "Save the metric")
+    app = press(shown(), "Save metric")
     assert "it has no name" in app.error[0].value.replace("\\", "")
 
 
@@ -421,14 +407,14 @@ def test_rules_are_changed_with_a_warning_and_the_page_says_so(
     own_won_and_lost: OnlineTest, shown: Open
 ) -> None:
     app = shown()
-    assert "fixed before looking" in warned(app)
+    assert "Changing rules after seeing results inflates false positives." in warned(app)
     app.number_input(key=f"ab-winsorise-{own_won_and_lost.id}").set_value(0.9)
-    press(app, "Count by these rules")
+    press(app, "Apply rules")
     text = said(app)
     assert "Changed just now" in text
-    assert "Quantile of users at which totals are cut: off → 0.9" in text
-    assert "Quantile of users at which totals are cut 0.9 usual: off" in text
-    assert "totals are cut at the 0.9 quantile of users" in text
+    assert "Outlier capping: quantile of users: off → 0.9" in text
+    assert "Outlier capping: quantile of users 0.9 default: off" in text
+    assert "Outlier capping at the 0.9 quantile of users." in text
     assert "Changed just now" not in said(press(app, "Close"))
 
 
@@ -451,17 +437,17 @@ def test_the_form_of_rules_begins_with_those_of_the_test_that_is_shown(
 
 @pytest.mark.usefixtures("won_and_lost")
 def test_rules_that_stay_change_nothing(shown: Open) -> None:
-    app = press(shown(), "Count by these rules")
-    assert [element.value for element in app.info] == ["These are the rules in force."]
+    app = press(shown(), "Apply rules")
+    assert [element.value for element in app.info] == ["Nothing changed: these rules apply already."]
 
 
 @pytest.mark.usefixtures("won_and_lost")
 def test_a_viewer_reads_and_has_no_forms(shown: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(current_user, "person", lambda: Person("vera", "viewer"))
     app = shown()
-    assert "new wins engagement rate" in said(app)
+    assert "Roll back new" in said(app)
     assert "Change this test" not in said(app)
-    assert "Save the metric" not in [button.label for button in app.button]
+    assert "Save metric" not in [button.label for button in app.button]
 
 
 # ── other kinds of tests ─────────────────────────────────────────────────────────────────────
@@ -475,10 +461,10 @@ def test_of_a_table_that_is_added_up_the_rest_is_absent_with_a_reason(
     added(workspace, {"aggregates": pd.DataFrame(rows, columns=columns)})
     app = shown()
     text = said(app)
-    assert "new wins ctr" in text
+    assert "Ship new" in text
     assert "ctr 0.200 n = 5,000 new 0.250 n = 5,010 +25.0" in text
-    assert "In several variants – not known added up before the upload" in text
-    assert any("They take users one by one" in element.value for element in app.caption)
+    assert "Multiple exposures – not known not available for aggregated data" in text
+    assert any("These need data per user" in element.value for element in app.caption)
     assert len(app.get("plotly_chart")) == 1
 
 
@@ -486,8 +472,8 @@ def test_without_a_test_the_page_leads_to_the_upload_and_the_demo(workspace: Wor
     store(workspace, {"popular": lists(9), "als": lists(2)})
     app = shown()
     assert "No A/B test yet" in said(app)
-    assert [button.label for button in app.button] == ["Upload an online test", "Load the demo"]
-    assert "but loses session watch time; als wins" in said(press(app, "Load the demo"))
+    assert [button.label for button in app.button] == ["Upload an A/B test", "Load the demo"]
+    assert "Ship ALS v3; roll back Two-tower 2026-10" in said(press(app, "Load the demo"))
 
 
 def test_a_linked_variant_wears_its_runs_colour_and_others_are_grey(
@@ -495,7 +481,7 @@ def test_a_linked_variant_wears_its_runs_colour_and_others_are_grey(
 ) -> None:
     added(workspace, sessions({"control": 80, "a": 140, "b": 80}), links={"a": "als"})
     bodies = markup(shown())
-    assert f'square" style=--run:{RUN_COLOURS[1]}></i><bdi title="a">' in bodies
+    assert f'square" style=--run:{RUN_COLOURS[1]}></i><bdi title="als (variant a)">als</bdi>' in bodies
     assert f'circle" style=--run:{CONTEXT_GREY}></i><bdi title="b">' in bodies
 
 
@@ -503,8 +489,8 @@ def test_a_variants_name_full_of_markup_is_shown_as_text(workspace: Workspace, s
     hostile = "<img src=x onerror=alert(1)> [x](http://evil.example)"
     added(workspace, sessions({"control": 80, hostile: 140}))
     app = shown()
-    assert f"{hostile} wins engagement rate" not in said(app)  # 48 characters of a name are enough
-    assert "<img src=x onerror=alert…x](http://evil.example) wins engagement rate" in said(app)
+    assert f"Ship {hostile}" not in said(app)  # 40 characters of a name are enough
+    assert "Ship <img src=x onerror=a…ttp://evil.example)" in said(app)
     bodies = markup(app)
     assert "<img" not in bodies
 
@@ -512,8 +498,8 @@ def test_a_variants_name_full_of_markup_is_shown_as_text(workspace: Workspace, s
 def test_the_test_is_the_one_of_the_link(workspace: Workspace, shown: Open) -> None:
     first = added(workspace, sessions({"control": 80, "new": 140}))
     workspace.online_tests.add(first.experiment, "later", {"sessions": sessions({"control": 80, "new": 81})})
-    assert "later, 2 to 8 Mar" in said(shown())
-    assert "home page, 2 to 8 Mar" in said(shown(t=first.id))
+    assert "later · 2 to 8 Mar" in said(shown())
+    assert "home page · 2 to 8 Mar" in said(shown(t=first.id))
 
 
 def test_the_table_behind_has_every_number(won_and_lost: OnlineTest, shown: Open) -> None:

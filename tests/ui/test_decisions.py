@@ -226,7 +226,7 @@ def test_comments_stand_below_what_they_are_about(shown: Open, workspace: Worksp
 
 def test_a_link_to_a_decision_that_is_not_here_says_so(shown: Open, workspace: Workspace, ids: Ids) -> None:
     decide(workspace, ids)
-    assert "The link's decision, moon, is not to be had here; another is shown." in warned(shown(dec="moon"))
+    assert 'Decision "moon" isn\'t available here; showing another.' in warned(shown(dec="moon"))
 
 
 # ── who may ──────────────────────────────────────────────────────────────────────────────────

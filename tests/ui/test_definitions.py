@@ -130,7 +130,7 @@ def test_the_view_is_in_the_link_and_comes_back_from_it(films: dict[str, str], s
 @pytest.mark.usefixtures("films")
 def test_a_run_named_in_vain_is_warned_of(shown: Open) -> None:
     app = shown(r="gone")
-    assert "The link's run, gone, is not among the runs shown; half stands in." in warned(app)
+    assert 'Run "gone" isn\'t available here; showing half.' in warned(app)
     assert link(app)["r"] == "gone"
 
 

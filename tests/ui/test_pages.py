@@ -120,7 +120,7 @@ def test_runs_named_in_vain_are_warned_of_and_stay_in_the_link(
     films: dict[str, str], open_page: Open
 ) -> None:
     app = open_page(e=films["films"], b="vanished", c=f"{films['best']}~gone")
-    assert "vanished, no longer exists here; poor stands in" in warned(app)
+    assert 'Baseline "vanished" isn\'t available here; showing poor' in warned(app)
     assert "gone, no longer exists here" in warned(app)
     assert link(app)["c"] == f"{films['best']}~gone"
 
@@ -135,8 +135,8 @@ def test_an_archived_run_of_a_link_is_called_by_its_name(
 
 def test_a_k_or_metric_that_cannot_be_shown_is_named(films: dict[str, str], open_page: Open) -> None:
     app = open_page(e=films["films"], k="500", m="ndgc")
-    assert "The link's k, 500, is not between 1 and 5" in warned(app)
-    assert "The link's metric, ndgc, was not scored here; ndcg is shown" in warned(app)
+    assert 'k = "500" isn\'t between 1 and 5' in warned(app)
+    assert 'Metric "ndgc" isn\'t available here; showing nDCG' in warned(app)
 
 
 @pytest.mark.usefixtures("films")
@@ -368,8 +368,8 @@ def test_an_online_metric_that_is_not_there_is_told(
     table = sessions({"control": 40, "new": 40})
     workspace.online_tests.add(own_films["films"], "autumn", {"sessions": table}, links=links)
     told = [one.value for one in open_page("offline_online", om="moon", v="mars").warning]
-    assert "The link's online metric, moon, is not to be had here; another is shown." in told
-    assert "The link's variant, mars, is not to be had here; another is shown." in told
+    assert 'Online metric "moon" isn\'t available here; showing another.' in told
+    assert 'Variant "mars" isn\'t available here; showing another.' in told
 
 
 @pytest.mark.usefixtures("own_films")
@@ -460,9 +460,7 @@ def test_a_link_may_name_another_definition_of_a_metric(open_page: Open) -> None
     app = open_page(m="recall(norm=min)")
     assert "Recall(norm=min)@5 is 1.00 above poor" in said(app)
     assert not app.warning
-    assert "The link's metric, recall(norm=sum), was not scored here" in warned(
-        open_page(m="recall(norm=sum)")
-    )
+    assert 'Metric "recall(norm=sum)" isn\'t available here' in warned(open_page(m="recall(norm=sum)"))
 
 
 def test_half_of_the_users_better_and_half_worse_is_not_enough_evidence(
@@ -635,8 +633,8 @@ def test_the_part_is_chosen_in_the_frame(open_page: Open) -> None:
 @pytest.mark.usefixtures("two_kinds")
 def test_a_part_that_is_not_there_is_named(open_page: Open) -> None:
     app = open_page(s="user_warmth=tepid", th="9")
-    assert "The link's part, user_warmth=tepid, is empty or not known here" in warned(app)
-    assert "The link's threshold, 9, cannot be had here" in warned(app)
+    assert 'Segment "user_warmth=tepid" isn\'t available here' in warned(app)
+    assert 'Relevance threshold "9" isn\'t available here' in warned(app)
 
 
 @pytest.mark.usefixtures("two_kinds")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -18,7 +18,7 @@ class SampleSummary:
     """``assigned`` users by variant, ``crossed`` users with multiple exposures, who are excluded.
 
     ``silent``: users by variant who count and had no session. ``first`` and ``last`` day of the test, days
-    since 1970 (UTC); None if no row has a time.
+    since 1970 (UTC); None if no row has a time. ``recent``: users by variant first exposed in the last week.
     """
 
     assigned: Mapping[str, int]
@@ -27,6 +27,12 @@ class SampleSummary:
     silent: Mapping[str, int]
     first: int | None
     last: int | None
+    recent: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def recent_days(self) -> int:
+        """Returns the number of days that ``recent`` counts."""
+        return min(self.days, WEEK)
 
     @property
     def n_units(self) -> int:
@@ -57,6 +63,8 @@ def summarise(users: OnlineUsers) -> SampleSummary:
     counts = np.bincount(users.variant[silent], minlength=len(users.variants)).tolist()
     days = np.concatenate([users.days.day, users.exposed])
     has_times = bool(days.any())  # a log without times has all its rows on day 0
+    new = users.variant[users.exposed > days.max() - WEEK]
+    recent = np.bincount(new, minlength=len(users.variants)).tolist()
     return SampleSummary(
         assigned=dict(users.assigned),
         crossed=users.crossed,
@@ -64,4 +72,5 @@ def summarise(users: OnlineUsers) -> SampleSummary:
         silent=dict(zip(users.variants, counts, strict=True)),
         first=int(days.min()) if has_times else None,
         last=int(days.max()) if has_times else None,
+        recent=dict(zip(users.variants, recent, strict=True)) if has_times else {},
     )

@@ -1,4 +1,4 @@
-"""Answers about an A/B test for its page, kept by the test's id and by how its logs are counted."""
+"""Caches answers about an A/B test by its id and its counting rules."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
 
 Answer = TypeVar("Answer")
 Version = tuple[str, str]
-"""A test's id, and its rules and metrics as one text: under others it says something else."""
+"""A test's id, and its rules and metrics as one text: a change of either changes the results."""
 
 
 @st.cache_data(show_spinner=False, max_entries=64)
-def _census(version: Version) -> SampleSummary:
+def _sample_summary(version: Version) -> SampleSummary:
     from recdash.online.analysis import sample
 
     return sample.summarise(workspace().online_tests.users(version[0]))
 
 
 def ask(method: Callable[..., Answer], test: OnlineTest, *arguments: Any) -> Answer:
-    """The answer of a service's method, cached by its name, how the test is counted, and the arguments."""
+    """Returns what a service's method answers; cached by its name, the test's rules and the arguments."""
     return cached.answer(method, (test.id, *arguments), version=_version(test))
 
 
@@ -44,13 +44,13 @@ def results(test: OnlineTest, correction: Correction) -> OnlineResults:
     return ask(workspace().online_tests.results, test, correction)
 
 
-def census(test: OnlineTest) -> SampleSummary | None:
-    """The summary of the test's sample; None for a test of aggregates, whose users are not known."""
-    return None if test.kind == "aggregates" else _census(_version(test))
+def sample_summary(test: OnlineTest) -> SampleSummary | None:
+    """Returns the summary of the test's users; None for aggregated data."""
+    return None if test.kind == "aggregates" else _sample_summary(_version(test))
 
 
 def metrics(test: OnlineTest) -> dict[str, OnlineMetric]:
-    """The definitions by name; none for a test of aggregates, which was added up elsewhere."""
+    """Returns the definitions by name; none for aggregated data."""
     if test.kind == "aggregates":
         return {}
     return {metric.name: metric for metric in ask(workspace().online_analysis.metrics, test)}

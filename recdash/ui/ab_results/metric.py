@@ -1,4 +1,4 @@
-"""One metric of an A/B test in depth: over time, by segment, and how many users it needs."""
+"""Shows one metric of an A/B test in depth: its trend, its segments, and the sample size it needs."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from recdash.ui.components import widgets
 
 
 def show(ab_test: AbTest) -> None:
-    """Draw one metric in depth; nothing where there is nothing to compare."""
+    """Draw the chosen metric in depth; nothing if there is only one variant."""
     if not ab_test.challengers or not ab_test.titles:
         return
     st.html('<hr class="rd-rule">')
-    if ab_test.census is None:
-        widgets.section("Over time, by segment, and how many users")
-        st.caption("They take users one by one, and days; this table was added up before the upload.")
+    if ab_test.sample is None:
+        widgets.section("Trend, segments and sample size")
+        st.caption("These need data per user and day. This test has aggregated data.")
         return
     titles = ab_test.titles
     wanted = state.params().get("om", "")

@@ -1,4 +1,4 @@
-"""The metrics of an A/B test as a form: add one, change a role or a margin, remove what was set here."""
+"""Shows the form that adds a metric to an A/B test, or changes its role or margin."""
 
 from __future__ import annotations
 
@@ -13,39 +13,39 @@ from recdash.online import OnlineMetric
 from recdash.online.metrics import Direction, MetricRole
 from recdash.ui.ab_results import cached
 from recdash.ui.ab_results.page import AbTest
-from recdash.ui.ab_results.wording import made_of
+from recdash.ui.ab_results.wording import formula
 from recdash.ui.app import state
 from recdash.ui.components import widgets
 
 Save = Callable[[str, Callable[[], object], Sequence[str]], None]
 NEW, PER_USER = "", "(users)"
-ROLES: dict[MetricRole, str] = {"goal": "Goal", "guardrail": "Guardrail", "other": "Only shown"}
-DIRECTIONS: dict[Direction, str] = {"up": "More is better", "down": "Less is better"}
+ROLES: dict[MetricRole, str] = {"goal": "Goal", "guardrail": "Guardrail", "other": "For information"}
+DIRECTIONS: dict[Direction, str] = {"up": "Higher is better", "down": "Lower is better"}
 USUAL_MARGIN = 2.0
 
 
 def show(ab_test: AbTest, save: Save) -> None:
-    if ab_test.census is None:
-        st.caption("The table was added up before the upload: it holds no sums to make other metrics of.")
+    if ab_test.sample is None:
+        st.caption("Aggregated data has no sums from which to compute other metrics.")
         return
     own = {metric.name: metric for metric in state.workspace().online_analysis.own_metrics(ab_test.test.id)}
-    names = {NEW: "A new metric", **{name: metric.title for name, metric in ab_test.metrics.items()}}
+    names = {NEW: "New metric", **{name: metric.title for name, metric in ab_test.metrics.items()}}
     key = f"ab-own-{ab_test.test.id}"
     chosen: str = st.selectbox("Metric", **widgets.titled(names), key=key, width=420)
     with st.form(f"ab-metric-{ab_test.test.id}-{chosen}", border=False):
         wanted = _fields(ab_test, ab_test.metrics.get(chosen))
-        if st.form_submit_button("Save the metric", key=f"ab-metric-save-{chosen}"):
+        if st.form_submit_button("Save metric", key=f"ab-metric-save-{chosen}"):
             _save(ab_test, save, own, wanted, is_new=not chosen)
-    if chosen in own and st.button("Remove what was set here", key=f"ab-metric-remove-{chosen}"):
+    if chosen in own and st.button("Remove custom metric", key=f"ab-metric-remove-{chosen}"):
         others = {name: metric for name, metric in own.items() if name != chosen}
-        _set(ab_test, save, others, f"Metric {own[chosen].title}: what was set for it is removed")
+        _set(ab_test, save, others, f"Metric {own[chosen].title}: custom definition removed")
 
 
 # ── the form ─────────────────────────────────────────────────────────────────────────────────
 
 
 def _fields(ab_test: AbTest, known: OnlineMetric | None) -> OnlineMetric:
-    """The metric as filled in; a known metric keeps its totals."""
+    """Draw the fields and return the metric as filled in; a known metric keeps its formula."""
     key = f"{ab_test.test.id}-{known.name if known else NEW}"
     made = known or _made(ab_test, key)
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -54,14 +54,14 @@ def _fields(ab_test: AbTest, known: OnlineMetric | None) -> OnlineMetric:
         )
         role: MetricRole = widgets.pick("Role", ROLES, made.role, f"ab-role-{key}", width=170)
         margin = st.number_input(
-            "Margin of a guardrail, %",
+            "Guardrail margin, %",
             0.01,
             99.0,
             100 * made.margin if made.margin else USUAL_MARGIN,
             format="%g",
             key=f"ab-margin-{key}",
             width=190,
-            help="The smallest loss that would matter: the guardrail holds where it is excluded.",
+            help="The smallest drop that matters. A guardrail must rule out a drop beyond it.",
         )
     return replace(made, direction=direction, role=role, margin=margin / 100 if role == "guardrail" else None)
 
@@ -82,7 +82,7 @@ def _total_name(total: str) -> str:
 
 
 def defined(title: str, numerator: str, denominator: str | None) -> OnlineMetric:
-    """A new metric of two totals, None: per user. Sums below zero are possible."""
+    """Returns a new metric of two totals; ``denominator`` None: per user. Its values may be below zero."""
     below = f"divided by that of {_total_name(denominator)}" if denominator else "per user"
     return OnlineMetric(
         name=re.sub(r"\W+", "_", title.strip().casefold()).strip("_"),
@@ -95,18 +95,18 @@ def defined(title: str, numerator: str, denominator: str | None) -> OnlineMetric
     )
 
 
-# ── what it does ─────────────────────────────────────────────────────────────────────────────
+# ── saving ───────────────────────────────────────────────────────────────────────────────────
 
 
 def _save(
     ab_test: AbTest, save: Save, own: dict[str, OnlineMetric], wanted: OnlineMetric, *, is_new: bool
 ) -> None:
     if is_new and wanted.name in ab_test.metrics:
-        st.error(f"There is a metric called {markdown(ab_test.metrics[wanted.name].title)}: choose it above.")
+        st.error(f"Metric {markdown(ab_test.metrics[wanted.name].title)} already exists: choose it above.")
         return
     margin = f", margin {100 * wanted.margin:g} %" if wanted.margin else ""
     judged = f"{DIRECTIONS[wanted.direction].lower()}, {ROLES[wanted.role].lower()}{margin}"
-    _set(ab_test, save, {**own, wanted.name: wanted}, f"Metric {wanted.title}: {made_of(wanted)}, {judged}")
+    _set(ab_test, save, {**own, wanted.name: wanted}, f"Metric {wanted.title}: {formula(wanted)}, {judged}")
 
 
 def _set(ab_test: AbTest, save: Save, own: dict[str, OnlineMetric], change: str) -> None:

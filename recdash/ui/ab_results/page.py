@@ -1,7 +1,8 @@
-"""One A/B test as its page shows it: results, definitions, rules, and what each variant looks like."""
+"""Gathers what the page of an A/B test shows: results, decision, definitions, rules, marks of variants."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import cycle
@@ -12,6 +13,7 @@ import streamlit as st
 from recdash.charts.marks import CONTEXT_GREY, SHAPES, Mark, Marks, colour, shape
 from recdash.domain.records import OnlineTest, Run
 from recdash.online import OnlineMetric, OnlineResults, OnlineRow, OnlineRules
+from recdash.online.analysis.next_step import NextStep, next_steps
 from recdash.online.analysis.sample import SampleSummary
 from recdash.stats import Correction
 from recdash.ui.ab_results import cached
@@ -22,7 +24,7 @@ from recdash.ui.components import corrections, online_tests, widgets
 if TYPE_CHECKING:
     import pandas as pd
 
-ROLES = {"goal": "Goals", "guardrail": "Guardrails", "other": "Others"}
+ROLES = {"goal": "Goals", "guardrail": "Guardrails", "other": "Other metrics"}
 PERCENT_FIELDS = (
     "lift", "lift_low", "lift_high", "corrected_low", "corrected_high", "sequence_low", "sequence_high",
     "plain_lift", "plain_low", "plain_high",
@@ -31,9 +33,10 @@ PERCENT_FIELDS = (
 
 @dataclass(frozen=True)
 class AbTest:
-    """``metrics``: definitions by name, none for a test of aggregates; ``marks`` by variant.
+    """One A/B test with everything that its page shows.
 
-    ``census`` is None where users are not known one by one.
+    ``metrics``: definitions by name; ``marks`` by variant, with the name of the run that it served;
+    ``steps``: what to do with each variant. Aggregated data has neither ``metrics`` nor a ``sample``.
     """
 
     test: OnlineTest
@@ -41,8 +44,14 @@ class AbTest:
     metrics: Mapping[str, OnlineMetric]
     marks: Marks
     rules: OnlineRules
-    census: SampleSummary | None
+    sample: SampleSummary | None
     correction: Correction
+    steps: tuple[NextStep, ...] = ()
+
+    @property
+    def names(self) -> dict[str, str]:
+        """Variant → the name to show: its run's, else its own."""
+        return {variant: mark.name for variant, mark in self.marks.items()}
 
     @property
     def control(self) -> str:
@@ -58,46 +67,47 @@ class AbTest:
 
     @property
     def titles(self) -> dict[str, str]:
-        """Metric → title: goals, guardrails, others."""
+        """Metric → title: goals first, then guardrails and others."""
         return {row.metric: row.title for role in ROLES for row in self.rows(role)}
 
     def rows(self, role: str) -> list[OnlineRow]:
         return [row for row in self.results.rows if row.role == role]
 
     def lifted(self, role: str | None = None) -> list[OnlineRow]:
-        """Rows of a role, or of all, but the control's."""
+        """Returns the rows with a lift, of one role or of all."""
         return [row for row in self.results.rows if not row.is_control and (role is None or row.role == role)]
 
     def is_adjusted(self, metric: str) -> bool:
-        """Whether CUPED adjusts a lift in this metric."""
+        """Returns whether CUPED adjusts a lift in this metric."""
         return any(row.metric == metric and row.plain_lift is not None for row in self.results.rows)
 
 
 def no_test() -> None:
     widgets.empty(
         "No A/B test yet",
-        "Upload its sessions, its exposures and events, or a table that is added up already. "
-        "The demo brings one along too.",
+        "Upload its sessions, its exposures and events, or aggregated results. The demo has one too.",
     )
     with st.container(horizontal=True):
-        links.offer("Upload an online test", "upload")
+        links.offer("Upload an A/B test", "upload")
         if state.person().may("editor") and st.button("Load the demo", key="load-demo"):
             state.show_experiment(state.workspace().demo.load().id)
             st.rerun()
 
 
 def choose(tests: Sequence[OnlineTest]) -> tuple[OnlineTest, Correction]:
-    """The test, by the same parameter as on Offline vs online, and the correction of its goals."""
+    """Let the reader choose the test and the correction of its goals; both are kept in the URL."""
     links.tell_unknown("corr", "correction", corrections.TITLES)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         with st.container(width=420):
             test = online_tests.choose_test(list(tests))
-        correction = corrections.choose("Correction of the goals")
+        correction = corrections.choose("Correction over goals")
     return test, correction
 
 
 def gather(view: View, test: OnlineTest, correction: Correction) -> AbTest:
-    results = cached.results(test, correction)
+    """Returns everything that the page shows of a test."""
+    results, sample = cached.results(test, correction), cached.sample_summary(test)
+    rules = state.workspace().online_tests.rules(test.id)
     runs = {run.id: run for run in state.workspace().runs.all(view.experiment.id, archived=True)}
     runs |= {run.id: run for run in view.runs}
     return AbTest(
@@ -105,33 +115,40 @@ def gather(view: View, test: OnlineTest, correction: Correction) -> AbTest:
         results=results,
         metrics=cached.metrics(test),
         marks=variant_marks(results, test.links, runs),
-        rules=state.workspace().online_tests.rules(test.id),
-        census=cached.census(test),
+        rules=rules,
+        sample=sample,
         correction=correction,
+        steps=next_steps(results, rules, sample),
     )
 
 
 def variant_marks(results: OnlineResults, links: Mapping[str, str], runs: Mapping[str, Run]) -> Marks:
-    """Variant → mark: colour and shape of the run that it served.
+    """Returns {variant: mark}, with the name, colour and shape of the run that the variant served.
 
-    Variants linked to no run are grey, with shapes that no run here has.
+    Variants without a run are grey and have shapes that no run here has. If two variants served the same
+    run, its name is followed by the variant's.
     """
     served = {name: runs[links[name]] for name in results.variants if links.get(name) in runs}
     taken = {shape(run.slot) for run in served.values()}
     free = cycle([name for name in SHAPES if name not in taken] or SHAPES)
     marks = {}
+    times_served = Counter(run.id for run in served.values())
     for name in results.variants:
+        run = served.get(name)
+        title = name if run is None else run.name
+        if run is not None and times_served[run.id] > 1:
+            title = f"{run.name} ({name})"
         if name == results.control:
-            marks[name] = Mark(name, name, theme.palette().baseline, "circle", "baseline")
-        elif run := served.get(name):
-            marks[name] = Mark(name, name, colour(run.slot), shape(run.slot), "candidate")
+            marks[name] = Mark(name, title, theme.palette().baseline, "circle", "baseline")
+        elif run is not None:
+            marks[name] = Mark(name, title, colour(run.slot), shape(run.slot), "candidate")
         else:
-            marks[name] = Mark(name, name, CONTEXT_GREY, next(free), "candidate")
+            marks[name] = Mark(name, title, CONTEXT_GREY, next(free), "candidate")
     return marks
 
 
 def tidy(ab_test: AbTest) -> pd.DataFrame:
-    """Every number of the results; lifts in %."""
+    """Returns every number of the results; lifts in %."""
     import pandas as pd
 
     rows = pd.DataFrame(ab_test.results.rows, columns=[field.name for field in fields(OnlineRow)])

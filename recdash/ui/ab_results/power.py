@@ -1,8 +1,6 @@
-"""How large an A/B test would have to be: what it could find, and how many users it is short of."""
+"""Shows the sample size: minimum detectable effects, and the users needed to detect a chosen one."""
 
 from __future__ import annotations
-
-from math import nan
 
 import streamlit as st
 
@@ -10,6 +8,7 @@ from recdash.formatting import numbers
 from recdash.formatting.html import html, markdown
 from recdash.formatting.tables import number_columns, text_columns
 from recdash.formatting.wording import lowered, many
+from recdash.online.analysis.next_step import rounded
 from recdash.ui.ab_results import cached
 from recdash.ui.ab_results.page import AbTest
 from recdash.ui.ab_results.wording import variant_cell
@@ -17,17 +16,15 @@ from recdash.ui.app import state
 from recdash.ui.components import widgets
 
 USUAL_EFFECT, LEAST_EFFECT, MOST_EFFECT = 2.0, 0.01, 500.0
-TWO_DIGITS = ".2g"
 
 
 def show(ab_test: AbTest, metric: str) -> None:
     widgets.section(
-        f"How many users does {lowered(ab_test.titles[metric])} need?",
-        "To find a lift in four of five tests (power 80 %, two-sided, 5 %), at the split and spread seen.",
+        f"{ab_test.titles[metric]}: sample size",
+        "80 % power, two-sided α = 5 %, at the observed split and variance.",
     )
-    if ab_test.census is None:
-        why = "the table was added up before the upload, and its users are not known"
-        st.caption(f"It cannot be told: {why}.")
+    if ab_test.sample is None:
+        st.caption("Not available for aggregated data.")
         return
     effect = _effect()
     analysis = state.workspace().online_analysis
@@ -37,8 +34,8 @@ def show(ab_test: AbTest, metric: str) -> None:
         for variant in ab_test.challengers
     }
     st.html(html('<p class="rd-lead">{text}</p>', text=sentence(ab_test.titles[metric], effect, missing)))
-    now, least = "Users now,\nwith the control", "Smallest lift that\nthis test could find"
-    more = f"More users to find\n{_signed(effect)}"
+    now, least = "Users now,\ncontrol included", "Minimum\ndetectable effect"
+    more = f"More users to\ndetect {_signed(effect)}"
     columns = [*text_columns("Variant"), *number_columns(now, least, more)]
     users = ab_test.results.users
     rows = []
@@ -46,54 +43,54 @@ def show(ab_test: AbTest, metric: str) -> None:
         lift, n_now = smallest.get(variant), users[variant] + users[ab_test.control]
         lift_text = numbers.NONE if lift is None else f"±{numbers.three(numbers.percent(lift))} %"
         more = _missing_text(missing[variant])
-        rows.append([variant_cell(ab_test.marks[variant]), numbers.count(n_now), lift_text, more])
+        rows.append([variant_cell(ab_test, variant), numbers.count(n_now), lift_text, more])
     widgets.table(columns, rows)
 
 
-def _effect() -> float:
-    """The lift to look for in %, kept in the URL; the default, with a warning, for an unusable one."""
-    text = state.params().get("eff", f"{USUAL_EFFECT:g}")
+def effect_of(text: str) -> float | None:
+    """Returns the effect that a link names, in %; None if it is no number in the allowed range."""
     try:
-        wanted = float(text)
+        effect = float(text)
     except ValueError:
-        wanted = nan
-    if not LEAST_EFFECT <= wanted <= MOST_EFFECT:
+        return None
+    return effect if LEAST_EFFECT <= effect <= MOST_EFFECT else None
+
+
+def _effect() -> float:
+    """Draws the box of the effect to detect and returns it, in %; it is kept in the URL."""
+    text = state.params().get("eff", f"{USUAL_EFFECT:g}")
+    wanted = effect_of(text)
+    if wanted is None:
         st.warning(
-            f"The link's lift, {markdown(text)}, is not between {LEAST_EFFECT:g} and {MOST_EFFECT:g} %; "
-            f"{USUAL_EFFECT:g} % is shown."
+            f'Effect "{markdown(text)}" isn\'t between {LEAST_EFFECT:g} and {MOST_EFFECT:g} %; '
+            f"showing {USUAL_EFFECT:g} %."
         )
-        wanted = USUAL_EFFECT
-    box = widgets.bound("eff", "ab-effect", wanted, "{:g}".format)
+    box = widgets.bound("eff", "ab-effect", wanted or USUAL_EFFECT, "{:g}".format)
     ends = (LEAST_EFFECT, MOST_EFFECT)
-    effect = st.number_input("Lift worth finding, %", *ends, step=0.5, format="%g", width=180, **box)
+    effect = st.number_input("Minimum detectable effect, %", *ends, step=0.5, format="%g", width=180, **box)
     state.write("eff", f"{effect:g}")
     return float(effect)
 
 
 def sentence(title: str, effect: float, missing: dict[str, int | None]) -> str:
-    """``To find +2 % in engagement rate this test needs about 41,000 more users``."""
-    to_find = f"To find {_signed(effect)} in {lowered(title)}"
+    """Returns ``To detect +2 % in engagement rate, this test needs about 41,000 more users.``"""
+    effect_in_metric = f"{_signed(effect)} in {lowered(title)}"
     known = [n for n in missing.values() if n is not None]
     if not known:
-        return f"{to_find}: no number of users is enough, or the control does not vary."
+        return f"No sample size detects {effect_in_metric}, or the control does not vary."
     if not any(known):
-        return f"{to_find} this test is large enough."
-    most = many(_rounded(max(known)), "more user")
+        return f"This test is large enough to detect {effect_in_metric}."
+    most = many(rounded(max(known)), "more user")
     if len(missing) == 1:
-        return f"{to_find} this test needs about {most}."
-    return f"{to_find} in every variant this test needs up to {most} per comparison."
+        return f"To detect {effect_in_metric}, this test needs about {most}."
+    return f"To detect {effect_in_metric} in every variant, this test needs up to {most} per comparison."
 
 
 def _signed(effect: float) -> str:
     return f"+{effect:g} %"
 
 
-def _rounded(users: int) -> int:
-    """Rounded to two digits, as precise as a forecast is."""
-    return int(float(f"{users:{TWO_DIGITS}}"))
-
-
 def _missing_text(users: int | None) -> str:
     if users is None:
         return numbers.NONE
-    return f"about {numbers.count(_rounded(users))}" if users else "none"
+    return f"about {numbers.count(rounded(users))}" if users else "none"

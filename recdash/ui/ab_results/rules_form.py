@@ -1,4 +1,4 @@
-"""The rules of an A/B test as a form: they are fixed before looking, and hold for every variant."""
+"""Shows the form of an A/B test's counting rules."""
 
 from __future__ import annotations
 
@@ -16,11 +16,10 @@ from recdash.ui.components import online_rules
 
 Save = Callable[[str, Callable[[], object], Sequence[str]], None]
 WARNING = (
-    "Rules belong to the plan of a test, and are fixed before looking. Who tries rules until a result is "
-    "significant finds one by chance. What you change here is said on top of the page, and stays written "
-    "among the rules in force."
+    "Counting rules belong to the plan of a test. Changing rules after seeing results inflates false "
+    "positives. Changes are shown on top of this page and among the rules in force."
 )
-WINSORISED = "It tames few users who watch all day, and makes the value of every variant smaller."
+WINSORISED = "It limits the influence of a few heavy users, and lowers the value of every variant."
 NARROW = 260
 
 
@@ -29,22 +28,22 @@ def show(ab_test: AbTest, save: Save) -> None:
     test, rules = ab_test.test, ab_test.rules
     with st.form(f"ab-rules-{test.id}", border=False):
         settings: dict[str, Any] = {"split": _split(ab_test)}
-        if ab_test.census is not None:
+        if ab_test.sample is not None:
             settings |= _counting(ab_test)
         if test.kind == "events":
-            st.caption("By which rules events were added up to sessions is fixed by the upload.")
-        if not st.form_submit_button("Count by these rules", key="ab-rules-save"):
+            st.caption("How events are grouped into sessions was fixed by the upload.")
+        if not st.form_submit_button("Apply rules", key="ab-rules-save"):
             return
     wanted = OnlineRules(**{**rules.as_dict(), **settings})
     changed = changes(rules, wanted)
     if not changed:
-        st.info("These are the rules in force.")
+        st.info("Nothing changed: these rules apply already.")
         return
     save(test.id, lambda: state.workspace().online_tests.set_rules(test.id, wanted), changed)
 
 
 def _split(ab_test: AbTest) -> dict[str, float]:
-    st.markdown("**Planned split**, as shares of any size: 2 and 1 send two thirds to the first.")
+    st.markdown("**Planned split**, in shares: 2 and 1 assign two thirds of the users to the first.")
     key = f"ab-split-{ab_test.test.id}"
     return online_rules.split_boxes(ab_test.results.variants, ab_test.rules.split, key)
 
@@ -68,7 +67,7 @@ def _counting(ab_test: AbTest) -> dict[str, Any]:
 
 
 def _starts(ab_test: AbTest) -> str | None:
-    """An ISO date; a time within a day is kept as long as its day is."""
+    """Returns the first day as an ISO date; a stored time of day is kept while the day stays the same."""
     starts = ab_test.rules.starts
     known = date.fromisoformat(starts[:10]) if starts else None
     chosen = online_rules.first_day_box(known, f"ab-starts-{ab_test.test.id}", width=NARROW)

@@ -1,19 +1,20 @@
-"""One metric of an A/B test by what is known of its users: country, platform, whatever the logs hold."""
+"""Shows the lift in one metric by segment of the users: country, platform, or any column of the logs."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from recdash.charts.attribute_shares import panels
 from recdash.charts.layout import escape as plotly
-from recdash.charts.segments import SegmentPoint, SegmentRow, ends_of, segment_panels
+from recdash.charts.segments import Look, SegmentPoint, SegmentRow, ends_of, segment_panels
 from recdash.formatting import numbers
 from recdash.formatting.numbers import is_number, percent
 from recdash.formatting.records import Row, records
-from recdash.formatting.wording import cut, listed, lowered
+from recdash.formatting.wording import CORRECTIONS, CORRECTIONS_IN_SHORT, cut, listed, lowered, shown
 from recdash.online.analysis.judgement import SETTLED_P, SIGNS
 from recdash.online.analysis.segments import Reversal
 from recdash.ui.ab_results import cached
@@ -25,24 +26,23 @@ from recdash.ui.components import widgets
 if TYPE_CHECKING:
     import pandas as pd
 
-NOT_KNOWN = "(not known)"
+UNKNOWN = "(unknown)"
 MOST_SEGMENTS, MOST_NAMED = 20, 4
 Rows = Mapping[str, Mapping[str, Row]]
 """Variant → segment → its row."""
 
 
 def show(ab_test: AbTest, metric: str) -> None:
-    widgets.section(f"{ab_test.titles[metric]} by segment")
+    widgets.section(f"{ab_test.titles[metric]}: segments")
     analysis = state.workspace().online_analysis
     known = cached.ask(analysis.segments, ab_test.test)
     if not known:
-        hint = "Add one with words, such as country or platform, to the logs."
-        st.caption(f"No column tells users apart. {hint}")
+        st.caption("No column divides the users into segments. Add one, such as country, to the logs.")
         return
-    links.tell_unknown("seg", "split of users", known)
+    links.tell_unknown("seg", "segment", known)
     wanted = state.option("seg", known[0], known)
     names = {name: name for name in known}
-    segment = widgets.select("Users by", "seg", names, wanted, "ab-segment", widgets.BOX)
+    segment = widgets.select("Segment by", "seg", names, wanted, "ab-segment", widgets.BOX)
     frame = cached.ask(analysis.by_segment, ab_test.test, metric, segment)
     _warn(ab_test, cached.ask(analysis.reversals, ab_test.test, metric, segment), segment)
     rows = _by_variant(frame, ab_test.challengers)
@@ -58,27 +58,29 @@ def _by_variant(frame: pd.DataFrame, variants: Sequence[str]) -> dict[str, dict[
 
 
 def _title(segment: object) -> str:
-    return segment if isinstance(segment, str) else NOT_KNOWN
+    return segment if isinstance(segment, str) else UNKNOWN
 
 
 def _warn(ab_test: AbTest, reversals: Sequence[Reversal], segment: str) -> None:
-    """Warn where segments say something else than the whole."""
+    """Warn of lifts that reverse in segments."""
     if reversals and not ab_test.blocked:
-        lines = widgets.paragraphs(reversal_words(reversal, segment) for reversal in reversals)
-        st.html(widgets.banner(lines, "The whole and its parts"))
+        lines = widgets.paragraphs(
+            reversal_words(replace(reversal, variant=ab_test.names[reversal.variant]), segment)
+            for reversal in reversals
+        )
+        st.html(widgets.banner(lines, "Lifts that reverse in segments"))
 
 
 def reversal_words(reversal: Reversal, segment: str) -> str:
     if reversal.all_of_them:
         return (
-            f"{reversal.variant}: in every segment of {segment} the lift points the other way than over all "
-            "users (Simpson's paradox). The segments have another weight in the variant than in the control: "
-            "find out why before you trust the whole."
+            f"{reversal.variant}: the lift reverses in every segment of {segment} (Simpson's paradox). "
+            "The variants have different mixes of segments: find out why before you trust the overall lift."
         )
     titles = [_title(name) for name in reversal.segments]
     more = f" and {len(titles) - MOST_NAMED} more" if len(titles) > MOST_NAMED else ""
     named = f"{', '.join(titles[:MOST_NAMED])}{more}" if more else listed(titles)
-    return f"{reversal.variant}: against its lift over all users goes {segment} {named}, beyond chance."
+    return f"{reversal.variant}: the lift reverses significantly in {segment} {named}."
 
 
 # ── the dots ─────────────────────────────────────────────────────────────────────────────────
@@ -99,29 +101,29 @@ def _draw(ab_test: AbTest, metric: str, rows: Rows) -> None:
             dots_of_line = {variant: dots[variant] for variant in line}
             chart = segment_panels(labels, dots_of_line, beside, ab_test.marks, theme.palette(), ends)
             widgets.chart(chart, f"ab-segments-{place}", _alt(ab_test, metric, rows, line))
-    plain = " They are plain lifts, without CUPED, as is that over all users which they are held against."
+    plain = " Lifts are unadjusted (no CUPED)."
     st.caption(f"{_caption(len(largest), rows)}{plain if ab_test.is_adjusted(metric) else ''}")
 
 
 def _largest(rows: Rows) -> list[str]:
-    """The segments in their own order; of very many only the largest."""
+    """Returns the segments in their own order; only the largest of very many."""
     known = list(dict.fromkeys(segment for of_variant in rows.values() for segment in of_variant))
     largest = set(sorted(known, key=lambda segment: -_users(rows, segment))[:MOST_SEGMENTS])
     return [segment for segment in known if segment in largest]
 
 
 def _users(rows: Rows, segment: str) -> int:
-    """Of all variants and the control, which every row names."""
+    """Returns the users of a segment, control included."""
     some = [of_variant[segment] for of_variant in rows.values() if segment in of_variant]
     return sum(row["n_variant"] for row in some) + max(row["n_control"] for row in some)
 
 
 def _caption(n_shown: int, rows: Rows) -> str:
     n_all = len({segment for of_variant in rows.values() for segment in of_variant})
-    most = f"The {n_shown} largest of {n_all} are drawn; the table has all. " if n_all > n_shown else ""
+    most = f"The {n_shown} largest of {n_all} segments; the table has all. " if n_all > n_shown else ""
     return (
-        f"{most}Lift in %, with its 95 % interval; n of all variants. The words follow p-values corrected "
-        "over all segments and variants (Benjamini and Hochberg). A filled mark is settled."
+        f"{most}Lift in %, 95 % CI; n over all variants. Filled: significant, "
+        f"{CORRECTIONS['bh']}-corrected over all segments and variants."
     )
 
 
@@ -135,16 +137,17 @@ def _dot(ab_test: AbTest, metric: str, row: Row | None, beside: int) -> SegmentP
     digits = numbers.places([x, low, high])
     amount = f"{numbers.signed(x, digits)} %"
     hover = (
-        f"{plotly(row['variant'])}, {plotly(_title(row['segment']))}<br>{amount} "
-        f"({numbers.interval(low, high, digits)})<br>{word}, p (BH) {numbers.p_value(row['p_bh'])}<br>"
+        f"{plotly(ab_test.names[row['variant']])}, {plotly(_title(row['segment']))}<br>{amount} "
+        f"({numbers.interval(low, high, digits)})<br>{shown(word)}, "
+        f"p ({CORRECTIONS_IN_SHORT['bh']}) {numbers.p_value(row['p_bh'])}<br>"
         f"n = {numbers.count(row['n_control'])} and {numbers.count(row['n_variant'])}"
     )
     if beside > 3:  # as many words as there is room for; the table has all of them
         text = SIGNS[word]
     else:
-        text = f"{SIGNS[word]} {word}" if beside == 3 else f"{SIGNS[word]} {amount} {word}"
-    settled = word in ("better", "worse")
-    return SegmentPoint(x, text, hover, low, high, look="filled" if settled else "hollow")
+        text = f"{SIGNS[word]} {shown(word)}" if beside == 3 else f"{SIGNS[word]} {amount} {shown(word)}"
+    look: Look = "filled" if word in ("better", "worse") else "hollow"
+    return SegmentPoint(x, text, hover, low, high, look=look)
 
 
 def _word(ab_test: AbTest, metric: str, row: Row) -> str:
@@ -159,7 +162,7 @@ def _alt(ab_test: AbTest, metric: str, rows: Rows, line: Sequence[str]) -> str:
     lifts = []
     for variant in line:
         of_segments = [f"{segment} {amount_text(row['lift'])}" for segment, row in rows[variant].items()]
-        lifts.append(f"{variant}: {listed(of_segments)}")
+        lifts.append(f"{ab_test.names[variant]}: {listed(of_segments)}")
     return f"Lift in {lowered(ab_test.titles[metric])} by segment. {'; '.join(lifts)}."
 
 

@@ -1,4 +1,4 @@
-"""What an editor can change of a stored A/B test: its metrics and its rules, and what the change did."""
+"""Shows what an editor can change of a stored A/B test: metrics and counting rules."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ CHANGED = "recdash.ab-changed"
 
 
 def show(ab_test: AbTest) -> None:
-    """Draw the forms; nothing for a viewer."""
+    """Draw the forms; nothing for viewers."""
     if not state.workspace().person.may("editor"):
         return
     st.html('<hr class="rd-rule">')
-    widgets.section("Change this test", "Its metrics and the rules by which its logs are counted.")
-    with st.expander("Metrics: add one, change a role or a margin"):
+    widgets.section("Change this test", "Its metrics, and how its logs are counted.")
+    with st.expander("Metrics: add one, change a role or margin"):
         metric_form.show(ab_test, save)
-    with st.expander("Rules of counting"):
+    with st.expander("Counting rules"):
         rules_form.show(ab_test, save)
 
 
 def save(test_id: str, action: Callable[[], object], changed: Sequence[str]) -> None:
     """Run ``action`` and name the changes on top of the page; an error is shown at the form."""
     try:
-        with st.spinner("Counting again"):
+        with st.spinner("Recalculating"):
             action()
     except RecdashError as error:
         widgets.problems(error)
@@ -41,14 +41,14 @@ def save(test_id: str, action: Callable[[], object], changed: Sequence[str]) -> 
 
 
 def show_change(ab_test: AbTest) -> None:
-    """The last change of this test in this session, until it is closed."""
+    """Show the last change of this test in this session, until it is closed."""
     test_id, changed = st.session_state.get(CHANGED, ("", []))
     if test_id != ab_test.test.id:
         return
     template = (
         '<div class="rd-banner" role="status"><b class="rd-worse">!</b><div>'
-        "<p>Changed just now; all numbers below are counted anew. Results that made somebody change how "
-        "they are counted are no longer a test of what was planned.</p>{lines}</div></div>"
+        "<p>Changed just now; all numbers are recalculated. Changing rules after seeing results inflates "
+        "false positives.</p>{lines}</div></div>"
     )
     st.html(html(template, lines=widgets.paragraphs(changed)))
     st.button("Close", key="ab-changed-close", on_click=lambda: st.session_state.pop(CHANGED, None))

@@ -1,8 +1,8 @@
-"""The metrics of an A/B test: goals, guardrails, others; a row per metric and variant beside its lift."""
+"""Shows the decision on each variant, and the lifts in goals, guardrails and other metrics."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from math import nan
 from statistics import median_high
@@ -12,15 +12,16 @@ import streamlit as st
 from recdash.charts.ab_lifts import LiftRow, lifts
 from recdash.charts.layout import escape as plotly
 from recdash.formatting import numbers
-from recdash.formatting.html import Html, html
+from recdash.formatting.html import Html, html, join
 from recdash.formatting.numbers import is_number, percent
 from recdash.formatting.tables import Cell, number_columns, p_value, text_columns
-from recdash.formatting.wording import cut_inside, listed
+from recdash.formatting.wording import cut_inside, listed, shown
 from recdash.online import OnlineRow
 from recdash.online.analysis.judgement import SIGNS, TONES
+from recdash.online.analysis.next_step import Action, NextStep, brief
 from recdash.ui.ab_results.definitions import GUIDE, definitions
 from recdash.ui.ab_results.page import ROLES, AbTest
-from recdash.ui.ab_results.wording import SETTLED, meaning, reading, variant_cell, wanted
+from recdash.ui.ab_results.wording import SIGNIFICANT, meaning, reading, variant_cell, wanted
 from recdash.ui.app import links, theme
 from recdash.ui.app.state import View
 from recdash.ui.components import corrections, widgets
@@ -28,51 +29,87 @@ from recdash.ui.components.online_tests import SHARE
 from recdash.ui.components.widgets import table_html
 
 SUBTITLES = {
-    "goal": "what the test is meant to move",
-    "guardrail": "each must exclude a loss of its margin",
-    "other": "shown only; they decide nothing",
+    "goal": "what the test should improve",
+    "guardrail": "must rule out a drop beyond the margin",
+    "other": "for information",
 }
 LONGEST_HEAD = 22
-MILLION = 1_000_000
 MOST_DIGITS = 2
+LOOKS: Mapping[Action, tuple[str, str]] = {
+    "ship": ("▲", "better"),
+    "roll back": ("▼", "worse"),
+    "keep running": ("…", "same"),
+    "inconclusive": ("=", "same"),
+    "check the split": ("!", "worse"),
+}
 
 
 def show(view: View, ab_test: AbTest) -> None:
-    """Draw all metrics by role on one axis, how to read them, and what is measured."""
+    """Draw all metrics by role, how to read them, and their definitions."""
     if ab_test.challengers:
         _show_lifts(ab_test)
     else:
         st.html(values_table(ab_test))
     widgets.note(reading(ab_test))
     st.html(links.to_guide(view, GUIDE))
-    with st.expander("What is measured"):
+    with st.expander("Metric definitions"):
         st.html(definitions(ab_test))
 
 
 def _show_lifts(ab_test: AbTest) -> None:
     with st.container(key="ab-body", gap=None):
-        left, right = st.columns([2.75, 1], gap=None, wrap=False)
+        left, right = st.columns([3, 1], gap=None, wrap=False)
         with left:
             st.html(lifts_table(ab_test))
         with right, st.container(gap=None):
-            control = cut_inside(ab_test.control, LONGEST_HEAD)
+            control = cut_inside(ab_test.names[ab_test.control], LONGEST_HEAD)
             st.html(html('<div class="rd-board-head">Lift over {control}, %</div>', control=control))
             chart = lifts(drawn(ab_test), ab_test.marks, theme.palette())
             widgets.chart(chart, "ab-lifts", alt(ab_test), narrowest=0)
-        hint = "In a narrow window some columns are left out: see the table below."
+        hint = "Some columns are hidden in a narrow window; the table below has all."
         st.html(f'<p class="rd-if-narrow">{hint}</p>')
 
 
 def sections(ab_test: AbTest) -> dict[str, list[OnlineRow]]:
-    """Role → its rows, where there are any."""
+    """Returns {role: its rows}, without empty roles."""
     return {role: rows for role in ROLES if (rows := ab_test.rows(role))}
+
+
+# ── the decision ─────────────────────────────────────────────────────────────────────────────
+
+
+def show_steps(ab_test: AbTest) -> None:
+    """Draw the decision on each variant with its lift in the decision metric; nothing without one."""
+    if ab_test.steps:
+        st.html(steps_html(ab_test))
+
+
+def steps_html(ab_test: AbTest) -> Html:
+    row = (
+        '<li><b class="rd-{tone}">{sign} {title}</b><div>{variant}<p>{lift}</p>'
+        '<p class="rd-muted">{reason}</p></div></li>'
+    )
+    rows = []
+    for step in ab_test.steps:
+        sign, tone = LOOKS[step.action]
+        cell, lift = variant_cell(ab_test, step.variant), _lift_text(step)
+        fields = {"title": step.title, "variant": cell, "lift": lift, "reason": step.reason}
+        rows.append(html(row, sign=sign, tone=tone, **fields))
+    return html('<ul class="rd-list rd-next" aria-label="Decision by variant">{rows}</ul>', rows=join(rows))
+
+
+def _lift_text(step: NextStep) -> str:
+    """Returns ``Engagement rate +4.8 % (95 % CI +1.6 to +8.1 %)``."""
+    ends = interval_of(step.lift)
+    interval = f" (95 % CI {_bounds(*ends)})" if None not in ends else ""
+    return f"{step.lift.title} {amount_text(step.lift.lift)}{interval}"
 
 
 # ── the chart ────────────────────────────────────────────────────────────────────────────────
 
 
 def drawn(ab_test: AbTest) -> list[LiftRow | None]:
-    """The rows of the table below each other; None for a heading."""
+    """Returns the rows of the chart, level with those of the table; None for a heading."""
     rows: list[LiftRow | None] = []
     for role in sections(ab_test):
         rows += [None, *(_lift(ab_test, row) for row in ab_test.lifted(role))]
@@ -89,25 +126,25 @@ def _lift(ab_test: AbTest, row: OnlineRow) -> LiftRow:
         peek_low=percent(row.sequence_low),
         peek_high=percent(row.sequence_high),
         margin=nan if row.role != "guardrail" else percent(row.margin) * (-1 if row.direction == "up" else 1),
-        settled=row.word in SETTLED,
+        settled=row.word in SIGNIFICANT,
         starts=row.variant == ab_test.challengers[0],
-        hover=_hover(row),
+        hover=_hover(ab_test, row),
     )
 
 
 def interval_of(row: OnlineRow) -> tuple[float | None, float | None]:
-    """The corrected interval, which the word follows; else the plain 95 %."""
+    """Returns the corrected interval, which the finding follows; else the plain 95 % one."""
     if row.corrected_low is None:
         return row.lift_low, row.lift_high
     return row.corrected_low, row.corrected_high
 
 
-def _hover(row: OnlineRow) -> str:
+def _hover(ab_test: AbTest, row: OnlineRow) -> str:
     lines = [
-        f"{plotly(row.variant)}, {plotly(row.title)}",
-        f"{amount_text(row.lift)} {row.word}",
+        f"{plotly(ab_test.names[row.variant])}, {plotly(row.title)}",
+        f"{amount_text(row.lift)} {shown(row.word)}",
         f"95 % CI, corrected: {_bounds(*interval_of(row))}",
-        f"looked at every day: {row.sequence_note or _bounds(row.sequence_low, row.sequence_high)}",
+        f"always-valid CI: {row.sequence_note or _bounds(row.sequence_low, row.sequence_high)}",
     ]
     if row.plain_lift is not None:
         lines.append(f"without CUPED: {_plain(row)}")
@@ -128,21 +165,25 @@ def _bounds(low: float | None, high: float | None) -> str:
 
 
 def alt(ab_test: AbTest) -> str:
-    findings = [f"{row.title}, {row.variant} {amount_text(row.lift)} {row.word}" for row in ab_test.lifted()]
-    return f"Lifts over {ab_test.control}: {listed(findings)}." if findings else "No lifts."
+    findings = [
+        f"{row.title}, {ab_test.names[row.variant]} {amount_text(row.lift)} {shown(row.word)}"
+        for row in ab_test.lifted()
+    ]
+    control = ab_test.names[ab_test.control]
+    return f"Lifts over {control}: {listed(findings)}." if findings else "No lifts."
 
 
 # ── the table ────────────────────────────────────────────────────────────────────────────────
 
 
 def lifts_table(ab_test: AbTest) -> Html:
-    """One row per metric and variant; a metric and its control are named in the first of them."""
+    """Returns the table of lifts: a row per metric and variant, each metric named in its first row."""
     rule = "" if ab_test.correction == "off" else f"({corrections.TITLES[ab_test.correction]})"
     columns = [
         *text_columns("Metric"),
-        *number_columns(_head("Control", cut_inside(ab_test.control, 14))),
+        *number_columns(_head("Control", cut_inside(ab_test.names[ab_test.control], 14))),
         *text_columns("Variant"),
-        *number_columns(_head("Variant's", "value"), _head("Lift, %", "95 % CI"), _head("p", rule)),
+        *number_columns(_head("Variant", "value"), _head("Lift, %", "95 % CI"), _head("p", rule)),
         *text_columns("Finding"),
     ]
     digits = _digits(ab_test)
@@ -163,12 +204,12 @@ def lifts_table(ab_test: AbTest) -> Html:
 
 
 def _head(first: str, second: str) -> Html:
-    """A column's title in two lines."""
+    """Returns a column's title in two lines."""
     return html("{first}<br>{second}", first=first, second=second)
 
 
 def _digits(ab_test: AbTest) -> int:
-    """The decimals of all lifts: as many as most of them need, at most two."""
+    """Returns the decimals of all lifts: as many as most of them need, at most two."""
     ends_of_rows = [[percent(end) for end in (row.lift, *interval_of(row))] for row in ab_test.lifted()]
     needed = [numbers.places(ends) for ends in ends_of_rows if any(is_number(end) and end for end in ends)]
     return min(MOST_DIGITS, median_high(needed or [0]))
@@ -183,17 +224,17 @@ def _lines(ab_test: AbTest, group: Sequence[OnlineRow], digits: int) -> list[lis
         first: list[Cell] = ["", ""] if lines else [_metric_cell(ab_test, row), control_value]
         p: Cell = p_value(row.p_corrected) if row.role == "goal" else _uncorrected(row)
         cells = [_value_cell(row, decimals), _lift_cell(row, digits), p, _finding_cell(row)]
-        lines.append([*first, variant_cell(ab_test.marks[row.variant]), *cells])
+        lines.append([*first, variant_cell(ab_test, row.variant), *cells])
     return lines
 
 
 def _uncorrected(row: OnlineRow) -> Html:
-    cell = '<span class="rd-muted" title="of no change, not corrected">{p}</span>'
+    cell = '<span class="rd-muted" title="not corrected">{p}</span>'
     return html(cell, p=numbers.p_value(row.p))
 
 
 def _written(row: OnlineRow, value: float | None) -> float | None:
-    """A value of the metric as it is read: a share in %."""
+    """Returns a value as it is shown: a share in %."""
     return None if value is None else value * (100 if row.unit == SHARE else 1)
 
 
@@ -213,7 +254,7 @@ def _value_cell(row: OnlineRow, decimals: int) -> Html:
 
 
 def counts(row: OnlineRow) -> str:
-    """``5,290 / 8,567``: the sums of a ratio; ``n = 2,030``: the users of a mean."""
+    """Returns the sums of a ratio, ``5,290 / 8,567``, or the users of a mean, ``n = 2,030``."""
     if row.numerator is None or row.denominator is None:
         return f"n = {numbers.count(row.n_users)}"
     return f"{numbers.count(row.numerator)} / {numbers.count(row.denominator)}"
@@ -230,23 +271,18 @@ def _lift_cell(row: OnlineRow, digits: int) -> Html:
 def _finding_cell(row: OnlineRow) -> Html:
     if row.lift is None or not row.word:
         return html('<span class="rd-muted" title="{note}">–</span>', note=row.note)
-    more = f"≈ {_rounded(row.more_users)} more users" if row.more_users and row.word == "not settled" else ""
+    more = (
+        f"needs ≈ {brief(row.more_users)} more users" if row.more_users and row.word == "not settled" else ""
+    )
     tone = TONES.get(row.word, "same")
-    return widgets.above(widgets.toned(f"{SIGNS[row.word]} {row.word}", tone), more)
-
-
-def _rounded(users: int) -> str:
-    """A forecast of users as text, rounded to two digits."""
-    if users >= MILLION:
-        return f"{float(f'{users / MILLION:.2g}'):g} M"
-    return numbers.count(float(f"{users:.2g}"))
+    return widgets.above(widgets.toned(f"{SIGNS[row.word]} {shown(row.word)}", tone), more)
 
 
 def values_table(ab_test: AbTest) -> Html:
-    """The table of values alone, where there is nothing to compare them with."""
+    """Returns the table of values alone, for a test with one variant."""
     body = []
     for row in (row for rows in sections(ab_test).values() for row in rows):
         value = _value_cell(row, numbers.places([_written(row, row.value)]))
-        body.append([_metric_cell(ab_test, row), variant_cell(ab_test.marks[row.variant]), value])
+        body.append([_metric_cell(ab_test, row), variant_cell(ab_test, row.variant), value])
     columns = [*text_columns("Metric", "Variant"), *number_columns("Value")]
     return table_html(columns, body, kind="rd-board")

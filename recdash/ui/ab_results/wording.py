@@ -1,91 +1,66 @@
-"""What an A/B test says, in words: the finding, what was measured, and how to read its intervals."""
+"""Words for an A/B test: its decision, its facts, and how to read its intervals."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import replace
 
 from recdash.charts.mark_html import glyph
-from recdash.charts.marks import Mark
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html
-from recdash.formatting.wording import cut, cut_inside, listed, lowered, many, span
+from recdash.formatting.wording import cut_inside, many, span
 from recdash.online import OnlineMetric, OnlineRow, OnlineRules
+from recdash.online.analysis import next_step
 from recdash.online.analysis.lift import per
 from recdash.online.analysis.results import validity_notes
 from recdash.online.validity import MANY_LOOKS
 from recdash.ui.ab_results.page import AbTest
 from recdash.ui.components import corrections
 
-SETTLED = ("better", "worse", "holds", "broken")
-PEEKING = (
-    "Thick interval: for one look, at the end that was planned. Thin interval: for looking again and again, "
-    "and the one to stop a test early by: of tests without an effect it ever leaves out zero in at most 5 %. "
-    f"It is shown once that is true, from {MANY_LOOKS.users} users of each variant on whose value is known "
-    f"to {100 * MANY_LOOKS.relative_error:g} % (relative standard error). It is not corrected for "
-    "several goals."
+SIGNIFICANT = ("better", "worse", "holds", "broken")
+INTERVALS = (
+    "Thick: fixed-horizon 95 % CI. Thin: always-valid CI, safe for early stopping; "
+    f"shown from {MANY_LOOKS.users} users per variant on."
 )
-ADDED_UP = "As it was added up before the upload."
-LONGEST_NAME, LONGEST_CELL, MOST_NAMED, MOST_TITLES = 48, 34, 3, 3
+AGGREGATED = "As aggregated before the upload."
+LONGEST_CELL = 34
 
 
-# ── the finding ──────────────────────────────────────────────────────────────────────────────
+# ── title and subtitle ───────────────────────────────────────────────────────────────────────
 
 
 def finding(ab_test: AbTest) -> str:
-    if ab_test.blocked:
-        return "Nothing is judged: the split of users is broken"
-    if not ab_test.challengers:
-        return f"{cut_inside(ab_test.control, LONGEST_NAME)} is the only variant: there is nothing to compare"
-    decisive = {
-        variant: [row for row in ab_test.results.rows if row.variant == variant and row.role != "other"]
-        for variant in ab_test.challengers
-    }
-    clauses = {variant: clause for variant, rows in decisive.items() if (clause := _clause(rows))}
-    if not clauses:
-        if not ab_test.rows("goal"):
-            return "No metric of this test is a goal"
-        days = ab_test.census.days if ab_test.census else 0
-        return f"No goal is settled after {many(days, 'day')}" if days else "No goal is settled"
-    losers = [name for name in clauses if any(row.word in ("worse", "broken") for row in decisive[name])]
-    named = list(dict.fromkeys([*losers, *clauses]))[:MOST_NAMED]
-    more = len(clauses) - len(named)
-    others = [f"{many(more, 'other variant')} differ{'s' * (more == 1)}"] if more else []
-    return "; ".join([*(f"{cut_inside(name, LONGEST_NAME)} {clauses[name]}" for name in named), *others])
-
-
-def _clause(rows: Sequence[OnlineRow]) -> str:
-    """``wins engagement rate, but loses videos watched``; empty where nothing is significant."""
-    clauses = []
-    for verb, word in (("wins", "better"), ("loses", "worse"), ("breaks the guardrail", "broken")):
-        of_word = [row for row in rows if row.word == word]
-        clauses.append(f"{verb} {_named(of_word, rows, word)}" if of_word else "")
-    won, *lost = clauses
-    return ", but ".join(filter(None, [won, listed(list(filter(None, lost)))]))
-
-
-def _named(some: Sequence[OnlineRow], rows: Sequence[OnlineRow], word: str) -> str:
-    """The metrics by title; ``all 5 goals`` or ``4 of 12 goals`` of many."""
-    role = "guardrail" if word == "broken" else "goal"
-    of = sum(row.role == role for row in rows)
-    if len(some) <= MOST_TITLES:
-        return listed([lowered(cut(row.title, LONGEST_NAME)) for row in some])
-    return f"all {of} {role}s" if len(some) == of else f"{len(some)} of {of} {role}s"
+    """Returns the page's headline: the decision on the test."""
+    days = ab_test.sample.days if ab_test.sample else 0
+    return next_step.headline(ab_test.results, ab_test.steps, ab_test.names, days)
 
 
 def subtitle(ab_test: AbTest) -> str:
-    """The line under the title: test, days, n per variant, control and rules."""
-    dates = ab_test.census.dates if ab_test.census else ""
-    when = f", {dates}, {many(ab_test.census.days, 'day')}" if ab_test.census and dates else ""
-    parts = [f"{ab_test.test.name}{when}", _sizes(ab_test), f"control: {ab_test.control}"]
-    counted = _in_short(ab_test.rules) if ab_test.census else "The numbers were added up before the upload"
-    return f"{'; '.join(filter(None, parts))}. {_corrected(ab_test)}{counted}."
+    """Returns the line under the headline: test, dates, users and control."""
+    sample = ab_test.sample
+    dates = [f"{sample.dates} ({many(sample.days, 'day')})"] if sample and sample.dates else []
+    control = f"control: {ab_test.names[ab_test.control]}"
+    return f"{' · '.join([ab_test.test.name, *dates, *_users(ab_test), control])}."
 
 
-def _sizes(ab_test: AbTest) -> str:
-    counts = sorted(ab_test.results.users.values())
+def _users(ab_test: AbTest) -> list[str]:
+    """Returns ``7,991 users, no planned sample size``, or how much of the plan is reached."""
+    counts = ab_test.results.users
     if not counts:
-        return ""
-    return f"n = {span(numbers.count(counts[0]), numbers.count(counts[-1]))} users per variant"
+        return []
+    users = many(sum(counts.values()), "user")
+    planned = ab_test.rules.planned_users
+    if not planned:
+        return [f"{users}, no planned sample size"]
+    pairs = [counts.get(ab_test.control, 0) + counts.get(name, 0) for name in ab_test.challengers]
+    reached = min(pairs, default=0)
+    share = min(100, 100 * reached // planned)
+    return [users, f"{share} % of the planned {numbers.count(planned)} users per comparison"]
+
+
+def counting(ab_test: AbTest) -> str:
+    """Returns the note on corrections and on the rules that change results most."""
+    parts = [_corrected(ab_test), _rules_in_short(ab_test.rules) if ab_test.sample else AGGREGATED]
+    return " ".join(part for part in parts if part)
 
 
 def family_size(ab_test: AbTest) -> int:
@@ -97,99 +72,90 @@ def _corrected(ab_test: AbTest) -> str:
     if n < 2:
         return ""
     if ab_test.correction == "off":
-        return f"The {n} lifts in goals are not corrected. "
-    return f"The {n} lifts in goals are corrected together ({corrections.TITLES[ab_test.correction]}). "
+        return f"The {n} lifts in goals are not corrected."
+    return f"The {n} lifts in goals are {corrections.TITLES[ab_test.correction]}-corrected."
 
 
-def _in_short(rules: OnlineRules) -> str:
-    """The rules that move numbers most, in one sentence without its full stop."""
+def _rules_in_short(rules: OnlineRules) -> str:
     limits = [
         f"{numbers.count(limit)} {noun}"
         for limit, noun in ((rules.bot_clicks, "clicks"), (rules.bot_sessions, "sessions"))
         if limit is not None
     ]
-    bots = f"Users with more than {' or '.join(limits)} a day are" if limits else "Bots are not"
-    cut_at = "not cut" if rules.winsorise is None else f"cut at the {rules.winsorise:g} quantile of users"
-    return f"{bots} left out; totals are {cut_at}"
+    bots = f"Bot filter: more than {' or '.join(limits)} per day." if limits else "No bot filter."
+    if rules.winsorise is None:
+        return f"{bots} No outlier capping."
+    return f"{bots} Outlier capping at the {rules.winsorise:g} quantile of users."
 
 
 # ── names ────────────────────────────────────────────────────────────────────────────────────
 
 
-def variant_cell(mark: Mark) -> Html:
-    """A variant's mark and name: of a long one its beginning and end, all of it on hover."""
-    cell = '<span class="rd-run rd-variant">{glyph}<bdi title="{name}">{short}</bdi></span>'
-    short = cut_inside(mark.name, LONGEST_CELL)
-    return html(cell, glyph=glyph(mark), name=mark.name, short=short)
+def variant_cell(ab_test: AbTest, variant: str) -> Html:
+    """Returns a variant's mark and its run's name, shortened in the middle; the tooltip has both names."""
+    mark = ab_test.marks[variant]
+    cell = '<span class="rd-run rd-variant">{glyph}<bdi title="{title}">{short}</bdi></span>'
+    title = mark.name if mark.name == variant else f"{mark.name} (variant {variant})"
+    return html(cell, glyph=glyph(mark), title=title, short=cut_inside(mark.name, LONGEST_CELL))
 
 
 # ── how to read ──────────────────────────────────────────────────────────────────────────────
 
 
 def reading(ab_test: AbTest) -> list[str]:
-    """The notes under the tables."""
+    """Returns the notes under the table of lifts."""
     if not ab_test.challengers:
-        return []
-    marks = "Filled mark: settled. Hollow mark: not settled, which is no proof of equality."
-    margin = "Dashed line: the loss that a guardrail must exclude." if ab_test.rows("guardrail") else ""
-    thick = "Goals have the corrected interval, which excludes zero where the corrected p is at most 0.05."
-    if family_size(ab_test) < 2 or ab_test.correction == "off":
-        thick = "All intervals are 95 %."
-    lines = [f"{marks} {margin} {thick}", PEEKING, _looked_at(ab_test)]
-    lines += [*_adjusted(ab_test), *(f"– {note}" for note in validity_notes(ab_test.lifted()))]
-    return [line for line in lines if line]
+        return [counting(ab_test)]
+    marks = "Filled: significant. Hollow: inconclusive, which does not prove equality."
+    margin = " Dashed line: guardrail margin." if ab_test.rows("guardrail") else ""
+    lines = [f"{INTERVALS} {marks}{margin}", counting(ab_test), monitored(ab_test), _adjusted(ab_test)]
+    named = [replace(row, variant=ab_test.names[row.variant]) for row in ab_test.lifted()]
+    return [line for line in [*lines, *(f"– {note}" for note in validity_notes(named))] if line]
 
 
-def _looked_at(ab_test: AbTest) -> str:
-    """How many significant lifts in goals stay significant under daily looks."""
-    if ab_test.blocked:
+def monitored(ab_test: AbTest) -> str:
+    """Returns how many significant lifts in goals also hold under continuous monitoring; empty if none is."""
+    significant = [row for row in ab_test.lifted("goal") if row.word in ("better", "worse")]
+    if ab_test.blocked or not significant:
         return ""
-    settled = [row for row in ab_test.lifted("goal") if row.word in ("better", "worse")]
-    if not settled:
-        return ""
-    n_hold = sum((row.sequence_low or 0) > 0 or (row.sequence_high or 0) < 0 for row in settled)
-    if len(settled) == 1:
-        hold = "also holds" if n_hold else "does not hold"
-        return f"The settled lift in a goal {hold} for who looked every day."
+    n = len(significant)
+    n_hold = sum((row.sequence_low or 0) > 0 or (row.sequence_high or 0) < 0 for row in significant)
+    if n == 1:
+        holds = "also holds" if n_hold else "does not hold"
+        return f"The significant lift {holds} under continuous monitoring."
+    if n_hold == n:
+        return f"All {n} significant lifts also hold under continuous monitoring."
     hold = "holds" if n_hold == 1 else "hold"
-    return f"Of {len(settled)} settled lifts in goals, {n_hold} {hold} for who looked every day as well."
+    return f"{n_hold or 'None'} of {n} significant lifts {hold} under continuous monitoring."
 
 
-def _adjusted(ab_test: AbTest) -> list[str]:
-    """By how much CUPED made the intervals narrower, metric by metric."""
-    by_title: dict[str, list[float]] = {}
-    for row in ab_test.lifted():
-        if row.narrower is not None:
-            by_title.setdefault(row.title, []).append(100 * row.narrower)
-    if not by_title:
-        return []
-    by_metric = [
-        f"{lowered(title)} {span(numbers.fixed(min(shares), 0), numbers.fixed(max(shares), 0))} %"
-        for title, shares in by_title.items()
-    ]
-    how = f"intervals are narrower by: {listed(by_metric)}"
-    plain = "The plain lift is in the hover text and in the table."
-    return [f"Adjusted by what users did before the test (CUPED); {how}. {plain}"]
+def _adjusted(ab_test: AbTest) -> str:
+    """Returns by how much CUPED narrows the intervals; empty if it adjusts none."""
+    shares = [100 * row.narrower for row in ab_test.lifted() if row.narrower is not None]
+    if not shares:
+        return ""
+    by = span(numbers.fixed(min(shares), 0), numbers.fixed(max(shares), 0))
+    return f"CUPED narrows the intervals by {by} %. Unadjusted lifts are in the tooltips and the table."
 
 
 # ── definitions ──────────────────────────────────────────────────────────────────────────────
 
 
-def made_of(metric: OnlineMetric) -> str:
-    """``engaged sessions ÷ sessions``."""
+def formula(metric: OnlineMetric) -> str:
+    """Returns ``engaged sessions ÷ sessions``."""
     return f"{metric.numerator.replace('_', ' ')} ÷ {per(metric)}"
 
 
 def meaning(ab_test: AbTest, row: OnlineRow) -> str:
     metric = ab_test.metrics.get(row.metric)
     if metric is None:
-        return ADDED_UP
-    return f"{metric.meaning} Σ {made_of(metric)}."
+        return AGGREGATED
+    return f"{metric.meaning} Σ {formula(metric)}."
 
 
 def wanted(row: OnlineRow) -> str:
-    """Which way is better, and what a guardrail must exclude."""
+    """Returns a guardrail's margin, or that lower is better; empty for other goals."""
     if row.role == "guardrail" and row.margin:
         loss = "−" if row.direction == "up" else "+"
         return f"margin: {loss}{100 * row.margin:g} %"
-    return "less is better" if row.direction == "down" else ""
+    return "lower is better" if row.direction == "down" else ""

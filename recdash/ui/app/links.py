@@ -9,6 +9,7 @@ from urllib.parse import urlencode, urlsplit
 import streamlit as st
 
 from recdash.formatting.html import Html, html, join, markdown
+from recdash.formatting.wording import unavailable
 from recdash.ui.app import state
 from recdash.ui.app.state import SEPARATOR, View
 
@@ -141,11 +142,11 @@ def to_guide(view: View, topics: Mapping[str, str]) -> Html:
     return html('<div class="rd-note"><p>In the guide: {ways}.</p></div>', ways=join(ways, ", "))
 
 
-def tell_unknown(name: str, noun: str, known: Collection[str]) -> None:
-    """Say that a link's value of a page's own parameter is not among the ``known``."""
+def tell_unknown(name: str, noun: str, known: Collection[str], showing: str = "another") -> None:
+    """Warns if a link's value of a page's own parameter is not among the ``known``."""
     wanted = state.params().get(name)
     if wanted is not None and wanted not in known:
-        st.warning(f"The link's {noun}, {markdown(wanted)}, is not to be had here; another is shown.")
+        st.warning(f"{unavailable(noun, markdown(wanted), markdown(showing))}.")
 
 
 def _query(params: Mapping[str, str]) -> str:

@@ -28,8 +28,9 @@ from recdash.domain.records import Experiment, Run
 from recdash.domain.results import WHOLE, Scope
 from recdash.errors import InputError
 from recdash.formatting.html import markdown
+from recdash.formatting.wording import unavailable
 from recdash.metrics import define
-from recdash.metrics.naming import ordered_metrics
+from recdash.metrics.naming import metric_title, ordered_metrics
 from recdash.service import Workspace
 from recdash.ui.app import current_user, theme
 
@@ -276,7 +277,7 @@ def _baseline(experiment: Experiment, runs: Sequence[Run]) -> tuple[Run | None, 
     wanted = params().get("b", default.id)
     if wanted in known:
         return known[wanted], []
-    return default, [f"The link's baseline, {_gone(experiment, wanted)}; {default.name} stands in"]
+    return default, [unavailable("baseline", _gone(experiment, wanted), default.name)]
 
 
 def _candidates(runs: Sequence[Run], baseline: Run | None) -> tuple[tuple[Run, ...], list[str]]:
@@ -286,20 +287,21 @@ def _candidates(runs: Sequence[Run], baseline: Run | None) -> tuple[tuple[Run, .
         return default_candidates(runs, baseline), []
     ids = [run_id for run_id in dict.fromkeys(wanted.split(SEPARATOR)) if run_id]
     gone = [run_id for run_id in ids if run_id not in known and (baseline is None or run_id != baseline.id)]
-    missing = [f"A candidate of the link, {_gone(runs[0].experiment, run_id)}" for run_id in gone]
+    names = [_gone(runs[0].experiment, run_id) for run_id in gone]
+    missing = [unavailable("candidate", name, "the others") for name in names]
     chosen = [known[run_id] for run_id in ids if run_id in known]
     if len(chosen) > MOST_CANDIDATES:
-        missing.append(f"The link names {len(chosen)} candidates; the first {MOST_CANDIDATES} are shown")
+        missing.append(f"The link has {len(chosen)} candidates; showing the first {MOST_CANDIDATES}")
     return tuple(chosen[:MOST_CANDIDATES]), missing
 
 
 def _gone(experiment: Experiment | str, run_id: str) -> str:
-    """What became of a run that is not among the active ones, for a sentence."""
+    """Returns the name of an archived run, and that it is archived; the id of a run that no longer exists."""
     experiment_id = experiment if isinstance(experiment, str) else experiment.id
     archived = {run.id: run.name for run in workspace().runs.all(experiment_id, archived=True)}
     if run_id in archived:
-        return f"{archived[run_id]} ({run_id}), is archived"
-    return f"run {run_id}, no longer exists here"
+        return f"{archived[run_id]} (archived)"
+    return run_id
 
 
 def _metric(offered: Sequence[str], usual: str | None) -> tuple[tuple[str, ...], str, list[str]]:
@@ -317,7 +319,7 @@ def _metric(offered: Sequence[str], usual: str | None) -> tuple[tuple[str, ...],
         defined = None
     if defined is not None and defined.metric.name in offered:
         return (*offered, str(defined)), str(defined), []
-    return tuple(offered), default, [f"The link's metric, {wanted}, was not scored here; {default} is shown"]
+    return tuple(offered), default, [unavailable("metric", wanted, metric_title(default))]
 
 
 def _k(depth: int, usual: int | None) -> tuple[int, list[str]]:
@@ -325,7 +327,7 @@ def _k(depth: int, usual: int | None) -> tuple[int, list[str]]:
     wanted = params().get("k", str(default))
     if wanted.isdecimal() and len(wanted) < 9 and 1 <= int(wanted) <= depth:
         return int(wanted), []
-    return default, [f"The link's k, {wanted}, is not between 1 and {depth}; k = {default} is shown"]
+    return default, [f'k = "{wanted}" isn\'t between 1 and {depth}; showing k = {default}']
 
 
 def _scope(experiment: Experiment) -> tuple[Scope, list[str]]:
@@ -337,11 +339,11 @@ def _scope(experiment: Experiment) -> tuple[Scope, list[str]]:
     except ValueError:
         threshold = None
     if "th" in params() and threshold not in workspace().scopes.thresholds(experiment.id):
-        missing.append(f"The link's threshold, {params()['th']}, cannot be had here; the usual one holds")
+        missing.append(unavailable("relevance threshold", params()["th"], "the usual one"))
         threshold = None
     part = params().get("s", "")
     if part and part not in workspace().scopes.of(experiment.id, threshold):
-        missing.append(f"The link's part, {part}, is empty or not known here; all users and items are shown")
+        missing.append(unavailable("segment", part, "all users and items"))
         part = ""
     return Scope(part, threshold), missing
 

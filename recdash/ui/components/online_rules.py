@@ -1,4 +1,4 @@
-"""The rules that the logs of an A/B test are counted by: their names, and the boxes to fill them in."""
+"""Names the counting rules of an A/B test, and draws the boxes to fill them in."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ import streamlit as st
 from recdash.formatting.html import markdown
 
 RULE_TITLES = {
-    "threshold_s": "A video counts when watched longer than, s",
-    "item_cap_s": "Most seconds of one item in a session",
-    "grace_min": "Minutes that a session stays open",
-    "zone": "Zone of times without one",
+    "threshold_s": "Minimum watch time of a view, s",
+    "item_cap_s": "Maximum watch time per item and session, s",
+    "grace_min": "Session stays open for, min",
+    "zone": "Time zone for timestamps without one",
     "exposures_of": "Experiment in the exposures",
     "starts": "First day of the test",
-    "bot_clicks": "Most clicks a day, else a bot",
-    "bot_sessions": "Most sessions a day, else a bot",
-    "winsorise": "Quantile of users at which totals are cut",
-    "planned_users": "Users with whom the test was to end",
+    "bot_clicks": "Bot filter: max clicks per day",
+    "bot_sessions": "Bot filter: max sessions per day",
+    "winsorise": "Outlier capping: quantile of users",
+    "planned_users": "Planned sample size, users",
     "split": "Planned split",
 }
 WIDTH, SHARE_WIDTH = 330, 170
@@ -34,24 +34,24 @@ RANGES: Mapping[str, tuple[float, float]] = {
     "winsorise": (0.5, 0.9999),
     "planned_users": (1, 10**9),
 }
-"""Rule → the least and largest value that a page offers; whole numbers where these are."""
+"""Rule → the least and largest value that a page offers; integers for rules that take whole numbers."""
 MEANINGS = {
-    "threshold_s": "Strictly longer, per user, session and item. Events are folded by it: it stays as it is.",
-    "item_cap_s": "What was watched beyond it does not count: a film that went on in an empty room.",
-    "grace_min": "An exposure belongs to the session it falls into, or that ended so shortly before.",
-    "bot_clicks": "Users with more on any day are left out, in every variant alike.",
-    "bot_sessions": "Users with more on any day are left out, in every variant alike.",
-    "winsorise": "0.99: what the top hundredth of users have is cut to what begins it.",
-    "planned_users": "Control and variant together. The interval for every look is narrowest there.",
+    "threshold_s": "Strictly longer, per user, session and item. It is fixed once events are uploaded.",
+    "item_cap_s": "Watch time beyond it does not count, such as a film left running.",
+    "grace_min": "An exposure also belongs to a session that ended at most so long before.",
+    "bot_clicks": "Users with more on any day are excluded from every variant.",
+    "bot_sessions": "Users with more on any day are excluded from every variant.",
+    "winsorise": "At 0.99, totals of the top 1 % of users are capped at their 99th percentile.",
+    "planned_users": "Control and variant together. The always-valid interval is narrowest at this size.",
 }
 
 
 def number_box(
     name: str, value: float | None, key: str, *, width: int = WIDTH, meaning: str | None = None
 ) -> Any:
-    """The number of a rule as it is filled in; None, where the box is empty, switches the rule off.
+    """Draw the box of a rule and return its number; None for an empty box, which turns the rule off.
 
-    ``meaning``: another hint than the usual one, "" for none.
+    ``meaning``: replaces the usual hint, "" for none.
     """
     least, most = RANGES[name]
     number: Any = type(least)  # int or float: of the box and of its ends alike
@@ -72,14 +72,14 @@ def number_box(
 
 
 def first_day_box(known: date | None, key: str, *, width: int = WIDTH) -> date | None:
-    """The day on which the test began; None where that is left open."""
-    meaning = "Sessions before it are what users did before the test: CUPED adjusts the lifts by them."
+    """Draw the date box and return the first day of the test; None if it is left open."""
+    meaning = "Earlier sessions are pre-test data, by which CUPED adjusts the lifts."
     title = RULE_TITLES["starts"]
     return st.date_input(title, known, key=key, width=width, format="YYYY-MM-DD", help=meaning)
 
 
 def split_boxes(variants: Sequence[str], split: Mapping[str, float], key: str) -> dict[str, float]:
-    """The planned share of each variant, of any size; empty where all are alike: an even split."""
+    """Draw a box per variant and return the planned shares; empty if all are equal: an even split."""
     shares: dict[str, float] = {}
     with st.container(horizontal=True):
         for variant in variants:

@@ -1,4 +1,4 @@
-"""A/B tests of the experiment in view: which there are, the one that is chosen, what was noticed in them."""
+"""Lists the A/B tests of the experiment in view, lets the reader choose one, and collects their notices."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import streamlit as st
 
 from recdash.domain.records import OnlineTest
 from recdash.errors import Problem
+from recdash.formatting.html import markdown
+from recdash.formatting.wording import unavailable
 from recdash.online.agreement.join import SPLIT_BROKEN
 from recdash.ui.app import state
 from recdash.ui.app.state import View
@@ -21,7 +23,7 @@ def tests(view: View) -> list[OnlineTest]:
 
 
 def disagreements(view: View) -> list[Problem]:
-    """Runs in view that won on one side and lost on the other, by the metrics of any online test."""
+    """Returns a problem for each run in view that won offline and lost in an A/B test, or the reverse."""
     rows = state.workspace().online_tests.disagreements(view.experiment.id, view.metric, view.k)
     return [
         Problem("sides-disagree", test.name, row["sentence"], "See Offline vs online.")
@@ -31,7 +33,7 @@ def disagreements(view: View) -> list[Problem]:
 
 
 def notices_of_tests(view: View) -> tuple[list[Problem], list[Problem]]:
-    """What was noticed in the online tests, named by test: broken splits, then everything else."""
+    """Returns the notices of all A/B tests, named by test: sample ratio mismatches, then all others."""
     notices = []
     for test in tests(view):
         notices += [replace(notice, place=f"{test.name}, {notice.place}") for notice in test.notices]
@@ -40,18 +42,18 @@ def notices_of_tests(view: View) -> tuple[list[Problem], list[Problem]]:
 
 
 def choose_test(tests: list[OnlineTest]) -> OnlineTest:
-    """The test of the URL's ``t``, else the newest."""
+    """Lets the reader choose a test; first that of the URL's ``t``, else the newest."""
     by_id = {test.id: test for test in tests}
     newest = max(tests, key=lambda test: test.created).id
     wanted = state.params().get("t", newest)
     if wanted not in by_id:
-        st.warning("That online test is not here: deleted, archived, or kept elsewhere. The newest is shown.")
+        st.warning(f"{unavailable('A/B test', markdown(wanted), 'the newest')}.")
     value = wanted if wanted in by_id else newest
     names = {test.id: test.name for test in tests}
-    return by_id[widgets.select("Online test", "t", names, value, "online-test", reset=("v", "seg"))]
+    return by_id[widgets.select("A/B test", "t", names, value, "online-test", reset=("v", "seg"))]
 
 
 def online_metrics(test_id: str) -> dict[str, str]:
-    """Online metric → title, in the order of the results."""
+    """Returns {online metric: title} in the order of the results."""
     results = state.workspace().online_tests.result_frame(test_id)
     return dict(zip(results["metric"], results["title"], strict=True))

@@ -35,7 +35,7 @@ from recdash.formatting.tables import (
     number_of,
     text_columns,
 )
-from recdash.formatting.wording import named_number
+from recdash.formatting.wording import named_number, unavailable
 from recdash.metrics.agreement import WORDS
 from recdash.metrics.naming import base, is_percent, metric_at
 from recdash.ui.app import cached, state
@@ -104,10 +104,7 @@ def choose_run(view: View) -> Run:
     usual = (view.candidates or view.shown)[0]
     wanted = state.params().get("r", usual.id)
     if wanted not in known:
-        st.warning(
-            f"The link's run, {markdown(wanted)}, is not among the runs shown; "
-            f"{markdown(usual.name)} stands in."
-        )
+        st.warning(f"{unavailable('run', markdown(wanted), markdown(usual.name))}.")
     chosen, names = known.get(wanted, usual), {run.id: run.name for run in view.shown}
     widgets.select("Run", "r", names, chosen.id, "definitions-run", widgets.BOX)
     state.write("r", wanted)

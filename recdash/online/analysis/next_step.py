@@ -1,0 +1,229 @@
+"""Says what to do after an A/B test, variant by variant: ship it, roll it back, or keep the test running.
+
+A step follows from the findings of goals and guardrails. Before the planned sample size is reached, a
+finding counts only if the always-valid interval agrees, since looking early makes fixed-horizon intervals
+too narrow. If the split of users cannot be checked, a gain is not enough to ship.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from recdash.formatting import numbers
+from recdash.formatting.wording import capital, cut, cut_inside, listed, lowered, many, small
+from recdash.online.analysis.results import OnlineResults, OnlineRow
+from recdash.online.analysis.sample import SampleSummary
+from recdash.online.rules import USUAL, OnlineRules
+
+Action = Literal["ship", "roll back", "keep running", "inconclusive", "check the split"]
+TITLES: Mapping[Action, str] = {
+    "ship": "Ship",
+    "roll back": "Roll back",
+    "keep running": "Keep running",
+    "inconclusive": "Inconclusive",
+    "check the split": "Check the split",
+}
+VERBS: Mapping[Action, str] = {
+    "ship": "ship",
+    "check the split": "check the split of users before you ship",
+    "roll back": "roll back",
+}
+LONGEST_DAYS = 365
+"""A forecast beyond a year is no plan."""
+LONGEST_NAME, MOST_NAMED, MOST_TITLES = 40, 3, 3
+
+
+@dataclass(frozen=True)
+class NextStep:
+    """What to do with one variant, and why.
+
+    ``lift``: its row of the decision metric, which is the first goal. ``more_users`` of control and variant
+    together until the planned sample size, or until the observed lift would be significant; ``days`` that
+    this takes at the pace of the last week. None if unknown or not needed.
+    """
+
+    variant: str
+    action: Action
+    reason: str
+    lift: OnlineRow
+    more_users: int | None = None
+    days: int | None = None
+
+    @property
+    def title(self) -> str:
+        """Returns ``Ship``, or ``Keep running, about 12 days``."""
+        if self.action != "keep running":
+            return TITLES[self.action]
+        if self.days is not None:
+            return f"{TITLES[self.action]}, about {many(self.days, 'day')}"
+        return f"{TITLES[self.action]}, about {many(rounded(self.more_users or 0), 'more user')}"
+
+
+def next_steps(
+    results: OnlineResults, rules: OnlineRules = USUAL, sample: SampleSummary | None = None
+) -> tuple[NextStep, ...]:
+    """Returns a step for each variant other than control; none if the split is broken or there is no goal.
+
+    ``sample``: the summary of the test's users, if they are known one by one; it gives the pace.
+    """
+    goals = [row.metric for row in results.rows if row.role == "goal"]
+    if results.health.blocked or not goals:
+        return ()
+    steps = []
+    for variant in results.variants:
+        rows = [row for row in results.rows if row.variant == variant and not row.is_control]
+        lifts = [row for row in rows if row.metric == goals[0]]
+        if lifts:
+            steps.append(_step(results, rules, sample, rows, lifts[0]))
+    return tuple(steps)
+
+
+def _step(
+    results: OnlineResults,
+    rules: OnlineRules,
+    sample: SampleSummary | None,
+    rows: Sequence[OnlineRow],
+    lift: OnlineRow,
+) -> NextStep:
+    controls = [row for row in results.rows if row.is_control and row.metric == lift.metric]
+    n = lift.n_users + sum(row.n_users for row in controls)
+    missing = max((rules.planned_users or 0) - n, 0)
+    certain = [row for row in rows if not missing or _is_always_valid(row)]
+    won = [row for row in certain if row.word == "better"]
+    lost = [row for row in certain if row.word in ("worse", "broken")]
+    if won or lost:
+        reason = f"{capital(_findings(won, lost))}.{'' if lost else _guardrails(rows)}"
+        if not lost and results.health.srm_p is None:
+            unchecked = f"{reason} The split of users cannot be checked."
+            return NextStep(lift.variant, "check the split", unchecked, lift)
+        return NextStep(lift.variant, "roll back" if lost else "ship", reason, lift)
+    if missing:
+        is_early = any(row.word in ("better", "worse", "broken") for row in rows)
+        begin = "Not significant under continuous monitoring" if is_early else "No significant lift"
+        reason = f"{begin}. The planned sample size is {numbers.count(rules.planned_users)} users."
+        days = days_for(missing, sample, results.control, lift.variant)
+        return NextStep(lift.variant, "keep running", reason, lift, missing, days)
+    if rules.planned_users:
+        return NextStep(lift.variant, "inconclusive", "No significant lift at the planned sample size.", lift)
+    return _without_plan(results.control, sample, lift)
+
+
+def _without_plan(control: str, sample: SampleSummary | None, lift: OnlineRow) -> NextStep:
+    """Returns the step after no significant lift: how long until the observed lift would be significant."""
+    if lift.more_users is None:
+        why = f" {capital(lift.note.split('; ')[0])}." if lift.note and lift.p is None else ""
+        return NextStep(lift.variant, "inconclusive", f"No significant lift.{why}", lift)
+    needs = f"The observed {lowered(lift.title)} lift needs ≈ {brief(lift.more_users)} more users"
+    days = days_for(lift.more_users, sample, control, lift.variant)
+    is_long = sample is not None and sample.days > 0 and (days is None or days > LONGEST_DAYS)
+    action: Action = "inconclusive" if is_long else "keep running"
+    return NextStep(lift.variant, action, f"No significant lift. {needs}.", lift, lift.more_users, days)
+
+
+def _is_always_valid(row: OnlineRow) -> bool:
+    """Returns whether the always-valid interval confirms the finding of a goal or guardrail."""
+    if row.sequence_low is None or row.sequence_high is None:
+        return False
+    low, high = row.sequence_low, row.sequence_high
+    if row.direction == "down":
+        low, high = -high, -low
+    if row.word == "better":
+        return low > 0
+    return high < (0.0 if row.word == "worse" else -(row.margin or 0.0))
+
+
+def days_for(users: int, sample: SampleSummary | None, control: str, variant: str) -> int | None:
+    """Returns the days until so many more users of both variants are exposed, at the pace of the last week.
+
+    None if there are no days, or if no new user was exposed in the last week.
+    """
+    if sample is None or not sample.days:
+        return None
+    pace = (sample.recent.get(control, 0) + sample.recent.get(variant, 0)) / sample.recent_days
+    return max(math.ceil(users / pace), 1) if pace else None
+
+
+# ── words ────────────────────────────────────────────────────────────────────────────────────
+
+
+def headline(
+    results: OnlineResults,
+    steps: Sequence[NextStep],
+    names: Mapping[str, str] | None = None,
+    days: int = 0,
+) -> str:
+    """Returns the decision in a sentence: ``Ship ALS v3; roll back Two-tower``.
+
+    ``names``: variant → the name to show, its own by default; ``days`` that the test has run, if known.
+    """
+    shown = {name: cut_inside((names or {}).get(name, name), LONGEST_NAME) for name in results.variants}
+    if results.health.blocked:
+        return "Sample ratio mismatch (SRM): no metric is judged"
+    if len(shown) < 2:
+        return f"Nothing to compare: {shown[results.control]} is the only variant"
+    if not steps:
+        return "No decision: no metric of this test is a goal"
+    by_action: dict[Action, list[NextStep]] = {}
+    for step in steps:
+        by_action.setdefault(step.action, []).append(step)
+    named = {
+        action: _joined([shown[step.variant] for step in chosen], "and" if action == "roll back" else "or")
+        for action, chosen in by_action.items()
+    }
+    clauses = [f"{verb} {named[action]}" for action, verb in VERBS.items() if action in named]
+    running = by_action.get("keep running", [])
+    if running and not {"ship", "check the split"} & set(by_action):
+        clauses.insert(0, small(min(running, key=lambda step: step.days or math.inf).title))
+    if not clauses:
+        clauses = [f"no significant lift after {many(days, 'day')}" if days else "no significant lift"]
+    return capital("; ".join(clauses))
+
+
+def _joined(names: Sequence[str], joint: str) -> str:
+    """Returns ``a, b or c``; of many names the first three."""
+    more = len(names) - MOST_NAMED
+    some = [*names[:MOST_NAMED], many(more, "other variant")] if more > 0 else list(names)
+    return f" {joint} ".join([", ".join(some[:-1]), some[-1]] if some[:-1] else some)
+
+
+def _findings(won: Sequence[OnlineRow], lost: Sequence[OnlineRow]) -> str:
+    """Returns ``wins engagement rate, but loses session watch time``."""
+    clauses = []
+    for verb, word in (("wins", "better"), ("loses", "worse"), ("breaks the guardrail", "broken")):
+        titles = [lowered(cut(row.title, LONGEST_NAME)) for row in (*won, *lost) if row.word == word]
+        noun = "guardrails" if word == "broken" else "goals"
+        if titles:
+            named = listed(titles) if len(titles) <= MOST_TITLES else f"{len(titles)} {noun}"
+            clauses.append(f"{verb} {named}")
+    gains = clauses[: bool(won)]
+    return ", but ".join(filter(None, [listed(gains), listed(clauses[bool(won) :])]))
+
+
+def _guardrails(rows: Sequence[OnlineRow]) -> str:
+    """Returns a sentence on the guardrails of a variant that loses none; empty without guardrails."""
+    rails = [row for row in rows if row.role == "guardrail"]
+    is_open = [lowered(cut(row.title, LONGEST_NAME)) for row in rails if row.word != "holds"]
+    if not rails:
+        return ""
+    if not is_open:
+        return " All guardrails hold." if len(rails) > 1 else " The guardrail holds."
+    some = listed(is_open) if len(is_open) <= MOST_TITLES else f"{len(is_open)} guardrails"
+    return f" Inconclusive guardrail{'s' * (len(is_open) > 1)}: {some}."
+
+
+def rounded(users: int) -> int:
+    """Returns a forecast of users rounded to two digits, as precise as it is."""
+    return int(float(f"{users:.2g}"))
+
+
+def brief(users: int) -> str:
+    """Returns a forecast of users as text: ``4,100`` or ``1.2 M``."""
+    return f"{float(f'{users / 1e6:.2g}'):g} M" if users >= 1_000_000 else numbers.count(rounded(users))
+
+
+def as_dict(steps: Sequence[NextStep]) -> list[dict[str, Any]]:
+    """Returns the steps JSON-ready, each with the lift in the decision metric."""
+    return [{**asdict(step), "lift": step.lift.lift, "metric": step.lift.metric} for step in steps]

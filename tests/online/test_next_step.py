@@ -1,0 +1,164 @@
+"""The decision on an A/B test: what follows from its findings, its plan and its data."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from recdash.online import OnlineResults, OnlineRow, OnlineRules
+from recdash.online.analysis.health import Health
+from recdash.online.analysis.next_step import NextStep, brief, days_for, headline, next_steps
+from recdash.online.analysis.sample import SampleSummary
+
+FAIR, UNKNOWN, BROKEN = Health(0.5, 0), Health(None, 0, unchecked="trials"), Health(0.0001, 0)
+
+
+def row(variant: str, metric: str, word: Any, **facts: Any) -> OnlineRow:
+    """A lift of +5 % (−5 % where it is worse), and 100 users; of a guardrail if its word is that of one."""
+    lift = -0.05 if word in ("worse", "broken") else 0.05
+    role = "guardrail" if metric.startswith("rail") else "goal"
+    values: dict[str, Any] = dict.fromkeys(("ci_low", "ci_high", "lift_low", "lift_high"))
+    fixed = {"p": 0.01, "note": "", "role": role, "margin": 0.02, "word": word, "lift": lift}
+    names = metric, metric.capitalize(), "", variant, variant == "control"
+    return OnlineRow(*names, 100, 1.0, **(values | fixed | facts))
+
+
+def results(*lifts: OnlineRow, health: Health = FAIR) -> OnlineResults:
+    """The rows, with a control of 100 users in each metric."""
+    controls = [row("control", metric, "") for metric in dict.fromkeys(lift.metric for lift in lifts)]
+    variants = ("control", *dict.fromkeys(lift.variant for lift in lifts))
+    return OnlineResults("control", variants, (*controls, *lifts), health, (), {})
+
+
+def sample(recent: int = 0) -> SampleSummary:
+    """21 days; in the last seven so many new users in either variant."""
+    return SampleSummary({}, 0, {}, {}, 1, 21, {"control": recent, "new": recent})
+
+
+def step(*lifts: OnlineRow, **options: Any) -> NextStep:
+    health = options.pop("health", FAIR)
+    (only,) = next_steps(results(*lifts, health=health), **options)
+    return only
+
+
+def test_a_gain_without_a_loss_is_shipped() -> None:
+    both = step(row("new", "clicks", "better"), row("new", "watch", "not settled"))
+    assert (both.title, both.reason) == ("Ship", "Wins clicks.")
+    safe = step(row("new", "clicks", "better"), row("new", "rail", "holds"))
+    assert safe.reason == "Wins clicks. The guardrail holds."
+    open_ = step(row("new", "clicks", "better"), row("new", "rail", "not settled"))
+    assert (open_.action, open_.reason) == ("ship", "Wins clicks. Inconclusive guardrail: rail.")
+
+
+@pytest.mark.parametrize(
+    ("lifts", "reason"),
+    [
+        ((row("new", "clicks", "better"), row("new", "watch", "worse")), "Wins clicks, but loses watch."),
+        ((row("new", "clicks", "worse"),), "Loses clicks."),
+        ((row("new", "clicks", "not settled"), row("new", "rail", "broken")), "Breaks the guardrail rail."),
+        (
+            (row("new", "clicks", "worse"), row("new", "rail", "broken")),
+            "Loses clicks and breaks the guardrail rail.",
+        ),
+        (tuple(row("new", f"g{n}", "worse") for n in range(4)), "Loses 4 goals."),
+    ],
+)
+def test_a_loss_or_a_broken_guardrail_is_rolled_back(lifts: tuple[OnlineRow, ...], reason: str) -> None:
+    loss = step(*lifts)
+    assert (loss.title, loss.reason) == ("Roll back", reason)
+
+
+def test_the_lift_that_is_shown_is_that_of_the_first_goal() -> None:
+    lifts = row("new", "rail", "broken"), row("new", "watch", "better"), row("new", "clicks", "better")
+    assert step(*lifts).lift.metric == "watch"
+
+
+def test_an_open_test_runs_as_long_as_the_observed_lift_needs() -> None:
+    """70 new users a week in either variant are 20 a day: 100 more take 5 days, 8,000 more than a year."""
+    lift = row("new", "clicks", "not settled", more_users=100)
+    running = step(lift, sample=sample(70))
+    assert running.title == "Keep running, about 5 days"
+    assert running.reason == "No significant lift. The observed clicks lift needs ≈ 100 more users."
+    too_long = step(replace(lift, more_users=8_000), sample=sample(70))
+    assert too_long.title == "Inconclusive"
+    assert step(lift, sample=sample(0)).title == "Inconclusive"  # no new users arrive
+    assert step(lift).title == "Keep running, about 100 more users"  # aggregated: no days
+
+
+def test_before_the_planned_size_only_the_always_valid_interval_decides() -> None:
+    """100 and 100 users of 340 planned: 140 are missing, 7 days at 20 a day."""
+    rules, gain = OnlineRules(planned_users=340), row("new", "clicks", "better")
+    early = step(gain, rules=rules, sample=sample(70))
+    assert early.title == "Keep running, about 7 days"
+    assert early.reason == (
+        "Not significant under continuous monitoring. The planned sample size is 340 users."
+    )
+    valid = replace(gain, sequence_low=0.01, sequence_high=0.1)
+    assert step(valid, rules=rules).title == "Ship"
+    wide = replace(gain, sequence_low=-0.01, sequence_high=0.1)
+    assert step(wide, rules=rules).action == "keep running"
+    assert step(gain, rules=OnlineRules(planned_users=200)).title == "Ship"  # the plan is reached
+
+
+def test_before_the_planned_size_a_guardrail_breaks_beyond_its_margin_alone() -> None:
+    """Margin 2 %: all of −10 to −3 % is beyond it, not all of −10 to −1 %."""
+    rules, goal = OnlineRules(planned_users=340), row("new", "clicks", "not settled")
+    rail = row("new", "rail", "broken", sequence_low=-0.1, sequence_high=-0.03)
+    assert step(goal, rail, rules=rules).action == "roll back"
+    assert step(goal, replace(rail, sequence_high=-0.01), rules=rules).action == "keep running"
+    falls = replace(rail, direction="down", sequence_low=0.03, sequence_high=0.1)
+    assert step(goal, falls, rules=rules).action == "roll back"
+
+
+def test_at_the_planned_size_an_open_test_is_not_run_longer() -> None:
+    lift = row("new", "clicks", "not settled", more_users=100)
+    end = step(lift, rules=OnlineRules(planned_users=200), sample=sample(70))
+    assert (end.title, end.reason) == ("Inconclusive", "No significant lift at the planned sample size.")
+
+
+def test_trials_alone_do_not_ship() -> None:
+    unchecked = step(row("new", "ctr", "better"), health=UNKNOWN)
+    assert unchecked.title == "Check the split"
+    assert unchecked.reason == "Wins ctr. The split of users cannot be checked."
+    assert step(row("new", "ctr", "worse"), health=UNKNOWN).action == "roll back"
+
+
+def test_nothing_is_decided_without_a_fair_split_or_a_goal() -> None:
+    broken = results(row("new", "clicks", "not judged"), health=BROKEN)
+    assert next_steps(broken) == ()
+    assert headline(broken, ()) == "Sample ratio mismatch (SRM): no metric is judged"
+    rails = results(row("new", "rail", "holds"))
+    assert headline(rails, next_steps(rails)) == "No decision: no metric of this test is a goal"
+    alone = OnlineResults("control", ("control",), (row("control", "clicks", ""),), FAIR, (), {})
+    assert headline(alone, next_steps(alone)) == "Nothing to compare: control is the only variant"
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ({"a": "better", "b": "worse", "c": "not settled"}, "Ship a; roll back b"),
+        ({"a": "better", "b": "better"}, "Ship a or b"),
+        ({"a": "worse", "b": "worse"}, "Roll back a and b"),
+        ({"a": "not settled"}, "No significant lift after 21 days"),
+        (dict.fromkeys("abcde", "better"), "Ship a, b, c or 2 other variants"),
+    ],
+)
+def test_the_headline_names_the_variants_by_what_to_do(words: dict[str, Any], says: str) -> None:
+    test = results(*(row(variant, "clicks", word) for variant, word in words.items()))
+    assert headline(test, next_steps(test), days=21) == says
+
+
+def test_the_headline_calls_variants_by_the_names_of_their_runs_and_says_how_long() -> None:
+    test = results(row("new", "clicks", "better"))
+    assert headline(test, next_steps(test), {"new": "ALS v3"}) == "Ship ALS v3"
+    mixed = results(row("new", "clicks", "not settled", more_users=100), row("bad", "clicks", "worse"))
+    assert headline(mixed, next_steps(mixed)) == "Keep running, about 100 more users; roll back bad"
+
+
+def test_forecasts_are_as_precise_as_they_are() -> None:
+    assert [brief(users) for users in (4_123, 99, 1_234_567)] == ["4,100", "99", "1.2 M"]
+    assert days_for(1, sample(7), "control", "new") == 1
+    assert days_for(21, sample(7), "control", "new") == 11  # two a day
+    assert days_for(21, None, "control", "new") is None
