@@ -23,6 +23,7 @@ from urllib.parse import urlsplit
 
 import browser_tabs
 import hypothesis
+import portalocker
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, Request, WebSocket, sync_playwright
 
@@ -62,6 +63,28 @@ SECONDS_TO_START = 180
 """A server takes three of them on a quiet machine."""
 OBJECTS_BETWEEN_COLLECTIONS = 50_000
 """Python's own 700 has the collector take a tenth of the tests' time."""
+
+
+def is_compiled(module: Path) -> bool:
+    """pytest compiles tests itself, and names what it keeps after its own version."""
+    return any(
+        (module.parent / "__pycache__").glob(f"{module.stem}.{sys.implementation.cache_tag}-pytest-*.pyc")
+    )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """In a fresh clone one worker compiles a file of tests, and the others load what it wrote."""
+    if not isinstance(collector, pytest.Module) or sys.dont_write_bytecode or is_compiled(collector.path):
+        return (yield)
+    with collector.path.open("rb") as source:
+        portalocker.lock(source, portalocker.LOCK_EX)
+        if not is_compiled(collector.path):
+            return (yield)
+    return (yield)
+
 
 gc.disable()  # modules and tests that are being loaded are no garbage
 
