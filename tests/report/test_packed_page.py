@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from packing import pack
-from report_tables import copied, opened
+from report_tables import copied, opened, recomputed_once
 
 from recdash.report.reproduce import packed_page
 from recdash.report.reproduce.packed_page import N_SIGNS, SIGNS, unpack
@@ -23,8 +23,9 @@ FIGURES = re.compile(r'(?<=id="packed-figures">)([^<]*)')
 
 
 @pytest.fixture(scope="module")
-def space(films_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Workspace:
-    return opened(copied(films_folder, tmp_path_factory.mktemp("films")))
+def space(films_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
+    with recomputed_once({}):
+        yield opened(copied(films_folder, tmp_path_factory.mktemp("films")))
 
 
 @pytest.fixture

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
+import pytest
 
 from recdash.domain.access import Person
+from recdash.report.document import Document
+from recdash.report.formats.json import to_json
 from recdash.report.reports import Reports
+from recdash.report.reproduce import reproduce
 from recdash.service import Workspace
 from recdash.service.question import Question
 
@@ -77,3 +83,23 @@ def asked(space: Workspace, experiment: str = "") -> Question:
 def copied(films_folder: Path, folder: Path) -> Path:
     """The folder, in which the store of the films lies now."""
     return Path(shutil.copytree(films_folder, folder, dirs_exist_ok=True))
+
+
+@contextmanager
+def recomputed_once(kept: dict[str, Document]) -> Iterator[None]:
+    """Recompute a report once, for all files that differ in what they say of the same question and uploads.
+
+    For tests of what is compared, on a store that none of them changes; ``kept`` is theirs.
+    """
+    recompute = reproduce.recomputed
+
+    def recomputed(workspace: Workspace, document: Document) -> Document:
+        lead = replace(document.lead, headline="", sentences=())
+        asked_of = to_json(replace(document, sections=(), lead=lead))
+        if asked_of not in kept:
+            kept[asked_of] = recompute(workspace, document)
+        return kept[asked_of]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reproduce, "recomputed", recomputed)
+        yield
