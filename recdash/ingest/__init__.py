@@ -2,7 +2,14 @@
 
 from recdash.ingest.formats.json import are_replicates
 from recdash.ingest.limits import Limits
-from recdash.ingest.open_upload import get_ready, preview, read_recommendations, read_stream, read_upload
+from recdash.ingest.open_upload import (
+    get_ready,
+    look,
+    preview,
+    read_recommendations,
+    read_stream,
+    read_upload,
+)
 from recdash.ingest.reader import Preview
 
 __all__ = [
@@ -10,6 +17,7 @@ __all__ = [
     "Preview",
     "are_replicates",
     "get_ready",
+    "look",
     "preview",
     "read_recommendations",
     "read_stream",

@@ -54,7 +54,9 @@ USER = Role(
     "user_id",
     "id",
     "user_id user uid u users user_idx userindex query_id query qid q_id query_no member_id customer_id "
-    "client_id visitor_id account_id viewer_id profile_id unit_id reviewer_id user_key",
+    "client_id visitor_id account_id viewer_id profile_id unit_id reviewer_id user_key username customer "
+    "cust_id member client visitor account viewer subscriber subscriber_id shopper shopper_id buyer buyer_id "
+    "reader reader_id listener listener_id player player_id guest_id person person_id patron_id reviewer",
 )
 ITEM = Role(
     "item_id",
@@ -62,7 +64,9 @@ ITEM = Role(
     "item_id item iid i movie_id movie mid sid item_idx itemindex doc_id docno doc document_id docid did "
     "product_id video_id article_id news_id track_id song_id book_id asin sku film_id show_id title_id "
     "content_id item_key items item_ids recommendations recs recommended recommended_items predicted "
-    "prediction_list ranked_items movies docs item_list rec_items",
+    "prediction_list ranked_items movies docs item_list rec_items product isbn isbn13 isbn10 ean upc gtin "
+    "barcode sku_id item_sku product_sku article_no part_number listing_id recipe_id hotel_id job_id "
+    "course_id game_id episode_id artist_id book film article video song track show title",
 )
 SCORE = Role(
     "score",
@@ -71,7 +75,7 @@ SCORE = Role(
     "similarity sim estimate y_pred logit probability prob confidence affinity value rating",
     required=False,
 )
-RANK = Role("rank", "rank", "rank ranks ranking position pos place item_rank", required=False)
+RANK = Role("rank", "rank", "rank ranks ranking position pos place item_rank rank_no slot", required=False)
 RUN = Role(
     "run",
     "run",
@@ -90,13 +94,15 @@ RELEVANCE = Role(
     "relevance",
     "relevance",
     "relevance relevant rel label rating ratings r_ui grade gain is_relevant y_true true_rating target "
-    "feedback stars score weight clicked click liked like purchased watched value count interaction",
+    "feedback stars score weight clicked click liked like purchased watched value count interaction qty "
+    "quantity units copies n_purchases purchases orders plays play_count listens",
     required=False,
 )
 TIME = Role(
     "timestamp",
     "time",
-    "timestamp ts time date datetime unix_timestamp event_time created_at",
+    "timestamp ts time date datetime unix_timestamp event_time created_at ordered_at order_date purchased_at "
+    "purchase_date rated_at reviewed_at viewed_at",
     required=False,
 )
 RATING = Role(
@@ -125,7 +131,8 @@ UNIT = Role(
     "unit_id",
     "id",
     "unit_id user_id user uid visitor_id customer_id client_id member_id account_id visitor customer "
-    "client member account shopper_id shopper buyer_id buyer player_id player device_id anonymous_id",
+    "client member account shopper_id shopper buyer_id buyer player_id player device_id anonymous_id cust_id "
+    "subscriber_id",
 )
 SESSION = Role(
     "session_id",

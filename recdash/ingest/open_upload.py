@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from recdash.domain.inputs import Recommendations, Upload, UploadStream
     from recdash.domain.kinds import TableKind
     from recdash.ingest.limits import Limits
+    from recdash.ingest.looks import Look
 
 
 def read_recommendations(
@@ -49,6 +50,12 @@ def preview(
     """See :func:`recdash.ingest.reader.preview`."""
     outline: reader.Preview = _reader(source, limits).preview(kind, source, limits=limits, **how)
     return outline
+
+
+def look(source: reader.Source, *, limits: Limits | None = None, **how: Any) -> Look:
+    """See :func:`recdash.ingest.reader.look`."""
+    first_rows: Look = _reader(source, limits).look(source, limits=limits, **how)
+    return first_rows
 
 
 def get_ready() -> None:

@@ -49,6 +49,7 @@ from recdash.ingest.formats.registry import read_raw
 from recdash.ingest.layouts import ColumnBlock, Layout, blocks_of, layout_of, notices_of
 from recdash.ingest.library_errors import FOREIGN, reason
 from recdash.ingest.limits import UNLIMITED, Limits, keep_within
+from recdash.ingest.looks import Look, look_at
 from recdash.ingest.similarity_tables import (
     checked_pairs,
     checked_vectors,
@@ -287,6 +288,17 @@ def preview(
         problems=problems,
         n_rows=opened.raw.n_rows,
     )
+
+
+def look(source: Source, *, name: str | None = None, limits: Limits | None = None) -> Look:
+    """Returns the first rows of ``source``, whatever table it is; never raises for bad data."""
+    limits = limits or UNLIMITED
+    shown = _names(TableRequest("run", source, name, None, limits))[0]
+    try:
+        content = unpacked(_content(source, name), limits)
+        return look_at(read_raw(content, "run", limits), shown, content.size)
+    except UploadError as error:
+        return Look(shown, problems=error.problems)
 
 
 def _reversible(opened: Opened) -> tuple[str, ...]:

@@ -1,30 +1,72 @@
 """Says which table a file is, before anybody chose: from its columns and values, and from the files given
 with it.
+
+A kind is named with its reasons in plain words. Where several fit, the confidence is ``unsure`` and a person
+must choose.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from recdash.domain.kinds import TableKind
+import numpy as np
+
+from recdash.domain.kinds import Ints, TableKind
+from recdash.ingest.cells import holding
+from recdash.ingest.column_inference import HELD_OUT, PREDICTED, is_distance
+from recdash.ingest.columns import (
+    CLICK,
+    EVENT,
+    ITEM_A,
+    ITEM_B,
+    LOGGED_PROPENSITY,
+    MEAN,
+    METRIC,
+    PREDICTION,
+    PROBABILITY,
+    RANK,
+    RATING,
+    RELEVANCE,
+    REQUEST,
+    RUN,
+    SESSION,
+    SUCCESSES,
+    TIME,
+    TRIALS,
+    USERS,
+    VARIANCE,
+    VARIANT,
+    VECTOR,
+    names_of,
+    plain,
+    wide_families,
+)  # fmt: skip
+from recdash.ingest.id_columns import IdColumns, id_columns, is_attributes
+from recdash.ingest.looks import Look
 
 Confidence = Literal["sure", "likely", "unsure"]
-
-
-@dataclass(frozen=True)
-class Look:
-    """The first rows of a file, read before it is known which table it is.
-
-    ``rows`` are the first rows as text, ``roles`` what the format prescribes (role → column).
-    """
-
-    name: str
-    columns: tuple[str, ...] = ()
-    rows: tuple[Mapping[str, str], ...] = ()
-    n_rows: int | None = None
-    roles: Mapping[str, str] | None = None
+MOST_VARIANTS = 10
+FEWEST = 5
+"""Smallest number of users, and of rows of each, that allows a conclusion."""
+CLEAR = 0.9
+"""Share of rows, lists or users that must agree."""
+CLEARLY_LARGER = 1.5
+MANY_NUMBERS = 8
+"""From so many columns of numbers on, a row is a vector."""
+FIRST_CELLS = 200
+MOST_GRADES = 11
+"""Most distinct whole numbers that may be grades: 0 to 10."""
+CONTROLS = {
+    "a", "b", "baseline", "control", "control_group", "off", "on", "test", "treatment", "variant",
+}  # fmt: skip
+"""What variants of an A/B test are called."""
+TRUTH_WORDS = ("truth", "groundtruth", "holdout", "heldout", "actual", "qrels")
+TEST_WORDS = (*TRUTH_WORDS, "test", "testset", "eval", "validation")
+TRAIN_WORDS = ("train", "training", "trainset", "history", "interactions", "past")
+PAIRS_OF: tuple[TableKind, ...] = ("truth", "train", "run")
 
 
 @dataclass(frozen=True)
@@ -43,17 +85,393 @@ class SortedFile:
     mapping: Mapping[str, str] = field(default_factory=dict)
 
 
-def sort_files(looks: Sequence[Look]) -> list[SortedFile]:
+@dataclass(frozen=True)
+class Context:
+    """What is known besides a file: the kinds that a person chose for others, and whether there is a test set
+    already.
+    """
+
+    chosen: Mapping[int, TableKind] = field(default_factory=dict)
+    has_truth: bool = False
+
+
+def sort_files(looks: Sequence[Look], context: Context = Context()) -> list[SortedFile]:
     """Returns what each file is taken for; the files given together are compared."""
-    return [_by_names(look) for look in looks]
+    ids = id_columns(looks)
+    alone = [_alone(look, own) for look, own in zip(looks, ids, strict=True)]
+    together = _interactions(looks, ids, alone, context)
+    return [
+        _explained(own, replace(is_sorted, mapping={**own.mapping, **is_sorted.mapping}))
+        for own, is_sorted in zip(ids, together, strict=True)
+    ]
 
 
-def _by_names(look: Look) -> SortedFile:
-    names = {column.lower() for column in look.columns}
-    if {"variant", "group", "arm"} & names:
-        return SortedFile("sessions", "likely", ("It has a column of variants.",))
-    if {"rank", "score", "position"} & names or look.roles is not None:
-        return SortedFile("run", "likely", ("It has a rank or a score.",))
-    if "title" in names:
-        return SortedFile("catalogue", "likely", ("It has titles.",))
-    return SortedFile("truth", "unsure", ("Users and items without a rank.",), ("train", "run"))
+def _explained(own: IdColumns, is_sorted: SortedFile) -> SortedFile:
+    """Returns the file with the reasons for its columns of users and items."""
+    words = {"user_id": "users", "item_id": "items"}
+    shared = [f"'{own.of(role)}' holds the {words[role]} of the other files." for role in own.by_values]
+    placed = [f"'{own.of(role)}' is taken for the {words[role]}, by its place." for role in own.by_place]
+    return replace(is_sorted, reasons=(*is_sorted.reasons, *shared, *placed))
+
+
+# ── a file by itself ─────────────────────────────────────────────────────────────────────────
+
+OPEN = SortedFile(None, "unsure")
+"""A file of users and items that may be the test set, the training data or lists in file order."""
+
+
+def _alone(look: Look, ids: IdColumns) -> SortedFile:
+    """Returns what a file is by itself; ``OPEN`` for interactions, which only other files distinguish."""
+    if not look.columns:
+        return SortedFile(None, "unsure", ("It cannot be read.",))
+    facts = _Facts(look, ids)
+    sure = next((is_sorted for rule in RULES if (is_sorted := rule(facts)) is not None), None)
+    return sure or SortedFile(
+        None,
+        "unsure",
+        ("No column looks like users, items or variants.",),
+        ("truth", "run", "train", "catalogue", "users"),
+    )
+
+
+class _Facts:
+    """A file's first rows as the rules ask about them."""
+
+    def __init__(self, look: Look, ids: IdColumns) -> None:
+        self.look, self.ids = look, ids
+        self.user, self.item = ids.user, ids.item
+        taken = (ids.user, ids.item)
+        self.others = [column for column in look.columns if column not in taken]
+        self.words = set(re.split(r"[\W_\d]+", look.name.lower()))
+
+    def named(self, names: Sequence[str]) -> str | None:
+        """Returns the column of one of these names that holds neither users nor items."""
+        return self.look.first_of(names, (self.user, self.item)) if self.look.has_header else None
+
+    def numbers(self) -> list[str]:
+        return [column for column in self.others if self.look.by_name[column].is_number]
+
+    def lists(self) -> list[str]:
+        """Returns the columns whose cells hold lists."""
+        texts = [c for c in self.look.columns if c not in self.look.lists and c != self.user]
+        cells = [
+            c for c in texts if (values := self.look.by_name[c].filled[:200]) and holding(values) == "list"
+        ]
+        return [*self.look.lists, *cells]
+
+    def is_called(self, words: Sequence[str]) -> bool:
+        """Returns whether the file's name has one of the words."""
+        return bool(self.words & set(words))
+
+    def groups(self) -> tuple[Ints, Ints]:
+        """Returns (code of each row's user, row numbers) in the order of users, rows of a user in file
+        order.
+        """
+        codes = self.look.by_name[self.user].codes if self.user else np.zeros(0, np.int64)
+        return codes, np.argsort(codes, kind="stable")
+
+    def lengths(self) -> Ints:
+        """Returns how many of the first rows each user has; the last user's may be cut and is left out."""
+        codes, _ = self.groups()
+        if not len(codes):
+            return codes
+        counts = np.bincount(codes)
+        return counts if self.look.is_whole or len(counts) == 1 else np.delete(counts, codes[-1])
+
+
+Rule = Callable[[_Facts], SortedFile | None]
+
+
+def _by_format(facts: _Facts) -> SortedFile | None:
+    kinds: dict[str, TableKind] = {"TREC qrels": "truth", "TREC run": "run"}
+    kind = kinds.get(facts.look.format)
+    return None if kind is None else SortedFile(kind, "sure", (f"It is a {facts.look.format}.",))
+
+
+def _of_a_test(facts: _Facts) -> SortedFile | None:
+    """Returns an A/B test's table: one with a column of variants, or of events."""
+    variant, metric = _variant(facts), facts.named(names_of(METRIC))
+    summary = [facts.named(names_of(role)) for role in (MEAN, SUCCESSES, VARIANCE, TRIALS, USERS)]
+    if variant and metric and any(summary):
+        reason = f"'{variant}' holds variants, with one row per metric."
+        return SortedFile("aggregates", "sure", (reason,))
+    if variant and facts.look.by_name[variant].is_unique and facts.look.is_whole and facts.user is None:
+        return SortedFile("aggregates", "likely", (f"Each row is one variant ('{variant}').",), ("sessions",))
+    request = facts.named(names_of(REQUEST))
+    if request and facts.item and facts.named(names_of(RANK)):
+        return SortedFile("served", "sure", (f"'{request}' names the requests that items were served for.",))
+    event = facts.named(names_of(EVENT))
+    if event and facts.user and not variant and facts.named((*names_of(TIME), *MOMENTS)):
+        reason = f"'{event}' says what a user did, and when."
+        return SortedFile(
+            "events", "sure" if facts.named(names_of(SESSION)) else "likely", (reason,), ("train",)
+        )
+    return _with_variant(facts, variant) if variant and facts.user else None
+
+
+MOMENTS = ("ts", "timestamp", "time", "datetime", "eventtime", "eventts", "createdat", "occurredat")
+
+
+def _variant(facts: _Facts) -> str | None:
+    """Returns the column of variants: it is named so, or its values are called control or treatment."""
+    named = facts.named(names_of(VARIANT))
+    columns = [named] if named else [column for column in facts.others if column not in facts.look.lists]
+    for column in columns:
+        values = facts.look.by_name[column].distinct
+        is_told = named is not None or len({value.lower() for value in values} & CONTROLS) > 1
+        if 2 <= len(values) <= MOST_VARIANTS and is_told and column not in facts.look.lists:
+            return column
+    return None
+
+
+def _with_variant(facts: _Facts, variant: str) -> SortedFile:
+    """Returns sessions or exposures: both have units and variants, but only sessions have numbers."""
+    n = len(facts.look.by_name[variant].distinct)
+    reason = f"'{variant}' has {n} values and '{facts.user}' holds users: an A/B test."
+    moments = {facts.named((name,)) for name in (*MOMENTS, "exposedat", "date", "startts", "start")}
+    numbers = [c for c in facts.numbers() if c not in moments and not facts.look.by_name[c].is_time]
+    session = facts.named(names_of(SESSION))
+    numbers = [column for column in numbers if column not in (session, variant)]
+    is_attribute = plain(variant) == "group" and not facts.look.by_name[variant].distinct & CONTROLS
+    if is_attribute and facts.look.by_name[str(facts.user)].is_unique and not moments - {None}:
+        return SortedFile(
+            "users", "unsure", (f"'{variant}' may hold variants, or an attribute.",), ("sessions",)
+        )
+    if numbers:
+        reason_of_numbers = f"Its numbers are counted per row: {', '.join(numbers[:4])}."
+        return SortedFile("sessions", "likely", (reason, reason_of_numbers), ("exposures",))
+    return SortedFile(
+        "exposures", "likely", (reason, "It says who saw which variant."), ("sessions", "users")
+    )
+
+
+def _of_a_policy(facts: _Facts) -> SortedFile | None:
+    """Returns an off-policy log, or the probabilities of a policy."""
+    click, propensity = facts.named(names_of(CLICK)), facts.named(names_of(LOGGED_PROPENSITY)[:5])
+    if facts.item and click and propensity and facts.user is None:
+        return SortedFile("bandit", "sure", (f"'{propensity}' says how likely each shown item was.",))
+    probability = facts.named(names_of(PROBABILITY))
+    if facts.item and probability and facts.user is None and not facts.look.by_name[facts.item].is_unique:
+        return SortedFile(
+            "policy", "likely", (f"'{probability}' says how likely each item is.",), ("catalogue",)
+        )
+    return None
+
+
+def _of_two_items(facts: _Facts) -> SortedFile | None:
+    first, second = facts.look.first_of(names_of(ITEM_A)[:7]), facts.look.first_of(names_of(ITEM_B))
+    if first and second and facts.user is None and facts.look.has_header:
+        return SortedFile("similarity", "sure", (f"'{first}' and '{second}' are pairs of items.",))
+    return None
+
+
+def _rated(facts: _Facts) -> SortedFile | None:
+    """Returns rating predictions: true and predicted ratings side by side."""
+    actual = facts.named([name for name in names_of(RATING) if name != "score"])
+    predicted = facts.look.first_of(names_of(PREDICTION), (facts.user, facts.item, actual))
+    if not (facts.user and facts.item and actual and predicted and facts.look.has_header):
+        return None
+    if facts.named(names_of(RANK)) or not facts.look.by_name[predicted].is_number:
+        return None
+    return SortedFile(
+        "predictions", "sure", (f"'{actual}' and '{predicted}' are true and predicted ratings.",)
+    )
+
+
+def _of_lists(facts: _Facts) -> SortedFile | None:
+    """Returns lists in cells or in numbered columns, one row per user."""
+    if facts.named(names_of(VECTOR)) in facts.lists() and facts.item and not facts.user:
+        return SortedFile("vectors", "sure", ("Each item has a vector.",))
+    lists = facts.lists()
+    wide = [family for family in wide_families(facts.others) if not _all_decimals(facts, family)]
+    is_attribute = facts.user is None and facts.item is not None and facts.item not in lists
+    if is_attribute or (not lists and (facts.user is None or not wide)):
+        return None
+    reason = f"'{lists[0]}' holds a list per row." if lists else f"'{wide[0][0]}' … hold a list per row."
+    held_out = [column for column in lists if plain(column) in HELD_OUT]
+    if (held_out and len(lists) == len(held_out)) or facts.is_called(TRUTH_WORDS):
+        return SortedFile("truth", "likely", (reason, "Its name says that these are test items."), ("run",))
+    return SortedFile("run", "likely", (reason,), ("truth",))
+
+
+def _all_decimals(facts: _Facts, family: Sequence[str]) -> bool:
+    looks = [facts.look.by_name[column] for column in family]
+    return all(column.is_number for column in looks) and not all(column.is_whole for column in looks)
+
+
+def _of_pairs(facts: _Facts) -> SortedFile | None:
+    """Returns lists with a rank or score, one row per item; ``OPEN`` for other pairs of users and items."""
+    if facts.user is None or facts.item is None:
+        return None
+    model = facts.named(names_of(RUN))
+    several = model is not None and 1 < len(facts.look.by_name[model].distinct) <= 100
+    rank, by_name = _rank(facts)
+    if rank:
+        mapping = {} if by_name or not facts.look.has_header else {"rank": rank}
+        reason = f"'{rank}' counts the positions of each user's list."
+        return SortedFile("run", "sure" if by_name else "likely", (reason,), ("truth",), mapping)
+    score, is_sure = _score(facts)
+    if score:
+        mapping = {} if is_sure or not facts.look.has_header else {"score": score}
+        reason = f"'{score}' is a score." if is_sure else f"'{score}' falls from row to row of each user."
+        return SortedFile("run", "sure" if is_sure else "likely", (reason,), ("truth", "train"), mapping)
+    if several and not facts.named(names_of(RELEVANCE)):
+        return SortedFile("run", "likely", (f"'{model}' names several candidates.",), ("truth",))
+    return OPEN
+
+
+def _rank(facts: _Facts) -> tuple[str | None, bool]:
+    """Returns (the column of ranks, whether its name says so); by its values it counts 1, 2, 3 …"""
+    named = facts.named(names_of(RANK))
+    if named and facts.look.by_name[named].is_whole and not facts.look.by_name[named].is_time:
+        return named, True
+    counting = [column for column in facts.others if _counts_up(facts, column)]
+    return (counting[0], False) if counting else (None, False)
+
+
+def _counts_up(facts: _Facts, column: str) -> bool:
+    look = facts.look.by_name[column]
+    codes, order = facts.groups()
+    if not look.is_whole or len(codes) < 2 * (codes.max(initial=0) + 1):
+        return False
+    values = look.numbers[order]
+    begins = np.flatnonzero(np.diff(codes[order], prepend=-1))
+    place = np.arange(len(values)) - np.repeat(begins, np.diff(begins, append=len(values)))
+    first = values[0]
+    return first in (0, 1) and bool((values - first == place).mean() >= CLEAR)
+
+
+def _score(facts: _Facts) -> tuple[str | None, bool]:
+    """Returns (the column of scores, whether its name says so); by values, it falls along each list."""
+    named = facts.named((*PREDICTED, "confidence", "affinity", "similarity", "sim"))
+    if named is None:
+        named = next((c for c in facts.numbers() if is_distance(c) and facts.look.has_header), None)
+    if named:
+        look = facts.look.by_name[named]
+        grades = look.is_whole and len(look.distinct) <= MOST_GRADES
+        may_be_grades = grades and not _falls(facts, named) and not _are_alike(facts)
+        return (None, False) if may_be_grades else (named, True)
+    known = {*names_of(RELEVANCE), *names_of(TIME)} if facts.look.has_header else set()
+    free = [c for c in facts.numbers() if plain(c) not in known and not facts.look.by_name[c].is_time]
+    falling = [column for column in free if len(facts.look.by_name[column].distinct) > MOST_GRADES]
+    return next((column for column in falling if _falls(facts, column)), None), False
+
+
+def _falls(facts: _Facts, column: str) -> bool:
+    """Returns whether the values fall from row to row of nearly all users."""
+    codes, order = facts.groups()
+    steps = np.diff(facts.look.by_name[column].numbers[order])[np.diff(codes[order]) == 0]
+    return (
+        len(steps) > codes.max(initial=0) and bool((steps <= 0).mean() >= CLEAR) and bool((steps < 0).any())
+    )
+
+
+def _of_attributes(facts: _Facts) -> SortedFile | None:
+    """Returns one row per item or user with its attributes, or per item with its vector."""
+    for column, kind, noun in ((facts.item, "catalogue", "item"), (facts.user, "users", "user")):
+        other = facts.user if kind == "catalogue" else facts.item
+        if column is None or other is not None:
+            continue
+        if kind == "catalogue" and _is_vector(facts):
+            return SortedFile("vectors", "likely", ("Each item has many numbers: a vector.",), ("catalogue",))
+        known: TableKind = "catalogue" if kind == "catalogue" else "users"
+        reason = f"Each row is one {noun} ('{column}')."
+        if is_attributes(facts.look, facts.ids):
+            return SortedFile(known, "sure", (reason,))
+        return SortedFile(known, "unsure", (f"'{column}' holds {noun}s, several rows each.",), PAIRS_OF)
+    return None
+
+
+def _is_vector(facts: _Facts) -> bool:
+    if facts.named(names_of(VECTOR)):
+        return True
+    decimals = [c for c in facts.numbers() if not facts.look.by_name[c].is_whole]
+    return len(decimals) >= MANY_NUMBERS and len(decimals) >= CLEAR * len(facts.others)
+
+
+RULES: tuple[Rule, ...] = (
+    _by_format, _of_two_items, _of_a_test, _of_a_policy, _rated, _of_lists, _of_pairs, _of_attributes,
+)  # fmt: skip
+
+
+# ── interactions, by the files given together ────────────────────────────────────────────────
+
+
+def _interactions(
+    looks: Sequence[Look], ids: Sequence[IdColumns], alone: Sequence[SortedFile], context: Context
+) -> list[SortedFile]:
+    """Returns the files with test set and training data distinguished: the larger or earlier is the training
+    data.
+    """
+    together = list(alone)
+    is_open = [number for number, is_sorted in enumerate(alone) if is_sorted is OPEN]
+    has_truth = context.has_truth or "truth" in context.chosen.values()
+    has_truth |= any(s.kind == "truth" and s.confidence != "unsure" for s in alone)
+    left = []
+    for number in is_open:
+        facts = _Facts(looks[number], ids[number])
+        if number in context.chosen:
+            together[number] = SortedFile(context.chosen[number], "sure", alternatives=PAIRS_OF)
+        elif _is_like_lists(facts):
+            reason = "Every user has the same number of rows, as in lists that the file orders."
+            doubt: Confidence = "likely" if has_truth or len(is_open) > 1 else "unsure"
+            together[number] = SortedFile("run", doubt, (reason,), ("truth", "train"))
+        else:
+            left.append(number)
+    named = {number: _named(_Facts(looks[number], ids[number])) for number in left}
+    for number, kind in named.items():
+        if kind is not None:
+            reason = f"Users and items without a rank or score, and its name says {WORDS[kind]}."
+            together[number] = SortedFile(kind, "sure", (reason,), tuple(k for k in PAIRS_OF if k != kind))
+    has_truth = has_truth or "truth" in named.values()
+    has_train = "train" in (*named.values(), *context.chosen.values())
+    left = [number for number in left if named[number] is None]
+    for number, is_sorted in _by_size(looks, left, has_truth, has_train).items():
+        together[number] = is_sorted
+    return together
+
+
+WORDS: Mapping[TableKind, str] = {"truth": "test set", "train": "training data", "run": "recommendations"}
+
+
+def _is_like_lists(facts: _Facts) -> bool:
+    """Returns whether rows have nothing but ids, as many for each user."""
+    return not facts.others and _are_alike(facts)
+
+
+def _are_alike(facts: _Facts) -> bool:
+    """Returns whether nearly all of several users have the same number of rows, as in lists."""
+    counts = np.bincount(facts.lengths())
+    usual = int(counts.argmax()) if len(counts) else 0
+    return counts.sum() >= FEWEST and usual >= FEWEST and bool(counts[usual] >= CLEAR * counts.sum())
+
+
+def _named(facts: _Facts) -> TableKind | None:
+    """Returns the kind of interactions that the file's name says, if it says one."""
+    truth, train = facts.is_called(TEST_WORDS), facts.is_called(TRAIN_WORDS)
+    return None if truth == train else "truth" if truth else "train"
+
+
+def _by_size(
+    looks: Sequence[Look], left: Sequence[int], has_truth: bool, has_train: bool
+) -> dict[int, SortedFile]:
+    """Returns what the interactions are whose names do not tell."""
+    pairs = "Users and items without a rank or score"
+    if len(left) == 1 and has_truth:
+        kind: TableKind = "run" if has_train else "train"
+        doubt: Confidence = "unsure" if has_train else "likely"
+        reason = f"{pairs}, beside a test set."
+        return {left[0]: SortedFile(kind, doubt, (reason,), tuple(k for k in PAIRS_OF if k != kind))}
+    if len(left) == 1:
+        return {left[0]: SortedFile("truth", "likely", (f"{pairs}.",), ("train", "run"))}
+    ordered = sorted(left, key=lambda number: looks[number].n_bytes)
+    is_pair = len(left) == 2 and not has_truth and not has_train
+    is_clear = is_pair and looks[ordered[1]].n_bytes >= CLEARLY_LARGER * looks[ordered[0]].n_bytes
+    sorted_files: dict[int, SortedFile] = {}
+    for place, number in enumerate(ordered):
+        likely: TableKind = "truth" if place == 0 and not has_truth else "train"
+        size = "smaller" if place == 0 else "larger"
+        reason = f"{pairs}, and the {size} of the two." if is_clear else f"{pairs}, like another file."
+        others = tuple(kind for kind in PAIRS_OF if kind != likely)
+        sorted_files[number] = SortedFile(likely, "likely" if is_clear else "unsure", (reason,), others)
+    return sorted_files

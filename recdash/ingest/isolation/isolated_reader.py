@@ -28,6 +28,7 @@ from recdash.ingest.columns import TableMapping
 from recdash.ingest.isolation import channel as messages
 from recdash.ingest.isolation import fork_server, worker
 from recdash.ingest.limits import UNLIMITED, Limits
+from recdash.ingest.looks import Look
 from recdash.ingest.reader import Preview, Source
 
 RAISE = "raise RECDASH_MAX_READ_{}"
@@ -358,6 +359,21 @@ def preview(kind: Any, source: Source, *, limits: Limits | None = None, **how: A
     for name in ("columns", "reversible", "required", "optional", "rows"):
         facts[name] = tuple(facts[name])
     return Preview(**facts)
+
+
+def look(source: Source, *, limits: Limits | None = None, **how: Any) -> Look:
+    try:
+        file = File(source, worker.open_look, limits or UNLIMITED, how)
+        batches = list(file.batches())
+    except UploadError as error:
+        return Look(error.source or how.get("name") or "upload", problems=error.problems)
+    facts = {name: value for name, value in file.facts.items() if name != "shared"}
+    facts |= {
+        "lists": frozenset(facts["lists"]),
+        "sheets": tuple(facts["sheets"]),
+        "problems": messages.problems_from(facts["problems"]),
+    }
+    return Look(rows=pa.Table.from_batches(batches) if batches else pa.table({}), **facts)
 
 
 def read_upload(kind: Any, source: Source, *, limits: Limits | None = None, **how: Any) -> Upload:

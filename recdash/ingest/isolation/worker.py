@@ -8,7 +8,7 @@ import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 import pyarrow as pa
@@ -135,6 +135,17 @@ def open_stream(source: Any, **how: Any) -> OpenedFile:
     stream = reader.read_stream(source=source, **how)
     facts = {"name": stream.name, "notices": _as_dicts(stream.notices)}
     return OpenedFile(facts, [lambda _columns: stream.batches()], [stream.notices])
+
+
+def open_look(source: Any, **how: Any) -> OpenedFile:
+    look = reader.look(source, **how)
+    facts = {
+        field.name: getattr(look, field.name)
+        for field in fields(look)
+        if field.name not in ("rows", "problems")
+    }
+    facts |= {"lists": sorted(look.lists), "problems": _as_dicts(look.problems)}
+    return OpenedFile(facts, [lambda _columns: iter(look.rows.to_batches())])
 
 
 OF_A_RUN = ("name", "has_rank", "has_score", "is_trec", "n_rows", "replicate", "noun")

@@ -1,0 +1,195 @@
+"""Which column of a file holds users and which items: by names, then by the ids that files share, then by the
+rows.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from recdash.ingest.columns import (
+    CLICK,
+    EVENT,
+    ITEM,
+    MEAN,
+    METRIC,
+    PREDICTION,
+    RANK,
+    RATING,
+    RELEVANCE,
+    RUN,
+    SCORE,
+    TIME,
+    TITLE,
+    UNIT,
+    USER,
+    USERS,
+    VARIANCE,
+    VARIANT,
+    names_of,
+    plain,
+)  # fmt: skip
+from recdash.ingest.looks import ColumnLook, Look
+
+SHARED = 0.2
+"""Share of a column's ids that must occur among known users (items) to count as such."""
+CLEARLY = 2.0
+"""How often more ids must be known as users than as items, or the other way round."""
+ONE_EACH = 0.9
+"""From so many distinct ids per row on, each row is one item (user)."""
+MOSTLY_ONE_EACH = 0.5
+"""The same where each row has a title too: some ids may be repeated by mistake."""
+NEVER_IDS = {
+    name
+    for role in (RANK, RELEVANCE, TIME, SCORE, RATING, PREDICTION, VARIANT, RUN, CLICK, EVENT)
+    for name in names_of(role)
+} | {name for role in (METRIC, MEAN, VARIANCE, USERS) for name in names_of(role)}
+"""Names of columns that hold something else than ids."""
+USER_NAMES = tuple(dict.fromkeys((*names_of(USER), *names_of(UNIT))))
+ITEM_NAMES = names_of(ITEM)
+
+
+@dataclass(frozen=True)
+class IdColumns:
+    """The columns of users and of items, None where there is none.
+
+    ``by_values``: roles whose column the ids tell and not the name; ``by_place``: those that only their
+    position suggests.
+    """
+
+    user: str | None = None
+    item: str | None = None
+    by_values: tuple[str, ...] = ()
+    by_place: tuple[str, ...] = ()
+
+    def of(self, role: str) -> str | None:
+        return self.user if role == "user_id" else self.item
+
+    def with_column(self, role: str, column: str, *, by_place: bool = False) -> IdColumns:
+        own = replace(self, user=column) if role == "user_id" else replace(self, item=column)
+        if by_place:
+            return replace(own, by_place=(*self.by_place, role))
+        return replace(own, by_values=(*self.by_values, role))
+
+    @property
+    def mapping(self) -> dict[str, str]:
+        """Returns {role: column} of the columns whose name does not tell."""
+        roles = (*self.by_values, *self.by_place)
+        return {role: str(self.of(role)) for role in ("user_id", "item_id") if role in roles}
+
+
+def id_columns(looks: Sequence[Look]) -> list[IdColumns]:
+    """Returns the columns of users and items of each file; the files are compared with each other."""
+    columns = [_by_names(look) for look in looks]
+    changed = True
+    while changed:
+        compared = [
+            _by_shared_ids(look, own, looks, columns) for look, own in zip(looks, columns, strict=True)
+        ]
+        changed = compared != columns
+        columns = compared
+    columns = [_by_rows(look, own) for look, own in zip(looks, columns, strict=True)]
+    return [_by_shared_ids(look, own, looks, columns) for look, own in zip(looks, columns, strict=True)]
+
+
+def _by_names(look: Look) -> IdColumns:
+    if look.roles is not None:
+        return IdColumns(look.roles.get("user_id"), look.roles.get("item_id"))
+    if not look.has_header:
+        return IdColumns(*_first_two(look))
+    user = look.first_of(USER_NAMES)
+    return IdColumns(user, look.first_of(ITEM_NAMES, (user,)))
+
+
+def _first_two(look: Look) -> tuple[str | None, str | None]:
+    first, second, *_ = (*look.columns, None, None)
+    return first, second
+
+
+def _by_shared_ids(
+    look: Look, own: IdColumns, looks: Sequence[Look], columns: Sequence[IdColumns]
+) -> IdColumns:
+    """Returns ``own`` with the open columns whose ids are users or items of the other files."""
+    if not look.has_header or look.roles is not None or is_attributes(look, own):
+        return own
+    known = {role: frozenset().union(*_ids_of(role, look, looks, columns)) for role in ("user_id", "item_id")}
+    for role, other in (("user_id", "item_id"), ("item_id", "user_id")):
+        if own.of(role) is not None:
+            continue
+        shares = {
+            column: share_of(look.by_name[column], known[role])
+            for column in free_ids(look, own)
+            if share_of(look.by_name[column], known[role])
+            > CLEARLY * share_of(look.by_name[column], known[other])
+        }
+        best = max(shares, key=shares.__getitem__, default=None)
+        if best is not None and shares[best] >= SHARED:
+            own = own.with_column(role, best)
+    return own
+
+
+def _ids_of(
+    role: str, but: Look, looks: Sequence[Look], columns: Sequence[IdColumns]
+) -> Iterator[frozenset[str]]:
+    for look, own in zip(looks, columns, strict=True):
+        column = own.of(role)
+        if look is not but and column is not None and column in look.by_name:
+            yield look.by_name[column].distinct
+
+
+def share_of(column: ColumnLook, known: Collection[str]) -> float:
+    """Returns the share of a column's ids that are known (0 to 1)."""
+    return len(column.distinct & frozenset(known)) / len(column.distinct) if column.distinct else 0.0
+
+
+def free_ids(look: Look, own: IdColumns) -> list[str]:
+    """Returns the columns that may hold ids and have no role yet."""
+    return [
+        column
+        for column in look.columns
+        if column not in (own.user, own.item)
+        and column not in look.lists
+        and look.by_name[column].may_be_ids
+        and plain(column) not in NEVER_IDS
+    ]
+
+
+def _by_rows(look: Look, own: IdColumns) -> IdColumns:
+    """Returns ``own`` with a single open column that fits, or with two of which one is grouped.
+
+    Files of lists and of interactions have rows of one user together more often than rows of one item.
+    """
+    free = free_ids(look, own) if look.has_header and look.roles is None else []
+    titles = names_of(TITLE)
+    free = [column for column in free if plain(column) not in titles] or free
+    if own.user is not None and own.item is None and len(free) == 1:
+        return own.with_column("item_id", free[0], by_place=True)
+    if is_attributes(look, own):
+        return own
+    if own.item is not None and own.user is None and free:
+        return own.with_column("user_id", free[0], by_place=True)
+    if own.user is None and own.item is None and len(free) >= 2 and not _is_key(look, free[0]):
+        grouped = sorted(free[:2], key=lambda column: -_run_length(look.by_name[column]))
+        own = own.with_column("user_id", grouped[0], by_place=True)
+        return own.with_column("item_id", grouped[1], by_place=True)
+    return own
+
+
+def is_attributes(look: Look, own: IdColumns) -> bool:
+    """Returns whether each row is one item, or one user, so that no column is open."""
+    ids = [column for column in (own.user, own.item) if column is not None]
+    has_title = look.first_of(names_of(TITLE), ids) is not None
+    return len(ids) == 1 and _is_key(look, ids[0], ONE_EACH if not has_title else MOSTLY_ONE_EACH)
+
+
+def _is_key(look: Look, column: str, least: float = ONE_EACH) -> bool:
+    """Returns whether nearly each row has an id of its own."""
+    values = look.by_name[column]
+    return len(values.distinct) >= least * len(values.filled) > 0
+
+
+def _run_length(column: ColumnLook) -> float:
+    """Returns how many neighbouring rows have the same id on average."""
+    groups = sum(1 for _ in itertools.groupby(column.ids))
+    return len(column.ids) / groups if groups else 0.0

@@ -1,0 +1,165 @@
+"""The first rows of a file, before it is known which table it is, and what its columns look like."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+
+from recdash.domain.kinds import MISSING, Floats, Ints
+from recdash.errors import Problem
+from recdash.ingest.columns import plain
+from recdash.ingest.formats.raw_table import RawTable, is_list
+from recdash.ingest.values import plain as decoded
+
+FIRST_ROWS = 20_000
+FIRST_VALUES = 1_000_000
+"""Values of the first rows that are looked at: of a wide table fewer rows."""
+NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?")
+DATE = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d.*)?")
+FIRST_TIME = 100_000_000
+"""Seconds since 1970, reached in 1973: larger than usual counts and ratings."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """A file's columns and first rows.
+
+    ``rows`` has each column as text (null where a value is missing; a list as its length). ``lists`` are the
+    columns whose cells are lists, ``roles`` what the format prescribes (role → column), ``n_bytes`` the
+    unpacked size. ``is_whole``: there are no further rows. ``sheets`` are those of a workbook, ``sheet`` the
+    one that was read.
+    """
+
+    name: str
+    rows: pa.Table = field(default_factory=lambda: pa.table({}))
+    format: str = ""
+    has_header: bool = True
+    lists: frozenset[str] = frozenset()
+    roles: Mapping[str, str] | None = None
+    n_rows: int | None = None
+    n_bytes: int = 0
+    is_whole: bool = True
+    sheets: tuple[str, ...] = ()
+    sheet: str = ""
+    problems: tuple[Problem, ...] = ()
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(self.rows.column_names)
+
+    @cached_property
+    def by_name(self) -> dict[str, ColumnLook]:
+        """Returns the columns by their names in the file."""
+        return {name: ColumnLook(name, self.rows[name].to_pylist()) for name in self.columns}
+
+    def first_of(self, names: Sequence[str], but: Sequence[str | None] = ()) -> str | None:
+        """Returns the column that has the likeliest of these names; None if none has any."""
+        plainly = {plain(column): column for column in reversed(self.columns) if column not in but}
+        return next((plainly[name] for name in names if name in plainly), None)
+
+
+@dataclass(frozen=True)
+class ColumnLook:
+    """The first values of a column, None where one is missing."""
+
+    name: str
+    values: Sequence[str | None]
+
+    @cached_property
+    def filled(self) -> list[str]:
+        return [value for value in self.values if value is not None]
+
+    @cached_property
+    def ids(self) -> list[str]:
+        """Returns the values [rows] in one spelling of ids; "" where one is missing."""
+        return ["" if value is None else id_form(value) for value in self.values]
+
+    @cached_property
+    def distinct(self) -> frozenset[str]:
+        return frozenset(self.ids) - {""}
+
+    @cached_property
+    def is_number(self) -> bool:
+        return bool(self.filled) and all(map(NUMBER.fullmatch, self.filled))
+
+    @cached_property
+    def numbers(self) -> Floats:
+        """Returns the values [rows] as numbers, NaN where one is missing; only for a column of numbers."""
+        texts = ["nan" if value is None else value.replace(",", ".") for value in self.values]
+        return np.array(texts, dtype=np.float64)
+
+    @cached_property
+    def is_whole(self) -> bool:
+        return self.is_number and bool((np.mod(self.numbers[~np.isnan(self.numbers)], 1) == 0).all())
+
+    @cached_property
+    def is_time(self) -> bool:
+        """Returns whether the values are dates, or seconds or milliseconds since 1970."""
+        if self.is_whole:
+            return bool(np.nanmin(self.numbers) > FIRST_TIME) and len(self.distinct) > 1
+        return bool(self.filled) and all(map(DATE.match, self.filled))
+
+    @cached_property
+    def is_unique(self) -> bool:
+        return len(self.distinct) == len(self.filled) > 0
+
+    @cached_property
+    def may_be_ids(self) -> bool:
+        """Returns whether the values may be ids: text or whole numbers, filled in nearly every row."""
+        few_missing = len(self.filled) >= 0.9 * len(self.values) > 0
+        return few_missing and (self.is_whole or not self.is_number) and not self.is_date
+
+    @cached_property
+    def is_date(self) -> bool:
+        return self.is_time and not self.is_whole
+
+    @cached_property
+    def codes(self) -> Ints:
+        """Returns a code [rows] per id."""
+        return np.unique(np.array(self.ids), return_inverse=True)[1]
+
+
+def id_form(value: str) -> str:
+    """Returns an id without blanks, a decimal ``.0`` and leading zeros, so that spellings can be compared."""
+    text = value.strip().removesuffix(".0")
+    return text.lstrip("0") or "0" if text.isdecimal() else text
+
+
+def look_at(raw: RawTable, name: str, n_bytes: int) -> Look:
+    """Returns the first rows of a table."""
+    n_wanted = max(1, min(FIRST_ROWS, FIRST_VALUES // max(len(raw.columns), 1)))
+    blocks = raw.blocks(raw.columns, ())
+    first = next(blocks, None)
+    arrays = [] if first is None else [_as_text(column.slice(0, n_wanted)) for column in first.columns]
+    is_whole = first is None or (first.num_rows <= n_wanted and next(blocks, None) is None)
+    return Look(
+        name,
+        pa.table(arrays, names=list(raw.columns)) if arrays else pa.table({}),
+        raw.format,
+        raw.header,
+        raw.lists,
+        raw.roles,
+        raw.n_rows,
+        raw.unpacked_bytes or n_bytes,
+        is_whole,
+    )
+
+
+def _as_text(array: pa.Array) -> pa.Array:
+    """Returns the values as trimmed text, null where one is missing; a list as its length."""
+    from recdash import arrow as pc
+
+    array = decoded(array)
+    if is_list(array.type):
+        return pc.list_value_length(array).cast(pa.string())
+    try:
+        text = pc.utf8_trim_whitespace(array.cast(pa.string()))
+    except pa.ArrowException:  # a type without a text, such as a struct
+        return pa.nulls(len(array), pa.string())
+    missing = pc.is_in(text, value_set=pa.array(MISSING))
+    return pc.if_else(missing, None, text)
