@@ -536,7 +536,6 @@ def assign(
     guessed = {} if fixed is not None or positions is not None else _guess(kind, columns, assigned)
     likely_roles = {**guessed, **assigned}
     mapping = {role: c for role, c in likely_roles.items() if role not in without}
-    used = [role for role in left_out if role in likely_roles]
     families = {} if spread in mapping and not chosen else families
     likely = [chosen] if chosen else _likely(kind, families)
     wide = likely[0] if len(likely) == 1 else ()
@@ -551,7 +550,7 @@ def assign(
     displayed = {**ordered, **({"score": f"{REVERSED}{ordered['score']}"} if reversed_score else {})}
     several = {"item_id": models, "score": scores}  # each becomes a candidate's own
     displayed = {role: column for role, column in displayed.items() if not several.get(role)}
-    notices = _notices(kind, displayed, wide, positions is not None, fixed, used)
+    notices = _notices(kind, displayed, wide, positions is not None, fixed, stated)
     unread = [label for label, family in families.items() if wide and set(family).isdisjoint(wide)]
     if unread:
         finding = f"not read: {listed(unread)}; the order of '{wide_label(wide)}' gives the ranking"
@@ -792,23 +791,21 @@ def _notices(
     wide: tuple[str, ...],
     no_header: bool,
     fixed: Mapping[str, str] | None,
-    left_out: Sequence[str],
+    stated: Collection[str],
 ) -> list[Problem]:
-    """Returns notices of the assignment, except for columns named like their role or prescribed by the
-    format.
+    """Returns notices of the assignment, except for columns named like their role, prescribed by the format,
+    or stated by the user.
     """
     plainly = {(role, role) for role in mapping} | set((fixed or {}).items())
-    pairs_shown = mapping.items() if no_header else [pair for pair in mapping.items() if pair not in plainly]
+    guessed = [pair for pair in mapping.items() if pair[0] not in stated]
+    pairs_shown = guessed if no_header else [pair for pair in guessed if pair not in plainly]
     pairs = ", ".join(f"{role} = '{column}'" for role, column in pairs_shown)
     notices = []
     if no_header:
-        finding = f"no header line; by position {pairs}"
-        notices.append(Problem("no-header", "file", finding, "Change it if wrong."))
+        finding = f"no header line; by position {pairs}" if pairs else "no header line"
+        notices.append(Problem("no-header", "file", finding, "Change it if wrong." if pairs else ""))
     elif pairs:
         notices.append(Problem("columns-guessed", "columns", f"read as {pairs}", "Change it if wrong."))
-    if left_out:
-        finding = f"ignored as requested: {', '.join(left_out)}"
-        notices.append(Problem("columns-left-out", "columns", finding, ""))
     if wide:
         finding = f"wide table: {wide_label(wide)} are {SIDEWAYS[kind].says.format(n=len(wide))}"
         notices.append(Problem("wide-table", "columns", finding, ""))

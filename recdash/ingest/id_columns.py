@@ -81,16 +81,20 @@ class IdColumns:
 
 def id_columns(looks: Sequence[Look]) -> list[IdColumns]:
     """Returns the columns of users and items of each file; the files are compared with each other."""
-    columns = [_by_names(look) for look in looks]
-    changed = True
-    while changed:
-        compared = [
-            _by_shared_ids(look, own, looks, columns) for look, own in zip(looks, columns, strict=True)
-        ]
-        changed = compared != columns
-        columns = compared
-    columns = [_by_rows(look, own) for look, own in zip(looks, columns, strict=True)]
-    return [_by_shared_ids(look, own, looks, columns) for look, own in zip(looks, columns, strict=True)]
+    columns = _compared(looks, [_by_names(look) for look in looks])
+    pairs = zip(looks, columns, strict=True)
+    columns = [_by_title(look, own) if own.user is not None else own for look, own in pairs]
+    columns = _compared(looks, [_by_rows(look, own) for look, own in zip(looks, columns, strict=True)])
+    return [_by_title(look, own) for look, own in zip(looks, columns, strict=True)]
+
+
+def _compared(looks: Sequence[Look], columns: list[IdColumns]) -> list[IdColumns]:
+    """Returns the columns after comparing their ids, until no further column is recognised."""
+    while True:
+        more = [_by_shared_ids(look, own, looks, columns) for look, own in zip(looks, columns, strict=True)]
+        if more == columns:
+            return columns
+        columns = more
 
 
 def _by_names(look: Look) -> IdColumns:
@@ -99,7 +103,12 @@ def _by_names(look: Look) -> IdColumns:
     if not look.has_header:
         return IdColumns(*_first_two(look))
     user = look.first_of(USER_NAMES)
-    return IdColumns(user, look.first_of(ITEM_NAMES, (user,)))
+    return IdColumns(user, look.first_of(ITEM_NAMES, (user, *_titles(look))))
+
+
+def _titles(look: Look) -> list[str]:
+    """Returns the columns named like titles: they hold the items only where no other column does."""
+    return [column for column in look.columns if plain(column) in names_of(TITLE)]
 
 
 def _first_two(look: Look) -> tuple[str | None, str | None]:
@@ -155,14 +164,20 @@ def free_ids(look: Look, own: IdColumns) -> list[str]:
     ]
 
 
+def _by_title(look: Look, own: IdColumns) -> IdColumns:
+    """Returns ``own`` with the items in a column named like a title, where no other column has them."""
+    if own.item is not None or not look.has_header or look.roles is not None:
+        return own
+    return replace(own, item=look.first_of(ITEM_NAMES, (own.user,)))
+
+
 def _by_rows(look: Look, own: IdColumns) -> IdColumns:
     """Returns ``own`` with a single open column that fits, or with two of which one is grouped.
 
     Files of lists and of interactions have rows of one user together more often than rows of one item.
     """
     free = free_ids(look, own) if look.has_header and look.roles is None else []
-    titles = names_of(TITLE)
-    free = [column for column in free if plain(column) not in titles] or free
+    free = [column for column in free if column not in _titles(look)] or free
     if own.user is not None and own.item is None and len(free) == 1:
         return own.with_column("item_id", free[0], by_place=True)
     if is_attributes(look, own):

@@ -25,6 +25,9 @@ FIRST_TIME = 100_000_000
 """Seconds since 1970, reached in 1973: larger than usual counts and ratings."""
 
 
+VARIANTS = {"a", "b", "baseline", "control", "control_group", "off", "on", "test", "treatment", "variant"}
+
+
 @dataclass(frozen=True)
 class Look:
     """A file's columns and first rows.
@@ -109,10 +112,17 @@ class ColumnLook:
         return len(self.distinct) == len(self.filled) > 0
 
     @cached_property
+    def has_variants(self) -> bool:
+        """Returns whether the values are named like the variants of an A/B test: control, treatment."""
+        return len({value.lower() for value in self.distinct} & VARIANTS) > 1
+
+    @cached_property
     def may_be_ids(self) -> bool:
         """Returns whether the values may be ids: text or whole numbers, filled in nearly every row."""
         few_missing = len(self.filled) >= 0.9 * len(self.values) > 0
-        return few_missing and (self.is_whole or not self.is_number) and not self.is_date
+        return (
+            few_missing and (self.is_whole or not self.is_number) and not (self.is_date or self.has_variants)
+        )
 
     @cached_property
     def is_date(self) -> bool:

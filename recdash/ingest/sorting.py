@@ -59,10 +59,6 @@ MANY_NUMBERS = 8
 FIRST_CELLS = 200
 MOST_GRADES = 11
 """Most distinct whole numbers that may be grades: 0 to 10."""
-CONTROLS = {
-    "a", "b", "baseline", "control", "control_group", "off", "on", "test", "treatment", "variant",
-}  # fmt: skip
-"""What variants of an A/B test are called."""
 TRUTH_WORDS = ("truth", "groundtruth", "holdout", "heldout", "actual", "qrels")
 TEST_WORDS = (*TRUTH_WORDS, "test", "testset", "eval", "validation")
 TRAIN_WORDS = ("train", "training", "trainset", "history", "interactions", "past")
@@ -195,7 +191,8 @@ def _of_a_test(facts: _Facts) -> SortedFile | None:
     if variant and metric and any(summary):
         reason = f"'{variant}' holds variants, with one row per metric."
         return SortedFile("aggregates", "sure", (reason,))
-    if variant and facts.look.by_name[variant].is_unique and facts.look.is_whole and facts.user is None:
+    has_units = facts.user is not None and plain(facts.user) not in names_of(USERS)
+    if variant and facts.look.by_name[variant].is_unique and facts.look.is_whole and not has_units:
         return SortedFile("aggregates", "likely", (f"Each row is one variant ('{variant}').",), ("sessions",))
     request = facts.named(names_of(REQUEST))
     if request and facts.item and facts.named(names_of(RANK)):
@@ -218,7 +215,7 @@ def _variant(facts: _Facts) -> str | None:
     columns = [named] if named else [column for column in facts.others if column not in facts.look.lists]
     for column in columns:
         values = facts.look.by_name[column].distinct
-        is_told = named is not None or len({value.lower() for value in values} & CONTROLS) > 1
+        is_told = named is not None or facts.look.by_name[column].has_variants
         if 2 <= len(values) <= MOST_VARIANTS and is_told and column not in facts.look.lists:
             return column
     return None
@@ -232,7 +229,7 @@ def _with_variant(facts: _Facts, variant: str) -> SortedFile:
     numbers = [c for c in facts.numbers() if c not in moments and not facts.look.by_name[c].is_time]
     session = facts.named(names_of(SESSION))
     numbers = [column for column in numbers if column not in (session, variant)]
-    is_attribute = plain(variant) == "group" and not facts.look.by_name[variant].distinct & CONTROLS
+    is_attribute = plain(variant) == "group" and not facts.look.by_name[variant].has_variants
     if is_attribute and facts.look.by_name[str(facts.user)].is_unique and not moments - {None}:
         return SortedFile(
             "users", "unsure", (f"'{variant}' may hold variants, or an attribute.",), ("sessions",)
@@ -407,17 +404,9 @@ def _interactions(
     is_open = [number for number, is_sorted in enumerate(alone) if is_sorted is OPEN]
     has_truth = context.has_truth or "truth" in context.chosen.values()
     has_truth |= any(s.kind == "truth" and s.confidence != "unsure" for s in alone)
-    left = []
-    for number in is_open:
-        facts = _Facts(looks[number], ids[number])
-        if number in context.chosen:
-            together[number] = SortedFile(context.chosen[number], "sure", alternatives=PAIRS_OF)
-        elif _is_like_lists(facts):
-            reason = "Every user has the same number of rows, as in lists that the file orders."
-            doubt: Confidence = "likely" if has_truth or len(is_open) > 1 else "unsure"
-            together[number] = SortedFile("run", doubt, (reason,), ("truth", "train"))
-        else:
-            left.append(number)
+    for number in set(is_open) & set(context.chosen):
+        together[number] = SortedFile(context.chosen[number], "sure", alternatives=PAIRS_OF)
+    left = [number for number in is_open if number not in context.chosen]
     named = {number: _named(_Facts(looks[number], ids[number])) for number in left}
     for number, kind in named.items():
         if kind is not None:
@@ -426,6 +415,11 @@ def _interactions(
     has_truth = has_truth or "truth" in named.values()
     has_train = "train" in (*named.values(), *context.chosen.values())
     left = [number for number in left if named[number] is None]
+    for number in [number for number in left if _is_like_lists(_Facts(looks[number], ids[number]))]:
+        reason = "Every user has the same number of rows, as in lists that the file orders."
+        doubt: Confidence = "likely" if has_truth or len(is_open) > 1 else "unsure"
+        together[number] = SortedFile("run", doubt, (reason,), ("truth", "train"))
+        left.remove(number)
     for number, is_sorted in _by_size(looks, left, has_truth, has_train).items():
         together[number] = is_sorted
     return together

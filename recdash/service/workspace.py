@@ -121,7 +121,7 @@ class Workspace:
         self.demo = DemoExperiment(
             context, self.experiments, self.runs, self.online_tests, self.queries, self._decision_services
         )
-        self.intake = Intake(context, self.experiments, self.runs)
+        self.intake = Intake(context, self.experiments, self.runs, self.online_tests)
         self._narrowed = context.cached(context.narrowed_to, most=8)
         self._seen = context.cached(self._as_seen, most=64)
 

@@ -59,11 +59,12 @@ def test_a_wrong_range_is_told_by_its_ends(label: str, said: str) -> None:
     assert said in refused(WIDE, mapping={"item_id": label})
 
 
-def test_what_was_said_is_said_again() -> None:
-    rows = b"user_id,item_id,score,rank\n1,a,0.1,1\n1,b,0.2,2\n"
+def test_what_a_person_chose_is_not_reported_back() -> None:
+    rows = b"user_id,isbn,score,rank\n1,a,0.1,1\n1,b,0.2,2\n"
     (run,) = read_recommendations(rows, mapping={"score": "-score", "rank": ""})
-    assert "score = '-score'" in notice(run, "columns-guessed")
-    assert notice(run, "columns-left-out") == "ignored as requested: rank"
+    assert [(n.code, n.found) for n in run.notices] == [("columns-guessed", "read as item_id = 'isbn'")]
+    (run,) = read_recommendations(rows, mapping={"score": "-score", "rank": "", "item_id": "isbn"})
+    assert run.notices == []
 
 
 def test_a_needed_role_that_is_left_out_is_refused_with_the_columns() -> None:

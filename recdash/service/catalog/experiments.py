@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, get_args
 
 from recdash.domain.inputs import Upload
@@ -140,6 +140,39 @@ class Experiments:
         }
         name, note = clean_name(name), check_note("note", note)
         return Setup(name, tables, reference, settings, note, demo)
+
+    def with_rules(
+        self,
+        setup: Setup,
+        *,
+        name: str,
+        note: str,
+        threshold: float | None,
+        depth: int | None,
+        users: Users,
+        duplicates: Duplicates,
+    ) -> Setup:
+        """Returns a set-up that was read with another name and other rules; ``depth`` None keeps it.
+
+        Raises InputError for invalid rules, and if no row of the test set is relevant.
+        """
+        depth = int(setup.settings["depth"]) if depth is None else depth
+        request.check_depth(depth)
+        request.check_choice("users", users, get_args(Users))
+        request.check_choice("duplicates", duplicates, get_args(Duplicates))
+        reference = setup.reference
+        if reference is not None:
+            reference = replace(reference, truth=reference.truth.under(threshold))
+            if not reference.truth.relevant().any():
+                fix = "Lower the relevance threshold."
+                raise InputError(
+                    Problem("nothing-relevant", "relevance threshold", "no row is relevant", fix)
+                )
+        rules = {"depth": depth, "users": users, "duplicates": duplicates, "relevance_threshold": threshold}
+        graded = reference is not None and reference.truth.graded
+        settings = {**setup.settings, **rules, "graded": graded}
+        name, note = clean_name(name), check_note("note", note)
+        return replace(setup, name=name, note=note, reference=reference, settings=settings)
 
     def store_setup(self, setup: Setup) -> Experiment:
         """Stores the set-up that ``read_setup`` returned.

@@ -8,343 +8,85 @@ is known already. ``workspace.intake.commit(plan)`` scores and stores.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import Any
 
-from recdash.domain.kinds import DEFAULT_DEPTH, Duplicates, OnlineKind, Replication, TableKind, Users
 from recdash.domain.records import Experiment, OnlineTest
-from recdash.errors import InputError, Problem, RecdashError
+from recdash.errors import InputError, Problem
 from recdash.evaluation.candidates import PreparedRun
-from recdash.ingest.reader import without_suffixes
-from recdash.ingest.sorting import Look, SortedFile, sort_files
-from recdash.service.catalog.experiments import Experiments
-from recdash.service.catalog.runs import AddedRun, FirstIds, Runs
+from recdash.evaluation.uploads import labels_of
+from recdash.service.catalog.experiments import Experiments, Setup
+from recdash.service.catalog.intake_plan import (
+    LISTS,
+    OF_A_TEST,
+    DepthPlan,
+    FileChoice,
+    IntakeCancelled,
+    IntakeFile,
+    IntakePlan,
+    IntakeResult,
+    IntakeSettings,
+    PlanInputs,
+    PlannedFile,
+    RefusedFile,
+    RelevancePlan,
+    TestPlan,
+)
+from recdash.service.catalog.intake_reading import Planner, Services, rules_of
+from recdash.service.catalog.runs import AddedRun, Runs
 from recdash.service.context import ServiceContext
+from recdash.service.online.tests import OnlineTests
 from recdash.service.validation import Progress, quiet
 
-if TYPE_CHECKING:
-    from recdash.ingest import Preview
+__all__ = [
+    "LISTS", "OF_A_TEST", "DepthPlan", "FileChoice", "Intake", "IntakeCancelled", "IntakeFile", "IntakePlan",
+    "IntakeResult", "IntakeSettings", "PlanInputs", "PlannedFile", "RefusedFile", "RelevancePlan", "TestPlan",
+]  # fmt: skip
 
-LISTS: tuple[TableKind, ...] = ("run", "predictions")
-"""Files that are candidates."""
-OF_A_TEST: tuple[TableKind, ...] = ("sessions", "exposures", "events", "served", "aggregates")
-"""Files of an A/B test."""
 NO_FILES = Problem("no-files", "files", "no file to store", "Add a test set and the runs to compare.")
-
-
-# ── what is given ────────────────────────────────────────────────────────────────────────────
-
-
-@dataclass(frozen=True)
-class IntakeFile:
-    """A file as it was given; ``key`` tells files of the same name apart (any text that stays the same)."""
-
-    key: str
-    name: str
-    source: Any
+STORING = 0.95
+"""Fraction of the progress at which scoring is done."""
 
 
 @dataclass(frozen=True)
-class FileChoice:
-    """What a person chose for one file; None (or empty) where nothing was chosen.
-
-    ``mapping`` is {role: column} as ``PlannedFile.mapping`` shows it, with "" for a role that is not read.
-    ``run`` names the candidate: files of the same name are its seeds or folds, and predictions of the name of
-    a run belong to it. ``accept_ids``: score the run although its users or items hardly meet the test set's.
-    """
-
-    kind: TableKind | None = None
-    mapping: Mapping[str, str] | None = None
-    sheet: str | None = None
-    left_out: bool = False
-    run: str | None = None
-    accept_ids: bool = False
-    tags: tuple[str, ...] = ()
-    note: str = ""
-    params: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class IntakeSettings:
-    """What a person chose for the experiment and the A/B test; None takes what the plan suggests.
-
-    ``threshold`` 0 counts every row above 0 as relevant; ``relevance`` "none" every row. ``baseline`` is the
-    name of a run of the plan. ``links`` are {variant: run's name}.
-    """
-
-    name: str | None = None
-    note: str = ""
-    relevance: str | None = None
-    threshold: float | None = None
-    depth: int | None = None
-    users: Users = "truth"
-    duplicates: Duplicates = "first"
-    baseline: str | None = None
-    replicates: Replication | None = None
-    test_name: str | None = None
-    control: str | None = None
-    zone: str | None = None
-    links: Mapping[str, str] = field(default_factory=dict)
-
-
-# ── what is planned ──────────────────────────────────────────────────────────────────────────
-
-
-@dataclass(frozen=True)
-class PlannedFile:
-    """One file of a plan: what it is, how it is read, and what is wrong with it.
-
-    ``kind`` is None while it must be chosen. ``sorted`` says what it was taken for and why, ``is_chosen``
-    whether a person chose otherwise or confirmed. ``mapping`` is role → column as read now, ``same_as`` the
-    name of the file whose chosen columns are reused because it has the same header. ``problems`` prevent
-    storing (place, finding, fix), ``notices`` do not. ``first_ids`` is the overlap of the first rows with the
-    test set; ``asks_ids``: tick ``FileChoice.accept_ids`` to score it all the same.
-    """
-
-    key: str
-    file_name: str
-    kind: TableKind | None
-    sorted: SortedFile
-    is_chosen: bool = False
-    left_out: bool = False
-    run: str = ""
-    sheet: str = ""
-    sheets: tuple[str, ...] = ()
-    preview: Preview | None = None
-    same_as: str = ""
-    first_ids: FirstIds | None = None
-    asks_ids: bool = False
-    problems: tuple[Problem, ...] = ()
-    notices: tuple[Problem, ...] = ()
-
-    @property
-    def mapping(self) -> Mapping[str, str]:
-        return (self.preview.mapping if self.preview else None) or {}
-
-    @property
-    def n_rows(self) -> int | None:
-        """Returns the number of rows; None where only reading the whole file would tell."""
-        return self.preview.n_rows if self.preview else None
-
-    @property
-    def is_usable(self) -> bool:
-        return self.left_out or (self.kind is not None and not self.problems)
-
-
-@dataclass(frozen=True)
-class RelevancePlan:
-    """From which grade a row of the test set counts as relevant, and what that changes.
-
-    ``threshold`` None: every row above 0. ``suggested`` is the threshold that the scale suggests, None where
-    every row above 0 is the usual reading; ``reason`` says why in one sentence.
-    """
-
-    column: str
-    scale: str
-    threshold: float | None
-    suggested: float | None
-    reason: str
-    rows: int
-    kept_rows: int
-    users: int
-    kept_users: int
-
-
-@dataclass(frozen=True)
-class DepthPlan:
-    """How deep lists are read; ``longest`` is the longest list seen, None if unknown."""
-
-    depth: int
-    longest: int | None
-    reason: str
-
-
-@dataclass(frozen=True)
-class TestPlan:
-    """The A/B test that files of the plan make: {kind: key of the file}, its variants and control."""
+class Candidate:
+    """The files of one candidate: its lists (several are seeds or folds), and its rating predictions."""
 
     name: str
-    kind: OnlineKind
-    files: Mapping[TableKind, str]
-    variants: tuple[str, ...] = ()
-    control: str = ""
-    problems: tuple[Problem, ...] = ()
-
-
-@dataclass(frozen=True)
-class PlanInputs:
-    """Everything that a plan follows from."""
-
-    files: tuple[IntakeFile, ...]
-    choices: Mapping[str, FileChoice] = field(default_factory=dict)
-    settings: IntakeSettings = IntakeSettings()
-    experiment_id: str | None = None
-
-
-@dataclass(frozen=True)
-class IntakePlan:
-    """What would be stored, with everything that is wrong with it.
-
-    ``experiment_id`` is the experiment that runs are added to, None for a new one, which ``name`` names.
-    ``relevance`` and ``depth`` are None where there is nothing to choose. ``baseline`` is the run that others
-    are compared with, "" for none yet. ``problems`` are those of the files together; those of each file stand
-    in the file.
-    """
-
-    inputs: PlanInputs
-    files: tuple[PlannedFile, ...]
-    name: str
-    relevance: RelevancePlan | None = None
-    depth: DepthPlan | None = None
-    baseline: str = ""
-    test: TestPlan | None = None
-    problems: tuple[Problem, ...] = ()
-    notices: tuple[Problem, ...] = ()
-    make: Callable[[PlanInputs], IntakePlan] = field(repr=False, compare=False, default=None)  # type: ignore[assignment]
+    lists: tuple[PlannedFile, ...]
+    predictions: PlannedFile | None
 
     @property
-    def experiment_id(self) -> str | None:
-        return self.inputs.experiment_id
+    def first(self) -> PlannedFile:
+        return self.lists[0] if self.lists else self._predictions
 
     @property
-    def settings(self) -> IntakeSettings:
-        return self.inputs.settings
-
-    @property
-    def used(self) -> tuple[PlannedFile, ...]:
-        """Returns the files that are not left out."""
-        return tuple(file for file in self.files if not file.left_out)
-
-    def of_kind(self, *kinds: TableKind) -> tuple[PlannedFile, ...]:
-        return tuple(file for file in self.used if file.kind in kinds)
-
-    @property
-    def run_names(self) -> tuple[str, ...]:
-        """Returns the names of the candidates, each once, in the order of their files."""
-        return tuple(dict.fromkeys(file.run for file in self.of_kind(*LISTS)))
-
-    @property
-    def is_ab_only(self) -> bool:
-        """Returns whether the files make an A/B test and nothing else."""
-        return self.test is not None and not self.of_kind("truth", *LISTS)
-
-    @property
-    def is_ready(self) -> bool:
-        """Returns whether it can be committed: it has files, and nothing is wrong with them."""
-        of_test = self.test.problems if self.test else ()
-        return (
-            bool(self.used) and all(file.is_usable for file in self.files) and not (*self.problems, *of_test)
-        )
-
-    @property
-    def all_problems(self) -> tuple[Problem, ...]:
-        """Returns the problems of all files, each placed in its file, and those of the files together."""
-        of_files = [
-            replace(problem, place=f"{file.file_name}, {problem.place}")
-            for file in self.used
-            for problem in file.problems
-        ]
-        return (*of_files, *self.problems, *(self.test.problems if self.test else ()))
-
-    def choice(self, key: str) -> FileChoice:
-        return self.inputs.choices.get(key, FileChoice())
-
-    def with_choice(self, key: str, **changed: Any) -> IntakePlan:
-        """Returns the plan with another choice for one file; ``changed`` are fields of ``FileChoice``."""
-        choice = replace(self.choice(key), **changed)
-        return self.make(replace(self.inputs, choices={**self.inputs.choices, key: choice}))
-
-    def with_settings(self, **changed: Any) -> IntakePlan:
-        """Returns the plan with other settings; ``changed`` are fields of ``IntakeSettings``."""
-        return self.make(replace(self.inputs, settings=replace(self.inputs.settings, **changed)))
-
-    def with_files(self, files: Sequence[IntakeFile]) -> IntakePlan:
-        """Returns the plan of these files; choices and what was read stay for files of the same key."""
-        return self.make(replace(self.inputs, files=tuple(files)))
-
-    def with_experiment(self, experiment_id: str | None) -> IntakePlan:
-        """Returns the plan that adds to another experiment; None makes a new one."""
-        return self.make(replace(self.inputs, experiment_id=experiment_id))
-
-
-# ── what was stored ──────────────────────────────────────────────────────────────────────────
-
-
-class IntakeCancelled(RecdashError):
-    """The intake was cancelled; nothing was stored."""
-
-
-@dataclass(frozen=True)
-class RefusedFile:
-    """A candidate or A/B test that was not stored, and why; nothing of it is in the store."""
-
-    name: str
-    problems: tuple[Problem, ...]
-
-
-@dataclass(frozen=True)
-class IntakeResult:
-    """What a commit stored: the experiment (``is_new``: just created), runs, the A/B test, and refusals."""
-
-    experiment: Experiment
-    is_new: bool
-    runs: tuple[AddedRun, ...] = ()
-    test: OnlineTest | None = None
-    refused: tuple[RefusedFile, ...] = ()
+    def _predictions(self) -> PlannedFile:
+        assert self.predictions is not None  # noqa: S101 a candidate has one or the other
+        return self.predictions
 
 
 class Intake:
     """Plans and stores several files at once."""
 
-    def __init__(self, context: ServiceContext, experiments: Experiments, runs: Runs) -> None:
+    def __init__(
+        self, context: ServiceContext, experiments: Experiments, runs: Runs, online_tests: OnlineTests
+    ) -> None:
         self._context, self._experiments, self._runs = context, experiments, runs
+        self._online_tests = online_tests
 
     def plan(self, files: Sequence[IntakeFile], *, experiment_id: str | None = None) -> IntakePlan:
         """Returns what the files are and how they would be stored; stores nothing and never raises for bad
         data.
         """
+        self._context.must_be_editor()
         read: dict[tuple[object, ...], Any] = {}
+        services = Services(self._context, self._experiments, self._runs, self._online_tests)
 
         def make(inputs: PlanInputs) -> IntakePlan:
-            return replace(self._plan(inputs, read), make=make)
+            return replace(Planner(services, inputs, read).plan(), make=make)
 
         return make(PlanInputs(tuple(files), experiment_id=experiment_id))
-
-    def _plan(self, inputs: PlanInputs, read: dict[tuple[object, ...], Any]) -> IntakePlan:
-        looks = [self._look(file, read) for file in inputs.files]
-        files = []
-        for file, is_sorted in zip(inputs.files, sort_files(looks), strict=True):
-            choice = inputs.choices.get(file.key, FileChoice())
-            kind = choice.kind or is_sorted.kind
-            preview = None
-            if kind is not None:
-                mapping = choice.mapping or is_sorted.mapping or None
-                preview = self._experiments.preview(kind, file.source, file.name, mapping=mapping)
-            files.append(
-                PlannedFile(
-                    file.key,
-                    file.name,
-                    kind,
-                    is_sorted,
-                    is_chosen=choice.kind is not None,
-                    left_out=choice.left_out,
-                    run=choice.run or without_suffixes(file.name),
-                    preview=preview,
-                    problems=preview.problems if preview else (),
-                    notices=preview.notices if preview else (),
-                )
-            )
-        truth = next((file for file in files if file.kind == "truth"), None)
-        name = inputs.settings.name or (without_suffixes(truth.file_name) if truth else "")
-        return IntakePlan(inputs, tuple(files), name, depth=DepthPlan(DEFAULT_DEPTH, None, ""))
-
-    def _look(self, file: IntakeFile, read: dict[tuple[object, ...], Any]) -> Look:
-        key = ("look", file.key)
-        if key not in read:
-            preview = self._experiments.preview("run", file.source, file.name)
-            read[key] = Look(file.name, preview.columns, preview.rows, preview.n_rows)
-        look: Look = read[key]
-        return look
 
     def commit(
         self,
@@ -356,35 +98,147 @@ class Intake:
     ) -> IntakeResult:
         """Scores everything, then stores it in one go.
 
-        ``cancelled`` is asked between files; ``progress(fraction, text)`` says what is being done. What fails
-        while it is scored refuses everything, unless ``skip_refused``: then the rest is stored, and the
-        refusals stand in the result.
+        ``progress(fraction, text)`` says what is being done; ``cancelled`` is asked each time, until storing
+        begins. What fails while it is scored refuses everything, unless ``skip_refused``: then the rest is
+        stored, and the refusals stand in the result.
 
         Raises IntakeCancelled, and InputError with the problems of all files; then nothing is stored.
         """
         self._context.must_be_editor()
         if not plan.is_ready:
-            raise InputError(
-                plan.all_problems or Problem("no-files", "files", "no file to store", "Add files.")
-            )
+            raise InputError(plan.all_problems or NO_FILES)
         tell = progress or quiet
-        by_key = {file.key: file.source for file in plan.inputs.files}
-        sources = {file.kind: by_key[file.key] for file in plan.used if file.kind not in LISTS}
-        setup = self._experiments.read_setup(
-            plan.name, sources["truth"], train=sources.get("train"), catalogue=sources.get("catalogue")
-        )
-        prepared: list[PreparedRun] = []
-        refused: list[RefusedFile] = []
-        for number, file in enumerate(plan.of_kind("run")):
+
+        def scoring(fraction: float, text: str) -> None:
             if cancelled():
                 raise IntakeCancelled("Cancelled. Nothing was stored.")
-            tell(number / len(plan.used), f"Scoring {file.run}")
-            try:
-                prepared += self._runs.prepare(setup, by_key[file.key], name=file.run)
-            except InputError as error:
-                refused.append(RefusedFile(file.run, tuple(error.placed())))
+            tell(STORING * fraction, text)
+
+        scoring(0.0, "Starting")
+        setup = self._setup(plan)
+        prepared, refused = self._scored(plan, setup, scoring)
         if refused and not (skip_refused and prepared):
             raise InputError([problem for refusal in refused for problem in refusal.problems])
+        scoring(1.0, "Storing")
+        experiment, is_new = self._experiment(plan, setup)
+        added = self._stored(experiment.id, prepared, tell)
+        experiment = self._with_baseline(plan, experiment, added)
+        test = self._test(plan, experiment.id) if plan.test else None
+        tell(1.0, "Done")
+        return IntakeResult(experiment, is_new, tuple(added), test, tuple(refused))
+
+    # ── steps ────────────────────────────────────────────────────────────────────────────────
+
+    def _setup(self, plan: IntakePlan) -> Setup | None:
+        """Returns the set-up of a new experiment as it was read for the plan; None for a known one."""
+        settings = plan.settings
+        if plan.setup is None:
+            if plan.experiment_id is not None:
+                return None
+            return self._experiments.read_setup(plan.name, note=settings.note)
+        return self._experiments.with_rules(
+            plan.setup,
+            name=plan.name,
+            note=settings.note,
+            threshold=plan.relevance.threshold if plan.relevance else None,
+            depth=plan.depth.depth if plan.depth else None,
+            users=settings.users,
+            duplicates=settings.duplicates,
+        )
+
+    def _scored(
+        self, plan: IntakePlan, setup: Setup | None, tell: Progress
+    ) -> tuple[list[tuple[PreparedRun, PlannedFile]], list[RefusedFile]]:
+        where = setup if setup is not None and setup.reference is not None else plan.experiment_id
+        prepared: list[tuple[PreparedRun, PlannedFile]] = []
+        refused = []
+        candidates = _candidates(plan)
+        for number, candidate in enumerate(candidates):
+
+            def share(fraction: float, text: str, number: int = number, name: str = candidate.name) -> None:
+                tell((number + fraction) / len(candidates), f"{name}: {text}")
+
+            try:
+                runs = self._prepare(plan, candidate, where, share)
+            except InputError as error:
+                refused.append(RefusedFile(candidate.name, tuple(error.placed())))
+            else:
+                prepared += [(run, candidate.first) for run in runs]
+        return prepared, refused
+
+    def _prepare(
+        self, plan: IntakePlan, candidate: Candidate, where: Any, tell: Progress
+    ) -> list[PreparedRun]:
+        sources = [_source(plan, file) for file in candidate.lists]
+        source: Any = sources[0] if sources else None
+        if len(sources) > 1:
+            labels = labels_of([file.file_name for file in candidate.lists])
+            source = dict(zip(labels, sources, strict=True))
+        rated = candidate.predictions
+        return self._runs.prepare(
+            where,
+            source,
+            name=candidate.name,
+            mapping=candidate.lists[0].columns if candidate.lists else None,
+            predictions=_source(plan, rated) if rated else None,
+            predictions_mapping=rated.columns if rated else None,
+            replicates=plan.settings.replicates if len(sources) > 1 else None,
+            accept_unknown_ids=any(plan.choice(file.key).accept_ids for file in candidate.lists),
+            progress=tell,
+        )
+
+    def _experiment(self, plan: IntakePlan, setup: Setup | None) -> tuple[Experiment, bool]:
+        """Returns the experiment, and whether it is new."""
+        if plan.experiment_id is not None:
+            if setup is not None:
+                return self._experiments.store_test_set(plan.experiment_id, setup), False
+            return self._experiments.get(plan.experiment_id), False
+        known = {experiment.id for experiment in self._experiments.all(archived=True)}
+        assert setup is not None  # noqa: S101 a new experiment always has a set-up
         experiment = self._experiments.store_setup(setup)
-        added = self._runs.store_prepared(experiment.id, prepared, progress=progress)
-        return IntakeResult(experiment, is_new=True, runs=tuple(added), refused=tuple(refused))
+        return experiment, experiment.id not in known
+
+    def _stored(
+        self, experiment_id: str, prepared: Sequence[tuple[PreparedRun, PlannedFile]], tell: Progress
+    ) -> list[AddedRun]:
+        facts = [{"tags": file.tags, "note": file.note, "params": dict(file.params)} for _, file in prepared]
+        return self._runs.store_each(experiment_id, [run for run, _ in prepared], facts, tell)
+
+    def _with_baseline(
+        self, plan: IntakePlan, experiment: Experiment, added: Sequence[AddedRun]
+    ) -> Experiment:
+        ids = {run.run.name: run.run.id for run in added}
+        if plan.baseline in ids and experiment.baseline is None:
+            return self._experiments.set_baseline(experiment.id, ids[plan.baseline])
+        return experiment
+
+    def _test(self, plan: IntakePlan, experiment_id: str) -> OnlineTest:
+        assert plan.test is not None  # noqa: S101
+        files = {file.key: file for file in plan.used}
+        tables = {kind: files[key] for kind, key in plan.test.files.items()}
+        ids = {run.name: run.id for run in self._runs.all(experiment_id)}
+        links = {variant: ids[name] for variant, name in plan.settings.links.items() if name in ids}
+        mappings: dict[str, Mapping[str, str]] = {
+            kind: file.columns for kind, file in tables.items() if file.columns is not None
+        }
+        return self._online_tests.add(
+            experiment_id,
+            plan.test.name,
+            {kind: _source(plan, file) for kind, file in tables.items()},
+            control=plan.test.control or None,
+            rules=rules_of(plan.settings.zone),
+            mappings=mappings,
+            links=links,
+        )
+
+
+def _source(plan: IntakePlan, file: PlannedFile) -> Any:
+    return next(given.source for given in plan.inputs.files if given.key == file.key)
+
+
+def _candidates(plan: IntakePlan) -> list[Candidate]:
+    lists, rated = plan.of_kind("run"), {file.run: file for file in plan.of_kind("predictions")}
+    return [
+        Candidate(name, tuple(file for file in lists if file.run == name), rated.get(name))
+        for name in plan.run_names
+    ]

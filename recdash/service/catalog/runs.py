@@ -195,14 +195,16 @@ class Runs:
 
     def first_ids(
         self,
-        experiment_id: str,
+        where: str | Setup,
         source: Any,
         *,
         name: str | None = None,
         mapping: Mapping[str, str] | None = None,
     ) -> FirstIds:
-        """Returns how many ids in the first rows of an upload the experiment knows; stores nothing."""
-        n_rows, reference = 0, self._data.reference(experiment_id)
+        """Returns how many ids in the first rows of an upload the experiment, or a set-up, knows; stores
+        nothing.
+        """
+        n_rows, reference = 0, self.how_scored(where).reference
         try:
             run, *_ = read_uploads(source, name, mapping, self._context.limits)
             rows = next(iter(run.batches(columns=("user_id", "item_id"))))
@@ -222,10 +224,20 @@ class Runs:
         facts: Mapping[str, Any] | None = None,
         progress: Progress | None = None,
     ) -> list[AddedRun]:
-        """Stores scored runs: all, or none if a name is taken. ``facts``: tags, note, params of each."""
+        """Stores scored runs: all, or none if a name is taken. ``facts``: tags, note, params of all."""
+        return self.store_each(experiment_id, prepared, [facts or {}] * len(prepared), progress)
+
+    def store_each(
+        self,
+        experiment_id: str,
+        prepared: Sequence[PreparedRun],
+        facts: Sequence[Mapping[str, Any]],
+        progress: Progress | None = None,
+    ) -> list[AddedRun]:
+        """Stores scored runs like ``store_prepared``, with facts for each."""
         self._context.must_be_editor()
-        facts = facts or {}
-        _check_facts(facts)
+        for of_run in facts:
+            _check_facts(of_run)
         tell = progress or quiet
         for scored in prepared:
             clean_name(scored.run.name)
@@ -237,9 +249,9 @@ class Runs:
             if not again and self._store.runs.find(experiment_id, uploads[name]) is None:
                 raise NameTaken(_name_taken(known[name]))
         added = []
-        for number, scored in enumerate(prepared, start=1):
+        for number, (scored, of_run) in enumerate(zip(prepared, facts, strict=True), start=1):
             tell(number / len(prepared), f"Storing {scored.run.name}")
-            added.append(self.add_scored(experiment_id, scored, uploads[scored.run.name], facts))
+            added.append(self.add_scored(experiment_id, scored, uploads[scored.run.name], of_run))
         return added
 
     def add_references(

@@ -1,0 +1,66 @@
+"""Suggests from which grade a row of the test set is relevant, by the scale of its grades.
+
+Grades of 1 to 10 hold dislikes: a 1 is no hit. The rule is one line: from seven tenths of the scale's end on,
+rounded up to a whole grade (4 of 5, 7 of 10, 70 of 100). There is no suggestion where every row above 0 means
+"chosen": yes and no, counts (plays, quantities), and the short scales of judged documents (0 to 3).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from recdash.domain.inputs import Truth
+from recdash.domain.kinds import Ints, Numbers
+
+SCALES = (5, 10, 100)
+"""The ends of usual rating scales."""
+SHARE = 0.7
+"""From this share of the scale on a grade counts as liked."""
+MOST_GRADES = 101
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """``scale`` says what the grades are, ``threshold`` from which on a row counts (None: above 0)."""
+
+    scale: str
+    threshold: float | None
+    reason: str
+
+
+def suggest(gains: Numbers) -> Suggestion | None:
+    """Returns the suggestion for the grades of a test set; None with fewer than two grades above 0."""
+    grades, rows = np.unique(gains, return_counts=True)
+    above = grades[grades > 0]
+    if len(above) < 2:
+        return None
+    low, high = float(above[0]), float(above[-1])
+    span = f"{grades[0]:g} to {high:g}"
+    scale = next((end for end in SCALES if high <= end), None)
+    if scale is None or _are_counts(above, rows[grades > 0]) or high <= scale / 2 or high <= 4:
+        reason = f"The values {span} are not a rating scale, so every row above 0 is relevant."
+        return Suggestion(span, None, reason)
+    threshold = float(math.ceil(SHARE * scale))
+    if low >= threshold:
+        return Suggestion(span, None, f"All values are {low:g} or more, so every row is relevant.")
+    return Suggestion(
+        f"{span} of {scale}",
+        threshold,
+        f"The values look like ratings on a scale up to {scale}: low ones are no hits.",
+    )
+
+
+def _are_counts(grades: Numbers, rows: Ints) -> bool:
+    """Returns whether values are counts: whole from 1 on, the smallest the most frequent, and falling."""
+    is_whole = bool((np.mod(grades, 1) == 0).all()) and grades[0] == 1
+    falls = bool((np.diff(rows[:3]) < 0).all())
+    return is_whole and falls and bool(rows[0] == rows.max())
+
+
+def kept(truth: Truth, threshold: float | None) -> tuple[int, int]:
+    """Returns (rows, users) that count as relevant from the threshold on."""
+    under = truth.under(threshold)
+    return int(under.relevant().sum()), int(under.users_who_count().sum())

@@ -1,0 +1,526 @@
+"""Makes a plan of several files: looks at each, sorts them, previews them, and checks them together."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar, cast
+
+from recdash import ingest
+from recdash.domain.kinds import DEFAULT_DEPTH, OnlineKind, TableKind
+from recdash.domain.records import Experiment
+from recdash.errors import InputError, Problem
+from recdash.evaluation import relevance
+from recdash.evaluation.known_ids import stopping
+from recdash.evaluation.uploads import shared_name
+from recdash.formatting.wording import listed
+from recdash.ingest.list_lengths import longest_list
+from recdash.ingest.looks import Look
+from recdash.ingest.reader import Preview, without_suffixes
+from recdash.ingest.sorting import Context, SortedFile, sort_files
+from recdash.online.rules import USUAL, OnlineRules
+from recdash.service.catalog.experiments import Experiments, Setup
+from recdash.service.catalog.intake_plan import (
+    LISTS,
+    OF_A_TEST,
+    DepthPlan,
+    FileChoice,
+    IntakeFile,
+    IntakePlan,
+    PlanInputs,
+    PlannedFile,
+    RelevancePlan,
+    TestPlan,
+)
+from recdash.service.catalog.runs import FirstIds, Runs
+from recdash.service.context import ServiceContext
+from recdash.service.online.tests import OnlineTests
+
+Answer = TypeVar("Answer")
+OF_A_SETUP: tuple[TableKind, ...] = ("truth", "train", "catalogue", "users", "vectors", "similarity")
+ARGUMENTS: Mapping[TableKind, str] = {
+    "users": "user_attributes", "vectors": "item_vectors", "similarity": "item_similarity",
+}  # fmt: skip
+"""Names of tables as arguments of ``read_setup``, where they differ from the kind."""
+TITLES: Mapping[TableKind, str] = {
+    "truth": "test set", "train": "training data", "catalogue": "catalogue", "users": "users' attributes",
+    "vectors": "item vectors", "similarity": "item similarities", "sessions": "sessions",
+    "exposures": "exposures", "events": "events", "served": "served lists", "aggregates": "aggregates",
+    "run": "recommendations", "predictions": "rating predictions", "bandit": "off-policy log",
+    "policy": "policy",
+}  # fmt: skip
+BASELINES = (
+    "popular",
+    "popularity",
+    "most_popular",
+    "toppop",
+    "production",
+    "baseline",
+    "current",
+    "control",
+)
+"""Names of runs that others are usually compared with, likeliest first."""
+
+
+@dataclass(frozen=True)
+class Services:
+    """The services that a plan asks."""
+
+    context: ServiceContext
+    experiments: Experiments
+    runs: Runs
+    online_tests: OnlineTests
+
+
+@dataclass
+class Draft:
+    """A file while it is planned."""
+
+    file: IntakeFile
+    choice: FileChoice
+    look: Look
+    sorted: SortedFile
+    kind: TableKind | None
+    mapping: Mapping[str, str] | None = None
+    same_as: str = ""
+    preview: Preview | None = None
+    run: str = ""
+    first_ids: FirstIds | None = None
+    problems: list[Problem] = field(default_factory=list)
+    notices: list[Problem] = field(default_factory=list)
+
+    @property
+    def source(self) -> Any:
+        return self.file.source
+
+    @property
+    def reads_well(self) -> bool:
+        return self.preview is not None and not self.preview.problems
+
+    @property
+    def reading(self) -> tuple[object, ...]:
+        """Returns what the rows as read depend on."""
+        mapping = None if self.mapping is None else tuple(sorted(self.mapping.items()))
+        return (self.file.key, self.choice.sheet, self.kind, mapping)
+
+
+class Planner:
+    """Makes one plan; ``read`` keeps what was read for the plans that follow from it."""
+
+    def __init__(self, services: Services, inputs: PlanInputs, read: dict[tuple[object, ...], Any]) -> None:
+        self._services, self._inputs, self._read = services, inputs, read
+        self._settings = inputs.settings
+        self._experiment: Experiment | None = None
+        if inputs.experiment_id is not None:
+            self._experiment = services.experiments.get(inputs.experiment_id)
+        self._problems: list[Problem] = []
+
+    def plan(self) -> IntakePlan:
+        """Returns the plan."""
+        drafts = self._sorted()
+        used = [draft for draft in drafts if not draft.choice.left_out]
+        for draft in used:
+            self._choose_columns(draft, used)
+        self._name_runs(used)
+        setup = self._setup(used)
+        where = self._where(setup)
+        for draft in used if where is not None else ():
+            self._check_ids(draft, cast("str | Setup", where))
+        self._check_together(used)
+        notices = self._notices(used, setup)
+        relevance_plan = self._relevance(used, setup)
+        test = self._test(used)
+        return IntakePlan(
+            self._inputs,
+            tuple(self._planned(draft) for draft in drafts),
+            self._name(used),
+            relevance_plan,
+            self._depth(used) if self._makes_setup(used) else None,
+            self._baseline(used),
+            test,
+            tuple(self._problems),
+            notices,
+            setup=setup,
+        )
+
+    def _remember(self, key: tuple[object, ...], read: Callable[[], Answer]) -> Answer:
+        if key not in self._read:
+            self._read[key] = read()
+        answer: Answer = self._read[key]
+        return answer
+
+    # ── what each file is, and how it is read ────────────────────────────────────────────────
+
+    def _sorted(self) -> list[Draft]:
+        files, choices = self._inputs.files, self._inputs.choices
+        chosen = [choices.get(file.key, FileChoice()) for file in files]
+        looks = [self._look(file, choice) for file, choice in zip(files, chosen, strict=True)]
+        places = [number for number, choice in enumerate(chosen) if not choice.left_out]
+        kinds = {place: kind for place, number in enumerate(places) if (kind := chosen[number].kind)}
+        has_truth = self._experiment is not None and self._experiment.truth is not None
+        used = sort_files([looks[number] for number in places], Context(kinds, has_truth))
+        by_number = dict(zip(places, used, strict=True))
+        drafts = []
+        for number, (file, choice, look) in enumerate(zip(files, chosen, looks, strict=True)):
+            is_sorted = by_number.get(number, SortedFile(None, "unsure"))
+            suggested = is_sorted.kind if is_sorted.confidence != "unsure" else None
+            drafts.append(Draft(file, choice, look, is_sorted, choice.kind or suggested))
+        return drafts
+
+    def _look(self, file: IntakeFile, choice: FileChoice) -> Look:
+        limits = self._services.context.limits
+        return self._remember(
+            ("look", file.key, choice.sheet),
+            lambda: ingest.look(file.source, name=file.name, limits=limits),
+        )
+
+    def _choose_columns(self, draft: Draft, used: Sequence[Draft]) -> None:
+        """Reads the first rows with the columns chosen here or for a file of the same shape, or suggested."""
+        if draft.kind is None:
+            problems = draft.look.problems or (_unsorted(draft.sorted),)
+            draft.problems += problems
+            return
+        draft.mapping = draft.sorted.mapping or None
+        if draft.choice.kind is not None and draft.choice.kind != draft.sorted.kind:
+            ids = {role: c for role, c in draft.sorted.mapping.items() if role in ("user_id", "item_id")}
+            draft.mapping = ids or None
+        if draft.choice.mapping is not None:
+            draft.mapping = draft.choice.mapping
+        elif (twin := _twin(draft, used)) is not None:
+            draft.mapping, draft.same_as = twin.choice.mapping, twin.file.name
+        self._preview(draft)
+        if draft.mapping is not None and draft.mapping is draft.sorted.mapping:
+            pairs = ", ".join(f"{role} = '{column}'" for role, column in draft.mapping.items())
+            finding = f"read as {pairs}, by the values of these columns"
+            draft.notices.append(Problem("columns-by-values", "columns", finding, "Change it if wrong."))
+        if draft.kind in ("bandit", "policy"):
+            fix = "Open it on the page Off-policy, or leave it out here."
+            finding = "logs of a policy are not stored with an experiment"
+            draft.problems.append(Problem("not-stored", "file", finding, fix))
+
+    def _preview(self, draft: Draft) -> None:
+        zone = self._settings.zone
+        draft.preview = self._remember(
+            ("preview", *draft.reading, zone),
+            lambda: self._services.experiments.preview(
+                cast("TableKind", draft.kind), draft.source, draft.file.name, mapping=draft.mapping, zone=zone
+            ),
+        )
+        draft.problems += draft.preview.problems
+        draft.notices += draft.preview.notices
+
+    def _name_runs(self, used: Sequence[Draft]) -> None:
+        runs = [draft for draft in used if draft.kind in LISTS]
+        stems = [without_suffixes(draft.file.name.replace("\\", "/").rsplit("/", 1)[-1]) for draft in runs]
+        together = shared_name(stems) if self._settings.replicates and len(runs) > 1 else ""
+        for draft, stem in zip(runs, stems, strict=True):
+            draft.run = (draft.choice.run or together or stem).strip() or draft.file.name
+
+    # ── the files together ───────────────────────────────────────────────────────────────────
+
+    def _makes_setup(self, used: Sequence[Draft]) -> bool:
+        has_truth = any(draft.kind == "truth" for draft in used)
+        return has_truth and (self._experiment is None or self._experiment.truth is None)
+
+    def _setup(self, used: Sequence[Draft]) -> Setup | None:
+        """Returns the test set with the tables beside it, read as a whole; None if they cannot be read."""
+        tables = {draft.kind: draft for draft in used if draft.kind in OF_A_SETUP and draft.reads_well}
+        if not self._makes_setup(used) or "truth" not in tables:
+            return None
+        key = ("setup", self._settings.relevance, *(draft.reading for draft in tables.values()))
+        setup = self._remember(key, lambda: self._read_setup(cast("Any", tables)))
+        if isinstance(setup, InputError):
+            self._place(setup, cast("Any", tables))
+            return None
+        return setup
+
+    def _read_setup(self, tables: Mapping[TableKind, Draft]) -> Setup | InputError:
+        sources: dict[str, Any] = {ARGUMENTS.get(kind, kind): draft.source for kind, draft in tables.items()}
+        mappings = _mappings(tables)
+        try:
+            return self._services.experiments.read_setup(
+                "plan", relevance=self._settings.relevance, mappings=mappings, **sources
+            )
+        except InputError as error:
+            return error
+
+    def _place(self, error: InputError, tables: Mapping[TableKind, Draft]) -> None:
+        """Adds each problem to the file that it is about."""
+        for problem in error.placed():
+            draft = next((d for kind, d in tables.items() if problem.place.startswith(kind)), tables["truth"])
+            draft.problems.append(problem)
+
+    def _notices(self, used: Sequence[Draft], setup: Setup | None) -> tuple[Problem, ...]:
+        """Returns the notices of the tables together; those of one table are added to its file."""
+        together = []
+        for notice in setup.reference.notices if setup and setup.reference else ():
+            draft = next(
+                (d for d in used if notice.place.startswith(f"{d.kind} '") and ", " in notice.place), None
+            )
+            if draft is None:
+                together.append(notice)
+            elif notice.code not in {own.code for own in draft.notices}:
+                draft.notices.append(replace(notice, place=notice.place.partition("', ")[2]))
+        return tuple(together)
+
+    def _where(self, setup: Setup | None) -> str | Setup | None:
+        if setup is not None:
+            return setup
+        experiment = self._experiment
+        return experiment.id if experiment is not None and experiment.truth is not None else None
+
+    def _check_ids(self, draft: Draft, where: str | Setup) -> None:
+        """Compares the ids of a run's first rows with all of the test set; users and items may be swapped."""
+        if draft.kind != "run" or not draft.reads_well:
+            return
+        draft.first_ids = self._first_ids(draft, where)
+        if _unmet(draft.first_ids) and draft.choice.mapping is None:
+            self._try_swapped(draft, where)
+        first = draft.first_ids
+        if first.overlap is None and draft.look.is_whole:  # no further row can have a known user
+            draft.problems += first.problems
+        elif not draft.choice.accept_ids:
+            draft.problems += stopping(first.problems)
+
+    def _try_swapped(self, draft: Draft, where: str | Setup) -> None:
+        """Reads users as items and items as users if their ids meet the test set only so."""
+        read = (draft.preview.mapping if draft.preview else None) or {}
+        if not {"user_id", "item_id"} <= set(read):
+            return
+        ids = {"user_id": read["item_id"], "item_id": read["user_id"]}
+        swapped = replace(draft, mapping={**(draft.mapping or {}), **ids}, problems=[], notices=[])
+        self._preview(swapped)
+        if not swapped.reads_well:
+            return
+        first = self._first_ids(swapped, where)
+        if not _unmet(first):
+            self._swap(draft, swapped, first)
+
+    def _swap(self, draft: Draft, swapped: Draft, first: FirstIds) -> None:
+        draft.mapping, draft.preview, draft.first_ids = swapped.mapping, swapped.preview, first
+        user, item = (str((swapped.mapping or {})[role]) for role in ("user_id", "item_id"))
+        finding = f"'{user}' holds users and '{item}' items, by the ids of the test set, not by their names"
+        notice = Problem("ids-swapped", "columns", finding, "Change the columns if this is wrong.")
+        draft.notices[:] = [notice, *swapped.notices]
+
+    def _first_ids(self, draft: Draft, where: str | Setup) -> FirstIds:
+        place = where if isinstance(where, str) else id(where)
+        return self._remember(
+            ("ids", *draft.reading, draft.run, place),
+            lambda: self._services.runs.first_ids(where, draft.source, name=draft.run, mapping=draft.mapping),
+        )
+
+    def _check_together(self, used: Sequence[Draft]) -> None:
+        kinds: dict[TableKind, list[str]] = {}
+        for draft in used:
+            if draft.kind is not None and draft.kind not in LISTS:
+                kinds.setdefault(draft.kind, []).append(draft.file.name)
+        for kind, names in kinds.items():
+            if len(names) > 1:
+                finding = f"{len(names)} files are taken for the {TITLES[kind]}: {listed(names)}"
+                fix = "Choose another kind for all but one, or leave them out."
+                self._problems.append(Problem("several-tables", TITLES[kind], finding, fix))
+        has_truth = "truth" in kinds or (self._experiment is not None and self._experiment.truth is not None)
+        needing = [kind for kind in kinds if kind in OF_A_SETUP]
+        needing += ["run"] if any(draft.kind in LISTS for draft in used) else []
+        if needing and not has_truth:
+            fix = "Add it (what users actually chose after the split), or say which file it is."
+            self._problems.append(Problem("no-test-set", "files", "there is no test set", fix))
+        if self._experiment is not None and self._experiment.truth is not None:
+            self._refuse_tables([kind for kind in kinds if kind in OF_A_SETUP])
+        self._check_names(used)
+
+    def _refuse_tables(self, kinds: Sequence[TableKind]) -> None:
+        if kinds:
+            names = listed([TITLES[kind] for kind in kinds])
+            finding = f"the experiment has its test set and tables already; given are {names}"
+            fix = "Leave these files out, or start a new experiment."
+            self._problems.append(Problem("has-test-set", "files", finding, fix))
+
+    def _check_names(self, used: Sequence[Draft]) -> None:
+        """Adds a problem for runs of one name that are neither seeds nor folds."""
+        counts = Counter((draft.kind, draft.run) for draft in used if draft.kind in LISTS)
+        for (kind, name), count in counts.items():
+            if count > 1 and (self._settings.replicates is None or kind != "run"):
+                finding = f"{count} files have this name"
+                fix = "Rename them, or say that they are seeds or folds of one candidate."
+                self._problems.append(Problem("same-name", f"candidate '{name}'", finding, fix))
+
+    # ── what is suggested ────────────────────────────────────────────────────────────────────
+
+    def _name(self, used: Sequence[Draft]) -> str:
+        if self._experiment is not None:
+            return self._experiment.name
+        if self._settings.name:
+            return self._settings.name
+        first = [draft for draft in used if draft.kind == "truth"] or [d for d in used if d.kind in OF_A_TEST]
+        name = without_suffixes(first[0].file.name) if first else ""
+        taken = {experiment.name for experiment in self._services.experiments.all(archived=True)}
+        numbered = (f"{name} {number}" for number in range(2, len(taken) + 3))
+        return name if name not in taken else next(name for name in numbered if name not in taken)
+
+    def _relevance(self, used: Sequence[Draft], setup: Setup | None) -> RelevancePlan | None:
+        """Returns from which grade a row counts; None where there is nothing to choose."""
+        truth = next((draft for draft in used if draft.kind == "truth" and draft.preview), None)
+        column = ((truth.preview.mapping if truth and truth.preview else None) or {}).get("relevance")
+        if setup is None or setup.reference is None or column is None or self._settings.relevance:
+            return None
+        rows = setup.reference.truth
+        suggestion = self._remember(("relevance", id(rows)), lambda: relevance.suggest(rows.gain))
+        if suggestion is None:
+            return None
+        chosen = self._settings.threshold
+        threshold = suggestion.threshold if chosen is None else chosen or None
+        n_rows, n_users = self._kept(rows, None)
+        n_kept, n_kept_users = self._kept(rows, threshold)
+        if not n_kept:
+            finding = f"no row has {column} {threshold:g} or more"
+            self._problems.append(Problem("nothing-relevant", "relevance", finding, "Lower the threshold."))
+        return RelevancePlan(
+            column,
+            suggestion.scale,
+            threshold,
+            suggestion.threshold,
+            suggestion.reason,
+            n_rows,
+            n_kept,
+            n_users,
+            n_kept_users,
+        )
+
+    def _kept(self, truth: Any, threshold: float | None) -> tuple[int, int]:
+        return self._remember(("kept", id(truth), threshold), lambda: relevance.kept(truth, threshold))
+
+    def _depth(self, used: Sequence[Draft]) -> DepthPlan:
+        runs = [draft for draft in used if draft.kind == "run" and draft.reads_well]
+        lengths = [
+            longest_list(draft.look, (draft.preview and draft.preview.mapping) or {}) for draft in runs
+        ]
+        known = [length for length in lengths if length]
+        longest = max(known) if known and len(known) == len(lengths) else None
+        depth = DEFAULT_DEPTH if longest is None else min(longest, DEFAULT_DEPTH)
+        reason = f"The longest list has {longest:,} items." if longest else ""
+        chosen = self._settings.depth
+        return DepthPlan(depth if chosen is None else chosen, longest, reason)
+
+    def _baseline(self, used: Sequence[Draft]) -> str:
+        """Returns the baseline that was chosen, or the run that its name suggests; "" for none."""
+        names = list(dict.fromkeys(draft.run for draft in used if draft.kind in LISTS))
+        if self._settings.baseline in names:
+            return str(self._settings.baseline)
+        plainly = {name.lower().replace(" ", "_").replace("-", "_"): name for name in reversed(names)}
+        exact = next((plainly[name] for name in BASELINES if name in plainly), None)
+        within = (plainly[own] for name in BASELINES for own in plainly if name in own.split("_"))
+        return exact or next(within, "")
+
+    # ── the A/B test ─────────────────────────────────────────────────────────────────────────
+
+    def _test(self, used: Sequence[Draft]) -> TestPlan | None:
+        tables = {draft.kind: draft for draft in used if draft.kind in OF_A_TEST}
+        if not tables:
+            return None
+        kind, problems = _kind_of_test(cast("Any", tables))
+        files = {table: draft.file.key for table, draft in tables.items()}
+        first = next(iter(tables.values()))
+        name = self._settings.test_name or without_suffixes(first.file.name)
+        plan = TestPlan(name, kind, files, problems=tuple(problems))
+        if problems or not all(draft.reads_well for draft in tables.values()):
+            return plan
+        trial = self._remember(
+            ("test", self._settings.zone, self._settings.control, *(d.reading for d in tables.values())),
+            lambda: self._trial(cast("Any", tables)),
+        )
+        if isinstance(trial, InputError):
+            return replace(plan, problems=tuple(trial.placed()))
+        return replace(plan, variants=trial[0], control=trial[1])
+
+    def _trial(self, tables: Mapping[TableKind, Draft]) -> tuple[tuple[str, ...], str] | InputError:
+        """Returns the variants and the control as the test would be counted."""
+        data: dict[str, Any] = {kind: draft.source for kind, draft in tables.items()}
+        mappings = _mappings(tables)
+        try:
+            results = self._services.online_tests.preview(
+                data, control=self._settings.control, rules=rules_of(self._settings.zone), mappings=mappings
+            )
+        except InputError as error:
+            return error
+        return tuple(results.variants), results.control
+
+    # ── a file as planned ────────────────────────────────────────────────────────────────────
+
+    def _planned(self, draft: Draft) -> PlannedFile:
+        of_ids = draft.first_ids.problems if draft.first_ids else ()
+        stops = stopping(of_ids)
+        return PlannedFile(
+            draft.file.key,
+            draft.file.name,
+            draft.kind,
+            draft.sorted,
+            draft.choice.kind is not None,
+            draft.choice.left_out,
+            draft.run,
+            draft.look.sheet,
+            draft.look.sheets,
+            draft.preview,
+            draft.same_as,
+            draft.first_ids,
+            bool(stops),
+            _distinct(draft.problems),
+            _distinct([*draft.notices, *(problem for problem in of_ids if problem not in stops)]),
+            draft.mapping,
+            draft.choice.tags,
+            draft.choice.note,
+            draft.choice.params,
+        )
+
+
+def _mappings(tables: Mapping[TableKind, Draft]) -> dict[str, Mapping[str, str]]:
+    return {kind: draft.mapping for kind, draft in tables.items() if draft.mapping is not None}
+
+
+def rules_of(zone: str | None) -> OnlineRules:
+    """Returns the usual rules, with the time zone of times without one."""
+    return replace(USUAL, zone=zone)
+
+
+def _unmet(first: FirstIds) -> bool:
+    """Returns whether no user of the first rows is known, or so few ids that scoring would stop."""
+    return first.overlap is None or bool(stopping(first.problems))
+
+
+def _unsorted(is_sorted: SortedFile) -> Problem:
+    kinds = [is_sorted.kind] if is_sorted.kind else []
+    likely = [TITLES[kind] for kind in (*kinds, *is_sorted.alternatives)]
+    fix = f"Choose what it is: {', '.join(likely)}." if likely else "Choose what it is, or leave it out."
+    return Problem("what-is-it", "file", " ".join(is_sorted.reasons).rstrip("."), fix)
+
+
+def _twin(draft: Draft, used: Sequence[Draft]) -> Draft | None:
+    """Returns a file of the same kind and columns whose columns a person chose."""
+    for other in used:
+        is_alike = (other.kind, other.look.columns) == (draft.kind, draft.look.columns)
+        if other is not draft and is_alike and other.choice.mapping is not None:
+            return other
+    return None
+
+
+def _kind_of_test(tables: Mapping[TableKind, Draft]) -> tuple[OnlineKind, list[Problem]]:
+    """Returns how an A/B test is given, and what is missing or too much."""
+    main = [kind for kind in ("sessions", "events", "aggregates") if kind in tables]
+    problems = []
+    if len(main) > 1:
+        finding = f"{listed([TITLES[cast('TableKind', kind)] for kind in main])} are given together"
+        fix = "Leave all but one out: each makes a test."
+        problems.append(Problem("several-logs", "A/B test", finding, fix))
+    kind = cast("OnlineKind", main[0] if main else "events")
+    if not main or (kind == "events" and "exposures" not in tables):
+        lacking = "exposures (who saw which variant)" if main else "events, or sessions with numbers,"
+        given = listed([TITLES[table] for table in tables])
+        finding = f"{given} alone: {lacking} are missing"
+        problems.append(Problem("incomplete-test", "A/B test", finding, "Add the missing file."))
+    return kind, problems
+
+
+def _distinct(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    return tuple(dict.fromkeys(problems))

@@ -1,0 +1,155 @@
+"""Which table a file is: by names, by values, and by the ids that files share."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import bookshop
+import pytest
+
+from recdash.domain.kinds import TableKind
+from recdash.ingest import Limits, look
+from recdash.ingest.sorting import Context, SortedFile, sort_files
+
+KINDS = {
+    "orders_2025.csv": "train",
+    "orders_2026.csv": "truth",
+    "books.csv": "catalogue",
+    "popular.csv": "run",
+    "als.csv": "run",
+    "ease.csv": "run",
+}
+
+
+def sort(
+    files: Mapping[str, bytes | str], chosen: Mapping[int, TableKind] | None = None
+) -> dict[str, SortedFile]:
+    looks = [
+        look(data.encode() if isinstance(data, str) else data, name=name) for name, data in files.items()
+    ]
+    return dict(zip(files, sort_files(looks, Context(chosen or {})), strict=True))
+
+
+def alone(text: str, name: str = "file.csv") -> SortedFile:
+    return sort({name: text})[name]
+
+
+@pytest.mark.parametrize("names", [bookshop.KNOWN, bookshop.UNKNOWN])
+def test_a_bookshops_files_are_told_apart(names: bookshop.Names) -> None:
+    taken = sort(bookshop.files(names))
+    assert {name: found.kind for name, found in taken.items()} == KINDS
+    assert all(found.confidence != "unsure" and found.reasons for found in taken.values())
+
+
+def test_columns_of_unknown_names_are_told_by_their_values() -> None:
+    taken = sort(bookshop.files(bookshop.UNKNOWN))
+    assert taken["als.csv"].mapping == {"user_id": "kunde", "item_id": "artikel", "rank": "folge"}
+    assert taken["orders_2026.csv"].mapping == {"user_id": "kunde", "item_id": "artikel"}
+    # beside a title, the books are known by the ids that the other files have too
+    assert taken["books.csv"].mapping == {"item_id": "artikel"}
+    assert sort(bookshop.files())["als.csv"].mapping == {}
+
+
+def test_ids_of_other_files_tell_columns_in_any_order() -> None:
+    rows = "".join(f"B{n % 7},x,U{n % 5}\n" for n in range(35))
+    truth = "user_id,item_id\n" + "".join(f"U{n % 5},B{n % 7}\n" for n in range(35))
+    taken = sort({"truth.csv": truth, "other.csv": f"first,second,third\n{rows}"})
+    assert taken["other.csv"].mapping == {"user_id": "third", "item_id": "first"}
+
+
+def pairs(n_users: int, each: int, head: str = "user_id,item_id") -> str:
+    """Interactions of users who have ``each`` or one more."""
+    rows = (f"u{u},i{(u + n) % 50}" for u in range(n_users) for n in range(each + u % 2))
+    return "\n".join([head, *rows]) + "\n"
+
+
+def test_of_two_files_of_interactions_the_larger_is_the_training_data() -> None:
+    taken = sort({"a.csv": pairs(9, 8), "b.csv": pairs(9, 2)})
+    assert [taken[name].kind for name in ("a.csv", "b.csv")] == ["train", "truth"]
+    assert taken["a.csv"].confidence == "likely"
+
+
+def test_files_of_interactions_of_one_size_must_be_chosen() -> None:
+    taken = sort({"a.csv": pairs(9, 3), "b.csv": pairs(9, 3)})
+    assert {found.confidence for found in taken.values()} == {"unsure"}
+    chosen = sort({"a.csv": pairs(9, 3), "b.csv": pairs(9, 3)}, {0: "truth"})
+    assert (chosen["b.csv"].kind, chosen["b.csv"].confidence) == ("train", "likely")
+
+
+def test_names_of_files_decide_between_interactions() -> None:
+    taken = sort({"test.csv": pairs(9, 8), "train.csv": pairs(9, 2)})
+    assert {name: found.kind for name, found in taken.items()} == {"test.csv": "truth", "train.csv": "train"}
+    assert {found.confidence for found in taken.values()} == {"sure"}
+
+
+def test_lists_in_file_order_have_one_length() -> None:
+    lists = "user,item\n" + "".join(f"u{n // 10},i{n % 13}\n" for n in range(120))
+    taken = sort({"truth.csv": pairs(9, 2), "mine.csv": lists})
+    assert (taken["mine.csv"].kind, taken["mine.csv"].confidence) == ("run", "likely")
+
+
+def test_a_user_with_grades_is_no_list_and_with_falling_scores_it_is() -> None:
+    grades = "user,item,score\n" + "".join(f"u{n // 3},i{n},{1 + n * 7 % 5}\n" for n in range(31))
+    assert alone(grades).kind == "truth"
+    falling = "u,i,x\n" + "".join(f"u{n // 20},i{n},{9 - n % 20 / 7:.3f}\n" for n in range(100))
+    assert alone(falling).kind == "run"
+    assert alone(falling).mapping == {"score": "x"}
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("customer,variant,revenue\nc1,a,1.5\nc2,b,2.5\nc3,a,0\n", "sessions"),
+        ("visitor,ab,orders\nv1,control,1\nv2,treatment,0\nv3,control,2\n", "sessions"),
+        ("user_id,variant,ts\nu1,a,2026-01-01\nu2,b,2026-01-02\nu3,a,2026-01-02\n", "exposures"),
+        ("user_id,session_id,ts,event,item_id\nu1,s1,2026-01-01,click,i1\n", "events"),
+        ("variant,metric,n,mean,variance\na,clicks,10,1,2\nb,clicks,10,2,2\n", "aggregates"),
+        ("variant,users,orders,revenue\ncontrol,10,1,20.5\nnew,10,2,30.5\n", "aggregates"),
+        ("request_id,user_id,ts,variant,rank,item_id\nr1,u1,1,a,1,i1\nr1,u1,1,a,2,i2\n", "served"),
+        ("item_id,position,click,propensity_score\ni1,1,0,0.2\ni2,2,1,0.3\n", "bandit"),
+        ("user_id,age,country\nu1,20,de\nu2,30,fr\n", "users"),
+        ("sku,title,price\ns1,One,2\ns2,Two,3\n", "catalogue"),
+        ("item_a,item_b,similarity\ni1,i2,0.5\n", "similarity"),
+        ("user,item,rating,prediction\nu1,i1,4,3.5\n", "predictions"),
+        ("user_id,rec_1,rec_2,rec_3\nu1,a,b,c\nu2,c,b,a\n", "run"),
+        ('user_id,recommendations\nu1,"[1, 2, 3]"\nu2,"[3, 2, 1]"\n', "run"),
+    ],
+)
+def test_a_file_is_told_by_its_columns(text: str, kind: TableKind) -> None:
+    found = alone(text)
+    assert (found.kind, found.confidence == "unsure") == (kind, False)
+
+
+def test_what_fits_nothing_must_be_chosen() -> None:
+    found = alone("colour,size\nred,1\nblue,2\n")
+    assert (found.kind, found.confidence) == (None, "unsure")
+    assert alone("user_id,group,age\nu1,x,20\nu2,y,30\n").confidence == "unsure"
+
+
+# What no first row tells: a table that cannot be read, or that lacks the column that would tell.
+UNTOLD = {
+    "run_missing_user_column.csv",
+    "run_duplicate_column_name.csv",
+    "cols_uid_sid.csv",
+    "run_two_sheets.xlsx",
+}
+
+
+def test_the_dirty_uploads_are_told_by_themselves(shared_data: Path) -> None:
+    folder = shared_data / "dirty"
+    for case in json.loads((folder / "manifest.json").read_text())["cases"]:
+        first_rows = look(folder / case["file"], limits=Limits())
+        (found,) = sort_files([first_rows])
+        if case["file"] in UNTOLD or first_rows.problems:
+            assert found.confidence == "unsure", case["file"]
+        elif case["file"] != "train_leaks_truth.csv":  # its name says both
+            assert (found.kind, found.confidence == "unsure") == (case["kind"], False), case["file"]
+
+
+def test_a_separate_process_sees_the_same_rows() -> None:
+    data = bookshop.files()["als.csv"]
+    here = look(data, name="als.csv")
+    there = look(data, name="als.csv", limits=Limits(read_seconds=60))
+    assert here == there

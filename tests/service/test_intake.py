@@ -1,0 +1,206 @@
+"""Several files at once: planned, corrected, and stored in one go."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import bookshop
+import pytest
+
+from recdash.errors import InputError
+from recdash.service import Workspace
+from recdash.service.catalog.intake import IntakeCancelled, IntakeFile, IntakePlan
+
+
+def planned(workspace: Workspace, files: Mapping[str, bytes], experiment: str | None = None) -> IntakePlan:
+    given = [IntakeFile(name, name, data) for name, data in files.items()]
+    return workspace.intake.plan(given, experiment_id=experiment)
+
+
+def problems(plan: IntakePlan) -> set[str]:
+    return {problem.code for problem in plan.all_problems}
+
+
+@pytest.mark.parametrize("names", [bookshop.KNOWN, bookshop.UNKNOWN])
+def test_a_bookshops_files_are_stored_as_they_come(workspace: Workspace, names: bookshop.Names) -> None:
+    plan = planned(workspace, bookshop.files(names))
+    assert (plan.is_ready, plan.run_names, plan.name) == (True, ("popular", "als", "ease"), "orders_2026")
+    assert plan.depth is not None
+    assert (plan.depth.depth, plan.baseline) == (bookshop.LENGTH, "popular")
+    done = workspace.intake.commit(plan)
+    assert [added.run.name for added in done.runs] == ["popular", "als", "ease"]
+    assert done.is_new
+    assert (done.refused, done.experiment.settings["depth"]) == ((), bookshop.LENGTH)
+    assert done.experiment.baseline == done.runs[0].run.id
+    assert "short-lists" not in {notice.code for added in done.runs for notice in added.run.notices}
+    again = workspace.intake.commit(plan)
+    assert (again.is_new, [added.already_there for added in again.runs]) == (False, [True] * 3)
+
+
+def test_a_plan_stores_nothing(workspace: Workspace) -> None:
+    planned(workspace, bookshop.files())
+    assert workspace.experiments.all(archived=True) == []
+
+
+def test_one_mapping_is_reused_for_files_of_the_same_columns(workspace: Workspace) -> None:
+    plan = planned(workspace, bookshop.files(bookshop.UNKNOWN))
+    chosen = {"user_id": "kunde", "item_id": "artikel", "rank": "", "score": "-folge"}
+    plan = plan.with_choice("als.csv", mapping=chosen)
+    by_name = {file.file_name: file for file in plan.files}
+    assert by_name["ease.csv"].same_as == by_name["popular.csv"].same_as == "als.csv"
+    assert by_name["als.csv"].same_as == by_name["orders_2026.csv"].same_as == ""
+    assert by_name["ease.csv"].mapping == by_name["als.csv"].mapping
+    assert by_name["ease.csv"].mapping["score"] == "-folge"
+
+
+def test_swapped_users_and_items_are_noticed(workspace: Workspace) -> None:
+    files = bookshop.files()
+    files["als.csv"] = files["als.csv"].replace(b"customer,isbn", b"isbn,customer")
+    plan = planned(workspace, files)
+    als = next(file for file in plan.files if file.file_name == "als.csv")
+    assert plan.is_ready
+    assert (als.mapping["user_id"], als.mapping["item_id"]) == ("isbn", "customer")
+    assert "ids-swapped" in {notice.code for notice in als.notices}
+    done = workspace.intake.commit(plan)
+    assert done.runs[1].run.ledger["without_list"] == 0
+
+
+def test_items_that_do_not_meet_are_noticed_before_scoring(workspace: Workspace) -> None:
+    files = bookshop.files()
+    files["als.csv"] = files["als.csv"].replace(b"9780306", b"1112223")
+    plan = planned(workspace, files)
+    als = next(file for file in plan.files if file.file_name == "als.csv")
+    assert (als.asks_ids, plan.is_ready, problems(plan)) == (True, False, {"no-common-item"})
+    assert plan.with_choice("als.csv", accept_ids=True).is_ready
+    assert plan.with_choice("als.csv", left_out=True).run_names == ("popular", "ease")
+    with pytest.raises(InputError, match=r"als\.csv"):
+        workspace.intake.commit(plan)
+
+
+def test_users_that_do_not_meet_cannot_be_accepted(workspace: Workspace) -> None:
+    files = bookshop.files()
+    files["als.csv"] = files["als.csv"].replace(b"C0", b"K9")
+    plan = planned(workspace, files)
+    assert problems(plan) == {"no-common-user"}
+    assert problems(plan.with_choice("als.csv", accept_ids=True)) == {"no-common-user"}
+
+
+RATED = bookshop.csv(
+    ("user_id", "item_id", "rating"),
+    [(user, book, 1 + (number + place) % 5) for number, user in enumerate(bookshop.USERS)
+     for place, book in enumerate(bookshop.BOOKS[:5])],
+)  # fmt: skip
+"""Each of the 40 users gave each of the grades 1 to 5 once."""
+
+
+def test_a_threshold_is_suggested_with_what_it_changes(workspace: Workspace) -> None:
+    plan = planned(workspace, {**bookshop.files(), "orders_2026.csv": RATED})
+    assert plan.relevance is not None
+    assert (plan.relevance.threshold, plan.relevance.suggested) == (4, 4)
+    assert (plan.relevance.rows, plan.relevance.kept_rows) == (200, 80)  # the grades 4 and 5
+    assert (plan.relevance.users, plan.relevance.kept_users) == (40, 40)
+    everything = plan.with_settings(threshold=0.0)
+    assert everything.relevance is not None
+    assert (everything.relevance.threshold, everything.relevance.kept_rows) == (None, 200)
+    assert workspace.intake.commit(plan).experiment.settings["relevance_threshold"] == 4
+    assert problems(plan.with_settings(threshold=6.0)) == {"nothing-relevant"}
+    assert plan.with_settings(relevance="none").relevance is None
+
+
+def test_what_is_missing_or_twice_is_said_together(workspace: Workspace) -> None:
+    files = bookshop.files()
+    assert problems(planned(workspace, {"als.csv": files["als.csv"]})) == {"no-test-set"}
+    plan = planned(workspace, files).with_choice("orders_2025.csv", kind="truth")
+    assert {file.file_name: file.kind for file in plan.files}["orders_2026.csv"] == "train"
+    assert problems(plan.with_choice("orders_2026.csv", kind="truth")) == {"several-tables"}
+    plan = planned(workspace, files).with_choice("ease.csv", run="als")
+    assert problems(plan) == {"same-name"}
+    together = plan.with_settings(replicates="seeds")
+    assert (together.is_ready, together.run_names) == (True, ("popular", "als"))
+    assert problems(planned(workspace, {"a.csv": b"colour,size\nred,1\n"})) == {"what-is-it"}
+    assert not planned(workspace, {}).is_ready
+
+
+def test_seeds_of_one_candidate_are_stored_as_one(workspace: Workspace) -> None:
+    plan = planned(workspace, bookshop.files()).with_choice("popular.csv", left_out=True)
+    plan = plan.with_settings(replicates="seeds").with_choice("ease.csv", run="mine")
+    plan = plan.with_choice("als.csv", run="mine")
+    (added,) = workspace.intake.commit(plan).runs
+    assert added.run.replicated is not None
+    assert added.run.replicated.labels == ("als", "ease")
+
+
+def test_runs_are_added_to_an_experiment(workspace: Workspace) -> None:
+    files = bookshop.files()
+    ease = {"ease.csv": files.pop("ease.csv")}
+    first = workspace.intake.commit(planned(workspace, files))
+    plan = planned(workspace, ease, first.experiment.id)
+    assert (plan.is_ready, plan.name, plan.depth) == (True, "orders_2026", None)
+    done = workspace.intake.commit(plan)
+    assert (done.is_new, done.experiment.id) == (False, first.experiment.id)
+    assert len(workspace.runs.all(first.experiment.id)) == 3
+    with_truth = planned(workspace, files, first.experiment.id)
+    assert "has-test-set" in problems(with_truth)
+
+
+def test_tags_note_and_params_belong_to_their_run(workspace: Workspace) -> None:
+    plan = planned(workspace, bookshop.files()).with_choice("als.csv", tags=("new",), params={"dim": "64"})
+    runs = {added.run.name: added.run for added in workspace.intake.commit(plan).runs}
+    assert (runs["als"].tags, runs["als"].params, runs["ease"].tags) == (("new",), {"dim": "64"}, ())
+
+
+def test_a_cancelled_intake_stores_nothing(workspace: Workspace) -> None:
+    plan, said = planned(workspace, bookshop.files()), []
+
+    def progress(_: float, text: str) -> None:
+        said.append(text)
+
+    with pytest.raises(IntakeCancelled):
+        workspace.intake.commit(
+            plan, progress=progress, cancelled=lambda: any("als" in text for text in said)
+        )
+    assert workspace.experiments.all(archived=True) == []
+    assert any("popular" in text for text in said)
+
+
+def test_a_refused_run_refuses_all_unless_it_is_skipped(workspace: Workspace) -> None:
+    files = bookshop.files()
+    # only scoring finds that the predictions may belong to either of two candidates
+    head, *rows = files["als.csv"].decode().splitlines()
+    models = [f"{row},{model}" for model in ("v1", "v2") for row in rows]
+    files["als.csv"] = "\n".join([f"{head},model", *models]).encode()
+    rated = [(user, bookshop.BOOKS[0], 4, 3.5) for user in bookshop.USERS]
+    predictions = bookshop.csv(("customer", "isbn", "rating", "prediction"), rated)
+    plan = planned(workspace, {**files, "rated.csv": predictions}).with_choice("rated.csv", run="als")
+    assert (plan.is_ready, plan.run_names) == (True, ("popular", "als", "ease"))
+    with pytest.raises(InputError, match="holds 2 candidates"):
+        workspace.intake.commit(plan)
+    assert workspace.experiments.all(archived=True) == []
+    done = workspace.intake.commit(plan, skip_refused=True)
+    assert [refused.name for refused in done.refused] == ["als"]
+    assert [added.run.name for added in done.runs] == ["popular", "ease"]
+
+
+SHOP_TEST = bookshop.csv(
+    ("visitor", "variant", "orders"),
+    [(f"v{number}", "ab"[number % 2], number % 3 % 2) for number in range(60)],
+)
+
+
+def test_an_ab_test_alone_is_a_valid_start(workspace: Workspace) -> None:
+    plan = planned(workspace, {"shop.csv": SHOP_TEST})
+    assert plan.test is not None
+    assert (plan.is_ab_only, plan.is_ready, plan.test.variants) == (True, True, ("a", "b"))
+    done = workspace.intake.commit(plan.with_settings(control="b"))
+    assert done.test is not None
+    assert (done.test.control, done.experiment.truth, done.experiment.name) == ("b", None, "shop")
+
+
+def test_an_ab_test_beside_runs_is_linked_by_their_names(workspace: Workspace) -> None:
+    plan = planned(workspace, {**bookshop.files(), "shop.csv": SHOP_TEST})
+    done = workspace.intake.commit(plan.with_settings(links={"a": "popular", "b": "als"}))
+    assert done.test is not None
+    ids = {added.run.name: added.run.id for added in done.runs}
+    assert dict(done.test.links) == {"a": ids["popular"], "b": ids["als"]}
+    exposures = b"user_id,variant,ts\nu1,a,2026-01-01\nu2,b,2026-01-02\nu3,b,2026-01-02\n"
+    assert problems(planned(workspace, {"seen.csv": exposures})) == {"incomplete-test"}
