@@ -17,12 +17,14 @@ from recdash.cli.digest import digest
 from recdash.cli.evaluate import evaluate
 from recdash.cli.experiments import add, definitions, list_experiments
 from recdash.cli.explain import why
+from recdash.cli.manage import archive, delete, note, rename, restore, tag
 from recdash.cli.off_policy import ope
 from recdash.cli.online import online
 from recdash.cli.presets import presets
 from recdash.cli.report import report, reproduce
 from recdash.cli.review import review
 from recdash.cli.serve import serve
+from recdash.cli.settings import settings
 from recdash.cli.share import audit, links, revoke, share, views
 from recdash.cli.terminal import say_lines, show_defects_visibly, usage_errors_visible
 from recdash.errors import InputError, RecdashError
@@ -69,7 +71,8 @@ def main() -> None:
 
 
 for command in (
-    evaluate, compare, online, agree, ope, why, report, reproduce, add, list_experiments, definitions,
-    presets, demo, share, links, revoke, views, audit, check, decide, decisions, review, digest, serve,
+    evaluate, compare, online, agree, ope, why, report, reproduce, add, list_experiments, settings, rename,
+    tag, note, archive, restore, delete, definitions, presets, demo, share, links, revoke, views, audit,
+    check, decide, decisions, review, digest, serve,
 ):  # fmt: skip
     main.add_command(command)

@@ -20,14 +20,17 @@ from recdash.cli.options import (
     correction_option,
     form_option,
     how_to_count,
+    margin_option,
+    metric_and_k,
     open_workspace,
     run_named,
     tell,
+    terms_given,
     uploads,
 )
 from recdash.cli.output import aligned, known_lines
-from recdash.cli.terminal import say_lines
-from recdash.domain.defaults import DEFAULT_RATING_METRIC, DEFAULT_SPEC
+from recdash.cli.terminal import say, say_lines
+from recdash.domain.defaults import DEFAULT_RATING_METRIC, DEFAULT_SPEC, baseline_by_name
 from recdash.errors import InputError, Problem
 from recdash.formatting import numbers
 from recdash.formatting.wording import CORRECTIONS_BY_AUTHOR, shown
@@ -38,8 +41,13 @@ if TYPE_CHECKING:
     from recdash.domain.results import Scope
     from recdash.stats import Correction
 
+BASELINE_HELP = (
+    "The run to compare the others with (default: the experiment's; of files one whose name says so, such as "
+    "popular or production)."
+)
 METRIC_HELP = (
-    f"One metric with its cutoff (default: {DEFAULT_SPEC}; with predictions only, {DEFAULT_RATING_METRIC})."
+    f"One metric with its cutoff (default: the experiment's; of files {DEFAULT_SPEC}, and with predictions "
+    f"only {DEFAULT_RATING_METRIC})."
 )
 
 
@@ -49,11 +57,9 @@ METRIC_HELP = (
 @click.option("--run", "runs", multiple=True, type=NamedFile(), help=RUN_HELP)
 @click.option("--replicates", type=click.Choice(["seeds", "folds"]), help=REPLICATES_HELP)
 @click.option("--predictions", multiple=True, type=NamedFile(), help=PREDICTIONS_HELP)
-@click.option("--baseline", required=True, help="The run to compare the others with.")
+@click.option("--baseline", help=BASELINE_HELP)
 @click.option("--metric", help=METRIC_HELP)
-@click.option(
-    "--margin", default="1%", show_default=True, help="Smallest difference that matters: 1% or 0.002."
-)
+@margin_option
 @correction_option
 @click.option(
     "--slice", "part", help="Only a slice of an experiment's users or items, such as user_warmth=cold."
@@ -70,9 +76,9 @@ def compare(
     runs: Sequence[tuple[str, Path]],
     predictions: Sequence[tuple[str, Path]],
     *,
-    baseline: str,
+    baseline: str | None,
     metric: str | None,
-    margin: str,
+    margin: str | None,
     correction: Correction,
     part: str | None,
     form: str,
@@ -80,19 +86,20 @@ def compare(
 ) -> None:
     """Compare candidates in pairs and say in plain words which one to ship."""
     start_light()
-    from recdash.comparison import Terms, read_margin
+    from recdash.comparison.rules import USUAL
     from recdash.domain.results import Scope
 
-    terms = Terms(margin=read_margin(margin), correction=correction)
     _check_where(truth, experiment, [*runs, *predictions], part)
     check_names("--predictions", predictions)
-    metric = metric or (DEFAULT_RATING_METRIC if predictions and not runs else DEFAULT_SPEC)
     if experiment:
         scope = Scope(slice=part or "", threshold=question.pop("relevance_threshold"))
         _check_stored(runs, predictions, question)
-        result = _compare_stored(experiment, [name for name, _ in runs], baseline, metric, terms, scope)
+        names = [name for name, _ in runs]
+        result = _compare_stored(experiment, names, baseline, metric, scope, (margin, correction))
     else:
         question["predictions"] = dict(predictions)
+        metric = metric or (DEFAULT_RATING_METRIC if predictions and not runs else DEFAULT_SPEC)
+        terms = terms_given(USUAL, margin, correction)
         result = _compare_files(runs, truth, baseline, metric, terms, question)
     tell(result.verdict.evidence.problems)
     say_lines(json.dumps(result.as_dict(), indent=2) if form == "json" else comparison_text(result))
@@ -111,32 +118,59 @@ def _check_where(truth: Path | None, experiment: str | None, runs: Sequence[Any]
 
 
 def _compare_files(
-    runs: Sequence[tuple[str, Path]], truth: Any, baseline: str, metric: str, terms: Terms, question: Any
+    runs: Sequence[tuple[str, Path]],
+    truth: Any,
+    baseline: str | None,
+    metric: str,
+    terms: Terms,
+    question: Any,
 ) -> Compared:
     from recdash.evaluation import evaluate as score
     from recdash.metrics.naming import GUARDRAILS
 
     evaluation = score(uploads(runs), truth, metrics=[metric, *GUARDRAILS], **question)
-    _check_candidates([run.name for run in evaluation.runs], baseline)
+    names = [run.name for run in evaluation.runs]
+    baseline = _suggested(names) if baseline is None else baseline
+    _check_candidates(names, baseline)
     return evaluation.compare(metric, baseline, terms)
 
 
 def _compare_stored(
-    experiment: str, names: Sequence[str], baseline: str, metric: str, terms: Terms, scope: Scope
+    experiment: str,
+    names: Sequence[str],
+    baseline: str | None,
+    metric: str | None,
+    scope: Scope,
+    judged: tuple[str | None, Correction],
 ) -> Compared:
-    from recdash.comparison import ComparisonQuery
-    from recdash.comparison.result import cutoff_of
-    from recdash.metrics import parse
+    """Returns the comparison of stored runs; what is not given follows its rules.
 
-    workspace, spec = open_workspace(), parse(metric)
-    stored = workspace.runs.all(workspace.experiments.named(experiment).id)
+    ``judged``: margin, None for that of the rules, and correction.
+    """
+    workspace = open_workspace()
+    home = workspace.experiments.named(experiment)
+    stored = workspace.runs.all(home.id)
     ids = {run.name: run.id for run in stored}
     names = names or [run.name for run in stored if not run.reference]
-    candidates = tuple(run_named(ids, name) for name in names)
-    _check_candidates(names, baseline)
-    k = cutoff_of(spec)
-    query = ComparisonQuery(candidates, run_named(ids, baseline), spec.label, k, scope, terms)
+    base = workspace.queries.baseline(home, stored).name if baseline is None and stored else baseline
+    candidates = [run_named(ids, name) for name in names]
+    _check_candidates(names, base)
+    base_id = None if base is None else run_named(ids, base)
+    terms = terms_given(workspace.rules.of(home.id), *judged)
+    query = workspace.queries.of(
+        home.id, candidates, base_id, *metric_and_k(metric, None), scope=scope, terms=terms
+    )
     return workspace.comparisons.compare(query)
+
+
+def _suggested(names: Sequence[str]) -> str:
+    """Returns the baseline that a name suggests, and says so. Raises InputError where no name does."""
+    baseline = baseline_by_name(names)
+    if baseline is None:
+        fix = f"Add --baseline NAME, one of {', '.join(names)}."
+        raise InputError(Problem("no-baseline", "recdash compare", "no baseline", fix))
+    say(f"note: '{baseline}' is the baseline because of its name; --baseline names another.", err=True)
+    return baseline
 
 
 def comparison_text(result: Compared) -> str:
@@ -162,7 +196,7 @@ def comparison_text(result: Compared) -> str:
     return "\n".join([result.verdict.text, "", aligned(lines, texts=2), "", *notes])
 
 
-def _check_candidates(names: Iterable[str], baseline: str) -> None:
+def _check_candidates(names: Iterable[str], baseline: str | None) -> None:
     """Raises InputError where there is nothing to compare."""
     if not set(names) - {baseline}:
         fix = "Add a candidate with --run."

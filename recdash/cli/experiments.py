@@ -42,6 +42,10 @@ if TYPE_CHECKING:
     from recdash.service import AddedRun, PreparedRun, Setup, Workspace
 
 
+FALLBACK_HELP = (
+    "Add a candidate with the lists of this run, and the most popular items of train for users without one; "
+    "repeatable."
+)
 ADDED_PREDICTIONS_HELP = "Predicted ratings of a candidate; without --run, the candidate has no lists."
 
 
@@ -66,6 +70,7 @@ ADDED_PREDICTIONS_HELP = "Predicted ratings of a candidate; without --run, the c
 @click.option("--duplicates", type=click.Choice(["first", "keep"]), help=DUPLICATES_HELP)
 @click.option("--accept-unknown-ids", is_flag=True, help=ACCEPT_HELP)
 @click.option("--reference", "references", default="", help=REFERENCE_HELP)
+@click.option("--fallback-for", "completed", multiple=True, metavar="RUN", help=FALLBACK_HELP)
 @click.option("--tag", "tags", multiple=True, help="A tag for the runs; repeatable.")
 @click.option("--baseline", help="Name of the baseline run.")
 @click.option("--sessions", type=NamedFile(), help="Sessions of an A/B test, as NAME=FILE.")
@@ -100,7 +105,8 @@ def add(
     is_test_alone = bool(tests) and not files and not more["references"]
     target = _target(workspace, experiment, truth, more, choice, is_test_alone=is_test_alone)
     prepared = _prepared(workspace, target, files, dict(predictions), more, choice)
-    _check_names_known(workspace, target, prepared, baseline, more["links"])
+    wanted = [*([] if baseline is None else [baseline]), *more["completed"]]
+    _check_names_known(workspace, target, prepared, wanted, more["links"])
     for kind, (_, file) in tests.items():
         mappings = mappings_of(choice, [kind])
         workspace.online_tests.preview({kind: file}, control=more["control"], mappings=mappings)
@@ -110,6 +116,8 @@ def add(
         tell(added.run.notices)
         _echo_added(added)
     by_name = run_ids(workspace, experiment_id)
+    for name in more["completed"]:
+        _echo_added(workspace.runs.add_fallback(run_named(by_name, name)))
     if baseline is not None:
         workspace.experiments.set_baseline(experiment_id, run_named(by_name, baseline))
     links = linked_runs(more["links"], by_name)
@@ -123,8 +131,7 @@ def add(
 def _echo_added(added: AddedRun) -> None:
     state = "already stored" if added.already_there else "added"
     if added.already_there and added.is_archived:
-        how = "Show archived on the Runs page of recdash serve, then Restore"
-        state = f"already stored, but archived. To restore it: {how}."
+        state = "already stored, but archived. To restore it: recdash restore, or Runs, Show archived."
     say(f"{added.run.name}: {state}")
     for line in known_lines({added.run.name: added.run.overlap} if added.run.overlap else {}):
         say(f"note: {line}", err=True)
@@ -205,16 +212,16 @@ def _check_names_known(
     workspace: Workspace,
     target: str | Setup,
     prepared: Sequence[PreparedRun],
-    baseline: str | None,
+    wanted: Sequence[str],
     links: Sequence[str],
 ) -> None:
-    """Raises UnknownName for a baseline or linked run that is neither stored nor being added."""
+    """Raises UnknownName for a wanted or linked run that is neither stored nor being added."""
     names = [candidate.run.name for candidate in prepared]
     for experiment in workspace.experiments.all():
         if target == experiment.id or getattr(target, "name", "") == experiment.name:
             names = [*(run.name for run in workspace.runs.all(experiment.id)), *names]
             break
-    for name in [*([baseline] if baseline is not None else []), *(link.partition("=")[2] for link in links)]:
+    for name in [*wanted, *(link.partition("=")[2] for link in links)]:
         run_named(dict.fromkeys(names, ""), name)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +14,11 @@ from recdash.cli.terminal import say
 from recdash.errors import InputError, Problem
 
 if TYPE_CHECKING:
+    from recdash.comparison import Terms
+    from recdash.comparison.rules import DecisionRules
     from recdash.domain.records import Experiment
     from recdash.service import Workspace
+    from recdash.stats import Correction
 
 
 class Stem(str):
@@ -215,3 +219,31 @@ _HOW_TO_COUNT = (
     ),
     click.option("--accept-unknown-ids", is_flag=True, help=ACCEPT_HELP),
 )
+
+
+margin_option = click.option(
+    "--margin", help="Smallest difference that matters: 1% or 0.002 (default: 1%, or the experiment's)."
+)
+
+
+def terms_given(rules: DecisionRules, margin: str | None, correction: Correction) -> Terms:
+    """Returns the terms of an experiment's rules, with another margin and correction where given."""
+    from recdash.comparison import read_margin
+
+    terms = replace(rules.terms, correction=correction)
+    return terms if margin is None else replace(terms, margin=read_margin(margin))
+
+
+def metric_and_k(metric: str | None, k: int | None) -> tuple[str | None, int | None]:
+    """Returns ("ndcg", 10) for ``ndcg@10``. Raises InputError where ``metric`` and ``k`` name different
+    cutoffs.
+    """
+    from recdash.metrics import parse
+
+    if metric is None:
+        return None, k
+    spec = parse(metric)
+    if k is not None and spec.k not in {None, k}:
+        fix = "Write the cutoff once."
+        raise InputError(Problem("two-cutoffs", "--k", f"{k}, but --metric is {metric}", fix))
+    return spec.label, k if spec.k is None else spec.k

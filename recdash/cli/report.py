@@ -12,12 +12,14 @@ from recdash.cli.options import (
     correction_option,
     experiment_option,
     form_option,
+    margin_option,
+    metric_and_k,
     open_workspace,
     run_ids,
     run_named,
+    terms_given,
 )
 from recdash.cli.terminal import say, say_json, say_lines
-from recdash.domain.defaults import DEFAULT_SPEC
 from recdash.errors import InputError, Problem, UnknownName
 
 if TYPE_CHECKING:
@@ -32,14 +34,12 @@ if TYPE_CHECKING:
 @click.option(
     "--run", "runs", multiple=True, help="Name of a candidate; repeatable (default: the first eight)."
 )
-@click.option("--metric", help=f"One offline metric with its cutoff (default: {DEFAULT_SPEC}).")
+@click.option("--metric", help="One offline metric with its cutoff (default: the experiment's).")
 @click.option("--k", type=int, help="The cutoff, if --metric names none.")
 @click.option("--part", default="", help="Only a slice of users or items, such as user_warmth=cold.")
 @click.option("--relevance-threshold", type=float, help="Smallest relevance that counts as relevant.")
 @click.option("--slice", "by", help="Slices to show, such as user_warmth (default: the first available).")
-@click.option(
-    "--margin", default="1%", show_default=True, help="Smallest difference that matters: 1% or 0.002."
-)
+@margin_option
 @correction_option
 @click.option("--test", help="Name of the A/B test to include (default: the newest that is linked).")
 @click.option("--online-metric", help="An online metric (default: the first that disagrees).")
@@ -89,14 +89,13 @@ def _question(
     workspace: Workspace, experiment: str, *, baseline: str | None, runs: Sequence[str], **options: Any
 ) -> Question:
     """Returns the report's question, with names replaced by ids and texts parsed."""
-    from recdash.comparison import Terms, read_margin
     from recdash.domain.results import Scope
     from recdash.report.reports import Reports
 
     stored = workspace.experiments.named(experiment)
     by_name = run_ids(workspace, stored.id, archived=True)
-    metric, k = _metric_and_k(options["metric"], options["k"])
-    terms = Terms(margin=read_margin(options["margin"]), correction=options["correction"])
+    metric, k = metric_and_k(options["metric"], options["k"])
+    terms = terms_given(workspace.rules.of(stored.id), options["margin"], options["correction"])
     test = None
     if (name := options["test"]) is not None:
         tests = {test.name: test.id for test in workspace.online_tests.all(stored.id, archived=True)}
@@ -114,21 +113,6 @@ def _question(
     )
     beside = {"by": options["by"], "test": test, "online_metric": options["online_metric"]}
     return Reports(workspace).question(stored.id, query, **beside)
-
-
-def _metric_and_k(metric: str | None, k: int | None) -> tuple[str | None, int | None]:
-    """Returns ("ndcg", 10) for ``ndcg@10``. Raises InputError where ``metric`` and ``k`` name different
-    cutoffs.
-    """
-    from recdash.metrics import parse
-
-    if metric is None:
-        return None, k
-    spec = parse(metric)
-    if k is not None and spec.k not in {None, k}:
-        fix = "Write the cutoff once."
-        raise InputError(Problem("two-cutoffs", "--k", f"{k}, but --metric is {metric}", fix))
-    return spec.label, k if spec.k is None else spec.k
 
 
 @click.command()

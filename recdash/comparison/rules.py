@@ -11,7 +11,7 @@ from recdash.comparison.query import GUARD, Terms, read_margin
 from recdash.errors import InputError, Problem, UnknownName, all_or_problems
 from recdash.formatting.sanitize import check_name
 from recdash.metrics import check_k, define
-from recdash.metrics.naming import GUARDRAILS
+from recdash.metrics.naming import GUARDRAILS, row_of
 
 USUAL_MARGIN, STRICT_GUARD, CUSTOM = "1%", 0.1, "custom"
 PRESETS: Mapping[str, Mapping[str, float]] = {
@@ -105,6 +105,11 @@ def _check_owner(owner: str) -> None:
     if len(owner) > LONGEST_OWNER:
         fix = f"Use at most {LONGEST_OWNER} characters."
         raise InputError(Problem("text-too-long", "owner", f"{len(owner):,} characters", fix))
+
+
+def guardrail_title(metric: str) -> str:
+    """Returns what a guardrail's metric is called in a sentence: ``catalogue coverage``."""
+    return row_of(metric).usage.guardrail
 
 
 def read_share(text: str) -> float:

@@ -113,9 +113,23 @@ def _fill_store(space: Workspace) -> None:
     space.reviews.propose(made["films"], made["als"], text=HOSTILE)
     space.sharing.save_view(made["films"], "mine", "leaderboard", {"q": HOSTILE})
     space.sharing.share(made["films"], label=HOSTILE)
+    _fill_spare(space)
+
+
+def _fill_spare(space: Workspace) -> None:
+    """An experiment for what changes it: the others stay as they are."""
+    from decision_worlds import RUNS, TRUTH
+
+    spare = space.experiments.create("spare", TRUTH)
+    for name in ("a", "b", "c"):
+        lists = RUNS["als"].assign(item_id=RUNS["als"]["item_id"] + ("" if name == "a" else name))
+        run = space.runs.add(spare.id, lists, name=name, accept_unknown_ids=True)[0].run
+        space.store.runs.update(run.id, name=f"{HOSTILE}{name}")
+    space.store.experiments.update(spare.id, name=f"{HOSTILE}spare")
 
 
 FILMS = ("--experiment", f"{HOSTILE}films")
+SPARE = ("--experiment", f"{HOSTILE}spare")
 FILES = ("--truth", "truth.csv", "--run", "als=als.csv", "--run", "ease=ease.csv", "--train", "train.csv")
 PARTS = ("--user-attributes", "users.csv", "--slice", "user:land")
 CALLS: dict[tuple[str, ...], list[tuple[str, ...]]] = {
@@ -140,6 +154,13 @@ CALLS: dict[tuple[str, ...], list[tuple[str, ...]]] = {
     ("list",): [(), ("--format", "json")],
     ("definitions",): [(*FILMS, "--run", f"{HOSTILE}als", "--metric", "ndcg@3", "--format", form)
                        for form in ("text", "json")],
+    ("settings",): [(f"{HOSTILE}spare",), (f"{HOSTILE}spare", "--format", "json")],
+    ("rename",): [(*SPARE, "--run", f"{HOSTILE}a", "a")],
+    ("tag",): [(*SPARE, "--run", f"{HOSTILE}b", "autumn")],
+    ("note",): [(*SPARE, "--run", f"{HOSTILE}b", "Better.")],
+    ("archive",): [(*SPARE, "--run", f"{HOSTILE}b")],
+    ("restore",): [(*SPARE, "--run", f"{HOSTILE}b")],
+    ("delete",): [(*SPARE, "--run", f"{HOSTILE}c", "--yes")],
     ("presets",): [(), ("recbole",)],
     ("demo",): [("--online", f"out{RED}", "--users", "50", "--lift", "engagement_rate=0.1")],
     ("share",): [(*FILMS, "--label", HOSTILE)],

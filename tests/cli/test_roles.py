@@ -41,6 +41,13 @@ LEAST: dict[str, tuple[AccessRole, tuple[str, ...]]] = {
     "decisions": ("viewer", OF_FILMS),
     "review show": ("viewer", OF_FILMS),
     "views": ("viewer", OF_FILMS),
+    "settings": ("viewer", ("films",)),
+    "rename": ("editor", (*OF_FILMS, "--run", "als", "ALS v3")),
+    "tag": ("editor", (*OF_FILMS, "--run", "als", "autumn")),
+    "note": ("editor", (*OF_FILMS, "Well.")),
+    "archive": ("editor", (*OF_FILMS, "--run", "als")),
+    "restore": ("editor", (*OF_FILMS, "--run", "als")),
+    "delete": ("editor", (*OF_FILMS, "--run", "als", "--yes")),
     "add": ("editor", ("--experiment", "more", "--truth", "truth.csv", "--run", "als.csv")),
     "demo": ("editor", ()),
     "decide": ("editor", (*OF_FILMS, "--outcome", "inconclusive", "--text", "Few users.")),
@@ -119,6 +126,15 @@ def deeds(folder: Path) -> int:
 
 
 CASES = [(name, role) for name, (least, _) in LEAST.items() for role in ROLES[: ROLES.index(least) + 1]]
+
+
+def test_setting_rules_is_for_editors(here: Recdash, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = deeds(tmp_path)
+    as_role("viewer", monkeypatch)
+    for options in (("--margin", "2%"), ("--baseline", "als")):
+        refused = here("settings", "films", *options)
+        assert (refused.exit_code, "ask an editor" in refused.stderr) == (2, True), refused.output
+    assert deeds(tmp_path) == before
 
 
 @pytest.mark.parametrize(("name", "role"), CASES)
