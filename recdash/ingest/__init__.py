@@ -1,5 +1,6 @@
 """Reads files and tables of all supported formats into checked values: see :mod:`recdash.ingest.reader`."""
 
+from recdash.ingest.byte_source import Sheet
 from recdash.ingest.formats.json import are_replicates
 from recdash.ingest.limits import Limits
 from recdash.ingest.open_upload import (
@@ -15,6 +16,7 @@ from recdash.ingest.reader import Preview
 __all__ = [
     "Limits",
     "Preview",
+    "Sheet",
     "are_replicates",
     "get_ready",
     "look",

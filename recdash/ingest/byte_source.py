@@ -24,7 +24,8 @@ class Content:
     """A file's content: its first bytes (``head``), length (``size``) and a function that opens a new reader
     (``open``).
 
-    ``native`` is one too, which Arrow reads without Python; None where there is none.
+    ``native`` is one too, which Arrow reads without Python; None where there is none. ``sheet`` is the sheet
+    of a workbook that is meant; None where none was chosen.
     """
 
     name: str
@@ -33,6 +34,15 @@ class Content:
     open: Callable[[], BinaryIO]
     notices: tuple[Problem, ...] = ()
     native: Callable[[], Any] | None = None
+    sheet: str | None = None
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """One sheet of a workbook: the file (a path, bytes, a binary file), and the sheet's name."""
+
+    file: Any
+    name: str
 
 
 def for_arrow(content: Content) -> Any:

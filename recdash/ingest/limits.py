@@ -28,6 +28,17 @@ class Limits:
 UNLIMITED = Limits()
 """Decompression stays within the settings even without limits."""
 
+
+def of_archive(limits: Limits) -> Limits:
+    """Returns the limits of a compressed file: those of the settings where there are none."""
+    if limits != UNLIMITED:
+        return limits
+    from recdash.settings import settings  # slow to import
+
+    chosen = settings()
+    return Limits(inflated_bytes=chosen.max_inflated_bytes, compression_ratio=chosen.max_compression_ratio)
+
+
 # (unit that a limit counts, advice on exceeding it)
 WORDS = {
     "upload_bytes": ("bytes in the file", "Upload a smaller file, or compress it."),

@@ -157,6 +157,8 @@ def look_at(raw: RawTable, name: str, n_bytes: int) -> Look:
         raw.n_rows,
         raw.unpacked_bytes or n_bytes,
         is_whole,
+        raw.sheets,
+        raw.sheet,
     )
 
 

@@ -412,6 +412,8 @@ def _raw(kind: TableKind, source: Source, name: str | None, limits: Limits) -> R
 
 
 def _content(source: Source, name: str | None) -> contents.Content:
+    if isinstance(source, contents.Sheet):
+        return replace(_content(source.file, name), sheet=source.name)
     if isinstance(source, str) and not source:
         raise UploadError(Problem("no-file", "source", "the path is empty", "Name one readable file."))
     if isinstance(source, str | Path):
@@ -431,7 +433,7 @@ def _names(request: TableRequest) -> tuple[str, str | None]:
     """Returns (name to show, name given by the user or None); only a file's own name loses its suffixes."""
     if request.name:
         return request.name, request.name
-    source = request.source
+    source = request.source.file if isinstance(request.source, contents.Sheet) else request.source
     # only files have names: on a data frame .name would be a column
     own = source if isinstance(source, str | Path) else getattr(source, "name", None)
     is_open = hasattr(source, "read") or isinstance(source, contents.OpenFile)

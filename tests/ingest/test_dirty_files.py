@@ -25,7 +25,6 @@ MEETINGS = {
     "run_users_not_in_truth.csv",
     "run_items_not_in_catalogue.csv",
 }
-REFUSED_INSTEAD = {"run_two_sheets.xlsx"}  # the manifest allows to refuse Excel
 
 
 def outcome(kind: Any, path: Path) -> tuple[str, str, int]:
@@ -46,7 +45,7 @@ def test_every_dirty_file_is_handled_as_its_manifest_says(shared_data: Path) -> 
     wrong = []
     for case in json.loads((folder / "manifest.json").read_text())["cases"]:
         action, said, _ = outcome(case["kind"], folder / case["file"])
-        due = "reject" if case["file"] in REFUSED_INSTEAD else case["expected"]["action"].split()[0]
+        due = case["expected"]["action"].split()[0]
         words = [] if case["file"] in MEETINGS else case["expected"]["must_say"]
         unsaid = [word for word in words if word.lower() not in said.lower()]
         if action != due or unsaid:
@@ -63,7 +62,7 @@ def test_files_that_should_equal_the_clean_one_give_its_rows(shared_data: Path) 
         "good/predictions.csv": 343,
         "good/catalogue.csv": 792,
     }
-    apart = {"run_users_not_in_truth.csv", *REFUSED_INSTEAD}
+    apart = {"run_users_not_in_truth.csv"}
     equal = [case for case in cases if case["same_metrics_as"] and case["file"] not in apart]
     counts = {case["file"]: outcome(case["kind"], folder / case["file"])[2] for case in equal}
     assert len(counts) > 20

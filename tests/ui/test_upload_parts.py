@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import zipfile
 from datetime import UTC, datetime
 
 import pytest
@@ -19,7 +17,6 @@ from recdash.ui.components.parameters import params_as_text, params_from
 from recdash.ui.components.templates import TEMPLATES
 from recdash.ui.guide.reading import READING
 from recdash.ui.guide.rules import RULES
-from recdash.ui.guide.tables import FORMATS
 from recdash.ui.runs.table import ledger_names, ledger_row, parameter_names, parameter_row
 from recdash.ui.upload.state import UploadState, stem
 from recdash.ui.upload.steps import FILE_ORDER, rows_as_html
@@ -171,15 +168,6 @@ def test_a_template_names_the_columns_that_the_checks_know(kind: str) -> None:
     found = ingest.preview(kind, TEMPLATES[kind].text.encode(), name=TEMPLATES[kind].file_name)
     told = {column.name: column.required for column in TEMPLATES[kind].columns if " " not in column.name}
     assert told == {**dict.fromkeys(found.required, True), **dict.fromkeys(found.optional, False)}
-
-
-def test_the_guide_offers_no_format_that_is_refused() -> None:
-    workbook = io.BytesIO()
-    with zipfile.ZipFile(workbook, "w") as archive:
-        archive.writestr("xl/workbook.xml", "<workbook/>")
-    with pytest.raises(InputError, match="Excel"):
-        ingest.read_upload("truth", workbook.getvalue(), name="truth.xlsx")
-    assert "Excel" not in FORMATS.body
 
 
 def test_the_guide_explains_the_equals_sign_as_a_shared_rank() -> None:

@@ -10,8 +10,9 @@ from typing import IO, BinaryIO
 
 from recdash.errors import Problem, UploadError
 from recdash.ingest.byte_source import CHUNK, Content, of_copy, temporary
+from recdash.ingest.formats.excel import is_excel
 from recdash.ingest.library_errors import OF_ZIP, in_words
-from recdash.ingest.limits import UNLIMITED, Limits, keep_within
+from recdash.ingest.limits import Limits, keep_within, of_archive
 
 GZIP = b"\x1f\x8b"
 ZIP = b"PK\x03\x04"
@@ -26,14 +27,9 @@ def unpacked(content: Content, limits: Limits) -> Content:
     keep_within(limits, "upload_bytes", content.size)
     if not content.head.startswith((GZIP, ZIP)):
         return content
-    if limits == UNLIMITED:
-        from recdash.settings import settings  # slow to import
-
-        chosen = settings()
-        limits = Limits(
-            inflated_bytes=chosen.max_inflated_bytes, compression_ratio=chosen.max_compression_ratio
-        )
-    return (_gunzipped if content.head.startswith(GZIP) else _unzipped)(content, limits)
+    if is_excel(content):
+        return content
+    return (_gunzipped if content.head.startswith(GZIP) else _unzipped)(content, of_archive(limits))
 
 
 def _gunzipped(content: Content, limits: Limits) -> Content:
@@ -74,10 +70,6 @@ def _unzipped(content: Content, limits: Limits) -> Content:
 
 
 def _only_member(archive: zipfile.ZipFile) -> zipfile.ZipInfo:
-    names = {info.filename for info in archive.infolist()}
-    if "xl/workbook.xml" in names:
-        finding = "an Excel workbook, which is not supported because it may hold several sheets"
-        raise UploadError(Problem("excel", "file", finding, "Save the sheet with the table as CSV."))
     files = [i for i in archive.infolist() if not i.is_dir() and not i.filename.startswith("__MACOSX/")]
     if len(files) != 1:
         names_shown = ", ".join(f"'{info.filename}'" for info in files[:5])

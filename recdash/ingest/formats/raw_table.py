@@ -52,6 +52,9 @@ class RawTable:
     is_trec: bool = False
     without_header: Callable[[], RawTable] | None = None
     """The same file with its first line as data; None if it has no header line or needs one."""
+    sheets: tuple[str, ...] = ()
+    """The sheets of a workbook, and the one that was read."""
+    sheet: str = ""
     scores: Mapping[str, str] = field(default_factory=dict)
     """Item columns whose cells hold pairs, and the columns with their scores."""
     notices: tuple[Problem, ...] = field(default=())

@@ -10,6 +10,7 @@ from recdash.errors import Problem, UploadError
 from recdash.ingest.byte_source import Content
 from recdash.ingest.formats.delimited import read_delimited
 from recdash.ingest.formats.encoding import as_utf8
+from recdash.ingest.formats.excel import is_excel, read_excel
 from recdash.ingest.formats.json import is_json, read_json
 from recdash.ingest.formats.json_lines import is_json_lines, read_json_lines
 from recdash.ingest.formats.parquet import is_parquet, read_parquet
@@ -35,7 +36,10 @@ class Format:
     read: Callable[[Content, TableKind, Limits], RawTable]
 
 
-FORMATS: tuple[Format, ...] = (Format("Parquet", is_parquet, read_parquet),)
+FORMATS: tuple[Format, ...] = (
+    Format("Parquet", is_parquet, read_parquet),
+    Format("Excel", is_excel, read_excel),
+)
 
 
 TEXT_FORMATS: tuple[Format, ...] = (

@@ -42,6 +42,7 @@ START = "import sys; sys.path[:] = {path!r}; from recdash.ingest.isolation.fork_
 
 def is_wanted(source: Source) -> bool:
     """Returns whether ``source`` is a file rather than a table in memory."""
+    source = source.file if isinstance(source, byte_source.Sheet) else source
     is_file = isinstance(source, str | Path | bytes | bytearray | memoryview) or hasattr(source, "read")
     is_table = hasattr(source, "__arrow_c_stream__") or isinstance(source, Mapping)
     return bool(is_file and not is_table and source != "")
@@ -280,9 +281,12 @@ class File:
     def __init__(
         self, source: Source, read: Callable[..., worker.OpenedFile], limits: Limits, how: Any
     ) -> None:
+        sheet = source.name if isinstance(source, byte_source.Sheet) else None
+        source = source.file if isinstance(source, byte_source.Sheet) else source
         path, copy, file_name = _opened(source, how.get("name"))
         inside = replace(limits, read_memory_bytes=None, read_seconds=None)
-        self._request = worker.Request(read, {**how, "limits": inside}, str(Path.cwd()), path, file_name)
+        arguments = {**how, "limits": inside}
+        self._request = worker.Request(read, arguments, str(Path.cwd()), path, file_name, sheet)
         self._copy = copy
         self._limits = limits
         if copy is not None:

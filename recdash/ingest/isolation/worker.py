@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from recdash.errors import Problem, UploadError
 from recdash.ingest import reader
-from recdash.ingest.byte_source import OpenFile
+from recdash.ingest.byte_source import OpenFile, Sheet
 from recdash.ingest.columns import TableMapping
 from recdash.ingest.isolation import channel as messages
 from recdash.ingest.library_errors import TOO_LARGE
@@ -25,7 +25,8 @@ from recdash.ingest.library_errors import TOO_LARGE
 class Request:
     """A function of this module (or of a test) with its arguments; ``folder`` is the base of relative paths.
 
-    ``file_name`` is the name of an open file, ``path`` the file if it is not open.
+    ``file_name`` is the name of an open file, ``path`` the file if it is not open, ``sheet`` that of a
+    workbook.
     """
 
     read: Callable[..., OpenedFile]
@@ -33,6 +34,7 @@ class Request:
     folder: str
     path: Any = None
     file_name: str | None = None
+    sheet: str | None = None
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,7 @@ def serve(channel: socket.socket, file: int) -> None:
 def _open(channel: socket.socket, request: Request, file: int) -> OpenedFile:
     os.chdir(request.folder)
     source = request.path if request.path is not None else OpenFile(file, request.file_name)
+    source = source if request.sheet is None else Sheet(source, request.sheet)
     opened = request.read(source, **request.arguments)
     mapping, shared = request.arguments.get("mapping"), {}
     if isinstance(mapping, TableMapping):  # which tables had the columns named for all tables

@@ -15,6 +15,7 @@ from recdash.domain.records import Experiment, OnlineTest
 from recdash.errors import InputError, Problem
 from recdash.evaluation.candidates import PreparedRun
 from recdash.evaluation.uploads import labels_of
+from recdash.ingest import Sheet
 from recdash.service.catalog.experiments import Experiments, Setup
 from recdash.service.catalog.intake_plan import (
     LISTS,
@@ -233,7 +234,8 @@ class Intake:
 
 
 def _source(plan: IntakePlan, file: PlannedFile) -> Any:
-    return next(given.source for given in plan.inputs.files if given.key == file.key)
+    source = next(given.source for given in plan.inputs.files if given.key == file.key)
+    return Sheet(source, file.sheet) if file.sheet else source
 
 
 def _candidates(plan: IntakePlan) -> list[Candidate]:

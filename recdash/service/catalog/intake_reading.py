@@ -92,7 +92,8 @@ class Draft:
 
     @property
     def source(self) -> Any:
-        return self.file.source
+        """Returns the file as it is read: of a workbook, the sheet that was chosen or suggested."""
+        return ingest.Sheet(self.file.source, self.look.sheet) if self.look.sheet else self.file.source
 
     @property
     def reads_well(self) -> bool:
@@ -102,7 +103,7 @@ class Draft:
     def reading(self) -> tuple[object, ...]:
         """Returns what the rows as read depend on."""
         mapping = None if self.mapping is None else tuple(sorted(self.mapping.items()))
-        return (self.file.key, self.choice.sheet, self.kind, mapping)
+        return (self.file.key, self.look.sheet, self.kind, mapping)
 
 
 class Planner:
@@ -170,9 +171,10 @@ class Planner:
 
     def _look(self, file: IntakeFile, choice: FileChoice) -> Look:
         limits = self._services.context.limits
+        source = ingest.Sheet(file.source, choice.sheet) if choice.sheet else file.source
         return self._remember(
             ("look", file.key, choice.sheet),
-            lambda: ingest.look(file.source, name=file.name, limits=limits),
+            lambda: ingest.look(source, name=file.name, limits=limits),
         )
 
     def _choose_columns(self, draft: Draft, used: Sequence[Draft]) -> None:
@@ -208,7 +210,7 @@ class Planner:
             ),
         )
         draft.problems += draft.preview.problems
-        draft.notices += draft.preview.notices
+        draft.notices += [*_sheet_notices(draft), *draft.preview.notices]
 
     def _name_runs(self, used: Sequence[Draft]) -> None:
         runs = [draft for draft in used if draft.kind in LISTS]
@@ -482,6 +484,14 @@ def _mappings(tables: Mapping[TableKind, Draft]) -> dict[str, Mapping[str, str]]
 def rules_of(zone: str | None) -> OnlineRules:
     """Returns the usual rules, with the time zone of times without one."""
     return replace(USUAL, zone=zone)
+
+
+def _sheet_notices(draft: Draft) -> list[Problem]:
+    """Returns the notice of a sheet that was not chosen among several."""
+    if draft.choice.sheet or len(draft.look.sheets) < 2:
+        return []
+    finding = f"read from the sheet '{draft.look.sheet}', one of {len(draft.look.sheets)}"
+    return [Problem("sheet", "file", finding, "Choose another sheet if this is wrong.")]
 
 
 def _unmet(first: FirstIds) -> bool:

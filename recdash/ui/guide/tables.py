@@ -26,8 +26,8 @@ FORMATS = Article(
     "File formats",
     """
 CSV, TSV and other delimiters, also gzipped · Parquet · JSON lines · JSON `{user: {item: score}}`,
-`{user: [items]}` or `{model: {user: [items]}}` · TREC run, with or without its tag, and qrels. Save a
-spreadsheet as CSV first. One row per item, one row per user with a list, one column per place, or one
+`{user: [items]}` or `{model: {user: [items]}}` · TREC run, with or without its tag, and qrels · Excel
+(`.xlsx`), one sheet. One row per item, one row per user with a list, one column per place, or one
 column of lists per model (each is a candidate) all work. Column names of common libraries are recognised
 (`userId`, `movieId`, `qid`, `docno`, `prediction`, `est` …); what was guessed is shown and can be changed
 before anything is stored.

@@ -1,0 +1,190 @@
+"""Reads Excel workbooks (.xlsx): one sheet is the table."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+import zipfile
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import IO, TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from recdash.domain.kinds import TableKind
+from recdash.errors import Problem, UploadError
+from recdash.formatting.wording import listed
+from recdash.ingest.byte_source import CHUNK, Content
+from recdash.ingest.columns import KNOWN, assign, plain
+from recdash.ingest.formats.raw_table import RawTable, table_of_arrow, unique_names
+from recdash.ingest.library_errors import OF_ZIP, in_words
+from recdash.ingest.limits import Limits, keep_within, of_archive
+
+if TYPE_CHECKING:
+    from python_calamine import CalamineSheet, CalamineWorkbook
+
+WORKBOOK = "xl/workbook.xml"
+DAMAGED = ("damaged-excel", "the Excel workbook cannot be read", "Save the sheet with the table as CSV.")
+CELL = re.compile(rb'<(?:\w+:)?c\b[^>]*?\br="([A-Z]{1,3})([0-9]{1,7})"')
+LONGEST_CELL_TAG = 256
+MOST_CELLS = 200_000_000
+"""Cells between the first and the last one: the library holds them all, filled or not."""
+EXACT = 2**53
+"""Excel holds numbers as floats, which are exact up to here."""
+Cell = int | float | str | bool | dt.date | dt.time | dt.timedelta
+Row = Sequence[Cell]
+
+
+def is_excel(content: Content) -> bool:
+    return content.head.startswith(b"PK\x03\x04") and WORKBOOK in _members(content)
+
+
+def _members(content: Content) -> dict[str, zipfile.ZipInfo]:
+    fix = "Upload the file itself."
+    with (
+        in_words("damaged-zip", "the zip archive cannot be unpacked", fix, beside=OF_ZIP),
+        content.open() as packed,
+        zipfile.ZipFile(packed) as archive,
+    ):
+        return {info.filename: info for info in archive.infolist()}
+
+
+def read_excel(content: Content, kind: TableKind, limits: Limits) -> RawTable:
+    """Reads the sheet that was chosen; else the only one, or the first whose header fits the table."""
+    from python_calamine import CalamineError, CalamineWorkbook
+
+    limits = of_archive(limits)
+    unpacked_bytes = _check_size(content, limits)
+    try:
+        with in_words(*DAMAGED, beside=OF_ZIP), content.open() as file:
+            book = CalamineWorkbook.from_filelike(file)
+            name, rows = _chosen(book, content.sheet, kind, limits)
+    except CalamineError as error:
+        raise UploadError(Problem(DAMAGED[0], "file", f"{DAMAGED[1]} ({error})", DAMAGED[2])) from error
+    if not rows:
+        finding = f"the sheet '{name}' is empty"
+        raise UploadError(Problem("no-rows", "file", finding, "Upload a table with a header and rows."))
+    table = _as_table(rows)
+    notices: tuple[Problem, ...] = ()
+    if content.sheet is None and len(book.sheet_names) > 1:
+        finding = f"read from the sheet '{name}', one of {len(book.sheet_names)}: {listed(book.sheet_names)}"
+        notices = (Problem("sheet", "file", finding, "Choose another sheet if this is wrong."),)
+    raw = table_of_arrow(table, "Excel", where=lambda row: f"row {row + 2} of sheet '{name}'")
+    return replace(
+        raw, notices=notices, sheets=tuple(book.sheet_names), sheet=name, unpacked_bytes=unpacked_bytes
+    )
+
+
+# ── limits, before the library reads ─────────────────────────────────────────────────────────
+
+
+def _check_size(content: Content, limits: Limits) -> int:
+    """Returns the unpacked size. Raises UploadError beyond the limits, and for too many empty cells."""
+    size = 0
+    with in_words(*DAMAGED, beside=OF_ZIP), content.open() as packed, zipfile.ZipFile(packed) as archive:
+        for member in archive.infolist():
+            size += member.file_size
+            keep_within(limits, "inflated_bytes", size)
+            if member.filename.startswith("xl/worksheets/") and member.filename.endswith(".xml"):
+                with archive.open(member) as sheet:
+                    _check_cells(sheet, limits)
+    if size > 16 * CHUNK:
+        keep_within(limits, "compression_ratio", size / max(content.size, 1))
+    return size
+
+
+def _check_cells(sheet: IO[bytes], limits: Limits) -> None:
+    """Raises UploadError if the sheet's rows, columns or cells exceed the limits."""
+    n_rows = n_columns = 0
+    rest = b""
+    while chunk := sheet.read(CHUNK):
+        text = rest + chunk
+        for column, row in CELL.findall(text):
+            n_rows, n_columns = max(n_rows, int(row)), max(n_columns, _column_number(column))
+        rest = text[-LONGEST_CELL_TAG:]
+    keep_within(limits, "rows", n_rows - 1)
+    keep_within(limits, "columns", n_columns, "header")
+    if n_rows * n_columns > MOST_CELLS:
+        finding = f"a sheet of {n_rows:,} rows and {n_columns:,} columns, empty ones included"
+        fix = "Delete the empty rows and columns below and beside the table, or save it as CSV."
+        raise UploadError(Problem("sparse-sheet", "file", finding, fix))
+
+
+def _column_number(letters: bytes) -> int:
+    number = 0
+    for letter in letters:
+        number = 26 * number + letter - 64
+    return number
+
+
+# ── which sheet ──────────────────────────────────────────────────────────────────────────────
+
+
+def _chosen(
+    book: CalamineWorkbook, sheet: str | None, kind: TableKind, limits: Limits
+) -> tuple[str, list[Row]]:
+    """Returns the name and the rows of the sheet that is the table."""
+    names = book.sheet_names
+    if sheet is not None and sheet not in names:
+        finding = f"no sheet is called '{sheet}'; found: {listed(names)}"
+        raise UploadError(Problem("unknown-sheet", "file", finding, "Name one of the sheets found."))
+    name = sheet or names[0]
+    if sheet is None and len(names) > 1:
+        fits = [other for other in names if _fits(book.get_sheet_by_name(other), kind)]
+        known = [other for other in names if _knows_names(book.get_sheet_by_name(other))]
+        name = next(iter([*fits, *known, name]))
+    rows = list(_rows_of(book.get_sheet_by_name(name)))
+    keep_within(limits, "rows", len(rows) - 1)
+    return name, rows
+
+
+def _rows_of(sheet: CalamineSheet) -> Iterator[Row]:
+    """Yields the rows that are not empty."""
+    for row in sheet.iter_rows() if sheet.height else ():
+        if any(cell != "" for cell in row):
+            yield row
+
+
+def _header(sheet: CalamineSheet) -> list[str]:
+    return [str(cell) for cell in next(_rows_of(sheet), ())]
+
+
+def _fits(sheet: CalamineSheet, kind: TableKind) -> bool:
+    """Returns whether the header has what the table needs."""
+    return not assign(kind, unique_names(_header(sheet))).problems
+
+
+def _knows_names(sheet: CalamineSheet) -> bool:
+    """Returns whether two names of the header are known to some table."""
+    return sum(plain(name) in KNOWN for name in _header(sheet)) > 1
+
+
+# ── values ───────────────────────────────────────────────────────────────────────────────────
+
+
+def _as_table(rows: Sequence[Row]) -> pa.Table:
+    head, *body = rows
+    columns = [_as_array([row[number] for row in body]) for number in range(len(head))]
+    return pa.table(columns, names=list(unique_names([str(_plain(cell)) for cell in head])))
+
+
+def _as_array(cells: Sequence[Cell]) -> pa.Array:
+    """Returns whole numbers, numbers, dates or truth values where all cells are; else their text."""
+    values = [None if cell == "" else _plain(cell) for cell in cells]
+    kinds = {type(value) for value in values if value is not None}
+    if kinds <= {int, float} and kinds:
+        return pa.array(values, pa.float64() if float in kinds else pa.int64())
+    if kinds in ({bool}, {dt.datetime}, {dt.date}):
+        return pa.array(values)
+    return pa.array([None if value is None else _as_text(value) for value in values], pa.string())
+
+
+def _plain(cell: Cell) -> Any:
+    """Returns whole numbers as such: Excel has floats only."""
+    if isinstance(cell, float) and cell.is_integer() and abs(cell) <= EXACT:
+        return int(cell)
+    return cell
+
+
+def _as_text(value: Any) -> str:
+    return value.isoformat(" ") if isinstance(value, dt.datetime) else str(value)

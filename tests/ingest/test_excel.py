@@ -1,0 +1,111 @@
+"""Excel workbooks: the sheet that fits, ids as everywhere, and the limits of other files."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from workbook import sheet, workbook
+
+from recdash.errors import UploadError
+from recdash.ingest import Limits, Sheet, look, preview, read_recommendations, read_upload
+
+TRUTH = [
+    ["user_id", "item_id", "rating"],
+    ["007", 9780306406157, 4],
+    ["8", 12, 2.5],
+    [None, None, None],
+    ["9", 3, 5],
+]
+NOTES = [["note"], ["made by hand"]]
+ONE, TWO = workbook({"orders": TRUTH}), workbook({"About": NOTES, "orders": TRUTH, "more": TRUTH[:3]})
+
+
+def rows(source: Any, **how: Any) -> list[tuple[Any, ...]]:
+    table = read_upload("truth", source, **how).table
+    return list(zip(*(table[name].to_pylist() for name in ("user_id", "item_id", "relevance")), strict=True))
+
+
+def refused(source: Any, **how: Any) -> str:
+    with pytest.raises(UploadError) as refusal:
+        read_upload("truth", source, **how)
+    return str(refusal.value)
+
+
+def test_ids_keep_their_digits_and_empty_rows_are_no_rows() -> None:
+    # Excel has floats only: whole ones are ids again, and texts keep their zeros
+    assert rows(ONE) == [("007", 9780306406157, 4.0), ("8", 12, 2.5), ("9", 3, 5.0)]
+    assert {notice.code for notice in read_upload("truth", ONE).notices} == {"columns-guessed"}
+
+
+def test_ids_beyond_what_excel_holds_are_refused() -> None:
+    table = [["user_id", "item_id"], ["a", 12345678901234567890]]
+    assert "is not an id" in refused(workbook({"x": table}))
+
+
+def test_a_column_of_numbers_and_texts_is_text() -> None:
+    table = [["user_id", "item_id"], ["a", 12], ["b", "x7"]]
+    assert read_upload("truth", workbook({"x": table})).table["item_id"].to_pylist() == ["12", "x7"]
+
+
+def test_of_several_sheets_the_first_that_fits_is_read_and_named() -> None:
+    upload = read_upload("truth", TWO)
+    assert upload.table.num_rows == 3
+    assert [(n.code, n.found) for n in upload.notices if n.code == "sheet"] == [
+        ("sheet", "read from the sheet 'orders', one of 3: About, orders and more")
+    ]
+
+
+def test_a_sheet_can_be_chosen() -> None:
+    assert len(rows(Sheet(TWO, "more"))) == 2
+    assert "sheet" not in {notice.code for notice in read_upload("truth", Sheet(TWO, "more")).notices}
+    assert "no sheet is called 'mine'; found: About, orders and more" in refused(Sheet(TWO, "mine"))
+    assert "no user column; found: note" in refused(Sheet(TWO, "About"))
+
+
+def test_a_separate_process_reads_the_same() -> None:
+    limits = Limits(read_seconds=60, rows=100)
+    assert rows(Sheet(TWO, "more"), limits=limits) == rows(Sheet(TWO, "more"))
+    assert look(TWO, limits=limits) == look(TWO)
+    assert (look(TWO).sheets, look(TWO).sheet) == (("About", "orders", "more"), "orders")
+    (run,) = read_recommendations(Sheet(ONE, "orders"), name="mine", limits=limits)
+    assert sum(batch.num_rows for batch in run.batches()) == 3
+
+
+def test_a_problem_says_the_row_of_the_sheet() -> None:
+    table = [["user_id", "item_id", "rating"], ["a", 1, 3], ["b", 2, "good"]]
+    assert "row 3 of sheet 'x'" in refused(workbook({"x": table}))
+
+
+@pytest.mark.parametrize(
+    ("limits", "words"),
+    [
+        (Limits(rows=2), "3 rows, over the limit of 2"),
+        (Limits(columns=2), "3 columns, over the limit of 2"),
+        (Limits(inflated_bytes=100), "bytes of unpacked size"),
+        (Limits(upload_bytes=100), "bytes in the file"),
+    ],
+)
+def test_the_limits_of_other_files_hold(limits: Limits, words: str) -> None:
+    assert words in refused(
+        ONE if limits.rows is None else workbook({"x": [*TRUTH[:3], TRUTH[4]]}), limits=limits
+    )
+
+
+def test_a_sheet_of_empty_cells_is_refused_before_it_is_read() -> None:
+    far = sheet(TRUTH).replace(
+        "</sheetData>", '<row r="1048576"><c r="XFD1048576"><v>1</v></c></row></sheetData>'
+    )
+    book = workbook({"x": TRUTH}, extra={"xl/worksheets/sheet1.xml": far.encode()})
+    assert "1,048,576 rows and 16,384 columns" in refused(book)
+
+
+def test_a_bomb_is_refused_by_its_unpacked_size() -> None:
+    bomb = workbook({"x": TRUTH}, extra={"xl/media/zeros.bin": bytes(30_000_000)})
+    assert "times its compressed size" in refused(bomb, limits=Limits(compression_ratio=100))
+
+
+def test_a_damaged_workbook_is_refused() -> None:
+    broken = workbook({"x": TRUTH}, extra={"xl/worksheets/sheet1.xml": b"<worksheet><sheetData><row"})
+    assert "Save the sheet with the table as CSV" in refused(broken)
+    assert preview("truth", ONE[:400]).problems
