@@ -13,10 +13,10 @@ from recdash.ui.components import widgets
 UNDO = "recdash.undo"
 
 
-def offer_undo(kind: str, name: str, undo: Callable[[], object]) -> None:
-    """Say in a toast that something was archived; Undo stays on the page until the next action."""
-    st.session_state[UNDO] = (kind, name, undo)
-    st.session_state["recdash.toast"] = f"Archived the {kind} {html.markdown(name)}. Undo is on top."
+def offer_undo(done: str, undo: Callable[[], object]) -> None:
+    """Say in a toast what was ``done``; Undo stays on the page until the next action."""
+    st.session_state[UNDO] = (done, undo)
+    st.session_state["recdash.toast"] = f"{html.markdown(done)} Undo is on top."
 
 
 def show_undo() -> None:
@@ -24,9 +24,9 @@ def show_undo() -> None:
         st.toast(toast, duration="long")
     if UNDO not in st.session_state:
         return
-    kind, name, undo = st.session_state[UNDO]
+    done, undo = st.session_state[UNDO]
     with st.container(horizontal=True, vertical_alignment="center", border=True, key="undo-bar"):
-        st.markdown(f"Archived the {kind} **{html.markdown(name)}**.")
+        st.markdown(html.markdown(done))
         if st.button("Undo", key="undo"):
             del st.session_state[UNDO]
             undo()
@@ -44,13 +44,17 @@ def delete_form(
             attempt(lambda: delete(typed), f"Deleted the {noun} {html.markdown(name)}.")
 
 
-def attempt(action: Callable[[], object], done: str = "Saved.") -> None:
-    """Run ``action``, say so and redraw the page; an error is shown where the form is."""
+def attempt(action: Callable[[], object], done: str = "Saved.", *, keeps_undo: bool = False) -> None:
+    """Run ``action``, say so and redraw the page; an error is shown where the form is.
+
+    ``keeps_undo``: the action offers an Undo itself.
+    """
     try:
         action()
     except RecdashError as error:
         widgets.problems(error)
     else:
-        st.session_state.pop(UNDO, None)
+        if not keeps_undo:
+            st.session_state.pop(UNDO, None)
         st.session_state["recdash.toast"] = done
         st.rerun()

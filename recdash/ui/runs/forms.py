@@ -92,7 +92,7 @@ def _archive_run(workspace: Workspace, run: Run) -> None:
             attempt(lambda: workspace.runs.restore(run.id), "Restored.")
     elif st.button("Archive", key=f"run-archive-{run.id}", help="Hides the run; it can be restored."):
         workspace.runs.archive(run.id)
-        offer_undo("run", run.name, lambda: workspace.runs.restore(run.id))
+        offer_undo(f"Archived the run {run.name}.", lambda: workspace.runs.restore(run.id))
         st.rerun()
 
 
@@ -123,7 +123,7 @@ def _archive_experiment(workspace: Workspace, experiment: Experiment) -> None:
         workspace.experiments.archive(experiment.id)
         state.choose(e=None, b=None, c=None, t=None)
         undo = partial(workspace.experiments.restore, experiment.id)
-        offer_undo("experiment", experiment.name, undo)
+        offer_undo(f"Archived the experiment {experiment.name}.", undo)
         st.rerun()
 
 

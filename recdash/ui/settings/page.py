@@ -1,25 +1,125 @@
-"""What the page Decision rules shows: the baseline that candidates are compared with."""
+"""The page Decision rules: what the recommendation goes by, and what it is by the rules on the page."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
 import streamlit as st
 
+from recdash.comparison.guardrails import GuardrailResult
+from recdash.comparison.rules import DecisionRules, checked
+from recdash.errors import InputError, RecdashError
+from recdash.formatting import numbers
+from recdash.formatting.tables import text_columns
 from recdash.ui.app import state
 from recdash.ui.app.state import View
-from recdash.ui.components import widgets
+from recdash.ui.components import actions, widgets
+from recdash.ui.settings import form
+from recdash.ui.settings.form import Choice
+
+if TYPE_CHECKING:
+    from recdash.comparison import ComparisonQuery
+
+FIXED = "Fixed when the experiment was created"
+HOW_TO_CHANGE = (
+    "To change them for good, add the same files as a new experiment. To look at results with another "
+    "threshold, choose it under All users on Decision."
+)
 
 
 def show(view: View) -> None:
     """Draws the page."""
-    widgets.title("Decision rules", "What the recommendation of this experiment goes by.")
-    names = {run.id: run.name for run in view.runs}
-    if not names:
-        st.info("Add candidates first; then one of them can be the baseline.")
+    actions.show_undo()
+    workspace = state.workspace()
+    if not view.runs:
+        widgets.title("Decision rules", "What the recommendation of this experiment goes by.")
+        widgets.empty("No candidate yet", "Add candidates first; then one of them can be the baseline.")
         return
-    present = view.experiment.baseline if view.experiment.baseline in names else view.shown[0].id
-    may_write = state.workspace().person.may("editor")
-    box = widgets.titled(names) | {"index": list(names).index(present), "disabled": not may_write}
-    chosen = st.selectbox("Baseline", **box, width=420, key=f"settings-baseline-{view.experiment.id}")
-    if chosen != present:
-        state.workspace().experiments.set_baseline(view.experiment.id, chosen)
-        st.rerun()
+    rules, locked = workspace.rules.of(view.experiment.id), not workspace.person.may("editor")
+    key = form.key_of(view, rules)
+    heading = st.container()
+    suggested = workspace.queries.baseline(view.experiment, view.runs).id
+    choice = form.comparison(view, rules, key, suggested, locked=locked)
+    today = _today(view, choice)
+    with heading:
+        widgets.title(today.headline, _subtitle(view, rules, choice, today))
+    widgets.section("Guardrails", "What a gain in accuracy may cost, as a share of the baseline's value.")
+    form.guardrails(choice, rules, key, today.findings, locked=locked)
+    if not locked:
+        _save(view, rules, choice, key)
+    widgets.section(FIXED, HOW_TO_CHANGE)
+    widgets.table(text_columns("Setting", "Value"), _fixed(view))
+
+
+@dataclass(frozen=True)
+class Today:
+    """What the rules on the page recommend; ``findings``: guardrail's metric → its change and the finding."""
+
+    headline: str
+    where: str = ""
+    findings: Mapping[str, str] = field(default_factory=dict)
+
+
+def _today(view: View, choice: Choice) -> Today:
+    try:
+        query = _query(view, choice)
+        if not query.runs:
+            return Today("One run: add another to compare", query.where)
+        verdict = state.workspace().comparisons.verdict(query)
+    except InputError as error:
+        return Today(f"No recommendation by these rules: {error.problems[0].found}")
+    except RecdashError as error:
+        return Today(f"No recommendation by these rules: {str(error).rstrip('.')}")
+    evidence = verdict.evidence
+    findings = {rail.metric: _finding(evidence.name, rail) for rail in evidence.guardrails}
+    return Today(f"With these rules: {verdict.headline}", query.where, findings)
+
+
+def _query(view: View, choice: Choice) -> ComparisonQuery:
+    rules = checked(choice.rules, view.depth)
+    return state.workspace().queries.of(
+        view.experiment.id, (), choice.baseline, rules.metric, rules.k, terms=rules.terms
+    )
+
+
+def _subtitle(view: View, rules: DecisionRules, choice: Choice, today: Today) -> str:
+    owner = f"Owner: {rules.owner}. " if rules.owner else ""
+    judged = f"{today.where} against {view.name(choice.baseline)}. " if today.where else ""
+    ignored = f"Differences below {choice.rules.margin} are too small to matter."
+    return f"{owner}{judged}{ignored}{' Not saved yet.' if choice.is_new else ''}"
+
+
+def _finding(name: str, rail: GuardrailResult) -> str:
+    """Returns ``ALS v3: −4.2 %, within its guardrail``; ``×9.57`` where a value doubles at least."""
+    percent = 100 * rail.change
+    change = f"{numbers.signed(percent, numbers.places([percent]))} %"
+    return f"{name}: {f'×{numbers.three(1 + rail.change)}' if rail.change >= 1 else change}, {rail.word}"
+
+
+def _save(view: View, rules: DecisionRules, choice: Choice, key: str) -> None:
+    workspace, experiment = state.workspace(), view.experiment
+
+    def write(wanted: DecisionRules, baseline: str | None) -> None:
+        workspace.rules.set(experiment.id, wanted)
+        workspace.experiments.set_baseline(experiment.id, baseline)
+        state.choose(b=None, c=None, m=None, k=None)
+
+    def save() -> None:
+        write(choice.rules, choice.baseline)
+        actions.offer_undo(
+            f"Changed the decision rules of {experiment.name}.", lambda: write(rules, experiment.baseline)
+        )
+
+    if st.button("Save rules", type="primary", key=f"{key}-save", disabled=not choice.is_new):
+        actions.attempt(save, "Saved. Pages, reports and the terminal follow.", keeps_undo=True)
+
+
+def _fixed(view: View) -> list[tuple[str, str]]:
+    settings = view.experiment.settings
+    threshold = settings.get("relevance_threshold")
+    return [
+        ("Relevant from", "any relevance above 0" if threshold is None else f"{threshold:g}"),
+        ("Depth of the lists", str(settings["depth"])),
+    ]

@@ -1,0 +1,161 @@
+"""The controls of the decision rules, and the rules that they show, saved or not yet."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import streamlit as st
+
+from recdash.comparison.rules import CUSTOM, LONGEST_OWNER, PRESETS, DecisionRules, guardrail_title
+from recdash.domain.defaults import default_k, default_metric
+from recdash.formatting.html import html, markdown
+from recdash.formatting.wording import capital
+from recdash.metrics.naming import GUARDRAILS, less_is_wanted, metric_title, row_of
+from recdash.ui.app.state import View
+from recdash.ui.components import widgets
+
+TITLES = {"strict": "Strict: 10 %", "usual": "Usual: 20 %", "none": "None", CUSTOM: "Custom"}
+BOX = 260
+NOT_MEASURED = "not measured for these runs"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The rules on the page and the baseline's id; ``is_new``: they differ from what is stored."""
+
+    rules: DecisionRules
+    baseline: str
+    is_new: bool
+
+
+def key_of(view: View, rules: DecisionRules) -> str:
+    """Returns the beginning of the controls' keys: new ones for every stored state, so that they show it."""
+    stored = json.dumps([rules.as_dict(), view.experiment.baseline], sort_keys=True)
+    return f"settings-{view.experiment.id}-{hashlib.sha256(stored.encode()).hexdigest()[:8]}"
+
+
+def comparison(view: View, rules: DecisionRules, key: str, suggested: str, *, locked: bool) -> Choice:
+    """Draws baseline, metric, k, margin and owner; returns them with the guardrails of the controls."""
+    baselines = {run.id: run.name for run in view.runs}
+    metrics = {metric: metric_title(metric) for metric in view.metrics}
+    metric = default_metric(view.metrics, rules.metric)
+    stored_k = default_k(view.depth, rules.k)
+    with st.container(horizontal=True, vertical_alignment="top"):
+        baseline = st.selectbox(
+            "Baseline",
+            **widgets.titled(baselines),
+            index=list(baselines).index(suggested),
+            key=f"{key}-baseline",
+            width=BOX,
+            disabled=locked,
+            help="The run that every candidate is compared with: what serves users today, or the simplest.",
+        )
+        chosen_metric = st.selectbox(
+            "Primary metric",
+            **widgets.titled(metrics),
+            index=list(metrics).index(metric),
+            key=f"{key}-metric",
+            width=BOX,
+            disabled=locked,
+            help="Pages, reports and the recommendation begin with it.",
+        )
+        k = st.number_input("k", 1, view.depth, stored_k, key=f"{key}-k", width=120, disabled=locked)
+        margin = st.text_input(
+            "Margin",
+            rules.margin,
+            key=f"{key}-margin",
+            width=120,
+            disabled=locked,
+            help="Smaller differences do not matter: 1% of the baseline's value, or 0.002 of the metric.",
+        )
+        owner = st.text_input(
+            "Owner",
+            rules.owner,
+            key=f"{key}-owner",
+            width=BOX,
+            max_chars=LONGEST_OWNER,
+            disabled=locked,
+            placeholder="Who answers for the decision",
+        )
+    if view.experiment.baseline is None and view.shown:
+        st.caption(f"No baseline is chosen yet; {markdown(baselines[suggested])} is suggested.")
+    wanted = DecisionRules(
+        margin,
+        limits(key, rules),
+        chosen_metric if rules.metric or chosen_metric != metric else None,
+        int(k) if rules.k or k != stored_k else None,
+        owner.strip(),
+    )
+    return Choice(wanted, baseline, is_new=wanted != rules or baseline != view.experiment.baseline)
+
+
+def limits(key: str, rules: DecisionRules) -> dict[str, float]:
+    """Returns the guardrails as the controls show them: metric → share; at first those of the rules."""
+    shown = {
+        metric: st.session_state.get(_box(key, metric), _percent(rules.guardrails.get(metric)))
+        for metric in GUARDRAILS
+    }
+    return {metric: round(percent / 100, 6) for metric, percent in shown.items() if percent is not None}
+
+
+def guardrails(
+    choice: Choice, rules: DecisionRules, key: str, today: Mapping[str, str], *, locked: bool
+) -> None:
+    """Draws the preset and one row per metric: what it may lose, and what it loses ``today``."""
+    preset = f"{key}-preset"
+    st.session_state[preset] = choice.rules.preset
+    options = {
+        name: title for name, title in TITLES.items() if name != CUSTOM or choice.rules.preset == CUSTOM
+    }
+    st.segmented_control(
+        "Preset",
+        **widgets.titled(options),
+        key=preset,
+        required=True,
+        disabled=locked,
+        on_change=_apply,
+        args=(key,),
+    )
+    with st.container(key="settings-guardrails", gap="small"):
+        for metric in GUARDRAILS:
+            _row(metric, rules, key, today, locked=locked)
+
+
+def _row(metric: str, rules: DecisionRules, key: str, today: Mapping[str, str], *, locked: bool) -> None:
+    verb = "rise" if less_is_wanted(metric) else "fall"
+    box = _box(key, metric)
+    st.session_state.setdefault(box, _percent(rules.guardrails.get(metric)))
+    with st.container(horizontal=True, vertical_alignment="bottom", key=f"settings-row-{metric}"):
+        st.number_input(
+            f"{capital(guardrail_title(metric))} may {verb} by, %",
+            0.0,
+            100.0,
+            step=5.0,
+            format="%g",
+            key=box,
+            width=BOX,
+            disabled=locked,
+            placeholder="no guardrail",
+            help=f"{row_of(metric).title}. Leave it empty for no guardrail.",
+        )
+        finding = "no guardrail" if st.session_state[box] is None else today.get(metric, NOT_MEASURED)
+        st.html(html('<p class="rd-quiet">{finding}</p>', finding=finding))
+
+
+def _apply(key: str) -> None:
+    """Fills the rows with the guardrails of the preset."""
+    preset = PRESETS.get(st.session_state[f"{key}-preset"])
+    if preset is not None:
+        for metric in GUARDRAILS:
+            st.session_state[_box(key, metric)] = _percent(preset.get(metric))
+
+
+def _box(key: str, metric: str) -> str:
+    return f"{key}-guardrail-{metric}"
+
+
+def _percent(share: float | None) -> float | None:
+    return None if share is None else round(100 * share, 4)

@@ -1,0 +1,77 @@
+"""The page Decision rules: tried on the page, saved, undone, and read-only for viewers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+from app_pages import TRUTH, Open, lists, passed, press, said, store
+from streamlit.testing.v1 import AppTest
+
+from recdash.comparison.guardrails import GuardrailResult
+from recdash.comparison.rules import PRESETS, USUAL
+from recdash.domain.access import Person
+from recdash.service import Workspace
+from recdash.ui.app import current_user
+from recdash.ui.settings import page
+
+CATALOGUE = pd.DataFrame({"item_id": [*TRUTH["item_id"], "x1", "x2", "x3"]})
+WITH_COVERAGE = PRESETS["usual"] | {"coverage": 0.35}
+
+
+def number(app: AppTest, words: str) -> object:
+    return next(box for box in app.number_input if words in box.label)
+
+
+def test_rules_are_tried_saved_and_undone(workspace: Workspace, open_page: Open) -> None:
+    ids = store(workspace, {"als": lists(1), "popular": lists(2)}, catalogue=CATALOGUE)
+    app = open_page("settings")
+    (verdict,) = [workspace.overview.verdict(ids["films"]).verdict]
+    assert verdict is not None
+    assert f"With these rules: {verdict.headline}" in said(app)
+    assert "nDCG@5 against popular." in said(app)
+    assert any("popular is suggested" in str(line.value) for line in app.caption)
+    next(box for box in app.text_input if box.label == "Margin").set_value("3%")
+    passed(number(app, "Catalogue coverage").set_value(35.0).run())  # type: ignore[attr-defined]
+    assert "Not saved yet." in said(app)
+    assert workspace.rules.of(ids["films"]) == USUAL
+    press(app, "Save rules")
+    assert workspace.rules.of(ids["films"]) == replace(USUAL, margin="3%", guardrails=WITH_COVERAGE)
+    assert workspace.experiments.get(ids["films"]).baseline == ids["popular"]
+    assert "Not saved yet." not in said(app)
+    press(app, "Undo")
+    assert workspace.rules.of(ids["films"]) == USUAL
+    assert workspace.experiments.get(ids["films"]).baseline is None
+
+
+def test_a_wrong_margin_says_so_and_stores_nothing(workspace: Workspace, open_page: Open) -> None:
+    ids = store(workspace, {"als": lists(1), "popular": lists(2)})
+    app = open_page("settings")
+    passed(next(box for box in app.text_input if box.label == "Margin").set_value("much").run())
+    assert "No recommendation by these rules: 'much'" in said(app)
+    press(app, "Save rules")
+    assert ["much" in str(error.value) for error in app.error] == [True]
+    assert workspace.rules.of(ids["films"]) == USUAL
+
+
+def test_viewers_read_the_rules(
+    workspace: Workspace, open_page: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store(workspace, {"als": lists(1), "popular": lists(2)})
+    monkeypatch.setattr(current_user, "reader", lambda: Person("bob", "viewer"))
+    app = open_page("settings")
+    assert "Save rules" not in [button.label for button in app.button]
+    assert all(box.disabled for box in (*app.number_input, *app.text_input))
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.11, "ALS: ×11.0, within its guardrail"),
+        (0.009, "ALS: −10.0 %, within its guardrail"),
+        (0.007, "ALS: −30.0 %, below its guardrail"),
+    ],
+)
+def test_a_finding_is_a_change_and_a_word(value: float, text: str) -> None:
+    assert page._finding("ALS", GuardrailResult("coverage", value, 0.01, 0.2)) == text
