@@ -1,4 +1,4 @@
-"""Catalogue: what the lists show of it, and how their places fall on the values of an attribute."""
+"""Catalogue: what the lists show of it, and how their slots fall on the values of an attribute."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ title = st.container()
 attribute = page.choose_attribute(view)
 distribution = page.gather(view, attribute) if attribute else None
 with title:
-    comparability_banner.banner(view.shown_ids)
+    comparability_banner.banner(view, view.shown_ids, without=[comparability_banner.MISSING_LISTS])
     if distribution:
         widgets.title(page.finding(view, distribution), page.subtitle(view, distribution))
     else:

@@ -1,4 +1,4 @@
-"""Items: which held-out items each run finds, alone or at all, and which are never shown to anybody."""
+"""Items: which test items each run hits, alone or at all, and which are never recommended."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from recdash.ui.items import page
 from recdash.ui.shell import frame
 
 view = frame.show()
-comparability_banner.banner(view.shown_ids)
+comparability_banner.banner(view, view.shown_ids)
 items = page.gather(view)
 if items is None:
-    widgets.empty("These runs have no lists", "Choose a run with recommendations under Change runs.")
+    widgets.empty("These runs have no lists", "Choose a run with recommendations above.")
     state.stop()
 widgets.title(page.finding(view, items), page.subtitle(view, items))
 st.html(page.summary(view, items))

@@ -13,12 +13,12 @@ view = frame.show(scoped=True)
 title = st.container()
 with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
     chosen = tuple(widgets.several("Metrics", "ms", page.names(view), page.usual(view)))
-    modes = {"value": "Value", "delta": "Delta to baseline"}
+    modes = {"value": "Value", "delta": "Difference to baseline"}
     delta = widgets.choice("Show", "show", modes, "value") == "delta"
-    ribbon = widgets.choice("Interval", "ci", {"on": "Ribbon", "off": "Off"}, "on") == "on"
+    ribbon = widgets.choice("95 % CI", "ci", {"on": "On", "off": "Off"}, "on") == "on"
 
 with title:
-    comparability_banner.banner(view.shown_ids)
+    comparability_banner.banner(view, view.shown_ids)
     page.warn_of_unknown(view)
     leaders.title(view, page.subtitle(view, delta=delta))
 if not chosen:

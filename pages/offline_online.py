@@ -22,7 +22,7 @@ test, online_metric = page.choose(view, tests)
 sides = page.gather(view, test, online_metric)
 with title:
     page.show_broken_split(test)
-    comparability_banner.banner(page.compared(sides))
+    comparability_banner.banner(view, page.compared(sides))
     widgets.title(page.finding(sides), page.subtitle(view, test))
 page.show_notices(view, test)
 if sides.rows.empty:

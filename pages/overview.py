@@ -15,7 +15,7 @@ if len(view.verdict_query.shown) == 1:
     page.one_run(view)
     state.stop()
 
-comparability_banner.banner(view.verdict_query.shown)
+comparability_banner.banner(view, view.verdict_query.shown)
 verdict = cached.verdict(view)
 if verdict is None:
     page.no_verdict(view)

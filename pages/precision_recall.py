@@ -21,16 +21,16 @@ with right:
 
 paths = precision_recall.gather(view, average)
 with title:
-    comparability_banner.banner(view.shown_ids)
+    comparability_banner.banner(view, view.shown_ids)
     widgets.title(precision_recall.finding(view, paths), precision_recall.subtitle(view, curve, average))
 if paths.empty:
     st.info(precision_recall.why_empty(view, average))
     state.stop()
 
-plot, beside = st.columns([2.5, 1], gap="large")
-with plot:
-    precision_recall.draw(view, paths, curve)
-with beside:
+precision_recall.draw(view, paths, curve)
+values, definition = st.columns([1.4, 1], gap="large")
+with values:
     precision_recall.table_at_k(view, paths)
+with definition:
     precision_recall.print_definition(view, curve, average)
 widgets.table_behind(precision_recall.tidy(view, paths), "precision-recall")

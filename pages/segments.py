@@ -11,7 +11,7 @@ from recdash.ui.segments import page
 from recdash.ui.shell import frame
 
 view = frame.show()
-comparability_banner.banner(view.shown_ids)
+comparability_banner.banner(view, view.shown_ids)
 title = st.container()
 chosen = page.choose(view)
 if chosen is None:

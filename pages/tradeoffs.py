@@ -1,4 +1,4 @@
-"""Trade-offs: any metric against any other, who is beaten on both, and several metrics side by side."""
+"""Trade-offs: any metric against any other, which run is dominated, and several metrics side by side."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from recdash.ui.shell import frame
 from recdash.ui.tradeoffs import page, parallel, wording
 
 view = frame.show(scoped=True)
-comparability_banner.banner(view.shown_ids)
+comparability_banner.banner(view, view.shown_ids)
 page.warn_of_unknown(view)
 title = st.container()
 chosen = page.choose(view)

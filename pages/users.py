@@ -1,4 +1,4 @@
-"""Users: heading gains and heading loses against the baseline, and the lists of one of them side by side."""
+"""Users: which gain and lose against the baseline, and the lists of one of them side by side."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from recdash.ui.shell import frame
 from recdash.ui.users import lists, overlap, page, picker
 
 view = frame.show(scoped=True, with_lists=True)
-comparability_banner.banner(view.shown_ids)
+comparability_banner.banner(view, view.shown_ids)
 if not page.has_values(view):
     state.stop()
 gains = page.gather(view)
@@ -27,6 +27,6 @@ if picked:
     with heading:
         lists.heading(picked.user)
     with choice:
-        picker.choose(view, run_id, picked)
+        picker.choose(view, picked)
     lists.show(view, picked.user, run_id)
 overlap.show(view)

@@ -26,7 +26,7 @@ MARGIN_TEXT, MARGIN_ROOM = 19, 0.2
 
 @dataclass(frozen=True)
 class LiftRow:
-    """One row, in %: the lift of a variant with its interval, and the one that may be looked at every day.
+    """One row, in %: the lift of a variant with its interval, and the always-valid one.
 
     NaN where there is none. ``margin``: the loss that a guardrail must exclude. ``starts``: it is the first
     row of its metric.

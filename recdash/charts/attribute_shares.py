@@ -1,4 +1,4 @@
-"""How runs' places fall on the values of an attribute: a panel per run, beside the catalogue's own share."""
+"""How runs' slots fall on the values of an attribute: a panel per run, with the catalogue's own share."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def _hover(row: Row, mark: Mark, decimals: int) -> str:
     share, catalogue = (numbers.fixed(100 * row[name], decimals) for name in ("share", "catalogue_share"))
     places, items = (numbers.count(row[name]) for name in ("places", "items"))
     return (
-        f"{escape(mark.name)}, {short(str(row['value']), LONGEST_VALUE)}<br>{share} % of its places: {places}"
+        f"{escape(mark.name)}, {short(str(row['value']), LONGEST_VALUE)}<br>{share} % of its slots: {places}"
         f"<br>{catalogue} % of the catalogue's items: {items}"
     )
 

@@ -31,6 +31,7 @@ from recdash.charts.traces import Trace, dots, line, margin_note, rectangle, row
 from recdash.formatting import numbers
 from recdash.formatting.numbers import is_number
 from recdash.formatting.records import Row, records
+from recdash.formatting.wording import shown
 from recdash.stats.family import SIGNS
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ def _margins(order: Sequence[str], known: Mapping[str, Row], palette: Palette) -
 def _of_row(row: Row, y: int, mark: Mark, palette: Palette, decimals: int, unit: str) -> tuple[Trace, Trace]:
     """The interval and, over it, the mark."""
     low, high, name = row["ci_low"], row["ci_high"], escape(mark.name)
-    difference = f"{numbers.signed(row['mean_diff'], decimals)}{unit} {row['word']}"
+    difference = f"{numbers.signed(row['mean_diff'], decimals)}{unit} {shown(row['word'])}"
     hover = f"{name}<br>{difference}<br>95 % CI {numbers.interval(low, high, decimals, unit)}"
     look = marker(mark, palette, hollow=row["word"] not in DECIDED)
     return (

@@ -26,7 +26,7 @@ TINT = {False: 0.28, True: 0.42}
 class Stretch:
     """Neighbouring cutoffs, by their places ``first`` to ``last``, at which the same ``runs`` are in front.
 
-    Several: they are not separable, or (``equal``) have the same value.
+    Several: none of them leads clearly, or (``equal``) they have the same value.
     """
 
     first: int
@@ -110,8 +110,8 @@ def _leader(stretch: Stretch, y: int, cutoffs: int, marks: Marks, palette: Palet
 
 
 def in_words(stretch: Stretch, marks: Marks) -> str:
-    """``ALS``, ``Not separable: ALS, EASE`` or ``Equal: ALS, EASE``."""
+    """``ALS``, ``No clear leader: ALS, EASE`` or ``Equal: ALS, EASE``."""
     names = ", ".join(marks[run].name for run in stretch.runs)
     if len(stretch.runs) == 1:
         return names
-    return f"{'Equal' if stretch.equal else 'Not separable'}: {names}" if names else "No run"
+    return f"{'Equal' if stretch.equal else 'No clear leader'}: {names}" if names else "No run"

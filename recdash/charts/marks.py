@@ -130,7 +130,7 @@ def mark(run: Run, role: Role, palette: Palette) -> Mark:
 
 
 def marks(runs: Iterable[Run], baseline: str | None, candidates: Iterable[str], palette: Palette) -> Marks:
-    """Run id → mark, for all ``runs``; whoever is neither baseline nor candidate is context."""
+    """Run id → mark, for all ``runs``; one that is neither baseline nor candidate is context."""
     chosen = set(candidates)
 
     def role(run: Run) -> Role:

@@ -69,7 +69,7 @@ def _mark(point: Point, test_id: str, marks: Marks) -> Mark:
 
 
 def _cross(point: Point, mark: Mark, palette: Palette) -> list[Trace]:
-    """The intervals of both sides, and over them the mark: hollow where a side is not settled."""
+    """The intervals of both sides, and over them the mark: hollow where a side is not significant."""
     x, y, name = point.offline, point.online, escape(mark.name)
     values = f"offline {_percent(x)}, online {_percent(y)}"
     hover = f"{escape(point.run)}<br>{escape(point.test)}, {escape(point.experiment)}<br>{values}"

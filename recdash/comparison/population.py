@@ -43,13 +43,18 @@ def population_effect(
     truth, both = leaders(values["truth"]), leaders(values["both"])
     named_truth, named_both = (listed([names[run_id] for run_id in ids]) for ids in (truth, both))
     if set(truth) == set(both):
-        verb = "leads" if len(truth) == 1 else "lead"
-        sentence = f"{named_truth} {verb} by {title} whether or not users without recommendations count."
+        sentence = (
+            f"{named_truth} {_leads(truth)} by {title} whether or not users without recommendations count."
+        )
     else:
         sentence = (
-            f"If users without recommendations are excluded, {named_both} leads by {title} "
-            f"({values['both'][both[0]]:.3g}, n = {n_users['both'][both[0]]:,}); if every user with a "
-            f"relevant item counts, {named_truth} leads ({values['truth'][truth[0]]:.3g}, n = "
+            f"If users without recommendations are excluded, {named_both} {_leads(both)} by {title} "
+            f"({values['both'][both[0]]:.3g}, n = {n_users['both'][both[0]]:,}). If they count as 0, "
+            f"{named_truth} {_leads(truth)} ({values['truth'][truth[0]]:.3g}, n = "
             f"{n_users['truth'][truth[0]]:,})."
         )
     return PopulationEffect(truth, both, values, n_users, set(truth) != set(both), sentence)
+
+
+def _leads(runs: tuple[str, ...]) -> str:
+    return "leads" if len(runs) == 1 else "lead"

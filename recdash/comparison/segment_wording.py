@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from recdash.formatting import numbers
-from recdash.formatting.wording import CORRECTIONS, cut, listed, named_number
+from recdash.formatting.names import shortened
+from recdash.formatting.wording import CORRECTIONS, capital, cut, listed, named_number
 
 if TYPE_CHECKING:
     from recdash.comparison.segments import Flag, SegmentComparison
@@ -48,7 +49,7 @@ def finding(comparison: SegmentComparison) -> str:
     also = ""
     if others:
         also = f"{others[0]} is" if len(others) == 1 else f"{named_number(len(others)).lower()} others are"
-        also = f"; {also} mixed too"
+        also = f"; {also} mixed, too"
     return f"{_name(comparison, best)} is better {in_better} and worse {where(comparison, worse)}{also}"
 
 
@@ -57,8 +58,8 @@ def _unjudged(comparison: SegmentComparison) -> str:
     if len(comparison.runs) < 2:
         return f"{_name(comparison, comparison.query.baseline)} has no candidate to compare with"
     if comparison.by_value:
-        return f"{metric} by segment: values only, without a verdict"
-    return f"No segment can be judged on {metric}"
+        return f"{metric} by segment, without a test"
+    return f"No segment is large enough to compare {metric}"
 
 
 def _one_way(comparison: SegmentComparison, runs: Sequence[str]) -> str:
@@ -87,7 +88,7 @@ def _one_way(comparison: SegmentComparison, runs: Sequence[str]) -> str:
 
 def _in_all_judged(comparison: SegmentComparison, run: str) -> str:
     judged = list(comparison.judged(run))
-    return where(comparison, judged) if len(judged) == 1 else "in every segment that is judged"
+    return where(comparison, judged) if len(judged) == 1 else "in every segment tested"
 
 
 def _are(comparison: SegmentComparison, runs: Sequence[str]) -> str:
@@ -97,23 +98,24 @@ def _are(comparison: SegmentComparison, runs: Sequence[str]) -> str:
 
 
 def _name(comparison: SegmentComparison, run: str) -> str:
-    return cut(comparison.names[run], LONGEST_NAME)
+    return shortened(comparison.names.values(), LONGEST_NAME)[comparison.names[run]]
 
 
 def subtitle(comparison: SegmentComparison) -> str:
     """Returns the caption: what is shown, against which run, and how it is judged."""
-    metric, base = comparison.query.where, comparison.names[comparison.query.baseline]
+    metric, base = comparison.query.where, _name(comparison, comparison.query.baseline)
     if len(comparison.runs) < 2:
-        return f"{metric} of {base} in each segment. Choose a candidate to see where it is better."
+        return f"{metric} of {base} in each segment. Choose a candidate to compare with it."
     if comparison.by_value:
-        return f"{metric} within each segment: it has no value per user, so no interval. Grey tick: {base}."
+        return f"{metric} is a catalogue-level metric, no CI. Grey tick: {base}."
     correction = comparison.query.terms.correction
     n_family = sum(len(comparison.judged(run)) for run in comparison.candidates)
-    is_named = n_family > 1 or correction == "off"
-    rule = f", {CORRECTIONS.get(correction, 'not corrected')} over {n_family} differences" if is_named else ""
+    rule = f", {CORRECTIONS[correction]}-corrected" if n_family > 1 and correction != "off" else ""
+    if correction == "off":
+        rule = ", not corrected"
     return (
-        f"{metric} against {base}, paired user by user; 95 % intervals{rule}. Filled: significant. "
-        f"Grey: fewer than {comparison.least} users, not judged."
+        f"Change in {metric} vs {base}, 95 % CI{rule}. Filled: significant. "
+        f"Grey: fewer than {comparison.least} users, not tested."
     )
 
 
@@ -146,7 +148,7 @@ def _with_n(comparison: SegmentComparison, run: str, segments: Sequence[str]) ->
 
 def _overall(comparison: SegmentComparison, run: str) -> str:
     """Returns ``EASE is worse than Popular over all users (−0.0131)``."""
-    whole, base = comparison.whole(run), comparison.names[comparison.query.baseline]
+    whole, base = comparison.whole(run), _name(comparison, comparison.query.baseline)
     relation = {
         "better": f"is better than {base}",
         "worse": f"is worse than {base}",
@@ -154,7 +156,7 @@ def _overall(comparison: SegmentComparison, run: str) -> str:
         "not settled": f"is not significantly different from {base}",
     }[whole.word or "not settled"]
     amount = numbers.signed(whole.difference, numbers.places([whole.difference]))
-    return f"{comparison.names[run]} {relation} over all users ({amount})"
+    return f"{_name(comparison, run)} {relation} over all users ({amount})"
 
 
 def _cancelled(comparison: SegmentComparison, flag: Flag) -> str:
@@ -164,8 +166,8 @@ def _cancelled(comparison: SegmentComparison, flag: Flag) -> str:
     better, worse = (
         _with_n(comparison, flag.run, comparison.with_word(flag.run, word)) for word in ("better", "worse")
     )
-    why = ", but" if comparison.of_items else " because its gains and losses cancel:"
-    return f"{_overall(comparison, flag.run)}{why} better for {better}, worse for {worse}."
+    why = ", but it is" if comparison.of_items else ": gains and losses cancel. It is"
+    return f"{_overall(comparison, flag.run)}{why} better for {better}, and worse for {worse}."
 
 
 def _outvoted(comparison: SegmentComparison, flag: Flag) -> str:
@@ -177,13 +179,13 @@ def _outvoted(comparison: SegmentComparison, flag: Flag) -> str:
     segments = _with_n(comparison, run, flag.segments)
     text = f"{_overall(comparison, run)}, but {word} in {how_many}: {segments}."
     if comparison.of_items:
-        return f"{text} A segment counts only its own items, so the total is not the mean of the segments."
+        return f"{text} Each segment counts only its own items, so they do not add up to the total."
     opposite = [segment for segment in judged if segment not in flag.segments]
     if not opposite:
-        return f"{text} Users in no segment cause the difference."
+        return f"{text} Users in no segment make the difference."
     users = 100 * sum(comparison.share(segment, run) for segment in opposite)
     carried_by = _with_n(comparison, run, opposite)
-    return f"{text} The total follows {carried_by}: {numbers.three(users)} % of the users."
+    return f"{text} The total follows {carried_by}, {numbers.three(users)} % of the users."
 
 
 def _one_segment(comparison: SegmentComparison, flag: Flag) -> str:
@@ -192,13 +194,13 @@ def _one_segment(comparison: SegmentComparison, flag: Flag) -> str:
     kind = "gain" if word == "better" else "loss"
     named = _with_n(comparison, run, flag.segments)
     if not comparison.is_additive(run):
-        return f"{_overall(comparison, run)}, but of the segments only {named} shows it."
+        return f"{_overall(comparison, run)}. Only one segment shows it: {named}."
     contribution = comparison.contribution(segment, run)
     much = "all of the" if contribution >= 1 else f"{numbers.three(100 * contribution)} % of the"
     return (
-        f"{_overall(comparison, run)}, and {much} {kind} comes from {named}: "
-        f"{numbers.three(100 * comparison.share(segment, run))} % of the users. No other segment is "
-        f"significantly {word}."
+        f"{_overall(comparison, run)}. {capital(much)} {kind} comes from {named}, "
+        f"{numbers.three(100 * comparison.share(segment, run))} % of the users. No other segment "
+        f"{'improves' if word == 'better' else 'declines'} significantly."
     )
 
 
@@ -214,9 +216,9 @@ def _reversed(comparison: SegmentComparison, flag: Flag) -> str:
     }
     apart = max(flag.segments, key=lambda segment: abs(own_shares[segment][0] - own_shares[segment][1]))
     shares = [f"{numbers.three(100 * share)} %" for share in own_shares[apart]]
-    names, values = comparison.names, " against ".join(map(numbers.three, means))
+    name, base_name = _name(comparison, run), _name(comparison, base)
     return (
-        f"By its own mean {names[run]} is {side} {names[base]} ({values}), but {other} it in "
-        f"every segment that is judged. They count different users: {segment_title(comparison, apart)} are "
-        f"{shares[0]} of those of {names[run]} and {shares[1]} of those of {names[base]}."
+        f"The mean of {name} is {side} that of {base_name} ({' vs '.join(map(numbers.three, means))}), but "
+        f"{other} it in every segment tested. They count different users: {segment_title(comparison, apart)} "
+        f"are {shares[0]} of those of {name} and {shares[1]} of those of {base_name}."
     )

@@ -15,10 +15,11 @@ import numpy as np
 from recdash.domain.hits import Hits
 from recdash.domain.records import Experiment, Run
 from recdash.errors import Problem
-from recdash.formatting.wording import listed
+from recdash.formatting.wording import listed, plural
 
 LISTED = ("both", "judged_both", "run")
 """The population rules under which a user without a list does not count."""
+MOST_NAMED = 3
 NOTICEABLE = 0.01
 """If a missing list counts as 0, shares of users without one may differ by this much without a notice."""
 
@@ -217,10 +218,20 @@ def _different_users(bases: Sequence[Basis]) -> Differences:
     shares = {basis.run: _share_without_list(basis) for basis in counted}
     least = min(shares.values(), default=0.0)
     if max(shares.values(), default=0.0) - least > NOTICEABLE:
-        names = [f"{name} for {share:.0%}" for name, share in shares.items() if share > least + NOTICEABLE]
-        text = f"some users have no recommendations from some runs: {_first_four(names, ' of the users')}"
-        fix = "These users count as 0; compare with only users who have recommendations before you decide."
-        yield "lists-missing", text, fix
+        fix = "Compare without these users, too, before you decide."
+        missing = {name: share for name, share in shares.items() if share > least + NOTICEABLE}
+        yield "lists-missing", _missing_lists(missing), fix
+
+
+def _missing_lists(shares: Mapping[str, float]) -> str:
+    """Returns ``up to 37 % of users get no recommendations from ALS and 5 more runs and count as 0``."""
+    percents = {f"{100 * share:.0f}" for share in shares.values()}
+    most = f"{100 * max(shares.values()):.0f} %"
+    named = list(shares)[:MOST_NAMED]
+    n_more = len(shares) - len(named)
+    runs = listed([*named, *([f"{n_more} more {plural(n_more, 'run')}"] if n_more else [])])
+    up_to = "up to " if len(percents) > 1 else ""
+    return f"{up_to}{most} of users get no recommendations from {runs} and count as 0"
 
 
 def _first_four(texts: Sequence[str], after: str = "") -> str:

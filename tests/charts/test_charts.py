@@ -288,8 +288,8 @@ def test_only_a_single_leader_has_a_colour_others_are_striped_and_named() -> Non
     open_, led = [trace for trace in figure.data if trace.type == "bar"]
     assert (open_.marker.pattern.shape, led.marker.pattern.shape) == ("/", None)
     assert led.marker.line.color == "#D55E00"
-    assert [label.text for label in figure.layout.annotations] == ["Not separable: a, b", "a"]
-    assert open_.hovertext == "k = 1 to 2: Not separable: a, b"
+    assert [label.text for label in figure.layout.annotations] == ["No clear leader: a, b", "a"]
+    assert open_.hovertext == "k = 1 to 2: No clear leader: a, b"
 
 
 def test_a_stretch_too_narrow_for_its_names_says_how_many_they_are() -> None:

@@ -91,7 +91,7 @@ def test_a_reference_candidate_has_no_score_order_to_disagree_with() -> None:
 
 def test_missing_lists_below_one_percent_are_not_worth_a_banner() -> None:
     assert codes(ALS, replace(EASE, without_list=1)) == []
-    assert "ease for 2% of the users" in told(ALS, replace(EASE, without_list=2))
+    assert "2 % of users get no recommendations from ease" in told(ALS, replace(EASE, without_list=2))
 
 
 def test_where_only_users_with_lists_count_any_other_user_is_told() -> None:
@@ -128,8 +128,8 @@ def scored(rows: list[tuple[str, str, float]], name: str) -> Recommendations:
 def test_an_evaluation_warns_of_lists_that_others_serve() -> None:
     evaluation = evaluate({"full": scored(FULL, "full"), "half": scored(FULL[:1], "half")}, TRUTH)
     assert evaluation.as_dict()["warnings"][0] == (
-        "comparison: some users have no recommendations from some runs: half for 67% of the users. "
-        "These users count as 0; compare with only users who have recommendations before you decide."
+        "comparison: 67 % of users get no recommendations from half and count as 0. "
+        "Compare without these users, too, before you decide."
     )
     assert evaluate({"a": scored(FULL, "a"), "b": scored(FULL, "b")}, TRUTH).comparability() == []
 

@@ -447,7 +447,7 @@ def test_lists_that_have_ended_are_said_by_k(space: Workspace, two: tuple[str, s
 
 def test_missing_lists_are_a_warning_above_a_comparison(space: Workspace, two: tuple[str, str]) -> None:
     (warning,) = space.scores.comparability(list(two))
-    assert "some users have no recommendations from some runs: als for 33% of the users" in str(warning)
+    assert "33 % of users get no recommendations from als and count as 0" in str(warning)
     assert space.scores.comparability([two[1]]) == []
 
 

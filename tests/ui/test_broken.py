@@ -51,8 +51,8 @@ def test_who_shares_users_is_ranked_beside_a_run_that_shares_none(
     both(workspace, poor=weak(USERS[:18]), good=lists(1, USERS[:18]), other=lists(1, USERS[18:]))
     text = said(open_page("leaderboard", m="ndcg", k="3"))
     assert "good is first on nDCG@3" in text
-    assert "nDCG@3 over 18 users." in text
-    assert "Not ranked: other shares fewer than two users with all the ranked runs." in text
+    assert "nDCG@3, 18 users." in text
+    assert "Not ranked: other shares fewer than two users with the ranked runs." in text
 
 
 def test_all_who_share_two_users_share_the_first_place_of_the_ranked(
@@ -65,8 +65,8 @@ def test_all_who_share_two_users_share_the_first_place_of_the_ranked(
 def test_runs_of_which_no_two_share_users_have_no_ranks(workspace: Workspace, open_page: Open) -> None:
     both(workspace, first=lists(1, USERS[:9]), second=lists(1, USERS[9:]))
     text = said(open_page("leaderboard", m="ndcg", k="3"))
-    assert "No two runs share two users with nDCG@3: nobody is ranked" in text
-    assert "nDCG@3 over 9 to 11 users." in text
+    assert "The runs share too few users to be ranked by nDCG@3" in text
+    assert "nDCG@3, 9 to 11 users." in text
 
 
 def test_ranks_and_rows_name_their_own_families(workspace: Workspace, open_page: Open) -> None:
@@ -74,7 +74,7 @@ def test_ranks_and_rows_name_their_own_families(workspace: Workspace, open_page:
     text = said(open_page("leaderboard", m="ndcg", k="3"))
     assert "All three runs share first place on nDCG@3" in text
     assert "none is significantly better" not in text
-    assert "ranks are corrected over all pairs, differences over those to the baseline (2)" in text
+    assert "Holm-corrected: ranks over all pairs, differences over the 2 to the baseline." in text
 
 
 def test_one_difference_has_no_correction(workspace: Workspace, open_page: Open) -> None:
@@ -121,7 +121,7 @@ def test_the_way_to_restore_them_shows_the_archived(archived: dict[str, str], op
 def test_metrics_of_a_link_that_nobody_has_are_named(workspace: Workspace, open_page: Open) -> None:
     store(workspace, {"poor": lists(3), "good": lists(1)})
     app = open_page("metric_vs_k", ms="ndcg~foo~bar")
-    assert "Not drawn: the link's metrics foo and bar" in warned(app)
+    assert "Metrics “foo” and “bar” are not available here." in warned(app)
     assert "ndcg" not in warned(app)
 
 

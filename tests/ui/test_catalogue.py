@@ -78,7 +78,7 @@ def test_places_by_value_stand_beside_the_catalogue(shown: Open) -> None:
     assert "Crime 10 41.7 0.0 16.7" in text
     assert "War 3 12.5 100.0 66.7" in text
     assert "Sport 1 4.2 0.0 0.0" in text
-    assert "War takes 100 % of poor's places, and is 12.5 % of the catalogue" in text
+    assert "poor over-recommends War: 100 % of slots vs 12.5 % of the catalogue" in text
 
 
 @pytest.mark.usefixtures("films")
@@ -95,7 +95,7 @@ def test_each_run_has_its_measures_and_their_names_lead_to_the_guide(shown: Open
 
 @pytest.mark.usefixtures("films")
 def test_fewer_places_show_fewer_values(shown: Open) -> None:
-    assert "Every run shows 1 of 4 values of genres" in said(shown(k="1"))
+    assert "All runs show 1 of 4 values of genres" in said(shown(k="1"))
 
 
 @pytest.mark.usefixtures("films")
@@ -113,7 +113,7 @@ def test_of_many_values_the_largest_are_drawn_and_the_others_named(workspace: Wo
         {"item_id": [f"y{n}" for n in range(40)], "genres": [f"m{n // 2}" for n in range(40)]}
     )
     stored(workspace, pd.concat([many, more]))
-    assert "The 16 largest of 31; all of them under Table." in said(shown())
+    assert "Showing the 16 largest of 31; open Table for all." in said(shown())
 
 
 def test_runs_stand_in_even_lines_of_at_most_five() -> None:
@@ -156,7 +156,7 @@ def test_segments_of_users_leave_the_usual_attribute_without_a_warning(
 @pytest.mark.usefixtures("films")
 def test_an_attribute_named_in_vain_is_warned_of_and_stays_in_the_link(shown: Open) -> None:
     app = shown(by="author")
-    assert "The link's attribute, author, is not in this catalogue; genres stands in." in warned(app)
+    assert "Attribute “author” is not in this catalogue; showing genres." in warned(app)
     assert link(app)["by"] == "author"
 
 
@@ -171,7 +171,7 @@ def test_an_empty_store_says_what_to_do_next(shown: Open) -> None:
 def test_without_a_catalogue_the_page_asks_for_one(workspace: Workspace, shown: Open) -> None:
     stored(workspace, None)
     app = shown()
-    assert "Upload a catalogue to see what the lists show of it" in said(app)
+    assert "Add a catalogue to see what the lists show of it" in said(app)
     assert re.search(r"Coverage(, \w+)*, Gini, Entropy \(all runs\): needs a catalogue table", said(app))
     assert "Upload" in [button.label for button in app.button]
 

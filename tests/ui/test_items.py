@@ -64,8 +64,9 @@ def titles(app: AppTest) -> list[str]:
 @pytest.mark.usefixtures("films")
 def test_the_title_says_how_many_items_nobody_finds_or_shows(shown: Open) -> None:
     text = said(shown())
-    assert "2 of 4 held-out items are found by no run, 2 of them never shown" in text
-    assert "new finds most that nobody else does: 1." in text
+    assert "All runs miss 2 of 4 test items" in text
+    assert "2 items are never recommended." in text
+    assert "new has the most unique hits (1 item)." in text
 
 
 @pytest.mark.usefixtures("films")
@@ -92,13 +93,13 @@ def test_at_one_place_less_is_found(shown: Open) -> None:
 def test_one_run_alone_says_what_it_does_not_find(workspace: Workspace, shown: Open) -> None:
     stored(workspace, {"base": BASE}, CATALOGUE)
     text = said(shown())
-    assert "base does not find 3 of 4 held-out items, 2 of them never shown" in text
+    assert "base misses 3 of 4 test items" in text
     assert "base 1 25.0 – 2 1" in text
 
 
 def test_where_everything_is_found_that_is_said(workspace: Workspace, shown: Open) -> None:
     stored(workspace, {"all": ranked({"u1": "ab", "u2": "ac", "u3": "ad"})}, CATALOGUE)
-    assert "Each of the 4 items held out is found by some run" in said(shown())
+    assert "Every one of 4 test items is a hit of at least one run" in said(shown())
 
 
 # ── which items ──────────────────────────────────────────────────────────────────────────────
@@ -113,7 +114,7 @@ def test_items_are_narrowed_to_those_that_one_run_alone_finds(films: dict[str, s
     passed(app.selectbox(key="items-which").set_value("never").run())
     assert titles(app) == ["Gamma", "delta"]
     passed(app.selectbox(key="items-which").set_value(films["base"]).run())
-    assert "No item is like this." in said(app)
+    assert "No item matches." in said(app)
 
 
 def test_items_are_sorted_by_what_is_asked(films: dict[str, str], shown: Open) -> None:
@@ -130,7 +131,7 @@ def test_titles_and_ids_are_searched_whatever_their_case(shown: Open) -> None:
     assert titles(app) == ["Gamma"]  # by its id
     assert link(app)["item"] == "c"
     passed(app.text_input(key="items-search").set_value("(").run())
-    assert "No item is like this." in said(app)
+    assert "No item matches." in said(app)
 
 
 @pytest.mark.usefixtures("films")
@@ -151,7 +152,7 @@ def test_of_many_items_the_first_are_shown_and_all_are_in_the_table(
     workspace.runs.add(made.id, ranked({"u1": "x"}), name="none")
     app = shown()
     assert len(titles(app)) == 50
-    assert "The first 50 of 120 items; all of them under Table." in said(app)
+    assert "Showing 50 of 120 items. Open Table for all." in said(app)
     assert len(app.dataframe[0].value) == 120
 
 

@@ -38,4 +38,4 @@ def test_the_chosen_correction_decides_who_shares_a_rank(
     text = said(open_page("leaderboard", **link))
     assert ("als is first on Recall@1" in text) == (ranks == [1, 2, 2])
     assert ("share first place" in text) == (ranks == [1, 1, 1])
-    assert ("Holm's correction over all pairs" in text) == (rule == "holm")
+    assert ("Holm-corrected: ranks over all pairs" in text) == (rule == "holm")

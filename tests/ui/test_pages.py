@@ -492,12 +492,9 @@ def test_differences_are_shown_in_the_metric_or_in_percent(films: dict[str, str]
 @pytest.mark.parametrize(
     ("rule", "told"),
     [
-        (
-            "holm",
-            "After Holm, ranks are corrected over all pairs, differences over those to the baseline (2)",
-        ),
-        ("bh", "After Benjamini and Hochberg, ranks are corrected over all pairs"),
-        ("off", "not corrected for the 2 differences"),
+        ("holm", "Holm-corrected: ranks over all pairs, differences over the 2 to the baseline."),
+        ("bh", "Benjamini–Hochberg-corrected: ranks over all pairs"),
+        ("off", "Not corrected for multiple tests"),
     ],
 )
 @pytest.mark.usefixtures("films")
@@ -521,7 +518,7 @@ def test_many_runs_are_shown_in_pages_under_the_baseline(workspace: Workspace, o
     for number in range(28):
         workspace.runs.add(made.id, lists(1 + number % 3, USERS[: 20 - number % 20]), name=f"run{number:02}")
     first, second = said(open_page("leaderboard")), said(open_page("leaderboard", p="2"))
-    tables = [text[text.index("Finding") : text.index("=1 means")] for text in (first, second)]
+    tables = [text[text.index("Finding") : text.index("= marks a shared rank")] for text in (first, second)]
     names = [set(re.findall(r"run\d\d", table)) for table in tables]
     assert [len(one) for one in names] == [26, 3]  # 25 and 2 of 27, each with the baseline
     assert names[0] & names[1] == {"run00"}
@@ -562,15 +559,15 @@ def test_those_who_share_first_place_are_compared_by_one_click(workspace: Worksp
 def test_curves_say_who_leads_from_which_k(open_page: Open) -> None:
     """best hits at 1, good at 2: alike by Recall from k = 2 on."""
     text = said(open_page("metric_vs_k", m="recall"))
-    assert "Recall: best leads at k = 1; good and best are not separable from k = 2" in text
-    assert "Who leads at each k" in text
+    assert "Recall: best leads at k = 1; good and best share the lead from k = 2" in text
+    assert "Leader at each k" in text
 
 
 @pytest.mark.usefixtures("films")
 def test_curves_can_be_differences_to_the_baseline(open_page: Open) -> None:
     text = said(open_page("metric_vs_k", show="delta"))
     assert "Difference in nDCG@k" in text
-    assert "The heavy line is poor" in text
+    assert "Difference to poor (heavy line)" in text
 
 
 # ── a part of the experiment ─────────────────────────────────────────────────────────────────
@@ -603,7 +600,7 @@ def test_every_number_follows_the_part_and_says_so(open_page: Open, page: str) -
     assert "Only Users new to the service (no train rows)" in text
     expected = {
         "overview": "Recall@1 is 1.00 above base",
-        "leaderboard": "Recall@1 over 10 users",
+        "leaderboard": "Recall@1, 10 users.",
         "metric_vs_k": "Mean over 10 users",
         "precision_recall": "good 1.00 1.00 1.00",
     }

@@ -72,7 +72,7 @@ def test_the_oracle_wins_on_no_page(workspace: Workspace, open_page: Open) -> No
         "overview": "Ship run16",
         "leaderboard": "run16 is first on nDCG@5",
         "metric_vs_k": "run16 leads on nDCG at every k",
-        "precision_recall": "run16 has the highest precision and recall at k = 5",
+        "precision_recall": "run16 leads on precision and recall at k = 5",
     }
     for page, title in titles.items():
         assert title in said(open_page(page, **chosen))
@@ -95,4 +95,4 @@ def test_a_reference_baseline_above_all_is_said_to_be_above(workspace: Workspace
     link = {"b": oracle.run.id}
     assert "Keep Oracle (reference)" in said(open_page(**link))
     text = said(open_page("leaderboard", **link))
-    assert "No candidate is ahead of Oracle (reference) on nDCG@5" in text
+    assert "No candidate beats Oracle (reference) on nDCG@5" in text

@@ -52,7 +52,7 @@ def test_the_title_says_for_whom_a_run_is_better_and_for_whom_worse(shown: Open)
     """Of 80 users the 40 known ones get both of their items from it, the 40 new ones none."""
     text = said(shown(m="recall", k="2"))
     assert "known is better for known users and worse for users new to the service" in text
-    assert "Recall@2 against base, paired user by user; 95 % intervals, Holm over 2 differences." in text
+    assert "Change in Recall@2 vs base, 95 % CI, Holm-corrected. Filled: significant." in text
     assert "Known users (with train rows) 40 0.50 1.00 ▲ better" in text
     assert "Users new to the service (no train rows) 40 0.50 0.00 ▼ worse" in text
 
@@ -61,11 +61,12 @@ def test_the_title_says_for_whom_a_run_is_better_and_for_whom_worse(shown: Open)
 def test_gain_and_loss_that_hide_each_other_are_flagged_with_their_numbers(shown: Open) -> None:
     text = said(shown(m="recall", k="2"))
     assert (
-        "known is not significantly different from base over all users (0.000) because its gains and "
-        "losses cancel" in text
+        "known is not significantly different from base over all users (0.000): gains and losses cancel."
+        in text
     )
     assert (
-        "better for known users (+0.500, n = 40), worse for users new to the service (−0.500, n = 40)" in text
+        "better for known users (+0.500, n = 40), and worse for users new to the service (−0.500, n = 40)"
+        in text
     )
 
 
@@ -74,8 +75,8 @@ def test_a_gain_of_one_segment_only_is_flagged(workspace: Workspace, shown: Open
     text = said(shown(m="recall", k="2"))
     assert "some is better for known users and worse in no segment" in text
     assert (
-        "some is better than base over all users (+0.250), and all of the gain comes from known users "
-        "(+0.500, n = 40): 50.0 % of the users. No other segment is significantly better."
+        "some is better than base over all users (+0.250). All of the gain comes from known users "
+        "(+0.500, n = 40), 50.0 % of the users. No other segment improves significantly."
     ) in text
 
 
@@ -91,7 +92,10 @@ def test_users_of_their_own_may_turn_the_means_against_every_segment(
     stored(workspace, {"base": base, "mine": mine}, users="both")
     text = said(shown(m="recall", k="2", least="4"))
     # mine: (36 × 1 + 8 × 0) / 44 = 0.818 of 44 users; base: (40 × 1 + 40 × 0.5) / 80 = 0.75
-    assert "By its own mean mine is above base (0.818 against 0.750), but below it in every segment" in text
+    assert (
+        "The mean of mine is above that of base (0.818 vs 0.750), but below it in every segment tested."
+        in text
+    )
     assert "known users are 90.9 % of those of mine and 50.0 % of those of base" in text
 
 
@@ -99,9 +103,11 @@ def test_users_of_their_own_may_turn_the_means_against_every_segment(
 def test_in_items_segments_only_these_count(shown: Open) -> None:
     text = said(shown(m="recall", k="2", by="item:kind"))
     assert "known is better for kind: b and worse for kind: a" in text
-    assert "In a segment of items only these count, and only users who have one." in text
+    assert "Counts only the segment's items, and users who have one." in text
     # the whole is no mean of items' segments: nothing is said to be because of them
-    assert "over all users (0.000), but better for kind: b (+0.500, n = 80), worse for kind: a" in text
+    assert (
+        "over all users (0.000), but it is better for kind: b (+0.500, n = 80), and worse for kind: a" in text
+    )
 
 
 @pytest.mark.usefixtures("films")
@@ -115,12 +121,12 @@ def test_marks_are_filled_where_settled_and_zero_is_drawn(shown: Open) -> None:
     assert "Known users (with train rows) +0.500 better" in chart.proto.alt
 
 
-def test_what_is_not_settled_is_hollow(workspace: Workspace, shown: Open) -> None:
+def test_what_is_not_significant_is_hollow(workspace: Workspace, shown: Open) -> None:
     stored(workspace, {name: RUNS[name] for name in ("base", "same")})
     app = shown(m="recall", k="2")
     mark = traces(app, "same")[0]["marker"]
     assert mark["color"] != mark["line"]["color"]
-    assert "= not settled" in said(app)
+    assert "= inconclusive" in said(app)
     assert "same is not significantly different from base in any segment" in said(app)
 
 
@@ -132,8 +138,8 @@ def test_the_link_keeps_the_segments_the_least_n_and_the_correction(
 ) -> None:
     app = shown(e=films["films"], m="recall", k="2", by="history", least="50", corr="off")
     text = said(app)
-    assert "No segment can be judged on Recall@2" in text
-    assert "not corrected over 0 differences" in text
+    assert "No segment is large enough to compare Recall@2" in text
+    assert "95 % CI, not corrected" in text
     assert "fewer than 50 users" in text
     assert text.count("too few users") == 2
     assert {name: link(app)[name] for name in ("by", "least", "corr")} == {
@@ -155,7 +161,7 @@ def test_an_attribute_of_the_catalogue_leads_to_its_items(shown: Open) -> None:
 @pytest.mark.usefixtures("films")
 def test_segments_named_in_vain_are_warned_of(shown: Open) -> None:
     app = shown(by="user:country", least="many")
-    assert "The link's segments, user:country, are not here; Known and new users stands in." in warned(app)
+    assert "Segments “user:country” are not available here; showing Known and new users." in warned(app)
     assert "Known users" in said(app)
     assert link(app)["by"] == "user:country"
     assert app.number_input(key="segments-least").value == 30
@@ -172,7 +178,7 @@ def test_an_empty_store_says_what_to_do_next(shown: Open) -> None:
 def test_without_tables_there_is_nothing_to_tell_apart(workspace: Workspace, shown: Open) -> None:
     stored(workspace, {"base": RUNS["base"]}, train=None, catalogue=None)
     app = shown()
-    assert "Nothing here tells users or items apart" in said(app)
+    assert "This experiment has no segments yet" in said(app)
     assert "Upload" in [button.label for button in app.button]
 
 
@@ -180,7 +186,7 @@ def test_one_run_has_values_and_asks_for_another(workspace: Workspace, shown: Op
     stored(workspace, {"base": RUNS["base"]})
     text = said(shown(m="recall", k="2"))
     assert "base has no candidate to compare with" in text
-    assert "Choose a candidate to see where it is better" in text
+    assert "Choose a candidate to compare with it." in text
     assert "Known users (with train rows) 40 0.500" in text
 
 
@@ -189,9 +195,9 @@ def test_a_metric_of_what_is_shown_has_values_and_no_words(shown: Open) -> None:
     """New users are shown x1 and x2 of 162 items."""
     app = shown(m="coverage", k="2")
     text = said(app)
-    assert "Coverage@2 by segment: values only, without a verdict" in text
-    assert "it has no value per user, so no interval. Grey tick: base." in text
-    assert not re.search("better|worse", text.split("Coverage@2 of every run")[1])
+    assert "Coverage@2 by segment, without a test" in text
+    assert "Coverage@2 is a catalogue-level metric, no CI. Grey tick: base." in text
+    assert not re.search("better|worse", text.split("Coverage@2 by segment, %")[1])
     assert [trace["x"] for trace in traces(app, "known")][1] == [pytest.approx(100 * 2 / 162)]
     assert not traces(app, "zero", "lines")
 

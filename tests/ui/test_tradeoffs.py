@@ -53,31 +53,31 @@ def spec(app: AppTest, place: int = 0) -> dict[str, Any]:
 
 
 @pytest.mark.usefixtures("films")
-def test_the_title_names_the_front_and_who_is_beaten_on_both(shown: Open) -> None:
+def test_the_title_names_the_front_and_which_run_is_dominated(shown: Open) -> None:
     """By nDCG precise (hit at rank 1) is first; broad serves half of the users, and shows one item more."""
     text = said(shown(k="2"))
-    assert "precise and broad make the front; poor is beaten on both by precise" in text
-    assert "On the front: precise (best nDCG@2) and broad (best Coverage@2)." in text
+    assert "precise and broad are on the Pareto front; poor is dominated by precise" in text
+    assert "On the Pareto front: precise (best nDCG@2) and broad (best Coverage@2)." in text
 
 
 @pytest.mark.usefixtures("films")
-def test_who_is_beaten_is_told_with_the_paired_difference_and_the_values(shown: Open) -> None:
+def test_a_dominated_run_is_named_with_the_paired_difference_and_the_values(shown: Open) -> None:
     """poor has no hit and 2 of 162 items; precise a recall of one of two and 81 items."""
     text = said(shown(k="2", y="recall"))
-    assert "poor is beaten on both by" in text
-    assert "+0.500 (CI" in text
-    assert "against 1.23 %, by value" in text
+    assert "poor is dominated by" in text
+    assert "Recall@2 +0.500 (95 % CI" in text
+    assert "vs 1.23 %" in text
 
 
-def test_level_runs_are_not_called_beaten(workspace: Workspace, shown: Open) -> None:
+def test_equal_runs_are_not_called_dominated(workspace: Workspace, shown: Open) -> None:
     """Recall is 0.5 for both; only coverage differs."""
     stored(workspace, {"base": RUNS["base"], "broad": RUNS["broad"]})
     text = said(shown(k="2", y="recall"))
     assert (
-        "broad is best on both Recall@2 and Coverage@2; base is behind broad, but that is not settled" in text
+        "broad is best on both Recall@2 and Coverage@2; base is behind broad, but not significantly" in text
     )
-    assert "base is behind broad, but equal on Recall@2" in text
-    assert "beaten" not in text.split("▼")[0].split("Who is beaten")[0]
+    assert "broad is ahead of base, but equal on Recall@2" in text
+    assert "is dominated by" not in text
 
 
 @pytest.mark.usefixtures("films")
@@ -86,7 +86,7 @@ def test_the_axes_say_where_better_is_and_run_backwards_where_less_is_better(sho
     assert forwards["xaxis"]["title"]["text"] == "Coverage@2, % · better →"
     assert forwards["xaxis"]["range"][0] < forwards["xaxis"]["range"][1]
     backwards = spec(shown(k="2", x="gini"))["layout"]
-    assert backwards["xaxis"]["title"]["text"] == "Gini@2 (less is better) · better →"
+    assert backwards["xaxis"]["title"]["text"] == "Gini@2 (lower is better) · better →"
     assert backwards["xaxis"]["range"][0] > backwards["xaxis"]["range"][1]
 
 
@@ -106,8 +106,8 @@ def test_runs_that_were_not_chosen_stand_aside_and_may_beat_a_chosen_one(
     films: dict[str, str], shown: Open
 ) -> None:
     text = said(shown(k="2", c=films["poor"]))
-    assert "poor is beaten on both by" in text
-    assert "precise and broad make the front" in text
+    assert "poor is dominated by" in text
+    assert "precise and broad are on the Pareto front" in text
 
 
 @pytest.mark.usefixtures("films")
@@ -118,14 +118,14 @@ def test_both_axes_never_show_the_same_metric(shown: Open) -> None:
 
 @pytest.mark.usefixtures("films")
 def test_a_metric_named_in_vain_is_warned_of(shown: Open) -> None:
-    assert "The link's metric, nonsense, was not scored here" in warned(shown(k="2", x="nonsense"))
+    assert "Metric “nonsense” is not available here" in warned(shown(k="2", x="nonsense"))
 
 
 def test_a_narrowed_view_has_a_front_of_its_own(films: dict[str, str], shown: Open) -> None:
     """Broad finds both items of known users, and nothing for new ones."""
     known = {"e": films["films"], "k": "2", "y": "recall", "x": "hit_rate", "c": films["broad"]}
     assert "broad is best on both Recall@2 and Hit rate@2" in said(shown(**known, s="user_warmth=warm"))
-    assert "broad is beaten on both by" in said(shown(**known, s="user_warmth=cold"))
+    assert "broad is dominated by" in said(shown(**known, s="user_warmth=cold"))
 
 
 # ── several metrics ──────────────────────────────────────────────────────────────────────────
@@ -146,14 +146,14 @@ def test_several_metrics_stand_side_by_side_with_up_as_better(shown: Open) -> No
 def test_one_metric_alone_draws_no_axes(shown: Open) -> None:
     app = shown(k="2", axes="recall")
     assert len(app.get("plotly_chart")) == 1
-    assert "Choose two metrics or more." in [one.value for one in app.caption]
+    assert "Choose at least two metrics." in [one.value for one in app.caption]
 
 
 @pytest.mark.usefixtures("films")
 def test_more_than_eight_metrics_are_cut_and_it_is_said(shown: Open) -> None:
     metrics = ["ndcg", "recall", "precision", "hit_rate", "map", "mrr", "f1", "rbp", "coverage"]
     app = shown(k="2", axes="~".join(metrics))
-    assert "The first 8 of 9 are drawn." in [one.value for one in app.caption]
+    assert "Showing the first 8 of 9 metrics." in [one.value for one in app.caption]
     assert {len(trace["y"]) for trace in spec(app, 1)["data"]} == {8}
 
 
@@ -174,7 +174,7 @@ def test_without_tables_two_accuracy_metrics_are_compared(workspace: Workspace, 
     stored(workspace, {name: RUNS[name] for name in ("base", "poor")}, train=None, catalogue=None)
     text = said(shown(k="2"))
     assert "base is best on both nDCG@2 and" in text
-    assert "poor is beaten on both by base" in text
+    assert "poor is dominated by base" in text
 
 
 def test_a_run_without_the_metric_has_no_place_and_a_reason(workspace: Workspace, shown: Open) -> None:
@@ -186,7 +186,7 @@ def test_a_run_without_the_metric_has_no_place_and_a_reason(workspace: Workspace
     assert "broad is the only run with both RMSE and nDCG@2" in said(app)
     assert "– RMSE (base): needs a table of rating predictions" in said(app)
     y_axis = spec(app)["layout"]["yaxis"]
-    assert y_axis["title"]["text"] == "RMSE (less is better) · better ↑"
+    assert y_axis["title"]["text"] == "RMSE (lower is better) · better ↑"
     assert y_axis["range"][0] > y_axis["range"][1]
 
 

@@ -36,16 +36,16 @@ def curves(context: ReportContext) -> Section | None:
 
 
 def means_note(base: str, n_users: Iterable[int]) -> str:
-    """What the lines and ribbons of means are."""
+    """What the lines and bands of means are."""
     return (
-        f"Mean over {users(n_users)}; ribbon: 95 % interval of each mean. Overlapping ribbons do not decide: "
-        f"paired differences do. Dashed grey: {base}."
+        f"Mean over {users(n_users)} with its 95 % CI (band). Overlapping bands do not mean a tie; see the "
+        f"paired difference. Dashed: {base}."
     )
 
 
 def stops(ended: str) -> str:
     """Why lines stop. ``ended``: runs and the last k of their lists, ``ALS at 12``; "" for none."""
-    return f" Lists end: {ended}; the line stops there." if ended else ""
+    return f" Lines stop where lists end: {ended}." if ended else ""
 
 
 def last_k(context: ReportContext) -> dict[str, int | None]:

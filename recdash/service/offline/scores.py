@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -207,13 +207,17 @@ class Scores:
     def _find_ties(self, run_id: str) -> TiedHits | None:
         return self._data.match_again(run_id, exposure=False).ties
 
-    def comparability(self, run_ids: Sequence[str]) -> list[Problem]:
-        """Returns why the numbers of these runs may not be comparable; empty if they are."""
+    def comparability(self, run_ids: Sequence[str], names: Mapping[str, str] | None = None) -> list[Problem]:
+        """Returns why the numbers of these runs may not be comparable; empty if they are.
+
+        ``names``: run id → what the texts call it, where that is not its name.
+        """
         runs = [run for run in self._context.runs_of(run_ids) if run.has_lists or run.is_mean]
         experiments = {id_: self._store.experiments.get(id_) for id_ in {run.experiment for run in runs}}
-        return comparability_problems(
-            [basis_of(run, experiments[run.experiment], self._id_caveats(run)) for run in runs]
-        )
+        bases = [basis_of(run, experiments[run.experiment], self._id_caveats(run)) for run in runs]
+        if names:
+            bases = [replace(basis, run=names[run.id]) for basis, run in zip(bases, runs, strict=True)]
+        return comparability_problems(bases)
 
     def id_overlap(self, run_id: str) -> IdOverlap | None:
         """Returns how many of a run's ids the experiment's tables know; None for a reference candidate and

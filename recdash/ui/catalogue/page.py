@@ -1,4 +1,4 @@
-"""What the Catalogue page shows: beyond-accuracy measures, and places by the values of an attribute."""
+"""What the Catalogue page shows: catalogue-level metrics, and slots by the values of an attribute."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ import streamlit as st
 
 from recdash.charts.attribute_shares import LONGEST_VALUE, panels, percent_decimals, shown_by
 from recdash.comparison.cells import metric_values
-from recdash.comparison.headlines import values
+from recdash.comparison.headlines import some, values
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html, markdown
 from recdash.formatting.records import Row, by_run, records
 from recdash.formatting.tables import Cell, Number, RunName, count, number_columns, number_of, text_columns
-from recdash.formatting.wording import cut, listed
+from recdash.formatting.wording import cut_inside, listed
 from recdash.metrics.naming import OF_CATALOGUE, base, metric_and_unit
 from recdash.ui.app import cached, links, state, theme
 from recdash.ui.app.state import SEPARATOR, View
 from recdash.ui.components import widgets
 from recdash.ui.components.absences import reasons
-from recdash.ui.components.widgets import run_cell, table_html
+from recdash.ui.components.widgets import table_html
 
 if TYPE_CHECKING:
     import pandas as pd
 
-MOST_ROWS = 16
+MOST_ROWS, FEW_RUNS = 16, 6
 
 
 @dataclass(frozen=True)
@@ -74,10 +74,7 @@ def choose_attribute(view: View) -> str | None:
         return None
     wanted = state.params().get("by", names[0]).removeprefix("item:")  # as segments of items are called
     if wanted not in names and wanted not in cached.slices(view.experiment.id):
-        st.warning(
-            f"The link's attribute, {markdown(wanted)}, is not in this catalogue; "
-            f"{markdown(names[0])} stands in."
-        )
+        st.warning(f"Attribute “{markdown(wanted)}” is not in this catalogue; showing {markdown(names[0])}.")
     chosen, titles = wanted if wanted in names else names[0], dict(zip(names, names, strict=True))
     widgets.select("Attribute", "by", titles, chosen, "catalogue-attribute", widgets.BOX)
     state.write("by", wanted)
@@ -94,18 +91,18 @@ def show_nothing(view: View) -> None:
     """Say why there is no distribution, and what to do."""
     if view.experiment.catalogue is None:
         widgets.empty(
-            "Upload a catalogue to see what the lists show of it",
-            "A catalogue names all items that could be shown, with attributes such as year, genre or author. "
-            "It belongs to the set-up of an experiment: add it with the same truth as a new experiment.",
+            "Add a catalogue to see what the lists show of it",
+            "A catalogue lists all items with attributes such as year, genre or author. Add it in a new "
+            "experiment with the same test set.",
         )
     elif not cached.attributes(view.experiment.id):
         widgets.empty(
             "The catalogue has no attribute to compare by",
-            "Its columns are ids, titles or texts that hardly two items share. Upload one with columns such "
-            "as year, genre or author; several values in a cell as Crime|Drama.",
+            "Its columns differ for almost every item. Add columns such as year, genre or author; write "
+            "several values as Crime|Drama.",
         )
     else:
-        widgets.empty("These runs have no lists", "Choose a run with recommendations under Change runs.")
+        widgets.empty("These runs have no lists", "Choose a run with recommendations above.")
         return
     links.offer("Upload", "upload")
 
@@ -113,29 +110,29 @@ def show_nothing(view: View) -> None:
 # ── what the lists show ──────────────────────────────────────────────────────────────────────
 
 
-def finding(view: View, distribution: AttributeRows) -> str:
-    """The page's H1: which run shows the most values of the attribute, and which the fewest."""
+def coverage_words(view: View, distribution: AttributeRows) -> str:
+    """Which run shows the most values of the attribute, and which the fewest."""
     by_run = distribution.values_shown
     counts = {run: count for run, count in by_run.items() if run in view.verdict_query.shown} or by_run
     most, fewest = max(counts.values()), min(counts.values())
     total = f"{numbers.count(distribution.n_values)} values of {distribution.attribute}"
     of = f"all {total}" if most == distribution.n_values else f"{numbers.count(most)} of {total}"
     if most == fewest and len(counts) > 1:
-        return f"Every run shows {of}"
+        return f"All runs show {of}"
     first = _named(view, counts, most)
     rest = f"; {_named(view, counts, fewest)} {numbers.count(fewest)}" if fewest < most else ""
     return f"{first} {of}{rest}".replace(" shows 0", " shows none")
 
 
 def _named(view: View, counts: dict[str, int], count: int) -> str:
-    names = [view.name(run) for run, own in counts.items() if own == count]
-    return f"{listed(names)} {'shows' if len(names) == 1 else 'show'}"
+    names = [view.short(run) for run, own in counts.items() if own == count]
+    return f"{some(names)} {'shows' if len(names) == 1 else 'show'}"
 
 
 def subtitle(view: View, distribution: AttributeRows) -> str:
     return (
-        f"Values of which at least one list has an item in its first {view.k} places. The catalogue's "
-        f"{numbers.count(distribution.n_items)} items have {numbers.count(distribution.n_values)}."
+        f"Slots: the first {view.k} positions of all lists, by {distribution.attribute}. "
+        f"The catalogue has {numbers.counted(distribution.n_items, 'item')}."
     )
 
 
@@ -171,19 +168,19 @@ def footnote(view: View) -> Html:
     """Where the definitions are, and why cells are empty."""
     absences = {metric: cached.absences(view.shown_ids, metric) for metric in OF_CATALOGUE}
     lines = [
-        "Names lead to definitions in the guide. More is not better by itself: random lists show most.",
+        "Click a metric for its definition. Higher isn't always better: random scores highest.",
         *reasons(view, view.shown_ids, absences),
     ]
     return widgets.note_html(lines)
 
 
-# ── how the places fall on the values ────────────────────────────────────────────────────────
+# ── how the slots fall on the values ────────────────────────────────────────────────────────
 
 
 def show_distribution(view: View, distribution: AttributeRows) -> None:
     """A panel per run, then the same numbers as a table."""
     st.space("small")
-    widgets.section(furthest(view, distribution), distribution_words(view, distribution))
+    widgets.section(coverage_words(view, distribution), distribution_words(distribution))
     runs = [run for run in view.shown_ids if run in distribution.values_shown]
     lines = panels(runs)
     with st.container(key=f"panels-{len(lines[0])}"):
@@ -194,27 +191,30 @@ def show_distribution(view: View, distribution: AttributeRows) -> None:
     st.html(value_table(view, distribution, runs))
 
 
-def furthest(view: View, distribution: AttributeRows) -> str:
-    """The value on which a run is furthest from the catalogue."""
+def finding(view: View, distribution: AttributeRows) -> str:
+    """``Popular over-recommends Horror: 29.5 % of slots vs 10.5 % of the catalogue``: the largest gap."""
     rows = records(distribution.frame)
     own = [row for row in rows if row["run_id"] in view.verdict_query.shown]
     row = max(own or rows, key=lambda row: abs(row["share"] - row["catalogue_share"]))
     share, catalogue = (numbers.three(100 * row[name]) for name in ("share", "catalogue_share"))
-    verb = "takes" if row["share"] > row["catalogue_share"] else "takes only"
-    value, whose = cut(row["value"], LONGEST_VALUE), f"{view.name(row['run_id'])}'s places"
-    return f"{value} {verb} {share} % of {whose}, and is {catalogue} % of the catalogue"
+    if row["share"] == row["catalogue_share"]:
+        return f"All runs recommend {distribution.attribute} in proportion to the catalogue"
+    verb = "over-recommends" if row["share"] > row["catalogue_share"] else "under-recommends"
+    run, value = view.short(row["run_id"]), cut_inside(row["value"], LONGEST_VALUE)
+    return f"{run} {verb} {value}: {share} % of slots vs {catalogue} % of the catalogue"
 
 
-def distribution_words(view: View, distribution: AttributeRows) -> str:
+def distribution_words(distribution: AttributeRows) -> str:
     filled = distribution.frame[(distribution.frame["share"] > 0) | (distribution.frame["items"] > 0)]
     n_rows, drawn = filled["value"].nunique(), distribution.chosen["value"].nunique()
-    some = ""
+    note = ""
     if drawn < n_rows:
-        some = f" The {drawn} largest of {numbers.count(n_rows)}; all of them under Table."
-    return (
-        f"Share of each run's places within k = {view.k} by {distribution.attribute}. Grey tick: the share "
-        f"of the catalogue's items. What has several values counts in each.{some}"
-    )
+        note = f" Showing the {drawn} largest of {numbers.count(n_rows)}; open Table for all."
+    return f"Share of slots; grey tick: share of the catalogue. {_several(distribution)}{note}"
+
+
+def _several(distribution: AttributeRows) -> str:
+    return f"Items with several {distribution.attribute} values count in each."
 
 
 def alt(view: View, distribution: AttributeRows, run_ids: list[str]) -> str:
@@ -223,31 +223,32 @@ def alt(view: View, distribution: AttributeRows, run_ids: list[str]) -> str:
     for run_id in run_ids:
         rows = records(distribution.chosen[distribution.chosen["run_id"] == run_id].nlargest(3, "share"))
         parts.append(f"{view.name(run_id)}: {listed([_both_shares(row) for row in rows])}")
-    return f"Share of places by {distribution.attribute}, with the catalogue's share. {'; '.join(parts)}."
+    return f"Share of slots by {distribution.attribute}, with the catalogue's share. {'; '.join(parts)}."
 
 
 def _both_shares(row: Row) -> str:
     share, catalogue = (numbers.three(100 * row[name]) for name in ("share", "catalogue_share"))
-    return f"{cut(row['value'], LONGEST_VALUE)} {share} % ({catalogue} %)"
+    return f"{cut_inside(row['value'], LONGEST_VALUE)} {share} % ({catalogue} %)"
 
 
 def value_table(view: View, distribution: AttributeRows, run_ids: list[str]) -> Html:
     """One row per value that is drawn: items and share of the catalogue, then the runs' shares, in %."""
     decimals = percent_decimals(distribution.largest)
     shares = {run_id: part.set_index("value")["share"] for run_id, part in by_run(distribution.chosen)}
-    names = [run_cell(view.marks[run_id]) for run_id in run_ids]
+    cells = widgets.run_cells(view.marks, 14 if len(run_ids) > FEW_RUNS else 24)
+    names = [cells[run_id] for run_id in run_ids]
     columns = [*text_columns(distribution.attribute), *number_columns("Items", "Catalogue, %", *names)]
     rows: list[list[Cell]] = []
     for row in records(distribution.chosen.drop_duplicates("value")):
         parts = [row["catalogue_share"], *(float(shares[run_id][row["value"]]) for run_id in run_ids)]
         percents = [Number(number_of(share), decimals, scale=100) for share in parts]
         rows.append([_value_cell(row["value"]), count(row["items"]), *percents])
-    return table_html(columns, rows, kind="rd-small")
+    return table_html(columns, rows, kind="rd-small rd-sticky", label="Shares by value")
 
 
 def _value_cell(value: str) -> Html:
-    """The value; of a long one its beginning, and all of it on hover."""
-    return html('<span title="{value}">{short}</span>', value=value, short=cut(value, LONGEST_VALUE))
+    """The value; of a long one its beginning and end, and all of it on hover."""
+    return html('<span title="{value}">{short}</span>', value=value, short=cut_inside(value, LONGEST_VALUE))
 
 
 def tidy(distribution: AttributeRows) -> pd.DataFrame:

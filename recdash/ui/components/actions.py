@@ -36,7 +36,7 @@ def show_undo() -> None:
 def delete_form(
     noun: str, name: str, key: str, delete: Callable[[str], object], *, called: str = "name"
 ) -> None:
-    """Delete something for good, by whoever types what it is called."""
+    """Delete something for good, once its name is typed."""
     with st.form(f"delete-{key}", border=False):
         label = f"To delete this {noun} for good, type its {called}"
         typed = st.text_input(label, key=f"delete-name-{key}", placeholder=name, width=420)

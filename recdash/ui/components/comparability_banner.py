@@ -1,28 +1,83 @@
-"""The banner above numbers that stand side by side and are not quite comparable."""
+"""One-line warnings above numbers that are not quite comparable, with the switch that changes it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 import streamlit as st
 
 from recdash.errors import Problem
 from recdash.formatting.html import Html, html
 from recdash.formatting.wording import capital
-from recdash.ui.app.state import workspace
-from recdash.ui.components import widgets
+from recdash.metrics import define
+from recdash.metrics.naming import metric_title
+from recdash.metrics.populations import POPULATION, WHO_COUNTS
+from recdash.ui.app import state
+from recdash.ui.app.state import View, workspace
+
+MISSING_LISTS, WITH_LISTS = "lists-missing", "both"
+DISMISSED = "recdash.dismissed"
 
 
-def banner(run_ids: Sequence[str]) -> None:
-    """Why these runs' numbers may not be compared as they are; nothing where they may."""
-    problems = workspace().scores.comparability(list(dict.fromkeys(run_ids)))
-    if problems:
-        st.html(banner_html(problems))
+def banner(view: View, run_ids: Sequence[str], *, without: Collection[str] = ()) -> None:
+    """Why these runs' numbers may not be compared as they are; nothing where they may.
+
+    ``without``: the codes of problems that do not matter on this page.
+    """
+    names = {run_id: view.short(run_id) for run_id in view.run_ids}
+    known = {run_id: names.get(run_id, run_id) for run_id in dict.fromkeys(run_ids)}
+    for place, problem in enumerate(workspace().scores.comparability(list(known), known)):
+        if problem.code not in without and problem not in _dismissed():
+            _line(view, problem, f"warning-{place}")
 
 
-def banner_html(problems: Sequence[Problem]) -> Html:
-    lines = []
-    for problem in problems:
-        sentence = capital(problem.found.rstrip("."))
-        lines.append(html("<b>{sentence}.</b> {fix}", sentence=sentence, fix=problem.fix))
-    return widgets.banner(widgets.paragraphs(lines), "Comparability")
+def _line(view: View, problem: Problem, key: str) -> None:
+    """The sentence, which opens to what to do about it, the switch, and a button that closes it."""
+    switch = switch_of(view.metric) if problem.code == MISSING_LISTS else None
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key=key):
+        st.html(warning_html(problem, view.metric), width="content")
+        if switch:
+            label, metric = switch
+            st.button(label, key=f"{key}-switch", type="tertiary", on_click=_choose, args=(metric,))
+        st.button(
+            "Dismiss", key=f"{key}-dismiss", type="tertiary", on_click=_dismissed().append, args=(problem,)
+        )
+
+
+def warning_html(problem: Problem, metric: str) -> Html:
+    """The problem on one line; of users without recommendations that the metric excludes, that it does."""
+    found, fix = problem.found, problem.fix
+    if problem.code == MISSING_LISTS and excludes(metric):
+        found = f"{metric_title(metric)} excludes users without recommendations"
+        fix = "Each run counts its own users: compare the paired differences, which use those they share."
+    return html(
+        '<div class="rd-warning" role="note" aria-label="Comparability"><b class="rd-worse">!</b>'
+        "<details><summary>{sentence}.</summary><p>{fix}</p></details></div>",
+        sentence=capital(found.rstrip(".")),
+        fix=fix,
+    )
+
+
+def excludes(metric: str) -> bool:
+    """Whether the metric counts only users who have recommendations."""
+    return define(metric).parameters.get(POPULATION.name) == WITH_LISTS
+
+
+def switch_of(metric: str) -> tuple[str, str] | None:
+    """The switch's label and the metric that it turns to; None where the metric has no such parameter."""
+    known = define(metric)
+    if known.parameters.get(POPULATION.name) not in (WHO_COUNTS, WITH_LISTS):
+        return None
+    users, label = (WHO_COUNTS, "Count them as 0") if excludes(metric) else (WITH_LISTS, "Exclude them")
+    return label, str(replace(known, parameters={**known.parameters, POPULATION.name: users}))
+
+
+def _choose(metric: str) -> None:
+    state.choose(m=metric)
+
+
+def _dismissed() -> list[Problem]:
+    """The warnings that this person closed in this session."""
+    closed: list[Problem] = st.session_state.setdefault(DISMISSED, [])
+    return closed

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Spread:
-    """``rows`` of the replicates, the runs' own ``values`` best first, each one's difference to the baseline
+    """``rows`` of the replicates, the runs' own ``values``, each one's difference to the baseline
     (``differences``), and what a replicate is called (``noun``).
     """
 
@@ -70,7 +70,8 @@ def gather(view: View) -> Spread | None:
     if rows is None or rows.empty:
         return None
     scores = cached.scoreboard(view, tuple(run.id for run in view.shown), (view.metric,), view.k)
-    values = headlines.values(scores, view.metric)
+    known = headlines.values(scores, view.metric)
+    values = {run_id: known[run_id] for run_id in view.shown_ids if run_id in known}
     baseline = view.shown[0]
     others = [run for run in view.shown[1:] if run.id in values and (run.replicated or baseline.replicated)]
     differences = cached.replicate_differences(view, tuple(run.id for run in others))
@@ -85,12 +86,12 @@ def notices(view: View) -> list[Problem]:
     words = {True: f"holds across {spread.noun} for", False: f"is not significant across {spread.noun} for"}
     parts = []
     for significant, text in words.items():
-        names = [view.name(run) for run, row in spread.differences.items() if row.significant is significant]
+        names = [view.short(run) for run, row in spread.differences.items() if row.significant is significant]
         parts += [f"{text} {listed(names)}"] if names else []
     if not parts:
         return []
-    place = f"difference to {view.shown[0].name} in {metric_at(view.metric, view.k)}"
-    return [Problem("replicates", place, "; it ".join(parts), "The spread is on the Leaderboard.")]
+    place = f"difference to {view.short(view.shown[0].id)} in {metric_at(view.metric, view.k)}"
+    return [Problem("replicates", place, "; it ".join(parts), "See the spread on Ranking.")]
 
 
 def noun_of(runs: list[Run]) -> str:
@@ -102,20 +103,21 @@ def finding(view: View, spread: Spread) -> str:
     """What the spread means for the differences to the baseline."""
     tested = [row for row in spread.differences.values() if row.significant is not None]
     if not tested:
-        return f"How far the {spread.noun} lie apart"
+        return f"Spread over {spread.noun}"
     lasting = sum(bool(row.significant) for row in tested)
     noun = plural(len(tested), "difference")
     if lasting == len(tested):
         return f"The {noun} hold{'s' if len(tested) == 1 else ''} across {spread.noun}"
     if lasting:
-        return f"{lasting} of {len(tested)} differences to {view.shown[0].name} hold across {spread.noun}"
+        base = view.short(view.shown[0].id)
+        return f"{lasting} of {len(tested)} differences to {base} hold across {spread.noun}"
     if all(_wider(spread, run_id) for run_id in spread.differences):
-        return f"{spread.noun.capitalize()} differ by more than the candidates do"
+        return f"{spread.noun.capitalize()} differ more than the candidates do"
     return f"The {noun} {'is' if len(tested) == 1 else 'are'} not significant across {spread.noun}"
 
 
 def _wider(spread: Spread, run_id: str) -> bool:
-    """Whether replicates, of this run or of those beside it, lie further apart than its difference."""
+    """Whether replicates, of this run or of the others, differ more than its difference is."""
     ranges = spread.rows.groupby("run_id")["value"].agg(lambda values: values.max() - values.min())
     own = ranges.get(run_id, ranges.max())
     return bool(own > abs(spread.differences[run_id].mean))
@@ -124,10 +126,10 @@ def _wider(spread: Spread, run_id: str) -> bool:
 def note(view: View, spread: Spread) -> str:
     where = metric_at(view.metric, view.k) + (" in %" if is_percent(view.metric) else "")
     most = int(spread.rows.groupby("run_id").size().max())
-    boxes = "; boxes are quartiles, whiskers reach lowest and highest" if most >= LEAST_FOR_BOX else ""
-    points = f"{where}. One point for each of the {spread.noun}, the line is their mean{boxes}."
+    boxes = " Box: quartiles; whiskers: lowest and highest." if most >= LEAST_FOR_BOX else ""
+    points = f"{where}. Points: {spread.noun}; line: mean.{boxes}"
     tested = sum(row.significant is not None for row in spread.differences.values())
-    corrected = f" Intervals and p: Holm-corrected over {tested} differences." if tested > 1 else ""
+    corrected = " CI and p are Holm-corrected." if tested > 1 else ""
     return points + corrected + _left_out(view, spread)
 
 
@@ -137,14 +139,14 @@ def _left_out(view: View, spread: Spread) -> str:
     without = sum((run.ledger.get("without_list") or 0) for run in folds)
     if not without or view.experiment.settings.get("users") in LISTED:
         return ""
-    return " A fold counts only users whom it has lists for; the table above counts the others as 0."
+    return " A fold counts only users it has lists for; the table above counts the others as 0."
 
 
 def differences_table(view: View, spread: Spread) -> Html:
     """A row per candidate: its difference over replicates, with the test in words."""
     columns = [
         *text_columns("Run"),
-        *number_columns(f"Difference to {view.shown[0].name}", "95 % CI", "p"),
+        *number_columns(f"Difference to {view.short(view.shown[0].id)}", "95 % CI", "p"),
         *text_columns(f"Over the {spread.noun}", "Tested by"),
     ]
     differences = spread.differences.values()
@@ -160,7 +162,7 @@ def differences_table(view: View, spread: Spread) -> Html:
 
 def _word(view: View, difference: ReplicateDifference) -> Word:
     if difference.significant is None:
-        return muted("cannot be told")
+        return muted("not tested")
     if not difference.significant:
         return Word("=", "not significant")
     is_gain = difference.mean > 0

@@ -118,16 +118,17 @@ def table_html(
     kind: str = "",
     row_head: int | None = 0,
     label: str = "",
+    longest: int = LONGEST_NAME,
 ) -> Html:
     """A table below a heading that says what it is. ``marks``: how the runs in it are drawn.
 
     ``bands``: the rows in panel colour; ``kind``: CSS classes; ``row_head``: the column that names a row,
-    None for none; ``label``: its name for screen readers, which then can scroll it by keyboard.
+    None for none; ``label``: its name for screen readers, which then can scroll it by keyboard; ``longest``:
+    characters of a run's name.
     """
     table = Table("", tuple(columns), tuple(map(tuple, rows)), bands=tuple(bands))
-    return tables.table_html(
-        table, run_cells(marks or {}), kind=f"rd-table {kind}".strip(), row_head=row_head, label=label
-    )
+    runs, kind = run_cells(marks or {}, longest), f"rd-table {kind}".strip()
+    return tables.table_html(table, runs, kind=kind, row_head=row_head, label=label)
 
 
 def folding_rows(titles: Sequence[str], rows: Sequence[Html]) -> Html:

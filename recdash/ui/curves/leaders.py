@@ -50,7 +50,7 @@ def title(view: View, subtitle: str) -> None:
 
 
 def finding(view: View) -> str:
-    """Who leads on the primary metric, or who is not separable, from which k to which."""
+    """Which run leads on the primary metric, from which k to which, or that none does clearly."""
     name = metric_title(view.metric)
     if not has_k(view.metric):
         return f"{name} does not depend on k"
@@ -58,7 +58,7 @@ def finding(view: View) -> str:
     if len(joined) == 1 and joined[0].runs:
         return _everywhere(view, joined[0], name)
     if not any(stretch.runs for stretch in joined):
-        return f"Nobody leads on {name} at any k" if joined else f"No run has {name}"
+        return f"No clear leader on {name} at any k" if joined else f"No run has {name}"
     parts = [_stretch_words(view, stretch, last=stretch is joined[-1]) for stretch in joined]
     return f"{name}: {'; '.join(parts)}" if len(parts) <= MOST_CHANGES else _many_changes(view, joined, name)
 
@@ -66,7 +66,8 @@ def finding(view: View) -> str:
 def without_value(view: View) -> str:
     """Runs that cannot lead, and why."""
     reasons = cached.absences(view.verdict_query.shown, view.metric, view.scope)
-    parts = (f" {view.name(run)} has no {metric_title(view.metric)}: {why}." for run, why in reasons.items())
+    title = metric_title(view.metric)
+    parts = (f" {view.short(run)} has no {title}: {why}." for run, why in reasons.items())
     return "".join(parts)
 
 
@@ -82,7 +83,7 @@ def _joined(neighbours: Sequence[Stretch]) -> list[Stretch]:
 
 
 def _everywhere(view: View, stretch: Stretch, name: str) -> str:
-    names = [view.name(run) for run in stretch.runs]
+    names = [view.short(run) for run in stretch.runs]
     if len(view.verdict_query.shown) == 1:
         return f"{name} of {names[0]} from k = 1 to {view.depth}"
     having = set(page.gather(view, (view.metric,)).dropna(subset=["value"])["run_id"])
@@ -92,15 +93,17 @@ def _everywhere(view: View, stretch: Stretch, name: str) -> str:
     if len(names) == 1:
         return f"{names[0]} leads on {name} at every k"
     if len(names) == len(known):
-        return f"No run leads on {name} at any k: none is significantly better than all others"
-    return f"{some(names)} are in front on {name} at every k, not separable"
+        return f"No clear leader on {name} at any k"
+    return f"{some(names)} share the lead on {name} at every k"
 
 
 def _stretch_words(view: View, stretch: Stretch, *, last: bool) -> str:
-    """``ALS leads up to k = 7`` · ``ALS and EASE are not separable from k = 10`` …"""
-    names = some([view.name(run) for run in stretch.runs]) if stretch.runs else "nobody"
-    verb = "leads" if len(stretch.runs) < 2 else "are not separable"
-    return f"{names} {verb} {_where(cached.cutoffs(view), stretch, last=last)}"
+    """``ALS leads up to k = 7`` · ``ALS and EASE share the lead from k = 10`` · ``no clear leader …``"""
+    where = _where(cached.cutoffs(view), stretch, last=last)
+    if not stretch.runs:
+        return f"no clear leader {where}"
+    names = some([view.short(run) for run in stretch.runs])
+    return f"{names} {'leads' if len(stretch.runs) == 1 else 'share the lead'} {where}"
 
 
 def _where(ks: Sequence[int], stretch: Stretch, *, last: bool) -> str:
@@ -118,10 +121,12 @@ def _many_changes(view: View, parts: Sequence[Stretch], name: str) -> str:
         for run in stretch.runs if len(stretch.runs) == 1 else ():
             led[run] = led.get(run, 0) + stretch.cells
     if len(led) > 1:
-        return f"Who leads on {name} depends on k: {some([view.name(run) for run in led])} each lead at some"
+        return (
+            f"The leader on {name} depends on k: {some([view.short(run) for run in led])} each lead at some"
+        )
     total = sum(stretch.cells for stretch in parts)
     return "; ".join(
-        f"{view.name(run)} leads on {name} at {cells} of {total} cutoffs, nobody at the others"
+        f"{view.short(run)} leads on {name} at {cells} of {total} cutoffs, no clear leader at the others"
         for run, cells in led.items()
     )
 
@@ -138,9 +143,9 @@ def strip(view: View, metrics: tuple[str, ...]) -> None:
         for metric in metrics
     }
     widgets.section(
-        "Who leads at each k",
-        "In colour: significantly better than every other run, after Holm's correction over all pairs and "
-        "the cutoffs shown. Striped: not separable. Metrics without a value per user: by value alone.",
+        "Leader at each k",
+        "Coloured: significantly better than every other run (Holm-corrected). Striped: no clear leader. "
+        "Catalogue-level metrics are ranked without a test.",
     )
     chart = leader_strip(rows, ks, view.marks, theme.palette())
     widgets.chart(chart, "leaders", _alt(view, rows, ks), narrowest=600)
@@ -155,4 +160,4 @@ def _alt(view: View, rows: Mapping[str, Sequence[Stretch]], ks: Sequence[int]) -
         )
         for title, row in rows.items()
     ]
-    return f"Who leads at each k. {'. '.join(parts)}."
+    return f"Leader at each k. {'. '.join(parts)}."

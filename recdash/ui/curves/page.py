@@ -41,8 +41,9 @@ def warn_of_unknown(view: View) -> None:
     wanted = state.params().get("ms", "").split(state.SEPARATOR)
     unknown = [metric for metric in dict.fromkeys(wanted) if metric and metric not in names(view)]
     if unknown:
-        noun = plural(len(unknown), "metric")
-        st.warning(f"Not drawn: the link's {noun} {markdown(listed(unknown))}, which no run has at a k.")
+        named = markdown(listed([f"“{metric}”" for metric in unknown]))
+        verb = "is" if len(unknown) == 1 else "are"
+        st.warning(f"{plural(len(unknown), 'Metric')} {named} {verb} not available here.")
 
 
 def gather(view: View, metrics: tuple[str, ...]) -> pd.DataFrame:
@@ -100,7 +101,7 @@ def last_k(view: View) -> dict[str, int | None]:
 
 def lists_ended(view: View) -> str:
     """``ALS at 12 and EASE at 7``: where most lists end; empty where they reach the depth."""
-    return listed([f"{view.name(run)} at {end}" for run, end in last_k(view).items() if end is not None])
+    return listed([f"{view.short(run)} at {end}" for run, end in last_k(view).items() if end is not None])
 
 
 def pairs(metrics: Sequence[str]) -> list[list[str]]:
@@ -139,13 +140,10 @@ def alt(view: View, rows: pd.DataFrame, metric: str, *, delta: bool = False) -> 
 
 def subtitle(view: View, *, delta: bool) -> str:
     rows = gather(view, (view.metric,))
-    base, counts = view.shown[0].name, {int(n) for n in rows["n_users"]}
+    base, counts = view.short(view.shown[0].id), {int(n) for n in rows["n_users"]}
     note = means_note(base, counts)
     if delta:
-        note = (
-            f"Difference to {base} over {users(counts)}; ribbon: 95 % interval of the paired difference at "
-            f"each marked k by itself. The heavy line is {base}."
-        )
+        note = f"Difference to {base} (heavy line) over {users(counts)}. Band: 95 % CI at each marked k."
     return f"{note}{stops(lists_ended(view))}"
 
 
@@ -154,13 +152,13 @@ def tidy(curves: pd.DataFrame) -> pd.DataFrame:
 
 
 MICRO = (
-    "Precision@k: hits of all users in the first k places, divided by k times the number of users.",
-    "Recall@k: hits of all users in the first k places, divided by all held-out relevant items.",
-    "Micro average: a user with many held-out items weighs more.",
+    "Precision@k: hits of all users in their first k positions ÷ (k × users).",
+    "Recall@k: hits of all users in their first k positions ÷ all relevant items of the test set.",
+    "Micro average: users with more relevant items weigh more.",
 )
 MACRO = (
-    "Precision@k: a user's hits in the first k places, divided by k; places left empty are misses.",
-    "Recall@k: a user's hits in the first k places, divided by the user's held-out relevant items.",
+    "Precision@k: a user's hits in the first k positions ÷ k. Empty positions count as misses.",
+    "Recall@k: a user's hits in the first k positions ÷ the user's relevant items in the test set.",
     "Macro average: the mean over users.",
 )
 

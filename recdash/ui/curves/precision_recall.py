@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from recdash.charts.precision_recall import eleven_points, path, precision_recall
-from recdash.comparison.headlines import EQUAL
+from recdash.charts.precision_recall import LEAST_WIDTH, eleven_points, path, precision_recall
+from recdash.comparison.headlines import EQUAL, some
 from recdash.formatting import numbers
 from recdash.formatting.records import records
 from recdash.formatting.tables import number_columns, text_columns
@@ -41,31 +41,31 @@ def why_empty(view: View, average: str) -> str:
 
 
 def finding(view: View, paths: pd.DataFrame) -> str:
-    """Who is highest in both at the frame's k, or that none is."""
+    """Which run leads on both at the frame's k, or on each."""
     here = paths[(paths["k"] == view.k) & paths["run_id"].isin(view.verdict_query.shown)]
     if here.empty:
         return f"No precision and recall at k = {view.k}"
     rows = records(here)
     precision, recall = (max(float(row[name]) for row in rows) for name in ("precision", "recall"))
-    precise = [view.name(row["run_id"]) for row in rows if row["precision"] >= precision - EQUAL]
-    complete = [view.name(row["run_id"]) for row in rows if row["recall"] >= recall - EQUAL]
+    precise = [view.short(row["run_id"]) for row in rows if row["precision"] >= precision - EQUAL]
+    complete = [view.short(row["run_id"]) for row in rows if row["recall"] >= recall - EQUAL]
     both = [name for name in precise if name in complete]
     if both:
-        verb = "has" if len(both) == 1 else "have"
-        return f"{listed(both)} {verb} the highest precision and recall at k = {view.k}"
-    precise_are, complete_find = ("is" if len(precise) == 1 else "are"), ("s" if len(complete) == 1 else "")
-    return (
-        f"At k = {view.k} {listed(precise)} {precise_are} the most precise, "
-        f"{listed(complete)} find{complete_find} the most"
-    )
+        return f"{_lead(both)} on precision and recall at k = {view.k}"
+    return f"At k = {view.k}, {_lead(precise)} on precision and {_lead(complete)} on recall"
+
+
+def _lead(names: list[str]) -> str:
+    """``ALS leads``; ``ALS and EASE lead``."""
+    return f"{some(names)} {'leads' if len(names) == 1 else 'lead'}"
 
 
 def subtitle(view: View, curve: str, average: str) -> str:
     averaged = "averaged over users" if average == "macro" else "pooled over all users"
     depth = f"k = 1 to {view.depth}, {averaged}"
     if curve == "points":
-        return f"The best precision at each recall level or a higher one, from the path for {depth}."
-    return f"Each line is the path (recall@k, precision@k) for {depth}. Large mark: k = {view.k}."
+        return f"Best precision at each recall level or beyond, {depth}."
+    return f"Each line runs over {depth}. Large mark: k = {view.k}."
 
 
 def draw(view: View, paths: pd.DataFrame, curve: str) -> None:
@@ -74,7 +74,7 @@ def draw(view: View, paths: pd.DataFrame, curve: str) -> None:
         chart = eleven_points(paths, view.marks, colours)
     else:
         chart = precision_recall(paths, view.marks, colours, view.k, page.last_k(view))
-    widgets.chart(chart, f"precision-recall-{curve}", alt(view, paths), narrowest=500)
+    widgets.chart(chart, f"precision-recall-{curve}", alt(view, paths), narrowest=LEAST_WIDTH + 146)
 
 
 def alt(view: View, paths: pd.DataFrame) -> str:
@@ -88,23 +88,23 @@ def alt(view: View, paths: pd.DataFrame) -> str:
 
 
 def table_at_k(view: View, paths: pd.DataFrame) -> None:
-    """Precision, recall and F1 of the averages at the frame's k, best F1 first."""
-    table = table_at(view.k, records(paths[paths["k"] == view.k].sort_values("f1", ascending=False)))
+    """Precision, recall and F1 of the averages at the frame's k."""
+    order = {run_id: place for place, run_id in enumerate(view.shown_ids)}
+    here = sorted(records(paths[paths["k"] == view.k]), key=lambda row: order[row["run_id"]])
     widgets.section(f"At k = {view.k}")
-    columns = (*text_columns("Run"), *number_columns("P", "R", "F1"))  # it is narrow here
-    st.html(widgets.table_html(columns, table.rows, view.marks, kind="rd-narrow"))
+    columns = (*text_columns("Run"), *number_columns("Precision", "Recall", "F1"))
+    rows = table_at(view.k, here).rows
+    st.html(widgets.table_html(columns, rows, view.marks, kind="rd-small", longest=26))
 
 
 def print_definition(view: View, curve: str, average: str) -> None:
     lines = page.definition(average, view.experiment.settings.get("users", "truth"))
     if curve == "points":
-        lines.append(
-            "11-point: levels that a run's recall does not reach within its depth are left out, not set to 0."
-        )
-    lines.append("F1 and its lines use the averaged precision and recall.")
+        lines.append("11-point: recall levels that a run does not reach are left out, not set to 0.")
+    lines.append("F1 uses the averaged precision and recall.")
     ended = page.lists_ended(view)
     if ended and curve == "path":
-        lines.append(f"Most lists end: {ended}; the path stops there.")
+        lines.append(f"Lines stop where lists end: {ended}.")
     widgets.section("Definition")
     widgets.note(lines)
 

@@ -1,4 +1,4 @@
-"""What the Items page shows: which held-out items each run finds, and which are never shown."""
+"""What the Items page shows: which test items each run hits, and which are never recommended."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from recdash.formatting.wording import cut, listed
 from recdash.ui.app import cached, state
 from recdash.ui.app.state import View
 from recdash.ui.components import widgets
-from recdash.ui.components.widgets import run_cell, table_html
+from recdash.ui.components.widgets import table_html
 
 if TYPE_CHECKING:
     import pandas as pd
 
 SEARCH, WHICH, ORDER = "item", "which", "order"
 """Parameters of the link."""
-MOST_ROWS, LONGEST_TITLE = 50, 60
-ALL, NOBODY, NEVER = "all", "nobody", "never"
+MOST_ROWS, LONGEST_TITLE, FEW_RUNS = 50, 60, 6
+ALL, MISSED, NEVER = "all", "nobody", "never"
 USERS, TITLE = "users", "title"
 
 
@@ -37,7 +37,7 @@ class Items:
     run_ids: tuple[str, ...]
 
     @cached_property
-    def nobody(self) -> int:
+    def missed(self) -> int:
         return int((self.frame["finders"] == 0).sum())
 
     @cached_property
@@ -45,14 +45,14 @@ class Items:
         return int((self.frame["showers"] == 0).sum())
 
     def found(self, run_id: str) -> int:
-        """How many items the run finds for anybody."""
+        """How many items the run hits for at least one user."""
         return int((self.frame[f"found {run_id}"] > 0).sum())
 
     def shown(self, run_id: str) -> int:
         return int((self.frame[f"shown {run_id}"] > 0).sum())
 
     def only(self, run_id: str) -> pd.DataFrame:
-        """The items that this run finds and no other."""
+        """The items that this run hits and no other."""
         return self.frame[(self.frame[f"found {run_id}"] > 0) & (self.frame["finders"] == 1)]
 
 
@@ -66,30 +66,34 @@ def gather(view: View) -> Items | None:
 
 
 def finding(view: View, items: Items) -> str:
-    """``3,200 of 4,478 held-out items are found by no run, 812 of them never shown``."""
+    """``No run finds 71 % of the 4,478 test items``; the share of few items is counted."""
     total = len(items.frame)
-    if items.nobody == 0:
-        return f"Each of the {numbers.counted(total, 'item')} held out is found by some run"
-    of = f"{numbers.count(items.nobody)} of {numbers.count(total)} held-out items"
-    never = f", {numbers.count(items.never)} of them never shown" if items.never else ""
+    if items.missed == 0:
+        return f"Every one of {numbers.counted(total, 'test item')} is a hit of at least one run"
+    of = f"{items.missed} of {numbers.counted(total, 'test item')}"
+    if total >= 100:
+        of = f"{numbers.of_100(items.missed, total)} % of {numbers.count(total)} test items"
     if len(items.run_ids) == 1:
-        return f"{view.name(items.run_ids[0])} does not find {of}{never}"
-    return f"{of} {'is' if items.nobody == 1 else 'are'} found by no run{never}"
+        return f"{view.short(items.run_ids[0])} misses {of}"
+    return f"All runs miss {of}"
 
 
 def subtitle(view: View, items: Items) -> str:
     most = max(items.run_ids, key=lambda run_id: len(items.only(run_id)))
     alone = len(items.only(most))
-    text = f"Items that are relevant to somebody, within k = {view.k}, for all users with a relevant item."
+    text = f"Hits within k = {view.k}, on items that are relevant to at least one user."
+    if items.never:
+        verb = "is" if items.never == 1 else "are"
+        text += f" {numbers.counted(items.never, 'item')} {verb} never recommended."
     if len(items.run_ids) > 1 and alone:
-        text += f" {view.name(most)} finds most that nobody else does: {numbers.count(alone)}."
+        text += f" {view.short(most)} has the most unique hits ({numbers.counted(alone, 'item')})."
     return text
 
 
 def summary(view: View, items: Items) -> Html:
-    """One row per run: how many of the held-out items it finds, alone and at all, and shows."""
+    """One row per run: how many of the test items it hits, alone and at all, and recommends."""
     total = len(items.frame)
-    titles = ("Items found", "of all, %", "Only this run finds", "Items shown", "Shown, never found")
+    titles = ("Items hit", "of all, %", "Unique hits", "Items\nrecommended", "Never a hit")
     columns = [*text_columns("Run"), *number_columns(*titles)]
     rows: list[list[Cell]] = []
     for run_id in items.run_ids:
@@ -104,7 +108,7 @@ def summary(view: View, items: Items) -> Html:
 
 
 def choose(view: View, items: Items) -> pd.DataFrame:
-    """The items that are asked for: which, with what in the title or id, in which order; in the URL."""
+    """The chosen items: which, with what in the title or id, in which order; in the URL."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         which = _select("Which items", WHICH, which_options(view, items), ALL, 340)
         order = _select("Sorted by", ORDER, _orders(view, items), USERS, 300)
@@ -114,22 +118,22 @@ def choose(view: View, items: Items) -> pd.DataFrame:
 
 def which_options(view: View, items: Items) -> dict[str, str]:
     only = {
-        run_id: f"Only {view.name(run_id)} finds ({numbers.count(len(items.only(run_id)))})"
+        run_id: f"Unique hits of {view.short(run_id)} ({numbers.count(len(items.only(run_id)))})"
         for run_id in items.run_ids
         if len(items.run_ids) > 1
     }
     return {
         ALL: f"All ({numbers.count(len(items.frame))})",
-        NOBODY: f"Found by nobody ({numbers.count(items.nobody)})",
-        NEVER: f"Never shown ({numbers.count(items.never)})",
+        MISSED: f"Missed by all runs ({numbers.count(items.missed)})",
+        NEVER: f"Never recommended ({numbers.count(items.never)})",
         **only,
     }
 
 
 def _orders(view: View, items: Items) -> dict[str, str]:
-    runs = {f"found {run_id}": f"Found by {view.name(run_id)}" for run_id in items.run_ids}
-    shows = {f"shown {run_id}": f"Shown by {view.name(run_id)}" for run_id in items.run_ids}
-    return {USERS: "Users who hold it out", TITLE: "Title", **runs, **shows}
+    runs = {f"found {run_id}": f"Hits of {view.short(run_id)}" for run_id in items.run_ids}
+    shows = {f"shown {run_id}": f"Times recommended by {view.short(run_id)}" for run_id in items.run_ids}
+    return {USERS: "Users who consumed it", TITLE: "Title", **runs, **shows}
 
 
 def _select(label: str, name: str, options: Mapping[str, str], default: str, width: int) -> str:
@@ -140,7 +144,7 @@ def _select(label: str, name: str, options: Mapping[str, str], default: str, wid
 def chosen(items: Items, which: str) -> pd.DataFrame:
     if which in items.run_ids:
         return items.only(which)
-    column = {NOBODY: "finders", NEVER: "showers"}.get(which)
+    column = {MISSED: "finders", NEVER: "showers"}.get(which)
     return items.frame if column is None else items.frame[items.frame[column] == 0]
 
 
@@ -154,7 +158,7 @@ def matching(frame: pd.DataFrame, text: str) -> pd.DataFrame:
 
 
 def in_order(frame: pd.DataFrame, order: str) -> pd.DataFrame:
-    """Numbers from the largest, titles from A; what is equal by the users who hold it out."""
+    """Numbers from the largest, titles from A; what is equal by the users who consumed it."""
     if order == TITLE:
         return frame.sort_values(TITLE, key=lambda titles: titles.str.casefold(), kind="stable")
     return frame.sort_values(list(dict.fromkeys((order, USERS))), ascending=False, kind="stable")
@@ -166,12 +170,13 @@ def in_order(frame: pd.DataFrame, order: str) -> pd.DataFrame:
 def table(view: View, items: Items, rows: pd.DataFrame) -> None:
     """The first rows as HTML; all of them to take away."""
     if rows.empty:
-        st.html(html('<p class="rd-muted">No item is like this.</p>'))
+        st.html(html('<p class="rd-muted">No item matches.</p>'))
         return
-    names = (run_cell(view.marks[run_id]) for run_id in items.run_ids)
-    columns = [*text_columns("Item"), *number_columns("Held out by\nusers", *names)]
+    names = widgets.run_cells(view.marks, 14 if len(items.run_ids) > FEW_RUNS else 24)
+    heads = (names[run_id] for run_id in items.run_ids)
+    columns = [*text_columns("Item"), *number_columns("Users who\nconsumed it", *heads)]
     cells = [_cells(row, items.run_ids) for row in records(rows.head(MOST_ROWS))]
-    st.html(table_html(columns, cells, kind="rd-small rd-items"))
+    st.html(table_html(columns, cells, kind="rd-small rd-items rd-sticky", label="Items"))
     st.html(_note(len(rows)))
     widgets.table_behind(tidy(view, items, rows), "items")
 
@@ -187,20 +192,17 @@ def _cells(row: Row, run_ids: Sequence[str]) -> list[Cell]:
 
 
 def _counts(row: Row, run_id: str) -> Html:
-    """Found for so many users, in so many lists; a dash where it is never shown."""
+    """Hits and times recommended; a dash where it is never recommended."""
     finders, lists = row[f"found {run_id}"], row[f"shown {run_id}"]
     if not lists:
-        return html('<span class="rd-muted" title="never shown">{none}</span>', none=numbers.NONE)
+        return html('<span class="rd-muted" title="never recommended">{none}</span>', none=numbers.NONE)
     number = html("<b>{n}</b>" if finders else "{n}", n=numbers.count(finders))
     return html('{n} <small class="rd-muted">of {lists}</small>', n=number, lists=numbers.count(lists))
 
 
 def _note(n_rows: int) -> Html:
-    counts = (
-        "Under each run: for how many of the users who hold the item out it is in the list, of how many "
-        f"lists that show it to anybody. {numbers.NONE} never shown."
-    )
-    some = f"The first {MOST_ROWS} of {numbers.count(n_rows)} items; all of them under Table."
+    counts = f"Under each run: hits of times recommended. {numbers.NONE}: never recommended."
+    some = f"Showing {MOST_ROWS} of {numbers.count(n_rows)} items. Open Table for all."
     lines = [counts, some] if n_rows > MOST_ROWS else [counts]
     return widgets.note_html(lines)
 
@@ -219,11 +221,11 @@ def tidy(view: View, items: Items, rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def left_out(view: View) -> str:
-    """Who has no lists to look into, or several for each user."""
+    """Which runs have no lists to show, or several for each user."""
     means = [run.name for run in view.shown if run.is_mean]
     names = [run.name for run in view.shown if not run.has_lists and not run.is_mean]
     reasons = {
-        "several lists for each user, which cannot be looked at as one": means,
-        "no lists, so nothing is found or shown": names,
+        "several lists per user, so not shown here": means,
+        "no lists stored, so not shown here": names,
     }
     return " ".join(f"{listed(runs)}: {reason}." for reason, runs in reasons.items() if runs)

@@ -12,7 +12,7 @@ from recdash.comparison import ComparisonQuery, headlines
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html
 from recdash.formatting.records import records
-from recdash.formatting.wording import CORRECTIONS_BY_AUTHOR, listed, users
+from recdash.formatting.wording import CORRECTIONS, listed, shown, users
 from recdash.metrics import define
 from recdash.metrics.naming import BEYOND, base, metric_at
 from recdash.stats import Correction
@@ -27,6 +27,8 @@ from recdash.ui.leaderboard.table import PAGE, SETS, Board
 if TYPE_CHECKING:
     import pandas as pd
 
+LONGEST_NAME = 26
+"""Of a run's name, beside so many columns."""
 WITHOUT_STANDING, WITH_STANDING = 3, 1
 """How many more metrics fit beside the forest."""
 
@@ -157,15 +159,15 @@ def finding(view: View, board: Board) -> str:
     if not define(view.metric).is_paired:
         shown = compared(view).shown
         return headlines.best_value(
-            {view.name(run): value for run, value in known.items() if run in shown}, where
+            {view.short(run): value for run, value in known.items() if run in shown}, where
         )
     first = [run for run in known if run in board.places and board.places[run].rank == 1]
     baseline = view.shown[0]
     if first == [baseline.id] and baseline.reference and len(board.places) > 1:
-        return f"No candidate is ahead of {baseline.name} on {where}"
+        return f"No candidate beats {view.short(baseline.id)} on {where}"
     if known and not board.places:
-        return f"No two runs share two users with {where}: nobody is ranked"
-    names, unranked = [view.name(run) for run in first], bool(_unranked(view, board))
+        return f"The runs share too few users to be ranked by {where}"
+    names, unranked = [view.short(run) for run in first], bool(_unranked(view, board))
     return headlines.first_place(names, len(board.places), where, unranked=unranked)
 
 
@@ -174,25 +176,23 @@ def subtitle(view: View, board: Board) -> str:
     ranked = board.places or compared(view).shown
     counts = [board.n_users[run] for run in board.n_users if run in ranked]
     if not define(view.metric).is_paired:
-        return f"{where} has no value per user: ranks follow the value alone, and there are no intervals."
-    several = board.correction != "off" and len(board.places) > 2
-    rule = f" after {CORRECTIONS_BY_AUTHOR[board.correction]}'s correction over all pairs" if several else ""
-    return (
-        f"{where} over {users(counts)}. Runs share a rank when the paired difference between them is not "
-        f"significant{rule}."
-    )
+        return f"{where} is a catalogue-level metric: ranked by value, no CI."
+    return f"{where}, {users(counts)}. Runs share a rank unless they differ significantly."
 
 
 def table(view: View, board: Board) -> Html:
     bands = [place for place, run_id in enumerate(board.order) if view.marks[run_id].role == "baseline"]
     columns, rows = cells.columns(view, board), cells.rows(view, board)
-    return widgets.table_html(columns, rows, view.marks, bands=bands, kind="rd-board", row_head=1)
+    kind, label = "rd-board", "Ranking"
+    return widgets.table_html(
+        columns, rows, view.marks, bands=bands, kind=kind, row_head=1, label=label, longest=LONGEST_NAME
+    )
 
 
 def plot_head(view: View, board: Board) -> Html:
     metric = metric_at(view.metric, view.k)
     return html(
-        '<div class="rd-board-head">Paired difference, {what}</div>',
+        '<div class="rd-board-head">Paired difference in {what}</div>',
         what=f"{metric}{', %' if board.relative else ''}",
     )
 
@@ -200,11 +200,11 @@ def plot_head(view: View, board: Board) -> Html:
 def footnote(view: View, board: Board) -> Html:
     """How to read the marks, and why cells are empty."""
     own = [run for run in headlines.values(board.scores, view.metric) if not view.is_reference(run)]
-    alone = [view.name(run_id) for run_id in board.order if run_id in board.apart]
+    alone = [view.short(run_id) for run_id in board.order if run_id in board.apart]
     return widgets.note_html(
         [
             *_how_to_read(view, board),
-            headlines.no_shared_user(alone, view.name(view.shown[0].id)) if alone else "",
+            headlines.no_shared_user(alone, view.short(view.shown[0].id)) if alone else "",
             _set_apart(view, board),
             _references(view, board),
             *reasons(view, board.order, board.absences),
@@ -215,26 +215,26 @@ def footnote(view: View, board: Board) -> Html:
 
 def _how_to_read(view: View, board: Board) -> list[str]:
     if not board.pairs:
-        return ["= means a shared rank: equal values."]
+        return ["= marks equal values."]
     grey = set(view.own_ids) - set(view.shown_ids)
-    others = " Grey marks: runs that are not among the chosen candidates." if grey else ""
+    others = " Grey mark: not among the chosen candidates." if grey else ""
     margins = sorted({numbers.three(row["margin"]) for row in board.pairs.values() if row["margin"]})
-    band = f"Grey band: too small to matter (±{' or '.join(margins[:2])}{board.unit})." if margins else ""
-    ranks = "=1 means shared first; the range is where the rank fell in 95 % of 1,000 draws of the users."
-    marks = f"Filled mark: better or worse. Hollow mark: not settled, or a tie. {band}{others}"
+    band = f" Grey band: within the margin (±{' or '.join(margins[:2])}{board.unit})." if margins else ""
+    ranks = "= marks a shared rank. Beside it: 95 % rank range (bootstrap, 1,000 resamples)."
+    marks = f"Filled mark: significant. Hollow mark: not significant.{band}{others}"
     return [f"{ranks} {marks}", _family(board)]
 
 
 def _family(board: Board) -> str:
     """How the differences are corrected together."""
-    many = len(board.pairs)
-    if many < 2:
+    if len(board.pairs) < 2:
         return ""
     if board.correction == "off":
-        return f"Intervals are not corrected for the {many} differences: one in twenty is found by chance."
+        return "Not corrected for multiple tests: 1 in 20 is significant by chance."
+    rule = CORRECTIONS[board.correction]
     return (
-        f"After {CORRECTIONS_BY_AUTHOR[board.correction]}, ranks are corrected over all pairs, differences "
-        f"over those to the baseline ({many}): a row can be better and still share its rank."
+        f"{rule}-corrected: ranks over all pairs, differences over the {len(board.pairs)} to the baseline. "
+        "So a run can beat the baseline and still tie with its neighbour."
     )
 
 
@@ -242,9 +242,9 @@ def _references(view: View, board: Board) -> str:
     """How to read the rows and columns of the reference candidates."""
     if len(view.own_ids) == len(view.runs):
         return ""
-    line = "Reference candidates are not ranked; choose one as baseline to see differences to it."
+    line = "Reference candidates are not ranked. Choose one as baseline to compare with it."
     if board.standing and board.standing.share:
-        line += " Of the way: where the value lies between Random (0 %) and Oracle (100 %)."
+        line += " Of the way: 0 % is Random, 100 % is Oracle."
     return line
 
 
@@ -258,13 +258,13 @@ def _set_apart(view: View, board: Board) -> str:
     apart = _unranked(view, board)
     if not (apart and board.places):
         return ""
-    names = headlines.some([view.name(run) for run in apart])
+    names = headlines.some([view.short(run) for run in apart])
     verb = "shares" if len(apart) == 1 else "share"
-    return f"Not ranked: {names} {verb} fewer than two users with all the ranked runs."
+    return f"Not ranked: {names} {verb} fewer than two users with the ranked runs."
 
 
 MOST_BY_POPULATION = 30
-"""Of more runs the means over two populations would take too long; the banner names the difference."""
+"""Of more runs the means over two populations would take too long; the warning names the difference."""
 
 
 @st.fragment(parallel=True)
@@ -281,7 +281,7 @@ def population_note(view: View) -> None:
 def alt(view: View, board: Board) -> str:
     parts = [
         f"{view.name(run)} {numbers.three(board.pairs[run]['mean_diff'])}{board.unit} "
-        f"({board.pairs[run]['word']})"
+        f"({shown(board.pairs[run]['word'])})"
         for run in board.order
         if run in board.pairs
     ]

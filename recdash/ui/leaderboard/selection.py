@@ -25,14 +25,14 @@ def select(view: View, board: Board) -> None:
 
 def _ranked_name(view: View, board: Board, run_id: str) -> str:
     place = board.places.get(run_id)
-    return f"{place.text} · {view.name(run_id)}" if place else view.name(run_id)
+    return f"{place.text} · {view.short(run_id)}" if place else view.short(run_id)
 
 
 def compare_button(view: View, board: Board) -> None:
     """One click to those who share first place; else to the chosen ones."""
     first = shared_first(view, board)
     wanted = first or list(view.candidate_ids)
-    names = headlines.some([view.name(run) for run in wanted])
+    names = headlines.some([view.short(run) for run in wanted])
     label = "Compare with the baseline"
     if len(wanted) > 1:
         label = f"Compare {names if len(wanted) <= headlines.MOST_NAMED else names.lower()}"

@@ -10,6 +10,7 @@ from recdash.comparison.cells import metric_values
 from recdash.comparison.headlines import EQUAL, values
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html
+from recdash.formatting.names import shortened
 from recdash.formatting.records import Row, records
 from recdash.formatting.tables import (
     Cell,
@@ -26,7 +27,7 @@ from recdash.formatting.tables import (
     text_columns,
     with_intervals,
 )
-from recdash.formatting.wording import cut
+from recdash.formatting.wording import shown
 from recdash.metrics.naming import has_k, is_percent, metric_at, metric_title
 from recdash.stats import Correction
 from recdash.stats.family import SIGNS
@@ -135,7 +136,7 @@ def columns(view: View, board: Board) -> list[Column]:
         *text_columns(two_lines("Rank,", "range"), "Run"),
         *number_columns(
             _head(view.metric, view.k),
-            two_lines(f"Difference{board.unit and ', %'}", f"to {cut(view.base_name, 16)}"),
+            two_lines(f"Difference{board.unit and ', %'}", f"vs {_base_name(view)}"),
             two_lines("95 % CI", f"(paired{rule})"),
         ),
         *text_columns("Finding"),
@@ -143,6 +144,11 @@ def columns(view: View, board: Board) -> list[Column]:
         *_standing_columns(board.standing),
         *number_columns(*(_head(metric, view.k) for metric in board.metrics[1:])),
     ]
+
+
+def _base_name(view: View) -> str:
+    """The baseline's name, as much of it as a narrow column holds."""
+    return shortened(map(view.name, view.run_ids), 16)[view.base_name] if view.baseline else ""
 
 
 def _standing_columns(standing: Standing | None) -> tuple[Column, ...]:
@@ -233,11 +239,11 @@ def _difference(view: View, board: Board, run_id: str, judged: tuple[Number, Int
         return [muted("reference"), numbers.NONE, ""]
     if judged is None:
         if run_id in board.apart:
-            return [muted("no shared user"), numbers.NONE, ""]
-        return [html('<span title="No value per user, so no paired interval">–</span>'), numbers.NONE, ""]
+            return [muted("no shared users"), numbers.NONE, ""]
+        return [html('<span title="catalogue-level metric, no CI">–</span>'), numbers.NONE, ""]
     difference, bounds = judged
     word = board.pairs[run_id]["word"]
-    return [bold(difference), muted(bounds.shown), finding(word, SIGNS[word])]
+    return [bold(difference), muted(bounds.shown), finding(shown(word), SIGNS[word])]
 
 
 def export(view: View, board: Board) -> pd.DataFrame:

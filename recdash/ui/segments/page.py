@@ -10,7 +10,6 @@ import streamlit as st
 
 from recdash.charts.attribute_shares import panels
 from recdash.charts.layout import escape as plotly
-from recdash.charts.mark_html import glyph
 from recdash.charts.segments import SegmentPoint, SegmentRow, ends_of, segment_panels
 from recdash.comparison.cells import metric_value, metric_values
 from recdash.comparison.segment_wording import flag_sentence
@@ -19,7 +18,7 @@ from recdash.comparison.segments import Cell as SegmentCell
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html, markdown
 from recdash.formatting.tables import Cell, Number, cell_html, finding, muted, number_columns, text_columns
-from recdash.formatting.wording import count_range, cut
+from recdash.formatting.wording import count_range, shown
 from recdash.metrics.naming import is_percent, scale_of
 from recdash.stats import LEAST, Correction
 from recdash.ui.app import cached, links, state, theme
@@ -45,14 +44,13 @@ FEW_RUNS = 5
 
 
 def choose(view: View) -> tuple[str, int, Correction] | None:
-    """By what, from how many users on, and the correction; kept in the URL. None where nothing is there."""
+    """Segments, their minimum size and the correction; kept in the URL. None where there are no segments."""
     known = cached.slices(view.experiment.id)
     if not known:
         widgets.empty(
-            "Nothing here tells users or items apart",
-            "A train table tells known users from new ones and popular items from rare ones; a table of "
-            "users or a catalogue with attributes adds its columns. They belong to the set-up of "
-            "an experiment.",
+            "This experiment has no segments yet",
+            "Training data separates known from new users and popular from rare items. A table of users or a "
+            "catalogue adds its columns as segments.",
         )
         links.offer("Upload", "upload")
         return None
@@ -69,8 +67,7 @@ def _choose_by(known: Sequence[str]) -> str:
     match = next((by for by in (wanted, f"item:{wanted}") if by in known), None)
     if match is None:
         st.warning(
-            f"The link's segments, {markdown(wanted)}, are not here; "
-            f"{markdown(by_title(known[0]))} stands in."
+            f"Segments “{markdown(wanted)}” are not available here; showing {markdown(by_title(known[0]))}."
         )
     chosen = match or known[0]
     titles = {by: by_title(by) for by in known}
@@ -89,7 +86,7 @@ def _choose_least() -> int:
     wanted = state.params().get("least", str(LEAST))
     valid = wanted.isdecimal() and 2 <= int(wanted[:9]) <= MOST_LEAST
     bound = widgets.bound("least", "segments-least", int(wanted[:9]) if valid else LEAST)
-    least = int(st.number_input("Judge from n users", 2, MOST_LEAST, width=140, **bound))
+    least = int(st.number_input("Minimum segment size", 2, MOST_LEAST, width=170, **bound))
     state.write("least", str(least))
     return least
 
@@ -104,10 +101,10 @@ def gather(view: View, by: str, least: int, correction: Correction) -> SegmentCo
 
 
 def banner(comparison: SegmentComparison) -> None:
-    """Where the whole and its parts do not say the same."""
+    """Where the total and its segments disagree."""
     lines = widgets.paragraphs(flag_sentence(comparison, flag) for flag in flags(comparison))
     if lines:
-        st.html(widgets.banner(lines, "The whole and its parts"))
+        st.html(widgets.banner(lines, "The total and its segments"))
 
 
 def draw(view: View, comparison: SegmentComparison) -> None:
@@ -148,11 +145,12 @@ def _dot(comparison: SegmentComparison, segment: str, run: str, beside: int) -> 
     judged = [cell for (key, _), cell in comparison.cells.items() if key != EVERYBODY and cell.pair]
     digits = numbers.places(cell.difference for cell in judged)  # of all, so that they align
     amount = numbers.signed(cell.difference, digits)
-    hover = f"{name}<br>{amount} ({numbers.interval(low, high, digits)})<br>{cell.word}, n = {cell.n_shared}"
+    word = shown(cell.word or "")
+    hover = f"{name}<br>{amount} ({numbers.interval(low, high, digits)})<br>{word}, n = {cell.n_shared}"
     look: Literal["filled", "hollow"] = "filled" if cell.word in ("better", "worse") else "hollow"
-    words = f"{cell.sign} {amount} {cell.word}"
+    words = f"{cell.sign} {amount} {word}"
     if beside >= 3:  # as many as there is room for; the table below has all of them
-        words = f"{cell.sign} {cell.word}" if beside == 3 else cell.sign
+        words = f"{cell.sign} {word}" if beside == 3 else cell.sign
     return SegmentPoint(cell.difference, words, hover, low, high, look=look)
 
 
@@ -169,7 +167,7 @@ def _cell_words(comparison: SegmentComparison, cell: SegmentCell) -> str:
     if cell.pair is None:
         value = metric_value(comparison.query.metric, cell.value)
         return value.shown if comparison.by_value else cell.why or "not scored"
-    return f"{numbers.change(cell.difference)} {cell.word}"
+    return f"{numbers.change(cell.difference)} {shown(cell.word or '')}"
 
 
 # ── the values ───────────────────────────────────────────────────────────────────────────────
@@ -178,20 +176,21 @@ def _cell_words(comparison: SegmentComparison, cell: SegmentCell) -> str:
 def show_values(view: View, comparison: SegmentComparison) -> None:
     """One row per segment and one for all users: every run's value, n, and the word of its difference."""
     unit = ", %" if is_percent(comparison.query.metric) else ""
-    words = "The mean over each run's own users. Under it, how the run stands against the baseline."
+    words = "vs baseline below. Each mean is over the run's own users."
     if comparison.by_value:
-        words = "Of what the lists show to the users of each segment."
+        words = "Of the lists of each segment's users."
     elif comparison.of_items:
-        words += " In a segment of items only these count, and only users who have one."
-    widgets.section(f"{comparison.query.where} of every run{unit}", words)
+        words = "vs baseline below. Counts only the segment's items, and users who have one."
+    widgets.section(f"{comparison.query.where} by segment{unit}", words)
     st.html(values_table(view, comparison))
     why = {(run, cell.why) for (_, run), cell in comparison.cells.items() if cell.why and not cell.n}
-    widgets.note(f"– {view.name(run)}: {reason}." for run, reason in sorted(why))
+    widgets.note(f"– {view.short(run)}: {reason}." for run, reason in sorted(why))
 
 
 def values_table(view: View, comparison: SegmentComparison) -> Html:
     titles: Mapping[str, str] = {EVERYBODY: "All users", **comparison.titles}
-    heads = [_head(view, run, len(comparison.runs)) for run in comparison.runs]
+    names = widgets.run_cells(view.marks, 14 if len(comparison.runs) > FEW_RUNS else 24)
+    heads = [names[run] for run in comparison.runs]
     columns = [*text_columns("Segment"), *number_columns("n", *heads)]
     keys = [(segment, run) for segment in titles for run in comparison.runs]
     metric, cells = comparison.query.metric, [comparison.cell(*key) for key in keys]
@@ -199,29 +198,21 @@ def values_table(view: View, comparison: SegmentComparison) -> Html:
     value_of = {key: _judged(comparison, *key, value) for key, value in zip(keys, values, strict=True)}
     rows = [
         [
-            html('<div style="min-width:150px">{title}</div>', title=title),
+            title,
             _users(comparison, segment),
             *(value_of[segment, run] for run in comparison.runs),
         ]
         for segment, title in titles.items()
     ]
-    return table_html(columns, rows, bands=(0,))
-
-
-def _head(view: View, run: str, n_runs: int) -> Html:
-    """A run's mark and name; of a long one its beginning, the shorter the more runs there are."""
-    mark = view.marks[run]
-    short = cut(mark.name, 12 if n_runs > FEW_RUNS else 26)
-    head = '<span class="rd-run" title="{name}">{glyph}<bdi>{short}</bdi></span>'
-    return html(head, name=mark.name, glyph=glyph(mark), short=short)
+    return table_html(columns, rows, bands=(0,), kind="rd-sticky", label="Values by segment")
 
 
 def _judged(comparison: SegmentComparison, segment: str, run: str, value: Number) -> Cell:
-    """The value, and under it how the run stands against the baseline."""
+    """The value, and under it its finding against the baseline."""
     cell = comparison.cell(segment, run)
     if run == comparison.query.baseline or not cell.n_shared:
         return value
-    word = finding(cell.word, cell.sign) if cell.word else muted(cell.why)
+    word = finding(shown(cell.word), cell.sign) if cell.word else muted(cell.why)
     return html("{value}<br><small>{word}</small>", value=cell_html(value), word=cell_html(word))
 
 

@@ -1,4 +1,4 @@
-"""What the Trade-offs page shows of two metrics: the runs, their front, and which run beats which."""
+"""What the Trade-offs page shows of two metrics: the runs, their Pareto front, which run dominates which."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from recdash.charts.tradeoff import Direction, TradeOffPoint, trade_off
+from recdash.charts.tradeoff import LEAST_WIDTH, Direction, TradeOffPoint, trade_off
 from recdash.comparison.cells import metric_value
 from recdash.comparison.pareto import TradeOff, goal
 from recdash.formatting.html import Html, html, join, markdown
@@ -29,7 +29,7 @@ MOST_TOLD = 8
 
 @dataclass(frozen=True)
 class Chosen:
-    """The page's own choice: metrics of the axes, and which runs stand beside the chosen ones."""
+    """The page's own choice: metrics of the axes, and which runs are drawn beside the chosen ones."""
 
     x: str
     y: str
@@ -43,16 +43,16 @@ def choose(view: View) -> Chosen | None:
     """Kept in the URL as ``x``, ``y`` and ``runs``; None where there are not two metrics."""
     if len(view.metrics) < 2:
         widgets.empty(
-            "One metric alone is no trade-off",
-            "Upload a train table or a catalogue with the experiment to see coverage and novelty beside it.",
+            "A trade-off needs two metrics",
+            "Add training data or a catalogue to the experiment to see coverage and novelty.",
         )
         return None
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        y = _axis("Upright", "y", view.metrics, view.metric)
+        y = _axis("Y axis", "y", view.metrics, view.metric)
         others = [metric for metric in view.metrics if metric != y]
         usual = next((metric for metric in GUARDRAILS if metric in others), others[0])
-        x = _axis("Across", "x", others, usual)
-        which = widgets.choice("Runs", "runs", {"all": "All", "chosen": "Chosen"}, "all")
+        x = _axis("X axis", "x", others, usual)
+        which = widgets.choice("Runs", "runs", {"all": "All", "chosen": "Candidates"}, "all")
     chosen = view.verdict_query.shown
     aside = [run for run in view.own_ids if run not in chosen] if which == "all" else []
     return Chosen(x, y, (*chosen, *aside))
@@ -69,7 +69,7 @@ def warn_of_unknown(view: View) -> None:
     for name in ("x", "y"):
         wanted = state.params().get(name)
         if wanted is not None and wanted not in view.metrics:
-            st.warning(f"The link's metric, {markdown(wanted)}, was not scored here; another stands in.")
+            st.warning(f"Metric “{markdown(wanted)}” is not available here; showing another.")
 
 
 def gather(view: View, chosen: Chosen) -> TradeOff:
@@ -80,13 +80,13 @@ def gather(view: View, chosen: Chosen) -> TradeOff:
 
 
 def draw(view: View, tradeoff: TradeOff) -> None:
-    """The runs and, of those that were chosen, references too; these have no part in the front."""
+    """The runs and, of those that were chosen, references too; these are not part of the front."""
     aside = tuple(run for run in view.shown_ids if run not in view.verdict_query.shown)
     beside = cached.trade_off(view, aside, _metrics(tradeoff), ()) if aside else None
     dots = [*_dots(tradeoff), *(_dots(beside) if beside else ())]
     x, y = (Direction(_title(goal.metric, tradeoff.k), goal.less_is_better) for goal in tradeoff.goals)
     chart = trade_off(dots, tradeoff.front, (x, y), view.marks, theme.palette())
-    widgets.chart(chart, "trade-off", alt(view, tradeoff), narrowest=500)
+    widgets.chart(chart, "trade-off", alt(view, tradeoff), narrowest=LEAST_WIDTH + 98)
 
 
 def _metrics(tradeoff: TradeOff) -> tuple[str, str]:
@@ -94,7 +94,7 @@ def _metrics(tradeoff: TradeOff) -> tuple[str, str]:
 
 
 def _title(metric: str, k: int) -> str:
-    less = " (less is better)" if goal(metric).less_is_better else ""
+    less = " (lower is better)" if goal(metric).less_is_better else ""
     return f"{metric_and_unit(metric, k)}{less}"
 
 
@@ -126,7 +126,7 @@ def _values(tradeoff: TradeOff, run: str) -> str:
 
 
 def say(view: View, tradeoff: TradeOff) -> None:
-    """The runs on the front, the pairs in which one beats the other, and why a run has no place."""
+    """The runs on the front, the pairs in which one dominates the other, and why a run is missing."""
     rows = []
     if len(tradeoff.places) > 1:
         rows.append(_line("✓", "better", members(view, tradeoff)))

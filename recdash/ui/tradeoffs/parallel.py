@@ -13,7 +13,7 @@ from recdash.comparison.headlines import values
 from recdash.comparison.pareto import goal
 from recdash.formatting.html import Html
 from recdash.formatting.tables import RunName, number_columns, text_columns
-from recdash.formatting.wording import cut, listed
+from recdash.formatting.wording import listed
 from recdash.metrics.naming import has_k, is_percent, metric_and_unit, metric_at, metric_title, scale_of
 from recdash.ui.app import cached, theme
 from recdash.ui.app.state import View
@@ -21,7 +21,6 @@ from recdash.ui.components import widgets
 from recdash.ui.components.metric_sets import metrics_of_set
 from recdash.ui.components.widgets import table_html
 from recdash.ui.tradeoffs.page import why_absent
-from recdash.ui.tradeoffs.wording import LONGEST_NAME
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,7 +36,7 @@ def choose(view: View) -> list[str]:
     options = {metric: metric_title(metric) for metric in view.metrics}
     chosen = widgets.several("Metrics", "axes", options, usual(view))
     if len(chosen) > MOST:
-        st.caption(f"The first {MOST} of {len(chosen)} are drawn.")
+        st.caption(f"Showing the first {MOST} of {len(chosen)} metrics.")
     return chosen[:MOST]
 
 
@@ -51,7 +50,7 @@ def usual(view: View) -> list[str]:
 def show(view: View, metrics: Sequence[str], runs: Sequence[str]) -> None:
     """A line per run over the axes; of the chosen ones a table."""
     if len(metrics) < FEWEST:
-        st.caption("Choose two metrics or more.")
+        st.caption("Choose at least two metrics.")
         return
     order = tuple(dict.fromkeys((*view.shown_ids, *runs)))
     scores = cached.scoreboard(view, order, tuple(metrics), view.k)
@@ -74,15 +73,15 @@ def _parallel_axis(metric: str, of: Mapping[str, float], k: int) -> ParallelAxis
 
 
 def finding(view: View, known: Known) -> str:
-    """``EASE is best on 5 of 7 metrics, by value``: of the chosen runs the one that most often is."""
+    """``EASE is best on 5 of 7 metrics``: of the chosen runs the one that most often is, by value."""
     first = [run for metric, of in known.items() for run in _best(view, metric, of)]
     if not first:
         return "No chosen run has these metrics"
     most = max(first.count(run) for run in first)
-    names = [view.name(run) for run in dict.fromkeys(first) if first.count(run) == most]
+    names = [view.short(run) for run in dict.fromkeys(first) if first.count(run) == most]
     if len(names) > 3:
         return f"No run is best on more than {most} of {len(known)} metrics"
-    best = listed([cut(name, LONGEST_NAME) for name in names])
+    best = listed(names)
     verb = "is" if len(names) == 1 else "are each"
     return f"{best} {verb} best on {most} of {len(known)} metrics"
 
@@ -94,9 +93,9 @@ def _best(view: View, metric: str, of: Mapping[str, float]) -> list[str]:
 
 
 def subtitle(metrics: Sequence[str]) -> str:
-    flipped = any(goal(metric).less_is_better for metric in metrics)
-    note = " ↓: less is better, its axis is upside down." if flipped else ""
-    return f"By value, of the chosen runs. Up is better on every axis; each has its own ends.{note}"
+    flipped = [metric_title(metric) for metric in metrics if goal(metric).less_is_better]
+    note = f" ({listed(flipped)} {'is' if len(flipped) == 1 else 'are'} inverted)" if flipped else ""
+    return f"Higher is better on every axis{note}. By value, without a test."
 
 
 def alt(view: View, known: Known) -> str:

@@ -1,4 +1,4 @@
-"""One user's held-out items, history and lists side by side, as HTML."""
+"""One user's test items, history and lists side by side, as HTML."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from recdash.charts.mark_html import glyph
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html, join
 from recdash.metrics.naming import metric_at
@@ -23,19 +22,20 @@ if TYPE_CHECKING:
 def heading(user: OneUser) -> None:
     """Draw the user's id and how many of the user's items are known."""
     held_out = sum(item.relevant for item in user.held_out)
-    had = f"{numbers.counted(user.n_history, 'item')} in train. " if user.n_history else ""
-    counts = "" if user.counts else " No held-out item is relevant, so this user is not counted."
-    widgets.section(f"User {user.user_id}", f"{had}{numbers.counted(held_out, 'item')} held out.{counts}")
+    had = f"{numbers.counted(user.n_history, 'item')} in training, " if user.n_history else ""
+    counts = "" if user.counts else " None is relevant, so this user is not counted."
+    widgets.section(
+        f"User {user.user_id}", f"{had}{numbers.counted(held_out, 'item')} in the test set.{counts}"
+    )
 
 
 def show(view: View, user: OneUser, first: str) -> None:
-    """The grid, and under it what its signs mean. ``first``: the run that stands beside the baseline."""
+    """The grid, and under it what its signs mean. ``first``: the run that is shown next to the baseline."""
     values = cached.user_values(view, user.user_id) if user.counts else {}
     lists = {list_.run_id: list_ for list_ in user.lists}
-    order = sorted(view.shown, key=lambda run: (run != view.baseline, run.id != first))
     base = lists.get(view.baseline.id) if view.baseline else None
-    against = view.name(base.run_id) if base and base.length else ""
-    columns = [_column(view, run.id, lists.get(run.id), values, against) for run in order]
+    against = view.short(base.run_id) if base and base.length else ""
+    columns = [_column(view, run.id, lists.get(run.id), values, against) for run in view.shown]
     side = html('<div class="rd-side">{parts}</div>', parts=join([_held_out(user), _history(user)]))
     region = '<div class="rd-lists" tabindex="0" role="region" aria-label="Lists side by side">'
     lists_side = html(f"{region}{{columns}}</div>", columns=join(columns))
@@ -52,7 +52,7 @@ def _held_out(user: OneUser) -> Html:
         grade = f"{item.gain:g}" if user.graded else ""
         note = grade if item.relevant else f"{item.gain:g}, not relevant"
         rows.append(_own_row(item.item, note, f"relevance {item.gain:g}"))
-    return _side("Held out", numbers.count(len(user.held_out)), rows)
+    return _side("Test set", numbers.count(len(user.held_out)), rows)
 
 
 def _history(user: OneUser) -> Html:
@@ -97,14 +97,13 @@ def _column(
     """``against``: the baseline whose list ranks are compared with; empty where it has none."""
     mark, k = view.marks[run_id], min(view.k, MOST_PLACES)
     head = html(
-        '<h3><span class="rd-run">{glyph}<bdi title="{name}">{name}</bdi></span><span>{result}</span></h3>',
-        glyph=glyph(mark),
-        name=mark.name,
+        "<h3>{name}<span>{result}</span></h3>",
+        name=widgets.run_cell(mark, view.short(run_id)),
         result=_result(view, list_, values.get(run_id)),
     )
     is_base = mark.role == "baseline"
     if list_ is None or not list_.length:
-        why = "no list for this user" if list_ else _why_no_lists(view, run_id)
+        why = "no recommendations for this user" if list_ else _why_no_lists(view, run_id)
         rows = [html('<li class="rd-none">{why}</li>', why=why)]
     else:
         places = {place.rank: place for place in list_.places}
@@ -120,7 +119,7 @@ def _column(
 
 def _why_no_lists(view: View, run_id: str) -> str:
     is_mean = any(run.is_mean for run in view.shown if run.id == run_id)
-    return "the mean of several lists for each user" if is_mean else "no lists were kept of this run"
+    return "mean of several lists per user" if is_mean else "no lists stored for this run"
 
 
 def _result(view: View, list_: UserList | None, value: float | None) -> str:
@@ -133,8 +132,8 @@ def _result(view: View, list_: UserList | None, value: float | None) -> str:
 
 def _row(place: ListPlace | None, rank: int, against: str) -> Html:
     if place is None:
-        return html('<li><span class="rd-at">{rank}</span><i>no item at rank {rank}</i></li>', rank=rank)
-    sign, meaning = ("●", "hit") if place.hit else ("○", "not held out")
+        return html('<li><span class="rd-at">{rank}</span><i>no item at position {rank}</i></li>', rank=rank)
+    sign, meaning = ("●", "hit") if place.hit else ("○", "miss")
     move = _move(place, against) if against else Html("")
     return html(
         '<li class="{kind}"><span class="rd-at">{rank}</span>'
@@ -150,27 +149,27 @@ def _row(place: ListPlace | None, rank: int, against: str) -> Html:
 
 def _move(place: ListPlace, base: str) -> Html:
     if place.before is None:
-        text, meaning = "new", f"not in the list of {base}"
+        text, meaning = "new", f"not in {base}'s list"
     elif place.before == place.rank:
-        text, meaning = "=", f"as in {base}"
+        text, meaning = "=", f"same position in {base}"
     else:
         arrow = "↑" if place.rank < place.before else "↓"
-        text, meaning = f"{arrow} {abs(place.rank - place.before)}", f"rank {place.before} in {base}"
+        text, meaning = f"{arrow} {abs(place.rank - place.before)}", f"position {place.before} in {base}"
     return _aside(text, meaning)
 
 
 def _legend(view: View, user: OneUser, first: str, against: str) -> Html:
-    parts = ["● held-out item found", "○ not held out"]
+    parts = ["● hit", "○ miss"]
     if view.candidates and against:
-        parts += [f"↑ ↓ places moved against {against}", "= same place", f"new: not in {against}'s list"]
+        parts += [f"↑ ↓ positions moved vs {against}", "= same position", f"new: not in {against}'s list"]
         shared = (list_ for list_ in user.lists if list_.run_id == first and list_.length)
         parts += [_shared(view, list_, against) for list_ in shared]
     if view.k > MOST_PLACES:
-        parts.append(f"The first {MOST_PLACES} places are shown; hits are counted to {view.k}")
+        parts.append(f"Showing {MOST_PLACES} positions; hits count to {view.k}")
     spans = [html("<span>{part}</span>", part=part) for part in parts]
     return html('<div class="rd-legend">{parts}</div>', parts=join(spans))
 
 
 def _shared(view: View, list_: UserList, base: str) -> str:
     longest = numbers.counted(min(view.k, list_.length), "item")
-    return f"{view.name(list_.run_id)} and {base} share {list_.shared} of {longest}"
+    return f"{view.short(list_.run_id)} and {base} share {list_.shared} of {longest}"

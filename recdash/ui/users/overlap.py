@@ -31,16 +31,16 @@ def show(view: View) -> None:
 
 
 def finding(view: View) -> str:
-    """What all lists together reach against the best alone."""
+    """How many users all lists together reach, and the best alone."""
     known = cached.headroom(view)
     if known is None:
-        return "How different the lists are"
-    best = view.name(_with_lists(view)[known.best_hit_rate])
+        return "Overlap with the baseline's lists"
+    best = view.short(_with_lists(view)[known.best_hit_rate])
     together, alone = (
         numbers.of_100(round(share * known.n_users), known.n_users)
         for share in (known.hit_rate, max(known.hit_rates))
     )
-    return f"Together the lists reach {together} of 100 users; {best} alone reaches {alone}"
+    return f"{together} % of users get a hit from at least one run, {alone} % from {best} alone"
 
 
 def _with_lists(view: View) -> list[str]:
@@ -51,18 +51,18 @@ def _explained(view: View) -> str:
     known = cached.headroom(view)
     if known is None:
         return ""
-    best = view.name(_with_lists(view)[known.best_recall])
+    best = view.short(_with_lists(view)[known.best_recall])
     together, alone = (numbers.three(100 * share) for share in (known.recall, max(known.recalls)))
     return (
-        f"A hit within k = {view.k}, over {numbers.count(known.n_users)} users. Of a user's held-out items "
-        f"all lists together find {together} % on average, {best} alone {alone} %."
+        f"Hits within k = {view.k}, {numbers.count(known.n_users)} users. "
+        f"Mean recall: {together} % with all lists together, {alone} % with {best} alone."
     )
 
 
 def table_of(view: View, rows: list[Row]) -> Html:
     columns = [
         *text_columns("Run"),
-        *number_columns(f"Common items\nat {view.k}, %", "RBO", "n", "Hits", "Found by no\nother run"),
+        *number_columns(f"Shared items\nat {view.k}, %", "RBO", "n", "Hits", "Unique\nhits"),
         *number_columns("Hits won\nby switching", "Hits lost\nby switching"),
     ]
     base = view.baseline.id if view.baseline else None
@@ -84,25 +84,22 @@ def _cells(row: Row, *, is_base: bool) -> list[Cell]:
 
 
 def _notes(view: View, rows: list[Row]) -> Html:
-    base = view.base_name
+    base = view.short(view.shown[0].id)
     alike = (
-        f"Common items: of the first {view.k} places, those that {base} fills with the same items, in any "
-        f"order. RBO: rank-biased overlap of the whole lists, p = 0.9, extrapolated ({RBO_SOURCE}); 1 is the "
-        f"same list, 0 no common item. Both are means over n users with both lists{_sampled(rows)}."
+        f"Shared items: items that {base} also has in its first {view.k} positions. "
+        f"RBO: rank-biased overlap of whole lists, 1 = same list (p = 0.9, {RBO_SOURCE}). "
+        f"Means over n users with both lists{_sampled(rows)}."
     )
-    hits = (
-        f"Hits are counted over all users who count. Won: found and not by {base}; "
-        f"lost: found by {base} and not here."
-    )
+    hits = f"Hits won: {base} misses them. Hits lost: only {base} finds them."
     return html(
-        '<div class="rd-note"><p>{alike}</p><p>{hits} {items} these are.</p></div>',
+        '<div class="rd-note"><p>{alike}</p><p>{hits} {items}</p></div>',
         alike=alike,
         hits=hits,
-        items=links.link(view, "Which items", "items", {}),
+        items=links.link(view, "View the items", "items", {}),
     )
 
 
 def _sampled(rows: list[Row]) -> str:
     """Of large uploads not all lists are compared, and then that is said."""
     sampled = any(row["n_users"] < row["n_both"] for row in rows)
-    return ": where uploads are large, a random sample of them, the same each time" if sampled else ""
+    return " (of large uploads a fixed random sample)" if sampled else ""

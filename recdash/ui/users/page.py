@@ -1,4 +1,4 @@
-"""What the Users page says of all users: who gains, who loses, and how unevenly."""
+"""What the Users page says of all users: which gain, which lose, and how unevenly."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
 PARAMETER = "of"
-"""The candidate whose users are looked at, in the link."""
+"""The candidate whose users are shown, in the link."""
 
 
 @dataclass(frozen=True)
 class Gains:
-    """The candidates against the baseline, and the one of them whose users are looked at."""
+    """The candidates against the baseline, and the one whose users are shown."""
 
     changes: pd.DataFrame
     run_id: str
@@ -44,9 +44,8 @@ def has_values(view: View) -> bool:
     if define(view.metric).has_user_values:
         return True
     widgets.empty(
-        f"{metric_at(view.metric, view.k)} has no value per user",
-        "It is a number of all lists together. Choose an accuracy metric such as nDCG or Recall above to see "
-        "who gains and who loses.",
+        f"{metric_at(view.metric, view.k)} is a catalogue-level metric",
+        "It has no value per user. Choose an accuracy metric such as nDCG or Recall to see which users gain.",
     )
     return False
 
@@ -68,10 +67,10 @@ def _chosen(view: View, run_ids: list[str]) -> str:
 
 def _choose_candidate(view: View, gains: Gains) -> None:
     """The candidate of the select box, which is drawn only where there is a choice; kept in the URL."""
-    names = {run: view.name(run) for run in gains.changes["run_id"]}
+    names = {run: view.short(run) for run in gains.changes["run_id"]}
     state.write(PARAMETER, gains.run_id)
     if len(names) > 1:
-        label, key = "Candidate to look at", "users-candidate"
+        label, key = "Candidate", "users-candidate"
         widgets.select(label, PARAMETER, names, gains.run_id, key, widgets.BOX)
 
 
@@ -79,39 +78,37 @@ def _choose_candidate(view: View, gains: Gains) -> None:
 
 
 def finding(view: View, gains: Gains) -> str:
-    """``ALS v3 is better for 41 of 100 users, worse for 30``; counted in users where they are few."""
-    row, name = gains.row, view.name(gains.run_id)
+    """``ALS v3 improves results for 41 % of users, worsens them for 30 %``; counted where users are few."""
+    row, name = gains.row, view.short(gains.run_id)
     n = row["n_users"]
     if row["same"] == n:
-        return f"{name} changes nothing for any user"
+        return f"{name} changes no user's results"
     if n < 100:
-        return f"{name} is better for {row['better']} of {numbers.users(n)}, worse for {row['worse']}"
+        better = f"{row['better']} of {numbers.users(n)}"
+        return f"{name} improves results for {better}, worsens them for {row['worse']}"
     better, worse = (numbers.of_100(row[word], n) for word in ("better", "worse"))
-    return f"{name} is better for {better} of 100 users, worse for {worse}"
+    return f"{name} improves results for {better} % of users, worsens them for {worse} %"
 
 
 def subtitle(view: View, gains: Gains) -> str:
     metric, n = metric_at(view.metric, view.k), numbers.users(gains.row["n_users"])
-    change = f"Per-user {metric} against {view.base_name}, {n}."
+    change = f"{metric} per user vs {view.short(view.shown[0].id)}, {n}."
     return f"{change} {concentration(gains)}{_pooled(view)}"
 
 
 def concentration(gains: Gains) -> str:
-    """How few users have half of what all who gain gain together."""
+    """From how few users half of the total gain comes; the gain is the sum of all differences above zero."""
     row = gains.row
     if not row["better"]:
-        return "Nobody gains."
-    half, n = row["half_gain"], numbers.count(row["n_users"])
-    verb = "carries" if half == 1 else "carry"
-    return (
-        f"{numbers.count(half)} of {n} users {verb} half of the gain, "
-        "which is the sum of all differences above zero."
-    )
+        return "No user gains."
+    half, n = row["half_gain"], row["n_users"]
+    users = f"{numbers.of_100(half, n)} % of users" if n >= 100 else f"{half} of {numbers.users(n)}"
+    return f"Half of the total gain comes from {users}."
 
 
 def _pooled(view: View) -> str:
     formula = define(view.metric).formula()
-    return " The metric pools users; here each user's own value counts." if formula.pooled else ""
+    return " Each user's own value counts." if formula.pooled else ""
 
 
 # ── charts ───────────────────────────────────────────────────────────────────────────────────
@@ -124,15 +121,14 @@ def show_charts(view: View, gains: Gains) -> None:
         _choose_candidate(view, gains)
     with right:
         _show_distribution(view, gains)
-    absent = [view.name(run) for run in view.candidate_ids if run not in set(gains.changes["run_id"])]
+    absent = [view.short(run) for run in view.candidate_ids if run not in set(gains.changes["run_id"])]
     if absent:
-        why = f"without this metric or without a user in common with {markdown(view.base_name)}"
-        st.caption(f"Not drawn: {markdown(listed(absent))}, {why}.")
+        why = "no value of this metric, or no shared users"
+        st.caption(f"Not shown: {markdown(listed(absent))} ({why}).")
 
 
 def _show_split(view: View, gains: Gains) -> None:
-    how = "from left to right. Ordered as in the frame."
-    widgets.section("Better, same, worse", f"Of 100 users, against {view.base_name}; {how}")
+    widgets.section("Better, same, worse", f"% of users, vs {view.short(view.shown[0].id)}")
     rows = records(gains.changes)
     alt = "; ".join(
         f"{row['run']}: better for {numbers.count(row['better'])}, same for {numbers.count(row['same'])}, "
@@ -140,17 +136,19 @@ def _show_split(view: View, gains: Gains) -> None:
         for row in rows
     )
     figure = better_same_worse(gains.changes, view.marks, theme.palette())
-    widgets.chart(figure, "users-split", f"{alt}.")
+    widgets.chart(figure, "users-split", f"{alt}.", narrowest=300)
 
 
 def _show_distribution(view: View, gains: Gains) -> None:
     row = gains.row
     bars = cached.change_bars(view, gains.run_id)
-    heading = "No user changes"
+    heading = "No user's results change"
     if len(bars.count):
-        heading = f"Half of all changes are larger than {numbers.three(row['typical'])} either way"
-    unchanged = f"{numbers.users(row['same'])} without a change not drawn."
-    widgets.section(heading, f"{view.name(gains.run_id)} minus {view.base_name}, per user; {unchanged}")
+        heading = f"The typical change per user is ±{numbers.three(row['typical'])}"
+    names = f"{view.short(gains.run_id)} vs {view.short(view.shown[0].id)}"
+    widgets.section(
+        heading, f"{names}. Median size of a change; {numbers.users(row['same'])} unchanged, not shown."
+    )
     title = f"Change in {metric_at(view.metric, view.k)} (height: users)"
     alt = f"Distribution of the changes. {finding(view, gains)}. {heading}."
     widgets.chart(distribution(bars, theme.palette(), title), "users-distribution", alt)
@@ -163,14 +161,15 @@ def show_alone(view: View) -> str:
     """The users of one run by their values, where there is no other to compare with; → its id."""
     run_id = view.shown_ids[0]
     bars, without, n = cached.value_bars(view, run_id)
-    name, title = view.name(run_id), metric_at(view.metric, view.k)
-    hint = "Add a second run, or choose candidates under Change runs, to see who gains and who loses."
+    name, title = view.short(run_id), metric_at(view.metric, view.k)
+    hint = "Add or choose a second run to see which users gain and which lose."
     if not n:
-        widgets.title(f"{name} has no {title} of single users", hint)
+        widgets.title(f"{name} has no {title} per user", hint)
         return run_id
     widgets.title(f"{name} has {title} above zero for {_share(n - without, n)}", hint)
-    not_drawn = f"{numbers.users(without)} at zero not drawn."
-    widgets.section("Users by their value", f"{title} of {numbers.users(n)}; {not_drawn}")
+    widgets.section(
+        "Users by value", f"{title} of {numbers.users(n)}; {numbers.users(without)} at zero, not shown."
+    )
     alt = f"Distribution of {title}: {numbers.users(without)} of {numbers.count(n)} have zero."
     figure = distribution(bars, theme.palette(), f"{title} (height: users)", signed=False)
     widgets.chart(figure, "users-values", alt)
@@ -178,4 +177,4 @@ def show_alone(view: View) -> str:
 
 
 def _share(count: int, n: int) -> str:
-    return f"{count} of {numbers.users(n)}" if n < 100 else f"{numbers.of_100(count, n)} of 100 users"
+    return f"{count} of {numbers.users(n)}" if n < 100 else f"{numbers.of_100(count, n)} % of users"

@@ -1,4 +1,4 @@
-"""Which user is looked at: one of the most decisive, or any by id; kept in the link."""
+"""Which user is shown: one with the largest change, or any by id; kept in the link."""
 
 from __future__ import annotations
 
@@ -10,9 +10,7 @@ import streamlit as st
 
 from recdash.errors import NotFound
 from recdash.formatting import numbers
-from recdash.formatting.html import markdown
 from recdash.formatting.records import records
-from recdash.formatting.wording import cut
 from recdash.ui.app import cached, state
 from recdash.ui.app.state import View
 from recdash.ui.components import widgets
@@ -27,14 +25,14 @@ PARAMETER = "u"
 
 @dataclass(frozen=True)
 class Picked:
-    """The user who is shown, with the most decisive ones to choose from: id → words about each."""
+    """The user who is shown, and those with the largest change to choose from: id → words about each."""
 
     user: OneUser
     decisive: Mapping[str, str]
 
 
 def pick(view: View, run_id: str) -> Picked | None:
-    """The user in the link, else the most decisive one; None where there is no user to show."""
+    """The user in the link, else the one with the largest change; None where there is none to show."""
     decisive = words(cached.decisive_users(view, run_id))
     wanted = state.params().get(PARAMETER, "").strip()
     user = _find(view, wanted, list(decisive))
@@ -68,15 +66,15 @@ def _change(difference: float, decimals: int) -> str:
     return f"{numbers.signed(difference, decimals)} ({'better' if difference > 0 else 'worse'})"
 
 
-def choose(view: View, run_id: str, picked: Picked) -> None:
-    """A select box of the most decisive, a field for any id, and the way to the previous and next."""
+def choose(view: View, picked: Picked) -> None:
+    """A select box of users with the largest change, a field for any id, the previous and the next."""
     user_id, ids = picked.user.user_id, list(picked.decisive)
     options: list[str] = ids if user_id in ids else [user_id, *ids]
     place = ids.index(user_id) if user_id in ids else -1
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="user-pick"):
         st.session_state["users-user"] = user_id
         st.selectbox(
-            _label(view, run_id),
+            _label(view),
             options,
             key="users-user",
             width=250,
@@ -85,7 +83,7 @@ def choose(view: View, run_id: str, picked: Picked) -> None:
         )
         st.session_state["users-id"] = ""
         st.text_input(
-            "Or any user id",
+            "Any user id",
             key="users-id",
             placeholder="user id",
             width=130,
@@ -95,9 +93,8 @@ def choose(view: View, run_id: str, picked: Picked) -> None:
         _step("Next user", ids, place + 1)
 
 
-def _label(view: View, run_id: str) -> str:
-    name = markdown(cut(view.name(run_id), 24))
-    return f"Most decisive for {name}" if view.candidates else f"Highest and lowest of {name}"
+def _label(view: View) -> str:
+    return "Users with the largest change" if view.candidates else "Users with the highest and lowest value"
 
 
 def _step(label: str, ids: Sequence[str], place: int) -> None:
