@@ -110,7 +110,7 @@ def test_archived_runs_are_not_called_never_uploaded(open_page: Open, page: str)
 
 def test_the_way_to_restore_them_shows_the_archived(archived: dict[str, str], open_page: Open) -> None:
     app = open_page("leaderboard")
-    press(app, "Go to Runs")
+    press(app, "View archived runs")
     assert app.session_state["runs-archived"] is True
     assert link(app)["e"] == archived["films"]
 

@@ -210,13 +210,13 @@ def test_a_metric_that_cannot_be_had_is_missing_with_its_reason(open_page: Open)
 
 @pytest.mark.usefixtures("films")
 def test_lines_stop_where_lists_end(open_page: Open) -> None:
-    assert "Lists end: poor at 3, good at 3 and best at 3" in said(open_page("metric_vs_k"))
+    assert "Lines stop where lists end: poor at 3, good at 3 and best at 3." in said(open_page("metric_vs_k"))
 
 
 @pytest.mark.usefixtures("films")
 def test_precision_and_recall_come_with_their_definition(open_page: Open) -> None:
     macro = said(open_page("precision_recall", k="1"))
-    assert "best has the highest precision and recall at k = 1" in macro
+    assert "best leads on precision and recall at k = 1" in macro
     assert "a user without recommendations counts as 0" in macro
     assert "Micro average" in said(open_page("precision_recall", avg="micro", curve="points"))
 
@@ -267,7 +267,7 @@ def test_runs_that_are_equal_share_first_on_every_page(workspace: Workspace, ope
     assert re.search(
         r"Not separable from two \(difference 0\.000, .*CI −0\.\d+ to \+0\.\d+", said(open_page())
     )
-    assert "one and two are in front on nDCG at every k, not separable" in said(open_page("metric_vs_k"))
+    assert "one and two share the lead on nDCG at every k" in said(open_page("metric_vs_k"))
     board = said(open_page("leaderboard"))
     assert "one and two share first place on nDCG@3" in board
     assert "=1 1 one" in board
@@ -486,7 +486,7 @@ def test_differences_are_shown_in_the_metric_or_in_percent(films: dict[str, str]
     assert re.search(r"best 1\.00\d* \+0\.369", absolute)  # 1 − 1 / log2(3)
     relative = said(open_page("leaderboard", b=films["good"], k="5", diff="rel"))
     assert re.search(r"best 1\.00\d* \+58 ", relative)  # log2(3) − 1
-    assert "Grey band: too small to matter (±1.00 %)" in relative
+    assert "Grey band: within the margin (±1.00 %)." in relative
 
 
 @pytest.mark.parametrize(

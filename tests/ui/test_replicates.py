@@ -170,7 +170,7 @@ def test_the_overview_says_that_a_run_is_a_mean(open_page: Open, seeds: dict[str
 
 def test_items_say_why_a_mean_of_lists_is_not_looked_into(open_page: Open, seeds: dict[str, str]) -> None:
     app = open_page("items", e=seeds["films"], b=seeds["poor"], c=seeds["als"])
-    assert "several lists for each user" in " ".join(element.value for element in app.caption)
+    assert "several lists per user" in " ".join(element.value for element in app.caption)
 
 
 def test_a_mean_has_no_example_of_one_user_and_says_why(open_page: Open, seeds: dict[str, str]) -> None:
