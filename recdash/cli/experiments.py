@@ -50,6 +50,7 @@ ADDED_PREDICTIONS_HELP = "Predicted ratings of a candidate; without --run, the c
 
 
 @click.command()
+@click.argument("sorted_files", nargs=-1, type=Path, metavar="[FILE]...")
 @click.option("--experiment", required=True, help="Name of the experiment; created if it does not exist.")
 @click.option("--truth", type=Path, help="Test set; required for a new experiment with runs.")
 @click.option("--run", "runs", multiple=True, type=NamedFile(), help=RUN_HELP)
@@ -78,19 +79,27 @@ ADDED_PREDICTIONS_HELP = "Predicted ratings of a candidate; without --run, the c
 @click.option("--control", help="Control variant of the A/B test.")
 @click.option("--link", "links", multiple=True, help="Which run a variant served, as VARIANT=RUN.")
 def add(
+    sorted_files: Sequence[Path],
     experiment: str,
     truth: Path | None,
     runs: Sequence[tuple[str, Path]],
     predictions: Sequence[tuple[str, Path]],
     tags: Sequence[str],
-    baseline: str | None,
     **more: Any,
 ) -> None:
     """Score candidates and store them for the dashboard.
 
+    FILE arguments are sorted by their columns and values: test set, runs, training data, catalogue, users,
+    A/B test. What each was taken for is printed; options name files where that is wrong.
+
     All files are read and scored before any candidate is stored. An A/B test alone needs no test set; --truth
     adds one later.
     """
+    if sorted_files:
+        named = {"experiment": experiment, "truth": truth, "runs": runs, "predictions": predictions}
+        _add_sorted(sorted_files, {**named, "tags": tags, **more})
+        return
+    baseline: str | None = more["baseline"]
     from recdash.evaluation.column_choice import mappings_of, read_column_choice
     from recdash.evaluation.reading import TABLES
 
@@ -126,6 +135,28 @@ def add(
         test = workspace.online_tests.add(experiment_id, name, {kind: file}, links=links, **how)
         tell(test.notices)
         say(f"{test.name}: added, control '{test.control}'")
+
+
+def _add_sorted(files: Sequence[Path], options: Mapping[str, Any]) -> None:
+    """Stores files that were given without options, and what is computed from them."""
+    from recdash.cli.intake import add_files
+
+    workspace = open_workspace()
+    done = add_files(workspace, files, options)
+    for added in done.runs:
+        tell(added.run.notices)
+        _echo_added(added)
+    if options["references"]:
+        for added in workspace.runs.add_references(done.experiment.id, options["references"]):
+            _echo_added(added)
+    by_name = run_ids(workspace, done.experiment.id)
+    for name in options["completed"]:
+        _echo_added(workspace.runs.add_fallback(run_named(by_name, name)))
+    if options["baseline"] is not None:
+        workspace.experiments.set_baseline(done.experiment.id, run_named(by_name, options["baseline"]))
+    if done.test is not None:
+        tell(done.test.notices)
+        say(f"{done.test.name}: added, control '{done.test.control}'")
 
 
 def _echo_added(added: AddedRun) -> None:

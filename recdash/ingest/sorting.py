@@ -147,6 +147,11 @@ class _Facts:
     def numbers(self) -> list[str]:
         return [column for column in self.others if self.look.by_name[column].is_number]
 
+    def unnamed(self) -> list[str]:
+        """Returns the columns of numbers whose name does not say relevance or time."""
+        said = {*names_of(RELEVANCE), *names_of(TIME)} if self.look.has_header else set()
+        return [column for column in self.numbers() if plain(column) not in said]
+
     def lists(self) -> list[str]:
         """Returns the columns whose cells hold lists."""
         texts = [c for c in self.look.columns if c not in self.look.lists and c != self.user]
@@ -322,7 +327,7 @@ def _rank(facts: _Facts) -> tuple[str | None, bool]:
     named = facts.named(names_of(RANK))
     if named and facts.look.by_name[named].is_whole and not facts.look.by_name[named].is_time:
         return named, True
-    counting = [column for column in facts.others if _counts_up(facts, column)]
+    counting = [column for column in facts.unnamed() if _counts_up(facts, column)]
     return (counting[0], False) if counting else (None, False)
 
 
@@ -348,8 +353,7 @@ def _score(facts: _Facts) -> tuple[str | None, bool]:
         grades = look.is_whole and len(look.distinct) <= MOST_GRADES
         may_be_grades = grades and not _falls(facts, named) and not _are_alike(facts)
         return (None, False) if may_be_grades else (named, True)
-    known = {*names_of(RELEVANCE), *names_of(TIME)} if facts.look.has_header else set()
-    free = [c for c in facts.numbers() if plain(c) not in known and not facts.look.by_name[c].is_time]
+    free = [column for column in facts.unnamed() if not facts.look.by_name[column].is_time]
     falling = [column for column in free if len(facts.look.by_name[column].distinct) > MOST_GRADES]
     return next((column for column in falling if _falls(facts, column)), None), False
 

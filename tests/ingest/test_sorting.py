@@ -98,6 +98,11 @@ def test_a_user_with_grades_is_no_list_and_with_falling_scores_it_is() -> None:
     assert alone(falling).mapping == {"score": "x"}
 
 
+def test_ratings_that_happen_to_count_up_are_no_ranks() -> None:
+    text = "user_id,item_id,{}\n" + "".join(f"u{n // 5},i{n},{1 + n % 5}\n" for n in range(40))
+    assert (alone(text.format("rating")).kind, alone(text.format("folge")).kind) == ("truth", "run")
+
+
 @pytest.mark.parametrize(
     ("text", "kind"),
     [
@@ -129,12 +134,7 @@ def test_what_fits_nothing_must_be_chosen() -> None:
 
 
 # What no first row tells: a table that cannot be read, or that lacks the column that would tell.
-UNTOLD = {
-    "run_missing_user_column.csv",
-    "run_duplicate_column_name.csv",
-    "cols_uid_sid.csv",
-    "run_two_sheets.xlsx",
-}
+UNTOLD = {"run_missing_user_column.csv", "run_duplicate_column_name.csv", "cols_uid_sid.csv"}
 
 
 def test_the_dirty_uploads_are_told_by_themselves(shared_data: Path) -> None:

@@ -1,0 +1,87 @@
+"""``recdash add FILE …``: files that sort themselves, as on the page Add data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from recdash.cli.options import linked_runs, run_ids, run_named, tell
+from recdash.cli.terminal import say
+from recdash.errors import InputError, Problem
+
+if TYPE_CHECKING:
+    from recdash.service import Workspace
+    from recdash.service.catalog.intake import IntakePlan, IntakeResult
+
+OF_FILES = (
+    "truth", "runs", "predictions", "train", "catalogue", "user_attributes", "item_vectors",
+    "item_similarity", "columns", "sessions", "aggregates",
+)  # fmt: skip
+"""Options that say what a file is: with FILE arguments recdash tells that."""
+
+
+def add_files(workspace: Workspace, files: Sequence[Path], options: Mapping[str, Any]) -> IntakeResult:
+    """Sorts, checks and stores the files, and says what each was taken for."""
+    given = [name for name in OF_FILES if options[name]]
+    if given:
+        option = f"--{given[0].removesuffix('s') if given[0] == 'runs' else given[0].replace('_', '-')}"
+        fix = "Give files alone, which are sorted, or name each by its option."
+        raise InputError(Problem("files-and-options", option, "given together with FILE arguments", fix))
+    plan = _plan(workspace, files, options)
+    for file in plan.files:
+        what = "?" if file.kind is None else file.kind
+        columns = ", ".join(f"{role} = '{column}'" for role, column in file.mapping.items())
+        say(f"{file.file_name}: {' · '.join(filter(None, [what, columns]))}")
+    if plan.relevance is not None and plan.relevance.threshold is not None:
+        _say_threshold(plan)
+    names = dict.fromkeys([*plan.run_names, *_stored_names(workspace, plan)], "")
+    if options["baseline"] is not None:
+        run_named(names, options["baseline"])
+    linked_runs(options["links"], names)
+    done = workspace.intake.commit(plan)
+    tell(Problem(**notice) for notice in done.experiment.settings.get("notices", ()))
+    return done
+
+
+def _plan(workspace: Workspace, files: Sequence[Path], options: Mapping[str, Any]) -> IntakePlan:
+    from recdash.service.catalog.intake import LISTS, IntakeFile
+
+    plan = workspace.intake.plan([IntakeFile(str(file), file.name, file) for file in files])
+    rules = {name: options[name] for name in ("users", "duplicates") if options[name] is not None}
+    links = {variant: run for variant, _, run in (link.partition("=") for link in options["links"])}
+    plan = plan.with_settings(
+        name=options["experiment"],
+        relevance=options["relevance"],
+        threshold=options["relevance_threshold"],
+        depth=options["depth"],
+        baseline=options["baseline"],
+        replicates=options["replicates"],
+        control=options["control"],
+        links=links,
+        **rules,
+    )
+    stored = {experiment.name: experiment for experiment in workspace.experiments.all()}
+    known = stored.get(options["experiment"])
+    if known is not None and not (plan.of_kind("truth") and known.truth):
+        plan = plan.with_experiment(known.id)
+    for file in plan.of_kind(*LISTS):
+        accepts = options["accept_unknown_ids"]
+        if options["tags"] or accepts:
+            plan = plan.with_choice(file.key, tags=tuple(options["tags"]), accept_ids=accepts)
+    return plan
+
+
+def _stored_names(workspace: Workspace, plan: IntakePlan) -> list[str]:
+    return list(run_ids(workspace, plan.experiment_id)) if plan.experiment_id else []
+
+
+def _say_threshold(plan: IntakePlan) -> None:
+    relevance = plan.relevance
+    assert relevance is not None  # noqa: S101
+    assert relevance.threshold is not None  # noqa: S101
+    kept = f"{relevance.kept_rows:,} of {relevance.rows:,} rows"
+    users = f"{relevance.kept_users:,} of {relevance.users:,} users"
+    rule = f"rows with {relevance.column} of {relevance.threshold:g} or more count as relevant"
+    how = "Choose with --relevance-threshold, or --relevance none for all."
+    say(f"note: {rule}: {kept}, {users}. {how}", err=True)

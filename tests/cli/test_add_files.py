@@ -1,0 +1,53 @@
+"""``recdash add`` with files that sort themselves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import bookshop
+from terminal import Recdash, as_json
+
+FILES = {name: data.decode() for name, data in bookshop.files().items()}
+SHOP = list(FILES)
+
+
+def test_files_are_sorted_and_stored(run: Recdash) -> None:
+    added = run("add", "--experiment", "Shop", "--tag", "own", "--link", "a=als", *SHOP)
+    assert added.exit_code == 0, added.stderr
+    assert "books.csv: catalogue · item_id = 'isbn', title = 'title'" in added.stdout
+    assert [line for line in added.stdout.splitlines() if line.endswith(": added")] == [
+        "popular: added",
+        "als: added",
+        "ease: added",
+    ]
+    (experiment,) = as_json(run, "list")["experiments"]
+    assert (experiment["name"], experiment["depth"]) == ("Shop", bookshop.LENGTH)
+    assert [(one["name"], one["baseline"], one["tags"]) for one in experiment["runs"]] == [
+        ("popular", True, ["own"]),
+        ("als", False, ["own"]),
+        ("ease", False, ["own"]),
+    ]
+    again = run("add", "--experiment", "Shop", *SHOP)
+    assert again.stdout.count("already stored") == 3
+
+
+def test_what_cannot_be_sorted_is_refused_whole(run: Recdash) -> None:
+    Path("colours.csv").write_text("colour,size\nred,1\n")
+    refused = run("add", "--experiment", "Shop", "colours.csv", *SHOP)
+    assert refused.exit_code == 2
+    assert "colours.csv" in refused.stderr
+    assert as_json(run, "list")["experiments"] == []
+    both = run("add", "--experiment", "Shop", "--truth", "orders_2026.csv", *SHOP)
+    assert "--truth: given together with FILE arguments" in both.stderr
+    unknown = run("add", "--experiment", "Shop", "--baseline", "popularr", *SHOP)
+    assert "Did you mean 'popular'?" in unknown.stderr
+
+
+def test_a_suggested_threshold_is_said(run: Recdash) -> None:
+    rows = [
+        (user, book, 1 + place) for user in bookshop.USERS for place, book in enumerate(bookshop.BOOKS[:5])
+    ]
+    Path("orders_2026.csv").write_bytes(bookshop.csv(("customer", "isbn", "rating"), rows))
+    added = run("add", "--experiment", "Shop", *SHOP)
+    # each of 40 users gave the grades 1 to 5: two of them count
+    assert "rows with rating of 4 or more count as relevant: 80 of 200 rows, 40 of 40 users" in added.stderr
