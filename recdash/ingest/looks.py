@@ -25,6 +25,7 @@ FIRST_TIME = 100_000_000
 """Seconds since 1970, reached in 1973: larger than usual counts and ratings."""
 
 
+SURE_VARIANTS = {"control", "control_group", "treatment", "treatment_group"}
 VARIANTS = {"a", "b", "baseline", "control", "control_group", "off", "on", "test", "treatment", "variant"}
 
 
@@ -114,7 +115,8 @@ class ColumnLook:
     @cached_property
     def has_variants(self) -> bool:
         """Returns whether the values are named like the variants of an A/B test: control, treatment."""
-        return len({value.lower() for value in self.distinct} & VARIANTS) > 1
+        values = {value.lower() for value in self.distinct}
+        return len(values & VARIANTS) > 1 or bool(values & SURE_VARIANTS)
 
     @cached_property
     def may_be_ids(self) -> bool:

@@ -31,6 +31,7 @@ from recdash.ingest.columns import (
     RATING,
     RELEVANCE,
     REQUEST,
+    ROLES,
     RUN,
     SESSION,
     SUCCESSES,
@@ -105,6 +106,12 @@ def sort_files(looks: Sequence[Look], context: Context = Context()) -> list[Sort
 def _explained(own: IdColumns, is_sorted: SortedFile) -> SortedFile:
     """Returns the file with the reasons for its columns of users and items."""
     words = {"user_id": "users", "item_id": "items"}
+    if is_sorted.kind is not None:
+        roles = {role.name for role in ROLES[is_sorted.kind]}
+        known = {role: column for role, column in is_sorted.mapping.items() if role in roles}
+        is_sorted = replace(is_sorted, mapping=known)
+        if "item_id" not in roles:
+            return is_sorted
     shared = [f"'{own.of(role)}' holds the {words[role]} of the other files." for role in own.by_values]
     placed = [f"'{own.of(role)}' is taken for the {words[role]}, by its place." for role in own.by_place]
     return replace(is_sorted, reasons=(*is_sorted.reasons, *shared, *placed))
@@ -199,10 +206,9 @@ def _of_a_test(facts: _Facts) -> SortedFile | None:
     has_units = facts.user is not None and plain(facts.user) not in names_of(USERS)
     if variant and facts.look.by_name[variant].is_unique and facts.look.is_whole and not has_units:
         return SortedFile("aggregates", "likely", (f"Each row is one variant ('{variant}').",), ("sessions",))
-    request = facts.named(names_of(REQUEST))
-    if request and facts.item and facts.named(names_of(RANK)):
+    request, event = facts.named(names_of(REQUEST)), facts.named(names_of(EVENT))
+    if request and facts.item and facts.named(names_of(RANK)) and not event:
         return SortedFile("served", "sure", (f"'{request}' names the requests that items were served for.",))
-    event = facts.named(names_of(EVENT))
     if event and facts.user and not variant and facts.named((*names_of(TIME), *MOMENTS)):
         reason = f"'{event}' says what a user did, and when."
         return SortedFile(
@@ -231,9 +237,10 @@ def _with_variant(facts: _Facts, variant: str) -> SortedFile:
     n = len(facts.look.by_name[variant].distinct)
     reason = f"'{variant}' has {n} values and '{facts.user}' holds users: an A/B test."
     moments = {facts.named((name,)) for name in (*MOMENTS, "exposedat", "date", "startts", "start")}
-    numbers = [c for c in facts.numbers() if c not in moments and not facts.look.by_name[c].is_time]
     session = facts.named(names_of(SESSION))
-    numbers = [column for column in numbers if column not in (session, variant)]
+    apart = {facts.user, variant, session, *moments}
+    free = [facts.look.by_name[column] for column in facts.look.columns if column not in apart]
+    numbers = [column.name for column in free if column.is_number and not column.is_time]
     is_attribute = plain(variant) == "group" and not facts.look.by_name[variant].has_variants
     if is_attribute and facts.look.by_name[str(facts.user)].is_unique and not moments - {None}:
         return SortedFile(

@@ -210,6 +210,7 @@ class Experiments:
 
         Raises InputError with the problems of all tables, and for an experiment that has a test set.
         """
+        self._context.must_be_editor()
         known = self.get(experiment_id)
         return self.store_test_set(experiment_id, self.read_setup(known.name, truth, **how))
 

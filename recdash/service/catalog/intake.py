@@ -33,7 +33,7 @@ from recdash.service.catalog.intake_plan import (
     RelevancePlan,
     TestPlan,
 )
-from recdash.service.catalog.intake_reading import Planner, Services, rules_of
+from recdash.service.catalog.intake_reading import Planner, Services
 from recdash.service.catalog.runs import AddedRun, Runs
 from recdash.service.context import ServiceContext
 from recdash.service.online.tests import OnlineTests
@@ -227,7 +227,7 @@ class Intake:
             plan.test.name,
             {kind: _source(plan, file) for kind, file in tables.items()},
             control=plan.test.control or None,
-            rules=rules_of(plan.settings.zone),
+            rules=plan.settings.rules_in_zone,
             mappings=mappings,
             links=links,
         )

@@ -10,6 +10,7 @@ from recdash.domain.kinds import Duplicates, OnlineKind, Replication, TableKind,
 from recdash.domain.records import Experiment, OnlineTest
 from recdash.errors import Problem, RecdashError
 from recdash.ingest.sorting import SortedFile
+from recdash.online.rules import USUAL, OnlineRules
 from recdash.service.catalog.experiments import Setup
 from recdash.service.catalog.runs import AddedRun, FirstIds
 
@@ -59,7 +60,8 @@ class IntakeSettings:
     """What a person chose for the experiment and the A/B test; None takes what the plan suggests.
 
     ``threshold`` 0 counts every row above 0 as relevant; ``relevance`` "none" every row. ``baseline`` is the
-    name of a run of the plan. ``links`` are {variant: run's name}.
+    name of a run of the plan. ``rules`` are those by which the A/B test is counted, in the time zone
+    ``zone``; ``links`` are {variant: run's name}.
     """
 
     name: str | None = None
@@ -74,7 +76,12 @@ class IntakeSettings:
     test_name: str | None = None
     control: str | None = None
     zone: str | None = None
+    rules: OnlineRules = USUAL
     links: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def rules_in_zone(self) -> OnlineRules:
+        return replace(self.rules, zone=self.zone)
 
 
 # ── what is planned ──────────────────────────────────────────────────────────────────────────
@@ -156,7 +163,10 @@ class DepthPlan:
 
 @dataclass(frozen=True)
 class TestPlan:
-    """The A/B test that files of the plan make: {kind: key of the file}, its variants and control."""
+    """The A/B test that files of the plan make: {kind: key of the file}, its variants and control.
+
+    ``notices`` are those of counting it, such as a broken split and what the rules exclude.
+    """
 
     name: str
     kind: OnlineKind
@@ -164,6 +174,7 @@ class TestPlan:
     variants: tuple[str, ...] = ()
     control: str = ""
     problems: tuple[Problem, ...] = ()
+    notices: tuple[Problem, ...] = ()
 
 
 @dataclass(frozen=True)

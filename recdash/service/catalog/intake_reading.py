@@ -19,7 +19,8 @@ from recdash.ingest.list_lengths import longest_list
 from recdash.ingest.looks import Look
 from recdash.ingest.reader import Preview, without_suffixes
 from recdash.ingest.sorting import Context, SortedFile, sort_files
-from recdash.online.rules import USUAL, OnlineRules
+from recdash.online import OnlineResults
+from recdash.online.users import Removed
 from recdash.service.catalog.experiments import Experiments, Setup
 from recdash.service.catalog.intake_plan import (
     LISTS,
@@ -55,6 +56,8 @@ BASELINES = (
     "popularity",
     "most_popular",
     "toppop",
+    "bestsellers",
+    "bestseller",
     "production",
     "baseline",
     "current",
@@ -430,24 +433,32 @@ class Planner:
         if problems or not all(draft.reads_well for draft in tables.values()):
             return plan
         trial = self._remember(
-            ("test", self._settings.zone, self._settings.control, *(d.reading for d in tables.values())),
+            (
+                "test",
+                str(self._settings.rules_in_zone),
+                self._settings.control,
+                *(d.reading for d in tables.values()),
+            ),
             lambda: self._trial(cast("Any", tables)),
         )
         if isinstance(trial, InputError):
             return replace(plan, problems=tuple(trial.placed()))
-        return replace(plan, variants=trial[0], control=trial[1])
+        of_files = {(notice.code, notice.place) for draft in tables.values() for notice in draft.notices}
+        notices = tuple(notice for notice in trial.notices if (notice.code, notice.place) not in of_files)
+        return replace(plan, variants=tuple(trial.variants), control=trial.control, notices=notices)
 
-    def _trial(self, tables: Mapping[TableKind, Draft]) -> tuple[tuple[str, ...], str] | InputError:
-        """Returns the variants and the control as the test would be counted."""
+    def _trial(self, tables: Mapping[TableKind, Draft]) -> OnlineResults | InputError:
+        """Returns the results as the test would be counted, with what the rules exclude as notices."""
         data: dict[str, Any] = {kind: draft.source for kind, draft in tables.items()}
-        mappings = _mappings(tables)
+        rules, control = self._settings.rules_in_zone, self._settings.control
         try:
             results = self._services.online_tests.preview(
-                data, control=self._settings.control, rules=rules_of(self._settings.zone), mappings=mappings
+                data, control=control, rules=rules, mappings=_mappings(tables)
             )
         except InputError as error:
             return error
-        return tuple(results.variants), results.control
+        excluded = [_excluded(removed, results.variants) for removed in results.removed]
+        return replace(results, notices=(*results.notices, *excluded))
 
     # ── a file as planned ────────────────────────────────────────────────────────────────────
 
@@ -477,13 +488,15 @@ class Planner:
         )
 
 
+def _excluded(removed: Removed, variants: Sequence[str]) -> Problem:
+    """Returns the notice of what a rule excludes, in each variant."""
+    counts = ", ".join(f"{variant} {removed.by_variant.get(variant, 0):,}" for variant in variants)
+    text = f"{removed.count:,} {removed.unit} {removed.what} ({counts})"
+    return Problem(removed.rule, "excluded", text, "", removed.count)
+
+
 def _mappings(tables: Mapping[TableKind, Draft]) -> dict[str, Mapping[str, str]]:
     return {kind: draft.mapping for kind, draft in tables.items() if draft.mapping is not None}
-
-
-def rules_of(zone: str | None) -> OnlineRules:
-    """Returns the usual rules, with the time zone of times without one."""
-    return replace(USUAL, zone=zone)
 
 
 def _sheet_notices(draft: Draft) -> list[Problem]:
