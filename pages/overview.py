@@ -7,10 +7,14 @@ import streamlit as st
 from recdash.ui.app import cached, state
 from recdash.ui.components import comparability_banner, widgets
 from recdash.ui.components import decision_links as links
-from recdash.ui.overview import page
+from recdash.ui.overview import ab_alone, page
 from recdash.ui.shell import frame
 
-view = frame.show(scoped=True)
+view = frame.show(scoped=True, without_runs=True)
+if not view.runs:
+    if not ab_alone.show(view):
+        frame.no_runs(view.experiment)
+    state.stop()
 if len(view.verdict_query.shown) == 1:
     page.one_run(view)
     state.stop()

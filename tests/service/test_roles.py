@@ -30,14 +30,14 @@ READS = [
     "definitions.preset_causes", "definitions.presets", "definitions.under_presets",
     "definitions.worked_example", "demo.exists", "diagnosis.explain", "digests.digest",
     "experiments.all", "experiments.depth", "experiments.get", "experiments.named", "experiments.preview",
-    "experiments.same_truth", "journal.decision", "journal.decisions", "journal.entries",
+    "experiments.same_truth", "intake.plan", "journal.decision", "journal.decisions", "journal.entries",
     "journal.last_decision", "journal.review", "journal.reviews", "online_analysis.by_segment",
     "online_analysis.detectable", "online_analysis.more_users", "online_analysis.novelty_effect",
     "online_analysis.metric", "online_analysis.metrics", "online_analysis.segments",
     "online_analysis.totals", "online_analysis.over_time", "online_analysis.own_metrics",
     "online_analysis.reversals", "online_tests.results", "online_tests.all",
     "online_tests.disagreements", "online_tests.offline_online", "online_tests.result_frame",
-    "online_tests.rules", "online_tests.named", "online_tests.users",
+    "online_tests.rules", "online_tests.named", "online_tests.next_steps", "online_tests.users",
     "online_tests.preview", "overlap.found_items", "overlap.headroom", "overlap.list_overlap",
     "overview.card", "overview.verdict", "overview.cards", "queries.baseline", "queries.check",
     "queries.of", "replicates.of",
@@ -55,10 +55,11 @@ READS = [
     "users.value_bars",
 ]  # fmt: skip
 CHANGES = [
-    "decisions.decide", "demo.load", "demo.remove", "experiments.archive",
+    "decisions.decide", "demo.load", "demo.remove", "experiments.add_test_set", "experiments.archive",
     "experiments.create", "experiments.delete", "experiments.set_note",
     "experiments.read_setup", "experiments.rename", "experiments.restore",
-    "experiments.set_baseline", "experiments.store_setup", "journal.comment",
+    "experiments.set_baseline", "experiments.store_setup", "experiments.store_test_set",
+    "intake.commit", "runs.store_each", "journal.comment",
     "online_analysis.set_own_metrics", "online_tests.add",
     "online_tests.archive", "online_tests.delete", "online_tests.link_variants",
     "online_tests.restore", "online_tests.set_rules", "reports.archive",
@@ -79,7 +80,8 @@ OF_THE_SERVER = [
 ]  # fmt: skip
 # What services ask of each other; whatever they write goes through the store, which refuses viewers.
 BETWEEN_SERVICES = [
-    "agreement.both_sides", "agreement.sides_of", "comparisons.verdict_state", "journal.add",
+    "agreement.both_sides", "agreement.sides_of", "comparisons.verdict_state", "experiments.with_rules",
+    "journal.add",
     "journal.writing", "journal.written", "online_analysis.arms", "online_tests.count_again",
     "online_tests.results_of", "overlap.found", "runs.add_scored", "runs.how_scored",
     "slices.slice_scores",
@@ -165,7 +167,7 @@ GIVEN: dict[str, Any] = {
     "how": "daily", "names": "popular", "source": LISTS, "tables": {"sessions": SESSIONS}, "truth": TRUTH,
     "kind": "run", "user_id": "u", "rules": None, "tags": ("t",), "note": "n", "params": {},
     "page": "overview", "prepared": (), "text": "because", "outcome": "ship", "title": "A report",
-    "file": "no-folder/report.json",
+    "file": "no-folder/report.json", "files": (), "plan": None, "facts": (),
 }  # fmt: skip
 
 

@@ -34,6 +34,19 @@ def test_an_a_b_test_alone_gives_results(workspace: Workspace) -> None:
     assert (card.question, [test.name for test in card.tests]) == ("A/B tests; no test set yet", ["Checkout"])
 
 
+def test_the_a_b_test_says_what_to_do(workspace: Workspace) -> None:
+    """Of 200 users each: 100 of new convert and 20 of control."""
+    experiment = workspace.experiments.create("Shop")
+    rows = "".join(
+        f"u{n},{'new' if n % 2 else 'control'},{int(n // 2 < (100, 20)[1 - n % 2])}\n" for n in range(400)
+    )
+    table = f"customer,group,converted\n{rows}".encode()
+    test = workspace.online_tests.add(experiment.id, "Checkout", {"sessions": table})
+    assert {row["variant"]: row["value"] for row in test.results} == {"control": 0.1, "new": 0.5}
+    headline, (step,) = workspace.online_tests.next_steps(test.id)
+    assert (headline, step.variant, step.action) == ("Ship new", "new", "ship")
+
+
 def test_a_run_needs_a_test_set_and_the_error_says_how_to_add_one(workspace: Workspace) -> None:
     experiment = workspace.experiments.create("Shop")
     said = "experiment 'Shop': it has no test set, so that runs cannot be scored. Add one first"

@@ -19,6 +19,7 @@ class SampleSummary:
 
     ``silent``: users by variant who count and had no session. ``first`` and ``last`` day of the test, days
     since 1970 (UTC); None if no row has a time. ``recent``: users by variant first exposed in the last week.
+    ``has_sessions``: the table says what happened in which session; one of a row per user does not.
     """
 
     assigned: Mapping[str, int]
@@ -28,6 +29,7 @@ class SampleSummary:
     first: int | None
     last: int | None
     recent: Mapping[str, int] = field(default_factory=dict)
+    has_sessions: bool = True
 
     @property
     def recent_days(self) -> int:
@@ -58,8 +60,8 @@ class SampleSummary:
 
 def summarise(users: OnlineUsers) -> SampleSummary:
     """Returns the summary of a test's users."""
-    sessions = users.totals.get("sessions", np.ones(len(users)))  # unknown in a table of one row per user
-    silent = sessions == 0
+    has_sessions = "sessions" in users.totals
+    silent = users.totals["sessions"] == 0 if has_sessions else np.zeros(len(users), dtype=np.bool_)
     counts = np.bincount(users.variant[silent], minlength=len(users.variants)).tolist()
     days = np.concatenate([users.days.day, users.exposed])
     has_times = bool(days.any())  # a log without times has all its rows on day 0
@@ -73,4 +75,5 @@ def summarise(users: OnlineUsers) -> SampleSummary:
         first=int(days.min()) if has_times else None,
         last=int(days.max()) if has_times else None,
         recent=dict(zip(users.variants, recent, strict=True)) if has_times else {},
+        has_sessions=has_sessions,
     )

@@ -17,7 +17,9 @@ from recdash.metrics import check_k, define, naming
 from recdash.online import OnlineMetric, OnlineResults, OnlineRow
 from recdash.online.ab_test import OnlineTables, read_logs, results_of, users_of, with_own
 from recdash.online.agreement.agreement import DISAGREE
+from recdash.online.analysis.next_step import NextStep, headline, next_steps
 from recdash.online.analysis.results import of_users
+from recdash.online.analysis.sample import summarise
 from recdash.online.proposals import propose
 from recdash.online.rules import AT_THE_DOOR, USUAL, WHEN_FOLDED, OnlineRules
 from recdash.online.users import OnlineUsers, Removed
@@ -212,6 +214,16 @@ class OnlineTests:
             return results_of(logs, test.control, rules, own, correction=correction)
         results = of_users(self._users(*_counted_by(test)), test.control, rules, with_own(own), correction)
         return replace(results, removed=(*(Removed(**facts) for facts in test.removed), *results.removed))
+
+    def next_steps(self, test_id: str) -> tuple[str, tuple[NextStep, ...]]:
+        """Returns what to do after the test, in a sentence and variant by variant."""
+        test = self._store.online_tests.get(test_id)
+        results, rules = self.results_of(test), OnlineRules(**test.rules)
+        sample = None if test.kind == "aggregates" else summarise(self.users(test_id))
+        steps = next_steps(results, rules, sample)
+        served = {run.id: run.name for run in self._context.runs_of(list(test.links.values()))}
+        names = {variant: served[run_id] for variant, run_id in test.links.items()}
+        return headline(results, steps, names, sample.days if sample else 0), steps
 
     def users(self, test_id: str) -> OnlineUsers:
         """Returns one row per user of a test. Raises NotFound for a test of aggregates only."""

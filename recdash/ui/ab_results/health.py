@@ -120,6 +120,8 @@ def _is_warned(ab_test: AbTest, code: str) -> bool:
 def _bots(title: str, ab_test: AbTest, sample: SampleSummary) -> HealthCheck:
     if ab_test.rules.bot_clicks is None and ab_test.rules.bot_sessions is None:
         return HealthCheck(title, "unknown", "not checked", "the bot filter is off")
+    if not sample.has_sessions:
+        return HealthCheck(title, "unknown", "not checked", "needs a table of sessions")
     removed = {rule.rule: rule.by_variant for rule in ab_test.results.removed}
     bots = removed.get("bots", {})
     n = sum(bots.values())

@@ -59,7 +59,12 @@ def _users(ab_test: AbTest) -> list[str]:
 
 def counting(ab_test: AbTest) -> str:
     """Returns the note on corrections and on the rules that change results most."""
-    parts = [_corrected(ab_test), _rules_in_short(ab_test.rules) if ab_test.sample else AGGREGATED]
+    parts = [
+        _corrected(ab_test),
+        _rules_in_short(ab_test.rules, has_sessions=ab_test.sample.has_sessions)
+        if ab_test.sample
+        else AGGREGATED,
+    ]
     return " ".join(part for part in parts if part)
 
 
@@ -76,13 +81,17 @@ def _corrected(ab_test: AbTest) -> str:
     return f"The {n} lifts in goals are {corrections.TITLES[ab_test.correction]}-corrected."
 
 
-def _rules_in_short(rules: OnlineRules) -> str:
+def _rules_in_short(rules: OnlineRules, *, has_sessions: bool) -> str:
     limits = [
         f"{numbers.count(limit)} {noun}"
         for limit, noun in ((rules.bot_clicks, "clicks"), (rules.bot_sessions, "sessions"))
         if limit is not None
     ]
-    bots = f"Bot filter: more than {' or '.join(limits)} per day." if limits else "No bot filter."
+    bots = (
+        f"Bot filter: more than {' or '.join(limits)} per day."
+        if limits and has_sessions
+        else "No bot filter."
+    )
     if rules.winsorise is None:
         return f"{bots} No outlier capping."
     return f"{bots} Outlier capping at the {rules.winsorise:g} quantile of users."

@@ -44,7 +44,7 @@ def show(
         state.choose(e=experiment.id)
         return state.view_without_runs(experiment)
     if view is None:
-        _no_runs(experiment)
+        no_runs(experiment)
         state.stop()
     state.warn(view.missing)
     return view
@@ -191,7 +191,7 @@ def _write(view: View) -> None:
         state.write(name, None)
 
 
-def _no_runs(experiment: Experiment) -> None:
+def no_runs(experiment: Experiment) -> None:
     """Says what to do next, or who may do it."""
     may_write = state.workspace().person.may("editor")
     if experiment.truth is None:
