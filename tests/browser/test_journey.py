@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from browser_tabs import give, open_page, press, settle
+from browser_tabs import choose, give, open_page, press, settle
 from conftest import is_healthy
 from journey_tables import HALF, PERFECT, POOR, STRANGERS, TRUTH, as_csv, as_parquet, as_trec
 from playwright.sync_api import FilePayload, Page, expect
@@ -25,15 +25,8 @@ def payload(name: str, data: bytes) -> FilePayload:
     return {"name": name, "mimeType": "application/octet-stream", "buffer": data}
 
 
-def create_experiment(page: Page, files: Sequence[FilePayload] | Sequence[Path]) -> None:
-    give(page, "truth", *files)
-    expect(page.get_by_label("Name of the experiment")).to_be_visible()
-    press(page, "Create the experiment")
-    expect(page.get_by_text("Stored the experiment")).to_be_visible()
-
-
 def open_upload(page: Page, url: str) -> None:
-    open_page(page, f"{url}/upload", page.get_by_role("heading", name="Upload", exact=True))
+    open_page(page, f"{url}/upload", page.get_by_role("heading", name="Add your data", exact=True))
 
 
 def stored(data: Path) -> list[str]:
@@ -53,17 +46,19 @@ def test_three_formats_and_a_truth_become_a_leaderboard_whose_link_opens_on_a_fr
 ) -> None:
     running = server()
     open_upload(page, running.url)
-    create_experiment(page, [payload("films.csv", TRUTH)])
     files = [
+        payload("films.csv", TRUTH),
         payload("perfect.csv", as_csv(PERFECT)),
         payload("half.parquet", as_parquet(HALF)),
         payload("poor.run", as_trec(POOR)),
     ]
-    give(page, "run", *files)
-    press(page, "Score and store 3 candidates")
-    expect(page.get_by_text("Stored the candidate")).to_have_count(3)
+    give(page, *files)
+    press(page, "Evaluate 3 candidates")
+    expect(page.get_by_text("Evaluated 3 candidates in films")).to_be_visible()
 
-    press(page, "See it")
+    press(page, "View recommendation")
+    expect(page).to_have_url(re.compile(r"[?&]e="))
+    page.get_by_role("link", name="Compare").first.click()
     board = page.locator("table.rd-board")
     expect(board).to_contain_text("perfect")
     settle(page)
@@ -97,11 +92,14 @@ def test_movietweetings_popular_leads_and_the_page_says_that_another_population_
     runs = sorted(films.glob("runs/*.parquet"))
     running = server()
     open_upload(page, running.url)
-    create_experiment_of_all_rows(page, films / "truth.csv")
-    give(page, "run", *runs)
-    press(page, f"Score and store {len(runs)} candidates")
-    expect(page.get_by_text("Stored the candidate")).to_have_count(len(runs))
-    press(page, "See it")
+    give(page, films / "truth.csv", *runs)
+    page.get_by_text("Advanced").click()
+    choose(page, page.get_by_role("combobox", name="Relevance"), "every row is relevant")
+    choose(page, page.get_by_role("combobox", name="Baseline"), "popular")
+    press(page, f"Evaluate {len(runs)} candidates")
+    expect(page.get_by_text(f"Evaluated {len(runs)} candidates")).to_be_visible()
+    press(page, "View recommendation")
+    page.get_by_role("link", name="Compare").first.click()
     board = page.locator("table.rd-board tbody")
     expect(board).to_contain_text("popular")
     settle(page)
@@ -114,36 +112,26 @@ def test_movietweetings_popular_leads_and_the_page_says_that_another_population_
     assert console_errors == []
 
 
-def create_experiment_of_all_rows(page: Page, truth: Path) -> None:
-    """Every row of the truth counts as relevant, whatever its rating."""
-    give(page, "truth", truth)
-    every_row = page.get_by_role("radio", name="every row is relevant")
-    every_row.click()
-    expect(every_row).to_be_checked()
-    press(page, "Create the experiment")
-    expect(page.get_by_text("Stored the experiment")).to_be_visible()
-
-
 @pytest.mark.long  # tests/ui/test_upload_journey.py does the same without a browser
 @pytest.mark.parametrize(
     ("data", "says"),
     [
-        pytest.param(b"user_id,rating\nu1,5\n", ["no item column", "user_id, rating", "Name it item_id"],
+        pytest.param(b"user_id,when,rank\nu1,monday,5\n", ["no item column", "Choose the column"],
                      id="no item column"),
         pytest.param(b"", ["file", "Upload a"], id="empty file"),
     ],
 )  # fmt: skip
-def test_a_truth_that_cannot_be_used_says_place_found_and_fix_and_stores_nothing(
+def test_a_file_that_cannot_be_used_says_place_found_and_fix_and_stores_nothing(
     server: Start, page: Page, console_errors: list[str], data: bytes, says: list[str]
 ) -> None:
     running = server()
     open_upload(page, running.url)
-    give(page, "truth", payload("truth.csv", data))
+    give(page, payload("als.csv", data), payload("films.csv", TRUTH))
     problem = page.get_by_test_id("stAlertContainer").first
     expect(problem).to_be_visible()
     for words in says:
         expect(problem).to_contain_text(words)
-    expect(page.get_by_role("button", name="Create the experiment")).to_be_disabled()
+    expect(page.get_by_role("button", name="Evaluate")).to_be_disabled()
     assert stored(running.data) == []
     assert console_errors == []
 
@@ -154,14 +142,12 @@ def test_a_run_that_shares_no_user_says_place_found_and_fix_and_leaves_nothing(
 ) -> None:
     running = server()
     open_upload(page, running.url)
-    create_experiment(page, [payload("films.csv", TRUTH)])
-    give(page, "run", payload("strangers.csv", as_csv(STRANGERS)))
-    press(page, "Score and store the candidate")
-    problem = page.get_by_test_id("stAlertContainer").filter(has_text="was refused")
+    give(page, payload("films.csv", TRUTH), payload("strangers.csv", as_csv(STRANGERS)))
+    problem = page.get_by_test_id("stAlertContainer").first
     expect(problem).to_be_visible()
     expect(problem).to_contain_text("user")
-    expect(problem).to_contain_text("truth")
-    assert stored(running.data) == ["films"]
+    expect(page.get_by_role("button", name="Evaluate")).to_be_disabled()
+    assert stored(running.data) == []
     assert console_errors == []
 
 
@@ -172,11 +158,11 @@ def test_markup_as_a_file_name_is_shown_as_it_is_and_runs_nothing(
     name = "<img src=x onerror=window.recdash_xss=1>"
     running = server()
     open_upload(page, running.url)
-    create_experiment(page, [payload("films.csv", TRUTH)])
-    give(page, "run", payload(f"{name}.csv", as_csv(HALF)), payload("perfect.csv", as_csv(PERFECT)))
-    expect(page.get_by_label("Name", exact=True).first).to_have_value(name)
-    press(page, "Score and store 2 candidates")
-    expect(page.get_by_text(f"Stored the candidate {name}")).to_be_visible()
+    files = (payload("films.csv", TRUTH), payload("perfect.csv", as_csv(PERFECT)))
+    rows = give(page, payload(f"{name}.csv", as_csv(HALF)), *files)
+    expect(rows.first).to_contain_text(name)
+    press(page, "Evaluate 2 candidates")
+    expect(page.get_by_text("Evaluated 2 candidates in films")).to_be_visible()
     for sink in ("leaderboard", "metric-vs-k", "precision-recall", "runs"):
         page.goto(f"{running.url}/{sink}")
         expect(page.get_by_text(name).first).to_be_visible()
@@ -193,12 +179,14 @@ def test_a_parquet_file_that_ends_its_reader_is_refused_in_words_and_the_next_fi
 ) -> None:
     running = server()
     open_upload(page, running.url)
-    card = give(page, "truth", shared_data / "hostile" / "killer.parquet")
-    expect(card.get_by_text("the Parquet file cannot be read")).to_be_visible()
+    rows = give(page, shared_data / "hostile" / "killer.parquet")
+    expect(rows.get_by_text("the Parquet file cannot be read")).to_be_visible()
     assert is_healthy(running.url)
-    card = give(page, "truth", shared_data / "hostile" / "pq_list_bomb.parquet")
-    expect(card.get_by_text("30,000,000 values")).to_be_visible()
+    rows = give(page, shared_data / "hostile" / "pq_list_bomb.parquet")
+    expect(rows.get_by_text("30,000,000 values")).to_be_visible()
     page.reload()
     settle(page)
-    create_experiment(page, [payload("films.csv", TRUTH)])
+    give(page, payload("films.csv", TRUTH), payload("half.csv", as_csv(HALF)))
+    press(page, "Evaluate 1 candidate")
+    expect(page.get_by_text("Evaluated 1 candidate in films")).to_be_visible()
     assert running.process.poll() is None

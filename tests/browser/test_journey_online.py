@@ -90,26 +90,20 @@ def as_file(name: str, data: bytes) -> FilePayload:
 
 
 def begin_upload(page: Page, url: str) -> None:
-    """The place where exposures and events are given."""
-    open_page(page, f"{url}/upload", page.get_by_role("radio", name="An online test"))
-    page.get_by_role("radio", name="An online test").click()
-    settle(page, page.get_by_role("radio", name="Exposures and events"))
-    page.get_by_role("radio", name="Exposures and events").click()
-    settle(page, page.get_by_text("Still needed: exposures and events."))
+    open_page(page, f"{url}/upload", page.get_by_role("heading", name="Add your data", exact=True))
 
 
 def give_all(page: Page, files: Files, kinds: tuple[str, ...]) -> None:
-    """Every file is read and found to be in order."""
-    for card in [give(page, kind, files[kind]) for kind in kinds]:
-        expect(card).to_contain_text("No problem found.")
-    settle(page, page.get_by_label("Name of the test"))
+    """Every file is read and is in order."""
+    give(page, *(files[kind] for kind in kinds))
+    expect(page.get_by_role("button", name="Analyze A/B test")).to_be_enabled()
 
 
 def store(page: Page, name: str) -> None:
-    page.get_by_label("Name of the test").fill(name)
+    page.get_by_label("Name of the A/B test").fill(name)
     page.keyboard.press("Enter")
-    press(page, "Store the online test")
-    expect(page.get_by_text(f"Stored the online test {name}.")).to_be_visible()
+    press(page, "Analyze A/B test")
+    expect(page.get_by_text(f"Analyzed the A/B test {name}")).to_be_visible()
 
 
 # ── what is seen ─────────────────────────────────────────────────────────────────────────────
@@ -195,8 +189,8 @@ def upload_the_test(page: Page, url: str, files: Files, found: OnlineResults, cr
     expect(page.get_by_text(f"{crossed} of 1,500 users saw several variants")).to_be_visible()
     for removed in found.removed:
         expect(page.get_by_text(f"{removed.count:,} {removed.unit} {removed.what}")).to_be_visible()
-    exposures = page.locator("[class*=st-key-file_exposures_]")
-    expect(exposures).to_contain_text("country→ segment")  # a column that is nobody's role is kept
+    expect(page.get_by_text("1 segment: country")).to_be_visible()  # a column without a role is kept
+    page.get_by_text("Advanced").click()
     boxes = {run: page.get_by_role("combobox", name=f"{run} served") for run in ARMS}
     expect(boxes["bold"]).to_have_value("bold")  # runs of the same name are linked already
     expect(boxes["calm"]).to_have_value("calm")
@@ -256,6 +250,7 @@ def test_where_users_are_missing_from_a_variant_no_page_judges_anything(
     begin_upload(page, with_films.url)
     give_all(page, files, ("exposures", "events"))
     expect(page.get_by_text("Sample ratio mismatch (SRM)")).to_be_visible()
+    page.get_by_text("Advanced").click()
     choose(page, page.get_by_role("combobox", name="control served"), "popular")
     store(page, "Winter")
 
@@ -279,15 +274,14 @@ def test_events_that_cannot_be_true_are_refused_with_place_and_reason_and_nothin
     with_films: Any, page: Page, console_errors: list[str]
 ) -> None:
     begin_upload(page, with_films.url)
-    give(page, "exposures", as_file("exposures.csv", EXPOSED))
     for data, place, reason in (
         (NEGATIVE, "column 'watch_s', line 2", "'-30' is below 0"),
-        (NOBODY, "columns", "no unit column; found: session_id, ts, event, item_id. Name it unit_id"),
+        (NOBODY, "columns", "no unit column; found: session_id, ts, event, item_id. Choose the column"),
     ):
-        card = give(page, "events", as_file("events.csv", data))
-        expect(card).to_contain_text(reason)
-        expect(card.get_by_test_id("stAlertContainer")).to_contain_text(place)
-        settle(page)
-        expect(page.get_by_role("button", name="Store the online test")).to_have_count(0)
+        begin_upload(page, with_films.url)
+        rows = give(page, as_file("exposures.csv", EXPOSED), as_file("events.csv", data))
+        expect(rows.nth(1)).to_contain_text(reason)
+        expect(rows.nth(1).get_by_test_id("stAlertContainer")).to_contain_text(place)
+        expect(page.get_by_role("button", name="Analyze A/B test")).to_be_disabled()
     assert online_tests(with_films.data) == []
     assert console_errors == []

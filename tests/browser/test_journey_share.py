@@ -60,30 +60,23 @@ def sessions() -> FilePayload:
 
 
 def upload(page: Page, url: str) -> None:
-    open_page(page, f"{url}/upload", page.get_by_role("heading", name="Upload", exact=True))
-    give(page, "truth", truth())
-    expect(page.get_by_label("Name of the experiment")).to_be_visible()
-    press(page, "Create the experiment")
-    expect(page.get_by_text("Stored the experiment")).to_be_visible()
-    give(page, "run", lists("popular"), lists("calm"))
-    press(page, "Score and store 2 candidates")
-    expect(page.get_by_text("Stored the candidate")).to_have_count(2)
+    open_page(page, f"{url}/upload", page.get_by_role("heading", name="Add your data", exact=True))
+    give(page, truth(), lists("popular"), lists("calm"))
+    press(page, "Evaluate 2 candidates")
+    expect(page.get_by_text("Evaluated 2 candidates")).to_be_visible()
 
 
 def upload_the_test(page: Page) -> None:
     """The variant that is called as its run is linked to it."""
-    turn_to(page, "upload", "Upload")
-    page.get_by_role("radio", name="An online test").click()
-    settle(page, page.get_by_role("radio", name="Sessions", exact=True))
-    page.get_by_role("radio", name="Sessions", exact=True).click()
-    give(page, "sessions", sessions())
-    expect(page.get_by_label("Name of the test")).to_be_visible()
+    turn_to(page, "upload", "Add your data")
+    give(page, sessions())
+    page.get_by_text("Advanced").click()
     expect(page.get_by_role("combobox", name="calm served")).to_have_value("calm")
     box = page.get_by_role("combobox", name="control served")
     choose(page, box, "popular")
     expect(box).to_have_value("popular")
-    press(page, "Store the online test")
-    expect(page.get_by_text("Stored the online test spring.")).to_be_visible()
+    press(page, "Analyze A/B test")
+    expect(page.get_by_text("Analyzed the A/B test spring")).to_be_visible()
 
 
 def review(page: Page) -> None:

@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 import hostile_world
 import pytest
-from browser_tabs import give, open_page, settle, turn_to_page
+from browser_tabs import choose, give, open_page, settle, turn_to_page
 from conftest import is_outside, start_server, stop_server, wait_until_healthy
 from hostile_world import ALL, FAMILIES, KEPT
 from playwright.sync_api import Browser, Locator, Page
@@ -165,7 +165,9 @@ def upload_a_file(tab: Page, url: str) -> None:
     written = io.StringIO()
     csv.writer(written).writerows([["user_id", *hostile_world.names("column")], ["u1", *FAMILIES.values()]])
     name = "=1 [m](evil) www.evil.example <img src=x onerror=pwn()>.csv"
-    give(tab, "run", {"name": name, "mimeType": "text/csv", "buffer": written.getvalue().encode()})
+    give(tab, {"name": name, "mimeType": "text/csv", "buffer": written.getvalue().encode()})
+    kind = tab.get_by_role("combobox", name="What").first
+    choose(tab, kind, "Recommendations")
     settle(tab, tab.get_by_test_id("stAlert").filter(has_text="column"))
 
 

@@ -103,6 +103,21 @@ def press(app: AppTest, label: str) -> AppTest:
     return passed(next(button for button in app.button if button.label == label).click().run())
 
 
+def drop(app: AppTest, **files: bytes) -> AppTest:
+    """Drops files on the page Add data; their names are given with ``__`` for the dot, as ``als__csv=…``."""
+    (zone,) = app.file_uploader
+    named = [(name.replace("__", "."), data, "application/octet-stream") for name, data in files.items()]
+    return passed(zone.set_value(named).run())
+
+
+def finish(app: AppTest, label: str) -> AppTest:
+    """Presses the button that evaluates, and waits until all is stored or refused."""
+    press(app, label)
+    while app.session_state["recdash.upload"].job is not None:
+        passed(app.run())
+    return app
+
+
 # ── what it says ─────────────────────────────────────────────────────────────────────────────
 
 

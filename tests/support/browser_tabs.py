@@ -237,10 +237,12 @@ def choose(tab: Page, box: Locator, option: str) -> None:
     settle(tab)
 
 
-def give(tab: Page, kind: str, *files: FilePayload | Path) -> Locator:
-    """Put files into the uploader of ``kind`` (truth, run …), and wait until the app has read them."""
+def give(tab: Page, *files: FilePayload | Path) -> Locator:
+    """Drop files on the page Add data, and wait until each has its row; returns the rows."""
     settle(tab)  # a place that is just being drawn again may lose what is put into it
-    box = tab.locator(f"[class*=st-key-upload_{kind}_]")
-    box.get_by_test_id("stFileUploaderDropzoneInput").set_input_files(list(files))  # type: ignore[arg-type]
-    settle(tab, box.get_by_role("button", name="Remove "))
-    return tab.locator(f"[class*=st-key-file_{kind}_]")
+    zone = tab.locator(".st-key-drop-zone")
+    zone.get_by_test_id("stFileUploaderDropzoneInput").set_input_files(list(files))  # type: ignore[arg-type]
+    rows = tab.locator("[class*=st-key-file_]")
+    expect(rows).to_have_count(len(files))
+    settle(tab)
+    return rows

@@ -27,7 +27,8 @@ FORMATS = {
     "users": ["users"], "item vectors, item similarities": ["vectors", "similarity"],
     "rating predictions": ["predictions"], "sessions of an A/B test": ["sessions"],
     "or exposures and events": ["exposures", "events"], "served lists, with events": ["served"],
-    "or aggregates": ["aggregates"], "logged bandit feedback": ["bandit"],
+    "or one row per user": ["sessions"], "or aggregates": ["aggregates"],
+    "logged bandit feedback": ["bandit"],
 }  # fmt: skip
 """What the README's table of formats lists, and the templates of it."""
 
@@ -48,9 +49,9 @@ def demo(workspace: Workspace) -> Workspace:
 def test_nothing_yet_shows_three_steps_with_a_button_each(open_page: Open) -> None:
     app = open_page()
     text = said(app)
-    assert re.search(r"1 Load the demo .* 2 Read the verdict .* 3 Upload your own", text)
+    assert re.search(r"1 Load the demo .* 2 Read the recommendation .* 3 Add your own data", text)
     assert [(element.label, element.disabled) for element in app.button] == [
-        ("Load the demo", False), ("Read the verdict", True), ("Upload", False),
+        ("Load the demo", False), ("Read the recommendation", True), ("Add data", False),
     ]  # fmt: skip
 
 
@@ -70,8 +71,11 @@ def test_loading_the_demo_leads_to_its_verdict_and_the_strip_says_what_is_next(
 @pytest.mark.usefixtures("demo")
 def test_the_strip_shows_how_far_one_is(open_page: Open) -> None:
     app = open_page()
-    assert "You are looking at the demo ✓ Load the demo → ✓ Read the verdict → 3 Upload your own" in said(app)
-    assert "Upload your own" in [button.label for button in app.button]
+    assert (
+        "You are looking at the demo ✓ Load the demo → ✓ Read the recommendation → 3 Add your own data"
+        in said(app)
+    )
+    assert "Add your own data" in [button.label for button in app.button]
 
 
 @pytest.mark.usefixtures("demo")
@@ -93,7 +97,7 @@ def test_readers_are_not_asked_to_upload(
     assert "You are looking at the demo" not in said(open_page())
     demo.demo.remove()
     app = open_page()
-    assert "An editor uploads" in said(app)
+    assert "An editor adds" in said(app)
     assert not app.button
 
 

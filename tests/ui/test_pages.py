@@ -45,7 +45,7 @@ def own_films(workspace: Workspace) -> dict[str, str]:
 def test_an_empty_store_says_what_to_do_next(open_page: Open, page: str) -> None:
     app = open_page(page)
     assert "Nothing to compare yet" in said(app)
-    assert [button.label for button in app.button] == ["Load the demo", "Read the verdict", "Upload"]
+    assert [button.label for button in app.button] == ["Load the demo", "Read the recommendation", "Add data"]
     assert "recdash.evaluate" in app.code[0].value
 
 

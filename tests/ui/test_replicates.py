@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 import pytest
-from app_pages import USERS, MadeOnce, Open, at_once, lists, passed, press, said, store
+from app_pages import USERS, MadeOnce, Open, at_once, drop, finish, lists, passed, said, store
 from streamlit.testing.v1 import AppTest
 
 from recdash.charts.marks import LIGHT, Mark
@@ -224,53 +224,40 @@ def test_a_run_uploaded_once_is_one_mark() -> None:
 
 
 def upload(open_page: Open, films: dict[str, str], **files: pd.DataFrame) -> AppTest:
-    app = open_page("upload", e=films["films"], add="candidates")
-    box = next(element for element in app.file_uploader if element.label.startswith("Recommendations"))
-    named = [(f"{name}.csv", table.to_csv(index=False).encode(), "text/csv") for name, table in files.items()]
-    return passed(box.set_value(named).run())
+    app = open_page("upload", e=films["films"])
+    named = {f"{name}__csv": table.to_csv(index=False).encode() for name, table in files.items()}
+    return drop(app, **named)
 
 
 def meaning(app: AppTest, what: str) -> AppTest:
-    control = next(element for element in app.segmented_control if element.label == "These files are")
+    control = next(one for one in app.segmented_control if "files of recommendations are" in one.label)
     return passed(control.set_value(what).run())
-
-
-def test_several_files_may_be_the_seeds_of_one_candidate(open_page: Open, films: dict[str, str]) -> None:
-    app = meaning(upload(open_page, films, als_seed7=some_hits(5), als_seed42=some_hits(9)), "seeds")
-    assert next(element for element in app.text_input if element.label == "Name").value == "als"
-    press(app, "Score and store the candidate")
-    run = next(element for element in state.workspace().runs.all(films["films"]) if element.name == "als")
-    assert run.replicated is not None
-    assert (str(run.replicated), run.replicated.labels) == ("2 seeds", ("7", "42"))
 
 
 def test_several_files_are_candidates_of_their_own_unless_told(
     open_page: Open, films: dict[str, str]
 ) -> None:
-    app = upload(open_page, films, one=some_hits(5), two=some_hits(9))
-    press(app, "Score and store 2 candidates")
+    finish(upload(open_page, films, one=some_hits(5), two=some_hits(9)), "Evaluate 2 candidates")
     assert {"one", "two"} <= {run.name for run in state.workspace().runs.all(films["films"])}
 
 
 def test_a_broken_file_among_the_seeds_keeps_the_button_closed(
     open_page: Open, films: dict[str, str]
 ) -> None:
-    broken = some_hits(5).rename(columns={"item_id": "what"})
-    app = meaning(upload(open_page, films, s1=some_hits(5), s2=broken), "seeds")
-    assert next(
-        element for element in app.button if element.label == "Score and store the candidate"
-    ).disabled
+    broken = some_hits(5).rename(columns={"item_id": "what"}).assign(what=1.5)
+    app = meaning(upload(open_page, films, s1=some_hits(5), s2=some_hits(9), s3=broken), "seeds")
+    assert next(button for button in app.button if button.label == "Evaluate 1 candidate").disabled
 
 
 def test_folds_that_share_users_are_refused_in_words(open_page: Open, films: dict[str, str]) -> None:
     app = meaning(upload(open_page, films, f1=some_hits(5), f2=some_hits(9)), "folds")
-    press(app, "Score and store the candidate")
+    finish(app, "Evaluate 1 candidate")
     text = " ".join(element.value for element in app.error)
     assert "have lists in several folds" in text
 
 
 def test_a_column_of_folds_needs_no_telling(open_page: Open, films: dict[str, str]) -> None:
     table = pd.concat([lists(1, USERS[:9]).assign(fold=1), lists(2, USERS[9:]).assign(fold=2)])
-    press(upload(open_page, films, knn=table), "Score and store the candidate")
+    finish(upload(open_page, films, knn=table), "Evaluate 1 candidate")
     run = next(element for element in state.workspace().runs.all(films["films"]) if element.name == "knn")
     assert str(run.replicated) == "2 folds"

@@ -5,22 +5,29 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from app_pages import forget, passed, press, said, shell, turn_to
+from app_pages import drop, finish, forget, passed, press, said, shell, turn_to
 from journey_tables import HALF, PERFECT, POOR, STRANGERS, TRUTH, as_csv, as_parquet, as_trec
 from streamlit.testing.v1 import AppTest
 
+from recdash.domain.records import Run
+from recdash.service.catalog.intake import IntakeCancelled
 from recdash.ui.app import state
 from recdash.ui.components.templates import TEMPLATES
 from recdash.ui.shell.navigation import EVERYTHING
+from recdash.ui.upload.job import IntakeJob
 
 SHOWN = ("title", "header", "subheader", "markdown", "caption", "error", "success", "info", "warning")
+SHOP = b"customer,group,revenue\n" + b"".join(
+    b"c%d,%s,%d\n" % (n, b"new" if n % 2 else b"control", n % 4) for n in range(40)
+)
 
 
 @pytest.fixture
 def app(tmp_path: Path, store_in: Callable[[Path], None]) -> Iterator[AppTest]:
-    """The app on an empty store of its own, opened on the upload page."""
+    """The app on an empty store of its own, opened on the page Add data."""
     store_in(tmp_path)
     forget()
     yield turn_to(shell({}).run(), "upload")
@@ -29,83 +36,107 @@ def app(tmp_path: Path, store_in: Callable[[Path], None]) -> Iterator[AppTest]:
 
 def text_of(app: AppTest) -> str:
     """All that the page says, HTML as a person reads it, backslashes of escaped Markdown removed."""
-    told = [str(element.value) for kind in SHOWN for element in app.get(kind)]
-    return re.sub(r"\s+", " ", re.sub(r"\\(.)", r"\1", " ".join([said(app), *told])))
+    shown = [str(element.value) for kind in SHOWN for element in app.get(kind)]
+    return re.sub(r"\s+", " ", re.sub(r"\\(.)", r"\1", " ".join([said(app), *shown])))
 
 
 def labels(app: AppTest) -> list[str]:
     return [button.label for button in app.button]
 
 
-def add_truth(app: AppTest, data: bytes = TRUTH, name: str = "films.csv") -> AppTest:
-    uploader = next(one for one in app.file_uploader if one.label == "Truth")
-    passed(uploader.upload(name, data, "text/csv").run())
-    return app
+def box(app: AppTest, label: str) -> Any:
+    return next(element for element in app.selectbox if element.label.replace("\\", "") == label)
 
 
-def create_experiment(app: AppTest) -> AppTest:
-    return press(add_truth(app), "Create the experiment")
+def kind_of(app: AppTest, file_name: str) -> Any:
+    return box(app, f"What {file_name} is")
 
 
-def add_candidates(app: AppTest, **files: bytes) -> AppTest:
-    """File names are given with ``__`` for the dot, as ``als__csv=…``."""
-    uploader = next(one for one in app.file_uploader if one.label.startswith("Recommendations"))
-    named = [(name.replace("__", "."), data, "application/octet-stream") for name, data in files.items()]
-    return passed(uploader.set_value(named).run())
+def details(app: AppTest, number: int) -> AppTest:
+    """Opens the details of the file of this number."""
+    button = [button for button in app.button if button.label in ("Details", "Hide")][number]
+    return passed(button.click().run())
 
 
-def three_runs(app: AppTest) -> AppTest:
-    create_experiment(app)
-    add_candidates(app, perfect__csv=as_csv(PERFECT), half__parquet=as_parquet(HALF), poor__run=as_trec(POOR))
-    return press(app, "Score and store 3 candidates")
+def is_closed(app: AppTest, label: str) -> bool:
+    return next(button for button in app.button if button.label == label).disabled
 
 
 def stored_runs() -> dict[str, str]:
     """Name → id of every run in the store, archived ones too."""
+    return {run.name: run.id for run in runs()}
+
+
+def runs() -> list[Run]:
     workspace = state.workspace()
-    return {
-        run.name: run.id
-        for experiment in workspace.experiments.all(archived=True)
-        for run in workspace.runs.all(experiment.id, archived=True)
-    }
+    experiments = workspace.experiments.all(archived=True)
+    return [run for known in experiments for run in workspace.runs.all(known.id, archived=True)]
+
+
+def three_runs(app: AppTest) -> AppTest:
+    """A store with an experiment and three runs, as the page would store them."""
+    workspace = state.workspace()
+    experiment = workspace.experiments.create("films", TRUTH, depth=5)
+    for name, data in (("perfect", as_csv(PERFECT)), ("half", as_parquet(HALF)), ("poor", as_csv(POOR))):
+        workspace.runs.add(experiment.id, data, name=name)
+    return app
 
 
 # ── add and see ──────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_truth_and_three_files_become_a_leaderboard_that_follows_k(app: AppTest) -> None:
-    three_runs(app)
-    assert list(stored_runs()) == ["perfect", "half", "poor"]
-    board = text_of(press(app, "See it"))
-    assert board.index("perfect") < board.index("half") < board.index("poor")
-    turn_to(app, "leaderboard")  # the browser stays there by itself, AppTest's next run would not
+def test_all_files_at_once_become_a_ranking_that_follows_k(app: AppTest) -> None:
+    drop(
+        app,
+        test_set__csv=TRUTH,
+        perfect__csv=as_csv(PERFECT),
+        half__parquet=as_parquet(HALF),
+        poor__run=as_trec(POOR),
+    )
+    text = text_of(app)
+    assert "Ready: 3 candidates and a test set" in text
+    assert "userId → user · movieId → item · rank → position" in text
+    finish(app, "Evaluate 3 candidates")
+    assert "Evaluated 3 candidates in test_set" in text_of(app)
+    press(app, "View recommendation")
+    board = text_of(turn_to(app, "leaderboard"))
+    assert re.search("perfect.*half.*poor", board)
     after = text_of(passed(app.number_input(key="frame-any-k").set_value(1).run()))
     assert "nDCG@1 " in after
     assert "0.833" in after  # recall@1 of perfect: (1/2 + 1 + 1) / 3
 
 
-def test_an_experiment_leads_on_to_its_candidates(app: AppTest) -> None:
-    create_experiment(app)
-    assert "Stored the experiment films" in text_of(app).replace("**", "")
-    assert [one.label for one in app.file_uploader] == [
-        "Recommendations, one file per candidate, fold or seed",
-        "Rating predictions, one file per candidate",
-    ]
+def test_an_a_b_test_of_a_shop_in_an_empty_store_gives_its_result(app: AppTest) -> None:
+    drop(app, shop__csv=SHOP)
+    assert "customer → user · group → variant · 1 metric or segment: revenue" in text_of(app)
+    finish(app, "Analyze A/B test")
+    press(app, "View A/B results")
+    (experiment,) = state.workspace().experiments.all()
+    (test,) = state.workspace().online_tests.all(experiment.id)
+    # control has 0 and 2, new 1 and 3, ten of each
+    assert {row["variant"]: row["value"] for row in test.results} == {"control": 1.0, "new": 2.0}
+    assert "Revenue" in text_of(turn_to(app, "ab_results"))
+    assert "By the A/B test shop" in text_of(turn_to(app, "overview"))
+    for page in ("overview", "leaderboard", "segments"):
+        assert "This experiment has no test set yet" in text_of(turn_to(app, page))
 
 
-def test_who_counts_and_repeated_items_are_chosen_with_the_experiment(app: AppTest) -> None:
-    add_truth(app)
-    chosen = {
-        one.label: one
-        for one in app.selectbox
-        if one.label in ("Users who count", "An item that a list repeats")
-    }
-    assert [one.value for one in chosen.values()] == ["truth", "first"]
-    chosen["Users who count"].set_value("judged_both")
-    passed(chosen["An item that a list repeats"].set_value("keep").run())
-    press(app, "Create the experiment")
-    (made,) = state.workspace().experiments.all()
-    assert (made.settings["users"], made.settings["duplicates"]) == ("judged_both", "keep")
+def test_runs_are_added_to_an_experiment_that_is_there(app: AppTest) -> None:
+    three_runs(app)
+    drop(app, other__csv=as_csv(HALF[:2]))
+    (films,) = state.workspace().experiments.all()
+    assert box(app, "Add to").value == films.id
+    finish(app, "Evaluate 1 candidate")
+    assert list(stored_runs()) == ["perfect", "half", "poor", "other"]
+    assert len(state.workspace().experiments.all()) == 1
+
+
+def test_what_is_stored_already_is_told_and_not_stored_twice(app: AppTest) -> None:
+    three_runs(app)
+    drop(app, other__csv=as_csv(PERFECT))
+    finish(app, "Evaluate 1 candidate")
+    assert "Found 1 candidate that was stored already in films" in text_of(app)
+    assert list(stored_runs()) == ["perfect", "half", "poor"]
 
 
 PAGES = [
@@ -117,127 +148,120 @@ PAGES = [
 
 
 def test_a_candidate_that_only_predicts_ratings_is_stored_and_every_page_opens(app: AppTest) -> None:
-    create_experiment(app)
-    add_candidates(app, half__csv=as_csv(HALF))
-    uploader = next(one for one in app.file_uploader if one.label.startswith("Rating predictions, one"))
     data = b"user_id,item_id,rating,prediction\nu1,a,4,3\nu2,c,2,2\n"
-    passed(uploader.set_value([("svd.csv", data, "text/csv")]).run())
-    press(app, "Score and store 2 candidates")
-    assert "Stored the candidate **svd**" in text_of(app)
+    drop(app, films__csv=TRUTH, half__csv=as_csv(HALF), svd__csv=data)
+    assert kind_of(app, "svd.csv").value == "predictions"
+    finish(app, "Evaluate 2 candidates")
     svd = state.workspace().store.runs.get(stored_runs()["svd"])
     assert (svd.has_lists, "predictions" in svd.hits) == (False, True)
     told = {page: text_of(turn_to(app, page)) for page in PAGES}
     assert "only rating predictions were given" in told["leaderboard"]
 
 
-def test_further_tables_are_checked_and_kept(app: AppTest) -> None:
-    add_truth(app)
-    for kind in ("users", "vectors", "similarity"):
-        uploader = next(one for one in app.file_uploader if one.label == TEMPLATES[kind].title)
-        passed(uploader.upload(f"{kind}.csv", TEMPLATES[kind].text.encode(), "text/csv").run())
-    assert "User attributes: users.csv" in text_of(app)
-    press(app, "Create the experiment")
+# ── corrections ──────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_kind_and_the_columns_of_a_file_can_be_corrected(app: AppTest) -> None:
+    drop(app, films__csv=b"who,what,stars\nu1,a,5\nu2,c,1\n", half__csv=as_csv(HALF))
+    passed(kind_of(app, "films.csv").set_value("truth").run())
+    if "User (required)" not in [element.label for element in app.selectbox]:
+        details(app, 0)
+    passed(box(app, "User (required)").set_value("who").run())
+    passed(box(app, "Item (required)").set_value("what").run())
+    passed(box(app, "Relevance").set_value("").run())
+    finish(app, "Evaluate 1 candidate")
     (experiment,) = state.workspace().experiments.all()
-    assert set(experiment.tables) == {"users", "vectors", "similarity"}
+    assert (experiment.settings["truth_users"], experiment.settings["graded"]) == (2, False)
 
 
-def test_a_further_table_with_problems_keeps_the_experiment_from_being_stored(app: AppTest) -> None:
-    add_truth(app)
-    uploader = next(one for one in app.file_uploader if one.label == "Item similarities")
-    passed(uploader.upload("alike.csv", b"item_a,item_b,similarity\na,b,7\n", "text/csv").run())
-    assert "'7' is not a similarity" in text_of(app)
-    assert next(button for button in app.button if button.label == "Create the experiment").disabled
+def test_a_file_that_is_not_used_does_not_count(app: AppTest) -> None:
+    drop(app, films__csv=TRUTH, half__csv=as_csv(HALF), bad__csv=b"")
+    assert "1 of 3 files needs your attention" in text_of(app)
+    assert is_closed(app, "Evaluate 1 candidate")
+    passed(kind_of(app, "bad.csv").set_value("").run())
+    finish(app, "Evaluate 1 candidate")
+    assert list(stored_runs()) == ["half"]
 
 
-def test_columns_are_guessed_shown_and_changeable(app: AppTest) -> None:
-    add_truth(app, b"who,what,stars\nu1,a,5\nu2,c,1\n")
-    assert "no user column" in text_of(app)
-    box = {one.label: one for one in app.selectbox}
-    passed(box["user_id (required)"].set_value("who").run())
-    box = {one.label: one for one in app.selectbox}
-    passed(box["item_id (required)"].set_value("what").run())
-    press(app, "Create the experiment")
-    assert [one.name for one in state.workspace().experiments.all()] == ["films"]
+def test_name_tags_note_and_parameters_are_stored_with_the_run(app: AppTest) -> None:
+    details(drop(app, films__csv=TRUTH, als__csv=as_csv(HALF)), 1)
+    next(element for element in app.text_area if element.label == "Note").set_value("second try").run()
+    parameters = next(element for element in app.text_area if element.label == "Parameters")
+    passed(parameters.set_value("factors 64").run())
+    assert "'factors 64' is not a parameter" in text_of(app)
+    assert is_closed(app, "Evaluate 1 candidate")
+    parameters = next(element for element in app.text_area if element.label == "Parameters")
+    passed(parameters.set_value("factors = 64").run())
+    name = next(element for element in app.text_input if element.label == "Candidate")
+    passed(name.set_value("als 64").run())
+    finish(app, "Evaluate 1 candidate")
+    (run,) = runs()
+    assert (run.name, run.note, dict(run.params)) == ("als 64", "second try", {"factors": "64"})
 
 
-def test_a_role_set_to_not_used_is_left_out(app: AppTest) -> None:
-    add_truth(app, b"user_id,item_id,rating\nu1,a,0\nu2,c,5\n")
-    next(one for one in app.selectbox if one.label == "relevance").set_value("").run()
-    press(app, "Create the experiment")
-    (experiment,) = state.workspace().experiments.all()
-    assert experiment.settings["truth_users"] == 2
-    assert experiment.settings["graded"] is False
+def test_who_counts_repeated_items_and_the_baseline_are_chosen(app: AppTest) -> None:
+    drop(app, films__csv=TRUTH, half__csv=as_csv(HALF), popular__csv=as_csv(POOR))
+    assert (box(app, "Users who count").value, box(app, "An item that a list repeats").value) == (
+        "truth", "first",
+    )  # fmt: skip
+    passed(box(app, "Users who count").set_value("judged_both").run())
+    passed(box(app, "An item that a list repeats").set_value("keep").run())
+    passed(box(app, "Baseline").set_value("half").run())
+    finish(app, "Evaluate 2 candidates")
+    (made,) = state.workspace().experiments.all()
+    assert (made.settings["users"], made.settings["duplicates"]) == ("judged_both", "keep")
+    assert made.baseline == stored_runs()["half"]
 
 
-def test_the_same_file_again_is_already_there(app: AppTest) -> None:
-    three_runs(app)
-    add_candidates(app, other__csv=as_csv(PERFECT))
-    press(app, "Score and store the candidate")
-    assert "already there, as **perfect**" in text_of(app)
-    assert list(stored_runs()) == ["perfect", "half", "poor"]
-
-
-def test_the_same_experiment_again_is_already_there(app: AppTest) -> None:
-    create_experiment(app)
-    passed(app.segmented_control(key="choice-add").set_value("experiment").run())
-    create_experiment(app)
-    assert "already there, as **films**" in text_of(app)
-    assert len(state.workspace().experiments.all(archived=True)) == 1
-
-
-def test_tags_notes_and_parameters_are_stored_with_the_run(app: AppTest) -> None:
-    create_experiment(app)
-    add_candidates(app, als__csv=as_csv(HALF))
-    next(one for one in app.text_area if one.label == "Note").set_value("second try")
-    next(one for one in app.text_area if one.label == "Parameters").set_value("factors = 64")
-    press(app, "Score and store the candidate")
-    (run,) = state.workspace().runs.all(state.workspace().experiments.all()[0].id)
-    assert (run.note, dict(run.params)) == ("second try", {"factors": "64"})
+def test_several_files_may_be_the_seeds_of_one_candidate(app: AppTest) -> None:
+    drop(app, films__csv=TRUTH, als_seed7__csv=as_csv(HALF), als_seed42__csv=as_csv(PERFECT))
+    control = next(
+        element for element in app.segmented_control if "files of recommendations" in element.label
+    )
+    passed(control.set_value("seeds").run())
+    finish(app, "Evaluate 1 candidate")
+    (run,) = runs()
+    assert run.replicated is not None
+    assert (run.name, str(run.replicated), run.replicated.labels) == ("als", "2 seeds", ("7", "42"))
 
 
 # ── what cannot be used ──────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize(
-    ("data", "says"),
-    [
-        pytest.param(b"user_id,rating\nu1,5\n", ("item", "user_id, rating"), id="no item column"),
-        pytest.param(b"", ("file",), id="empty file"),
-        pytest.param(b"user_id,item_id\n", ("no rows",), id="header only"),
-    ],
-)
-def test_a_truth_that_cannot_be_used_stores_nothing(app: AppTest, data: bytes, says: tuple[str, ...]) -> None:
-    add_truth(app, data)
-    said = text_of(app)
-    assert all(words in said for words in says), said
-    assert next(one for one in app.button if one.label == "Create the experiment").disabled
+def test_files_that_cannot_be_used_store_nothing_and_say_what_to_do(app: AppTest) -> None:
+    drop(app, empty__csv=b"", half__csv=as_csv(HALF), alike__csv=b"item_a,item_b,similarity\na,b,7\n")
+    text = text_of(app)
+    assert "'7' is not a similarity" in text
+    assert "need your attention" in text
+    assert is_closed(app, "Evaluate 1 candidate")
     assert state.workspace().experiments.all(archived=True) == []
 
 
-def test_a_run_that_shares_no_user_with_the_truth_is_refused_and_leaves_nothing(app: AppTest) -> None:
-    create_experiment(app)
-    add_candidates(app, strangers__csv=as_csv(STRANGERS))
-    press(app, "Score and store the candidate")
-    said = text_of(app)
-    assert "strangers** was refused. Nothing of it was stored" in said
-    assert "user" in said
-    assert "truth" in said
-    assert stored_runs() == {}
-
-
-def test_one_refused_file_does_not_keep_the_others_out(app: AppTest) -> None:
-    create_experiment(app)
-    add_candidates(app, strangers__csv=as_csv(STRANGERS), half__csv=as_csv(HALF))
-    press(app, "Score and store 2 candidates")
+def test_a_run_that_shares_no_user_with_the_test_set_is_told_before_it_is_evaluated(app: AppTest) -> None:
+    drop(app, films__csv=TRUTH, strangers__csv=as_csv(STRANGERS), half__csv=as_csv(HALF))
+    assert "no user of this run is in the truth" in text_of(app)
+    assert is_closed(app, "Evaluate 2 candidates")
+    passed(kind_of(app, "strangers.csv").set_value("").run())
+    finish(app, "Evaluate 1 candidate")
     assert list(stored_runs()) == ["half"]
 
 
-def test_a_parameter_line_that_is_none_is_named(app: AppTest) -> None:
-    create_experiment(app)
-    add_candidates(app, half__csv=as_csv(HALF))
-    next(one for one in app.text_area if one.label == "Parameters").set_value("factors 64").run()
-    assert "'factors 64' is not a parameter" in text_of(app)
-    assert next(one for one in app.button if one.label.startswith("Score")).disabled
+def test_nothing_is_stored_of_what_is_cancelled(app: AppTest) -> None:
+    drop(app, films__csv=TRUTH, half__csv=as_csv(HALF))
+    upload = app.session_state["recdash.upload"]
+    job = IntakeJob(Cancelled(), upload.plan)
+    job.cancel()
+    assert job.is_done(60)
+    assert [problem.code for problem in job.outcome()[1]] == ["cancelled"]
+
+
+class Cancelled:
+    """Stands for ``workspace.intake`` and looks at once whether it is cancelled."""
+
+    def commit(self, _plan: object, *, cancelled: Callable[[], bool], **_: object) -> None:
+        while not cancelled():
+            pass
+        raise IntakeCancelled("Cancelled. Nothing was stored.")
 
 
 # ── keep runs ────────────────────────────────────────────────────────────────────────────────
@@ -302,48 +326,38 @@ def test_an_experiment_is_archived_and_comes_back(app: AppTest) -> None:
     assert [one.id for one in workspace.experiments.all()] == [experiment.id]
 
 
-# ── online tests, demo ───────────────────────────────────────────────────────────────────────
+# ── A/B tests, demo ──────────────────────────────────────────────────────────────────────────
 
 
-def test_an_online_test_is_stored_with_its_variants_linked_to_runs(app: AppTest) -> None:
-    three_runs(app)
-    passed(app.segmented_control(key="choice-add").set_value("online").run())
-    next(one for one in app.file_uploader).upload("ab.csv", TEMPLATES["sessions"].text.encode()).run()
-    box = {one.label: one for one in app.selectbox}
-    assert box["Control"].value == "control"
-    runs = stored_runs()
-    box["new served"].set_value(runs["perfect"])
-    box["control served"].set_value(runs["half"])
-    press(app, "Store the online test")
+def templates_of(*kinds: str) -> dict[str, bytes]:
+    return {f"{kind}__csv": TEMPLATES[kind].text.encode() for kind in kinds}
+
+
+def test_an_a_b_test_is_stored_with_its_variants_linked_to_runs(app: AppTest) -> None:
+    drop(three_runs(app), **templates_of("sessions"))
+    (films,) = state.workspace().experiments.all()
+    passed(box(app, "Add to").set_value(films.id).run())
+    assert box(app, "Control").value == "control"
+    passed(box(app, "new served").set_value("perfect").run())
+    passed(box(app, "control served").set_value("half").run())
+    finish(app, "Analyze A/B test")
     workspace = state.workspace()
     (test,) = workspace.online_tests.all(workspace.experiments.all()[0].id)
-    assert dict(test.links) == {"control": runs["half"], "new": runs["perfect"]}
+    ids = stored_runs()
+    assert dict(test.links) == {"control": ids["half"], "new": ids["perfect"]}
 
 
-def online_files(app: AppTest, kind: str, *names: str) -> AppTest:
-    """Upload the templates of these tables as one online test."""
-    passed(app.segmented_control(key="choice-add").set_value("online").run())
-    box = next(one for one in app.segmented_control if one.label == "What was logged")
-    passed(box.set_value(kind).run())
-    for name in names:
-        place = next(one for one in app.file_uploader if one.label.lower().startswith(name))
-        place.upload(f"{name}.csv", TEMPLATES[name].text.encode())
-        passed(app.run())
-    return app
-
-
-def test_an_online_test_is_stored_from_its_events(app: AppTest) -> None:
-    online_files(three_runs(app), "events", "exposures", "events", "served")
-    seconds = next(one for one in app.number_input if "watched longer" in one.label)
+def test_an_a_b_test_is_stored_from_its_events_by_the_rules_that_are_set(app: AppTest) -> None:
+    drop(app, **templates_of("exposures", "events", "served"))
+    seconds = next(element for element in app.number_input if element.key.endswith("rule_threshold_s_0"))
     passed(seconds.set_value(700.0).run())
-    said = text_of(app)
-    assert "counted as recommendations: recommendations (28 events); not search (2 events)" in said
-    assert "2 events are not of recommended items (control 1, new 1)" in said
-    press(app, "Store the online test")
+    passed(next(element for element in app.number_input if element.label == "new").set_value(2.0).run())
+    finish(app, "Analyze A/B test")
     workspace = state.workspace()
     (test,) = workspace.online_tests.all(workspace.experiments.all()[0].id)
     assert (test.kind, sorted(test.tables)) == ("events", ["exposures", "served"])
-    assert workspace.online_tests.rules(test.id).threshold_s == 700
+    rules = workspace.online_tests.rules(test.id)
+    assert (rules.threshold_s, rules.split) == (700, {"control": 1, "new": 2})
     # watched for more than 700 s: film-01 of u1, and all three of u3
     values = {
         row.variant: row.value
@@ -354,20 +368,16 @@ def test_an_online_test_is_stored_from_its_events(app: AppTest) -> None:
 
 
 def test_events_alone_are_not_enough_and_that_is_said(app: AppTest) -> None:
-    online_files(three_runs(app), "events", "events")
-    assert "Still needed: exposures." in text_of(app)
-    assert "Store the online test" not in labels(app)
+    drop(app, **templates_of("events"))
+    assert "exposures" in text_of(app)
+    assert all(button.disabled for button in app.button if button.label == "Analyze A/B test")
 
 
 def test_local_times_of_a_log_are_read_in_the_zone_that_is_chosen(app: AppTest) -> None:
-    three_runs(app)
-    passed(app.segmented_control(key="choice-add").set_value("online").run())
-    local = TEMPLATES["sessions"].text.replace("Z,", ",").encode()
-    passed(next(one for one in app.file_uploader).upload("ab.csv", local).run())
-    assert "times without a zone in 5 rows were taken as UTC" in text_of(app)
-    passed(next(one for one in app.selectbox if "Zone" in one.label).set_value("Europe/Berlin").run())
-    assert "were taken as UTC" not in text_of(app)
-    press(app, "Store the online test")
+    drop(app, ab__csv=TEMPLATES["sessions"].text.replace("Z,", ",").encode())
+    passed(next(element for element in app.selectbox if "one" in element.label.lower()).run())
+    passed(app.selectbox(key="upload_zone_0").set_value("Europe/Berlin").run())
+    finish(app, "Analyze A/B test")
     workspace = state.workspace()
     (test,) = workspace.online_tests.all(workspace.experiments.all()[0].id)
     assert workspace.online_tests.rules(test.id).zone == "Europe/Berlin"
@@ -375,19 +385,12 @@ def test_local_times_of_a_log_are_read_in_the_zone_that_is_chosen(app: AppTest) 
     assert workspace.store.artifacts.table(test.upload)["start_ts"][0].as_py().hour == 8
 
 
-def test_a_planned_split_is_taken_into_the_rules(app: AppTest) -> None:
-    online_files(three_runs(app), "sessions", "sessions")
-    passed(next(one for one in app.number_input if one.label == "new").set_value(2.0).run())
-    press(app, "Store the online test")
-    workspace = state.workspace()
-    (test,) = workspace.online_tests.all(workspace.experiments.all()[0].id)
-    assert workspace.online_tests.rules(test.id).split == {"control": 1, "new": 2}
-
-
 def test_the_demo_is_loaded_and_removed_by_one_button_each(app: AppTest) -> None:
     press(app, "Load the demo")
     assert len(stored_runs()) == 5
-    press(turn_to(app, "upload"), "Remove the demo")
+    drop(turn_to(app, "upload"), films__csv=TRUTH, half__csv=as_csv(HALF))
+    assert box(app, "Add to").value == ""  # own files begin a new experiment
+    press(drop(app), "Remove the demo")
     assert stored_runs() == {}
     assert "Load the demo" in labels(app)
 

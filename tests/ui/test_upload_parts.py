@@ -18,8 +18,8 @@ from recdash.ui.components.templates import TEMPLATES
 from recdash.ui.guide.reading import READING
 from recdash.ui.guide.rules import RULES
 from recdash.ui.runs.table import ledger_names, ledger_row, parameter_names, parameter_row
-from recdash.ui.upload.state import UploadState, stem
-from recdash.ui.upload.steps import FILE_ORDER, rows_as_html
+from recdash.ui.upload.rows import rows_as_html
+from recdash.ui.upload.words import stem
 
 
 def run(name: str, **facts: object) -> Run:
@@ -81,37 +81,6 @@ def test_nested_provenance_reads_as_one_line() -> None:
     assert in_words({"mapping": {"user_id": "uid"}, "k": [1, 2], "end": None}) == (
         "mapping: user_id: uid · k: 1, 2 · end: –"
     )
-
-
-def test_a_preview_is_read_once_per_file_and_mapping() -> None:
-    upload, reads = UploadState(), []
-    for _ in range(3):
-        upload.remembered(("truth", "id", None), lambda: reads.append("read") or "preview")
-    assert reads == ["read"]
-    upload.next_turn()
-    assert upload.previews == {}
-
-
-def _boxes_of_a_score_under_a_longer_name() -> None:
-    import streamlit as st
-
-    from recdash import ingest
-    from recdash.ui.upload import steps
-
-    preview = ingest.preview("run", b"user_id,item_id,als_score\n1,a,0.1\n1,b,0.2\n")
-    st.session_state["said"] = steps._columns(preview, "run", "file")
-
-
-def test_a_file_with_a_column_called_like_a_score_can_be_set_to_its_own_order() -> None:
-    app = AppTest.from_function(_boxes_of_a_score_under_a_longer_name).run()
-    assert app.session_state["said"] is None
-    (box,) = [one for one in app.selectbox if one.label == "score"]
-    box.select(FILE_ORDER).run()
-    assert "none: the file orders the lists" in box.options
-    said = app.session_state["said"]
-    read = ingest.preview("run", b"user_id,item_id,als_score\n1,a,0.1\n1,b,0.2\n", mapping=said)
-    assert read.problems == ()
-    assert "file-order" in {notice.code for notice in read.notices}
 
 
 def _box_of_a_rule(name: str, value: float) -> None:

@@ -49,8 +49,8 @@ RUN = TableTemplate(
     (
         required("user_id", "Who the list is for."),
         required("item_id", "What is recommended."),
-        optional("rank", "Place in the list, from 1. Where it is there, it decides the order."),
-        optional("score", "The higher, the better. Decides the order where there is no rank."),
+        optional("rank", "Position in the list, from 1. It decides the order if there is one."),
+        optional("score", "Higher is better. It decides the order if there is no rank."),
         optional("run", "Name of the candidate, when one file holds several."),
         optional("replicate", "Fold or training seed, when one file holds several of a candidate."),
     ),
@@ -58,11 +58,11 @@ RUN = TableTemplate(
 )
 TRUTH = TableTemplate(
     "truth",
-    "Truth",
-    "What users really took after the split: the held-out rows that lists are scored against.",
+    "Test set",
+    "What users actually chose after the split. Candidates are scored against it.",
     (
         required("user_id", "Who."),
-        required("item_id", "What this user really took."),
+        required("item_id", "What this user actually chose."),
         optional("relevance", "How much: a rating or grade. Without it every row is relevant."),
         optional("timestamp", "When, as seconds since 1970 or as a date."),
     ),
@@ -70,8 +70,8 @@ TRUTH = TableTemplate(
 )
 TRAIN = TableTemplate(
     "train",
-    "Train",
-    "What the candidates learned from. Gives novelty, popularity and the user's history.",
+    "Training data",
+    "What the candidates were trained on. Gives novelty, popularity and the user's history.",
     (
         required("user_id", "Who."),
         required("item_id", "What this user took before the split."),
@@ -136,29 +136,33 @@ PREDICTIONS = TableTemplate(
 )
 SESSIONS = TableTemplate(
     "sessions",
-    "Sessions of an online test",
-    "One row per session of an A/B test.",
+    "A/B test",
+    "One row per session, or one row per user with a number for each metric, such as revenue.",
     (
-        required("unit_id", "The user that was randomised."),
-        required("session_id", "The session."),
-        optional("variant", "Which arm the user was in; needed unless there are exposures."),
-        required("start_ts", "When the session began (UTC)."),
-        optional("end_ts", "When it ended."),
-        required("clicks", "Clicks on recommendations in the session."),
-        required("watch_s", "Seconds watched that came from recommendations."),
-        optional("videos", "Videos watched past the threshold."),
-        optional("any other column", "A number is added up per user; a text, such as country, is a segment."),
+        required("unit_id", "The user who was randomized."),
+        optional("session_id", "The session. Leave it out where each row is a user."),
+        optional("variant", "The user's variant; needed unless there are exposures."),
+        optional("start_ts", "When the session began (UTC), or when the user was exposed."),
+        optional("end_ts", "When the session ended."),
+        optional("clicks", "Clicks on recommendations."),
+        optional("watch_s", "Seconds watched that came from recommendations."),
+        optional("videos", "Videos watched longer than the threshold."),
+        optional(
+            "any other column",
+            "A number is added up per user and, without sessions, is a metric; pre_revenue is revenue before "
+            "the test. A text, such as country, is a segment.",
+        ),
     ),
     templates()["sessions"],
 )
 EXPOSURES = TableTemplate(
     "exposures",
-    "Exposures of an online test",
-    "Who was put into which variant, and when they first met it. Repeats are allowed.",
+    "A/B test: exposures",
+    "Which user saw which variant, and when first. Repeats are allowed.",
     (
-        required("unit_id", "The user that was randomised."),
-        required("variant", "Which arm the user was in."),
-        required("ts", "When the user met the variant (UTC)."),
+        required("unit_id", "The user who was randomized."),
+        required("variant", "The user's variant."),
+        required("ts", "When the user saw the variant (UTC)."),
         optional("experiment_id", "Which test, when one file holds several."),
         optional("session_id", "In which session."),
         optional("any other column", "A text, such as country, is a segment of the user."),
@@ -167,46 +171,46 @@ EXPOSURES = TableTemplate(
 )
 EVENTS = TableTemplate(
     "events",
-    "Events of an online test",
-    "What users did: one row per event. Sessions and all their numbers are added up from it.",
+    "A/B test: events",
+    "What users did: one row per event. Sessions and their numbers are computed from it.",
     (
-        required("unit_id", "Who did it: the user that was randomised."),
+        required("unit_id", "The user who was randomized."),
         required("session_id", "In which session."),
         required("ts", "When (UTC)."),
         required("event", "impression, click, watch or heartbeat; others are counted under their own name."),
         required("item_id", "Which item."),
         optional("watch_s", "Seconds watched; of a heartbeat: seconds watched so far."),
         optional("source", "Where the item came from. With it, only recommendations count."),
-        optional("position", "The place at which the item stood, from 1."),
+        optional("position", "The item's position in the list, from 1."),
         optional("request_id", "The served list that the item came from."),
-        optional("event_id", "The event itself; one that is there twice counts once."),
+        optional("event_id", "Identifies the event; a repeated one counts once."),
     ),
     templates()["events"],
 )
 SERVED = TableTemplate(
     "served",
-    "Served lists of an online test",
-    "What was really shown: one row per served list and item. Gives the online hit ratio.",
+    "A/B test: served lists",
+    "What was actually shown: one row per served list and item. Gives the online hit ratio.",
     (
         required("request_id", "The list."),
         required("unit_id", "Who it was for."),
         required("ts", "When it was served (UTC)."),
-        required("variant", "Which arm made it."),
-        required("rank", "The item's place in the list, from 1."),
+        required("variant", "The variant that made it."),
+        required("rank", "The item's position in the list, from 1."),
         required("item_id", "The item."),
-        optional("propensity", "With which probability the item was shown there."),
+        optional("propensity", "The probability with which the item was shown there."),
         optional("click", "1 where it was clicked there; needed only where the events do not tell."),
     ),
     templates()["served"],
 )
 AGGREGATES = TableTemplate(
     "aggregates",
-    "Aggregates of an online test",
-    "One row per variant and metric, for those who have only a summary.",
+    "A/B test: aggregates",
+    "One row per variant and metric, if you only have a summary.",
     (
-        required("variant", "The arm."),
+        required("variant", "The variant."),
         required("metric", "Name of the metric."),
-        optional("n", "Users in the arm, also of a rate: their split is checked. With them …"),
+        optional("n", "Users in the variant, also for a rate: their split is checked. With them …"),
         optional("mean", "… the mean per user …"),
         optional("variance", "… and the variance over users. Or instead of these three:"),
         optional("successes", "for a rate, how many succeeded …"),

@@ -1,4 +1,4 @@
-"""The first steps: load the demo, read its verdict, upload one's own; files and lines to start from."""
+"""The first steps: load the demo, read its recommendation, add data; files and lines to start from."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FILES = {"truth.csv": TRUTH.text, "als.csv": RUN.text, "popular.csv": ANOTHER_RU
 """What the three lines read."""
 GROUPS: Mapping[str, Sequence[str]] = {
     "To compare candidates": ("truth", "run", "train", "catalogue"),
-    "To know more of them": ("users", "vectors", "similarity", "predictions"),
+    "To learn more about them": ("users", "vectors", "similarity", "predictions"),
     "An A/B test": ("sessions", "exposures", "events", "served", "aggregates"),
     "A log with propensities": ("bandit", "policy"),
 }
@@ -43,23 +43,31 @@ class Step:
     now: bool = False
 
 
-LOAD = "Five invented candidates: two of them tied, one that wins offline and loses its A/B test."
-READ = "The overview says whom to ship, how sure that is, and what would change it."
-UPLOAD = "What users really took, and the lists of two candidates, are enough."
+LOAD_TITLE, READ_TITLE, ADD_TITLE = "Load the demo", "Read the recommendation", "Add your own data"
+LOAD = "Five candidates of a film service. Two are tied; one wins offline and loses its A/B test."
+READ = "See which model to ship, how confident we are, and what could change that."
+ADD = (
+    "Start with the test set (what users actually chose after the split) and the recommendations of two "
+    "candidates, or with an A/B test alone."
+)
 
 
 def show() -> None:
-    """The three steps, instead of a page as long as nothing is stored."""
+    """Draws the three steps, instead of a page as long as nothing is stored."""
     if not workspace().person.may("editor"):
-        widgets.empty("Nothing to compare yet", "An editor uploads what candidates recommended.")
+        widgets.empty(
+            "Nothing to compare yet", "An editor adds a test set and recommendations, or an A/B test."
+        )
         return
-    widgets.empty("Nothing to compare yet", "Three steps show what recdash does. One click removes the demo.")
+    widgets.empty(
+        "Nothing to compare yet", "Three steps show what recdash does. One click removes the demo again."
+    )
     for number, (column, step) in enumerate(zip(st.columns(3, gap="medium"), _steps(), strict=True), start=1):
         with column, st.container(border=True, height="stretch", key=f"step-{number - 1}"):
             st.html(step_html(number, step))
             _button(step.title)
     if archived := len(workspace().experiments.all(archived=True)):
-        st.caption(f"{many(archived, 'experiment').capitalize()} archived: see Experiments or Runs.")
+        st.caption(f"{many(archived, 'experiment').capitalize()} archived: see Home, or Runs under Settings.")
     _files()
     _lines()
 
@@ -68,9 +76,9 @@ def _steps() -> tuple[Step, Step, Step]:
     """The three steps, with what this person has done of them."""
     loaded, read = workspace().demo.exists(), bool(st.session_state.get(_READ))
     return (
-        Step("Load the demo", LOAD, done=loaded, now=not loaded),
-        Step("Read the verdict", READ, done=loaded and read, now=loaded and not read),
-        Step("Upload your own", UPLOAD, now=loaded and read),
+        Step(LOAD_TITLE, LOAD, done=loaded, now=not loaded),
+        Step(READ_TITLE, READ, done=loaded and read, now=loaded and not read),
+        Step(ADD_TITLE, ADD, now=loaded and read),
     )
 
 
@@ -81,14 +89,14 @@ def step_html(number: int, step: Step) -> Html:
 
 
 def _button(title: str) -> None:
-    if title == "Load the demo":
-        if st.button("Load the demo", type="primary", key="load-demo"):
+    if title == LOAD_TITLE:
+        if st.button(LOAD_TITLE, type="primary", key="load-demo"):
             demo = workspace().demo.load(progress=cached.progress("Making the demo"))
             state.show_experiment(demo.id)
             links.go("overview")
-    elif title == "Read the verdict":
-        st.button("Read the verdict", key="read-verdict", disabled=True, help="Load the demo first.")
-    elif st.button("Upload", key="go-upload"):
+    elif title == READ_TITLE:
+        st.button(READ_TITLE, key="read-verdict", disabled=True, help="Load the demo first.")
+    elif st.button("Add data", key="go-upload"):
         links.go("upload")
 
 
@@ -105,7 +113,7 @@ def _files() -> None:
 
 
 def _lines() -> None:
-    widgets.section("Three lines of Python", "They score two files, and say whom to ship. Nothing is stored.")
+    widgets.section("Three lines of Python", "They evaluate two files and recommend one. Nothing is stored.")
     st.code(THREE_LINES, language="python")
     label, name = "↓ The three files they read", "recdash-three-lines.zip"
     _zip_button(label, FILES, name, "three-files", type="tertiary")
@@ -138,16 +146,16 @@ def show_strip(view: View) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="first-steps"):
         st.html(strip_html(steps))
         st.space("stretch")
-        if not steps[1].done and st.button("Read the verdict", key="strip-read", type="tertiary"):
+        if not steps[1].done and st.button(READ_TITLE, key="strip-read", type="tertiary"):
             links.go("overview")
-        if st.button("Upload your own", key="strip-upload", type="tertiary"):
+        if st.button(ADD_TITLE, key="strip-upload", type="tertiary"):
             links.go("upload")
         dismiss = partial(st.session_state.update, {_DISMISSED: True})
         st.button("Dismiss", key="strip-dismiss", type="tertiary", on_click=dismiss)
 
 
 def strip_html(steps: Sequence[Step]) -> Html:
-    """``You are looking at the demo: ✓ Load the demo → ✓ Read the verdict → 3 Upload your own``."""
+    """Returns ``You are looking at the demo: ✓ Load the demo → … → 3 Add your own data``."""
     parts = []
     for number, step in enumerate(steps, start=1):
         text, kind = f"{'✓' if step.done else number} {step.title}", "rd-step-now" if step.now else ""

@@ -1,301 +1,179 @@
-"""The three flows of an upload, each from its files to the last step, and their outcomes."""
+"""Add data: one drop zone, a row per file, a few choices, one button; then progress and the outcome."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from typing import Literal
 
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from recdash.definitions.conventions import POPULATION
 from recdash.domain.defaults import FIRST_CANDIDATES
-from recdash.domain.kinds import DEFAULT_DEPTH, Duplicates, TableKind, Users
-from recdash.domain.records import Experiment
-from recdash.errors import Problem, RecdashError
-from recdash.formatting import html
-from recdash.ui.app import cached as data
+from recdash.errors import Problem
+from recdash.formatting.html import markdown
+from recdash.ingest import get_ready
+from recdash.service.catalog.intake import IntakeFile, IntakePlan, IntakeResult
 from recdash.ui.app import links, state
 from recdash.ui.app.state import workspace
 from recdash.ui.components import widgets
-from recdash.ui.components.templates import TEMPLATES, template_button
-from recdash.ui.upload.replicates import describe_all
-from recdash.ui.upload.state import Outcome, UploadState, stem
-from recdash.ui.upload.steps import (
-    CheckedFile,
-    check_file,
-    describe_rated,
-    last_step,
-    refused,
-    store_candidates,
+from recdash.ui.upload import examples, rows, settings, words
+from recdash.ui.upload.job import IntakeJob
+from recdash.ui.upload.state import UploadState
+
+DROP = "Drop all files here: test set, recommendations, training data, catalogue, users, A/B tests"
+FIRST_LINE = (
+    "Drop all your files at once: recdash tells what each of them is. Nothing is stored before you press the "
+    "button."
 )
-
-REPEATED_ITEMS: Mapping[Duplicates, str] = {
-    "first": "first: it counts once, at its better place",
-    "keep": "keep: it counts at each place",
-}
-MAIN: Mapping[TableKind, str] = {
-    "truth": "Truth",
-    "train": "Train (optional)",
-    "catalogue": "Catalogue (optional)",
-}
-FURTHER: tuple[TableKind, ...] = ("users", "vectors", "similarity")
+NEEDED = (
+    "Start with the test set (what users actually chose after the split) and the recommendations of each "
+    "candidate, or with an A/B test alone."
+)
+POLL_S, SHORT_S = 0.4, 1.0
+"""Seconds between two looks at the work in progress, and for which its first look waits."""
 
 
-@dataclass(frozen=True)
-class ExperimentForm:
-    """What was filled in; ``relevance`` "none" makes every row of the truth relevant."""
+def show() -> None:
+    """Draws the page."""
+    upload: UploadState = st.session_state.setdefault("recdash.upload", UploadState())
+    get_ready()  # starts the process that reads files, while the visitor still looks for theirs
+    if upload.job is not None and not upload.job.is_done(SHORT_S):
+        widgets.title("Evaluating", "You can stop it: nothing is stored before everything is evaluated.")
+        _watch(upload)
+        return
+    upload.finish()
+    title = st.container()
+    if upload.result is not None:
+        _show_result(upload.result)
+    files = _drop_zone(upload)
+    if files:
+        upload.result = None
+    plan = _plan_of(upload, files)
+    with title:
+        _show_title(upload, plan)
+    if upload.problems:
+        _show_problems(upload.problems)
+    if plan is None:
+        if upload.result is None:
+            st.caption(NEEDED)
+        examples.show()
+        return
+    rows.show(upload, plan.files)
+    settings.show(upload, plan)
+    _show_button(upload, plan)
 
-    name: str
-    note: str
-    depth: int
-    relevance: str | None
-    threshold: float | None
-    users: Users
-    duplicates: Duplicates
+
+def _show_title(upload: UploadState, plan: IntakePlan | None) -> None:
+    if plan is not None:
+        widgets.title(words.finding(plan), "Check what recdash took each file for. Nothing is stored yet.")
+    elif upload.result is not None:
+        widgets.title(words.outcome(upload.result).rstrip("."), "")
+    else:
+        widgets.title("Add your data", FIRST_LINE)
+
+
+def _drop_zone(upload: UploadState) -> list[UploadedFile]:
+    with st.container(key="drop-zone"):
+        files: list[UploadedFile] = st.file_uploader(
+            DROP, accept_multiple_files=True, key=upload.key("files")
+        )
+    return files
+
+
+# ── the plan ─────────────────────────────────────────────────────────────────────────────────
+
+
+def _plan_of(upload: UploadState, files: list[UploadedFile]) -> IntakePlan | None:
+    """Returns the plan of these files; it is made again only when files came or went."""
+    known = [file.key for file in upload.plan.inputs.files] if upload.plan else []
+    if [file.file_id for file in files] != known:
+        _plan_again(upload, files)
+    return upload.plan
+
+
+def _plan_again(upload: UploadState, files: list[UploadedFile]) -> None:
+    upload.problems = ()
+    if not files:
+        upload.plan, upload.opened, upload.target = None, None, None
+        return
+    given = [IntakeFile(file.file_id, file.name, file.getvalue()) for file in files]
+    with st.spinner("Looking at the files"):
+        plan = upload.plan.with_files(given) if upload.plan else workspace().intake.plan(given)
+        target = upload.target
+        if target is None:
+            experiments = {experiment.id: experiment for experiment in workspace().experiments.all()}
+            target = settings.suggested_experiment(plan, experiments, settings.here()) or settings.NEW
+        if (target or None) != plan.experiment_id:
+            plan = plan.with_experiment(target or None)
+    upload.plan = settings.with_links(plan)
+    upload.opened = next((file.key for file in plan.files if words.state_of(file) == "bad"), None)
+
+
+# ── storing ──────────────────────────────────────────────────────────────────────────────────
+
+
+def _show_button(upload: UploadState, plan: IntakePlan) -> None:
+    of_test = plan.test.problems if plan.test else ()
+    if together := (*plan.problems, *of_test):
+        _show_problems(together)
+    broken, notices = words.noticed(plan)
+    if broken:
+        st.warning("\n".join(f"- {widgets.problem_text(notice)}" for notice in broken))
+    if notices:
+        with st.expander(f"Notes ({len(notices)})"):
+            widgets.notices(notices)
+    ready = plan.is_ready and not upload.form_problems
+    if not ready:
+        st.caption(
+            "Nothing is stored yet: solve the problems above, or set files that have them to *Not used*."
+        )
+    if st.button(words.button(plan), type="primary", key=upload.key("store"), disabled=not ready):
+        upload.result, upload.problems = None, ()
+        upload.job = IntakeJob(workspace().intake, plan)
+        st.rerun()
+
+
+@st.fragment(run_every=POLL_S)
+def _watch(upload: UploadState) -> None:
+    """Shows how far the work is, until it is done."""
+    job = upload.job
+    if job is None or job.is_done():
+        st.rerun()
+    st.progress(job.fraction, text=markdown(job.text))
+    st.button("Cancel", key="cancel-intake", on_click=job.cancel)
+
+
+def _show_problems(problems: tuple[Problem, ...]) -> None:
+    st.error("\n".join(f"- {widgets.problem_text(problem)}" for problem in problems))
 
 
 # ── what came of it ──────────────────────────────────────────────────────────────────────────
 
 
-def show_outcomes(upload: UploadState) -> None:
-    """One message per file of the last step, and the way to the numbers."""
-    for outcome in upload.outcomes:
-        _show(outcome)
-    stored = [outcome for outcome in upload.outcomes if outcome.state != "refused"]
-    if stored:
-        _see_it(stored[-1], [run for outcome in stored for run in outcome.runs])
-
-
-def _show(outcome: Outcome) -> None:
-    name = html.markdown(outcome.name)
-    if outcome.state == "refused":
-        lines = "\n".join(f"- {widgets.problem_text(problem)}" for problem in outcome.problems)
-        st.error(f"The {outcome.what} **{name}** was refused. Nothing of it was stored.\n\n{lines}")
-    elif outcome.state == "already":
-        where = " It is archived; restore it under Runs." if outcome.is_archived else ""
-        st.info(f"This {outcome.what} is already there, as **{name}**. Nothing was stored twice.{where}")
-    else:
-        st.success(f"Stored the {outcome.what} **{name}**. {outcome.known}".rstrip())
-        if outcome.problems:
-            widgets.notices(outcome.problems)
-
-
-def _see_it(last: Outcome, runs: Sequence[str]) -> None:
-    experiment = str(last.experiment)
-    if last.what == "experiment":
-        st.caption("Next: add its candidates below.")
-    elif last.what == "online test":
-        with st.container(horizontal=True):
-            page = "ab-results" if st.button("See A/B results", type="primary", key="see-ab-results") else ""
-            if last.runs and st.button("See Offline vs online", key="see-offline-online"):
-                page = "offline-online"
-        if page:
-            state.show_experiment(experiment)
-            state.choose(t=last.test)
-            links.go(page)
-    elif st.button("See it", type="primary", key="see-it"):
-        state.show_experiment(experiment)
-        if len(workspace().runs.all(experiment)) > FIRST_CANDIDATES + 1:
-            state.choose(c=state.SEPARATOR.join(runs[:FIRST_CANDIDATES]) or None)
-        links.go("leaderboard")
-
-
-# ── a new experiment ─────────────────────────────────────────────────────────────────────────
-
-
-def new_experiment(upload: UploadState) -> None:
-    st.subheader("1 · Files")
-    files = files_in_columns(upload, MAIN)
-    with st.expander("Further tables (optional): user attributes, item vectors, item similarities"):
-        files |= files_in_columns(upload, {kind: TEMPLATES[kind].title for kind in FURTHER})
-    if "truth" not in files:
-        st.caption("Start with the truth: the rows that were held out.")
-        return
-    st.subheader("2 · Columns and checks")
-    checked = {kind: check_file(upload, kind, file) for kind, file in files.items()}
-    st.subheader("3 · Name and definitions")
-    form = _experiment_form(upload, checked["truth"])
-    st.subheader("4 · Store")
-    if last_step("Create the experiment", upload, checked.values(), bool(form.name)):
-        _create(upload, checked, form)
-
-
-def files_in_columns(upload: UploadState, labels: Mapping[TableKind, str]) -> dict[TableKind, UploadedFile]:
-    """One uploader per kind, up to three side by side."""
-    files: dict[TableKind, UploadedFile] = {}
-    for column, (kind, label) in zip(st.columns(3), labels.items(), strict=False):
-        with column, st.container(gap="xsmall"):
-            file = st.file_uploader(label, key=upload.key(kind), help=TEMPLATES[kind].purpose)
-            template_button(kind, "one")
-        if file is not None:
-            files[kind] = file
-    return files
-
-
-def _experiment_form(upload: UploadState, truth: CheckedFile) -> ExperimentForm:
-    left, middle, right = st.columns(3)
-    name = left.text_input(
-        "Name of the experiment", value=stem(truth.name), key=upload.key("experiment_name")
-    )
-    note = left.text_input("Note", key=upload.key("experiment_note"))
-    with middle:
-        relevance, threshold = _relevance(upload, truth)
-    depth = right.number_input(
-        "Depth",
-        min_value=1,
-        max_value=10_000,
-        value=DEFAULT_DEPTH,
-        step=10,
-        key=upload.key("depth"),
-        help="The longest cutoff k that is kept.",
-    )
-    with st.expander("Advanced settings: who counts, repeated items"):
-        users = st.selectbox(
-            "Users who count",
-            **widgets.titled({rule: f"{rule}: {meaning}" for rule, meaning in POPULATION.items()}),
-            key=upload.key("users_rule"),
-            help="For accuracy. The rule of an experiment is fixed.",
-        )
-        duplicates = st.selectbox(
-            "An item that a list repeats",
-            **widgets.titled(REPEATED_ITEMS),
-            key=upload.key("duplicates_rule"),
-        )
-    return ExperimentForm(name.strip(), note.strip(), int(depth), relevance, threshold, users, duplicates)
-
-
-def _relevance(upload: UploadState, truth: CheckedFile) -> tuple[str | None, float | None]:
-    """How rows of the truth count: (None for the mapped column, or "none"; the least relevance)."""
-    column = (truth.preview.mapping or {}).get("relevance")
-    titles = {"column": f"by {html.markdown(column)}"} if column else {}
-    titles |= {"none": "every row is relevant"}
-    hint = "By a column: its values are the gains of nDCG, and rows above 0 are relevant."
-    key = f"{upload.key('relevance')}_{column}"
-    chosen = widgets.one_of("Relevance", titles, next(iter(titles)), key, hint)
-    threshold = st.number_input(
-        "Relevant from (optional)",
-        value=None,
-        key=upload.key("threshold"),
-        disabled=chosen == "none",
-        placeholder="above 0",
-        help="Rows with at least this relevance count as relevant.",
-    )
-    return ("none", None) if chosen == "none" else (None, threshold)
-
-
-def _create(
-    upload: UploadState,
-    checked: Mapping[TableKind, CheckedFile],
-    fields: ExperimentForm,
-) -> None:
-    data = {kind: file.data for kind, file in checked.items()}
-    known = {experiment.id for experiment in workspace().experiments.all(archived=True)}
-    with st.status("Reading and storing the tables", expanded=True):
-        try:
-            experiment = workspace().experiments.create(
-                fields.name,
-                data["truth"],
-                train=data.get("train"),
-                catalogue=data.get("catalogue"),
-                user_attributes=data.get("users"),
-                item_vectors=data.get("vectors"),
-                item_similarity=data.get("similarity"),
-                relevance=fields.relevance,
-                relevance_threshold=fields.threshold,
-                depth=fields.depth,
-                users=fields.users,
-                duplicates=fields.duplicates,
-                note=fields.note,
-                mappings={kind: file.mapping for kind, file in checked.items() if file.mapping is not None},
-            )
-        except RecdashError as error:
-            upload.outcomes.append(refused("experiment", fields.name, error))
-        else:
-            upload.outcomes.append(_created(experiment, already=experiment.id in known))
-            upload.next_turn()
-            state.show_experiment(experiment.id)
-            state.choose(add="candidates")
-    st.rerun()
-
-
-def _created(experiment: Experiment, *, already: bool) -> Outcome:
-    """The outcome of creating an experiment; ``already``: one of the same name and content was there."""
-    outcome = Outcome("stored", "experiment", experiment.name, experiment=experiment.id)
-    if already:
-        return replace(outcome, state="already", is_archived=experiment.archived is not None)
-    notices = experiment.settings.get("notices", ())
-    return replace(outcome, problems=tuple(Problem(**notice) for notice in notices))
-
-
-# ── candidates ───────────────────────────────────────────────────────────────────────────────
-
-
-def candidates(upload: UploadState) -> None:
-    experiment = choose_experiment(upload)
-    if experiment is None:
-        return
-    st.subheader("1 · Files")
-    files = st.file_uploader(
-        "Recommendations, one file per candidate, fold or seed",
-        accept_multiple_files=True,
-        key=upload.key("run"),
-    )
-    template_button("run", "many")
-    with st.expander("Candidates that predict ratings and have no lists"):
-        rated = st.file_uploader(
-            "Rating predictions, one file per candidate",
-            accept_multiple_files=True,
-            key=upload.key("rated"),
-            help=TEMPLATES["predictions"].purpose,
-        )
-        template_button("predictions", "many")
-    if not files and not rated:
-        return
-    st.subheader("2 · Columns, checks, names")
-    tags = sorted({tag for run in workspace().runs.all(experiment.id, archived=True) for tag in run.tags})
-    described = describe_all(upload, files, tags, experiment.id) if files else []
-    described += [describe_rated(upload, file, tags) for file in rated]
-    st.subheader("3 · Score")
-    n = len(described)
-    label = "Score and store the candidate" if n == 1 else f"Score and store {n} candidates"
-    if last_step(label, upload, described, all(candidate.name for candidate in described)):
-        store_candidates(upload, experiment, described)
-
-
-def choose_experiment(upload: UploadState) -> Experiment | None:
-    experiments = {experiment.id: experiment for experiment in workspace().experiments.all()}
-    names = {experiment.id: experiment.name for experiment in experiments.values()}
-    if not experiments:
-        st.info("There is no experiment yet. Add one first: the truth to score candidates against.")
-        return None
-    wanted, key = state.params().get("e"), upload.key("for_experiment")
-    return experiments[widgets.pick("Experiment", names, wanted, key, width=420)]
-
-
-# ── demo ─────────────────────────────────────────────────────────────────────────────────────
-
-
-def demo() -> None:
-    """Load or remove the demo, and take away a file that the checks refuse."""
-    widgets.section("Demo", "A small film service: five candidates, two of them tied, and an online test.")
-    with st.container(horizontal=True):
-        if workspace().demo.exists():
-            if st.button("Remove the demo", key="upload-remove-demo"):
-                workspace().demo.remove()
-                state.choose(e=None, b=None, c=None, t=None)
-                st.toast("The demo is removed.")
-                st.rerun()
-        elif st.button("Load the demo", key="upload-load-demo"):
-            experiment = workspace().demo.load(progress=data.progress("Making the demo"))
-            state.show_experiment(experiment.id)
+def _show_result(result: IntakeResult) -> None:
+    """Draws the way to the numbers, and what was refused; the page's title says what was stored."""
+    for name in words.archived(result):
+        st.info(f"{markdown(name)} is archived; restore it under Settings, Runs.")
+    for refused in result.refused:
+        lines = "\n".join(f"- {widgets.problem_text(problem)}" for problem in refused.problems)
+        st.error(f"**{markdown(refused.name)}** was refused. Nothing of it was stored.\n\n{lines}")
+    with st.container(horizontal=True, gap="small"):
+        if result.runs and st.button("View recommendation", type="primary", key="view-recommendation"):
+            _show_experiment(result)
             links.go("overview")
-        hint = "Recommendations with common mistakes. Add it as a candidate to see the checks."
-        name = "recdash-broken-run.csv"
-        widgets.download("A broken file", _broken_file, name, "text/csv", "broken-file", help=hint)
+        kind: Literal["primary", "secondary"] = "secondary" if result.runs else "primary"
+        if result.test and st.button("View A/B results", type=kind, key="view-ab-results"):
+            state.show_experiment(result.experiment.id)
+            state.choose(t=result.test.id)
+            links.go("ab-results")
+    notices = [notice for added in result.runs for notice in added.run.notices]
+    notices += list(result.test.notices) if result.test else []
+    if notices:
+        with st.expander(f"What was noticed ({len(notices)})"):
+            widgets.notices(notices)
 
 
-def _broken_file() -> bytes:
-    from recdash.demo import film_service
-
-    return film_service.make().broken_csv
+def _show_experiment(result: IntakeResult) -> None:
+    state.show_experiment(result.experiment.id)
+    if len(workspace().runs.all(result.experiment.id)) > FIRST_CANDIDATES + 1:
+        added = [added.run.id for added in result.runs][:FIRST_CANDIDATES]
+        state.choose(c=state.SEPARATOR.join(added))

@@ -1,58 +1,74 @@
-"""What the upload page keeps between reruns: the turn of its widgets, previews, outcomes."""
+"""What the page Add data keeps between reruns: the files, the plan, the work in progress, the outcome."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from recdash.errors import Problem
-from recdash.ingest.reader import without_suffixes
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """The outcome of one file or form. ``name`` is the user's own text: escape it where it is shown."""
-
-    state: Literal["stored", "already", "refused"]
-    what: str
-    name: str
-    problems: tuple[Problem, ...] = ()
-    experiment: str | None = None
-    runs: tuple[str, ...] = ()
-    is_archived: bool = False
-    test: str | None = None
-    known: str = ""
+from recdash.service.catalog.intake import IntakePlan, IntakeResult
+from recdash.ui.upload.job import IntakeJob
 
 
 @dataclass
 class UploadState:
     """Mutable and plain on purpose.
 
-    Streamlit may end a script at any ``st.*`` call or access to its session state. What a write
-    achieved is noted here by a plain assignment, so that a second click finds it done.
+    Streamlit may end a script at any ``st.*`` call or access to its session state. What was chosen or stored
+    is noted here by a plain assignment, so that the next run continues from it.
     """
 
     turn: int = 0
-    outcomes: list[Outcome] = field(default_factory=list)
-    previews: dict[tuple[object, ...], Any] = field(default_factory=dict)
+    plan: IntakePlan | None = None
+    opened: str | None = None
+    """Key of the file whose details are shown."""
+    target: str | None = None
+    """The experiment that was chosen to add to; "" for a new one, None while nothing was chosen."""
+    job: IntakeJob | None = None
+    result: IntakeResult | None = None
+    problems: tuple[Problem, ...] = ()
+    form_problems: dict[str, Sequence[Problem]] = field(default_factory=dict)
+    """Problems of texts typed into a form, such as parameters, by widget key."""
 
     def key(self, name: str) -> str:
-        """Widget key of this turn; after a save the next turn's empty widgets free the files' memory."""
+        """Returns the widget key of this turn; after storing, the next turn's empty widgets free the files'
+        memory.
+        """
         return f"upload_{name}_{self.turn}"
 
     def next_turn(self) -> None:
         self.turn += 1
-        self.previews.clear()
+        self.plan, self.opened, self.target, self.job = None, None, None, None
+        self.form_problems.clear()
 
-    def remembered(self, key: tuple[object, ...], read: Callable[[], Any]) -> Any:
-        """The preview for ``key``, read once: a rerun for a click elsewhere must not parse files again."""
-        if key not in self.previews:
-            self.previews[key] = read()
-        return self.previews[key]
+    # changes of the plan, for the callbacks of widgets ──────────────────────────────────────────
 
+    def change_plan(self, changed: Callable[[IntakePlan], IntakePlan]) -> None:
+        if self.plan is not None:
+            self.problems = ()
+            self.plan = changed(self.plan)
 
-def stem(file_name: str) -> str:
-    """``als.top20.jsonl.gz`` → ``als.top20``: the name without its endings of known formats."""
-    name = file_name.replace("\\", "/").rsplit("/", 1)[-1]
-    return without_suffixes(name) or name
+    def choose(self, key: str, **choice: Any) -> None:
+        """Changes the choice for one file; see ``FileChoice``."""
+        self.change_plan(lambda plan: plan.with_choice(key, **choice))
+
+    def settle(self, **settings: Any) -> None:
+        """Changes the settings of the experiment or the A/B test; see ``IntakeSettings``."""
+        self.change_plan(lambda plan: plan.with_settings(**settings))
+
+    def open(self, key: str) -> None:
+        """Shows the details of a file, or hides them if they are shown."""
+        self.opened = None if self.opened == key else key
+
+    # storing ────────────────────────────────────────────────────────────────────────────────────
+
+    def finish(self) -> None:
+        """Takes over what the finished job stored or refused. Raises what it did not expect."""
+        job, self.job = self.job, None
+        if job is None:
+            return
+        result, self.problems = job.outcome()
+        if result is not None:
+            self.result = result
+            self.next_turn()

@@ -1,0 +1,102 @@
+"""Files to start from: the demo's, templates of every table, and a file that the checks refuse."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Mapping
+from functools import lru_cache
+
+import streamlit as st
+
+from recdash.ui.app import cached, links, state
+from recdash.ui.app.state import workspace
+from recdash.ui.components import widgets
+from recdash.ui.components.templates import template_button
+
+GROUPS: Mapping[str, tuple[str, ...]] = {
+    "To compare candidates": (
+        "truth",
+        "run",
+        "train",
+        "catalogue",
+        "users",
+        "vectors",
+        "similarity",
+        "predictions",
+    ),
+    "An A/B test": ("sessions", "exposures", "events", "served", "aggregates"),
+}
+
+
+def show() -> None:
+    """Draws the buttons below the drop zone."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="upload-examples"):
+        label, hint = (
+            "↓ Demo files to try with",
+            "Unzip them and drop all at once: a test set, candidates, an A/B test.",
+        )
+        widgets.download(
+            label,
+            demo_zip,
+            "recdash-demo-files.zip",
+            "application/zip",
+            "demo-files",
+            type="tertiary",
+            help=hint,
+        )
+        with st.popover("Templates", type="tertiary"):
+            for title, kinds in GROUPS.items():
+                st.caption(title)
+                for kind in kinds:
+                    template_button(kind, "add")
+        with st.popover("Demo", type="tertiary"):
+            _demo()
+
+
+def _demo() -> None:
+    if workspace().demo.exists():
+        if st.button("Remove the demo", key="upload-remove-demo"):
+            workspace().demo.remove()
+            state.choose(e=None, b=None, c=None, t=None)
+            st.toast("The demo is removed.")
+            st.rerun()
+    elif st.button("Load the demo", key="upload-load-demo"):
+        experiment = workspace().demo.load(progress=cached.progress("Making the demo"))
+        state.show_experiment(experiment.id)
+        links.go("overview")
+    hint = "Recommendations with common mistakes: drop it to see the checks."
+    name = "recdash-broken-run.csv"
+    widgets.download(
+        "↓ A broken file", _broken_file, name, "text/csv", "broken-file", type="tertiary", help=hint
+    )
+
+
+def _broken_file() -> bytes:
+    from recdash.demo import film_service
+
+    return film_service.make().broken_csv
+
+
+@lru_cache(maxsize=1)
+def demo_zip() -> bytes:
+    """Returns the demo's tables as CSV files in a zip file."""
+    from pyarrow import csv
+
+    from recdash.demo import film_service
+
+    demo = film_service.make()
+    tables = {
+        "test-set": demo.truth,
+        "training-data": demo.train,
+        "catalogue": demo.catalogue,
+        "ab-test-sessions": demo.sessions,
+        **{name.lower().replace(" ", "-"): lists for name, lists in demo.runs.items()},
+    }
+    written = io.BytesIO()
+    with zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, table in tables.items():
+            text = io.BytesIO()
+            csv.write_csv(table, text)
+            archive.writestr(f"{name}.csv", text.getvalue())
+    return written.getvalue()

@@ -1,0 +1,57 @@
+"""Scores and stores a plan in a thread of its own, so that the page can show progress and cancel it."""
+
+from __future__ import annotations
+
+from threading import Event, Thread
+
+from recdash.errors import InputError, Problem, RecdashError
+from recdash.service.catalog.intake import Intake, IntakeCancelled, IntakePlan, IntakeResult
+
+CANCELLED = Problem("cancelled", "Cancelled", "nothing was stored", "")
+
+
+class IntakeJob:
+    """One commit of a plan. ``fraction`` and ``text`` say how far it is."""
+
+    def __init__(self, intake: Intake, plan: IntakePlan) -> None:
+        self.fraction, self.text = 0.0, "Reading the files"
+        self._cancelled = Event()
+        self._result: IntakeResult | None = None
+        self._error: BaseException | None = None
+        self._thread = Thread(target=self._run, args=(intake, plan), name="intake", daemon=True)
+        self._thread.start()
+
+    def _run(self, intake: Intake, plan: IntakePlan) -> None:
+        try:
+            self._result = intake.commit(
+                plan, skip_refused=True, progress=self._tell, cancelled=self._cancelled.is_set
+            )
+        except BaseException as error:  # noqa: BLE001 - raised again where the page asks for the outcome
+            self._error = error
+
+    def _tell(self, fraction: float, text: str) -> None:
+        self.fraction, self.text = min(max(fraction, 0.0), 1.0), text
+
+    def cancel(self) -> None:
+        """Ends it before the next file is scored; what is being stored already is stored as a whole."""
+        self._cancelled.set()
+        self.text = "Cancelling"
+
+    def is_done(self, within: float = 0.0) -> bool:
+        """Returns whether it is finished; waits for that at most so many seconds."""
+        self._thread.join(within)
+        return not self._thread.is_alive()
+
+    def outcome(self) -> tuple[IntakeResult | None, tuple[Problem, ...]]:
+        """Returns what was stored, or None and why not. Raises errors that no file can cause."""
+        if self._error is None:
+            return self._result, ()
+        if isinstance(self._error, IntakeCancelled):
+            return None, (CANCELLED,)
+        if isinstance(self._error, InputError):
+            return None, tuple(self._error.placed())
+        if isinstance(self._error, RecdashError):
+            return None, (
+                Problem(type(self._error).__name__, "experiment", str(self._error).rstrip("."), ""),
+            )
+        raise self._error

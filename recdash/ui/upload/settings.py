@@ -1,0 +1,265 @@
+"""What is chosen for all files together: experiment, baseline, relevance, depth, A/B test; the rest behind
+"Advanced".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
+
+import streamlit as st
+
+from recdash.definitions.conventions import POPULATION
+from recdash.domain.kinds import Duplicates
+from recdash.domain.records import Experiment
+from recdash.evaluation.uploads import shared_name
+from recdash.formatting.html import markdown
+from recdash.formatting.wording import many
+from recdash.service.catalog.intake import IntakePlan, RelevancePlan, TestPlan
+from recdash.ui.app import state
+from recdash.ui.app.state import workspace
+from recdash.ui.components import widgets
+from recdash.ui.upload import words
+from recdash.ui.upload.online_rules import rules_boxes, zone_box
+from recdash.ui.upload.state import UploadState
+
+NEW = ""
+Meaning = Literal["each", "seeds", "folds"]
+MEANINGS: Mapping[Meaning, str] = {
+    "each": "one candidate each",
+    "seeds": "seeds of one candidate",
+    "folds": "folds of one candidate",
+}
+MEANING_HELP = (
+    "Seeds serve the same users again: the candidate is their mean, user by user. Folds divide the users: "
+    "each file has lists for users of its own. Either way the spread over the files is shown."
+)
+REPEATED_ITEMS: Mapping[Duplicates, str] = {
+    "first": "first: it counts once, at its better position",
+    "keep": "keep: it counts at each position",
+}
+WIDTH = 260
+
+
+# ── which experiment ─────────────────────────────────────────────────────────────────────────
+
+
+def suggested_experiment(
+    plan: IntakePlan, experiments: Mapping[str, Experiment], here: str | None
+) -> str | None:
+    """Returns the experiment that the files belong to by default; None for a new one.
+
+    A test set makes a new experiment, and so does whatever is uploaded from the demo's pages. ``here`` is the
+    experiment that was looked at before.
+    """
+    if plan.of_kind("truth"):
+        return None
+    own = [experiment for experiment in experiments.values() if not experiment.demo]
+    if here in {experiment.id for experiment in own}:
+        return here
+    with_test_set = [experiment for experiment in own if experiment.truth is not None]
+    if plan.is_ab_only or not with_test_set:
+        return None
+    return max(with_test_set, key=lambda experiment: experiment.created).id
+
+
+def _bound(upload: UploadState, name: str, value: Any, change: Callable[[Any], None]) -> dict[str, Any]:
+    """Returns the arguments of a widget that shows ``value`` and hands another one to ``change``."""
+    key = upload.key(name)
+    st.session_state[key] = value
+    return {"key": key, "on_change": lambda: change(st.session_state[key])}
+
+
+def show(upload: UploadState, plan: IntakePlan) -> None:
+    """Draws the choices that matter in one or two lines, and the others in an expander."""
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="upload-settings"):
+        _choose_experiment(upload, plan)
+        if plan.run_names and not _has_baseline(plan):
+            _choose_baseline(upload, plan)
+        if plan.test is not None:
+            _choose_test(upload, plan.test)
+        if _has_own_test_set(plan):
+            _choose_definitions(upload, plan)
+    if _has_own_test_set(plan) and plan.relevance is not None:
+        said = f"{plan.relevance.reason} {words.relevance_effect(plan.relevance)}"
+        st.caption(markdown(said.strip()))
+    with st.expander("Advanced"):
+        _show_advanced(upload, plan)
+
+
+def _choose_experiment(upload: UploadState, plan: IntakePlan) -> None:
+    experiments = {experiment.id: experiment.name for experiment in workspace().experiments.all()}
+
+    def choose(experiment_id: str) -> None:
+        upload.target = experiment_id
+        upload.change_plan(lambda plan: with_links(plan.with_experiment(experiment_id or None)))
+
+    if experiments:
+        titles = {NEW: "New experiment", **experiments}
+        box = _bound(upload, "for_experiment", plan.experiment_id or NEW, choose)
+        st.selectbox("Add to", **widgets.titled(titles), width=WIDTH, **box)
+    if plan.experiment_id is None:
+        name = _bound(
+            upload, "experiment_name", plan.name, lambda text: upload.settle(name=text.strip() or None)
+        )
+        st.text_input("Name of the experiment", width=WIDTH, max_chars=200, **name)
+
+
+def _has_baseline(plan: IntakePlan) -> bool:
+    if plan.experiment_id is None:
+        return False
+    return workspace().experiments.get(plan.experiment_id).baseline is not None
+
+
+def _choose_baseline(upload: UploadState, plan: IntakePlan) -> None:
+    names = dict.fromkeys(plan.run_names)
+    chosen = plan.baseline if plan.baseline in names else None
+    box = _bound(upload, "baseline", chosen, lambda name: upload.settle(baseline=name))
+    hint = "What you would otherwise ship, such as popular items or what runs in production."
+    st.selectbox(
+        "Baseline", list(names), width=WIDTH, placeholder="Choose the baseline", index=None, help=hint, **box
+    )
+
+
+def _choose_test(upload: UploadState, test: TestPlan) -> None:
+    name = _bound(
+        upload, "online_name", test.name, lambda text: upload.settle(test_name=text.strip() or None)
+    )
+    st.text_input("Name of the A/B test", width=WIDTH, max_chars=200, **name)
+    if test.variants:
+        hint = "The variant that the others are compared with."
+        box = _bound(upload, "control", test.control, lambda control: upload.settle(control=control))
+        st.selectbox("Control", list(test.variants), width=WIDTH, help=hint, **box)
+
+
+# ── relevance and depth ──────────────────────────────────────────────────────────────────────
+
+
+def _has_own_test_set(plan: IntakePlan) -> bool:
+    """Returns whether the files bring the test set that candidates are scored against."""
+    return bool(plan.of_kind("truth"))
+
+
+def _choose_definitions(upload: UploadState, plan: IntakePlan) -> None:
+    if plan.relevance is not None:
+        _choose_threshold(upload, plan.relevance)
+    if plan.depth is not None:
+        box = _bound(upload, "depth", plan.depth.depth, lambda depth: upload.settle(depth=int(depth)))
+        hint = f"The longest cutoff k that is kept. {plan.depth.reason}".strip()
+        st.number_input("List depth", 1, 10_000, step=10, width=140, help=markdown(hint), **box)
+
+
+def _choose_threshold(upload: UploadState, relevance: RelevancePlan) -> None:
+    # 0 counts every row above 0; the box shows that as empty
+    box = _bound(
+        upload, "threshold", relevance.threshold or None, lambda least: upload.settle(threshold=least or 0.0)
+    )
+    st.number_input(
+        f"Relevant from {markdown(relevance.column)} of",
+        value=None,
+        placeholder="above 0",
+        width=WIDTH,
+        format="%g",
+        help="Rows of the test set with at least this value count as relevant.",
+        **box,
+    )
+
+
+# ── the rest ─────────────────────────────────────────────────────────────────────────────────
+
+
+def _show_advanced(upload: UploadState, plan: IntakePlan) -> None:
+    if len(plan.of_kind("run")) > 1:
+        _choose_meaning(upload, plan)
+    if _has_own_test_set(plan):
+        _choose_rules(upload, plan)
+    if plan.experiment_id is None:
+        note = _bound(
+            upload, "experiment_note", plan.settings.note, lambda text: upload.settle(note=text.strip())
+        )
+        st.text_input("Note on the experiment", **note)
+    if plan.test is not None:
+        _show_test_options(upload, plan, plan.test)
+
+
+def _choose_meaning(upload: UploadState, plan: IntakePlan) -> None:
+    files = plan.of_kind("run")
+    meaning: Meaning = "each"
+    if len({file.run for file in files}) == 1:
+        meaning = "folds" if plan.settings.replicates == "folds" else "seeds"
+
+    def choose(chosen: Meaning) -> None:
+        names = [plan.choice(file.key).run or words.stem(file.file_name) for file in files]
+        together = None if chosen == "each" else shared_name(names) or names[0]
+        for file in files:
+            upload.choose(file.key, run=together)
+        upload.settle(replicates=None if chosen == "each" else chosen)
+
+    box = _bound(upload, "meaning", meaning, choose)
+    label = f"The {many(len(files), 'file')} of recommendations are"
+    st.segmented_control(label, **widgets.titled(MEANINGS), required=True, help=MEANING_HELP, **box)
+
+
+def _choose_rules(upload: UploadState, plan: IntakePlan) -> None:
+    settings = plan.settings
+    with st.container(horizontal=True, gap="small"):
+        if plan.relevance is not None or settings.relevance == "none":
+            titles = {"": "by its column", "none": "every row is relevant"}
+            box = _bound(
+                upload,
+                "relevance",
+                settings.relevance or "",
+                lambda way: upload.settle(relevance=way or None),
+            )
+            st.selectbox("Relevance", **widgets.titled(titles), width=WIDTH, **box)
+        users = {rule: f"{rule}: {meaning}" for rule, meaning in POPULATION.items()}
+        box = _bound(upload, "users_rule", settings.users, lambda rule: upload.settle(users=rule))
+        hint = "For accuracy. The rule of an experiment is fixed."
+        st.selectbox("Users who count", **widgets.titled(users), width=WIDTH, help=hint, **box)
+        box = _bound(
+            upload, "duplicates_rule", settings.duplicates, lambda rule: upload.settle(duplicates=rule)
+        )
+        st.selectbox("An item that a list repeats", **widgets.titled(REPEATED_ITEMS), width=WIDTH, **box)
+
+
+def _show_test_options(upload: UploadState, plan: IntakePlan, test: TestPlan) -> None:
+    if test.kind != "aggregates":
+        zone_box(upload, plan.settings.zone)
+        rules_boxes(upload, test, plan.settings.rules)
+    names = _runs_to_link(plan)
+    if not names or not test.variants:
+        return
+    st.caption("Which candidate each variant served:")
+    with st.container(horizontal=True, gap="small"):
+        for number, variant in enumerate(test.variants):
+            _choose_link(upload, plan, number, variant, names)
+
+
+def with_links(plan: IntakePlan) -> IntakePlan:
+    """Returns the plan with variants linked to runs of the same name, unless links were chosen."""
+    if plan.test is None or plan.settings.links:
+        return plan
+    return plan.with_settings(links=words.same_names(plan.test.variants, _runs_to_link(plan)))
+
+
+def _runs_to_link(plan: IntakePlan) -> list[str]:
+    """Returns the names of the runs that a variant may have served: stored ones and those of the files."""
+    stored = workspace().runs.all(plan.experiment_id) if plan.experiment_id else []
+    return list(dict.fromkeys([*(run.name for run in stored), *plan.run_names]))
+
+
+def _choose_link(upload: UploadState, plan: IntakePlan, number: int, variant: str, names: list[str]) -> None:
+    links = dict(plan.settings.links)
+
+    def choose(name: str) -> None:
+        others = {own: run for own, run in links.items() if own != variant}
+        upload.settle(links={**others, variant: name} if name else others)
+
+    box = _bound(upload, f"link_{number}", links.get(variant, ""), choose)
+    titles = {"": "not linked", **{name: name for name in names}}
+    st.selectbox(f"{markdown(variant)} served", **widgets.titled(titles), width=WIDTH, **box)
+
+
+def here() -> str | None:
+    """Returns the experiment that was looked at before this page."""
+    return state.params().get("e")

@@ -1,0 +1,225 @@
+"""Words of the page Add data: what a file is, its columns, the finding on top, the button, the outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Literal
+
+from recdash.domain.kinds import TableKind
+from recdash.errors import Problem
+from recdash.formatting import numbers
+from recdash.formatting.wording import capital, cut_inside, listed, many
+from recdash.ingest.reader import without_suffixes
+from recdash.online.agreement.join import SPLIT_BROKEN
+from recdash.service.catalog.intake import (
+    LISTS,
+    OF_A_TEST,
+    IntakePlan,
+    IntakeResult,
+    PlannedFile,
+    RelevancePlan,
+)
+
+NOT_USED, UNKNOWN = "", "?"
+KINDS: Mapping[TableKind, str] = {
+    "truth": "Test set",
+    "run": "Recommendations",
+    "train": "Training data",
+    "catalogue": "Catalogue",
+    "users": "User attributes",
+    "vectors": "Item vectors",
+    "similarity": "Item similarities",
+    "predictions": "Rating predictions",
+    "sessions": "A/B test",
+    "exposures": "A/B test: exposures",
+    "events": "A/B test: events",
+    "served": "A/B test: served lists",
+    "aggregates": "A/B test: aggregates",
+}
+ROLES: Mapping[str, str] = {
+    "user_id": "user",
+    "item_id": "item",
+    "unit_id": "user",
+    "session_id": "session",
+    "request_id": "list",
+    "event_id": "event id",
+    "experiment_id": "test",
+    "rank": "position",
+    "run": "candidate",
+    "replicate": "fold or seed",
+    "item_a": "first item",
+    "item_b": "second item",
+    "timestamp": "time",
+    "ts": "time",
+    "start_ts": "start",
+    "end_ts": "end",
+    "watch_s": "seconds watched",
+    "n": "users",
+}
+"""Role → how a person calls it; other roles are called by their name."""
+FURTHER: Mapping[TableKind, str] = {
+    "catalogue": "attribute",
+    "users": "attribute",
+    "sessions": "metric or segment",
+    "exposures": "segment",
+}
+"""What columns without a role are read as."""
+LONGEST_COLUMN, MOST_COLUMNS = 24, 4
+State = Literal["good", "bad", "open", "unused"]
+
+
+# ── one file ─────────────────────────────────────────────────────────────────────────────────
+
+
+def state_of(file: PlannedFile) -> State:
+    """Returns whether a file can be used, has problems, waits for its kind, or is not used."""
+    if file.left_out:
+        return "unused"
+    if file.kind is None:
+        return "open"
+    return "bad" if file.problems else "good"
+
+
+def role_name(role: str) -> str:
+    return ROLES.get(role, role.replace("_", " "))
+
+
+def columns_in_words(file: PlannedFile) -> str:
+    """Returns ``customer → user · isbn → item · 2 attributes: language, price``."""
+    preview = file.preview
+    if preview is None or file.left_out:
+        return ""
+    known = []
+    for role, column in file.mapping.items():
+        name = (
+            f"{cut_inside(column[1:], LONGEST_COLUMN)} (least is best)"
+            if column in preview.reversible
+            else ""
+        )
+        name = name or cut_inside(column, LONGEST_COLUMN)
+        known.append(name if name == role_name(role) else f"{name} → {role_name(role)}")
+    return " · ".join([*known, *_further(file)])
+
+
+def _further(file: PlannedFile) -> list[str]:
+    """Returns the columns that are read without a role."""
+    noun = FURTHER.get(file.kind or "run")
+    if noun is None or file.preview is None:
+        return []
+    left_out = {notice.place for notice in file.notices if notice.code == "column-left-out"}
+    taken = set(file.mapping.values())
+    others = [
+        cut_inside(column, LONGEST_COLUMN)
+        for column in file.preview.columns
+        if column and column not in taken and f"column '{column}'" not in left_out
+    ]
+    if not others:
+        return []
+    more = len(others) - MOST_COLUMNS
+    shown = listed(others) if more <= 0 else f"{', '.join(others[:MOST_COLUMNS])} and {more} more"
+    return [f"{many(len(others), noun).replace('metric or segments', 'metrics or segments')}: {shown}"]
+
+
+def about(file: PlannedFile) -> str:
+    """Returns the line under a file's name: its rows and its columns, or what to do."""
+    if file.left_out:
+        return "Not used"
+    if file.kind is None:
+        return "Choose what this file is."
+    rows = "" if file.n_rows is None else many(file.n_rows, "row")
+    reused = f"columns as in {file.same_as}" if file.same_as else ""
+    return " · ".join(filter(None, [rows, columns_in_words(file), reused]))
+
+
+def for_page(problem: Problem) -> Problem:
+    """Returns the problem with the repair that the page offers, in place of that of a terminal."""
+    if problem.code == "missing-column":
+        return replace(problem, fix="Choose the column under Details, or choose what else the file is.")
+    return problem
+
+
+# ── all files ────────────────────────────────────────────────────────────────────────────────
+
+
+def contents(plan: IntakePlan) -> list[str]:
+    """Returns what the files hold: ``9 candidates``, ``a test set``, ``an A/B test``."""
+    n_runs = len(plan.run_names)
+    parts = [many(n_runs, "candidate")] if n_runs else []
+    parts += ["a test set"] if plan.of_kind("truth") else []
+    parts += ["an A/B test"] if plan.test else []
+    others = [file for file in plan.used if file.kind not in (*LISTS, *OF_A_TEST, "truth", None)]
+    return [*parts, *([many(len(others), "further table")] if others else [])]
+
+
+def finding(plan: IntakePlan) -> str:
+    """Returns the page's title: how far the files are ready."""
+    bad = [file for file in plan.files if state_of(file) in ("bad", "open")]
+    if bad:
+        n = len(plan.files)
+        needs = "needs" if len(bad) == 1 else "need"
+        return f"{len(bad)} of {many(n, 'file')} {needs} your attention"
+    if not plan.is_ready:
+        return "Almost ready"
+    return f"Ready: {listed(contents(plan))}" if contents(plan) else "Ready"
+
+
+def button(plan: IntakePlan) -> str:
+    """Returns the label of the button that scores and stores."""
+    n = len(plan.run_names)
+    if n:
+        return f"Evaluate {many(n, 'candidate')}"
+    if plan.test:
+        return "Analyze A/B test"
+    return "Create experiment"
+
+
+def relevance_effect(relevance: RelevancePlan) -> str:
+    """Returns what the threshold changes: rows and users of the test set that still count."""
+    if relevance.kept_rows == relevance.rows:
+        return f"All {many(relevance.rows, 'row')} count as relevant."
+    rows = f"{numbers.count(relevance.kept_rows)} of {many(relevance.rows, 'row')}"
+    users = f"{numbers.count(relevance.kept_users)} of {many(relevance.users, 'user')}"
+    return f"Counts {rows} as relevant; {users} have at least one."
+
+
+def noticed(plan: IntakePlan) -> tuple[list[Problem], list[Problem]]:
+    """Returns what was noticed in the files together: a broken split of users, and everything else."""
+    notices = [*plan.notices, *(plan.test.notices if plan.test else ())]
+    broken = [notice for notice in notices if notice.code == SPLIT_BROKEN]
+    return broken, [notice for notice in notices if notice.code != SPLIT_BROKEN]
+
+
+def same_names(variants: Sequence[str], runs: Sequence[str]) -> dict[str, str]:
+    """Returns {variant: run} for variants that are called like a run, in any case."""
+    known = {name.casefold(): name for name in runs}
+    return {variant: known[variant.casefold()] for variant in variants if variant.casefold() in known}
+
+
+# ── what came of it ──────────────────────────────────────────────────────────────────────────
+
+
+def outcome(result: IntakeResult) -> str:
+    """Returns the one line after storing."""
+    new = [added for added in result.runs if not added.already_there]
+    old = len(result.runs) - len(new)
+    parts = [f"evaluated {many(len(new), 'candidate')}"] if new else []
+    parts += (
+        [f"found {many(old, 'candidate')} that {'was' if old == 1 else 'were'} stored already"] if old else []
+    )
+    parts += [f"analyzed the A/B test {result.test.name}"] if result.test else []
+    name = result.experiment.name
+    if not parts:
+        return f"Created the experiment {name}." if result.is_new else f"Nothing was added to {name}."
+    return f"{capital(listed(parts))} in {name}."
+
+
+def archived(result: IntakeResult) -> Sequence[str]:
+    """Returns the names of candidates that were stored already and are archived."""
+    return [added.run.name for added in result.runs if added.is_archived]
+
+
+def stem(file_name: str) -> str:
+    """Returns the name without its endings of known formats: ``als.top20.jsonl.gz`` → ``als.top20``."""
+    name = file_name.replace("\\", "/").rsplit("/", 1)[-1]
+    return without_suffixes(name) or name

@@ -1,0 +1,171 @@
+"""What the page Add data says of a file, of all files, and of what came of them; no page is drawn."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from recdash import ingest
+from recdash.domain.kinds import TableKind
+from recdash.domain.records import Experiment, Run
+from recdash.errors import Problem
+from recdash.ingest.sorting import SortedFile
+from recdash.service import AddedRun
+from recdash.service.catalog.intake import (
+    IntakePlan,
+    IntakeResult,
+    PlanInputs,
+    PlannedFile,
+    RelevancePlan,
+)
+from recdash.service.catalog.intake import TestPlan as AbTestPlan
+from recdash.ui.upload import words
+from recdash.ui.upload.rows import column_name, row_html
+from recdash.ui.upload.settings import suggested_experiment
+
+PROBLEM = Problem(
+    "missing-column", "columns", "no item column; found: a, b", "Name it item_id (--columns …)."
+)
+
+
+def planned(kind: TableKind | None, text: str = "user_id,item_id\nu,a\n", **facts: Any) -> PlannedFile:
+    name = facts.pop("name", f"{kind}.csv")
+    preview = ingest.preview(kind, text.encode(), name=name) if kind else None
+    known = {"run": name.removesuffix(".csv"), "preview": preview, **facts}
+    return PlannedFile(name, name, kind, SortedFile(kind, "sure"), **known)
+
+
+def plan_of(*files: PlannedFile, **facts: Any) -> IntakePlan:
+    return IntakePlan(PlanInputs(()), files, "films", **facts)
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "says"),
+    [
+        ("run", "customer_id,isbn13,rank\nu,a,1\n", "customer_id → user · isbn13 → item · rank → position"),
+        ("truth", "user_id,item_id,rating\nu,a,5\n", "user_id → user · item_id → item · rating → relevance"),
+        (
+            "catalogue",
+            "item_id,title,genre,year\na,A,x,1\n",
+            "item_id → item · title · 2 attributes: genre and year",
+        ),
+        (
+            "sessions",
+            "customer,group,revenue,country\na,x,1,SE\nb,y,2,PT\n",
+            "customer → user · group → variant · 2 metrics or segments: revenue and country",
+        ),
+        ("users", "user,age\nu,3\n", "user · 1 attribute: age"),
+    ],
+)
+def test_columns_are_told_by_what_they_are_read_as(kind: TableKind, text: str, says: str) -> None:
+    assert words.columns_in_words(planned(kind, text)) == says
+
+
+def test_a_distance_reads_as_least_is_best() -> None:
+    file = planned("run", "user_id,item_id,distance\nu,a,0.1\nu,b,0.2\nv,a,0.1\nv,b,0.3\n")
+    assert "distance (least is best) → score" in words.columns_in_words(file)
+    assert column_name("-distance", ["-distance"]) == "distance (least is best)"
+
+
+def test_a_row_says_how_many_rows_and_whose_columns_it_reuses() -> None:
+    file = planned("users", "user,age\nu,3\nv,4\n", same_as="first.csv")
+    known = replace(file, preview=replace(file.preview, n_rows=1204))
+    assert words.about(known) == "1,204 rows · user · 1 attribute: age · columns as in first.csv"
+    assert words.about(replace(known, left_out=True)) == "Not used"
+    assert words.about(planned(None)) == "Choose what this file is."
+
+
+@pytest.mark.parametrize(
+    ("file", "sign"),
+    [
+        (planned("truth"), "✓"),
+        (planned("truth", problems=(PROBLEM,)), "!"),
+        (planned(None), "?"),
+        (planned("truth", problems=(PROBLEM,), left_out=True), "–"),
+    ],
+)
+def test_each_row_has_a_sign_and_a_word_for_it(file: PlannedFile, sign: str) -> None:
+    assert f">{sign}</b>" in row_html(file)
+    assert 'aria-label="' in row_html(file)
+
+
+def test_a_name_is_shown_as_text() -> None:
+    assert "<img" not in row_html(planned(None, name="<img src=x onerror=alert(1)>.csv"))
+
+
+def test_the_page_offers_its_own_repair_of_a_missing_column() -> None:
+    assert "--columns" not in words.for_page(PROBLEM).fix
+    assert words.for_page(replace(PROBLEM, code="other")) == replace(PROBLEM, code="other")
+
+
+def test_the_title_says_how_far_the_files_are_ready() -> None:
+    files = (planned("truth"), planned("run", name="als.csv"), planned("run", name="ease.csv"))
+    assert words.finding(plan_of(*files)) == "Ready: 2 candidates and a test set"
+    assert (
+        words.finding(plan_of(*files, planned("train")))
+        == "Ready: 2 candidates, a test set and 1 further table"
+    )
+    assert words.finding(plan_of(*files, planned(None))) == "1 of 4 files needs your attention"
+    broken = planned("train", problems=(PROBLEM,))
+    assert words.finding(plan_of(*files, planned(None), broken)) == "2 of 5 files need your attention"
+    assert words.finding(plan_of(*files, problems=(PROBLEM,))) == "Almost ready"
+
+
+def test_the_button_says_what_it_does() -> None:
+    test = AbTestPlan("shop", "sessions", {"sessions": "shop.csv"})
+    one, two = planned("run", name="als.csv"), planned("run", name="ease.csv")
+    assert words.button(plan_of(one)) == "Evaluate 1 candidate"
+    assert words.button(plan_of(planned("truth"), one, two, test=test)) == "Evaluate 2 candidates"
+    assert words.button(plan_of(planned("sessions"), test=test)) == "Analyze A/B test"
+    assert words.button(plan_of(planned("truth"))) == "Create experiment"
+
+
+def test_a_threshold_is_told_by_what_it_changes() -> None:
+    relevance = RelevancePlan(
+        "rating", "1 to 5", 4.0, 4.0, "", rows=1000, kept_rows=600, users=90, kept_users=80
+    )
+    assert words.relevance_effect(relevance) == (
+        "Counts 600 of 1,000 rows as relevant; 80 of 90 users have at least one."
+    )
+    assert words.relevance_effect(replace(relevance, kept_rows=1000)) == "All 1,000 rows count as relevant."
+
+
+def test_variants_are_linked_to_runs_of_the_same_name() -> None:
+    assert words.same_names(["control", "ALS"], ["als", "ease"]) == {"ALS": "als"}
+
+
+NOON = datetime(2026, 11, 1, 12, tzinfo=UTC)
+FILMS = Experiment("e", "films", NOON, "sha")
+
+
+def added(name: str, *, already_there: bool = False, archived: bool = False) -> AddedRun:
+    run = Run(name, "e", name, NOON, 0, None, {}, {}, archived=NOON if archived else None)
+    return AddedRun(run, already_there)
+
+
+def test_the_outcome_is_one_line() -> None:
+    result = IntakeResult(FILMS, is_new=True, runs=(added("als"), added("ease")))
+    assert words.outcome(result) == "Evaluated 2 candidates in films."
+    again = replace(result, runs=(added("als", already_there=True), added("new")))
+    assert (
+        words.outcome(again)
+        == "Evaluated 1 candidate and found 1 candidate that was stored already in films."
+    )
+    assert words.outcome(IntakeResult(FILMS, is_new=True)) == "Created the experiment films."
+    assert words.archived(replace(result, runs=(added("old", already_there=True, archived=True),))) == ["old"]
+
+
+def test_own_files_begin_a_new_experiment_or_join_the_one_looked_at() -> None:
+    demo, empty = replace(FILMS, id="d", demo=True), replace(FILMS, id="ab", truth=None)
+    runs, test = plan_of(planned("run")), AbTestPlan("shop", "sessions", {})
+    both = {"d": demo, "e": FILMS}
+    assert suggested_experiment(plan_of(planned("truth"), planned("run")), both, "e") is None
+    assert suggested_experiment(runs, both, "e") == "e"
+    assert suggested_experiment(runs, both, "d") == "e"  # never the demo
+    assert suggested_experiment(runs, {"d": demo}, "d") is None
+    assert suggested_experiment(runs, {"ab": empty}, None) is None  # it has no test set to score against
+    assert suggested_experiment(plan_of(planned("sessions"), test=test), both, None) is None
+    assert suggested_experiment(plan_of(planned("sessions"), test=test), both, "e") == "e"
