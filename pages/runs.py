@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+import streamlit as st
+
 from recdash.ui.app import state
-from recdash.ui.components import actions, reference_offer, widgets
+from recdash.ui.components import actions, fallback_offer, reference_offer, widgets
 from recdash.ui.runs import forms, page
 
 workspace = state.workspace()
-widgets.title("Runs", "Everything that was uploaded and scored, and where its numbers come from.")
+heading = st.container()
 actions.show_undo()
 experiment, archived = page.choose_experiment(workspace)
 if experiment is None:
-    widgets.empty("No experiment yet", "Add a truth and candidates under Upload, or load the demo there.")
+    with heading:
+        widgets.title("Runs", page.SUBTITLE)
+    widgets.empty("No experiment yet", "Add a test set and candidates, or load the demo, under Add data.")
     state.stop()
-forms.experiment_panel(workspace, experiment)
 runs = workspace.runs.all(experiment.id, archived=archived)
+with heading:
+    widgets.title(page.finding(experiment, runs), page.SUBTITLE)
+forms.experiment_panel(workspace, experiment)
 widgets.damaged(workspace.damaged(experiment.id))
 if runs:
     page.show_table(experiment, runs)
     page.show_ledger(workspace, experiment, runs)
     page.work_on_one(workspace, experiment, runs)
 else:
-    widgets.empty("This experiment has no runs", "Add candidates under Upload, or show the archived ones.")
+    widgets.empty("This experiment has no runs", "Add candidates under Add data, or show the archived ones.")
+fallback_offer.offer([run.id for run in runs if run.archived is None])
 reference_offer.offer(workspace, experiment)
 forms.online_panel(workspace, experiment)

@@ -27,9 +27,9 @@ def run_panel(workspace: Workspace, experiment: Experiment, run: Run, known_tags
     with edit:
         _edit_run(workspace, experiment, run, known_tags)
     with notices:
-        widgets.notices(run.notices, nothing="Nothing was noticed while this run was read.")
+        widgets.notices(run.notices, nothing="No problem was found in this upload.")
     with provenance:
-        widgets.table(text_columns("what", "value"), provenance_rows(run))
+        widgets.table(text_columns("Property", "Value"), provenance_rows(run))
         _replicates(workspace, run)
     with remove:
         _archive_run(workspace, run)
@@ -40,7 +40,7 @@ def _replicates(workspace: Workspace, run: Run) -> None:
     """Who was counted in each fold or seed."""
     below = workspace.replicates.of(run.id)
     if below:
-        widgets.section(str(run.replicated).capitalize(), "Each scored by itself, too.")
+        widgets.section(str(run.replicated).capitalize(), "Each was scored by itself as well.")
         names = ledger_names(below)
         columns = [*text_columns("Label"), *number_columns(*map(ledger_title, names))]
         widgets.table(columns, [[replicate.name, *ledger_row(replicate, names)] for replicate in below])
@@ -64,8 +64,8 @@ def _edit_run(workspace: Workspace, experiment: Experiment, run: Run, known_tags
             attempt(lambda: _save_run(workspace, run, name.strip(), tags, note.strip(), params))
     if experiment.baseline == run.id:
         st.caption("This run is the baseline.")
-    elif st.button("Make it the baseline", key=f"run-baseline-{run.id}", disabled=run.archived is not None):
-        attempt(lambda: _set_baseline(workspace, experiment, run), "The baseline is changed.")
+    elif st.button("Make this the baseline", key=f"run-baseline-{run.id}", disabled=run.archived is not None):
+        attempt(lambda: _set_baseline(workspace, experiment, run), "Changed the baseline.")
 
 
 def _save_run(workspace: Workspace, run: Run, name: str, tags: Sequence[str], note: str, params: str) -> None:
@@ -100,8 +100,8 @@ def _archive_run(workspace: Workspace, run: Run) -> None:
 
 
 def experiment_panel(workspace: Workspace, experiment: Experiment) -> None:
-    with st.expander("This experiment: set-up, rename, archive, delete"):
-        widgets.table(text_columns("what", "value"), experiment_rows(experiment))
+    with st.expander("This experiment: set-up, rename, archive or delete"):
+        widgets.table(text_columns("Property", "Value"), experiment_rows(experiment))
         with st.form(f"rename-{experiment.id}", border=False):
             name = st.text_input("Name", experiment.name, key=f"experiment-name-{experiment.id}", width=420)
             if st.form_submit_button("Rename", key=f"experiment-rename-{experiment.id}"):
@@ -131,10 +131,10 @@ def _archive_experiment(workspace: Workspace, experiment: Experiment) -> None:
 
 
 def online_panel(workspace: Workspace, experiment: Experiment) -> None:
-    widgets.section("Online tests", "Each variant is linked to the run that it served.")
+    widgets.section("A/B tests", "Link each variant to the run it served.")
     tests, runs = workspace.online_tests.all(experiment.id), workspace.runs.all(experiment.id, archived=True)
     if not tests:
-        widgets.notices([], nothing="No online test yet. Add one under Upload.")
+        widgets.notices([], nothing="No A/B test yet. Add one under Add data.")
     for test in tests:
         with st.expander(f"{html.markdown(test.name)} · control: {html.markdown(test.control)}"):
             _online_test(workspace, test, runs)
@@ -148,4 +148,4 @@ def _online_test(workspace: Workspace, test: OnlineTest, runs: Sequence[Run]) ->
     if test.notices:
         widgets.notices(test.notices)
     delete = partial(workspace.online_tests.delete, test.id)
-    delete_form("online test", test.name, test.id, delete)
+    delete_form("A/B test", test.name, test.id, delete)

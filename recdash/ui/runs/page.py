@@ -1,4 +1,4 @@
-"""The runs page: which experiment, its table of runs, the ledger, and one run to work on."""
+"""The runs page: which experiment, its table of runs, the users they cover, and one run to edit."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from recdash.charts.marks import Mark, mark
 from recdash.definitions.conventions import POPULATION
 from recdash.definitions.population_counts import KNOWN_TITLES, known_cells
 from recdash.domain.records import Experiment, Run
+from recdash.formatting import numbers
 from recdash.formatting.html import Html, html, join
 from recdash.formatting.tables import Cell, RunName, number_columns, text_columns
+from recdash.formatting.wording import many
 from recdash.service import Workspace
 from recdash.ui.app import state, theme
 from recdash.ui.components import widgets
@@ -24,7 +26,22 @@ from recdash.ui.runs.table import (
     parameter_row,
 )
 
-KNOWN_NOTE = "Known: of the places in its lists, and of its users, those that truth, catalogue or train know."
+KNOWN_NOTE = "Known: items and users of its lists that the test set, catalogue or training data have."
+
+
+SUBTITLE = "What was uploaded and scored, and where its numbers come from."
+
+
+def finding(experiment: Experiment, runs: Sequence[Run]) -> str:
+    """Returns ``5 runs, compared with Popular``; ``3 runs, 1 archived`` without a chosen baseline."""
+    archived = sum(run.archived is not None for run in runs)
+    base = next((run.name for run in runs if run.id == experiment.baseline), "")
+    parts = [
+        many(len(runs), "run"),
+        *([f"{numbers.count(archived)} archived"] if archived else []),
+        *([f"compared with {base}"] if base else []),
+    ]
+    return ", ".join(parts)
 
 
 def choose_experiment(workspace: Workspace) -> tuple[Experiment | None, bool]:
@@ -84,7 +101,9 @@ def _tags(run: Run) -> Html:
 
 def show_ledger(workspace: Workspace, experiment: Experiment, runs: Sequence[Run]) -> None:
     """Who was counted, and how many of a run's items and users truth, catalogue and train know."""
-    widgets.section("Ledger", f"{POPULATION[experiment.settings.get('users', 'truth')]} {KNOWN_NOTE}")
+    widgets.section(
+        "Coverage of users", f"{POPULATION[experiment.settings.get('users', 'truth')]} {KNOWN_NOTE}"
+    )
     names = ledger_names(runs)
     titles = [*map(ledger_title, names), *(title.lower() for title in KNOWN_TITLES)]
     rows: list[list[Cell]] = []
@@ -99,6 +118,6 @@ def work_on_one(workspace: Workspace, experiment: Experiment, runs: Sequence[Run
     """Choose one run and edit it."""
     names = {run.id: run.name for run in runs}
     key = f"runs-one-{experiment.id}"
-    chosen = st.selectbox("Work on", **widgets.titled(names), key=key, width=420)
+    chosen = st.selectbox("Selected run", **widgets.titled(names), key=key, width=420)
     tags = sorted({tag for run in runs for tag in run.tags})
     forms.run_panel(workspace, experiment, next(run for run in runs if run.id == chosen), tags)

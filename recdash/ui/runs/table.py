@@ -11,12 +11,13 @@ from recdash.formatting.tables import Number, count
 from recdash.formatting.wording import nested
 
 LEDGER = {
-    "truth_users": "users in the truth",
+    "truth_users": "users in the test set",
     "counted": "counted",
-    "without_list": "without list",
+    "without_list": "without recommendations",
     "without_relevant": "without relevant item",
-    "without_truth": "not in the truth",
+    "without_truth": "not in the test set",
     "short_lists": "short lists",
+    "cut_lists": "truncated lists",
     "duplicates": "duplicate rows",
     "duplicate_users": "users with duplicates",
     "tied_rows": "tied rows",
@@ -70,8 +71,8 @@ def _known(run: Run) -> list[tuple[str, str]]:
     for name, side in (
         ("items", overlap.items),
         ("users", overlap.users),
-        ("truth's items", overlap.truth_items),
-        ("truth's users", overlap.truth_users),
+        ("items of the test set", overlap.truth_items),
+        ("users of the test set", overlap.truth_users),
     ):
         if side is not None:
             counts = {"any table": side.known, **side.by_table}
@@ -86,7 +87,7 @@ HIDDEN = ("notices", "rules")
 
 def experiment_rows(experiment: Experiment) -> list[tuple[str, str]]:
     """The set-up that all its runs share; tables by their content hash."""
-    main = {"truth": experiment.truth, "train": experiment.train, "catalogue": experiment.catalogue}
+    main = {"test set": experiment.truth, "train": experiment.train, "catalogue": experiment.catalogue}
     first = [(f"{name} (sha256)", nested(sha)) for name, sha in {**main, **experiment.tables}.items()]
     settings = [(name, value) for name, value in experiment.settings.items() if name not in HIDDEN]
     return first + [(name.replace("_", " "), nested(value)) for name, value in settings]
