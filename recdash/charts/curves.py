@@ -28,6 +28,7 @@ from recdash.charts.layout import (
 from recdash.charts.marks import Mark, Marks, Palette
 from recdash.charts.traces import CLEAR, Trace, area, dots, end_label, line, note, straight, zero_line
 from recdash.formatting import numbers
+from recdash.formatting.numbers import is_number
 from recdash.formatting.records import Row, by_run, last_of_run
 from recdash.stats import NORMAL_95
 
@@ -41,6 +42,12 @@ def until_lists_end(curves: pd.DataFrame, ends: Mapping[str, int | None]) -> pd.
     """Rows up to the last k at which most of a run's lists still have an item."""
     last = curves["run_id"].map({run: end for run, end in ends.items() if end is not None})
     return curves[~(curves["k"] > last)]
+
+
+def drawn_k(depth: int) -> set[int]:
+    """The cutoffs at which lines have a point: all up to 20, then fewer; a browser draws hundreds slowly."""
+    ranges = (range(1, 21), range(20, 51, 2), range(50, 201, 5), range(200, depth, 50))
+    return {k for few in ranges for k in few if k < depth} | {depth}
 
 
 def with_interval(curves: pd.DataFrame) -> pd.DataFrame:
@@ -67,8 +74,10 @@ def metric_curve(
     """
     scale = 100 if percent else 1
     scaled = curves.assign(**{name: curves[name] * scale for name in ("value", "low", "high")})
-    drawn = until_lists_end(scaled.sort_values("k"), ends)
     depth = int(curves["k"].max())
+    drawn = until_lists_end(scaled.sort_values("k"), ends)
+    if not delta:
+        drawn = drawn[drawn["k"].isin(drawn_k(depth) | {k, *ends.values()})]
     y_ends = _y_range(drawn, ribbon=ribbon, delta=delta)
     height = max(HEIGHT - MARGIN[2] - MARGIN[3], LABEL_PITCH * drawn["run_id"].nunique())
     drawn_area = DrawnArea((1 - depth * 0.01, depth), y_ends, height)
@@ -115,18 +124,18 @@ def _of_run(
 ) -> Iterator[Trace]:
     """Ribbon, line and marks; ``mark_all``: a mark at each cutoff, where these are few."""
     name = escape(mark.name)
-    known = rows.dropna(subset=["low", "high"])
-    if mark.role == "candidate" and ribbon and not known.empty:
-        low, high = list(known["low"]), list(known["high"])
-        yield area(list(known["k"]), low, high, name, rgba(mark.colour, RIBBON_ALPHA))
-    x, y = list(rows["k"]), list(rows["value"])
+    x, y, low, high = (rows[column].tolist() for column in ("k", "value", "low", "high"))
+    known = [place for place in range(len(x)) if is_number(low[place]) and is_number(high[place])]
+    if mark.role == "candidate" and ribbon and known:
+        at, bottom, top = ([values[place] for place in known] for values in (x, low, high))
+        yield area(at, bottom, top, name, rgba(mark.colour, RIBBON_ALPHA))
     hover = [f"{name}<br>k = {k:.0f}: {write(value)}" for k, value in zip(x, y, strict=True)]
     yield line(x, y, name, mark.colour, LINE * mark.heft, dash=mark.dash, hover=hover)
     if mark.role == "candidate":
         step = max(1, round(max(x) / 50)) * 10
-        few = rows if mark_all else rows[(rows["k"] == 1) | (rows["k"] % step == 0)]
+        few = [(k, value) for k, value in zip(x, y, strict=True) if mark_all or k == 1 or k % step == 0]
         look = marker(mark, palette, size=SMALL_MARKER)
-        yield dots(list(few["k"]), list(few["value"]), name, look, cliponaxis=False)
+        yield dots([k for k, _ in few], [value for _, value in few], name, look, cliponaxis=False)
 
 
 def _end_labels(

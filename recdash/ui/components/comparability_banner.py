@@ -35,13 +35,18 @@ def banner(view: View, run_ids: Sequence[str], *, without: Collection[str] = ())
 def _line(view: View, problem: Problem, key: str) -> None:
     """The sentence, which opens to what to do about it, the switch, and a button that closes it."""
     switch = switch_of(view.metric) if problem.code == MISSING_LISTS else None
-    with st.container(horizontal=True, vertical_alignment="center", gap="small", key=key):
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", wrap=False, key=key):
         st.html(warning_html(problem, view.metric), width="content")
         if switch:
             label, metric = switch
             st.button(label, key=f"{key}-switch", type="tertiary", on_click=_choose, args=(metric,))
         st.button(
-            "Dismiss", key=f"{key}-dismiss", type="tertiary", on_click=_dismissed().append, args=(problem,)
+            "Hide",
+            key=f"{key}-hide",
+            type="tertiary",
+            help="Hide this warning here",
+            on_click=_dismissed().append,
+            args=(problem,),
         )
 
 
@@ -49,7 +54,7 @@ def warning_html(problem: Problem, metric: str) -> Html:
     """The problem on one line; of users without recommendations that the metric excludes, that it does."""
     found, fix = problem.found, problem.fix
     if problem.code == MISSING_LISTS and excludes(metric):
-        found = f"{metric_title(metric)} excludes users without recommendations"
+        found = f"users without recommendations are excluded from {metric_title(metric)}"
         fix = "Each run counts its own users: compare the paired differences, which use those they share."
     return html(
         '<div class="rd-warning" role="note" aria-label="Comparability"><b class="rd-worse">!</b>'

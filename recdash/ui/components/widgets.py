@@ -349,7 +349,13 @@ def csv_text(frame: pd.DataFrame) -> str:
 
 def safe_cells(frame: pd.DataFrame) -> pd.DataFrame:
     """The table with an apostrophe before text that would start a formula, also where cells are copied."""
-    return frame.rename(columns=safe_cell).map(safe_cell)
+    safe = frame.rename(columns=safe_cell)
+    for place, kind in enumerate(frame.dtypes):
+        if kind.kind not in "biufMm":  # numbers and times are no formulas
+            column = frame.iloc[:, place]
+            known = {value: safe_cell(value) for value in column.unique()}
+            safe.isetitem(place, column.map(known).tolist())
+    return safe
 
 
 def empty(heading: str, text: str) -> None:

@@ -37,7 +37,7 @@ DERIVED = {
 }
 COLUMNS = {"user:": "Users by", "item:": "Items by"}
 MOST_LEAST = 1_000_000
-FEW_RUNS = 5
+FEW_RUNS, FEW_FLAGS = 5, 2
 
 
 # ── by what ──────────────────────────────────────────────────────────────────────────────────
@@ -102,9 +102,14 @@ def gather(view: View, by: str, least: int, correction: Correction) -> SegmentCo
 
 def banner(comparison: SegmentComparison) -> None:
     """Where the total and its segments disagree."""
-    lines = widgets.paragraphs(flag_sentence(comparison, flag) for flag in flags(comparison))
-    if lines:
-        st.html(widgets.banner(lines, "The total and its segments"))
+    sentences = [flag_sentence(comparison, flag) for flag in flags(comparison)]
+    if not sentences:
+        return
+    lines = widgets.paragraphs(sentences[:FEW_FLAGS])
+    if more := sentences[FEW_FLAGS:]:
+        rest = "<details><summary>{n} more</summary>{lines}</details>"
+        lines += html(rest, n=len(more), lines=widgets.paragraphs(more))
+    st.html(widgets.banner(lines, "The total and its segments"))
 
 
 def draw(view: View, comparison: SegmentComparison) -> None:

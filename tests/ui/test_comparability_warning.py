@@ -1,0 +1,58 @@
+"""The one-line warning about users without recommendations: its words, its switch, hiding it."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from app_pages import USERS, MadeOnce, Open, at_once, link, lists, passed, said, store
+
+from recdash.errors import Problem
+from recdash.service import Workspace
+from recdash.ui.components.comparability_banner import MISSING_LISTS, switch_of, warning_html
+
+open_page = at_once
+PROBLEM = Problem(
+    MISSING_LISTS, "comparison", "6 % of users get no recommendations from ALS", "Compare both."
+)
+
+
+@pytest.mark.parametrize(
+    ("metric", "switch"),
+    [
+        ("ndcg", ("Exclude them", "ndcg(users=both)")),
+        ("ndcg(gain=exp)", ("Exclude them", "ndcg(gain=exp,users=both)")),
+        ("ndcg(users=both)", ("Count them as 0", "ndcg")),
+        ("recall", None),  # it has no parameter for the users who count
+        ("coverage", None),  # it counts lists, not users
+    ],
+)
+def test_the_switch_turns_to_the_metric_over_the_other_users(
+    metric: str, switch: tuple[str, str] | None
+) -> None:
+    assert switch_of(metric) == switch
+
+
+def test_the_line_opens_to_what_to_do_and_says_when_users_are_excluded() -> None:
+    text = warning_html(PROBLEM, "ndcg")
+    assert "<summary>6 % of users get no recommendations from ALS.</summary><p>Compare both.</p>" in text
+    excluded = warning_html(PROBLEM, "ndcg(users=both)")
+    assert "Users without recommendations are excluded from nDCG(users=both)." in excluded
+
+
+def half(workspace: Workspace) -> dict[str, str]:
+    """Half of the 20 users have no list of ``half``, whose lists are the better ones."""
+    return store(workspace, {"base": lists(2), "half": lists(1, USERS[:10])})
+
+
+def test_a_click_excludes_the_users_another_hides_the_line(made_once: MadeOnce, open_page: Open) -> None:
+    made_once(half)
+    app = open_page("leaderboard", k="5")
+    assert "50 % of users get no recommendations from half and count as 0." in said(app)
+    assert re.search(r"half 0\.500 ", said(app))  # 1 for 10 of 20 users, 0 for the others
+    passed(app.button(key="warning-0-switch").click().run())
+    assert link(app)["m"] == "ndcg(users=both)"
+    assert re.search(r"half 1\.000? ", said(app))  # over its own ten users
+    assert "Users without recommendations are excluded from nDCG(users=both)." in said(app)
+    passed(app.button(key="warning-0-hide").click().run())
+    assert "are excluded from" not in said(app)
