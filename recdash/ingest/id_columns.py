@@ -5,7 +5,7 @@ rows.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from recdash.ingest.columns import (
@@ -91,10 +91,18 @@ def id_columns(looks: Sequence[Look]) -> list[IdColumns]:
 def _compared(looks: Sequence[Look], columns: list[IdColumns]) -> list[IdColumns]:
     """Returns the columns after comparing their ids, until no further column is recognised."""
     while True:
-        more = [_by_shared_ids(look, own, looks, columns) for look, own in zip(looks, columns, strict=True)]
+        known = {role: _known_ids(role, looks, columns) for role in ("user_id", "item_id")}
+        more = [_by_shared_ids(look, own, known) for look, own in zip(looks, columns, strict=True)]
         if more == columns:
             return columns
         columns = more
+
+
+def _known_ids(role: str, looks: Sequence[Look], columns: Sequence[IdColumns]) -> frozenset[str]:
+    """Returns the ids of users (or items) of all files."""
+    known = [(look, own.of(role)) for look, own in zip(looks, columns, strict=True)]
+    ids = [look.by_name[column].distinct for look, column in known if column in look.by_name]
+    return frozenset().union(*ids)
 
 
 def _by_names(look: Look) -> IdColumns:
@@ -116,40 +124,27 @@ def _first_two(look: Look) -> tuple[str | None, str | None]:
     return first, second
 
 
-def _by_shared_ids(
-    look: Look, own: IdColumns, looks: Sequence[Look], columns: Sequence[IdColumns]
-) -> IdColumns:
-    """Returns ``own`` with the open columns whose ids are users or items of the other files."""
+def _by_shared_ids(look: Look, own: IdColumns, known: Mapping[str, frozenset[str]]) -> IdColumns:
+    """Returns ``own`` with the open columns whose ids are users or items of other files."""
     if not look.has_header or look.roles is not None or is_attributes(look, own):
         return own
-    known = {role: frozenset().union(*_ids_of(role, look, looks, columns)) for role in ("user_id", "item_id")}
     for role, other in (("user_id", "item_id"), ("item_id", "user_id")):
         if own.of(role) is not None:
             continue
+        free = [look.by_name[column] for column in free_ids(look, own)]
         shares = {
-            column: share_of(look.by_name[column], known[role])
-            for column in free_ids(look, own)
-            if share_of(look.by_name[column], known[role])
-            > CLEARLY * share_of(look.by_name[column], known[other])
+            column.name: (share_of(column, known[role]), share_of(column, known[other])) for column in free
         }
-        best = max(shares, key=shares.__getitem__, default=None)
-        if best is not None and shares[best] >= SHARED:
+        clear = {name: share for name, (share, of_other) in shares.items() if share > CLEARLY * of_other}
+        best = max(clear, key=clear.__getitem__, default=None)
+        if best is not None and clear[best] >= SHARED:
             own = own.with_column(role, best)
     return own
 
 
-def _ids_of(
-    role: str, but: Look, looks: Sequence[Look], columns: Sequence[IdColumns]
-) -> Iterator[frozenset[str]]:
-    for look, own in zip(looks, columns, strict=True):
-        column = own.of(role)
-        if look is not but and column is not None and column in look.by_name:
-            yield look.by_name[column].distinct
-
-
-def share_of(column: ColumnLook, known: Collection[str]) -> float:
+def share_of(column: ColumnLook, known: frozenset[str]) -> float:
     """Returns the share of a column's ids that are known (0 to 1)."""
-    return len(column.distinct & frozenset(known)) / len(column.distinct) if column.distinct else 0.0
+    return len(column.distinct & known) / len(column.distinct) if column.distinct else 0.0
 
 
 def free_ids(look: Look, own: IdColumns) -> list[str]:

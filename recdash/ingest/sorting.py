@@ -161,7 +161,8 @@ class _Facts:
 
     def lists(self) -> list[str]:
         """Returns the columns whose cells hold lists."""
-        texts = [c for c in self.look.columns if c not in self.look.lists and c != self.user]
+        others = [c for c in self.look.columns if c not in self.look.lists and c != self.user]
+        texts = [column for column in others if not self.look.by_name[column].is_number]
         cells = [
             c for c in texts if (values := self.look.by_name[c].filled[:200]) and holding(values) == "list"
         ]

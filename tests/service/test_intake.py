@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Mapping
+from pathlib import Path
 
 import bookshop
 import pytest
 
 from recdash.errors import InputError
+from recdash.ingest import Limits
 from recdash.service import Workspace
 from recdash.service.catalog.intake import IntakeCancelled, IntakeFile, IntakePlan
 
@@ -35,6 +38,19 @@ def test_a_bookshops_files_are_stored_as_they_come(workspace: Workspace, names: 
     assert "short-lists" not in {notice.code for added in done.runs for notice in added.run.notices}
     again = workspace.intake.commit(plan)
     assert (again.is_new, [added.already_there for added in again.runs]) == (False, [True] * 3)
+
+
+def test_a_large_upload_is_written_once_for_all_reading_processes(workspace: Workspace) -> None:
+    limited = Workspace(workspace.store, limits=Limits(read_seconds=60))
+    files = bookshop.files()
+    files["als.csv"] += b"\n" * 1_100_000
+    plan = planned(limited, files)
+    (path,) = [file.source for file in plan.inputs.files if isinstance(file.source, Path)]
+    assert (path.name, path.read_bytes()) == ("als.csv", files["als.csv"])
+    assert [added.run.name for added in limited.intake.commit(plan).runs] == ["popular", "als", "ease"]
+    del plan
+    gc.collect()
+    assert not path.parent.exists()
 
 
 def test_a_plan_stores_nothing(workspace: Workspace) -> None:

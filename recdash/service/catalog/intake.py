@@ -16,6 +16,7 @@ from recdash.errors import InputError, Problem
 from recdash.evaluation.candidates import PreparedRun
 from recdash.evaluation.uploads import labels_of
 from recdash.ingest import Sheet
+from recdash.ingest.spool import Spooled
 from recdash.service.catalog.experiments import Experiments, Setup
 from recdash.service.catalog.intake_plan import (
     LISTS,
@@ -84,7 +85,14 @@ class Intake:
         read: dict[tuple[object, ...], Any] = {}
         services = Services(self._context, self._experiments, self._runs, self._online_tests)
 
+        def spooled(file: IntakeFile) -> IntakeFile:
+            key = ("spooled", file.key)
+            if key not in read:
+                read[key] = Spooled(file.source, file.name, self._context.limits)
+            return replace(file, source=read[key].source)
+
         def make(inputs: PlanInputs) -> IntakePlan:
+            inputs = replace(inputs, files=tuple(map(spooled, inputs.files)))
             return replace(Planner(services, inputs, read).plan(), make=make)
 
         return make(PlanInputs(tuple(files), experiment_id=experiment_id))

@@ -163,7 +163,11 @@ class Planner:
         places = [number for number, choice in enumerate(chosen) if not choice.left_out]
         kinds = {place: kind for place, number in enumerate(places) if (kind := chosen[number].kind)}
         has_truth = self._experiment is not None and self._experiment.truth is not None
-        used = sort_files([looks[number] for number in places], Context(kinds, has_truth))
+        known = (*(id(looks[number]) for number in places), *sorted(kinds.items()), has_truth)
+        used = self._remember(
+            ("sorted", *known),
+            lambda: sort_files([looks[number] for number in places], Context(kinds, has_truth)),
+        )
         by_number = dict(zip(places, used, strict=True))
         drafts = []
         for number, (file, choice, look) in enumerate(zip(files, chosen, looks, strict=True)):

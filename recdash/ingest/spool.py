@@ -1,0 +1,36 @@
+"""Keeps an upload on disk while it is planned, so that every reading process opens the same file."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import weakref
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from recdash.ingest.limits import Limits
+
+LEAST_BYTES = 1 << 20
+"""Smaller files are sent to each reading process, which costs nothing."""
+
+
+class Spooled:
+    """An upload, as a file of its name if it is read in separate processes; ``source`` is what to read.
+
+    The file is deleted with this object.
+    """
+
+    def __init__(self, source: Any, name: str, limits: Limits | None) -> None:
+        self.source = source
+        is_isolated = limits is not None and bool(limits.read_memory_bytes or limits.read_seconds)
+        if isinstance(source, bytes) and len(source) >= LEAST_BYTES and is_isolated:
+            with suppress(OSError, ValueError):  # a full disk, or a name that no file can have
+                self.source = self._written(source, name)
+
+    def _written(self, data: bytes, name: str) -> Path:
+        folder = tempfile.mkdtemp(prefix="recdash-")
+        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        path = Path(folder, Path(name.replace("\\", "/")).name or "upload")
+        path.write_bytes(data)
+        return path
