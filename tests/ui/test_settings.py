@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pandas as pd
 import pytest
-from app_pages import TRUTH, Open, lists, passed, press, said, store
+from app_pages import TRUTH, USERS, Open, lists, passed, press, said, store
 from streamlit.testing.v1 import AppTest
 
 from recdash.comparison.guardrails import GuardrailResult
@@ -75,3 +75,15 @@ def test_viewers_read_the_rules(
 )
 def test_a_finding_is_a_change_and_a_word(value: float, text: str) -> None:
     assert page._finding("ALS", GuardrailResult("coverage", value, 0.01, 0.2)) == text
+
+
+def test_each_preset_says_what_it_recommends(workspace: Workspace, open_page: Open) -> None:
+    """als shows 18 items of the catalogue and popular 22: 18 % less, between strict and usual."""
+    als = lists(1, USERS[:18])
+    runs = {"als": als[als["rank"] == 1], "popular": lists(2)}
+    store(workspace, runs, catalogue=CATALOGUE)
+    app = open_page("settings")
+    (line,) = [str(line.value) for line in app.caption if "Strict:" in str(line.value)]
+    assert "Usual: Ship als." in line
+    assert "Strict: Ship als." not in line
+    assert "als: −18.2 %, within its guardrail" in said(app)

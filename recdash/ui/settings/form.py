@@ -101,24 +101,18 @@ def limits(key: str, rules: DecisionRules) -> dict[str, float]:
     return {metric: round(percent / 100, 6) for metric, percent in shown.items() if percent is not None}
 
 
-def guardrails(
-    choice: Choice, rules: DecisionRules, key: str, today: Mapping[str, str], *, locked: bool
-) -> None:
-    """Draws the preset and one row per metric: what it may lose, and what it loses ``today``."""
+def choose_preset(choice: Choice, key: str, *, locked: bool) -> None:
+    """Draws the presets; a click fills the rows of the guardrails."""
     preset = f"{key}-preset"
     st.session_state[preset] = choice.rules.preset
-    options = {
-        name: title for name, title in TITLES.items() if name != CUSTOM or choice.rules.preset == CUSTOM
-    }
-    st.segmented_control(
-        "Preset",
-        **widgets.titled(options),
-        key=preset,
-        required=True,
-        disabled=locked,
-        on_change=_apply,
-        args=(key,),
-    )
+    presets = [*PRESETS, *([CUSTOM] if choice.rules.preset == CUSTOM else [])]
+    titles = {name: TITLES[name] for name in presets}
+    box = widgets.titled(titles) | {"key": preset, "required": True, "disabled": locked}
+    st.segmented_control("Preset", **box, on_change=_apply, args=(key,))
+
+
+def guardrails(rules: DecisionRules, key: str, today: Mapping[str, str], *, locked: bool) -> None:
+    """Draws one row per metric: by how much it may change, and by how much it changes ``today``."""
     with st.container(key="settings-guardrails", gap="small"):
         for metric in GUARDRAILS:
             _row(metric, rules, key, today, locked=locked)

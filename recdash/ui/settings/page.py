@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from recdash.comparison.guardrails import GuardrailResult
-from recdash.comparison.rules import DecisionRules, checked
+from recdash.comparison.rules import PRESETS, DecisionRules, checked
 from recdash.errors import InputError, RecdashError
 from recdash.formatting import numbers
+from recdash.formatting.html import markdown
 from recdash.formatting.tables import text_columns
+from recdash.formatting.wording import capital
 from recdash.ui.app import state
 from recdash.ui.app.state import View
 from recdash.ui.components import actions, widgets
@@ -22,6 +24,7 @@ from recdash.ui.settings.form import Choice
 if TYPE_CHECKING:
     from recdash.comparison import ComparisonQuery
 
+BEGIN = "With these rules: "
 FIXED = "Fixed when the experiment was created"
 HOW_TO_CHANGE = (
     "To change them for good, add the same files as a new experiment. To look at results with another "
@@ -46,7 +49,10 @@ def show(view: View) -> None:
     with heading:
         widgets.title(today.headline, _subtitle(view, rules, choice, today))
     widgets.section("Guardrails", "What a gain in accuracy may cost, as a share of the baseline's value.")
-    form.guardrails(choice, rules, key, today.findings, locked=locked)
+    form.choose_preset(choice, key, locked=locked)
+    if today.where:
+        st.caption(_by_preset(view, choice))
+    form.guardrails(rules, key, today.findings, locked=locked)
     if not locked:
         _save(view, rules, choice, key)
     widgets.section(FIXED, HOW_TO_CHANGE)
@@ -74,7 +80,19 @@ def _today(view: View, choice: Choice) -> Today:
         return Today(f"No recommendation by these rules: {str(error).rstrip('.')}")
     evidence = verdict.evidence
     findings = {rail.metric: _finding(evidence.name, rail) for rail in evidence.guardrails}
-    return Today(f"With these rules: {verdict.headline}", query.where, findings)
+    return Today(f"{BEGIN}{verdict.headline}", query.where, findings)
+
+
+def _by_preset(view: View, choice: Choice) -> str:
+    """Returns what each preset recommends: ``Strict: keep Popular. Usual: ship ALS v3. …``"""
+    headlines = {
+        name: _today(view, replace(choice, rules=replace(choice.rules, guardrails=guardrails))).headline
+        for name, guardrails in PRESETS.items()
+    }
+    if len(set(headlines.values())) == 1:
+        return "Each preset gives the same recommendation."
+    plain = {name: headline.removeprefix(BEGIN) for name, headline in headlines.items()}
+    return " ".join(f"{capital(name)}: {markdown(headline)}." for name, headline in plain.items())
 
 
 def _query(view: View, choice: Choice) -> ComparisonQuery:
