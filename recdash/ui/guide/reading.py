@@ -129,8 +129,9 @@ best candidate among those that are better than the baseline; without any, the b
 | Not enough evidence | the interval includes zero and leaves the margin, or folds or seeds do not agree |
 | Not comparable | other truth, users, threshold or definitions; or no user in common |
 
-A **guardrail** is a catalogue metric that may not fall by more than 20 % of the baseline's value: coverage,
-novelty, diversity, personalization; Gini may not rise by more. It is broken if the change in these lists
+A **guardrail** is a catalogue metric that may not fall by more than a share of the baseline's value:
+coverage, novelty, diversity, personalization; Gini may not rise by more. The share is 20 % unless the
+experiment's decision rules (Settings) say otherwise. A guardrail is broken if the change in these lists
 exceeds that. Its 95 % interval says how far the change would move with other users like these (jackknife
 over users, both runs losing the same user; from 10 lists on): the verdict says so where the interval holds
 less than the guard, and where a guardrail that holds may be broken.
