@@ -9,6 +9,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.error
 import urllib.request
@@ -168,14 +169,32 @@ def store_in(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Path], None]
     settings.cache_clear()
 
 
+def made_by_one_worker(
+    tmp_path_factory: pytest.TempPathFactory, name: str, make: Callable[[Path], None]
+) -> Path:
+    """A folder that ``make`` has filled, which all workers of a session share and copy."""
+    session = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        session = session.parent
+    folder = session / name
+    with (session / f"{name}.lock").open("w") as held:
+        portalocker.lock(held, portalocker.LOCK_EX)
+        if not folder.exists():
+            unfinished = Path(tempfile.mkdtemp(prefix=name, dir=session))
+            make(unfinished)
+            unfinished.rename(folder)
+    return folder
+
+
 @pytest.fixture(scope="session")
 def empty_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The file of an empty store: all migrations, run once."""
     from recdash.store import open_store
 
-    file = tmp_path_factory.mktemp("empty") / "recdash.db"
-    open_store(f"sqlite:///{file}").close()
-    return file
+    def make(folder: Path) -> None:
+        open_store(f"sqlite:///{folder / 'recdash.db'}").close()
+
+    return made_by_one_worker(tmp_path_factory, "empty-store", make) / "recdash.db"
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -224,12 +243,13 @@ def demo_folder(empty_database: Path, tmp_path_factory: pytest.TempPathFactory) 
     from recdash.service import Workspace
     from recdash.store import open_store
 
-    data = tmp_path_factory.mktemp("demo-store")
-    shutil.copyfile(empty_database, data / "recdash.db")
-    store = open_store(f"sqlite:///{data / 'recdash.db'}", data / "artifacts")
-    Workspace(store).demo.load()
-    store.close()
-    return data
+    def make(data: Path) -> None:
+        shutil.copyfile(empty_database, data / "recdash.db")
+        store = open_store(f"sqlite:///{data / 'recdash.db'}", data / "artifacts")
+        Workspace(store).demo.load()
+        store.close()
+
+    return made_by_one_worker(tmp_path_factory, "demo-store", make)
 
 
 @pytest.fixture(scope="session")
@@ -237,12 +257,13 @@ def films_folder(empty_database: Path, tmp_path_factory: pytest.TempPathFactory)
     """A store that holds the films to report on, to be copied: a second of scoring for every test."""
     from report_tables import films, opened
 
-    data = tmp_path_factory.mktemp("films-store")
-    shutil.copyfile(empty_database, data / "recdash.db")
-    space = opened(data)
-    films(space)
-    space.store.close()
-    return data
+    def make(data: Path) -> None:
+        shutil.copyfile(empty_database, data / "recdash.db")
+        space = opened(data)
+        films(space)
+        space.store.close()
+
+    return made_by_one_worker(tmp_path_factory, "films-store", make)
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 from mutated_files import Good, bit_flips, good_files, mutants, outcome, watched
 
 FORMATS = sorted(good_files())
-IN_ALL = 150
+IN_ALL = 90
 """Mutants of the quick test, over all formats; the long one makes ten thousand of each."""
 HOSTILE = {
     "parquet-379-t.parquet": "truth",
