@@ -77,7 +77,10 @@ def likely_repair(unknown: Sequence[str], known: pa.Array) -> Repair | None:
     if pa.types.is_integer(known.type) and all(map(_is_plain_number, unknown)):
         return _rounded(written, known)
     texts = known.cast(pa.string())
-    return _best([_in_plain_form(written, texts), _with_other_ends(written, texts), _rounded(written, texts)])
+    plain, plain_texts = _plain(written), _plain(texts)
+    normalised = _in_plain_form(written, texts, _positions(plain, plain_texts))
+    other_ends = [_with_other_end(end, written, plain, texts, plain_texts) for end in ("prefix", "suffix")]
+    return _best([normalised, *other_ends, _rounded(written, texts)])
 
 
 def _best(repairs: Sequence[Repair | None]) -> Repair | None:
@@ -165,24 +168,45 @@ def _plain(ids: pa.Array, ways: Sequence[Way] = WITH_NFKC, without: int | None =
     return _without_zeros(ids)
 
 
-def _in_plain_form(written: pa.Array, known: pa.Array) -> Repair | None:
-    """Returns the best repair by normalisation; the weaker Unicode form is named if it repairs as much."""
-    places = {ways: _known_at(written, known, ways) for ways in (WITH_NFC, WITH_NFKC)}
+def _effective(ids: pa.Array, ways: Sequence[Way]) -> set[int]:
+    """Returns the indexes of the steps that change an id; without the others the plain form is the same."""
+    effective = set()
+    for index, (_, _, step) in enumerate(ways):
+        after = step(ids)
+        if not after.equals(ids):
+            effective.add(index)
+        ids = after
+    return effective
+
+
+def _in_plain_form(written: pa.Array, known: pa.Array, with_nfkc: Ints) -> Repair | None:
+    """Returns the best repair by normalisation; ``with_nfkc`` [n] is the index of each id under NFKC, -1 for
+    none. The weaker Unicode form is named if it repairs as much.
+    """
+    is_ascii = pc.all(pc.string_is_ascii(written)).as_py() and pc.all(pc.string_is_ascii(known)).as_py()
+    with_nfc = with_nfkc if is_ascii else _known_at(written, known, WITH_NFC)  # both leave ASCII as it is
+    places = {WITH_NFC: with_nfc, WITH_NFKC: with_nfkc}
     ways, known_at = max(places.items(), key=lambda entry: int((entry[1] >= 0).sum()))
     meets = known_at >= 0
     if not meets.any():
         return None
+    effective = _effective(written, ways) | _effective(known, ways)
     needed = [
         (cause, fix if _changes(step, written, meets) else fix.replace("{column}", "{other}"))
         for index, (cause, fix, step) in enumerate(ways)
-        if ((_known_at(written, known, ways, index) < 0) & meets).any()
+        if index in effective and ((_known_at(written, known, ways, index) < 0) & meets).any()
     ]
     causes, fixes = zip(*needed, strict=True) if needed else (("leading zeros",), ("Write {column} alike.",))
     return Repair(" and ".join(causes), " ".join(fixes), known_at)
 
 
 def _known_at(written: pa.Array, known: pa.Array, ways: Sequence[Way], without: int | None = None) -> Ints:
-    return _places(pc.index_in(_plain(written, ways, without), value_set=_plain(known, ways, without)))
+    return _positions(_plain(written, ways, without), _plain(known, ways, without))
+
+
+def _positions(written: pa.Array, known: pa.Array) -> Ints:
+    """Returns [n] the index of each id among the known, -1 if it is not there."""
+    return _places(pc.index_in(written, value_set=known))
 
 
 def _places(indexes: pa.Array) -> Ints:
@@ -206,11 +230,6 @@ def distinguishable(written: str, known: str) -> tuple[str, str]:
 
 
 # ── prefixes and suffixes ────────────────────────────────────────────────────────────────────
-
-
-def _with_other_ends(written: pa.Array, known: pa.Array) -> Repair | None:
-    plain, plain_known = _plain(written), _plain(known)
-    return _best([_with_other_end(end, written, plain, known, plain_known) for end in ("prefix", "suffix")])
 
 
 def _with_other_end(
