@@ -12,10 +12,10 @@ from recdash.comparison.guardrails import GuardrailResult
 from recdash.comparison.rules import PRESETS, DecisionRules, checked
 from recdash.errors import InputError, RecdashError
 from recdash.formatting import numbers
-from recdash.formatting.html import markdown
+from recdash.formatting.html import html, markdown
 from recdash.formatting.tables import text_columns
 from recdash.formatting.wording import capital
-from recdash.ui.app import state
+from recdash.ui.app import links, state
 from recdash.ui.app.state import View
 from recdash.ui.components import actions, widgets
 from recdash.ui.settings import form
@@ -37,8 +37,8 @@ def show(view: View) -> None:
     actions.show_undo()
     workspace = state.workspace()
     if not view.runs:
-        widgets.title("Decision rules", "What the recommendation of this experiment goes by.")
-        widgets.empty("No candidate yet", "Add candidates first; then one of them can be the baseline.")
+        widgets.empty("No candidate to decide on yet", "Add candidates first; one of them is the baseline.")
+        _about_tests(view)
         return
     rules, locked = workspace.rules.of(view.experiment.id), not workspace.person.may("editor")
     key = form.key_of(view, rules)
@@ -55,6 +55,7 @@ def show(view: View) -> None:
     form.guardrails(rules, key, today.findings, locked=locked)
     if not locked:
         _save(view, rules, choice, key)
+    _about_tests(view)
     widgets.section(FIXED, HOW_TO_CHANGE)
     widgets.table(text_columns("Setting", "Value"), _fixed(view))
 
@@ -132,6 +133,13 @@ def _save(view: View, rules: DecisionRules, choice: Choice, key: str) -> None:
 
     if st.button("Save rules", type="primary", key=f"{key}-save", disabled=not choice.is_new):
         actions.attempt(save, "Saved. Pages, reports and the terminal follow.", keeps_undo=True)
+
+
+def _about_tests(view: View) -> None:
+    """Says where the rules of A/B tests are, if there is one."""
+    if state.workspace().online_tests.all(view.experiment.id):
+        where = links.link(view, "Online: Results", "ab-results", {})
+        widgets.note([html("Goals and guardrails of an A/B test are set under {where}.", where=where)])
 
 
 def _fixed(view: View) -> list[tuple[str, str]]:
