@@ -41,6 +41,10 @@ def quick(*chosen: str) -> list[Any]:
 ONE_QUICK = quick("overview")
 UNLIKE_EACH_OTHER = quick("overview", "leaderboard", "users", "ab-results", "upload")
 """A verdict with tiles, a wide table, lists side by side, many small charts, a form."""
+OF_EACH_KIND = quick(
+    "overview", "leaderboard", "segments", "ab-results", "offline-online", "experiments", "reports", "upload"
+)
+"""Of each place one page, and of charts each kind."""
 DRAWN = """() => [...document.querySelectorAll('.stPlotlyChart')].every(chart => {
   const drawn = chart.querySelector('svg');
   return drawn && Math.abs(drawn.clientWidth - chart.clientWidth) < 2;
@@ -141,7 +145,7 @@ def axe(tab: Page, options: dict[str, Any]) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", OF_EACH_KIND)
 def test_axe_finds_nothing_serious(look: Look, name: str) -> None:
     assert look(name).findings == []
 
@@ -168,7 +172,7 @@ def test_no_text_is_cut_and_the_page_does_not_scroll_sideways(demo_server: Any, 
     assert measures(tab, NARROWEST)["cut"] == []
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", OF_EACH_KIND)
 def test_each_chart_has_words_and_a_table(look: Look, name: str) -> None:
     for chart in look(name).charts:
         assert chart["role"] == "figure"
@@ -177,6 +181,7 @@ def test_each_chart_has_words_and_a_table(look: Look, name: str) -> None:
         assert chart["table"], chart
 
 
+@pytest.mark.long
 def test_the_demo_draws_charts_on_most_pages(look: Look) -> None:
     assert sum(bool(look(name).charts) for name in PAGES) >= 9
 
