@@ -134,6 +134,8 @@ def _guardrails(offline: Offline | None, online: Sequence[Online]) -> ChecklistI
         return ChecklistItem("Guardrails", FAILS, reason, lines)
     if unknown := _why_rails_unknown(offline, online, lifts):
         return ChecklistItem("Guardrails", UNKNOWN, unknown, lines)
+    if not rails and not lifts:
+        return ChecklistItem("Guardrails", HOLDS, "The experiment's rules have no guardrails.", lines)
     every = listed([many(len(rails), "guardrail") + " offline", f"{len(lifts)} online"])
     return ChecklistItem("Guardrails", HOLDS, f"Within the guardrail: {every}.", lines)
 
@@ -142,15 +144,17 @@ def _why_rails_unknown(offline: Offline | None, online: Sequence[Online], lifts:
     """Returns why the guardrails are not known; empty if they are."""
     if offline is None:
         return NO_OFFLINE
-    if not offline.guardrails:
+    if not offline.guardrails and offline.has_guardrails:
         return "No guardrail could be measured offline."
-    held = f"Offline within {many(len(offline.guardrails), 'guardrail')}"
+    within = f"Offline within {many(len(offline.guardrails), 'guardrail')}"
+    held = within if offline.guardrails else "Offline no guardrail is set"
     if not online:
         return f"{held}; {NO_TEST[:1].lower()}{NO_TEST[1:]}"
     unsettled = [_small(lift.title) for lift in lifts if lift.word != HOLDS]
     if unsettled:
         return f"{held}; online {some(unsettled)} {'is' if len(unsettled) == 1 else 'are'} inconclusive."
-    return "" if lifts else f"{held}; the A/B test has no guardrail metric."
+    is_settled = bool(lifts) or not offline.has_guardrails
+    return "" if is_settled else f"{held}; the A/B test has no guardrail metric."
 
 
 # ── the split of users ───────────────────────────────────────────────────────────────────────

@@ -132,6 +132,7 @@ class Offline:
 
     ``verdict`` of all candidates in words; ``pairs`` of all of them with the baseline and with each other;
     ``metrics``, ``guardrails`` and ``slices`` are the subject's own. ``apart``: why a run has no pair.
+    ``has_guardrails``: False if the experiment's rules have none.
     """
 
     subject: Subject
@@ -146,6 +147,7 @@ class Offline:
     definitions: tuple[DefinitionSnapshot, ...] = ()
     warnings: tuple[str, ...] = ()
     apart: Mapping[str, str] = field(default_factory=dict)
+    has_guardrails: bool = True
 
     @property
     def own(self) -> Difference | None:

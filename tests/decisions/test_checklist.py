@@ -46,6 +46,10 @@ def offline(own: str | None = "better", rails: Any = HELD, slices: Any = ("bette
     return Offline(SUBJECT, "ship", "Ship ALS", (), "", pairs, (), tuple(rails), parts)
 
 
+WITHOUT = replace(offline(rails=()), has_guardrails=False)
+"""By rules without guardrails."""
+
+
 def lift(word: str, role: str = "goal", title: str = "Watch time", **other: Any) -> Lift:
     values = {
         "unit": "min", "direction": "up", "margin": 0.02, "control_value": 10.0, "value": 11.0,
@@ -161,6 +165,9 @@ def test_gain(evidence: tuple[Any, ...], state: str, reason: str) -> None:
             "Offline within 1 guardrail; the A/B test has no guardrail metric.",
         ),
         ((offline(rails=(rail(None),)), online()), "holds", WITHIN),
+        ((WITHOUT,), "not known yet", "Offline no guardrail is set; no A/B test is attached."),
+        ((WITHOUT, online(lift("better"))), "holds", "The experiment's rules have no guardrails."),
+        ((WITHOUT, online()), "holds", "Within the guardrail: no guardrail offline and 1 online."),
     ],
 )
 def test_guardrails(evidence: tuple[Any, ...], state: str, reason: str) -> None:

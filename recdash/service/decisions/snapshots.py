@@ -78,6 +78,7 @@ class Snapshots:
             pairs=tuple(_difference(pair, subject.metric, k) for pair in comparison.pairs),
             warnings=tuple(map(str, verdict.evidence.problems)),
             apart={comparison.names[run]: why for run, why in comparison.apart.items()},
+            has_guardrails=bool(comparison.query.terms.guards),
         )
         snapshot = self._with_own(snapshot, query)
         return replace(snapshot, definitions=self._definitions(experiment_id, snapshot))
