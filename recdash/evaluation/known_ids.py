@@ -51,7 +51,7 @@ CAVEATS = (*STOPPING, SOME_SPELLED, SOME_OF_TRUTH, HARDLY_KNOWN, TRUTH_AS_RUN)
 """Codes of notices that a comparison repeats with a run's numbers."""
 ACCEPT = (
     "If these ids are correct, accept them: --accept-unknown-ids, accept_unknown_ids=True, or the "
-    "box on the Upload page."
+    "box in the file's details on the page Add data."
 )
 WRITE_ALIKE = "Write the ids as those tables do, and check the column mapping."
 MAY_BE_RIGHT = (

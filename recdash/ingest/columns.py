@@ -290,7 +290,7 @@ SIDEWAYS: Mapping[TableKind, Sideways] = {
 }
 
 SHOWN = 10
-CHOOSE = " (--columns, columns= in Python, or the boxes of the Upload page)"
+CHOOSE = " (--columns, columns= in Python, or the details of a file on the page Add data)"
 LESS_IS_BETTER = ("distance", "distances", "dist", "loss", "losses", "nll", "cost", "energy", "perplexity")
 LISTS, SINGLE = "[]", "[1]"
 """Appended to the name of an item column: each cell holds a list, or one item."""

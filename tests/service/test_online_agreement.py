@@ -415,6 +415,6 @@ def test_what_is_not_there_is_said_in_words(run: Recdash, options: list[str], sa
 @pytest.mark.parametrize("command", ["agree", "why", "online"])
 def test_an_experiment_without_a_test_says_what_to_do(run: Recdash, command: str) -> None:
     store(Workspace.open(), RUNS)
-    says = "'films' has no A/B test yet. Add one with recdash add, or on the page Upload."
+    says = "'films' has no A/B test yet. Add one with recdash add, or on the page Add data."
     assert says in run(command, "--experiment", "films").stderr
     assert answer(run("list", "--format", "json"))

@@ -143,7 +143,6 @@ OWN: Mapping[str, Mapping[str, str]] = {page: {} for page in PAGES} | {
     "why": {"t": "March", "om": "session_watch_time", "v": "B"},
     "off_policy": {"target": "file"},
     "review": {"pr": "best", "rev": "review", "t": "March"},
-    "upload": {"add": "online"},
     "guide": {"chapter": "rules", "metric": "ndcg"},
 }  # fmt: skip
 """Page → its own parameters, each with a value that is not its default."""

@@ -88,7 +88,7 @@ def three_runs(app: AppTest) -> AppTest:
 def test_all_files_at_once_become_a_ranking_that_follows_k(app: AppTest) -> None:
     drop(
         app,
-        test_set__csv=TRUTH,
+        film_fans__csv=TRUTH,
         perfect__csv=as_csv(PERFECT),
         half__parquet=as_parquet(HALF),
         poor__run=as_trec(POOR),
@@ -97,7 +97,7 @@ def test_all_files_at_once_become_a_ranking_that_follows_k(app: AppTest) -> None
     assert "Ready: 3 candidates and a test set" in text
     assert "userId → user · movieId → item · rank → position" in text
     finish(app, "Evaluate 3 candidates")
-    assert "Evaluated 3 candidates in test_set" in text_of(app)
+    assert "Evaluated 3 candidates in film_fans" in text_of(app)
     press(app, "View recommendation")
     board = text_of(turn_to(app, "leaderboard"))
     assert re.search("perfect.*half.*poor", board)

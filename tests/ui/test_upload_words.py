@@ -79,6 +79,16 @@ def test_a_row_says_how_many_rows_and_whose_columns_it_reuses() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "rows"),
+    [("user,age\nu,3\nv,4\n", "2 rows"), ("user,age\nu,3\nv,4", "2 rows"), ('user,age\nu,"3"\n', "")],
+)
+def test_rows_of_plain_text_are_counted_unless_a_quote_may_hold_a_line_break(text: str, rows: str) -> None:
+    assert words.about(planned("users", text), text.encode()).removesuffix("user · 1 attribute: age") == (
+        f"{rows} · " if rows else ""
+    )
+
+
+@pytest.mark.parametrize(
     ("file", "sign"),
     [
         (planned("truth"), "✓"),
@@ -88,12 +98,12 @@ def test_a_row_says_how_many_rows_and_whose_columns_it_reuses() -> None:
     ],
 )
 def test_each_row_has_a_sign_and_a_word_for_it(file: PlannedFile, sign: str) -> None:
-    assert f">{sign}</b>" in row_html(file)
-    assert 'aria-label="' in row_html(file)
+    assert f">{sign}</b>" in row_html(file, "")
+    assert 'aria-label="' in row_html(file, "")
 
 
 def test_a_name_is_shown_as_text() -> None:
-    assert "<img" not in row_html(planned(None, name="<img src=x onerror=alert(1)>.csv"))
+    assert "<img" not in row_html(planned(None, name="<img src=x onerror=alert(1)>.csv"), "<img src=x>")
 
 
 def test_the_page_offers_its_own_repair_of_a_missing_column() -> None:

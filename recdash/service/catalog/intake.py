@@ -45,6 +45,8 @@ __all__ = [
     "IntakeResult", "IntakeSettings", "PlanInputs", "PlannedFile", "RefusedFile", "RelevancePlan", "TestPlan",
 ]  # fmt: skip
 
+OF_COLUMNS = ("columns-guessed", "columns-left-out")
+"""Notices of how a table is read, which its row in the plan shows."""
 NO_FILES = Problem("no-files", "files", "no file to store", "Add a test set and the runs to compare.")
 STORING = 0.95
 """Fraction of the progress at which scoring is done."""
@@ -145,7 +147,7 @@ class Intake:
             if plan.experiment_id is not None:
                 return None
             return self._experiments.read_setup(plan.name, note=settings.note)
-        return self._experiments.with_rules(
+        setup = self._experiments.with_rules(
             plan.setup,
             name=plan.name,
             note=settings.note,
@@ -154,6 +156,8 @@ class Intake:
             users=settings.users,
             duplicates=settings.duplicates,
         )
+        notices = [notice for notice in setup.settings["notices"] if notice["code"] not in OF_COLUMNS]
+        return replace(setup, settings={**setup.settings, "notices": notices})
 
     def _scored(
         self, plan: IntakePlan, setup: Setup | None, tell: Progress
@@ -172,7 +176,7 @@ class Intake:
             except InputError as error:
                 refused.append(RefusedFile(candidate.name, tuple(error.placed())))
             else:
-                prepared += [(run, candidate.first) for run in runs]
+                prepared += [(_reviewed(run), candidate.first) for run in runs]
         return prepared, refused
 
     def _prepare(
@@ -239,6 +243,15 @@ class Intake:
             mappings=mappings,
             links=links,
         )
+
+
+def _reviewed(prepared: PreparedRun) -> PreparedRun:
+    """Returns the run without notices of its columns: they were shown in the plan, and accepted."""
+    return replace(prepared, scored=replace(prepared.scored, notices=_but_columns(prepared.scored.notices)))
+
+
+def _but_columns(notices: Sequence[Problem]) -> tuple[Problem, ...]:
+    return tuple(notice for notice in notices if notice.code not in OF_COLUMNS)
 
 
 def _source(plan: IntakePlan, file: PlannedFile) -> Any:

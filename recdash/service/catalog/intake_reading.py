@@ -64,6 +64,11 @@ BASELINES = (
     "control",
 )
 """Names of runs that others are usually compared with, likeliest first."""
+PLAIN_NAMES = {
+    "truth", "test", "test_set", "test-set", "testset", "holdout", "held_out", "ground_truth", "qrels",
+    "sessions", "users", "data", "ab_test", "ab-test", "abtest", "ab", "experiment",
+}  # fmt: skip
+"""Names of files that any experiment has."""
 
 
 @dataclass(frozen=True)
@@ -365,6 +370,8 @@ class Planner:
             return self._settings.name
         first = [draft for draft in used if draft.kind == "truth"] or [d for d in used if d.kind in OF_A_TEST]
         name = without_suffixes(first[0].file.name) if first else ""
+        if name.lower() in PLAIN_NAMES:  # it says what the file is, and not of what
+            name = f"Experiment of {self._services.context.now():%-d %b %Y}"
         taken = {experiment.name for experiment in self._services.experiments.all(archived=True)}
         numbered = (f"{name} {number}" for number in range(2, len(taken) + 3))
         return name if name not in taken else next(name for name in numbered if name not in taken)

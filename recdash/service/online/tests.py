@@ -62,7 +62,9 @@ class OnlineTests:
         tests = self.all(experiment_id)
         if not tests:
             home = self._store.experiments.get(experiment_id).name
-            raise NotFound(f"'{home}' has no A/B test yet. Add one with recdash add, or on the page Upload.")
+            raise NotFound(
+                f"'{home}' has no A/B test yet. Add one with recdash add, or on the page Add data."
+            )
         if name is None:
             return max(tests, key=lambda test: test.created)
         by_name = {test.name: test for test in tests}

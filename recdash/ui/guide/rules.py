@@ -36,7 +36,7 @@ They are shown with how many of a run's **items and users** the truth, the catal
 one, and how many of the truth's the run knows. A run is not scored if the truth, or all of them together,
 know hardly any of its ids or far more in another spelling (`movie_12` for `12`), nor if a part of the truth
 is spelled otherwise: the message names the cause and its repair. If the ids are correct, confirm with
-`--accept-unknown-ids`, `accept_unknown_ids=True` or the box on the Upload page.
+`--accept-unknown-ids`, `accept_unknown_ids=True` or the box in the details of a file on the page Add data.
 
 If a catalogue or train table knows less than a tenth of the recommended positions, the metrics that use it
 are missing, and a notice names a spelling that would match. Five positions or fewer that are all unknown are

@@ -1,1 +1,1 @@
-"""The page Upload."""
+"""The page Add data."""

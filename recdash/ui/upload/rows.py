@@ -45,7 +45,7 @@ def show(upload: UploadState, files: Sequence[PlannedFile]) -> None:
 
 def _show_row(upload: UploadState, file: PlannedFile) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.html(row_html(file), width="stretch")
+        st.html(row_html(file, upload.about(file)), width="stretch")
         with st.container(horizontal=True, vertical_alignment="center", gap="small", width="content"):
             _choose_kind(upload, file)
             label = "Hide" if upload.opened == file.key else "Details"
@@ -60,14 +60,14 @@ def _show_row(upload: UploadState, file: PlannedFile) -> None:
             )
 
 
-def row_html(file: PlannedFile) -> Html:
-    """Returns the sign, the name, and below it rows and columns."""
+def row_html(file: PlannedFile, about: str) -> Html:
+    """Returns the sign, the name, and below it what is known ``about`` the file."""
     sign, tone, word = SIGNS[words.state_of(file)]
     template = (
         '<div class="rd-file"><b class="rd-{tone}" role="img" aria-label="{word}">{sign}</b>'
         '<div><b title="{name}"><bdi>{name}</bdi></b><small>{about}</small></div></div>'
     )
-    return html(template, tone=tone, word=word, sign=sign, name=file.file_name, about=words.about(file))
+    return html(template, tone=tone, word=word, sign=sign, name=file.file_name, about=about)
 
 
 def _choose_kind(upload: UploadState, file: PlannedFile) -> None:
@@ -118,8 +118,8 @@ def _show_details(upload: UploadState, file: PlannedFile) -> None:
         _show_first_rows(file)
         if len(file.problems) > MOST_PROBLEMS:
             st.error("\n".join(f"- {widgets.problem_text(problem)}" for problem in file.problems))
-        if file.notices:
-            widgets.notices(file.notices)
+        if notices := [notice for notice in file.notices if notice.code != "columns-guessed"]:
+            widgets.notices(notices)
         if file.kind in LISTS and not file.left_out:
             _describe_candidate(upload, file)
 

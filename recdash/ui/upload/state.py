@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from recdash.errors import Problem
-from recdash.service.catalog.intake import IntakePlan, IntakeResult
+from recdash.service.catalog.intake import IntakePlan, IntakeResult, PlannedFile
+from recdash.ui.upload import words
 from recdash.ui.upload.job import IntakeJob
 
 
@@ -41,6 +42,11 @@ class UploadState:
         self.turn += 1
         self.plan, self.opened, self.target, self.job = None, None, None, None
         self.form_problems.clear()
+
+    def about(self, file: PlannedFile) -> str:
+        """Returns the line under a file's name."""
+        sources = {given.key: given.source for given in self.plan.inputs.files} if self.plan else {}
+        return words.about(file, sources.get(file.key))
 
     # changes of the plan, for the callbacks of widgets ──────────────────────────────────────────
 

@@ -65,6 +65,7 @@ FURTHER: Mapping[TableKind, str] = {
     "exposures": "segment",
 }
 """What columns without a role are read as."""
+GZIP = b"\x1f\x8b"
 LONGEST_COLUMN, MOST_COLUMNS = 24, 4
 State = Literal["good", "bad", "open", "unused"]
 
@@ -121,13 +122,17 @@ def _further(file: PlannedFile) -> list[str]:
     return [f"{many(len(others), noun).replace('metric or segments', 'metrics or segments')}: {shown}"]
 
 
-def about(file: PlannedFile) -> str:
-    """Returns the line under a file's name: its rows and its columns, or what to do."""
+def about(file: PlannedFile, source: object = None) -> str:
+    """Returns the line under a file's name: its rows and its columns, or what to do.
+
+    ``source``: the file's content, whose lines are counted where only they tell the number of rows.
+    """
     if file.left_out:
         return "Not used"
     if file.kind is None:
         return "Choose what this file is."
-    rows = "" if file.n_rows is None else many(file.n_rows, "row")
+    n_rows = _lines(file, source) if file.n_rows is None else file.n_rows
+    rows = "" if n_rows is None else many(n_rows, "row")
     reused = f"columns as in {file.same_as}" if file.same_as else ""
     return " · ".join(filter(None, [rows, columns_in_words(file), reused]))
 
@@ -137,6 +142,18 @@ def for_page(problem: Problem) -> Problem:
     if problem.code == "missing-column":
         return replace(problem, fix="Choose the column under Details, or choose what else the file is.")
     return problem
+
+
+def _lines(file: PlannedFile, source: object) -> int | None:
+    """Returns the number of lines below the header of plain text; None for other files, and where quotes may
+    hold line breaks.
+    """
+    preview = file.preview
+    is_text = preview is not None and (preview.format == "CSV" or preview.format.endswith("separated text"))
+    if not is_text or not isinstance(source, bytes) or b'"' in source or source[:2] == GZIP:
+        return None
+    has_header = all(notice.code != "no-header" for notice in file.notices)
+    return source.rstrip().count(b"\n") + 1 - has_header
 
 
 # ── all files ────────────────────────────────────────────────────────────────────────────────
