@@ -117,7 +117,7 @@ class Workspace:
             context, self.comparisons, self.online_tests, self.online_analysis, self.diagnosis
         )
         self.journal = Journal(context)
-        self.reviews, self.decisions = self._decision_services(context)
+        self.reviews, self.decisions = self._decision_services(context, self.journal)
         self.demo = DemoExperiment(
             context, self.experiments, self.runs, self.online_tests, self.queries, self._decision_services
         )
@@ -125,9 +125,11 @@ class Workspace:
         self._narrowed = context.cached(context.narrowed_to, most=8)
         self._seen = context.cached(self._as_seen, most=64)
 
-    def _decision_services(self, context: ServiceContext) -> tuple[Reviews, Decisions]:
+    def _decision_services(
+        self, context: ServiceContext, journal: Journal | None = None
+    ) -> tuple[Reviews, Decisions]:
         """Returns reviews and decisions of the context's person, written at its time."""
-        journal, subjects = Journal(context), Subjects(context, self.queries)
+        journal, subjects = journal or Journal(context), Subjects(context, self.queries)
         return (
             Reviews(context, self.online_tests, self._snapshots, journal, subjects),
             Decisions(context, self.online_tests, self._snapshots, journal, subjects),

@@ -32,6 +32,7 @@ from recdash.formatting.wording import unavailable
 from recdash.metrics import define
 from recdash.metrics.naming import metric_title, ordered_metrics
 from recdash.service import Workspace
+from recdash.service.rules import rules_of
 from recdash.ui.app import current_user, theme
 
 _PARAMS, _WRITTEN, _SHOWN = "recdash.params", "recdash.written", "recdash.shown"
@@ -224,7 +225,7 @@ def view_of(experiment: Experiment, *, scoped: bool = False, with_lists: bool = 
     baseline, baseline_missing = _baseline(experiment, runs)
     candidates, candidates_missing = _candidates(runs, baseline)
     offered = ordered_metrics(source.scores.metrics_of([run.id for run in runs]))
-    rules = source.rules.of(experiment.id)
+    rules = rules_of(experiment)
     metrics, metric, metric_missing = _metric(offered, rules.metric)
     depth = source.experiments.depth(experiment.id)
     k, k_missing = _k(depth, rules.k)
