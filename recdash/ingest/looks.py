@@ -115,8 +115,16 @@ class ColumnLook:
     @cached_property
     def has_variants(self) -> bool:
         """Returns whether the values are named like the variants of an A/B test: control, treatment."""
-        values = {value.lower() for value in self.distinct}
-        return len(values & VARIANTS) > 1 or bool(values & SURE_VARIANTS)
+        return len(self._words & VARIANTS) > 1 or self.has_sure_variants
+
+    @cached_property
+    def has_sure_variants(self) -> bool:
+        """Returns whether a value is named as only variants are: control, treatment."""
+        return bool(self._words & SURE_VARIANTS)
+
+    @cached_property
+    def _words(self) -> frozenset[str]:
+        return frozenset(value.lower() for value in self.distinct)
 
     @cached_property
     def may_be_ids(self) -> bool:

@@ -1,5 +1,5 @@
-"""Says which table a file is, before anybody chose: from its columns and values, and from the files given
-with it.
+"""Says which table each of several files is, before anybody chose: from its columns and values, and from the
+files given with it.
 
 A kind is named with its reasons in plain words. Where several fit, the confidence is ``unsure`` and a person
 must choose.
@@ -7,85 +7,36 @@ must choose.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
 
-import numpy as np
-
-from recdash.domain.kinds import Ints, TableKind
-from recdash.ingest.cells import holding
-from recdash.ingest.column_inference import HELD_OUT, PREDICTED, is_distance
-from recdash.ingest.columns import (
-    CLICK,
-    EVENT,
-    ITEM_A,
-    ITEM_B,
-    LOGGED_PROPENSITY,
-    MEAN,
-    METRIC,
-    PREDICTION,
-    PROBABILITY,
-    RANK,
-    RATING,
-    RELEVANCE,
-    REQUEST,
-    ROLES,
-    RUN,
-    SESSION,
-    SUCCESSES,
-    TIME,
-    TRIALS,
-    USERS,
-    VARIANCE,
-    VARIANT,
-    VECTOR,
-    names_of,
-    plain,
-    wide_families,
-)  # fmt: skip
-from recdash.ingest.id_columns import IdColumns, id_columns, is_attributes
+from recdash.domain.kinds import TableKind
+from recdash.ingest.columns import ROLES
+from recdash.ingest.id_columns import IdColumns, id_columns
 from recdash.ingest.looks import Look
+from recdash.ingest.swapped_ids import unswapped
+from recdash.ingest.table_rules import (
+    OPEN,
+    PAIRS_OF,
+    TRUTH_WORDS,
+    Confidence,
+    FileFacts,
+    SortedFile,
+    sort_alone,
+)
 
-Confidence = Literal["sure", "likely", "unsure"]
-MOST_VARIANTS = 10
-FEWEST = 5
-"""Smallest number of users, and of rows of each, that allows a conclusion."""
-CLEAR = 0.9
-"""Share of rows, lists or users that must agree."""
-CLEARLY_LARGER = 1.5
-MANY_NUMBERS = 8
-"""From so many columns of numbers on, a row is a vector."""
-FIRST_CELLS = 200
-MOST_GRADES = 11
-"""Most distinct whole numbers that may be grades: 0 to 10."""
-TRUTH_WORDS = ("truth", "groundtruth", "holdout", "heldout", "actual", "qrels")
+__all__ = ["Confidence", "Context", "SortedFile", "columns_for", "sort_files"]
+
 TEST_WORDS = (*TRUTH_WORDS, "test", "testset", "eval", "validation")
 TRAIN_WORDS = ("train", "training", "trainset", "history", "interactions", "past")
-PAIRS_OF: tuple[TableKind, ...] = ("truth", "train", "run")
-
-
-@dataclass(frozen=True)
-class SortedFile:
-    """What a file is taken for.
-
-    ``kind`` is None where nothing fits; with the confidence ``unsure`` a person must choose. ``reasons`` are
-    sentences, ``alternatives`` the other kinds that fit, likeliest first. ``mapping`` is {role: column} of
-    columns that their values tell and their names do not; empty where the names tell all.
-    """
-
-    kind: TableKind | None
-    confidence: Confidence
-    reasons: tuple[str, ...] = ()
-    alternatives: tuple[TableKind, ...] = ()
-    mapping: Mapping[str, str] = field(default_factory=dict)
+CLEARLY_LARGER = 1.5
+PAIRS = "Users and items without a rank or score"
 
 
 @dataclass(frozen=True)
 class Context:
-    """What is known besides a file: the kinds that a person chose for others, and whether there is a test set
-    already.
+    """What is known besides the files: the kinds that a person chose for some, by their place, and whether
+    there is a test set already.
     """
 
     chosen: Mapping[int, TableKind] = field(default_factory=dict)
@@ -94,390 +45,101 @@ class Context:
 
 def sort_files(looks: Sequence[Look], context: Context = Context()) -> list[SortedFile]:
     """Returns what each file is taken for; the files given together are compared."""
-    ids = id_columns(looks)
-    alone = [_alone(look, own) for look, own in zip(looks, ids, strict=True)]
-    together = _interactions(looks, ids, alone, context)
-    return [
-        _explained(own, replace(is_sorted, mapping={**own.mapping, **is_sorted.mapping}))
-        for own, is_sorted in zip(ids, together, strict=True)
-    ]
+    ids = unswapped(looks, id_columns(looks))
+    facts = [FileFacts(look, own) for look, own in zip(looks, ids, strict=True)]
+    alone = [sort_alone(file) for file in facts]
+    sure = {number: s.kind for number, s in enumerate(alone) if s.confidence != "unsure"}
+    taken: set[TableKind | None] = {*{**sure, **context.chosen}.values()}
+    taken |= {"truth"} if context.has_truth else set()
+    places = [number for number, s in enumerate(alone) if s is OPEN and number not in context.chosen]
+    interactions = _interactions([facts[number] for number in places], taken)
+    for number, is_sorted in zip(places, interactions, strict=True):
+        alone[number] = is_sorted
+    return [_explained(own, is_sorted) for own, is_sorted in zip(ids, alone, strict=True)]
+
+
+def columns_for(kind: TableKind, mapping: Mapping[str, str]) -> dict[str, str]:
+    """Returns the part of {role: column} that a table of another kind has too; users may be its units."""
+    roles = {role.name for role in ROLES[kind]}
+    units = {"unit_id": mapping["user_id"]} if "user_id" in mapping else {}
+    return {role: column for role, column in {**units, **mapping}.items() if role in roles}
 
 
 def _explained(own: IdColumns, is_sorted: SortedFile) -> SortedFile:
-    """Returns the file with the reasons for its columns of users and items."""
+    """Returns the file with the columns that only values tell, and the reasons for them."""
+    mapping: dict[str, str] = {**own.mapping, **is_sorted.mapping}
     words = {"user_id": "users", "item_id": "items"}
     if is_sorted.kind is not None:
-        roles = {role.name for role in ROLES[is_sorted.kind]}
-        known = {role: column for role, column in is_sorted.mapping.items() if role in roles}
-        is_sorted = replace(is_sorted, mapping=known)
-        if "item_id" not in roles:
-            return is_sorted
-    shared = [f"'{own.of(role)}' holds the {words[role]} of the other files." for role in own.by_values]
-    placed = [f"'{own.of(role)}' is taken for the {words[role]}, by its place." for role in own.by_place]
-    return replace(is_sorted, reasons=(*is_sorted.reasons, *shared, *placed))
+        mapping = columns_for(is_sorted.kind, mapping)
+    shared = [(role, "holds the {} of the other files.") for role in own.by_values]
+    placed = [(role, "is taken for the {}, by its place.") for role in own.by_place]
+    reasons = [
+        f"'{own.of(role)}' {says.format(words[role])}"
+        for role, says in (*shared, *placed)
+        if own.of(role) in mapping.values()
+    ]
+    return replace(is_sorted, mapping=mapping, reasons=(*is_sorted.reasons, *reasons))
 
 
-# ── a file by itself ─────────────────────────────────────────────────────────────────────────
-
-OPEN = SortedFile(None, "unsure")
-"""A file of users and items that may be the test set, the training data or lists in file order."""
+# ── files of users and items that nothing by itself distinguishes ────────────────────────────
 
 
-def _alone(look: Look, ids: IdColumns) -> SortedFile:
-    """Returns what a file is by itself; ``OPEN`` for interactions, which only other files distinguish."""
-    if not look.columns:
-        return SortedFile(None, "unsure", ("It cannot be read.",))
-    facts = _Facts(look, ids)
-    sure = next((is_sorted for rule in RULES if (is_sorted := rule(facts)) is not None), None)
-    return sure or SortedFile(
-        None,
-        "unsure",
-        ("No column looks like users, items or variants.",),
-        ("truth", "run", "train", "catalogue", "users"),
-    )
+def _interactions(files: Sequence[FileFacts], taken: set[TableKind | None]) -> list[SortedFile]:
+    """Returns which files are the test set, the training data and lists in file order.
 
-
-class _Facts:
-    """A file's first rows as the rules ask about them."""
-
-    def __init__(self, look: Look, ids: IdColumns) -> None:
-        self.look, self.ids = look, ids
-        self.user, self.item = ids.user, ids.item
-        taken = (ids.user, ids.item)
-        self.others = [column for column in look.columns if column not in taken]
-        self.words = set(re.split(r"[\W_\d]+", look.name.lower()))
-
-    def named(self, names: Sequence[str]) -> str | None:
-        """Returns the column of one of these names that holds neither users nor items."""
-        return self.look.first_of(names, (self.user, self.item)) if self.look.has_header else None
-
-    def numbers(self) -> list[str]:
-        return [column for column in self.others if self.look.by_name[column].is_number]
-
-    def unnamed(self) -> list[str]:
-        """Returns the columns of numbers whose name does not say relevance or time."""
-        said = {*names_of(RELEVANCE), *names_of(TIME)} if self.look.has_header else set()
-        return [column for column in self.numbers() if plain(column) not in said]
-
-    def lists(self) -> list[str]:
-        """Returns the columns whose cells hold lists."""
-        others = [c for c in self.look.columns if c not in self.look.lists and c != self.user]
-        texts = [column for column in others if not self.look.by_name[column].is_number]
-        cells = [
-            c for c in texts if (values := self.look.by_name[c].filled[:200]) and holding(values) == "list"
-        ]
-        return [*self.look.lists, *cells]
-
-    def is_called(self, words: Sequence[str]) -> bool:
-        """Returns whether the file's name has one of the words."""
-        return bool(self.words & set(words))
-
-    def groups(self) -> tuple[Ints, Ints]:
-        """Returns (code of each row's user, row numbers) in the order of users, rows of a user in file
-        order.
-        """
-        codes = self.look.by_name[self.user].codes if self.user else np.zeros(0, np.int64)
-        return codes, np.argsort(codes, kind="stable")
-
-    def lengths(self) -> Ints:
-        """Returns how many of the first rows each user has; the last user's may be cut and is left out."""
-        codes, _ = self.groups()
-        if not len(codes):
-            return codes
-        counts = np.bincount(codes)
-        return counts if self.look.is_whole or len(counts) == 1 else np.delete(counts, codes[-1])
-
-
-Rule = Callable[[_Facts], SortedFile | None]
-
-
-def _by_format(facts: _Facts) -> SortedFile | None:
-    kinds: dict[str, TableKind] = {"TREC qrels": "truth", "TREC run": "run"}
-    kind = kinds.get(facts.look.format)
-    return None if kind is None else SortedFile(kind, "sure", (f"It is a {facts.look.format}.",))
-
-
-def _of_a_test(facts: _Facts) -> SortedFile | None:
-    """Returns an A/B test's table: one with a column of variants, or of events."""
-    variant, metric = _variant(facts), facts.named(names_of(METRIC))
-    summary = [facts.named(names_of(role)) for role in (MEAN, SUCCESSES, VARIANCE, TRIALS, USERS)]
-    if variant and metric and any(summary):
-        reason = f"'{variant}' holds variants, with one row per metric."
-        return SortedFile("aggregates", "sure", (reason,))
-    has_units = facts.user is not None and plain(facts.user) not in names_of(USERS)
-    if variant and facts.look.by_name[variant].is_unique and facts.look.is_whole and not has_units:
-        return SortedFile("aggregates", "likely", (f"Each row is one variant ('{variant}').",), ("sessions",))
-    request, event = facts.named(names_of(REQUEST)), facts.named(names_of(EVENT))
-    if request and facts.item and facts.named(names_of(RANK)) and not event:
-        return SortedFile("served", "sure", (f"'{request}' names the requests that items were served for.",))
-    if event and facts.user and not variant and facts.named((*names_of(TIME), *MOMENTS)):
-        reason = f"'{event}' says what a user did, and when."
-        return SortedFile(
-            "events", "sure" if facts.named(names_of(SESSION)) else "likely", (reason,), ("train",)
-        )
-    return _with_variant(facts, variant) if variant and facts.user else None
-
-
-MOMENTS = ("ts", "timestamp", "time", "datetime", "eventtime", "eventts", "createdat", "occurredat")
-
-
-def _variant(facts: _Facts) -> str | None:
-    """Returns the column of variants: it is named so, or its values are called control or treatment."""
-    named = facts.named(names_of(VARIANT))
-    columns = [named] if named else [column for column in facts.others if column not in facts.look.lists]
-    for column in columns:
-        values = facts.look.by_name[column].distinct
-        is_told = named is not None or facts.look.by_name[column].has_variants
-        if 2 <= len(values) <= MOST_VARIANTS and is_told and column not in facts.look.lists:
-            return column
-    return None
-
-
-def _with_variant(facts: _Facts, variant: str) -> SortedFile:
-    """Returns sessions or exposures: both have units and variants, but only sessions have numbers."""
-    n = len(facts.look.by_name[variant].distinct)
-    reason = f"'{variant}' has {n} values and '{facts.user}' holds users: an A/B test."
-    moments = {facts.named((name,)) for name in (*MOMENTS, "exposedat", "date", "startts", "start")}
-    session = facts.named(names_of(SESSION))
-    apart = {facts.user, variant, session, *moments}
-    free = [facts.look.by_name[column] for column in facts.look.columns if column not in apart]
-    numbers = [column.name for column in free if column.is_number and not column.is_time]
-    is_attribute = plain(variant) == "group" and not facts.look.by_name[variant].has_variants
-    if is_attribute and facts.look.by_name[str(facts.user)].is_unique and not moments - {None}:
-        return SortedFile(
-            "users", "unsure", (f"'{variant}' may hold variants, or an attribute.",), ("sessions",)
-        )
-    if numbers:
-        reason_of_numbers = f"Its numbers are counted per row: {', '.join(numbers[:4])}."
-        return SortedFile("sessions", "likely", (reason, reason_of_numbers), ("exposures",))
-    return SortedFile(
-        "exposures", "likely", (reason, "It says who saw which variant."), ("sessions", "users")
-    )
-
-
-def _of_a_policy(facts: _Facts) -> SortedFile | None:
-    """Returns an off-policy log, or the probabilities of a policy."""
-    click, propensity = facts.named(names_of(CLICK)), facts.named(names_of(LOGGED_PROPENSITY)[:5])
-    if facts.item and click and propensity and facts.user is None:
-        return SortedFile("bandit", "sure", (f"'{propensity}' says how likely each shown item was.",))
-    probability = facts.named(names_of(PROBABILITY))
-    if facts.item and probability and facts.user is None and not facts.look.by_name[facts.item].is_unique:
-        return SortedFile(
-            "policy", "likely", (f"'{probability}' says how likely each item is.",), ("catalogue",)
-        )
-    return None
-
-
-def _of_two_items(facts: _Facts) -> SortedFile | None:
-    first, second = facts.look.first_of(names_of(ITEM_A)[:7]), facts.look.first_of(names_of(ITEM_B))
-    if first and second and facts.user is None and facts.look.has_header:
-        return SortedFile("similarity", "sure", (f"'{first}' and '{second}' are pairs of items.",))
-    return None
-
-
-def _rated(facts: _Facts) -> SortedFile | None:
-    """Returns rating predictions: true and predicted ratings side by side."""
-    actual = facts.named([name for name in names_of(RATING) if name != "score"])
-    predicted = facts.look.first_of(names_of(PREDICTION), (facts.user, facts.item, actual))
-    if not (facts.user and facts.item and actual and predicted and facts.look.has_header):
-        return None
-    if facts.named(names_of(RANK)) or not facts.look.by_name[predicted].is_number:
-        return None
-    return SortedFile(
-        "predictions", "sure", (f"'{actual}' and '{predicted}' are true and predicted ratings.",)
-    )
-
-
-def _of_lists(facts: _Facts) -> SortedFile | None:
-    """Returns lists in cells or in numbered columns, one row per user."""
-    if facts.named(names_of(VECTOR)) in facts.lists() and facts.item and not facts.user:
-        return SortedFile("vectors", "sure", ("Each item has a vector.",))
-    lists = facts.lists()
-    wide = [family for family in wide_families(facts.others) if not _all_decimals(facts, family)]
-    is_attribute = facts.user is None and facts.item is not None and facts.item not in lists
-    if is_attribute or (not lists and (facts.user is None or not wide)):
-        return None
-    reason = f"'{lists[0]}' holds a list per row." if lists else f"'{wide[0][0]}' … hold a list per row."
-    held_out = [column for column in lists if plain(column) in HELD_OUT]
-    if (held_out and len(lists) == len(held_out)) or facts.is_called(TRUTH_WORDS):
-        return SortedFile("truth", "likely", (reason, "Its name says that these are test items."), ("run",))
-    return SortedFile("run", "likely", (reason,), ("truth",))
-
-
-def _all_decimals(facts: _Facts, family: Sequence[str]) -> bool:
-    looks = [facts.look.by_name[column] for column in family]
-    return all(column.is_number for column in looks) and not all(column.is_whole for column in looks)
-
-
-def _of_pairs(facts: _Facts) -> SortedFile | None:
-    """Returns lists with a rank or score, one row per item; ``OPEN`` for other pairs of users and items."""
-    if facts.user is None or facts.item is None:
-        return None
-    model = facts.named(names_of(RUN))
-    several = model is not None and 1 < len(facts.look.by_name[model].distinct) <= 100
-    rank, by_name = _rank(facts)
-    if rank:
-        mapping = {} if by_name or not facts.look.has_header else {"rank": rank}
-        reason = f"'{rank}' counts the positions of each user's list."
-        return SortedFile("run", "sure" if by_name else "likely", (reason,), ("truth",), mapping)
-    score, is_sure = _score(facts)
-    if score:
-        mapping = {} if is_sure or not facts.look.has_header else {"score": score}
-        reason = f"'{score}' is a score." if is_sure else f"'{score}' falls from row to row of each user."
-        return SortedFile("run", "sure" if is_sure else "likely", (reason,), ("truth", "train"), mapping)
-    if several and not facts.named(names_of(RELEVANCE)):
-        return SortedFile("run", "likely", (f"'{model}' names several candidates.",), ("truth",))
-    return OPEN
-
-
-def _rank(facts: _Facts) -> tuple[str | None, bool]:
-    """Returns (the column of ranks, whether its name says so); by its values it counts 1, 2, 3 …"""
-    named = facts.named(names_of(RANK))
-    if named and facts.look.by_name[named].is_whole and not facts.look.by_name[named].is_time:
-        return named, True
-    counting = [column for column in facts.unnamed() if _counts_up(facts, column)]
-    return (counting[0], False) if counting else (None, False)
-
-
-def _counts_up(facts: _Facts, column: str) -> bool:
-    look = facts.look.by_name[column]
-    codes, order = facts.groups()
-    if not look.is_whole or len(codes) < 2 * (codes.max(initial=0) + 1):
-        return False
-    values = look.numbers[order]
-    begins = np.flatnonzero(np.diff(codes[order], prepend=-1))
-    place = np.arange(len(values)) - np.repeat(begins, np.diff(begins, append=len(values)))
-    first = values[0]
-    return first in (0, 1) and bool((values - first == place).mean() >= CLEAR)
-
-
-def _score(facts: _Facts) -> tuple[str | None, bool]:
-    """Returns (the column of scores, whether its name says so); by values, it falls along each list."""
-    named = facts.named((*PREDICTED, "confidence", "affinity", "similarity", "sim"))
-    if named is None:
-        named = next((c for c in facts.numbers() if is_distance(c) and facts.look.has_header), None)
-    if named:
-        look = facts.look.by_name[named]
-        grades = look.is_whole and len(look.distinct) <= MOST_GRADES
-        may_be_grades = grades and not _falls(facts, named) and not _are_alike(facts)
-        return (None, False) if may_be_grades else (named, True)
-    free = [column for column in facts.unnamed() if not facts.look.by_name[column].is_time]
-    falling = [column for column in free if len(facts.look.by_name[column].distinct) > MOST_GRADES]
-    return next((column for column in falling if _falls(facts, column)), None), False
-
-
-def _falls(facts: _Facts, column: str) -> bool:
-    """Returns whether the values fall from row to row of nearly all users."""
-    codes, order = facts.groups()
-    steps = np.diff(facts.look.by_name[column].numbers[order])[np.diff(codes[order]) == 0]
-    return (
-        len(steps) > codes.max(initial=0) and bool((steps <= 0).mean() >= CLEAR) and bool((steps < 0).any())
-    )
-
-
-def _of_attributes(facts: _Facts) -> SortedFile | None:
-    """Returns one row per item or user with its attributes, or per item with its vector."""
-    for column, kind, noun in ((facts.item, "catalogue", "item"), (facts.user, "users", "user")):
-        other = facts.user if kind == "catalogue" else facts.item
-        if column is None or other is not None:
-            continue
-        if kind == "catalogue" and _is_vector(facts):
-            return SortedFile("vectors", "likely", ("Each item has many numbers: a vector.",), ("catalogue",))
-        known: TableKind = "catalogue" if kind == "catalogue" else "users"
-        reason = f"Each row is one {noun} ('{column}')."
-        if is_attributes(facts.look, facts.ids):
-            return SortedFile(known, "sure", (reason,))
-        return SortedFile(known, "unsure", (f"'{column}' holds {noun}s, several rows each.",), PAIRS_OF)
-    return None
-
-
-def _is_vector(facts: _Facts) -> bool:
-    if facts.named(names_of(VECTOR)):
-        return True
-    decimals = [c for c in facts.numbers() if not facts.look.by_name[c].is_whole]
-    return len(decimals) >= MANY_NUMBERS and len(decimals) >= CLEAR * len(facts.others)
-
-
-RULES: tuple[Rule, ...] = (
-    _by_format, _of_two_items, _of_a_test, _of_a_policy, _rated, _of_lists, _of_pairs, _of_attributes,
-)  # fmt: skip
-
-
-# ── interactions, by the files given together ────────────────────────────────────────────────
-
-
-def _interactions(
-    looks: Sequence[Look], ids: Sequence[IdColumns], alone: Sequence[SortedFile], context: Context
-) -> list[SortedFile]:
-    """Returns the files with test set and training data distinguished: the larger or earlier is the training
-    data.
+    ``taken`` are the kinds of the other files. Names of files come first, then lists of one length, then the
+    size: the larger of two is the training data.
     """
-    together = list(alone)
-    is_open = [number for number, is_sorted in enumerate(alone) if is_sorted is OPEN]
-    has_truth = context.has_truth or "truth" in context.chosen.values()
-    has_truth |= any(s.kind == "truth" and s.confidence != "unsure" for s in alone)
-    for number in set(is_open) & set(context.chosen):
-        together[number] = SortedFile(context.chosen[number], "sure", alternatives=PAIRS_OF)
-    left = [number for number in is_open if number not in context.chosen]
-    named = {number: _named(_Facts(looks[number], ids[number])) for number in left}
-    for number, kind in named.items():
+    sorted_files: dict[int, SortedFile] = {}
+    for number, file in enumerate(files):
+        kind = _kind_by_name(file)
         if kind is not None:
-            reason = f"Users and items without a rank or score, and its name says {WORDS[kind]}."
-            together[number] = SortedFile(kind, "sure", (reason,), tuple(k for k in PAIRS_OF if k != kind))
-    has_truth = has_truth or "truth" in named.values()
-    has_train = "train" in (*named.values(), *context.chosen.values())
-    left = [number for number in left if named[number] is None]
-    for number in [number for number in left if _is_like_lists(_Facts(looks[number], ids[number]))]:
-        reason = "Every user has the same number of rows, as in lists that the file orders."
-        doubt: Confidence = "likely" if has_truth or len(is_open) > 1 else "unsure"
-        together[number] = SortedFile("run", doubt, (reason,), ("truth", "train"))
-        left.remove(number)
-    for number, is_sorted in _by_size(looks, left, has_truth, has_train).items():
-        together[number] = is_sorted
-    return together
+            sorted_files[number] = _taken(kind, "sure", f"{PAIRS}, and its name says {WORDS[kind]}.")
+    taken = {*taken, *(is_sorted.kind for is_sorted in sorted_files.values())}
+    for number, file in enumerate(files):
+        if number not in sorted_files and not file.others and file.are_lists_alike:
+            sorted_files[number] = _of_one_length("truth" in taken or len(files) > 1)
+    left = [number for number in range(len(files)) if number not in sorted_files]
+    sorted_files |= zip(left, _by_size([files[number] for number in left], taken), strict=True)
+    return [sorted_files[number] for number in range(len(files))]
 
 
-WORDS: Mapping[TableKind, str] = {"truth": "test set", "train": "training data", "run": "recommendations"}
+WORDS: Mapping[TableKind, str] = {"truth": "test set", "train": "training data"}
 
 
-def _is_like_lists(facts: _Facts) -> bool:
-    """Returns whether rows have nothing but ids, as many for each user."""
-    return not facts.others and _are_alike(facts)
+def _taken(kind: TableKind, confidence: Confidence, reason: str) -> SortedFile:
+    return SortedFile(kind, confidence, (reason,), tuple(other for other in PAIRS_OF if other != kind))
 
 
-def _are_alike(facts: _Facts) -> bool:
-    """Returns whether nearly all of several users have the same number of rows, as in lists."""
-    counts = np.bincount(facts.lengths())
-    usual = int(counts.argmax()) if len(counts) else 0
-    return counts.sum() >= FEWEST and usual >= FEWEST and bool(counts[usual] >= CLEAR * counts.sum())
-
-
-def _named(facts: _Facts) -> TableKind | None:
+def _kind_by_name(file: FileFacts) -> TableKind | None:
     """Returns the kind of interactions that the file's name says, if it says one."""
-    truth, train = facts.is_called(TEST_WORDS), facts.is_called(TRAIN_WORDS)
+    truth, train = file.is_called(TEST_WORDS), file.is_called(TRAIN_WORDS)
     return None if truth == train else "truth" if truth else "train"
 
 
-def _by_size(
-    looks: Sequence[Look], left: Sequence[int], has_truth: bool, has_train: bool
-) -> dict[int, SortedFile]:
-    """Returns what the interactions are whose names do not tell."""
-    pairs = "Users and items without a rank or score"
-    if len(left) == 1 and has_truth:
-        kind: TableKind = "run" if has_train else "train"
-        doubt: Confidence = "unsure" if has_train else "likely"
-        reason = f"{pairs}, beside a test set."
-        return {left[0]: SortedFile(kind, doubt, (reason,), tuple(k for k in PAIRS_OF if k != kind))}
-    if len(left) == 1:
-        return {left[0]: SortedFile("truth", "likely", (f"{pairs}.",), ("train", "run"))}
-    ordered = sorted(left, key=lambda number: looks[number].n_bytes)
-    is_pair = len(left) == 2 and not has_truth and not has_train
-    is_clear = is_pair and looks[ordered[1]].n_bytes >= CLEARLY_LARGER * looks[ordered[0]].n_bytes
-    sorted_files: dict[int, SortedFile] = {}
-    for place, number in enumerate(ordered):
-        likely: TableKind = "truth" if place == 0 and not has_truth else "train"
-        size = "smaller" if place == 0 else "larger"
-        reason = f"{pairs}, and the {size} of the two." if is_clear else f"{pairs}, like another file."
-        others = tuple(kind for kind in PAIRS_OF if kind != likely)
-        sorted_files[number] = SortedFile(likely, "likely" if is_clear else "unsure", (reason,), others)
-    return sorted_files
+def _of_one_length(has_partner: bool) -> SortedFile:
+    reason = "Every user has the same number of rows, as in lists that the file orders."
+    return _taken("run", "likely" if has_partner else "unsure", reason)
+
+
+def _by_size(files: Sequence[FileFacts], taken: set[TableKind | None]) -> list[SortedFile]:
+    """Returns what the interactions are whose names do not tell, by what is missing and by their size."""
+    if len(files) == 1 and "truth" in taken:
+        reason = f"{PAIRS}, beside a test set."
+        return [_taken("run", "unsure", reason) if "train" in taken else _taken("train", "likely", reason)]
+    if len(files) == 1:
+        return [_taken("truth", "likely", f"{PAIRS}.")]
+    if not files:
+        return []
+    sizes = [file.look.n_bytes for file in files]
+    is_pair = len(files) == 2 and not {"truth", "train"} & taken
+    if not is_pair or max(sizes) < CLEARLY_LARGER * min(sizes):
+        smallest = None if "truth" in taken else sizes.index(min(sizes))
+        reason = f"{PAIRS}, like another file."
+        return [_taken("truth" if n == smallest else "train", "unsure", reason) for n in range(len(files))]
+    return [
+        _taken("truth", "likely", f"{PAIRS}, and the smaller of the two.")
+        if size == min(sizes)
+        else _taken("train", "likely", f"{PAIRS}, and the larger of the two.")
+        for size in sizes
+    ]

@@ -59,6 +59,46 @@ def test_ids_of_other_files_tell_columns_in_any_order() -> None:
     assert taken["other.csv"].mapping == {"user_id": "third", "item_id": "first"}
 
 
+def swapped(data: bytes) -> bytes:
+    """The same rows under the names of users and items exchanged."""
+    head, _, rows = data.partition(b"\n")
+    user, item, *others = head.split(b",")
+    return b",".join([item, user, *others]) + b"\n" + rows
+
+
+def test_what_most_files_or_the_catalogue_contradict_is_swapped() -> None:
+    files = bookshop.files()
+    right = {"user_id": "isbn", "item_id": "customer"}
+    wrong = {name: swapped(data) if name.startswith("orders") else data for name, data in files.items()}
+    taken = sort(wrong)
+    assert taken["orders_2025.csv"].mapping == taken["orders_2026.csv"].mapping == right
+    assert taken["als.csv"].mapping == {}
+    one_run = {name: files[name] for name in ("orders_2026.csv", "books.csv")}
+    taken = sort({**one_run, "als.csv": swapped(files["als.csv"])})
+    assert (taken["als.csv"].mapping, taken["orders_2026.csv"].mapping) == (right, {})
+
+
+def test_one_file_against_another_is_not_swapped_by_itself() -> None:
+    files = bookshop.files()
+    taken = sort({"orders_2026.csv": files["orders_2026.csv"], "als.csv": swapped(files["als.csv"])})
+    assert [found.mapping for found in taken.values()] == [{}, {}]
+
+
+def test_users_of_other_files_tell_the_table_of_their_attributes() -> None:
+    files = bookshop.files(bookshop.UNKNOWN)
+    people = bookshop.csv(("nr", "alter", "ort"), [(user, 20, "Ulm") for user in bookshop.USERS])
+    found = sort({**files, "kunden.csv": people})["kunden.csv"]
+    assert (found.kind, dict(found.mapping)) == ("users", {"user_id": "nr"})
+    tested = bookshop.csv(
+        ("nr", "gruppe", "umsatz"), [(u, "ab"[n % 2], n) for n, u in enumerate(bookshop.USERS)]
+    )
+    found = sort({**files, "test.csv": tested})["test.csv"]
+    assert (found.kind, dict(found.mapping)) == (
+        "sessions",
+        {"unit_id": "nr", "variant": "gruppe"},
+    )
+
+
 def pairs(n_users: int, each: int, head: str = "user_id,item_id") -> str:
     """Interactions of users who have ``each`` or one more."""
     rows = (f"u{u},i{(u + n) % 50}" for u in range(n_users) for n in range(each + u % 2))

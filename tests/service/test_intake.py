@@ -81,6 +81,16 @@ def test_swapped_users_and_items_are_noticed(workspace: Workspace) -> None:
     assert done.runs[1].run.ledger["without_list"] == 0
 
 
+def test_swapped_columns_of_a_run_alone_are_told_by_the_test_set(workspace: Workspace) -> None:
+    files = bookshop.files()
+    few = {name: files[name] for name in ("orders_2026.csv", "als.csv")}
+    few["als.csv"] = few["als.csv"].replace(b"customer,isbn", b"isbn,customer")
+    plan = planned(workspace, few)
+    als = next(file for file in plan.files if file.file_name == "als.csv")
+    assert (plan.is_ready, als.mapping["user_id"]) == (True, "isbn")
+    assert "ids-swapped" in {notice.code for notice in als.notices}
+
+
 def test_items_that_do_not_meet_are_noticed_before_scoring(workspace: Workspace) -> None:
     files = bookshop.files()
     files["als.csv"] = files["als.csv"].replace(b"9780306", b"1112223")

@@ -15,10 +15,12 @@ from recdash.evaluation import relevance
 from recdash.evaluation.known_ids import stopping
 from recdash.evaluation.uploads import shared_name
 from recdash.formatting.wording import listed
+from recdash.ingest.columns import plain
+from recdash.ingest.id_columns import ITEM_NAMES, USER_NAMES
 from recdash.ingest.list_lengths import longest_list
 from recdash.ingest.looks import Look
 from recdash.ingest.reader import Preview, without_suffixes
-from recdash.ingest.sorting import Context, SortedFile, sort_files
+from recdash.ingest.sorting import Context, SortedFile, columns_for, sort_files
 from recdash.online import OnlineResults
 from recdash.online.users import Removed
 from recdash.service.catalog.experiments import Experiments, Setup
@@ -197,17 +199,14 @@ class Planner:
             return
         draft.mapping = draft.sorted.mapping or None
         if draft.choice.kind is not None and draft.choice.kind != draft.sorted.kind:
-            ids = {role: c for role, c in draft.sorted.mapping.items() if role in ("user_id", "item_id")}
-            draft.mapping = ids or None
+            draft.mapping = columns_for(draft.choice.kind, draft.sorted.mapping) or None
         if draft.choice.mapping is not None:
             draft.mapping = draft.choice.mapping
         elif (twin := _twin(draft, used)) is not None:
             draft.mapping, draft.same_as = twin.choice.mapping, twin.file.name
         self._preview(draft)
         if draft.mapping is not None and draft.mapping is draft.sorted.mapping:
-            pairs = ", ".join(f"{role} = '{column}'" for role, column in draft.mapping.items())
-            finding = f"read as {pairs}, by the values of these columns"
-            draft.notices.append(Problem("columns-by-values", "columns", finding, "Change it if wrong."))
+            draft.notices.append(_told_by_values(draft.mapping))
         if draft.kind in ("bandit", "policy"):
             fix = "Open it on the page Off-policy, or leave it out here."
             finding = "logs of a policy are not stored with an experiment"
@@ -226,7 +225,7 @@ class Planner:
 
     def _name_runs(self, used: Sequence[Draft]) -> None:
         runs = [draft for draft in used if draft.kind in LISTS]
-        stems = [without_suffixes(draft.file.name.replace("\\", "/").rsplit("/", 1)[-1]) for draft in runs]
+        stems = [_stem(draft) for draft in runs]
         together = shared_name(stems) if self._settings.replicates and len(runs) > 1 else ""
         for draft, stem in zip(runs, stems, strict=True):
             draft.run = (draft.choice.run or together or stem).strip() or draft.file.name
@@ -313,10 +312,7 @@ class Planner:
 
     def _swap(self, draft: Draft, swapped: Draft, first: FirstIds) -> None:
         draft.mapping, draft.preview, draft.first_ids = swapped.mapping, swapped.preview, first
-        user, item = (str((swapped.mapping or {})[role]) for role in ("user_id", "item_id"))
-        finding = f"'{user}' holds users and '{item}' items, by the ids of the test set, not by their names"
-        notice = Problem("ids-swapped", "columns", finding, "Change the columns if this is wrong.")
-        draft.notices[:] = [notice, *swapped.notices]
+        draft.notices[:] = [_swapped(swapped.mapping or {}), *swapped.notices]
 
     def _first_ids(self, draft: Draft, where: str | Setup) -> FirstIds:
         place = where if isinstance(where, str) else id(where)
@@ -369,7 +365,7 @@ class Planner:
         if self._settings.name:
             return self._settings.name
         first = [draft for draft in used if draft.kind == "truth"] or [d for d in used if d.kind in OF_A_TEST]
-        name = without_suffixes(first[0].file.name) if first else ""
+        name = _stem(first[0]) if first else ""
         if name.lower() in PLAIN_NAMES:  # it says what the file is, and not of what
             name = f"Experiment of {self._services.context.now():%-d %b %Y}"
         taken = {experiment.name for experiment in self._services.experiments.all(archived=True)}
@@ -439,7 +435,7 @@ class Planner:
         kind, problems = _kind_of_test(cast("Any", tables))
         files = {table: draft.file.key for table, draft in tables.items()}
         first = next(iter(tables.values()))
-        name = self._settings.test_name or without_suffixes(first.file.name)
+        name = self._settings.test_name or _stem(first)
         plan = TestPlan(name, kind, files, problems=tuple(problems))
         if problems or not all(draft.reads_well for draft in tables.values()):
             return plan
@@ -516,6 +512,27 @@ def _sheet_notices(draft: Draft) -> list[Problem]:
         return []
     finding = f"read from the sheet '{draft.look.sheet}', one of {len(draft.look.sheets)}"
     return [Problem("sheet", "file", finding, "Choose another sheet if this is wrong.")]
+
+
+def _told_by_values(mapping: Mapping[str, str]) -> Problem:
+    """Returns the notice of columns that their values tell, and not their names."""
+    names = {role: plain(column) for role, column in mapping.items()}
+    if names.get("user_id") in ITEM_NAMES and names.get("item_id") in USER_NAMES:
+        return _swapped(mapping)
+    pairs = ", ".join(f"{role} = '{column}'" for role, column in mapping.items())
+    finding = f"read as {pairs}, by the values of these columns"
+    return Problem("columns-by-values", "columns", finding, "Change it if wrong.")
+
+
+def _swapped(mapping: Mapping[str, str]) -> Problem:
+    finding = f"'{mapping['user_id']}' holds users and '{mapping['item_id']}' items, whatever their names say"
+    return Problem("ids-swapped", "columns", finding, "Change the columns if this is wrong.")
+
+
+def _stem(draft: Draft) -> str:
+    """Returns the file's name without folders and suffixes."""
+    name = draft.file.name.replace("\\", "/").rsplit("/", 1)[-1]
+    return without_suffixes(name) or name
 
 
 def _unmet(first: FirstIds) -> bool:

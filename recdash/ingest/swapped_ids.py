@@ -1,0 +1,61 @@
+"""Finds files whose columns of users and items are named the wrong way round, by what most files say."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from recdash.ingest.id_columns import CLEARLY, IdColumns, is_attributes
+from recdash.ingest.looks import Look
+
+FEWEST = 3.0
+"""More files than this must say otherwise, per id, for users and items together; one against one makes 2, and
+the test set decides.
+"""
+Counts = Mapping[str, int]
+
+
+def unswapped(looks: Sequence[Look], columns: Sequence[IdColumns]) -> list[IdColumns]:
+    """Returns the columns, exchanged in files that most of the others contradict.
+
+    A catalogue counts as much as all other files together: its rows are items for sure.
+    """
+    columns = list(columns)
+    pairs = [n for n, own in enumerate(columns) if own.user and own.item and looks[n].roles is None]
+    for _ in pairs:
+        users, items = (_counted(role, looks, columns) for role in ("user_id", "item_id"))
+        doubts = {number: _doubt(looks[number], columns[number], users, items) for number in pairs}
+        worst = max(pairs, key=doubts.__getitem__)
+        if doubts[worst] <= 0:
+            break
+        own = columns[worst]
+        both = ("user_id", "item_id")
+        columns[worst] = replace(own, user=own.item, item=own.user, by_values=both, by_place=())
+    return columns
+
+
+def _counted(role: str, looks: Sequence[Look], columns: Sequence[IdColumns]) -> Counter[str]:
+    """Returns how many files have an id as a user (an item)."""
+    counts: Counter[str] = Counter()
+    for look, own in zip(looks, columns, strict=True):
+        column = own.of(role)
+        if column in look.by_name:
+            weight = len(looks) if is_attributes(look, own) else 1
+            counts.update(dict.fromkeys(look.by_name[column].distinct, weight))
+    return counts
+
+
+def _doubt(look: Look, own: IdColumns, users: Counts, items: Counts) -> float:
+    """Returns how many more files, per id, take a file's items for users and its users for items; 0 if too
+    few do.
+    """
+    own_users, own_items = look.by_name[str(own.user)].distinct, look.by_name[str(own.item)].distinct
+    same = _mean(own_users, users, own_users) + _mean(own_items, items, own_items)
+    swapped = _mean(own_users, items, own_items) + _mean(own_items, users, own_users)
+    return swapped - same if swapped > max(FEWEST, CLEARLY * same) else 0.0
+
+
+def _mean(ids: frozenset[str], counts: Counts, counted: frozenset[str]) -> float:
+    """Returns the mean number of other files that have an id; ``counted`` are those of this file."""
+    return sum(counts.get(key, 0) - (key in counted) for key in ids) / len(ids) if ids else 0.0

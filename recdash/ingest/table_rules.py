@@ -1,0 +1,362 @@
+"""What a file is by itself: one rule per kind of table, asked in order."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from recdash.domain.kinds import Ints, TableKind
+from recdash.ingest.cells import holding
+from recdash.ingest.column_inference import HELD_OUT, PREDICTED, is_distance
+from recdash.ingest.columns import (
+    CLICK,
+    EVENT,
+    ITEM_A,
+    ITEM_B,
+    LOGGED_PROPENSITY,
+    MEAN,
+    METRIC,
+    PREDICTION,
+    PROBABILITY,
+    RANK,
+    RATING,
+    RELEVANCE,
+    REQUEST,
+    RUN,
+    SESSION,
+    SUCCESSES,
+    TIME,
+    TRIALS,
+    USERS,
+    VARIANCE,
+    VARIANT,
+    VECTOR,
+    names_of,
+    plain,
+    wide_families,
+)  # fmt: skip
+from recdash.ingest.id_columns import IdColumns, is_attributes
+from recdash.ingest.looks import Look
+
+Confidence = Literal["sure", "likely", "unsure"]
+MOST_VARIANTS = 10
+FEWEST = 5
+"""Smallest number of users, and of rows of each, that allows a conclusion."""
+CLEAR = 0.9
+"""Share of rows, lists or users that must agree."""
+MANY_NUMBERS = 8
+"""From so many columns of numbers on, a row is a vector."""
+FIRST_CELLS = 200
+MOST_GRADES = 11
+"""Most distinct whole numbers that may be grades: 0 to 10."""
+MOMENTS = ("ts", "timestamp", "time", "datetime", "eventtime", "eventts", "createdat", "occurredat")
+TRUTH_WORDS = ("truth", "groundtruth", "holdout", "heldout", "actual", "qrels")
+"""Words in the name of a file that say that it is the test set; those of recommendations may have "test"."""
+PAIRS_OF: tuple[TableKind, ...] = ("truth", "train", "run")
+
+
+@dataclass(frozen=True)
+class SortedFile:
+    """What a file is taken for.
+
+    ``kind`` is None where nothing fits; with the confidence ``unsure`` a person must choose. ``reasons`` are
+    sentences, ``alternatives`` the other kinds that fit, likeliest first. ``mapping`` is {role: column} of
+    columns that their values tell and their names do not; empty where the names tell all.
+    """
+
+    kind: TableKind | None
+    confidence: Confidence
+    reasons: tuple[str, ...] = ()
+    alternatives: tuple[TableKind, ...] = ()
+    mapping: Mapping[str, str] = field(default_factory=dict)
+
+
+OPEN = SortedFile(None, "unsure")
+"""A file of users and items that may be the test set, the training data or lists in file order."""
+
+
+def sort_alone(facts: FileFacts) -> SortedFile:
+    """Returns what a file is by itself; ``OPEN`` for interactions, which only other files distinguish."""
+    if not facts.look.columns:
+        return SortedFile(None, "unsure", ("It cannot be read.",))
+    sure = next((is_sorted for rule in RULES if (is_sorted := rule(facts)) is not None), None)
+    return sure or SortedFile(
+        None,
+        "unsure",
+        ("No column looks like users, items or variants.",),
+        ("truth", "run", "train", "catalogue", "users"),
+    )
+
+
+class FileFacts:
+    """A file's first rows as the rules ask about them."""
+
+    def __init__(self, look: Look, ids: IdColumns) -> None:
+        self.look, self.ids = look, ids
+        self.user, self.item = ids.user, ids.item
+        taken = (ids.user, ids.item)
+        self.others = [column for column in look.columns if column not in taken]
+        self.words = set(re.split(r"[\W_\d]+", look.name.lower()))
+
+    def named(self, names: Sequence[str]) -> str | None:
+        """Returns the column of one of these names that holds neither users nor items."""
+        return self.look.first_of(names, (self.user, self.item)) if self.look.has_header else None
+
+    def numbers(self) -> list[str]:
+        return [column for column in self.others if self.look.by_name[column].is_number]
+
+    def unnamed(self) -> list[str]:
+        """Returns the columns of numbers whose name does not say relevance or time."""
+        said = {*names_of(RELEVANCE), *names_of(TIME)} if self.look.has_header else set()
+        return [column for column in self.numbers() if plain(column) not in said]
+
+    def lists(self) -> list[str]:
+        """Returns the columns whose cells hold lists."""
+        others = [c for c in self.look.columns if c not in self.look.lists and c != self.user]
+        texts = [column for column in others if not self.look.by_name[column].is_number]
+        values = {column: self.look.by_name[column].filled[:FIRST_CELLS] for column in texts}
+        cells = [column for column in texts if values[column] and holding(values[column]) == "list"]
+        return sorted([*self.look.lists, *cells], key=lambda column: column != self.item)
+
+    def is_called(self, words: Sequence[str]) -> bool:
+        """Returns whether the file's name has one of the words."""
+        return bool(self.words & set(words))
+
+    def groups(self) -> tuple[Ints, Ints]:
+        """Returns (code of each row's user, row numbers) in the order of users, rows of a user in file
+        order.
+        """
+        codes = self.look.by_name[self.user].codes if self.user else np.zeros(0, np.int64)
+        return codes, np.argsort(codes, kind="stable")
+
+    def lengths(self) -> Ints:
+        """Returns how many of the first rows each user has; the last user's may be cut and is left out."""
+        codes, _ = self.groups()
+        if not len(codes):
+            return codes
+        counts = np.bincount(codes)
+        return counts if self.look.is_whole or len(counts) == 1 else np.delete(counts, codes[-1])
+
+    @property
+    def are_lists_alike(self) -> bool:
+        """Returns whether nearly all of several users have the same number of rows, as in lists."""
+        counts = np.bincount(self.lengths())
+        usual = int(counts.argmax()) if len(counts) else 0
+        return counts.sum() >= FEWEST and usual >= FEWEST and bool(counts[usual] >= CLEAR * counts.sum())
+
+
+Rule = Callable[[FileFacts], SortedFile | None]
+
+
+def _by_format(facts: FileFacts) -> SortedFile | None:
+    kinds: dict[str, TableKind] = {"TREC qrels": "truth", "TREC run": "run"}
+    kind = kinds.get(facts.look.format)
+    return None if kind is None else SortedFile(kind, "sure", (f"It is a {facts.look.format}.",))
+
+
+def _of_a_test(facts: FileFacts) -> SortedFile | None:
+    """Returns an A/B test's table: one with a column of variants, or of events."""
+    variant, metric = _variant(facts), facts.named(names_of(METRIC))
+    summary = [facts.named(names_of(role)) for role in (MEAN, SUCCESSES, VARIANCE, TRIALS, USERS)]
+    if variant and metric and any(summary):
+        reason = f"'{variant}' holds variants, with one row per metric."
+        return SortedFile("aggregates", "sure", (reason,))
+    has_units = facts.user is not None and plain(facts.user) not in names_of(USERS)
+    if variant and facts.look.by_name[variant].is_unique and facts.look.is_whole and not has_units:
+        return SortedFile("aggregates", "likely", (f"Each row is one variant ('{variant}').",), ("sessions",))
+    request, event = facts.named(names_of(REQUEST)), facts.named(names_of(EVENT))
+    if request and facts.item and facts.named(names_of(RANK)) and not event:
+        return SortedFile("served", "sure", (f"'{request}' names the requests that items were served for.",))
+    if event and facts.user and not variant and facts.named((*names_of(TIME), *MOMENTS)):
+        reason = f"'{event}' says what a user did, and when."
+        return SortedFile(
+            "events", "sure" if facts.named(names_of(SESSION)) else "likely", (reason,), ("train",)
+        )
+    return _with_variant(facts, variant) if variant and facts.user else None
+
+
+def _variant(facts: FileFacts) -> str | None:
+    """Returns the column of variants: it is named so, or its values are called control or treatment."""
+    named = facts.named(names_of(VARIANT))
+    columns = [named] if named else [column for column in facts.others if column not in facts.look.lists]
+    for column in columns:
+        values = facts.look.by_name[column].distinct
+        is_told = named is not None or facts.look.by_name[column].has_variants
+        if 2 <= len(values) <= MOST_VARIANTS and is_told and column not in facts.look.lists:
+            return column
+    return None
+
+
+def _with_variant(facts: FileFacts, variant: str) -> SortedFile:
+    """Returns sessions or exposures: both have units and variants, but only sessions have numbers."""
+    values = facts.look.by_name[variant]
+    reason = f"'{variant}' has {len(values.distinct)} values and '{facts.user}' holds users: an A/B test."
+    is_named = facts.named(names_of(VARIANT)) == variant
+    mapping = {} if is_named else {"variant": variant}
+    moments = {facts.named((name,)) for name in (*MOMENTS, "exposedat", "date", "startts", "start")}
+    session = facts.named(names_of(SESSION))
+    apart = {facts.user, variant, session, *moments}
+    free = [facts.look.by_name[column] for column in facts.look.columns if column not in apart]
+    numbers = [column.name for column in free if column.is_number and not column.is_time]
+    # group, or the letters a and b, may be an attribute of users as well
+    is_clear = values.has_sure_variants or (is_named and plain(variant) != "group")
+    if not is_clear and facts.look.by_name[str(facts.user)].is_unique and not moments - {None}:
+        reason = f"'{variant}' may hold variants, or an attribute of users."
+        return SortedFile("sessions", "unsure", (reason,), ("users", "exposures"), mapping)
+    if numbers:
+        reason_of_numbers = f"Its numbers are counted per row: {', '.join(numbers[:4])}."
+        return SortedFile("sessions", "likely", (reason, reason_of_numbers), ("exposures",), mapping)
+    reasons = (reason, "It says who saw which variant.")
+    return SortedFile("exposures", "likely", reasons, ("sessions", "users"), mapping)
+
+
+def _of_a_policy(facts: FileFacts) -> SortedFile | None:
+    """Returns an off-policy log, or the probabilities of a policy."""
+    click, propensity = facts.named(names_of(CLICK)), facts.named(names_of(LOGGED_PROPENSITY)[:5])
+    if facts.item and click and propensity and facts.user is None:
+        return SortedFile("bandit", "sure", (f"'{propensity}' says how likely each shown item was.",))
+    probability = facts.named(names_of(PROBABILITY))
+    if facts.item and probability and facts.user is None and not facts.look.by_name[facts.item].is_unique:
+        return SortedFile(
+            "policy", "likely", (f"'{probability}' says how likely each item is.",), ("catalogue",)
+        )
+    return None
+
+
+def _of_two_items(facts: FileFacts) -> SortedFile | None:
+    first, second = facts.look.first_of(names_of(ITEM_A)[:7]), facts.look.first_of(names_of(ITEM_B))
+    if first and second and facts.user is None and facts.look.has_header:
+        return SortedFile("similarity", "sure", (f"'{first}' and '{second}' are pairs of items.",))
+    return None
+
+
+def _rated(facts: FileFacts) -> SortedFile | None:
+    """Returns rating predictions: true and predicted ratings side by side."""
+    actual = facts.named([name for name in names_of(RATING) if name != "score"])
+    predicted = facts.look.first_of(names_of(PREDICTION), (facts.user, facts.item, actual))
+    if not (facts.user and facts.item and actual and predicted and facts.look.has_header):
+        return None
+    if facts.named(names_of(RANK)) or not facts.look.by_name[predicted].is_number:
+        return None
+    return SortedFile(
+        "predictions", "sure", (f"'{actual}' and '{predicted}' are true and predicted ratings.",)
+    )
+
+
+def _of_lists(facts: FileFacts) -> SortedFile | None:
+    """Returns lists in cells or in numbered columns, one row per user."""
+    if facts.named(names_of(VECTOR)) in facts.lists() and facts.item and not facts.user:
+        return SortedFile("vectors", "sure", ("Each item has a vector.",))
+    lists = facts.lists()
+    wide = [family for family in wide_families(facts.others) if not _all_decimals(facts, family)]
+    is_attribute = facts.user is None and facts.item is not None and facts.item not in lists
+    if is_attribute or (not lists and (facts.user is None or not wide)):
+        return None
+    reason = f"'{lists[0]}' holds a list per row." if lists else f"'{wide[0][0]}' … hold a list per row."
+    held_out = [column for column in lists if plain(column) in HELD_OUT]
+    if (held_out and len(lists) == len(held_out)) or facts.is_called(TRUTH_WORDS):
+        return SortedFile("truth", "likely", (reason, "Its name says that these are test items."), ("run",))
+    return SortedFile("run", "likely", (reason,), ("truth",))
+
+
+def _all_decimals(facts: FileFacts, family: Sequence[str]) -> bool:
+    looks = [facts.look.by_name[column] for column in family]
+    return all(column.is_number for column in looks) and not all(column.is_whole for column in looks)
+
+
+def _of_pairs(facts: FileFacts) -> SortedFile | None:
+    """Returns lists with a rank or score, one row per item; ``OPEN`` for other pairs of users and items."""
+    if facts.user is None or facts.item is None:
+        return None
+    model = facts.named(names_of(RUN))
+    several = model is not None and 1 < len(facts.look.by_name[model].distinct) <= 100
+    rank, by_name = _rank(facts)
+    if rank:
+        mapping = {} if by_name or not facts.look.has_header else {"rank": rank}
+        reason = f"'{rank}' counts the positions of each user's list."
+        return SortedFile("run", "sure" if by_name else "likely", (reason,), ("truth",), mapping)
+    score, is_sure = _score(facts)
+    if score:
+        mapping = {} if is_sure or not facts.look.has_header else {"score": score}
+        reason = f"'{score}' is a score." if is_sure else f"'{score}' falls from row to row of each user."
+        return SortedFile("run", "sure" if is_sure else "likely", (reason,), ("truth", "train"), mapping)
+    if several and not facts.named(names_of(RELEVANCE)):
+        return SortedFile("run", "likely", (f"'{model}' names several candidates.",), ("truth",))
+    return OPEN
+
+
+def _rank(facts: FileFacts) -> tuple[str | None, bool]:
+    """Returns (the column of ranks, whether its name says so); by its values it counts 1, 2, 3 …"""
+    named = facts.named(names_of(RANK))
+    if named and facts.look.by_name[named].is_whole and not facts.look.by_name[named].is_time:
+        return named, True
+    counting = [column for column in facts.unnamed() if _counts_up(facts, column)]
+    return (counting[0], False) if counting else (None, False)
+
+
+def _counts_up(facts: FileFacts, column: str) -> bool:
+    look = facts.look.by_name[column]
+    codes, order = facts.groups()
+    if not look.is_whole or len(codes) < 2 * (codes.max(initial=0) + 1):
+        return False
+    values = look.numbers[order]
+    begins = np.flatnonzero(np.diff(codes[order], prepend=-1))
+    place = np.arange(len(values)) - np.repeat(begins, np.diff(begins, append=len(values)))
+    first = values[0]
+    return first in (0, 1) and bool((values - first == place).mean() >= CLEAR)
+
+
+def _score(facts: FileFacts) -> tuple[str | None, bool]:
+    """Returns (the column of scores, whether its name says so); by values, it falls along each list."""
+    named = facts.named((*PREDICTED, "confidence", "affinity", "similarity", "sim"))
+    if named is None:
+        named = next((c for c in facts.numbers() if is_distance(c) and facts.look.has_header), None)
+    if named:
+        look = facts.look.by_name[named]
+        grades = look.is_whole and len(look.distinct) <= MOST_GRADES
+        may_be_grades = grades and not _falls(facts, named) and not facts.are_lists_alike
+        return (None, False) if may_be_grades else (named, True)
+    free = [column for column in facts.unnamed() if not facts.look.by_name[column].is_time]
+    falling = [column for column in free if len(facts.look.by_name[column].distinct) > MOST_GRADES]
+    return next((column for column in falling if _falls(facts, column)), None), False
+
+
+def _falls(facts: FileFacts, column: str) -> bool:
+    """Returns whether the values fall from row to row of nearly all users."""
+    codes, order = facts.groups()
+    steps = np.diff(facts.look.by_name[column].numbers[order])[np.diff(codes[order]) == 0]
+    return (
+        len(steps) > codes.max(initial=0) and bool((steps <= 0).mean() >= CLEAR) and bool((steps < 0).any())
+    )
+
+
+def _of_attributes(facts: FileFacts) -> SortedFile | None:
+    """Returns one row per item or user with its attributes, or per item with its vector."""
+    for column, kind, noun in ((facts.item, "catalogue", "item"), (facts.user, "users", "user")):
+        other = facts.user if kind == "catalogue" else facts.item
+        if column is None or other is not None:
+            continue
+        if kind == "catalogue" and _is_vector(facts):
+            return SortedFile("vectors", "likely", ("Each item has many numbers: a vector.",), ("catalogue",))
+        known: TableKind = "catalogue" if kind == "catalogue" else "users"
+        reason = f"Each row is one {noun} ('{column}')."
+        if is_attributes(facts.look, facts.ids):
+            return SortedFile(known, "sure", (reason,))
+        return SortedFile(known, "unsure", (f"'{column}' holds {noun}s, several rows each.",), PAIRS_OF)
+    return None
+
+
+def _is_vector(facts: FileFacts) -> bool:
+    if facts.named(names_of(VECTOR)):
+        return True
+    decimals = [c for c in facts.numbers() if not facts.look.by_name[c].is_whole]
+    return len(decimals) >= MANY_NUMBERS and len(decimals) >= CLEAR * len(facts.others)
+
+
+RULES: tuple[Rule, ...] = (
+    _by_format, _of_two_items, _of_a_test, _of_a_policy, _rated, _of_lists, _of_pairs, _of_attributes,
+)  # fmt: skip
