@@ -35,6 +35,8 @@ from recdash.stats import NORMAL_95
 if TYPE_CHECKING:
     import pandas as pd
 
+MOST_POINTS = 60
+"""Of a line; a browser draws hundreds slowly."""
 HEIGHT, MARGIN = 300, (46, 196, 12, 34)
 
 
@@ -45,7 +47,7 @@ def until_lists_end(curves: pd.DataFrame, ends: Mapping[str, int | None]) -> pd.
 
 
 def drawn_k(depth: int) -> set[int]:
-    """The cutoffs at which lines have a point: all up to 20, then fewer; a browser draws hundreds slowly."""
+    """The cutoffs at which lines have a point: all up to 20, then fewer."""
     ranges = (range(1, 21), range(20, 51, 2), range(50, 201, 5), range(200, depth, 50))
     return {k for few in ranges for k in few if k < depth} | {depth}
 
@@ -76,7 +78,7 @@ def metric_curve(
     scaled = curves.assign(**{name: curves[name] * scale for name in ("value", "low", "high")})
     depth = int(curves["k"].max())
     drawn = until_lists_end(scaled.sort_values("k"), ends)
-    if not delta:
+    if not delta and drawn["k"].nunique() > MOST_POINTS:
         drawn = drawn[drawn["k"].isin(drawn_k(depth) | {k, *ends.values()})]
     y_ends = _y_range(drawn, ribbon=ribbon, delta=delta)
     height = max(HEIGHT - MARGIN[2] - MARGIN[3], LABEL_PITCH * drawn["run_id"].nunique())

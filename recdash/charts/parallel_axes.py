@@ -63,13 +63,14 @@ def parallel(axes: Sequence[ParallelAxis], order: Sequence[str], marks: Marks, p
     ]
     titles = [title for x, parallel_axis in enumerate(axes) for title in _titles(x, parallel_axis, palette)]
     chosen = [run_id for run_id in order if marks[run_id].role != "context"]
+    pixels = max(HEIGHT - MARGIN[2] - MARGIN[3], LABEL_PITCH * len(chosen))
     x_axis = axis(palette, -0.02, max(1, n - 1) + 0.02, tickvals=list(range(n)), ticktext=[""] * n)
     layout = {
         "xaxis": x_axis | {"gridcolor": palette.border, "gridwidth": 1.5},
         "yaxis": axis(palette, -0.03, 1.03, showgrid=False, tickvals=[]),
-        "annotations": [*titles, *_end_labels(chosen, axes, marks, palette)],
+        "annotations": [*titles, *_end_labels(chosen, axes, marks, palette, pixels)],
     }
-    return figure(palette, HEIGHT, MARGIN, traces, layout)
+    return figure(palette, pixels + MARGIN[2] + MARGIN[3], MARGIN, traces, layout)
 
 
 def _titles(x: int, parallel_axis: ParallelAxis, palette: Palette) -> Iterator[Trace]:
@@ -107,7 +108,7 @@ def _of_run(run_id: str, axes: Sequence[ParallelAxis], mark: Mark, palette: Pale
 
 
 def _end_labels(
-    run_ids: Sequence[str], axes: Sequence[ParallelAxis], marks: Marks, palette: Palette
+    run_ids: Sequence[str], axes: Sequence[ParallelAxis], marks: Marks, palette: Palette, pixels: int
 ) -> Iterator[Trace]:
     """Names in the right margin, pushed apart, each tied to its line's last point."""
     last: dict[str, tuple[int, float]] = {}
@@ -115,7 +116,6 @@ def _end_labels(
         for x, parallel_axis in enumerate(axes):
             if (height := parallel_axis.height(run_id)) is not None:
                 last[run_id] = (x, height)
-    pixels = HEIGHT - MARGIN[2] - MARGIN[3]
     names = short_labels(marks, 20)
     wanted = [(1.03 - height) / 1.06 * pixels for _, height in last.values()]
     placed = spread(wanted, LABEL_PITCH, 0, pixels)

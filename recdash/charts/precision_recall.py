@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 
 from recdash.charts.curves import until_lists_end
 from recdash.charts.layout import (
+    LABEL_PITCH,
     LINE,
     MARKER,
     SMALL_MARKER,
@@ -16,13 +17,15 @@ from recdash.charts.layout import (
     escape,
     figure,
     marker,
+    short_labels,
     span,
+    spread,
     value_axis,
 )
-from recdash.charts.marks import Mark, Marks, Palette, short_names
+from recdash.charts.marks import Mark, Marks, Palette
 from recdash.charts.traces import CLEAR, Trace, dots, end_label, line, note
 from recdash.formatting import numbers
-from recdash.formatting.records import by_run, last_of_run, records
+from recdash.formatting.records import Row, by_run, last_of_run, records
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,6 +33,8 @@ if TYPE_CHECKING:
 HEIGHT, MARGIN = 560, (62, 84, 12, 52)
 LEAST_WIDTH = 560
 """Of the drawn area, in px; labels are placed for it."""
+FEW_RUNS, ROOM_FOR_NAMES = 6, 176
+"""More runs are named in a column right of the drawn area, so many px wide."""
 MARKED_K = (1, 5, 20, 50)
 LEVELS = tuple(level / 10 for level in range(11))
 
@@ -131,17 +136,26 @@ def _figure(
     top = span(points["precision"], pad=0.1, zero=True)[1]
     x_ends, y_ends = (-right * 0.02, right), (-top * 0.01, top)
     area = DrawnArea(x_ends, y_ends, HEIGHT - MARGIN[2] - MARGIN[3], LEAST_WIDTH)
-    f1_lines, f1_names = _equal_f1(palette, right, top)
+    last, many = last_of_run(points), points["run_id"].nunique() > FEW_RUNS
+    texts = _end_texts(last, marks, ends)
+    f1_lines, f1_names = _equal_f1(palette, right, top, inside=many)
+    ties: list[Trace] = []
+    if many:
+        ties, names = _names_in_margin(last, texts, marks, area)
+    else:
+        names = list(_end_labels(points, last, texts, marks, palette, area))
     layout = {
         "xaxis": value_axis(palette, (0, right), 5, title=titles[0], standoff=10) | {"range": list(x_ends)},
         "yaxis": value_axis(palette, (0, top), 5, title=titles[1], standoff=10) | {"range": list(y_ends)},
-        "annotations": [*f1_names, *labels, *_end_labels(points, marks, palette, area, ends)],
+        "annotations": [*f1_names, *labels, *names],
     }
-    return figure(palette, HEIGHT, MARGIN, [*f1_lines, *traces], layout)
+    left, usual, above, below = MARGIN
+    margin = (left, ROOM_FOR_NAMES if many else usual, above, below)
+    return figure(palette, HEIGHT, margin, [*f1_lines, *ties, *traces], layout)
 
 
-def _equal_f1(palette: Palette, right: float, top: float) -> tuple[list[Trace], list[Trace]]:
-    """Lines precision = f·recall / (2·recall − f), and their names in the right margin."""
+def _equal_f1(palette: Palette, right: float, top: float, *, inside: bool) -> tuple[list[Trace], list[Trace]]:
+    """Lines precision = f·recall / (2·recall − f), and their names in the right margin, or before it."""
     lines, names = [], []
     best = 2 * right * top / (right + top)
     for level in numbers.ticks(best * 0.05, best * 0.95, 5):
@@ -150,7 +164,9 @@ def _equal_f1(palette: Palette, right: float, top: float) -> tuple[list[Trace], 
         precisions = [level * recall / (2 * recall - level) for recall in recalls]
         lines.append(line(recalls, precisions, "equal F1", palette.same, 1))
         text = f"F1 = {numbers.fixed(level, max(2, numbers.tick_decimals([level])))}"
-        look = {"xanchor": "left", "xshift": 8, "font": {"size": 12, "color": palette.muted}}
+        look: Trace = {"xanchor": "left", "xshift": 8, "font": {"size": 12, "color": palette.muted}}
+        if inside:
+            look |= {"xanchor": "right", "xshift": -4, "yshift": 9}
         names.append(note(1, precisions[-1], text, xref="paper", yref="y", **look))
     return lines, names
 
@@ -170,15 +186,40 @@ def _cutoff_labels(drawn: pd.DataFrame, palette: Palette, k: int) -> Iterator[Tr
         yield note(top["recall"], top["precision"], text, xshift=13, yshift=13, font=font)
 
 
+def _end_texts(last: Sequence[Row], marks: Marks, ends: Mapping[str, int | None]) -> list[str]:
+    """The name of each run, and where its lists end."""
+    names = short_labels(marks, 22)
+    cuts = [ends.get(row["run_id"]) for row in last]
+    return [
+        names[row["run_id"]] + (f", ends at {end}" if end is not None else "")
+        for row, end in zip(last, cuts, strict=True)
+    ]
+
+
+def _names_in_margin(
+    last: Sequence[Row], texts: Sequence[str], marks: Marks, area: DrawnArea
+) -> tuple[list[Trace], list[Trace]]:
+    """Lines from the ends of many paths to the right edge, and the names beside it, pushed apart."""
+    placed = spread([area.down(row["precision"]) for row in last], LABEL_PITCH, 6, area.height - 6)
+    per_pixel = (area.y[1] - area.y[0]) / area.height
+    ties, names = [], []
+    for row, text, down in zip(last, texts, placed, strict=True):
+        y, mark = area.y[1] - down * per_pixel, marks[row["run_id"]]
+        ties.append(line([row["recall"], area.x[1]], [row["precision"], y], "name", mark.colour, 0.6))
+        look = {"xanchor": "left", "xshift": 4, "font": {"size": 12.5}}
+        names.append(note(1, y, text, xref="paper", yref="y", **look))
+    return ties, names
+
+
 def _end_labels(
-    points: pd.DataFrame, marks: Marks, palette: Palette, area: DrawnArea, ends: Mapping[str, int | None]
+    points: pd.DataFrame,
+    last: Sequence[Row],
+    texts: Sequence[str],
+    marks: Marks,
+    palette: Palette,
+    area: DrawnArea,
 ) -> Iterator[Trace]:
-    """Names at the ends of the paths, where they cover least."""
-    last = last_of_run(points)
-    texts, names = [], short_names(marks, 22)
-    for row in last:
-        end = ends.get(row["run_id"])
-        texts.append(escape(names[row["run_id"]]) + (f", ends at {end}" if end is not None else ""))
+    """Names at the ends of a few paths, where they cover least."""
     curves = [area.pixel(*point) for point in zip(points["recall"], points["precision"], strict=True)]
     starts = [area.pixel(row["recall"], row["precision"]) for row in last]
     for row, text, offset in zip(last, texts, area.place_labels(starts, texts, curves), strict=True):

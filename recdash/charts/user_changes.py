@@ -29,7 +29,7 @@ WORDS = ("better", "same", "worse")
 
 def better_same_worse(changes: pd.DataFrame, marks: Marks, palette: Palette) -> go.Figure:
     """Figure of ``changes`` (run_id, n_users, better, same, worse): a row per run, 100 users wide."""
-    rows, names = records(changes), short_labels(marks, 20)
+    rows, names = records(changes), short_labels(marks, 18)
     y = range(len(rows))
     traces: list[Trace] = []
     for word, fill, ink in (

@@ -110,9 +110,9 @@ def subtitle(comparison: SegmentComparison) -> str:
         return f"{metric} is a catalogue-level metric, no CI. Grey tick: {base}."
     correction = comparison.query.terms.correction
     n_family = sum(len(comparison.judged(run)) for run in comparison.candidates)
-    rule = f", {CORRECTIONS[correction]}-corrected" if n_family > 1 and correction != "off" else ""
-    if correction == "off":
-        rule = ", not corrected"
+    corrected = "not corrected" if correction == "off" else f"{CORRECTIONS[correction]}-corrected"
+    is_named = n_family > 1 or correction == "off"
+    rule = f", {corrected} over {n_family} differences" if is_named else ""
     return (
         f"Change in {metric} vs {base}, 95 % CI{rule}. Filled: significant. "
         f"Grey: fewer than {comparison.least} users, not tested."

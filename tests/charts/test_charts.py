@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from itertools import pairwise
+from itertools import combinations, pairwise
 
+import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 import pytest
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 from recdash.charts.curves import metric_curve, with_interval
 from recdash.charts.forest import BESIDE_TABLE, ForestLayout, forest
-from recdash.charts.layout import escape, place_labels, spread
+from recdash.charts.layout import LABEL_PITCH, escape, place_labels, spread
 from recdash.charts.leaders_by_k import Stretch, leader_strip, stretches
 from recdash.charts.marks import CONTEXT_GREY, DARK, LIGHT, Marks, Palette, marks, shape
 from recdash.charts.offline_online import Side, bars, quadrants
@@ -155,6 +156,19 @@ def test_labels_keep_their_order_and_their_distance(wanted: list[float]) -> None
 
 def test_labels_with_room_stay_where_they_belong() -> None:
     assert spread([10, 100, 50], 19, 0, 200) == [10, 100, 50]
+
+
+def test_labels_of_many_points_at_one_place_never_overlap() -> None:
+    size, text = (800, 496), "a name of 22 letters.."
+    offsets = place_labels([(40.0, 480.0)] * 20, [text] * 20, [], size)
+    width, boxes = 7 * len(text) + 6, []
+    for across, down in offsets:
+        left = 40 + across - (width if across < 0 else 0)
+        assert left >= 0
+        assert left + width <= size[0]
+        boxes.append((left, 480 + down))
+    for (left, y), (other, other_y) in combinations(boxes, 2):
+        assert abs(left - other) >= width or abs(y - other_y) >= LABEL_PITCH
 
 
 def test_two_points_at_one_place_get_different_label_places() -> None:
@@ -314,6 +328,18 @@ def test_interpolation_takes_the_best_precision_at_this_recall_or_higher() -> No
     result = interpolated(path(PRECISION, RECALL))
     assert list(result["recall"]) == pytest.approx([0, 0.1, 0.2, 0.3, 0.4, 0.5])  # 0.6 is not reached
     assert list(result["precision"]) == [1, 1, 1, 0.5, 0.5, 0.5]
+
+
+def test_more_runs_than_have_room_at_their_ends_are_named_in_a_column() -> None:
+    names = [f"run {number:02}" for number in range(20)]
+    paths = pd.concat([path(PRECISION, RECALL).assign(run_id=name) for name in names])
+    figure = precision_recall(paths, looks(*names), LIGHT, 2, {})
+    column = [note for note in figure.layout.annotations if note.text in names]
+    assert sorted(note.text for note in column) == names
+    low, high = figure.layout.yaxis.range
+    per_pixel = (high - low) / (figure.layout.height - figure.layout.margin.t - figure.layout.margin.b)
+    heights = sorted(note.y for note in column)
+    assert min(np.diff(heights)) >= LABEL_PITCH * per_pixel * 0.999
 
 
 def test_the_present_k_has_the_large_mark() -> None:

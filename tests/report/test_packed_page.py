@@ -67,7 +67,9 @@ def test_an_old_page_that_shows_something_else_is_not_confirmed(
     assert found.page_difference
 
 
-@pytest.mark.parametrize(("change", "holds"), [("order", True), ("value", False), ("names", False)])
+@pytest.mark.parametrize(
+    ("change", "holds"), [("order", True), ("value", False), ("text", False), ("names", False)]
+)
 def test_figures_of_an_old_page_are_compared_by_their_values(
     space: Workspace, tmp_path: Path, change: str, holds: bool
 ) -> None:
@@ -75,7 +77,9 @@ def test_figures_of_an_old_page_are_compared_by_their_values(
     values = json.loads(unpack(packed))
     first = values["figures"][0]
     if change == "value":
-        first["layout"]["height"] += 1
+        first["data"][1]["x"][0] += 0.01
+    elif change == "text":
+        first["layout"]["annotations"][0]["text"] += "1"
     elif change == "order":
         first["layout"] = dict(reversed(first["layout"].items()))
     else:

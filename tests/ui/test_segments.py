@@ -52,7 +52,9 @@ def test_the_title_says_for_whom_a_run_is_better_and_for_whom_worse(shown: Open)
     """Of 80 users the 40 known ones get both of their items from it, the 40 new ones none."""
     text = said(shown(m="recall", k="2"))
     assert "known is better for known users and worse for users new to the service" in text
-    assert "Change in Recall@2 vs base, 95 % CI, Holm-corrected. Filled: significant." in text
+    assert (
+        "Change in Recall@2 vs base, 95 % CI, Holm-corrected over 2 differences. Filled: significant." in text
+    )
     assert "Known users (with train rows) 40 0.50 1.00 ▲ better" in text
     assert "Users new to the service (no train rows) 40 0.50 0.00 ▼ worse" in text
 
@@ -139,7 +141,7 @@ def test_the_link_keeps_the_segments_the_least_n_and_the_correction(
     app = shown(e=films["films"], m="recall", k="2", by="history", least="50", corr="off")
     text = said(app)
     assert "No segment is large enough to compare Recall@2" in text
-    assert "95 % CI, not corrected" in text
+    assert "95 % CI, not corrected over 0 differences" in text
     assert "fewer than 50 users" in text
     assert text.count("too few users") == 2
     assert {name: link(app)[name] for name in ("by", "least", "corr")} == {

@@ -10,9 +10,10 @@ import hashlib
 import json
 import re
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from html import unescape
 from itertools import groupby
+from typing import Any
 
 import numpy as np
 
@@ -60,6 +61,7 @@ def shown(page: str) -> str:
     try:
         values = json.loads(unpack(figures[1] if figures else ""))
         values["names"] = _names(values["names"])
+        values["figures"] = list(map(_points_and_texts, values["figures"]))
     except (ValueError, TypeError, KeyError, RecursionError):
         values = {}
     frame = hashlib.sha256(DATA.sub("", BODY.sub("", page)).encode()).hexdigest()
@@ -75,7 +77,7 @@ def shown_by(page: str, document: Document) -> str:
             "light": [getattr(LIGHT, role) for role in ROLES],
             "dark": [getattr(DARK, role) for role in ROLES],
         },
-        "figures": [drawn(document, part) for part in parts if isinstance(part, Figure)],
+        "figures": [_points_and_texts(drawn(document, part)) for part in parts if isinstance(part, Figure)],
     }
     return _shown(FRAME, SVG.sub(r"\1", page), values)
 
@@ -83,6 +85,15 @@ def shown_by(page: str, document: Document) -> str:
 def _shown(frame: str, page: str, figures: object) -> str:
     body = FORMULA.sub(_letters, "\n".join(part[0] for part in BODY.finditer(page)))
     return f"{body}\nstyle and scripts {frame}\nfigures {json.dumps(figures, sort_keys=True)}"
+
+
+def _points_and_texts(figure: Mapping[str, Any]) -> dict[str, Any]:
+    """What a figure says: its points, and the texts in it. Sizes and marks may be others by now."""
+    layout = figure["layout"]
+    notes = [note["text"] for note in layout.get("annotations", ())]
+    ticks = {name: axis.get("ticktext") for name, axis in layout.items() if re.match("[xy]axis", name)}
+    points = [[trace.get("x"), trace.get("y"), trace.get("hovertext")] for trace in figure["data"]]
+    return {"points": points, "notes": sorted(notes), "ticks": ticks}
 
 
 def _names(names: Iterable[str]) -> list[str]:

@@ -15,6 +15,9 @@ from recdash.ui.app import cached
 from recdash.ui.app.state import View
 from recdash.ui.components import widgets
 
+LONGEST_NAME = 18
+"""Of a run's name above its list."""
+
 if TYPE_CHECKING:
     from recdash.evaluation.user_detail import CatalogueItem, ListPlace, OneUser, UserList
 
@@ -35,7 +38,8 @@ def show(view: View, user: OneUser, first: str) -> None:
     lists = {list_.run_id: list_ for list_ in user.lists}
     base = lists.get(view.baseline.id) if view.baseline else None
     against = view.short(base.run_id) if base and base.length else ""
-    columns = [_column(view, run.id, lists.get(run.id), values, against) for run in view.shown]
+    names = widgets.run_cells(view.marks, LONGEST_NAME)
+    columns = [_column(view, run.id, lists.get(run.id), values, against, names) for run in view.shown]
     side = html('<div class="rd-side">{parts}</div>', parts=join([_held_out(user), _history(user)]))
     region = '<div class="rd-lists" tabindex="0" role="region" aria-label="Lists side by side">'
     lists_side = html(f"{region}{{columns}}</div>", columns=join(columns))
@@ -92,13 +96,18 @@ def _item(item: CatalogueItem) -> Html:
 
 
 def _column(
-    view: View, run_id: str, list_: UserList | None, values: Mapping[str, float], against: str
+    view: View,
+    run_id: str,
+    list_: UserList | None,
+    values: Mapping[str, float],
+    against: str,
+    names: Mapping[str, Html],
 ) -> Html:
     """``against``: the baseline whose list ranks are compared with; empty where it has none."""
     mark, k = view.marks[run_id], min(view.k, MOST_PLACES)
     head = html(
         "<h3>{name}<span>{result}</span></h3>",
-        name=widgets.run_cell(mark, view.short(run_id)),
+        name=names[run_id],
         result=_result(view, list_, values.get(run_id)),
     )
     is_base = mark.role == "baseline"
