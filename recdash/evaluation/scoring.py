@@ -202,15 +202,17 @@ def score_predictions(name: str, source: Any, scoring: Scoring) -> Scored:
 
 
 def short_list_notices(name: str, hits: Hits, requests: Sequence[MetricRequest]) -> list[Problem]:
-    """Returns notices of short lists, at the smallest and the largest cutoff requested (a curve: 10,
-    depth).
+    """Returns notices of short lists, at the smallest and the largest cutoff requested.
+
+    Those of a curve are 10 and the longest list: that all lists end before the depth is no news.
     """
+    lengths = hits.list_length[hits.list_length > 0]
+    longest = min(hits.depth, int(lengths.max(initial=0)))
     cutoffs = set()
     for request in requests:
         if request.definition.metric.has_cutoff:
-            cutoffs |= {request.spec.k} if request.spec.k else {10, hits.depth}
+            cutoffs |= {request.spec.k} if request.spec.k else {10, longest}
     within = sorted(k for k in cutoffs if k <= hits.depth)
-    lengths = hits.list_length[hits.list_length > 0]
     of_users = f"{len(lengths)} user{'' if len(lengths) == 1 else 's'}"
     counts = {k: int((lengths < k).sum()) for k in (*within[:1], *within[-1:])}
     return [

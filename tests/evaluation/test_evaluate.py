@@ -392,6 +392,18 @@ def test_short_lists_are_said_at_the_cutoff_that_was_asked_for() -> None:
     ]
 
 
+def test_that_all_lists_end_before_the_depth_is_no_news() -> None:
+    def lists(of_v: int) -> pd.DataFrame:
+        rows = [(user, f"i{rank}", rank) for user, n in (("u", 20), ("v", of_v)) for rank in range(1, n + 1)]
+        return pd.DataFrame(rows, columns=["user_id", "item_id", "rank"])
+
+    even = recdash.evaluate({"als": lists(20)}, TRUTH, metrics="recall", depth=100, accept_unknown_ids=True)
+    assert "short-lists" not in codes(even)
+    uneven = recdash.evaluate({"als": lists(19)}, TRUTH, metrics="recall", depth=100, accept_unknown_ids=True)
+    said = [notice.found for notice in uneven.notices() if notice.code == "short-lists"]
+    assert said == ["lists shorter than k = 20: 1 of 2 users"]
+
+
 def test_items_that_the_catalogue_does_not_know_are_said() -> None:
     catalogue = pd.DataFrame({"item_id": ["a", "b", "c"]})
     evaluation = recdash.evaluate({"als": ALS}, TRUTH, metrics="recall@1", catalogue=catalogue)
