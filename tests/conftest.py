@@ -221,6 +221,38 @@ def _new_databases_are_copies(request: pytest.FixtureRequest) -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session")
+def compiled_statements() -> dict[Any, tuple[Any, Any]]:
+    """By SQLite driver: SQLAlchemy's dialect, and the statements that it has compiled so far."""
+    return {}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _statements_are_compiled_once(
+    request: pytest.FixtureRequest, compiled_statements: dict[Any, tuple[Any, Any]]
+) -> Iterator[None]:
+    """Each store would compile all statements anew, which takes a third of opening one and adding a run."""
+    if request.path.parent.name == "store":
+        yield
+        return
+    from recdash.store import connections
+
+    create = connections.create_engine
+
+    def create_engine(*arguments: Any, **options: Any) -> Any:
+        engine = create(*arguments, **options)
+        dialect, _ = compiled_statements.get(driver := engine.dialect.dbapi, (None, None))
+        if dialect is not None and dialect.server_version_info is not None:  # it has connected
+            engine.dialect, engine._compiled_cache = compiled_statements[driver]
+        elif engine.dialect.name == "sqlite":
+            compiled_statements[driver] = engine.dialect, engine._compiled_cache
+        return engine
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(connections, "create_engine", create_engine)
+        yield
+
+
 @pytest.fixture(scope="module", autouse=True)
 def _footers_are_read_without_a_fork(request: pytest.FixtureRequest) -> Iterator[None]:
     """Files of our own making end no process, and forking one of this size takes longer than reading them.
