@@ -98,7 +98,7 @@ class Workspace:
         self.online_analysis = OnlineAnalysis(context, self.online_tests)
         self.agreement = OnlineAgreement(context, self.scores, self.comparisons, self.online_analysis)
         self.track_records = TrackRecords(context, self.comparisons, self.online_tests, self.agreement)
-        self.overview = ExperimentCards(context, self.queries, self.comparisons)
+        self.overview = ExperimentCards(context, self.queries, self.comparisons, self.online_tests)
         self._online_evidence = OnlineEvidence(context, self.online_tests, self.online_analysis)
         self._offline_evidence = OfflineEvidence(
             context,

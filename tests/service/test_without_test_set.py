@@ -45,6 +45,8 @@ def test_the_a_b_test_says_what_to_do(workspace: Workspace) -> None:
     assert {row["variant"]: row["value"] for row in test.results} == {"control": 0.1, "new": 0.5}
     headline, (step,) = workspace.online_tests.next_steps(test.id)
     assert (headline, step.variant, step.action) == ("Ship new", "new", "ship")
+    assert workspace.overview.verdict(experiment.id).why_not == "Ship new"
+    assert workspace.overview.verdict(workspace.experiments.create("Empty").id).why_not == "No test set yet"
 
 
 def test_a_run_needs_a_test_set_and_the_error_says_how_to_add_one(workspace: Workspace) -> None:

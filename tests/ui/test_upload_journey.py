@@ -121,6 +121,17 @@ def test_an_a_b_test_of_a_shop_in_an_empty_store_gives_its_result(app: AppTest) 
         assert "This experiment has no test set yet" in text_of(turn_to(app, page))
 
 
+def test_an_a_b_test_gets_its_test_set_from_the_page_that_says_it_has_none(app: AppTest) -> None:
+    experiment = state.workspace().experiments.create("shop")
+    state.workspace().online_tests.add(experiment.id, "checkout", {"sessions": SHOP})
+    press(turn_to(app, "leaderboard"), "Add data")
+    drop(turn_to(app, "upload"), films__csv=TRUTH, half__csv=as_csv(HALF))
+    assert box(app, "Add to").value == experiment.id
+    finish(app, "Evaluate 1 candidate")
+    (only,) = state.workspace().experiments.all()
+    assert (only.id, only.truth is None, list(stored_runs())) == (experiment.id, False, ["half"])
+
+
 def test_runs_are_added_to_an_experiment_that_is_there(app: AppTest) -> None:
     three_runs(app)
     drop(app, other__csv=as_csv(HALF[:2]))

@@ -173,6 +173,7 @@ def test_own_files_begin_a_new_experiment_or_join_the_one_looked_at() -> None:
     runs, test = plan_of(planned("run")), AbTestPlan("shop", "sessions", {})
     both = {"d": demo, "e": FILMS}
     assert suggested_experiment(plan_of(planned("truth"), planned("run")), both, "e") is None
+    assert suggested_experiment(plan_of(planned("truth")), {"ab": empty}, "ab") == "ab"
     assert suggested_experiment(runs, both, "e") == "e"
     assert suggested_experiment(runs, both, "d") == "e"  # never the demo
     assert suggested_experiment(runs, {"d": demo}, "d") is None

@@ -20,6 +20,7 @@ from recdash.metrics import define
 from recdash.service.catalog.history import ExperimentContents, HistoryEvent, history_of
 from recdash.service.context import ServiceContext
 from recdash.service.offline.comparisons import Comparisons
+from recdash.service.online.tests import OnlineTests
 from recdash.service.queries import Queries
 
 if TYPE_CHECKING:
@@ -104,8 +105,15 @@ class CardVerdict:
 class ExperimentCards:
     """The experiments of a workspace as summaries."""
 
-    def __init__(self, context: ServiceContext, queries: Queries, comparisons: Comparisons) -> None:
+    def __init__(
+        self,
+        context: ServiceContext,
+        queries: Queries,
+        comparisons: Comparisons,
+        online_tests: OnlineTests,
+    ) -> None:
         self._context, self._queries, self._comparisons = context, queries, comparisons
+        self._online_tests = online_tests
         self._store = context.store
         self._cards = context.cached(self._read_cards, most=4)
 
@@ -137,8 +145,7 @@ class ExperimentCards:
         """Returns the verdict that the experiment's overview starts with; cached."""
         names = {run.id: run.name for run in self._store.runs.of_experiment(experiment_id)}
         if not names:
-            has_test_set = self._store.experiments.get(experiment_id).truth is not None
-            return CardVerdict(None, None, "No run yet" if has_test_set else "No test set yet")
+            return CardVerdict(None, None, self._without_runs(experiment_id))
         query = self._queries.of(experiment_id)
         if not query.runs:
             only = names[query.baseline]
@@ -148,6 +155,19 @@ class ExperimentCards:
         except RecdashError as error:  # damage in one experiment must not hide the others
             return CardVerdict(query, None, why_not(error, query))
         return CardVerdict(query, verdict)
+
+    def _without_runs(self, experiment_id: str) -> str:
+        """Returns what the newest A/B test says to do if there is no test set; else what is missing."""
+        tests = self._online_tests.all(experiment_id)
+        if self._store.experiments.get(experiment_id).truth is not None:
+            return "No run yet"
+        if not tests:
+            return "No test set yet"
+        newest = max(tests, key=lambda test: test.created)
+        try:
+            return self._online_tests.next_steps(newest.id)[0]
+        except RecdashError as error:  # damage in one experiment must not hide the others
+            return str(error).rstrip(".")
 
     def _card(self, experiment: Experiment, events: Sequence[AuditEvent]) -> Card:
         store, own_id = self._store, experiment.id

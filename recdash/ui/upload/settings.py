@@ -49,11 +49,13 @@ def suggested_experiment(
 ) -> str | None:
     """Returns the experiment that the files belong to by default; None for a new one.
 
-    A test set makes a new experiment, and so does whatever is uploaded from the demo's pages. ``here`` is the
-    experiment that was looked at before.
+    A test set makes a new experiment, unless the one that was looked at before (``here``) has none yet.
+    Whatever is added from the demo's pages makes a new one, too.
     """
+    looked_at = experiments.get(here or "")
     if plan.of_kind("truth"):
-        return None
+        waits = looked_at is not None and looked_at.truth is None and not looked_at.demo
+        return here if waits else None
     own = [experiment for experiment in experiments.values() if not experiment.demo]
     if here in {experiment.id for experiment in own}:
         return here
