@@ -57,6 +57,7 @@ def test_the_title_says_who_shows_how_many_values(shown: Open) -> None:
     assert "The catalogue has 24 items." in text
 
 
+@pytest.mark.long
 def test_a_very_long_value_is_cut_where_it_is_read_and_whole_in_the_csv(
     workspace: Workspace, shown: Open
 ) -> None:
@@ -93,6 +94,7 @@ def test_each_run_has_its_measures_and_their_names_lead_to_the_guide(shown: Open
     assert missing in said(app)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("films")
 def test_fewer_places_show_fewer_values(shown: Open) -> None:
     assert "All runs show 1 of 4 values of genres" in said(shown(k="1"))
@@ -107,6 +109,7 @@ def test_the_chart_has_the_same_numbers_and_words_for_them(shown: Open) -> None:
     assert "good: War 66.7 % (12.5 %), Drama 33.3 % (83.3 %) and Crime 16.7 % (41.7 %)" in chart.proto.alt
 
 
+@pytest.mark.long
 def test_of_many_values_the_largest_are_drawn_and_the_others_named(workspace: Workspace, shown: Open) -> None:
     many = CATALOGUE.assign(genres=[*(f"maker {n // 2}" for n in range(20)), *["War"] * 4])
     more = pd.DataFrame(
@@ -135,6 +138,7 @@ def test_the_link_keeps_the_attribute(films: dict[str, str], shown: Open) -> Non
     assert "values of genres" in said(app)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("films")
 def test_segments_of_items_by_an_attribute_lead_to_that_attribute(shown: Open) -> None:
     app = shown(by="item:year")
@@ -142,6 +146,7 @@ def test_segments_of_items_by_an_attribute_lead_to_that_attribute(shown: Open) -
     assert not app.warning
 
 
+@pytest.mark.long
 def test_segments_of_users_leave_the_usual_attribute_without_a_warning(
     workspace: Workspace, shown: Open
 ) -> None:
@@ -153,6 +158,7 @@ def test_segments_of_users_leave_the_usual_attribute_without_a_warning(
     assert not app.warning
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("films")
 def test_an_attribute_named_in_vain_is_warned_of_and_stays_in_the_link(shown: Open) -> None:
     app = shown(by="author")
@@ -176,6 +182,7 @@ def test_without_a_catalogue_the_page_asks_for_one(workspace: Workspace, shown: 
     assert "Upload" in [button.label for button in app.button]
 
 
+@pytest.mark.long
 def test_a_catalogue_of_ids_has_its_measures_and_no_distribution(workspace: Workspace, shown: Open) -> None:
     stored(workspace, CATALOGUE[["item_id"]])
     app = shown()

@@ -85,11 +85,13 @@ def test_each_item_says_for_how_many_users_and_in_how_many_lists(shown: Open) ->
     assert "Gamma 1 – –" in text
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("films")
 def test_at_one_place_less_is_found(shown: Open) -> None:
     assert "Alpha 3 2 of 2 1 of 1" in said(shown(k="1"))
 
 
+@pytest.mark.long
 def test_one_run_alone_says_what_it_does_not_find(workspace: Workspace, shown: Open) -> None:
     stored(workspace, {"base": BASE}, CATALOGUE)
     text = said(shown())
@@ -97,6 +99,7 @@ def test_one_run_alone_says_what_it_does_not_find(workspace: Workspace, shown: O
     assert "base 1 25.0 – 2 1" in text
 
 
+@pytest.mark.long
 def test_where_everything_is_found_that_is_said(workspace: Workspace, shown: Open) -> None:
     stored(workspace, {"all": ranked({"u1": "ab", "u2": "ac", "u3": "ad"})}, CATALOGUE)
     assert "Every one of 4 test items is a hit of at least one run" in said(shown())
@@ -117,12 +120,14 @@ def test_items_are_narrowed_to_those_that_one_run_alone_finds(films: dict[str, s
     assert "No item matches." in said(app)
 
 
+@pytest.mark.long
 def test_items_are_sorted_by_what_is_asked(films: dict[str, str], shown: Open) -> None:
     assert titles(shown(order="title")) == ["Alpha", "Beta", "delta", "Gamma"]
     assert titles(shown(order=f"shown {films['new']}")) == ["Alpha", "Beta", "Gamma", "delta"]
     assert titles(shown(which="nobody", order="users")) == ["Gamma", "delta"]
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("films")
 def test_titles_and_ids_are_searched_whatever_their_case(shown: Open) -> None:
     app = shown(item="DELTA")
@@ -134,6 +139,7 @@ def test_titles_and_ids_are_searched_whatever_their_case(shown: Open) -> None:
     assert "No item matches." in said(app)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("films")
 def test_all_rows_can_be_taken_away_with_the_names_of_the_runs(shown: Open) -> None:
     (table,) = [one.value for one in shown().dataframe]
@@ -144,6 +150,7 @@ def test_all_rows_can_be_taken_away_with_the_names_of_the_runs(shown: Open) -> N
     assert table["found by base"].tolist() == [3, 0, 0, 0]
 
 
+@pytest.mark.long
 def test_of_many_items_the_first_are_shown_and_all_are_in_the_table(
     workspace: Workspace, shown: Open
 ) -> None:
@@ -164,6 +171,7 @@ def test_an_empty_store_says_what_to_do_next(shown: Open) -> None:
     assert "Nothing to compare yet" in said(shown())
 
 
+@pytest.mark.long
 def test_without_a_catalogue_items_go_by_their_ids(workspace: Workspace, shown: Open) -> None:
     stored(workspace, {"base": BASE}, None)
     assert titles(shown()) == ["a", "b", "c", "d"]

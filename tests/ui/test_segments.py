@@ -59,6 +59,7 @@ def test_the_title_says_for_whom_a_run_is_better_and_for_whom_worse(shown: Open)
     assert "Users new to the service (no train rows) 40 0.50 0.00 ▼ worse" in text
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("films")
 def test_gain_and_loss_that_hide_each_other_are_flagged_with_their_numbers(shown: Open) -> None:
     text = said(shown(m="recall", k="2"))
@@ -72,6 +73,7 @@ def test_gain_and_loss_that_hide_each_other_are_flagged_with_their_numbers(shown
     )
 
 
+@pytest.mark.long
 def test_a_gain_of_one_segment_only_is_flagged(workspace: Workspace, shown: Open) -> None:
     stored(workspace, {"base": RUNS["base"], "some": lists(["a", "b"], ["x2", "a"])})
     text = said(shown(m="recall", k="2"))
@@ -82,6 +84,7 @@ def test_a_gain_of_one_segment_only_is_flagged(workspace: Workspace, shown: Open
     ) in text
 
 
+@pytest.mark.long
 def test_users_of_their_own_may_turn_the_means_against_every_segment(
     workspace: Workspace, shown: Open
 ) -> None:
@@ -101,6 +104,7 @@ def test_users_of_their_own_may_turn_the_means_against_every_segment(
     assert "known users are 90.9 % of those of mine and 50.0 % of those of base" in text
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("films")
 def test_in_items_segments_only_these_count(shown: Open) -> None:
     text = said(shown(m="recall", k="2", by="item:kind"))
@@ -123,6 +127,7 @@ def test_marks_are_filled_where_settled_and_zero_is_drawn(shown: Open) -> None:
     assert "Known users (with train rows) +0.500 better" in chart.proto.alt
 
 
+@pytest.mark.long
 def test_what_is_not_significant_is_hollow(workspace: Workspace, shown: Open) -> None:
     stored(workspace, {name: RUNS[name] for name in ("base", "same")})
     app = shown(m="recall", k="2")
@@ -153,6 +158,7 @@ def test_the_link_keeps_the_segments_the_least_n_and_the_correction(
     assert (link(app)["by"], link(app)["least"]) == ("item:kind", "40")
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("films")
 def test_an_attribute_of_the_catalogue_leads_to_its_items(shown: Open) -> None:
     app = shown(by="kind", m="recall", k="2")
@@ -160,6 +166,7 @@ def test_an_attribute_of_the_catalogue_leads_to_its_items(shown: Open) -> None:
     assert not app.warning
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("films")
 def test_segments_named_in_vain_are_warned_of(shown: Open) -> None:
     app = shown(by="user:country", least="many")
@@ -184,6 +191,7 @@ def test_without_tables_there_is_nothing_to_tell_apart(workspace: Workspace, sho
     assert "Upload" in [button.label for button in app.button]
 
 
+@pytest.mark.long
 def test_one_run_has_values_and_asks_for_another(workspace: Workspace, shown: Open) -> None:
     stored(workspace, {"base": RUNS["base"]})
     text = said(shown(m="recall", k="2"))
@@ -204,6 +212,7 @@ def test_a_metric_of_what_is_shown_has_values_and_no_words(shown: Open) -> None:
     assert not traces(app, "zero", "lines")
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("films")
 def test_items_have_no_lists_of_their_own(shown: Open) -> None:
     text = said(shown(m="coverage", k="2", by="item:kind"))

@@ -69,6 +69,7 @@ def test_a_dominated_run_is_named_with_the_paired_difference_and_the_values(show
     assert "vs 1.23 %" in text
 
 
+@pytest.mark.long
 def test_equal_runs_are_not_called_dominated(workspace: Workspace, shown: Open) -> None:
     """Recall is 0.5 for both; only coverage differs."""
     stored(workspace, {"base": RUNS["base"], "broad": RUNS["broad"]})
@@ -80,6 +81,7 @@ def test_equal_runs_are_not_called_dominated(workspace: Workspace, shown: Open) 
     assert "is dominated by" not in text
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("films")
 def test_the_axes_say_where_better_is_and_run_backwards_where_less_is_better(shown: Open) -> None:
     forwards = spec(shown(k="2"))["layout"]
@@ -102,6 +104,7 @@ def test_the_link_keeps_both_metrics_and_the_runs(films: dict[str, str], shown: 
     assert "Coverage@2, % · better →" in str(spec(app)["layout"])
 
 
+@pytest.mark.long
 def test_runs_that_were_not_chosen_stand_aside_and_may_beat_a_chosen_one(
     films: dict[str, str], shown: Open
 ) -> None:
@@ -110,17 +113,20 @@ def test_runs_that_were_not_chosen_stand_aside_and_may_beat_a_chosen_one(
     assert "precise and broad are on the Pareto front" in text
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("films")
 def test_both_axes_never_show_the_same_metric(shown: Open) -> None:
     app = shown(k="2", x="ndcg", y="ndcg")
     assert app.selectbox(key="tradeoff-x").value == "coverage"
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("films")
 def test_a_metric_named_in_vain_is_warned_of(shown: Open) -> None:
     assert "Metric “nonsense” is not available here" in warned(shown(k="2", x="nonsense"))
 
 
+@pytest.mark.long
 def test_a_narrowed_view_has_a_front_of_its_own(films: dict[str, str], shown: Open) -> None:
     """Broad finds both items of known users, and nothing for new ones."""
     known = {"e": films["films"], "k": "2", "y": "recall", "x": "hit_rate", "c": films["broad"]}
@@ -142,6 +148,7 @@ def test_several_metrics_stand_side_by_side_with_up_as_better(shown: Open) -> No
     assert link(app)["axes"] == "recall~gini"
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("films")
 def test_one_metric_alone_draws_no_axes(shown: Open) -> None:
     app = shown(k="2", axes="recall")
@@ -149,6 +156,7 @@ def test_one_metric_alone_draws_no_axes(shown: Open) -> None:
     assert "Choose at least two metrics." in [one.value for one in app.caption]
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("films")
 def test_more_than_eight_metrics_are_cut_and_it_is_said(shown: Open) -> None:
     metrics = ["ndcg", "recall", "precision", "hit_rate", "map", "mrr", "f1", "rbp", "coverage"]
@@ -165,11 +173,13 @@ def test_an_empty_store_says_what_to_do_next(shown: Open) -> None:
     assert "Nothing to compare yet" in said(shown())
 
 
+@pytest.mark.long
 def test_one_run_alone_is_said_to_be_alone(workspace: Workspace, shown: Open) -> None:
     stored(workspace, {"base": RUNS["base"]})
     assert "base is the only run with both nDCG@2 and Coverage@2" in said(shown(k="2"))
 
 
+@pytest.mark.long
 def test_without_tables_two_accuracy_metrics_are_compared(workspace: Workspace, shown: Open) -> None:
     stored(workspace, {name: RUNS[name] for name in ("base", "poor")}, train=None, catalogue=None)
     text = said(shown(k="2"))

@@ -65,6 +65,7 @@ def test_the_title_says_for_how_many_the_best_candidate_is_better_and_worse(show
     assert "MRR@5 per user vs base, 20 users. Half of the total gain comes from 5 of 20 users." in text
 
 
+@pytest.mark.long
 def test_of_more_than_a_hundred_users_shares_are_said(workspace: Workspace, shown: Open) -> None:
     users = [f"u{n}" for n in range(1, 301)]
     truth = pd.DataFrame({"user_id": users, "item_id": [f"i{n}" for n in range(1, 301)]})
@@ -91,6 +92,7 @@ def test_another_candidate_is_looked_at_and_stays_in_the_link(films: dict[str, s
     assert link(app)["of"] == films["poor"]
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("films")
 def test_users_without_a_change_are_counted_and_not_drawn(shown: Open) -> None:
     app = shown(m="mrr")
@@ -101,6 +103,7 @@ def test_users_without_a_change_are_counted_and_not_drawn(shown: Open) -> None:
     assert "results for 10 of 20 users" in distribution.proto.alt
 
 
+@pytest.mark.long
 def test_a_candidate_that_changes_nothing_is_said_to(workspace: Workspace, shown: Open) -> None:
     store(workspace, {"base": lists(2), "twin": lists(2).assign(score=1.0)})
     app = shown()
@@ -108,6 +111,7 @@ def test_a_candidate_that_changes_nothing_is_said_to(workspace: Workspace, shown
     assert "No user's results change" in said(app)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("films")
 def test_of_a_pooled_metric_each_users_own_value_is_said_to_count(shown: Open) -> None:
     assert "Each user's own value counts." in said(shown(m="precision(average=micro)"))
@@ -128,6 +132,7 @@ def test_the_most_decisive_user_is_open_and_the_next_is_a_loss(films: dict[str, 
     assert link(app)["u"] == "u1"
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("films")
 def test_a_link_opens_the_same_user_and_any_id_can_be_typed(shown: Open) -> None:
     app = shown(u="u13")
@@ -139,6 +144,7 @@ def test_a_link_opens_the_same_user_and_any_id_can_be_typed(shown: Open) -> None
     assert link(app)["u"] == "u2"
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("films")
 def test_a_user_whom_the_truth_does_not_know_is_said_and_another_shown(shown: Open) -> None:
     app = shown(u="<b>nobody</b>")
@@ -158,12 +164,14 @@ def test_lists_stand_side_by_side_with_hits_moves_and_values(shown: Open) -> Non
     assert "mixed and base share 2 of 3 items" in text
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("films")
 def test_a_short_list_says_where_it_ends_and_a_missing_one_that_it_is_missing(shown: Open) -> None:
     assert "4 no item at position 4 5 no item at position 5" in said(shown(u="u1"))
     assert re.search(r"mixed 0 hits, nDCG@5 0\.000 no recommendations for this user", said(shown(u="u20")))
 
 
+@pytest.mark.long
 def test_without_a_list_of_the_baseline_nothing_moves(workspace: Workspace, shown: Open) -> None:
     store(workspace, {"base": lists(2, USERS[:10]), "good": lists(1)})
     text = said(shown(u="u20"))
@@ -172,6 +180,7 @@ def test_without_a_list_of_the_baseline_nothing_moves(workspace: Workspace, show
     assert "new: not in" not in text
 
 
+@pytest.mark.long
 def test_lists_keep_the_order_of_the_runs(films: dict[str, str], shown: Open) -> None:
     text = said(shown(of=films["poor"], u="u1"))
     assert text.index("base 1 hit") < text.index("mixed 1 hit") < text.index("poor 0 hits")
@@ -211,6 +220,7 @@ def test_unique_hits_and_those_lost_by_switching_stand_in_a_table(shown: Open) -
 # ── a part of the experiment ─────────────────────────────────────────────────────────────────
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("films")
 def test_a_part_of_the_users_is_compared_by_itself(shown: Open) -> None:
     """u1 alone has train rows."""
@@ -247,11 +257,13 @@ def test_one_run_alone_shows_its_values_and_asks_for_a_second(workspace: Workspa
     assert not re.search("new: not in", text)
 
 
+@pytest.mark.long
 def test_without_a_catalogue_ids_are_shown(workspace: Workspace, shown: Open) -> None:
     store(workspace, {"base": lists(2), "good": lists(1)})
     assert "good 1 hit, nDCG@5 1.00 1 ● i1 ↑ 1" in said(shown(u="u1"))
 
 
+@pytest.mark.long
 def test_a_reference_may_be_the_baseline_and_a_candidate(workspace: Workspace, shown: Open) -> None:
     films = store(workspace, {"good": lists(1)}, catalogue=CATALOGUE, train=TRAIN)
     added = workspace.runs.add_references(films["films"], "popular,oracle")
@@ -261,6 +273,7 @@ def test_a_reference_may_be_the_baseline_and_a_candidate(workspace: Workspace, s
     assert re.search(r"Oracle[^●]* 1 hit, nDCG@5 1\.00 1 ● Film 1", text)
 
 
+@pytest.mark.long
 def test_runs_of_other_users_are_named_and_left_out(workspace: Workspace, shown: Open) -> None:
     """With users=both, left and right count users that are not the same."""
     runs = {"left": lists(1, USERS[:10]), "right": lists(1, USERS[10:]), "all": lists(2)}

@@ -1,0 +1,96 @@
+"""Headline, caption and flags of segments in words, from comparisons made by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from recdash.comparison import ComparisonQuery, Terms
+from recdash.comparison.segment_wording import finding, flag_sentence, subtitle
+from recdash.comparison.segments import EVERYBODY, SegmentComparison, compare_segments, flags
+from recdash.domain.results import UserValues
+
+N = 200
+USERS = np.arange(N)
+NOISE = np.tile([0.01, -0.01], N // 2)
+"""Adds nothing to a mean over an even number of users."""
+
+
+def compared(*by_part: tuple[int, float], terms: Terms | None = None) -> SegmentComparison:
+    """``mine`` against a baseline of 1, in segments a, b … of so many users with so large a gain."""
+    gains = np.concatenate([np.full(n, gain) for n, gain in by_part])
+    base, mine = (UserValues(USERS, values, values) for values in (np.ones(N), 1 + gains + NOISE))
+    ends = np.cumsum([0, *(n for n, _ in by_part)])
+    inside = {
+        name: {
+            "base": base.of((first <= USERS) & (last > USERS)),
+            "mine": mine.of((first <= USERS) & (last > USERS)),
+        }
+        for name, first, last in zip("abcd", ends, ends[1:], strict=False)
+    }
+    query = ComparisonQuery(("mine",), "base", "ndcg", 10, terms=terms or Terms())
+    empty = SegmentComparison(query, "x", {}, {name: name for name in inside}, {}, 30)
+    result = compare_segments(empty, {EVERYBODY: {"base": base, "mine": mine}, **inside})
+    return replace(result, names={"base": "Popular", "mine": "EASE"})
+
+
+@pytest.mark.parametrize(
+    ("gains", "headline"),
+    [
+        (((100, 0.2), (100, -0.2)), "EASE is better for a and worse for b"),
+        (((100, 0.2), (100, 0.2)), "EASE is better in every segment tested"),
+        (((100, -0.2), (100, -0.2)), "EASE is worse for a and b and better in no segment"),
+        (((100, 0.2), (100, 0.0)), "EASE is better for a and worse in no segment"),
+        (((190, 0.0), (10, 1.0)), "EASE is not significantly different from Popular in any segment"),
+    ],
+)
+def test_the_headline_says_where_a_run_is_better_and_where_worse(
+    gains: tuple[tuple[int, float], ...], headline: str
+) -> None:
+    assert finding(compared(*gains)) == headline
+
+
+def test_the_caption_names_the_baseline_the_interval_and_the_correction() -> None:
+    result = compared((100, 0.2), (100, -0.2))
+    assert subtitle(result) == (
+        "Change in nDCG@10 vs Popular, 95 % CI, Holm-corrected over 2 differences. Filled: significant. "
+        "Grey: fewer than 30 users, not tested."
+    )
+    plain = subtitle(compared((100, 0.2), (100, -0.2), terms=Terms(correction="off")))
+    assert "95 % CI, not corrected over 2 differences." in plain
+
+
+@pytest.mark.parametrize(
+    ("gains", "sentence"),
+    [
+        (  # 100 × 0.2 − 100 × 0.2 of 200 users
+            ((100, 0.2), (100, -0.2)),
+            (
+                "EASE is not significantly different from Popular over all users (0.000): gains and losses "
+                "cancel. It is better for a (+0.200, n = 100), and worse for b (−0.200, n = 100)."
+            ),
+        ),
+        (  # 50 × 0.4 of 200 users, who are 50 of them
+            ((50, 0.4), (150, 0.0)),
+            (
+                "EASE is better than Popular over all users (+0.100). All of the gain comes from a (+0.400, "
+                "n = 50), 25.0 % of the users. No other segment improves significantly."
+            ),
+        ),
+        (  # (60 × 1 − 140 × 0.1) of 200 users
+            ((70, -0.1), (70, -0.1), (60, 1.0)),
+            (
+                "EASE is better than Popular over all users (+0.230), but worse in 2 of 3 segments: "
+                "a (−0.100, n = 70) and b (−0.100, n = 70). The total follows c (+1.00, n = 60), 30.0 % of "
+                "the users."
+            ),
+        ),
+    ],
+)
+def test_a_flag_says_how_the_total_and_its_segments_differ(
+    gains: tuple[tuple[int, float], ...], sentence: str
+) -> None:
+    result = compared(*gains)
+    assert [flag_sentence(result, flag) for flag in flags(result)] == [sentence]
