@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 EQUAL = 1e-12
 """Values closer than this are equal: only rounding separates them."""
 MOST_NAMED = 3
-NOTHING_IS_JUDGED = "This metric has no value per user: there are no intervals, and nothing is judged."
+NOTHING_IS_JUDGED = "This is a catalogue-level metric: it has no CI, so differences are not tested."
 NOT_SETTLED = ("undecided", "blocked")
 
 
