@@ -134,7 +134,7 @@ def test_a_metric_without_a_value_per_user_gives_values_and_no_verdict(
     )
     found = Reports(space).content(asked, moment=MOMENT)
     assert found.lead.badge == "No verdict"
-    assert "nothing is judged" in found.lead.sentences[0]
+    assert "differences are not tested" in found.lead.sentences[0]
     assert "evidence" not in [one.name for one in found.sections]
     assert "scores" in [one.name for one in found.sections]
 

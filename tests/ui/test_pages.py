@@ -305,7 +305,7 @@ def test_a_metric_without_intervals_shows_its_values_and_says_so(
 ) -> None:
     (made,) = workspace.experiments.all()
     text = said(open_page(e=made.id, m="coverage"))
-    assert "This metric has no value per user" in text
+    assert "This is a catalogue-level metric" in text
     assert re.search(r"Run Coverage@10 .* \d+(\.\d+)? %", text)
     beside = open_page("offline_online", e=made.id, m="coverage")
     assert not beside.error
