@@ -91,7 +91,7 @@ def test_the_best_of_twenty_useless_metrics_is_perfect_by_chance(n: int, by_chan
 def test_the_p_of_the_best_is_uniform_when_no_metric_is_worth_anything() -> None:
     """That is what a p is for: it is at most .05 about one time in twenty, however many metrics are asked."""
     chance = np.random.default_rng(5)
-    p = [best(chance.random((20, 7)), chance.random(7)) for _ in range(300)]
+    p = [best(chance.random((20, 6)), chance.random(6)) for _ in range(300)]
     low = np.mean([one.p <= 0.05 for one in p if one])
     assert low <= 0.08
 

@@ -59,12 +59,26 @@ class TestDefaultDriver(StoreContract):
         shutil.copyfile(empty_database, database)
 
 
+@pytest.fixture(scope="module")
+def empty_standard_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The file of an empty store that the standard driver made."""
+    file = tmp_path_factory.mktemp("standard") / "recdash.db"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "pysqlite3.dbapi2", None)
+        open_store(f"sqlite:///{file}").close()
+    return file
+
+
 @pytest.mark.skipif(sqlite_driver() is sqlite3, reason="it is the default of this Python")
 class TestStandardDriver(StoreContract):
-    """The driver of a Python without pysqlite3."""
+    """The driver of a Python without pysqlite3. Each test begins with a copy of an empty store."""
 
     @pytest.fixture(autouse=True)
-    def _without_pysqlite3(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def _without_pysqlite3(
+        self, empty_standard_database: Path, database: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        database.parent.mkdir()
+        shutil.copyfile(empty_standard_database, database)
         monkeypatch.setitem(sys.modules, "pysqlite3.dbapi2", None)
 
 
@@ -318,6 +332,9 @@ def test_writers_in_two_processes_and_this_one_lose_nothing(open_again: Open, da
     store = open_again()
     experiment = add_experiment(store)
     children = [child(ADD_ALL, database, experiment.id, name, "15") for name in ("a", "b")]
+    for process in children:
+        assert process.stdout is not None
+        process.stdout.readline()  # it has begun to write
     while any(process.poll() is None for process in children):
         store.runs.add(a_run(experiment, new_id()), [a_curve()])
         store.runs.of_experiment(experiment.id)
