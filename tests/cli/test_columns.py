@@ -11,7 +11,7 @@ import recdash
 from recdash.errors import InputError, UnknownName
 
 FILES = {
-    "truth.csv": "uid,isbn\n1,a\n2,b\n3,c\n",
+    "truth.csv": "uid,shelf_no\n1,a\n2,b\n3,c\n",
     "als.csv": "uid,sku,s\n1,x,3\n1,a,2\n2,b,1\n",
     "far.csv": "uid,sku,cost\n1,a,0.1\n1,x,0.9\n2,x,0.1\n2,b,0.3\n",
     "log.csv": "arm,reward,chance\n" + "a,1,0.5\nb,0,0.5\n" * 20,
@@ -21,7 +21,7 @@ FILES = {
         f"p{n},s{n},2026-03-01T10:00:00Z,{'old' if n % 2 else 'new'},{n % 3},{60 + n}\n" for n in range(40)
     ),
 }
-CHOSEN = "user_id=uid,item_id=sku,als:score=s,truth:item_id=isbn"
+CHOSEN = "user_id=uid,item_id=sku,als:score=s,truth:item_id=shelf_no"
 EVALUATE = ("evaluate", "--truth", "truth.csv", "--run", "als=als.csv", "--metrics", "mrr@2")
 BY_HAND = (1 / 2 + 1 + 0) / 3
 """User 1 finds a at place 2, user 2 finds b at place 1, user 3 has no list."""
@@ -33,21 +33,21 @@ def test_a_column_holds_for_every_file_that_has_it_and_a_table_for_itself(run: R
 
 
 def test_the_prefix_of_a_table_holds_for_the_rest_of_the_option(run: Recdash) -> None:
-    twice = ("--columns", "item_id=sku,user_id=uid", "--columns", "truth:user_id=uid,item_id=isbn")
+    twice = ("--columns", "item_id=sku,user_id=uid", "--columns", "truth:user_id=uid,item_id=shelf_no")
     (score,) = as_json(run, *EVALUATE, *twice)["scores"]
     assert score["value"] == pytest.approx(BY_HAND)
 
 
 @pytest.mark.usefixtures("folder")
 def test_python_takes_the_same_columns() -> None:
-    columns = {"user_id": "uid", "item_id": "sku", "als": {"score": "s"}, "truth": {"item_id": "isbn"}}
+    columns = {"user_id": "uid", "item_id": "sku", "als": {"score": "s"}, "truth": {"item_id": "shelf_no"}}
     result = recdash.evaluate({"als": "als.csv"}, "truth.csv", metrics="mrr@2", columns=columns)
     assert [row["value"] for row in result.rows()] == [pytest.approx(BY_HAND)]
 
 
 @pytest.mark.usefixtures("folder")
 def test_a_minus_says_that_the_least_is_the_best() -> None:
-    columns = {"user_id": "uid", "truth": {"item_id": "isbn"}}
+    columns = {"user_id": "uid", "truth": {"item_id": "shelf_no"}}
     values = {}
     for score in ("cost", "-cost"):
         far = {"far": {"item_id": "sku", "score": score}}
@@ -68,18 +68,21 @@ def test_a_minus_says_that_the_least_is_the_best() -> None:
     ("columns", "message"),
     [
         (
-            "truth:item_id=isb,user_id=uid",
-            ["no column is called 'isb'; found: uid, isbn", "Did you mean 'isbn'?"],
+            "truth:item_id=shelf_n,user_id=uid",
+            ["no column is called 'shelf_n'; found: uid, shelf_no", "Did you mean 'shelf_no'?"],
         ),
-        ("user_id=uid,item_id=isbm,score=s", ["no column is called 'isbm'; found: uid, isbn", "'isbn'"]),
+        (
+            "user_id=uid,item_id=shelf_nr,score=s",
+            ["no column is called 'shelf_nr'; found: uid, shelf_no", "'shelf_no'"],
+        ),
         (f"timestamp=when,{CHOSEN}", ["no table has a column 'when' for timestamp", "als: uid, sku, s"]),
         ("user_id=uid,scor=s", ["no role is called 'scor'", "Did you mean 'score'?"]),
-        ("thruth:item_id=isbn", ["No table is called 'thruth'. Did you mean 'truth'?"]),
+        ("thruth:item_id=shelf_no", ["No table is called 'thruth'. Did you mean 'truth'?"]),
         ("user_id", ["'user_id'. Write ROLE=COLUMN"]),
         ("user_id=nope,item_id=nada", ["no column is called 'nope'; found", "no column is called 'nada'"]),
         (
             "user_id=uid,item_id=r_1..r_3,score=s",
-            ["no column is called 'r_1'; found: uid, isbn", "no column is called 'r_3'"],
+            ["no column is called 'r_1'; found: uid, shelf_no", "no column is called 'r_3'"],
         ),
         ("user_id=,item_id=sku", ["user_id is ignored ('user_id=' without a column)"]),
         ("user_id=uid,user_id=sku", ["two columns for user_id: 'uid' and 'sku'"]),
@@ -94,7 +97,7 @@ def test_a_slip_is_told_with_what_there_is(run: Recdash, columns: str, message: 
 @pytest.mark.usefixtures("folder")
 def test_python_tells_the_same_slips() -> None:
     with pytest.raises(UnknownName, match="No table is called 'thruth'"):
-        recdash.evaluate({"als": "als.csv"}, "truth.csv", columns={"thruth": {"item_id": "isbn"}})
+        recdash.evaluate({"als": "als.csv"}, "truth.csv", columns={"thruth": {"item_id": "shelf_no"}})
     with pytest.raises(InputError, match="no role is called 'scor'"):
         recdash.evaluate({"als": "als.csv"}, "truth.csv", columns={"scor": "s"})
 
@@ -120,7 +123,7 @@ def test_columns_of_a_wrong_type_are_a_clear_error(columns: Any) -> None:
 
 
 def test_case_and_blanks_around_a_name_do_not_count(run: Recdash) -> None:
-    chosen = "user_id = UID ,item_id= Sku,als:score=S,truth:item_id=ISBN"
+    chosen = "user_id = UID ,item_id= Sku,als:score=S,truth:item_id=SHELF_NO"
     (score,) = as_json(run, *EVALUATE, "--columns", chosen)["scores"]
     assert score["value"] == pytest.approx(BY_HAND)
 
@@ -140,7 +143,7 @@ def test_files_are_compared_and_stored_with_their_columns(run: Recdash) -> None:
 def test_a_workspace_takes_the_same_columns() -> None:
     space = recdash.open()
     books = space.experiments.create(
-        "books", "truth.csv", columns={"user_id": "uid", "truth": {"item_id": "isbn"}}
+        "books", "truth.csv", columns={"user_id": "uid", "truth": {"item_id": "shelf_no"}}
     )
     columns = {"user_id": "uid", "item_id": "sku", "als": {"score": "s"}}
     (added,) = space.runs.add(books.id, "als.csv", name="als", columns=columns)
