@@ -99,6 +99,7 @@ def test_all_files_at_once_become_a_ranking_that_follows_k(app: AppTest) -> None
     finish(app, "Evaluate 3 candidates")
     assert "Evaluated 3 candidates in film_fans" in text_of(app)
     press(app, "View recommendation")
+    assert "Add your data" in text_of(turn_to(app, "upload"))
     board = text_of(turn_to(app, "leaderboard"))
     assert re.search("perfect.*half.*poor", board)
     after = text_of(passed(app.number_input(key="frame-any-k").set_value(1).run()))

@@ -36,7 +36,7 @@ from recdash.service.rules import rules_of
 from recdash.ui.app import current_user, theme
 
 _PARAMS, _WRITTEN, _SHOWN = "recdash.params", "recdash.written", "recdash.shown"
-_PAGE, _LAST = "recdash.page", "recdash.last"
+_PAGE, _ARRIVED, _LAST = "recdash.page", "recdash.arrived", "recdash.last"
 SEPARATOR = "~"
 LONGEST_NAME = 32
 """Of a run's name in a table, a heading or a sentence; the full one is in its tooltip and the CSV."""
@@ -135,6 +135,7 @@ class View:
 
 def begin(page: str) -> None:
     """A run of the page with this address begins; "" is the overview's."""
+    st.session_state[_ARRIVED] = st.session_state.get(_PAGE) != (page or "overview")
     st.session_state[_PAGE] = page or "overview"
     for key in (_LAST, _WRITTEN):  # a run that was stopped early may have left them
         st.session_state.pop(key, None)
@@ -143,6 +144,11 @@ def begin(page: str) -> None:
 def return_to(query: str) -> None:
     """Takes the view from an address of the browser's history, such as ``?e=films&k=20``."""
     turn_to(dict(parse_qsl(query.removeprefix("?"), keep_blank_values=True)))
+
+
+def arrived() -> bool:
+    """Returns whether this run is the first on its page: the one before was of another page, or of none."""
+    return bool(st.session_state[_ARRIVED])
 
 
 def page() -> str:

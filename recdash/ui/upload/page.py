@@ -36,6 +36,8 @@ def show() -> None:
     """Draws the page."""
     upload: UploadState = st.session_state.setdefault("recdash.upload", UploadState())
     get_ready()  # starts the process that reads files, while the visitor still looks for theirs
+    if state.arrived():
+        upload.result = None  # it was seen, and is old news for a person who comes back
     if upload.job is not None and not upload.job.is_done(SHORT_S):
         widgets.title("Evaluating", "You can stop it: nothing is stored before everything is evaluated.")
         _watch(upload)
