@@ -10,6 +10,7 @@ from recdash.ui.app import links, state
 from recdash.ui.app.state import View, workspace
 from recdash.ui.components import widgets
 
+SIGNS = {"ship": ("▲", "better"), "roll back": ("▼", "worse")}
 NEXT = "This experiment has no test set yet. Add one to compare candidates before users see them."
 
 
@@ -22,8 +23,14 @@ def show(view: View) -> bool:
     headline, steps = workspace().online_tests.next_steps(newest.id)
     others = f", the newest of {many(len(tests), 'test')}" if len(tests) > 1 else ""
     widgets.title(headline, f"By the A/B test {newest.name}{others}.")
-    template = "<li><span><b>{title}: <bdi>{variant}</bdi></b>. {reason}</span></li>"
-    rows = [html(template, title=step.title, variant=step.variant, reason=step.reason) for step in steps]
+    template = (
+        '<li><b class="rd-{tone}">{sign}</b><span><b>{title}: <bdi>{variant}</bdi></b>. {reason}</span></li>'
+    )
+    rows = []
+    for step in steps:
+        sign, tone = SIGNS.get(step.action, ("–", "muted"))
+        row = {"title": step.title, "variant": step.variant, "reason": step.reason}
+        rows.append(html(template, sign=sign, tone=tone, **row))
     st.html(html('<ul class="rd-list">{rows}</ul>', rows=join(rows)))
     if st.button("View A/B results", type="primary", key="view-ab-results"):
         state.choose(t=newest.id)
