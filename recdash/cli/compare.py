@@ -37,6 +37,7 @@ from recdash.formatting.wording import CORRECTIONS_BY_AUTHOR, shown
 
 if TYPE_CHECKING:
     from recdash.comparison import Terms
+    from recdash.comparison.candidate_case import CandidateCase
     from recdash.comparison.result import Compared
     from recdash.domain.results import Scope
     from recdash.stats import Correction
@@ -174,15 +175,18 @@ def _suggested(names: Sequence[str]) -> str:
 
 
 def comparison_text(result: Compared) -> str:
-    """Returns the verdict, then one line per pair."""
+    """Returns the recommendation, the evidence on its candidate, one line per candidate and per pair."""
+    from recdash.comparison.wording import plain
+
     comparison = result.comparison
     names, families = comparison.names, []
-    lines = [["candidate", "baseline", "difference", "CI", "p", "finding", "users"]]
+    lines = [["candidate", "baseline", "difference", "CI", "p", "p corrected", "finding", "users"]]
     for pair in comparison.pairs:
         mean, ends = pair.paired.mean, (pair.judged.corrected.low, pair.judged.corrected.high)
         digits = numbers.places([mean, *ends])
         difference = [numbers.signed(mean, digits), numbers.interval(*ends, digits)]
-        finding = [numbers.p_value(pair.judged.p), shown(pair.judged.word), numbers.count(pair.paired.n)]
+        p_values = [numbers.p_value(pair.paired.p), numbers.p_value(pair.judged.p)]
+        finding = [*p_values, shown(pair.judged.word), numbers.count(pair.paired.n)]
         lines.append([names[pair.candidate], names[pair.baseline], *difference, *finding])
     notes = list(known_lines({names[run]: overlap for run, overlap in result.known_ids().items()}))
     if len(comparison.against) > 1:
@@ -191,9 +195,21 @@ def comparison_text(result: Compared) -> str:
         families.append(f"over {len(comparison.among)} other pairs")
     method = CORRECTIONS_BY_AUTHOR.get(comparison.query.terms.correction)
     if method and families:
-        notes.append(f"\nCI and p are corrected by {method} {' and '.join(families)}.")
+        notes.append(f"\nCI and the second p are corrected by {method} {' and '.join(families)}.")
     notes += [f"{reason}." for reason in comparison.apart.values()]
-    return "\n".join([result.verdict.text, "", aligned(lines, texts=2), "", *notes])
+    cases = [["candidate", "case"], *([case.name, _case_text(case)] for case in result.verdict.cases)]
+    evidence = ["", *map(plain, result.verdict.offline.sentences)] if result.verdict.cases else []
+    tables = [aligned(cases, texts=2), "", aligned(lines, texts=2)] if result.verdict.cases else []
+    return "\n".join([result.verdict.text, *evidence, "", *tables, "", *notes])
+
+
+def _case_text(case: CandidateCase) -> str:
+    """Returns the case in words, with what speaks against it."""
+    from recdash.comparison.candidate_case import correction_note
+    from recdash.comparison.wording import plain
+
+    note = correction_note(case)
+    return "; ".join([case.words, *([note] if note else []), *map(plain, case.risks)])
 
 
 def _check_candidates(names: Iterable[str], baseline: str | None) -> None:

@@ -42,7 +42,9 @@ class VerdictEvidence:
     """A comparison, its ``leader``, and the evidence for and against that candidate.
 
     ``metrics``: the leader's differences by the other accuracy metrics, judged as one family. ``slices``: its
-    differences in slices of the users, judged as another. ``lifts``: what A/B tests found of it.
+    differences in slices of the users, judged as another. Both are families of this candidate alone: harm is
+    looked for in each candidate as if it were the only one, so that many candidates do not hide it.
+    ``lifts``: what A/B tests found of it; ``invalid_tests``: names of those without a valid result.
     ``over_replicates``: candidate → its difference over folds or seeds, if it or the baseline has several.
     """
 
@@ -52,6 +54,7 @@ class VerdictEvidence:
     guardrails: tuple[GuardrailResult, ...] = ()
     slices: tuple[SliceDifference, ...] = ()
     lifts: tuple[OnlineLift, ...] = ()
+    invalid_tests: tuple[str, ...] = ()
     over_replicates: Mapping[str, ReplicateDifference] = field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
 
@@ -62,13 +65,13 @@ class VerdictEvidence:
 
     @property
     def won_online(self) -> tuple[OnlineLift, ...]:
-        """Its significant gains in A/B tests."""
-        return tuple(lift for lift in self.lifts if lift.low > 0)
+        """Its significant gains in goals of A/B tests."""
+        return tuple(lift for lift in self.lifts if lift.is_won)
 
     @property
     def lost_online(self) -> tuple[OnlineLift, ...]:
-        """Its significant losses in A/B tests."""
-        return tuple(lift for lift in self.lifts if lift.high < 0)
+        """Its significant losses in goals of A/B tests, and the guardrails it broke there."""
+        return tuple(lift for lift in self.lifts if lift.is_lost)
 
     @property
     def leader_over_replicates(self) -> ReplicateDifference | None:
@@ -103,30 +106,70 @@ class VerdictEvidence:
         ]
 
 
-def gather_evidence(
-    source: Source, comparison: Comparison, *, leader: Pair | None = None, intervals: bool = True
-) -> VerdictEvidence:
-    """Gathers the evidence for and against one candidate from the source of the comparison.
+def gather_evidence(source: Source, comparison: Comparison, *, intervals: bool = True) -> VerdictEvidence:
+    """Gathers the evidence for and against the best candidate from the source of the comparison.
 
-    ``leader``: the pair of another candidate than the best one. ``intervals=False`` leaves out those of the
-    guardrails, which read the lists again and do not change the state.
+    ``intervals=False`` leaves out those of the guardrails, which read the lists again and do not change the
+    state.
     """
+    shared_evidence = _shared_by_candidates(source, comparison)
+    leader = leader_of(comparison, shared_evidence.over_replicates)
+    if leader is None:
+        return shared_evidence
+    evidence = with_harm(source, _of_candidate(source, shared_evidence, leader))
+    return with_intervals(source, evidence) if intervals else evidence
+
+
+def evidence_of_each(source: Source, comparison: Comparison) -> list[VerdictEvidence]:
+    """Returns the evidence on every candidate, best first, without the guardrails' intervals.
+
+    Other metrics and slices are compared only for candidates that are better offline or won an A/B test: for
+    the others no harm needs to be found.
+    """
+    shared_evidence, each = _shared_by_candidates(source, comparison), []
+    for pair in comparison.against:
+        evidence = _of_candidate(source, shared_evidence, pair)
+        is_wanted = evidence.finding == "better" or evidence.won_online
+        each.append(with_harm(source, evidence) if is_wanted else evidence)
+    return each
+
+
+def with_intervals(source: Source, evidence: VerdictEvidence) -> VerdictEvidence:
+    """Returns the evidence with the intervals of its guardrails, which read the lists of both runs again."""
+    if evidence.leader is None:
+        return evidence
+    return replace(evidence, guardrails=tuple(check_guardrails(source, evidence.comparison, evidence.leader)))
+
+
+def _shared_by_candidates(source: Source, comparison: Comparison) -> VerdictEvidence:
+    """Returns the evidence that is the same for every candidate, without a leader."""
     query = replace(comparison.query, runs=tuple(pair.candidate for pair in comparison.against))
     problems = tuple(source.problems(query.shown))
     over_replicates = replicate_differences(source, query)
-    leader = leader or leader_of(comparison, over_replicates)
-    if leader is None:
-        return VerdictEvidence(comparison, None, problems=problems)
-    lifts = source.online(leader.candidate, leader.baseline)
-    return VerdictEvidence(
-        comparison,
-        leader,
-        metrics=tuple(_other_metrics(source, comparison, leader).items()),
-        guardrails=tuple(check_guardrails(source, comparison, leader, intervals=intervals)),
-        slices=tuple(_slice_differences(source, comparison, leader)),
-        lifts=tuple(lifts),
-        over_replicates=over_replicates,
-        problems=problems,
+    return VerdictEvidence(comparison, None, over_replicates=over_replicates, problems=problems)
+
+
+def _of_candidate(source: Source, shared_evidence: VerdictEvidence, pair: Pair) -> VerdictEvidence:
+    """Returns the evidence with a candidate's guardrails and A/B tests."""
+    rails = check_guardrails(source, shared_evidence.comparison, pair, intervals=False)
+    return replace(
+        shared_evidence,
+        leader=pair,
+        guardrails=tuple(rails),
+        lifts=tuple(source.online(pair.candidate, pair.baseline)),
+        invalid_tests=tuple(source.invalid_tests(pair.candidate, pair.baseline)),
+    )
+
+
+def with_harm(source: Source, evidence: VerdictEvidence) -> VerdictEvidence:
+    """Returns the evidence with other metrics and slices, where a candidate may be worse."""
+    comparison, pair = evidence.comparison, evidence.leader
+    if pair is None:
+        return evidence
+    return replace(
+        evidence,
+        metrics=tuple(_other_metrics(source, comparison, pair).items()),
+        slices=tuple(_slice_differences(source, comparison, pair)),
     )
 
 

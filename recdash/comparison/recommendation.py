@@ -7,103 +7,49 @@ seeds, and A/B tests. What users did in a test counts more than any offline metr
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from math import isfinite
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import inf
+from typing import Any, Literal, get_args
 
-from recdash.comparison.evidence import VerdictEvidence, gather_evidence
-from recdash.comparison.pairs import Comparison, Pair
-from recdash.comparison.source import Source
-from recdash.comparison.wording import (
-    Piece,
-    RichText,
-    lift_name,
-    plain,
-    relation_to,
-    rounded,
-    slice_title,
-    why_not,
+from recdash.comparison.candidate_case import (
+    CandidateCase,
+    Case,
+    correction_note,
+    offline_words,
+    online_words,
+    relation,
 )
-from recdash.domain.results import OnlineLift
+from recdash.comparison.evidence import (
+    VerdictEvidence,
+    evidence_of_each,
+    gather_evidence,
+    leader_of,
+    with_harm,
+    with_intervals,
+)
+from recdash.comparison.pairs import Comparison
+from recdash.comparison.source import Source
+from recdash.comparison.verdict import OfflineVerdict, decide
+from recdash.comparison.wording import MANY, Piece, RichText, lift_name, plain, rounded, why_not
 from recdash.formatting import numbers
-from recdash.formatting.wording import listed
-from recdash.metrics.naming import metric_title, row_of
-from recdash.stats import Finding
+from recdash.formatting.wording import listed, named_number
 
 Action = Literal["ship", "keep", "test", "collect data", "not comparable"]
-Case = Literal["proven", "sound", "contested", "inconclusive", "unsure", "no gain", "refuted"]
-MOST_TESTED, MOST_PASSED_OVER = 2, 2
-WITHOUT_GAIN: Mapping[Finding, Case] = {"worse": "refuted", "tie": "no gain", "not settled": "unsure"}
-
-
-@dataclass(frozen=True)
-class CandidateCase:
-    """What all evidence says of one candidate, which is the ``leader`` of its evidence."""
-
-    pair: Pair
-    evidence: VerdictEvidence
-
-    @property
-    def name(self) -> str:
-        return self.evidence.name
-
-    @property
-    def case(self) -> Case:
-        """The case for shipping it, from the strongest evidence that there is.
-
-        *proven*: it won an A/B test. *refuted*: it lost one, or is worse offline. *sound*: better offline,
-        and nothing speaks against it; *contested*: better offline, and something does; *inconclusive*: better
-        offline, without a significant lift in its A/B test. *unsure*: the offline difference is not
-        significant; *no gain*: it is too small to matter.
-        """
-        evidence = self.evidence
-        if evidence.lost_online:
-            return "refuted"
-        if evidence.won_online:
-            return "proven"
-        if evidence.finding != "better":
-            return WITHOUT_GAIN[evidence.finding]
-        if evidence.lifts:
-            return "inconclusive"
-        return "contested" if self.risks else "sound"
-
-    @property
-    def risks(self) -> list[RichText]:
-        """What speaks against it, the gravest first; each is the end of a sentence about it."""
-        evidence, k = self.evidence, self.evidence.comparison.query.k
-        metrics = [
-            _risk("lowers ", f"{metric_title(metric, k)} by {_percent(pair)}", "metric-vs-k", m=metric)
-            for metric, pair in evidence.metrics
-            if pair.judged.word == "worse"
-        ]
-        slices = [
-            _risk("is worse for ", slice_title(part), "segments", by=part.by, c=part.pair.candidate)
-            for part in evidence.slices
-            if part.pair.judged.word == "worse"
-        ]
-        rails = [
-            _risk(
-                f"{'raises' if rail.change > 0 else 'lowers'} ",
-                f"{row_of(rail.metric).usage.guardrail} by {numbers.three(100 * abs(rail.change))} %",
-                "catalogue",
-                f", which exceeds the {100 * rail.guard:.3g} % guardrail",
-            )
-            for rail in evidence.guardrails
-            if rail.is_broken
-        ]
-        lifts = [
-            _risk("cut ", f"{_lift(lift)}", "offline-online", " in the A/B test")
-            for lift in evidence.lost_online
-        ]
-        return [*lifts, *metrics, *slices, *rails]
+ACTIONS: tuple[Action, ...] = get_args(Action)
+MOST_TESTED, MOST_REASONS, FEW = 2, 2, 2
+TO_TEST: tuple[Case, ...] = ("sound", "invalid test", "inconclusive", "contested")
+"""Cases that ask for an A/B test, the most promising first."""
+UNTESTED: RichText = (Piece("But no A/B test has confirmed it yet.", "online"),)
 
 
 @dataclass(frozen=True)
 class Recommendation:
     """What to do. ``run``: the candidate to ship or test, the baseline to keep; None where there is none.
 
-    ``why``: the evidence for it, and which candidates were passed over; ``risks``: what speaks against it.
-    ``cases``: every candidate that was judged, best offline first.
+    ``why``: at most two sentences; ``risks``: what speaks against it, the gravest first. ``cases``: every
+    candidate that was judged, best offline first. ``evidence``: all of it on the candidate in question: the
+    one to ship or test, else the best offline.
     """
 
     action: Action
@@ -112,179 +58,268 @@ class Recommendation:
     why: tuple[RichText, ...]
     risks: tuple[RichText, ...]
     cases: tuple[CandidateCase, ...]
+    evidence: VerdictEvidence
+
+    @property
+    def state(self) -> Action:
+        return self.action
+
+    @property
+    def name(self) -> str | None:
+        return self.evidence.comparison.names[self.run] if self.run else None
+
+    @property
+    def sentences(self) -> tuple[RichText, ...]:
+        """Returns the reasons and the gravest risk: three sentences at most."""
+        return (*self.why, *self.risks[:1])
 
     @property
     def text(self) -> str:
-        """Headline, reasons and risks, plain."""
-        return " ".join([f"{self.headline}.", *map(plain, (*self.why, *self.risks))])
+        """Returns headline, reasons and the gravest risk as plain text."""
+        return " ".join([f"{self.headline}.", *map(plain, self.sentences)])
+
+    @cached_property
+    def offline(self) -> OfflineVerdict:
+        """Returns what the offline numbers alone say of the candidate in question, with all of them."""
+        return decide(self.evidence)
+
+    def case_of(self, run: str) -> CandidateCase | None:
+        return next((case for case in self.cases if case.pair.candidate == run), None)
 
     def as_dict(self) -> dict[str, Any]:
         """JSON-ready; runs by their names."""
-        names = {case.pair.candidate: case.name for case in self.cases}
-        names |= {case.pair.baseline: case.evidence.base for case in self.cases}
         return {
-            "action": self.action,
-            "run": names.get(self.run or ""),
+            "state": self.action,
+            "run": self.name,
+            "headline": self.headline,
             "text": self.text,
-            "candidates": {case.name: case.case for case in self.cases},
+            "why": [plain(sentence) for sentence in self.why],
+            "risks": [plain(sentence) for sentence in self.risks],
         }
 
 
-def recommend(source: Source, comparison: Comparison) -> Recommendation:
-    """What to do, judged by all evidence on every candidate of the comparison."""
+def recommend(source: Source, comparison: Comparison, *, intervals: bool = True) -> Recommendation:
+    """What to do, judged by all evidence on every candidate of the comparison.
+
+    ``intervals=False`` leaves out those of the guardrails, which read the lists again and do not change the
+    recommendation.
+    """
     cases = tuple(
-        CandidateCase(pair, gather_evidence(source, comparison, leader=pair, intervals=False))
-        for pair in comparison.against
+        CandidateCase(evidence.leader, evidence)
+        for evidence in evidence_of_each(source, comparison)
+        if evidence.leader is not None
     )
-    evidence = cases[0].evidence if cases else gather_evidence(source, comparison)
-    if evidence.blocking or not cases:
-        why = tuple(why_not(evidence))
-        return Recommendation("not comparable", None, "These runs cannot be compared", why, (), cases)
-    is_tested = any(case.evidence.lifts for case in cases)
+    if not cases or cases[0].evidence.blocking:
+        return _not_comparable(cases, gather_evidence(source, comparison, intervals=False))
+    chosen = _choose(cases)
+    evidence = with_harm(source, _in_question(chosen, comparison).evidence)
+    return replace(chosen, evidence=with_intervals(source, evidence) if intervals else evidence)
+
+
+def _choose(cases: tuple[CandidateCase, ...]) -> Recommendation:
+    is_tested = any(case.evidence.lifts or case.evidence.invalid_tests for case in cases)
     by_case: dict[Case, list[CandidateCase]] = {}
     for case in cases:
         by_case.setdefault(case.case, []).append(case)
     if proven := by_case.get("proven"):
-        return _ship(proven[0], cases)
-    sound, contested = by_case.get("sound", []), by_case.get("contested", [])
+        return _ship(_best_online(proven), cases)
+    sound = by_case.get("sound", [])
     if sound and not is_tested:
         return _ship(sound[0], cases)
-    if to_test := [*sound, *contested, *by_case.get("inconclusive", [])]:
-        return _test(to_test, cases)
-    if unsure := by_case.get("unsure"):
-        return _collect(unsure[0], cases)
+    for kind in TO_TEST:
+        if to_test := by_case.get(kind):
+            return _test(to_test, cases)
+    if unsure := [case for case in by_case.get("unsure", ()) if case.gain > 0]:
+        return _collect(min(unsure, key=lambda case: case.pair.judged.more_users or inf), cases)
     return _keep(cases)
 
 
+def _best_online(proven: Sequence[CandidateCase]) -> CandidateCase:
+    """Returns the one with the largest lift in the first goal of a test that all of them were in, else the
+    best offline.
+    """
+    for goal in proven[0].evidence.lifts:
+        by_case = [{(lift.test, lift.title): lift.lift for lift in case.evidence.lifts} for case in proven]
+        key = (goal.test, goal.title)
+        if goal.is_goal and all(key in lifts for lifts in by_case):
+            return max(zip(proven, by_case, strict=True), key=lambda item: item[1][key])[0]
+    return proven[0]
+
+
+def _in_question(chosen: Recommendation, comparison: Comparison) -> CandidateCase:
+    """Returns the case of the candidate to ship or test, else of the best offline."""
+    own = chosen.case_of(chosen.run) if chosen.run else None
+    if own is not None:
+        return own
+    leader = leader_of(comparison, chosen.cases[0].evidence.over_replicates)
+    return next(case for case in chosen.cases if case.pair == leader)
+
+
+# ── the five actions ─────────────────────────────────────────────────────────────────────────
+
+
+def _not_comparable(cases: tuple[CandidateCase, ...], evidence: VerdictEvidence) -> Recommendation:
+    reasons = [problem.found for problem in evidence.blocking] or list(evidence.comparison.apart.values())
+    reason = reasons[0] if reasons else f"there is no candidate beside {evidence.base}"
+    headline = f"Cannot be compared: {reason}"
+    return Recommendation("not comparable", None, headline, tuple(why_not(evidence)), (), cases, evidence)
+
+
 def _ship(chosen: CandidateCase, cases: tuple[CandidateCase, ...]) -> Recommendation:
-    offline = f"{_where(chosen)} is {relation_to(chosen.pair, chosen.evidence.base)}"
+    offline = offline_words(chosen)
     if chosen.case == "sound":
-        begin = f"{offline}, and nothing here speaks against it."
-    else:
-        lift = f"{_lift(chosen.evidence.won_online[0], 'rose')} in the A/B test"
-        is_open = ", which is not significant" if chosen.evidence.finding == "not settled" else ""
-        begin = (
-            f"It won offline and online: {offline}, and {lift}."
-            if chosen.evidence.finding == "better"
-            else f"It won online: {lift}. Offline, {offline}{is_open}."
+        why = _linked(
+            f"{offline}, and no other metric, segment or guardrail speaks against it.", "leaderboard"
         )
-    why = (_linked(begin, "offline-online" if chosen.evidence.lifts else "leaderboard"),)
+    else:
+        lift, finding = online_words(chosen.evidence.won_online[0]), chosen.evidence.finding
+        text = f"It won offline and online: {offline}, and {lift}."
+        if finding != "better":
+            unsure = ", which is not significant" if finding == "not settled" else ""
+            text = f"It won online: {lift}; offline, {offline}{unsure}."
+        why = _linked(text, "offline-online")
+    risks = _but(chosen) or (() if chosen.evidence.lifts else (UNTESTED,))
+    others = [*_passed_over(chosen, cases), *_as_good(chosen, cases)]
     return Recommendation(
-        "ship",
-        chosen.pair.candidate,
-        f"Ship {chosen.name}",
-        (*why, *_passed_over(chosen, cases)),
-        _but(chosen),
-        cases,
-    )
+        "ship", chosen.pair.candidate, f"Ship {chosen.name}", (why, *others)[:MOST_REASONS], risks, cases,
+        chosen.evidence,
+    )  # fmt: skip
 
 
 def _test(to_test: Sequence[CandidateCase], cases: tuple[CandidateCase, ...]) -> Recommendation:
     """Test the best of these, together with those from which it does not differ significantly."""
     first = to_test[0]
-    chosen = [first, *(case for case in to_test[1:] if not _differ(first, case))][:MOST_TESTED]
+    chosen = [first, *(case for case in to_test[1:] if not _beats(first, case))][:MOST_TESTED]
     names = listed([case.name for case in chosen])
-    is_longer = first.case == "inconclusive"
-    why = [_linked(f"{_where(first)} is {relation_to(first.pair, first.evidence.base)}.", "leaderboard")]
-    if is_longer:
-        why.append(_linked("Its A/B test shows no significant lift yet.", "online"))
-    return Recommendation(
-        "test",
-        first.pair.candidate,
-        f"Run the A/B test of {first.name} longer" if is_longer else f"Run an A/B test of {names}",
-        (*why, *_passed_over(first, cases)),
-        _but(first),
-        cases,
-    )
+    headline, end = f"Run an A/B test of {names}", "; it has not been in an A/B test"
+    if first.case == "inconclusive":
+        known = [lift.more_users for lift in first.evidence.lifts if lift.is_goal and lift.more_users]
+        more = f": about {numbers.count(rounded(min(known)))} more users" if known else ""
+        headline = f"Run a longer A/B test of {first.name}{more}"
+        end = ", but its A/B test shows no significant lift yet"
+    if first.case == "invalid test":
+        headline = f"Repeat the A/B test of {first.name}"
+        end = ", but the A/B test split its users unevenly (SRM) and has no valid result"
+    own = first.evidence.comparison.query.where
+    of_which = f"{own} of {first.name}" if len(chosen) > 1 else own
+    text = f"{of_which} is {relation(first)}{end}."
+    why = (_linked(text, "leaderboard"), *_passed_over(first, cases))[:MOST_REASONS]
+    return Recommendation("test", first.pair.candidate, headline, why, _but(first), cases, first.evidence)
 
 
 def _collect(chosen: CandidateCase, cases: tuple[CandidateCase, ...]) -> Recommendation:
-    more = chosen.pair.judged.more_users
-    needed = f": about {numbers.count(rounded(more))} more users are needed" if more else ""
-    why = f"The difference of {chosen.name} to {chosen.evidence.base} in {_where(chosen)} is not significant."
+    pair, more = chosen.pair, chosen.pair.judged.more_users
+    seeds = chosen.evidence.leader_over_replicates
+    if pair.judged.word == "better" and seeds is not None:
+        headline = f"Not enough data: the gain of {chosen.name} does not hold across {seeds.noun}s"
+    elif more and more <= MANY * pair.paired.n:
+        headline = f"Not enough data: about {numbers.count(rounded(more))} more users"
+    else:
+        wanted = f": more than {MANY} times the users" if more else f" to judge {chosen.name}"
+        headline = f"Not enough data{wanted}"
+    where = chosen.evidence.comparison.query.where
+    standing = f"{where} of {chosen.name} is {relation(chosen)}"
+    why = [_linked(f"{standing}, which is not significant.", "leaderboard")]
+    if note := correction_note(chosen):
+        why.append(_linked(f"{note}.", "leaderboard"))
+    if chosen.evidence.lifts:
+        why.append(_linked("Its A/B test shows no significant lift either.", "online"))
+    why += _passed_over(chosen, cases)
+    run = chosen.pair.candidate
     return Recommendation(
-        "collect data",
-        chosen.pair.candidate,
-        f"Not enough data{needed}",
-        (_linked(why, "leaderboard"), *_passed_over(chosen, cases)),
-        (),
-        cases,
+        "collect data", run, headline, tuple(why[:MOST_REASONS]), (), cases, chosen.evidence
     )
 
 
 def _keep(cases: tuple[CandidateCase, ...]) -> Recommendation:
-    first = cases[0]
-    why = [(Piece(f"{case.name} "), *_against(case), Piece(".")) for case in cases[:MOST_PASSED_OVER]]
-    mixed = [case for case in cases if case.evidence.won_online]
+    """Keep the baseline, with what each of the best candidates lacks; a trade-off says when to ship."""
+    first, n = cases[0], len(cases)
+    base = first.evidence.base
+    why = [_declined(case) for case in sorted(cases, key=lambda case: not case.evidence.lost_online)]
+    if n > FEW and not first.evidence.lost_online:
+        why.insert(
+            0, _linked(f"None of the {named_number(n).lower()} candidates beats {base}.", "leaderboard")
+        )
+    mixed = [case for case in cases if case.case == "mixed"]
     unless = [
         _linked(
-            f"Ship {case.name} only if {lift_name(case.evidence.lost_online[0])} matters less to you than "
+            f"Ship {case.name} if {lift_name(case.evidence.lost_online[0])} matters less to you than "
             f"{lift_name(case.evidence.won_online[0])}.",
             "offline-online",
         )
         for case in mixed[:1]
     ]
-    base = first.evidence.base
-    return Recommendation("keep", first.pair.baseline, f"Keep {base}", tuple(why), tuple(unless), cases)
+    run = first.pair.baseline
+    reasons = tuple(why[:MOST_REASONS])
+    return Recommendation("keep", run, f"Keep {base}", reasons, tuple(unless), cases, first.evidence)
+
+
+# ── sentences ────────────────────────────────────────────────────────────────────────────────
+
+
+def _declined(case: CandidateCase) -> RichText:
+    """Returns why a candidate is not shipped, as a sentence."""
+    base, where = case.evidence.base, case.evidence.comparison.query.where
+    if case.evidence.lost_online:
+        offline = "wins offline, but " if case.evidence.finding == "better" else ""
+        return (Piece(f"Don't ship {case.name} yet: it {offline}"), *case.risks[0], Piece("."))
+    if case.case == "no gain":
+        margin = case.evidence.comparison.query.terms.margin
+        return _linked(f"{case.name} differs from {base} by less than the margin of {margin}.", "leaderboard")
+    if case.case == "worse":
+        return _linked(f"{case.name} is worse: its {where} is {relation(case)}.", "leaderboard")
+    return _linked(f"{case.name} does not beat {base}: its {where} is {relation(case)}.", "leaderboard")
 
 
 def _passed_over(chosen: CandidateCase, cases: tuple[CandidateCase, ...]) -> Iterator[RichText]:
-    """Why candidates that score significantly higher offline than the chosen one are not chosen."""
-    higher = [case for case in cases[: cases.index(chosen)] if _differ(case, chosen)]
-    for case in higher[:MOST_PASSED_OVER]:
-        yield (Piece(f"{case.name} scores higher offline, but "), *_against(case), Piece("."))
+    """Yields why candidates that score significantly higher offline than the chosen one are not chosen."""
+    for case in cases:
+        if case is not chosen and _beats(case, chosen):
+            yield (Piece(f"{case.name} scores higher offline, but "), *against(case), Piece("."))
+
+
+def _as_good(chosen: CandidateCase, cases: tuple[CandidateCase, ...]) -> Iterator[RichText]:
+    """Yields which candidates have the same case, and are not significantly behind."""
+    for case in cases:
+        if case is chosen or case.case != chosen.case or _beats(chosen, case):
+            continue
+        text = (
+            "also won its A/B test" if chosen.case == "proven" else "is not significantly different from it"
+        )
+        yield _linked(f"{case.name} {text}.", "leaderboard")
+
+
+def against(case: CandidateCase) -> RichText:
+    """Returns why a candidate is not shipped, as the end of a sentence about it."""
+    base = case.evidence.base
+    if case.case == "worse":
+        where = case.evidence.comparison.query.where
+        return (Piece(f"is worse offline: {where} is {relation(case)}", "leaderboard"),)
+    if case.risks:
+        return case.risks[0]
+    words: Mapping[Case, tuple[str, str]] = {
+        "no gain": (f"differs from {base} by less than the margin", "leaderboard"),
+        "unsure": (f"does not differ significantly from {base}", "leaderboard"),
+        "inconclusive": ("shows no significant lift in its A/B test", "online"),
+        "invalid test": ("has no valid A/B test", "online"),
+        "proven": ("gained less in the A/B test", "offline-online"),
+    }
+    text, page = words.get(case.case, ("has not been in an A/B test", "online"))
+    return (Piece(text, page),)
 
 
 def _but(case: CandidateCase) -> tuple[RichText, ...]:
     return tuple((Piece(f"But {case.name} "), *risk, Piece(".")) for risk in case.risks)
 
 
-def _against(case: CandidateCase) -> RichText:
-    """Why a candidate is not shipped, as the end of a sentence."""
-    if case.case in ("refuted", "contested") and (risks := case.risks):
-        return risks[0]
-    pair, base = case.pair, case.evidence.base
-    if case.case == "refuted":
-        return (Piece(f"is worse offline: {_where(case)} is {relation_to(pair, base)}", "leaderboard"),)
-    if case.case == "no gain":
-        return (Piece(f"differs from {base} by less than the margin", "leaderboard"),)
-    if case.case == "unsure":
-        return (Piece(f"does not differ significantly from {base}", "leaderboard"),)
-    if case.case == "inconclusive":
-        return (Piece("shows no significant lift in its A/B test", "online"),)
-    return (Piece("has not been tried in an A/B test", "online"),)
-
-
-def _differ(one: CandidateCase, other: CandidateCase) -> bool:
-    """Whether the offline scores of two candidates differ significantly."""
-    both = {one.pair.candidate, other.pair.candidate}
-    words = [
-        pair.judged.word for pair in one.evidence.comparison.among if {pair.baseline, pair.candidate} == both
-    ]
-    return any(word in ("better", "worse") for word in words)
-
-
-# ── words ────────────────────────────────────────────────────────────────────────────────────
-
-
-def _where(case: CandidateCase) -> str:
-    return case.evidence.comparison.query.where
-
-
-def _percent(pair: Pair) -> str:
-    share = abs(pair.percent(pair.paired.mean))
-    return f"{numbers.three(share)} %" if isfinite(share) else numbers.three(abs(pair.paired.mean))
-
-
-def _lift(lift: OnlineLift, verb: str = "") -> str:
-    """``session watch time by 12.2 %``; with a verb ``session watch time rose by 5.1 %``."""
-    amount = f"by {numbers.three(100 * abs(lift.lift))} %"
-    return " ".join(filter(None, (lift_name(lift), verb, amount)))
-
-
-def _risk(begin: str, text: str, page: str, end: str = "", **params: str) -> RichText:
-    pieces = (Piece(begin), Piece(text, page, params), Piece(end))
-    return tuple(piece for piece in pieces if piece.text)
+def _beats(one: CandidateCase, other: CandidateCase) -> bool:
+    """Returns whether the first is significantly better than the second, over the users of both."""
+    first, second = one.pair.candidate, other.pair.candidate
+    word = {(first, second): "worse", (second, first): "better"}
+    return any(
+        pair.judged.word == word.get((pair.baseline, pair.candidate))
+        for pair in one.evidence.comparison.among
+    )
 
 
 def _linked(text: str, page: str) -> RichText:

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recdash.comparison.evidence import gather_evidence
 from recdash.comparison.pairs import Comparison, Pair, compare, equivalence_of, shared
 from recdash.comparison.query import ComparisonQuery
 from recdash.comparison.recommendation import Recommendation, recommend
 from recdash.comparison.source import Source
-from recdash.comparison.verdict import Verdict, decide
 from recdash.domain.hits import IdOverlap
 from recdash.domain.results import UserValues
 from recdash.errors import InputError, Problem, UnknownName
@@ -33,12 +30,7 @@ class Compared:
     """Runs compared by one metric at one k."""
 
     source: Source
-    verdict: Verdict
-
-    @cached_property
-    def recommendation(self) -> Recommendation:
-        """What to do, by all evidence on every candidate."""
-        return recommend(self.source, self.comparison)
+    verdict: Recommendation
 
     @property
     def comparison(self) -> Comparison:
@@ -144,7 +136,7 @@ class Compared:
 
     def as_dict(self) -> dict[str, Any]:
         """Returns JSON-ready values: the metric, its pairs, runs without a difference from the baseline, the
-        verdict, and the recommendation.
+        verdict, the case of each candidate, and what the offline numbers alone say.
         """
         comparison = self.comparison
         return {
@@ -163,16 +155,17 @@ class Compared:
             "warnings": [str(problem) for problem in self.verdict.evidence.problems],
             "guardrails": [rail.as_dict() for rail in self.verdict.evidence.guardrails],
             "verdict": self.verdict.as_dict(),
-            "recommendation": self.recommendation.as_dict(),
+            "candidates": [case.as_dict() for case in self.verdict.cases],
+            "offline": self.verdict.offline.as_dict(),
         }
 
 
 def compared(source: Source, query: ComparisonQuery) -> Compared:
-    """Returns the comparison and verdict of runs of a source. Raises UnknownName for an unknown run."""
+    """Returns the comparison of runs of a source, and what to do. Raises UnknownName for an unknown run."""
     for run in query.shown:
         if run not in source.names:
             raise UnknownName("run", run, sorted(source.names.values()))
-    return Compared(source, decide(gather_evidence(source, compare(source, query))))
+    return Compared(source, recommend(source, compare(source, query)))
 
 
 def _hash_of_rows(values: UserValues) -> int:

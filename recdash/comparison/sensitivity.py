@@ -1,19 +1,20 @@
-"""Sensitivity of the verdict: the same decision at another k, by another metric, for other users."""
+"""Sensitivity of the recommendation: the same question at another k, by another metric, for other users."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from recdash.comparison.evidence import gather_evidence, metrics_beside
+from recdash.comparison.evidence import metrics_beside
 from recdash.comparison.pairs import Pair, compare
 from recdash.comparison.query import ComparisonQuery
+from recdash.comparison.recommendation import Recommendation, recommend
 from recdash.comparison.source import Source
-from recdash.comparison.verdict import Verdict, decide
-from recdash.comparison.wording import rounded, slice_title
+from recdash.comparison.wording import rounded, slice_words
 from recdash.domain.defaults import USUAL_K
 from recdash.domain.kinds import Users
 from recdash.errors import InputError
 from recdash.formatting import numbers
+from recdash.formatting.wording import capital, listed, shown
 from recdash.metrics import define
 from recdash.metrics.naming import metric_title, row_of
 
@@ -26,11 +27,21 @@ OTHER_USERS: dict[Users, tuple[Users, str]] = {
 }
 
 
+DEFINITIONS: dict[str, str] = {
+    "gain=exp": "With exponential gain",
+    "over=list": "Divided by the length of the list",
+    "norm=min": "Divided by min(k, relevant items)",
+    "average=means": "From mean precision and mean recall",
+    "sum=all": "Counting every hit",
+}
+"""Other definitions that a recommendation is tried with, in words."""
+
+
 @dataclass(frozen=True)
 class WhatIf:
     """A question, its answer in a few words, and the parameters of the view that show it.
 
-    ``matters``: whether the verdict would change.
+    ``matters``: whether the recommendation would change.
     """
 
     question: str
@@ -39,31 +50,25 @@ class WhatIf:
     params: tuple[tuple[str, str], ...] = ()
 
 
-def changes(source: Source, verdict: Verdict, depth: int, users: Users) -> list[WhatIf]:
-    """Returns four to five alternative queries, each with its own verdict."""
-    if not verdict.evidence.comparison.pairs:
+def changes(source: Source, today: Recommendation, depth: int, users: Users) -> list[WhatIf]:
+    """Returns four to six alternative queries, each with its own recommendation."""
+    if not today.evidence.comparison.pairs:
         return []
     what_ifs = [
-        _other_cutoffs(source, verdict, depth),
-        _other_metric(source, verdict),
-        _other_definition(source, verdict),
-        _other_users(source, verdict, users),
-        _most_unlike_slice(verdict),
+        _other_cutoffs(source, today, depth),
+        _other_metric(source, today),
+        _other_definition(source, today),
+        _other_users(source, today, users),
+        _no_guardrails(source, today),
+        _most_unlike_slice(today),
     ]
     return [what_if for what_if in what_ifs if what_if is not None]
 
 
-def brief(verdict: Verdict) -> str:
-    """Returns a verdict in a few words: ``ship ALS`` · ``keep Popular`` · ``about 1,900 more users
-    needed``.
-    """
-    evidence = verdict.evidence
-    if verdict.state == "ship":
-        verb = "keep" if verdict.run == evidence.comparison.query.baseline else "ship"
-        return f"{verb} {verdict.name}"
-    if verdict.state == "not enough evidence" and evidence.leader is not None:
-        return f"not enough evidence for {verdict.name}{_users_needed(evidence.leader)}"
-    return f"{verdict.state} for {verdict.name}" if verdict.name else verdict.state
+def brief(recommendation: Recommendation) -> str:
+    """Returns a headline inside a sentence: ``ship ALS`` · ``not enough data: about 1,900 more users``."""
+    headline = recommendation.headline
+    return f"{headline[:1].lower()}{headline[1:]}"
 
 
 def _users_needed(pair: Pair) -> str:
@@ -71,93 +76,103 @@ def _users_needed(pair: Pair) -> str:
     return f": about {numbers.count(rounded(more))} more users needed" if more else ""
 
 
-def _decide_again(source: Source, query: ComparisonQuery, users: Users | None = None) -> Verdict | None:
-    """Returns the verdict on another query or population; None if there is none."""
+def _recommend_again(
+    source: Source, query: ComparisonQuery, users: Users | None = None
+) -> Recommendation | None:
+    """Returns the recommendation on another query or population; None if there is none."""
     source = source.under(users) if users else source
     try:
         comparison = compare(source, query)
     except InputError:
         return None
-    return decide(gather_evidence(source, comparison, intervals=False)) if comparison.pairs else None
+    return recommend(source, comparison, intervals=False) if comparison.pairs else None
 
 
-def _is_same(verdict: Verdict, other: Verdict) -> bool:
-    return (verdict.state, verdict.run) == (other.state, other.run)
+def _is_same(today: Recommendation, other: Recommendation) -> bool:
+    """Returns whether both say the same; which candidate lacks data matters less than that data lack."""
+    same_run = today.run == other.run or today.action == "collect data"
+    return today.action == other.action and same_run
 
 
-def _what_if(question: str, verdict: Verdict, other: Verdict, *params: tuple[str, str]) -> WhatIf:
-    is_same = _is_same(verdict, other)
-    answer = f"Nothing: {brief(other)}" if is_same else _capital(brief(other))
-    return WhatIf(question, answer, not is_same, params)
+def _what_if(question: str, today: Recommendation, other: Recommendation, *params: tuple[str, str]) -> WhatIf:
+    is_same = _is_same(today, other)
+    return WhatIf(question, "Same result" if is_same else f"Changes: {brief(other)}", not is_same, params)
 
 
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
-def _other_cutoffs(source: Source, verdict: Verdict, depth: int) -> WhatIf | None:
-    query = verdict.evidence.comparison.query
+def _other_cutoffs(source: Source, today: Recommendation, depth: int) -> WhatIf | None:
+    query = today.evidence.comparison.query
     if not define(query.metric).metric.has_cutoff:
         return None
     cutoffs = [k for k in USUAL_K if k <= depth and k != query.k]
-    others = {k: other for k in cutoffs if (other := _decide_again(source, replace(query, k=k)))}
+    others = {k: other for k in cutoffs if (other := _recommend_again(source, replace(query, k=k)))}
     if not others:
         return None
-    question = "k = " + ", ".join(map(str, others))
-    differ = {k: other for k, other in others.items() if not _is_same(verdict, other)}
+    question = f"Other k than {query.k}"
+    differ = {k: other for k, other in others.items() if not _is_same(today, other)}
     if not differ:
-        return WhatIf(question, f"Nothing: {brief(verdict)} at each", matters=False)
-    answer = _capital("; ".join(f"{brief(other)} at {k}" for k, other in differ.items()))
-    return WhatIf(question, answer, matters=True, params=(("k", str(min(differ))),))
+        return WhatIf(question, f"Same result at k = {listed([*map(str, others)])}", matters=False)
+    answer = "; ".join(f"{brief(other)} at k = {k}" for k, other in differ.items())
+    return WhatIf(question, f"Changes: {answer}", matters=True, params=(("k", str(min(differ))),))
 
 
-def _other_metric(source: Source, verdict: Verdict) -> WhatIf | None:
-    query = verdict.evidence.comparison.query
+def _other_metric(source: Source, today: Recommendation) -> WhatIf | None:
+    query = today.evidence.comparison.query
     for metric in metrics_beside(query.metric):
-        if other := _decide_again(source, replace(query, metric=metric)):
+        if other := _recommend_again(source, replace(query, metric=metric)):
             question = f"{metric_title(metric)} instead of {metric_title(query.metric)}"
-            return _what_if(question, verdict, other, ("m", metric))
+            return _what_if(question, today, other, ("m", metric))
     return None
 
 
-def _other_definition(source: Source, verdict: Verdict) -> WhatIf | None:
-    query = verdict.evidence.comparison.query
+def _other_definition(source: Source, today: Recommendation) -> WhatIf | None:
+    query = today.evidence.comparison.query
     row = row_of(query.metric)
     metric = row.name
     if query.metric == row.name:
         if not row.usage.other_definition:
             return None
         metric = f"{row.name}({row.usage.other_definition})"
-    other = _decide_again(source, replace(query, metric=metric))
+    is_plain = metric == row.name
+    question = "With the default definition" if is_plain else DEFINITIONS[row.usage.other_definition]
+    other = _recommend_again(source, replace(query, metric=metric))
     if other is None:
         return None
-    return _what_if(f"With {metric_title(metric)}", verdict, other, ("m", metric))
+    return _what_if(question, today, other, ("m", metric))
 
 
-def _other_users(source: Source, verdict: Verdict, users: Users) -> WhatIf | None:
+def _other_users(source: Source, today: Recommendation, users: Users) -> WhatIf | None:
     rule, question = OTHER_USERS[users]
-    query = verdict.evidence.comparison.query
+    query = today.evidence.comparison.query
     if not define(query.metric).has_user_values:
         return None  # predicted ratings have rows, and no user without a list
-    other = _decide_again(source, query, rule)
-    return _what_if(question, verdict, other) if other else None
+    other = _recommend_again(source, query, rule)
+    return _what_if(question, today, other) if other else None
+
+
+def _no_guardrails(source: Source, today: Recommendation) -> WhatIf | None:
+    """Returns what to do if no guardrail were set; None where none is broken."""
+    if not any(rail.is_broken for case in today.cases for rail in case.evidence.guardrails):
+        return None
+    query = today.evidence.comparison.query
+    other = _recommend_again(source, replace(query, terms=replace(query.terms, guard=())))
+    return _what_if("Without guardrails", today, other) if other else None
 
 
 _MOST_UNLIKE = ("worse", "better", "tie", "not settled")
 
 
-def _most_unlike_slice(verdict: Verdict) -> WhatIf | None:
+def _most_unlike_slice(today: Recommendation) -> WhatIf | None:
     """Returns the slice whose finding differs most from the leader's: the opposite, a tie, or inconclusive.
 
-    A slice with too few users would not change the verdict.
+    A slice with too few users would not change the recommendation.
     """
-    leader = verdict.evidence.leader
+    leader = today.evidence.leader
     if leader is None:
         return None
-    unlike = [part for part in verdict.evidence.slices if part.pair.judged.word != leader.judged.word]
+    unlike = [part for part in today.evidence.slices if part.pair.judged.word != leader.judged.word]
     if not unlike:
         return None
     part = min(unlike, key=lambda part: _MOST_UNLIKE.index(part.pair.judged.word))
     word, n_users = part.pair.judged.word, numbers.count(part.pair.paired.n)
-    answer = f"{_capital(word)}{_users_needed(part.pair)} (n = {n_users})"
-    return WhatIf(f"Only {slice_title(part)}", answer, word != "not settled", (("by", part.by),))
+    answer = f"{capital(shown(word))}{_users_needed(part.pair)} (n = {n_users})"
+    return WhatIf(f"Only {slice_words(part)}", answer, word != "not settled", (("by", part.by),))

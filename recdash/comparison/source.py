@@ -64,6 +64,9 @@ class Source(Protocol):
     def online(self, run: str, baseline: str) -> Sequence[OnlineLift]:
         """Returns the lifts of the run against the baseline in A/B tests."""
 
+    def invalid_tests(self, run: str, baseline: str) -> Sequence[str]:
+        """Returns the names of A/B tests of the run against the baseline that have no valid result."""
+
     def known_ids(self, run: str) -> IdOverlap | None:
         """Returns what truth, catalogue and train know of the run's ids; None for a reference candidate."""
 

@@ -1,4 +1,4 @@
-"""The verdict: which candidate to ship, in words, with the evidence."""
+"""The offline verdict: what the numbers of one candidate say, sentence by sentence."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 
 from recdash.comparison.evidence import VerdictEvidence
 from recdash.comparison.verdict_state import State, state_of
-from recdash.comparison.wording import RichText, headline, plain, sentences_of
+from recdash.comparison.wording import RichText, plain, sentences_of
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """Which candidate to ship, in words, with the evidence.
+class OfflineVerdict:
+    """What the evidence says of one candidate by the primary metric; it is evidence of a recommendation.
 
     ``run``: the run to ship, or the subject of the verdict; None without an answer. The first of
     ``sentences`` gives the evidence, the others add to it.
@@ -20,14 +20,13 @@ class Verdict:
 
     state: State
     run: str | None
-    headline: str
     sentences: tuple[RichText, ...]
     evidence: VerdictEvidence
 
     @property
     def text(self) -> str:
-        """Returns headline and sentences as plain text."""
-        return " ".join([f"{self.headline}.", *map(plain, self.sentences)])
+        """Returns the sentences as plain text."""
+        return " ".join(map(plain, self.sentences))
 
     @property
     def name(self) -> str | None:
@@ -37,7 +36,7 @@ class Verdict:
         return {"state": self.state, "run": self.name, "text": self.text}
 
 
-def decide(evidence: VerdictEvidence) -> Verdict:
-    """Returns the verdict that the evidence allows."""
+def decide(evidence: VerdictEvidence) -> OfflineVerdict:
+    """Returns the offline verdict that the evidence allows."""
     state, run = state_of(evidence)
-    return Verdict(state, run, headline(state, run, evidence), sentences_of(state, evidence), evidence)
+    return OfflineVerdict(state, run, sentences_of(state, evidence), evidence)

@@ -14,7 +14,7 @@ from recdash.comparison.query import Terms
 from recdash.comparison.verdict_state import State
 from recdash.domain.results import OnlineLift
 from recdash.formatting import numbers
-from recdash.formatting.wording import CORRECTIONS, CORRECTIONS_IN_SHORT, count_range, listed, plural
+from recdash.formatting.wording import CORRECTIONS, CORRECTIONS_IN_SHORT, count_range, listed, lowered, plural
 from recdash.metrics.naming import metric_title, row_of
 from recdash.stats.replicates import ReplicateDifference
 from recdash.stats.sparse import StudentT, Unknown
@@ -44,19 +44,6 @@ RichText = tuple[Piece, ...]
 
 def plain(sentence: RichText) -> str:
     return "".join(piece.text for piece in sentence)
-
-
-def headline(state: State, run: str | None, evidence: VerdictEvidence) -> str:
-    """Returns ``Ship ALS v3`` · ``Keep Popular`` · ``ALS v3 and Popular are a tie`` …"""
-    if state == "ship" and evidence.leader is not None and run == evidence.leader.baseline:
-        return f"Keep {evidence.base}"
-    return {
-        "ship": f"Ship {evidence.name}",
-        "tie": f"{evidence.name} and {evidence.base} are a tie",
-        "trade-off": f"{evidence.name} is a trade-off",
-        "not enough evidence": f"Not enough evidence for {evidence.name}",
-        "not comparable": "These runs cannot be compared",
-    }[state]
 
 
 def sentences_of(state: State, evidence: VerdictEvidence) -> tuple[RichText, ...]:
@@ -340,11 +327,11 @@ def _online(evidence: VerdictEvidence) -> list[RichText]:
 
 def lift_name(lift: OnlineLift) -> str:
     """Returns the name of a lift's metric inside a sentence: ``session watch time``."""
-    return f"{lift.title[:1].lower()}{lift.title[1:]}"
+    return lowered(lift.title)
 
 
 def _lift_text(lift: OnlineLift) -> str:
-    percents = [100 * share for share in (lift.lift, lift.low, lift.high)]
+    percents = [100 * share for share in (lift.change, *lift.interval)]
     digits = numbers.places(percents)
     interval_text = numbers.interval(percents[1], percents[2], digits, " %")
     return f"{lift_name(lift)} {numbers.signed(percents[0], digits)} % (95 % CI {interval_text})"
@@ -498,11 +485,16 @@ def slice_title(part: SliceDifference) -> str:
     return f"{part.title[:1].lower()}{part.title[1:]}" if ours else f"users with {part.title}"
 
 
+def slice_words(part: SliceDifference) -> str:
+    """Returns the title inside a sentence, without what stands in brackets: ``users new to the service``."""
+    return slice_title(part).partition(" (")[0]
+
+
 def _about_slices(begin: str, slices: Sequence[SliceDifference]) -> RichText:
     pieces = [Piece(begin)]
     for place, part in enumerate(slices[:MOST_NAMED]):
         joint = "" if place == 0 else " and " if place == len(slices) - 1 else ", "
-        text = f"{slice_title(part)} (n = {numbers.count(part.pair.paired.n)})"
+        text = f"{slice_words(part)} (n = {numbers.count(part.pair.paired.n)})"
         pieces += [Piece(joint), Piece(text, "segments", {"by": part.by, "c": part.pair.candidate})]
     more = len(slices) - MOST_NAMED
     pieces.append(Piece(f" and {more} more {plural(more, 'slice')}." if more > 0 else "."))

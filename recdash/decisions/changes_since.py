@@ -46,8 +46,9 @@ def online_changes(then: Online, now: Online) -> list[Changed]:
 
 
 def _verdict(then: Offline, now: Offline) -> Iterator[Changed]:
-    if then.headline != now.headline:
-        yield Changed("Verdict", then.headline, now.headline)
+    """Yields a change of the recommendation; what older snapshots hold was another question."""
+    if then.action and then.headline != now.headline:
+        yield Changed("Recommendation", then.headline, now.headline)
 
 
 def _pairs(then: Offline, now: Offline) -> Iterator[Changed]:

@@ -69,7 +69,9 @@ class OnlineLift:
     """An A/B test's result for a run, by a metric of which more is better.
 
     Lift and interval are shares of control's value; the interval is the one by which the test judges it,
-    corrected if the test corrects.
+    corrected if the test corrects; a metric of which less is better is turned round. ``margin``: the loss
+    that a guardrail may have, None for a goal. ``more_users``: how many more would probably make it
+    significant; None if unknown.
     """
 
     test: str
@@ -77,6 +79,33 @@ class OnlineLift:
     lift: float
     low: float
     high: float
+    margin: float | None = None
+    more_users: int | None = None
+    lower_is_better: bool = False
+
+    @property
+    def change(self) -> float:
+        """Returns the lift as it was measured, below 0 where the metric fell."""
+        return -self.lift if self.lower_is_better else self.lift
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Returns the interval of ``change``."""
+        return (-self.high, -self.low) if self.lower_is_better else (self.low, self.high)
+
+    @property
+    def is_goal(self) -> bool:
+        return self.margin is None
+
+    @property
+    def is_won(self) -> bool:
+        """Returns whether a goal gained significantly; a guardrail is not there to be won."""
+        return self.is_goal and self.low > 0
+
+    @property
+    def is_lost(self) -> bool:
+        """Returns whether a goal lost significantly, or a guardrail significantly more than its margin."""
+        return self.high < -(self.margin or 0.0)
 
 
 @dataclass(frozen=True)

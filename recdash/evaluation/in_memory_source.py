@@ -128,6 +128,9 @@ class EvaluationSource:
         ties = self._evaluation.rules.ties
         return ListSource(run.lists, inputs, run.hits.order, ties, run.hits.duplicates)
 
+    def invalid_tests(self, run: str, baseline: str) -> Sequence[str]:  # noqa: ARG002
+        return ()
+
     def online(self, run: str, baseline: str) -> Sequence[OnlineLift]:  # noqa: ARG002
         """Returns no lifts: files have no A/B tests."""
         return ()

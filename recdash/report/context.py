@@ -19,7 +19,7 @@ from recdash.service.question import Question
 if TYPE_CHECKING:
     import pandas as pd
 
-    from recdash.comparison.verdict import Verdict
+    from recdash.comparison.recommendation import Recommendation
     from recdash.service import Workspace
 
 LONGEST = 40
@@ -83,7 +83,7 @@ class ReportContext:
         return self.query.without({run.id for run in self.runs if run.reference})
 
     @cached_property
-    def verdict(self) -> Verdict | None:
+    def verdict(self) -> Recommendation | None:
         """The verdict; None for a metric without a value per user, and where there is nothing to compare."""
         if not define(self.query.metric).is_paired or not self.verdict_query.runs:
             return None

@@ -13,7 +13,7 @@ from app_pages import TRUTH, lists, store
 from terminal import Recdash, answer
 
 from recdash.cli.digest import checked, period
-from recdash.comparison.badges import SHIP
+from recdash.comparison.badges import BADGES
 from recdash.errors import InputError
 from recdash.report.digest.digest import Digest, DigestEntry
 from recdash.report.digest.html import as_html
@@ -142,7 +142,7 @@ def test_a_link_is_the_address_of_a_dashboard(link: str) -> None:
 
 def told(name: str = "films", **more: object) -> DigestEntry:
     event = HistoryEvent(NOON, f"added the run {name}", name)
-    base = DigestEntry(name, "?e=1", f"What {name} took", f"Ship {name}", SHIP, (f"{name} is 1 % above",),
+    base = DigestEntry(name, "?e=1", f"What {name} took", f"Ship {name}", BADGES["ship"], (f"{name} is 1 % above",),
                 (f"Decided: “{name}”",), (event,), 0, event)  # fmt: skip
     return replace(base, **more)
 

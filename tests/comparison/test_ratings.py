@@ -117,12 +117,12 @@ def test_the_candidate_with_the_lower_rmse_is_the_better_one() -> None:
     pair = comparison.against[0]
     assert pair.paired.mean < 0
     share = pair.percent(-pair.paired.mean)
-    assert verdict.text.startswith(f"Ship near. RMSE is {share:.1f} % below base")
+    assert verdict.text.startswith(f"Ship near. RMSE is {share:.0f} % below base")
 
 
 def test_a_higher_rmse_keeps_the_baseline() -> None:
     verdict = compare("rmse", base=rated(0.5, 1), far=rated(2.0, 3)).verdict
-    assert (verdict.state, verdict.run) == ("ship", "base")
+    assert (verdict.state, verdict.run) == ("keep", "base")
     assert "above base" in verdict.text
 
 

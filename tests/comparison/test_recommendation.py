@@ -1,6 +1,12 @@
-"""The recommendation: every kind of candidate, and which of several is chosen, from values by hand."""
+"""The recommendation: every kind of candidate, and which of several is chosen, from values by hand.
+
+``CLEAR`` is 10 % above Popular, ``BEST`` 20 %, both significantly; ``LOSS`` is 10 % below; ``UNSURE`` is 5 %
+above and not significant.
+"""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,18 +15,37 @@ from verdict_table import BASE, CLEAR, LOSS, UNSURE, N, Table, run
 from recdash.comparison import ComparisonQuery, Margin, Terms, compare
 from recdash.comparison.recommendation import Recommendation, recommend
 from recdash.comparison.wording import plain
-from recdash.domain.results import OnlineLift
+from recdash.domain.results import OnlineLift, Slice
 from recdash.errors import Problem
 
 BEST = CLEAR + run(0.02, wins=120, losses=40)
 """20 % above Popular, and significantly above ``CLEAR``."""
-ROSE = OnlineLift("Homepage", "Session watch time", 0.051, 0.02, 0.08)
+RIVAL = CLEAR + run(0.001, wins=60, losses=50)
+"""10.5 % above Popular, not significantly above ``CLEAR``."""
+BELOW = BASE - run(0.01, wins=60, losses=50)
+"""5 % below Popular, not significant."""
+WIN = OnlineLift("Homepage", "Session watch time", 0.051, 0.02, 0.08)
+LARGER = replace(WIN, lift=0.081, low=0.05, high=0.11)
 CUT = OnlineLift("Homepage", "Session watch time", -0.122, -0.157, -0.086)
 ENGAGED = OnlineLift("Homepage", "Engagement rate", 0.068, 0.04, 0.09)
 OPEN = OnlineLift("Homepage", "Session watch time", 0.01, -0.02, 0.04)
-GAIN = "nDCG@10 is 10.0 % above Popular"
+HELD = OnlineLift("Homepage", "Sessions per user", -0.005, -0.009, -0.001, margin=0.02)
+"""A guardrail that lost significantly, but for certain less than its margin of 2 %."""
+BROKEN = replace(HELD, lift=-0.05, low=-0.07, high=-0.03)
+SAVED = OnlineLift("Homepage", "Complaints", 0.03, 0.01, 0.05, margin=0.01)
+"""A guardrail that improved; that wins nothing."""
+SLOWER = OnlineLift("Homepage", "Time to first click", -0.1, -0.15, -0.05, lower_is_better=True)
+QUICKER = replace(SLOWER, lift=0.1, low=0.05, high=0.15)
 COVERAGE = {("Popular", "coverage"): 0.5, ("ALS", "coverage"): 0.3}
 """ALS loses 40 % of the coverage; its guardrail allows 20 %."""
+GAIN = "nDCG@10 is 10 % above Popular"
+CLEAN = f"{GAIN}, and no other metric, segment or guardrail speaks against it."
+UNTESTED = "But no A/B test has confirmed it yet."
+SHORT_OF_COVERAGE = "lowers catalogue coverage by 40 %, which exceeds your 20 % guardrail."
+ROSE = "session watch time rose by 5.1 % in the A/B test"
+FELL = "time to first click fell by 10 % in the A/B test"
+CUT_SESSIONS = "cut sessions per user by 5.0 % in the A/B test, which exceeds its 2 % margin."
+CUT_TIME = "cut session watch time by 12 % in the A/B test."
 
 
 def recommendation(source: Table, terms: Terms | None = None) -> Recommendation:
@@ -29,151 +54,287 @@ def recommendation(source: Table, terms: Terms | None = None) -> Recommendation:
     return recommend(source, compare(source, query))
 
 
-def cases(found: Recommendation) -> dict[str, str]:
-    return {case.name: case.case for case in found.cases}
+def only(values: np.ndarray, **table: object) -> Table:
+    return Table({"Popular": BASE, "ALS": values}, **table)  # type: ignore[arg-type]
 
 
-def told(found: Recommendation) -> list[str]:
-    return [plain(sentence) for sentence in (*found.why, *found.risks)]
+def two(als: np.ndarray, tower: np.ndarray, **table: object) -> Table:
+    return Table({"Popular": BASE, "ALS": als, "Tower": tower}, **table)  # type: ignore[arg-type]
 
 
-# ── ship ─────────────────────────────────────────────────────────────────────────────────────
+def told(result: Recommendation) -> list[str]:
+    return [plain(sentence) for sentence in (*result.why, *result.risks)]
 
 
-def test_a_clear_gain_that_nothing_speaks_against_is_shipped() -> None:
-    result = recommendation(Table({"Popular": BASE, "ALS": CLEAR}))
-    assert (result.action, result.run, result.headline) == ("ship", "ALS", "Ship ALS")
-    assert told(result) == ["nDCG@10 is 10.0 % above Popular, and nothing here speaks against it."]
+# ── one candidate: offline × online × guardrails ─────────────────────────────────────────────
 
-
-def test_the_winner_of_an_ab_test_is_shipped_before_one_that_scores_higher_offline() -> None:
-    table = Table(
-        {"Popular": BASE, "ALS": CLEAR, "Tower": BEST}, lifts={"ALS": [ROSE], "Tower": [CUT, ENGAGED]}
-    )
-    result = recommendation(table)
-    assert cases(result) == {"Tower": "refuted", "ALS": "proven"}
-    assert (result.action, result.run) == ("ship", "ALS")
-    assert told(result) == [
-        f"It won offline and online: {GAIN}, and session watch time rose by 5.10 % in the A/B test.",
-        "Tower scores higher offline, but cut session watch time by 12.2 % in the A/B test.",
-    ]
-
-
-def test_a_broken_guardrail_is_a_risk_of_a_candidate_that_won_its_test() -> None:
-    result = recommendation(Table({"Popular": BASE, "ALS": CLEAR}, COVERAGE, lifts={"ALS": [ROSE]}))
-    assert result.headline == "Ship ALS"
-    assert told(result)[-1] == (
-        "But ALS lowers catalogue coverage by 40.0 %, which exceeds the 20 % guardrail."
-    )
+BETTER, UNDECIDED, WORSE = CLEAR, UNSURE, LOSS
 
 
 @pytest.mark.parametrize(
-    ("offline", "standing"),
+    ("table", "case", "action", "headline"),
     [
-        (UNSURE, "5.00 % above Popular, which is not significant."),
-        (LOSS, "10.0 % below Popular."),
+        # offline alone
+        (only(BETTER), "sound", "ship", "Ship ALS"),
+        (only(BETTER, catalogue=COVERAGE), "contested", "test", "Run an A/B test of ALS"),
+        (only(UNDECIDED), "unsure", "collect data", "Not enough data: about "),
+        (only(BELOW), "unsure", "keep", "Keep Popular"),  # more users would hardly turn it
+        (only(WORSE), "worse", "keep", "Keep Popular"),
+        # a goal won: what users did decides, guardrails offline are a risk
+        (only(BETTER, tests=[WIN]), "proven", "ship", "Ship ALS"),
+        (only(BETTER, catalogue=COVERAGE, tests=[WIN]), "proven", "ship", "Ship ALS"),
+        (only(UNDECIDED, tests=[WIN]), "proven", "ship", "Ship ALS"),
+        (only(WORSE, tests=[WIN]), "proven", "ship", "Ship ALS"),
+        (only(BETTER, tests=[WIN, HELD]), "proven", "ship", "Ship ALS"),  # the loss is within its margin
+        # a goal lost, or a guardrail of the test broken: never shipped
+        (only(BETTER, tests=[CUT]), "lost online", "keep", "Keep Popular"),
+        (only(BETTER, tests=[CUT, ENGAGED]), "mixed", "keep", "Keep Popular"),
+        (only(BETTER, tests=[WIN, BROKEN]), "mixed", "keep", "Keep Popular"),
+        (only(BETTER, tests=[OPEN, BROKEN]), "lost online", "keep", "Keep Popular"),
+        (only(BETTER, tests=[SLOWER]), "lost online", "keep", "Keep Popular"),
+        # nothing significant online: a guardrail that improves is no win
+        (only(BETTER, tests=[OPEN]), "inconclusive", "test", "Run a longer A/B test of ALS"),
+        (only(BETTER, tests=[OPEN, SAVED]), "inconclusive", "test", "Run a longer A/B test of ALS"),
+        (only(UNDECIDED, tests=[OPEN]), "unsure", "collect data", "Not enough data: about "),
+        (only(WORSE, tests=[OPEN]), "worse", "keep", "Keep Popular"),
+        # a test with a broken split says nothing, and offline alone does not ship what was to be tested
+        (only(BETTER, broken={"ALS": ["Homepage"]}), "invalid test", "test", "Repeat the A/B test of ALS"),
+        (only(WORSE, broken={"ALS": ["Homepage"]}), "worse", "keep", "Keep Popular"),
     ],
 )
-def test_what_users_did_counts_more_than_the_offline_metric(offline: np.ndarray, standing: str) -> None:
-    result = recommendation(Table({"Popular": BASE, "ALS": offline}, lifts={"ALS": [ROSE]}))
-    assert result.headline == "Ship ALS"
-    lift = "session watch time rose by 5.10 % in the A/B test"
-    assert told(result)[0] == f"It won online: {lift}. Offline, nDCG@10 is {standing}"
-
-
-def test_where_the_first_is_contested_the_next_is_judged_and_shipped() -> None:
-    """Tower loses coverage beyond its guardrail; ALS, significantly below it, has nothing against it."""
-    catalogue = {("Popular", "coverage"): 0.5, ("ALS", "coverage"): 0.5, ("Tower", "coverage"): 0.3}
-    result = recommendation(Table({"Popular": BASE, "ALS": CLEAR, "Tower": BEST}, catalogue))
-    assert cases(result) == {"Tower": "contested", "ALS": "sound"}
-    assert result.headline == "Ship ALS"
-    assert told(result)[1] == (
-        "Tower scores higher offline, but lowers catalogue coverage by 40.0 %, which exceeds the 20 % "
-        "guardrail."
-    )
-
-
-# ── test, collect data, keep ─────────────────────────────────────────────────────────────────
-
-
-def test_a_contested_gain_is_to_be_tested() -> None:
-    result = recommendation(Table({"Popular": BASE, "ALS": CLEAR}, COVERAGE))
-    assert (result.action, result.run, result.headline) == ("test", "ALS", "Run an A/B test of ALS")
-    assert told(result) == [
-        "nDCG@10 is 10.0 % above Popular.",
-        "But ALS lowers catalogue coverage by 40.0 %, which exceeds the 20 % guardrail.",
-    ]
-
-
-def test_where_others_were_tested_an_untested_candidate_is_tested_before_it_is_shipped() -> None:
-    table = Table({"Popular": BASE, "ALS": CLEAR, "Tower": BEST}, lifts={"Tower": [CUT]})
+def test_one_candidate(table: Table, case: str, action: str, headline: str) -> None:
     result = recommendation(table)
-    assert result.headline == "Run an A/B test of ALS"
-    assert told(result)[1] == (
-        "Tower scores higher offline, but cut session watch time by 12.2 % in the A/B test."
-    )
+    assert (result.cases[0].case, result.action) == (case, action)
+    assert result.headline.startswith(headline)
+    assert result.run == ("Popular" if action == "keep" else "ALS")
+    assert len(result.sentences) <= 3
 
 
-def test_two_that_do_not_differ_are_tested_together() -> None:
-    rival = CLEAR + run(0.001, wins=60, losses=50)
-    lifts = {"BPR": [CUT]}
-    result = recommendation(Table({"Popular": BASE, "ALS": CLEAR, "EASE": rival, "BPR": CLEAR}, lifts=lifts))
-    assert result.headline == "Run an A/B test of EASE and ALS"
-
-
-def test_a_test_without_a_significant_lift_runs_longer() -> None:
-    result = recommendation(Table({"Popular": BASE, "ALS": CLEAR}, tests=[OPEN]))
-    assert (result.action, result.headline) == ("test", "Run the A/B test of ALS longer")
-    assert told(result)[1] == "Its A/B test shows no significant lift yet."
-
-
-def test_a_difference_that_is_not_significant_asks_for_more_users() -> None:
-    result = recommendation(Table({"Popular": BASE, "ALS": UNSURE}))
-    more = result.cases[0].pair.judged.more_users
-    assert more is not None
-    assert more > N
-    assert result.action == "collect data"
-    assert result.headline.startswith("Not enough data: about ")
+# ── several candidates ───────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize(
-    ("offline", "terms", "why"),
+    ("table", "headline", "passed_over"),
     [
-        (LOSS, Terms(), "ALS is worse offline: nDCG@10 is 10.0 % below Popular."),
+        # the leader failed online: the next is judged and named
+        (two(CLEAR, BEST, lifts={"ALS": [WIN], "Tower": [CUT, ENGAGED]}), "Ship ALS", CUT_TIME),
+        (two(CLEAR, BEST, lifts={"Tower": [CUT]}), "Run an A/B test of ALS", CUT_TIME),
+        # the leader is contested, the next is not
         (
-            BASE + run(0.0001, wins=40, losses=20),
-            Terms(margin=Margin(0.05)),
-            "ALS differs from Popular by less than the margin.",
+            two(CLEAR, BEST, catalogue={("Popular", "coverage"): 0.5, ("Tower", "coverage"): 0.3}),
+            "Ship ALS",
+            SHORT_OF_COVERAGE,
+        ),
+        # a proven one goes before an untested one that scores higher
+        (two(CLEAR, BEST, lifts={"ALS": [WIN]}), "Ship ALS", "has not been in an A/B test."),
+        (
+            two(CLEAR, BEST, lifts={"ALS": [WIN], "Tower": [OPEN]}),
+            "Ship ALS",
+            "shows no significant lift in its A/B test.",
+        ),
+        # of two that won the one with the larger lift, whatever the offline metric says
+        (
+            two(CLEAR, BEST, lifts={"ALS": [LARGER], "Tower": [WIN]}),
+            "Ship ALS",
+            "gained less in the A/B test.",
+        ),
+        (
+            two(CLEAR, BEST, broken={"Tower": ["Homepage"]}),
+            "Run an A/B test of ALS",
+            "has no valid A/B test.",
         ),
     ],
 )
-def test_without_a_gain_the_baseline_is_kept(offline: np.ndarray, terms: Terms, why: str) -> None:
-    result = recommendation(Table({"Popular": BASE, "ALS": offline}), terms)
-    assert (result.action, result.run, result.headline) == ("keep", "Popular", "Keep Popular")
-    assert told(result) == [why]
+def test_a_leader_that_is_passed_over(table: Table, headline: str, passed_over: str) -> None:
+    result = recommendation(table)
+    assert (result.headline, result.run) == (headline, "ALS")
+    assert told(result)[1] == f"Tower scores higher offline, but {passed_over}"
 
 
-def test_one_that_won_and_lost_online_is_not_shipped_but_said_what_it_depends_on() -> None:
-    result = recommendation(Table({"Popular": BASE, "ALS": CLEAR}, tests=[CUT, ENGAGED]))
-    assert result.headline == "Keep Popular"
+def test_lifts_in_different_tests_do_not_rank_two_winners() -> None:
+    elsewhere = replace(LARGER, test="Search")
+    result = recommendation(two(CLEAR, BEST, lifts={"ALS": [elsewhere], "Tower": [WIN]}))
+    assert result.headline == "Ship Tower"
+    assert told(result)[0].startswith("It won offline and online: nDCG@10 is 20 % above Popular")
+
+
+def test_which_of_two_scores_higher_is_judged_over_the_users_of_both() -> None:
+    """Over its own 200 users Tower is 20 % above Popular, ALS 10 % over all; over these 200 ALS is better."""
+    first, spread = np.arange(N) < 200, np.where(np.arange(N) % 2, 0.01, -0.01)
+    tower = np.where(first, BASE + 0.04 + spread, BASE)
+    als = np.where(first, BASE + 0.06 - spread, BASE - 0.02 + spread)
+    table = two(als, tower[:200], users={"Tower": np.arange(200)}, lifts={"ALS": [WIN]})
+    result = recommendation(table)
+    assert [case.name for case in result.cases] == ["Tower", "ALS"]
+    assert not any("scores higher offline" in sentence for sentence in told(result))
+
+
+def test_two_that_do_not_differ_are_tested_together() -> None:
+    table = Table({"Popular": BASE, "ALS": CLEAR, "EASE": RIVAL, "BPR": CLEAR}, lifts={"BPR": [CUT]})
+    result = recommendation(table)
+    assert result.headline == "Run an A/B test of EASE and ALS"
+    assert told(result)[0] == "nDCG@10 of EASE is 11 % above Popular; it has not been in an A/B test."
+
+
+def test_one_that_is_as_good_is_named() -> None:
+    result = recommendation(two(CLEAR, RIVAL))
+    assert result.headline == "Ship Tower"
+    assert told(result)[1] == "ALS is not significantly different from it."
+
+
+def test_of_several_that_lose_the_baseline_is_kept() -> None:
+    table = Table({"Popular": BASE, "ALS": LOSS, "BPR": LOSS - 0.01, "SVD": LOSS - 0.02})
+    result = recommendation(table)
+    assert (result.headline, result.run) == ("Keep Popular", "Popular")
     assert told(result) == [
-        "ALS cut session watch time by 12.2 % in the A/B test.",
-        "Ship ALS only if session watch time matters less to you than engagement rate.",
+        "None of the three candidates beats Popular.",
+        "ALS is worse: its nDCG@10 is 10 % below Popular.",
     ]
+    assert result.evidence.name == "ALS"
+
+
+# ── words ────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        (only(BETTER), [CLEAN, UNTESTED]),
+        (
+            only(BETTER, catalogue=COVERAGE, tests=[WIN]),
+            [
+                f"It won offline and online: {GAIN}, and {ROSE}.",
+                f"But ALS {SHORT_OF_COVERAGE}",
+            ],
+        ),
+        (
+            only(UNDECIDED, tests=[WIN]),
+            [f"It won online: {ROSE}; offline, nDCG@10 is 5.0 % above Popular, which is not significant."],
+        ),
+        (
+            only(WORSE, tests=[QUICKER]),
+            [f"It won online: {FELL}; offline, nDCG@10 is 10 % below Popular."],
+        ),
+        (
+            only(BETTER, catalogue=COVERAGE),
+            [f"{GAIN}; it has not been in an A/B test.", f"But ALS {SHORT_OF_COVERAGE}"],
+        ),
+        (only(BETTER, tests=[OPEN]), [f"{GAIN}, but its A/B test shows no significant lift yet."]),
+        (
+            only(BETTER, broken={"ALS": ["Homepage"]}),
+            [f"{GAIN}, but the A/B test split its users unevenly (SRM) and has no valid result."],
+        ),
+        (
+            only(BETTER, tests=[CUT, ENGAGED]),
+            [
+                f"Don't ship ALS yet: it wins offline, but {CUT_TIME}",
+                "Ship ALS if session watch time matters less to you than engagement rate.",
+            ],
+        ),
+        (
+            only(BETTER, tests=[SLOWER]),
+            ["Don't ship ALS yet: it wins offline, but raised time to first click by 10 % in the A/B test."],
+        ),
+        (
+            only(WORSE, tests=[BROKEN]),
+            [
+                f"Don't ship ALS yet: it {CUT_SESSIONS}",
+            ],
+        ),
+        (only(BELOW), ["ALS does not beat Popular: its nDCG@10 is 5.0 % below Popular."]),
+    ],
+)
+def test_the_sentences(table: Table, words: list[str]) -> None:
+    assert told(recommendation(table)) == words
+
+
+def test_a_longer_test_says_for_how_many_users() -> None:
+    """Of the goals the one that needs the fewest; a guardrail does not end a test."""
+    lifts = [replace(OPEN, more_users=4_321), replace(ENGAGED, low=-0.01, more_users=7_000)]
+    guard = replace(HELD, more_users=100)
+    assert recommendation(only(CLEAR, tests=[*lifts, guard])).headline == (
+        "Run a longer A/B test of ALS: about 4,400 more users"
+    )
+
+
+def test_a_difference_too_small_to_matter_keeps_the_baseline() -> None:
+    tight = BASE + run(0.0001, wins=40, losses=20)
+    result = recommendation(only(tight), Terms(margin=Margin(0.05)))
+    assert (result.action, result.cases[0].case) == ("keep", "no gain")
+    assert told(result) == ["ALS differs from Popular by less than the margin of 5 %."]
+
+
+# ── not enough data ──────────────────────────────────────────────────────────────────────────
+
+
+def test_where_the_correction_decides_that_is_said() -> None:
+    """Alone p is below 5 %; beside seven that do not differ Holm multiplies the smallest p by 8."""
+    almost = BASE + run(0.01, wins=120, losses=85)
+    mixed = {f"Twin {n}": UNSURE for n in range(7)}
+    alone = recommendation(only(almost))
+    assert alone.action == "ship"
+    result = recommendation(Table({"Popular": BASE, "ALS": almost, **mixed}))
+    case = result.case_of("ALS")
+    assert case is not None
+    assert case.pair.judged.p == pytest.approx(8 * case.pair.paired.p)
+    assert case.pair.paired.p < 0.05 < case.pair.judged.p
+    assert case.decided_by_correction
+    row = case.as_dict()
+    assert (row["p"], row["p_corrected"]) == (case.pair.paired.p, case.pair.judged.p)
+    assert "Significant alone, not after Holm over 8 candidates." in told(result)
+    assert not any(other.decided_by_correction for other in result.cases if other is not case)
+
+
+def test_a_gain_that_seeds_do_not_confirm_is_not_shipped() -> None:
+    across = {"ALS": dict(zip("123", (0.29, 0.21, 0.16), strict=True))}
+    across["Popular"] = dict(zip("123", (0.2, 0.21, 0.19), strict=True))
+    result = recommendation(only(CLEAR, seeds=across))
+    assert result.action == "collect data"
+    assert result.headline == "Not enough data: the gain of ALS does not hold across seeds"
+
+
+def test_a_difference_that_next_to_no_number_of_users_shows_says_so() -> None:
+    tiny = BASE + run(0.0001, wins=101, losses=99)
+    result = recommendation(only(tiny), Terms(margin=Margin(0.0)))
+    assert result.headline == "Not enough data: more than 100 times the users"
+
+
+def test_a_slice_of_few_users_is_no_risk() -> None:
+    """29 users who lose are too few to judge; 64, of whom 40 lose, are enough."""
+    for users, case in ((np.r_[120:149], "sound"), (np.r_[120:184], "contested")):
+        inside = np.isin(np.arange(N), users)
+        cuts = [Slice("user_warmth", "New users", "New users (no train rows)", users=inside)]
+        result = recommendation(only(CLEAR, cuts=cuts))
+        assert result.cases[0].case == case
+        assert case == "sound" or told(result)[-1] == "But ALS is worse for new users."
+
+
+# ── not comparable ───────────────────────────────────────────────────────────────────────────
 
 
 def test_runs_that_answer_different_questions_get_no_recommendation() -> None:
     other = Problem("different-truth", "comparison", "the runs have two truths", "Score again.")
-    result = recommendation(Table({"Popular": BASE, "ALS": CLEAR}, between=[other]))
+    result = recommendation(only(CLEAR, between=[other], tests=[WIN]))
     assert (result.action, result.run) == ("not comparable", None)
+    assert result.headline == "Cannot be compared: the runs have two truths"
     assert told(result) == ["The runs have two truths. Score again."]
 
 
-def test_json_names_the_action_the_run_and_every_case() -> None:
+def test_runs_without_a_pair_say_why() -> None:
+    apart = only(CLEAR, users={"ALS": np.arange(N) + N})
+    assert recommendation(apart).headline == "Cannot be compared: ALS shares no user with Popular"
+    alone = recommendation(Table({"Popular": BASE}))
+    assert alone.headline == "Cannot be compared: there is no candidate beside Popular"
+
+
+def test_json_names_the_action_the_run_and_the_reasons() -> None:
     result = recommendation(Table({"Popular": BASE, "ALS": CLEAR, "BPR": LOSS}))
     assert result.as_dict() == {
-        "action": "ship",
+        "state": "ship",
         "run": "ALS",
-        "text": "Ship ALS. nDCG@10 is 10.0 % above Popular, and nothing here speaks against it.",
-        "candidates": {"ALS": "sound", "BPR": "refuted"},
+        "headline": "Ship ALS",
+        "text": f"Ship ALS. {CLEAN} {UNTESTED}",
+        "why": [CLEAN],
+        "risks": [UNTESTED],
     }
+    assert {case.name: case.case for case in result.cases} == {"ALS": "sound", "BPR": "worse"}

@@ -53,6 +53,8 @@ class Table:
     tests: Sequence[OnlineLift] = ()
     """What A/B tests found of every candidate; ``lifts``: of one."""
     lifts: Mapping[str, Sequence[OnlineLift]] = field(default_factory=dict)
+    broken: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Names of A/B tests without a valid result, of one candidate."""
     rule: Users = "truth"
     error: float | None = None
     """The standard error of the candidates' catalogue metrics; None where lists are gone."""
@@ -94,6 +96,9 @@ class Table:
 
     def online(self, run: str, baseline: str) -> Sequence[OnlineLift]:
         return self.lifts.get(run, self.tests)
+
+    def invalid_tests(self, run: str, baseline: str) -> Sequence[str]:
+        return self.broken.get(run, ())
 
     def replicated(self, run: str) -> Replicated | None:
         labels = tuple(self.seeds.get(run, ()))

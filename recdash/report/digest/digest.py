@@ -1,4 +1,4 @@
-"""A digest: the verdict on each experiment, what was decided and what changed, in plain words."""
+"""A digest: the recommendation for each experiment, what was decided and what changed, in plain words."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from recdash.comparison.badges import Badge, badge_of
-from recdash.comparison.wording import how_many_more, plain, relation_to, too_small
+from recdash.comparison.wording import plain, relation_to
 from recdash.errors import NotFound
 from recdash.formatting import numbers
 from recdash.formatting.wording import day, listed, many
@@ -18,8 +18,9 @@ from recdash.service.catalog.history import HistoryEvent
 from recdash.service.catalog.overview import Card
 
 if TYPE_CHECKING:
+    from recdash.comparison.evidence import VerdictEvidence
     from recdash.comparison.pairs import Pair
-    from recdash.comparison.verdict import Verdict
+    from recdash.comparison.recommendation import Recommendation
     from recdash.service import Workspace
 
 USUAL_SINCE = timedelta(days=7)
@@ -30,7 +31,7 @@ MOST_SENTENCES, MOST_CHANGES, MOST_QUOTED = 2, 5, 240
 class DigestEntry:
     """What a digest says of one experiment. ``badge`` is None where nothing is judged.
 
-    ``words``: sentences, the first in plain words; ``decided``: what was decided or is under review;
+    ``words``: sentences, the last in plain words; ``decided``: what was decided or is under review;
     ``since``: what happened in the time, the newest first; ``more`` things happened besides.
     """
 
@@ -129,16 +130,18 @@ class Digests:
 # ── the verdict in plain words ───────────────────────────────────────────────────────────────
 
 
-def _words(verdict: Verdict) -> tuple[str, ...]:
+def _words(verdict: Recommendation) -> tuple[str, ...]:
+    """Why, the gravest risk, and the offline difference in plain words."""
+    sentences = tuple(plain(sentence) for sentence in verdict.sentences)
     leader = verdict.evidence.leader
-    if leader is None or verdict.state == "not comparable":
-        return tuple(plain(sentence) for sentence in verdict.sentences[:MOST_SENTENCES])
-    return (_in_plain_words(verdict, leader), *_beside(verdict, leader))
+    if leader is None or verdict.action == "not comparable":
+        return sentences[:MOST_SENTENCES]
+    return (*sentences, _in_plain_words(verdict.evidence, leader))
 
 
-def _in_plain_words(verdict: Verdict, leader: Pair) -> str:
+def _in_plain_words(evidence: VerdictEvidence, leader: Pair) -> str:
     """``ALS v3 is 14.9 % above Popular in how well wanted items are ranked (nDCG@10); most likely …``"""
-    evidence, comparison = verdict.evidence, verdict.evidence.comparison
+    comparison = evidence.comparison
     name = comparison.query.where
     row = row_of(comparison.query.metric)
     is_variant = comparison.query.metric != row.name  # it measures something else
@@ -161,15 +164,6 @@ def _most_likely(pair: Pair) -> str:
         low, high, unit = pair.percent(low), pair.percent(high), " %"
     digits = numbers.places([low, high])
     return f"; most likely between {numbers.signed(low, digits)} and {numbers.signed(high, digits)}{unit}"
-
-
-def _beside(verdict: Verdict, leader: Pair) -> tuple[str, ...]:
-    """Further sentences: how many more users it takes, why it does not matter, what speaks against it."""
-    if leader.judged.word == "not settled":
-        return (plain(how_many_more(leader)),)
-    if verdict.state == "tie":
-        return (plain(too_small(verdict.evidence, leader)),)
-    return tuple(plain(sentence) for sentence in verdict.sentences[1 : 1 + MOST_SENTENCES])
 
 
 # ── what was decided ─────────────────────────────────────────────────────────────────────────

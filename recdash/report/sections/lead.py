@@ -6,7 +6,7 @@ from typing import cast
 
 from recdash.comparison.badges import badge_of
 from recdash.comparison.headlines import NOTHING_IS_JUDGED, best_value, only_run, standing_sentence, values
-from recdash.comparison.verdict import Verdict
+from recdash.comparison.recommendation import Recommendation
 from recdash.comparison.wording import plain
 from recdash.domain.results import WHOLE
 from recdash.formatting.tables import Tone
@@ -20,7 +20,7 @@ def lead(context: ReportContext) -> Lead:
     return _one_run(context) if len(context.verdict_query.shown) < 2 else _by_value(context)
 
 
-def _judged(context: ReportContext, verdict: Verdict) -> Lead:
+def _judged(context: ReportContext, verdict: Recommendation) -> Lead:
     badge, evidence = badge_of(verdict), verdict.evidence
     sentences = [*(plain(sentence) for sentence in verdict.sentences), _standing(context)]
     split = None

@@ -9,7 +9,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from recdash.comparison import ComparisonQuery
-from recdash.decisions import Decision, Review, last_decision, reviews
+from recdash.decisions import Decision, Review, reviews
+from recdash.decisions.standing import Standing, decision_on_top, standing
 from recdash.definitions.conventions import users_words
 from recdash.domain.journal import AuditEvent, Entry
 from recdash.domain.records import Experiment, OnlineTest, Run
@@ -24,7 +25,7 @@ from recdash.service.online.tests import OnlineTests
 from recdash.service.queries import Queries
 
 if TYPE_CHECKING:
-    from recdash.comparison.verdict import Verdict
+    from recdash.comparison.recommendation import Recommendation
 
 MOST_EVENTS = 5_000
 """Number of the newest audit lines searched for authors."""
@@ -58,8 +59,8 @@ class Card:
 
     @cached_property
     def decision(self) -> Decision | None:
-        """Returns the newest decision that holds."""
-        return last_decision(self.entries)
+        """Returns the decision that stands on top of the experiment: see ``decision_on_top``."""
+        return decision_on_top(self.entries)
 
     @cached_property
     def review(self) -> Review | None:
@@ -90,10 +91,10 @@ class Card:
 
 @dataclass(frozen=True)
 class CardVerdict:
-    """The verdict that the overview would show first; ``why_not`` says why there is none."""
+    """The recommendation that the experiment opens with; ``why_not`` says why there is none."""
 
     query: ComparisonQuery | None
-    verdict: Verdict | None
+    verdict: Recommendation | None
     why_not: str = ""
 
     @property
@@ -168,6 +169,12 @@ class ExperimentCards:
             return self._online_tests.next_steps(newest.id)[0]
         except RecdashError as error:  # damage in one experiment must not hide the others
             return str(error).rstrip(".")
+
+    def standing(self, card: Card) -> Standing | None:
+        """Returns how the decision on top stands against today's recommendation; None without a decision."""
+        if card.decision is None:
+            return None
+        return standing(card.decision, self.verdict(card.experiment.id).verdict)
 
     def _card(self, experiment: Experiment, events: Sequence[AuditEvent]) -> Card:
         store, own_id = self._store, experiment.id

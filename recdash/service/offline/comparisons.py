@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial, reduce
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from recdash.comparison import Comparison, ComparisonQuery, Source, compare
 from recdash.comparison.replicates import replicate_differences
 from recdash.domain.hits import IdOverlap
 from recdash.domain.kinds import Ints, Users
-from recdash.domain.records import Replicated, Run
+from recdash.domain.records import OnlineTest, Replicated, Run
 from recdash.domain.results import WHOLE, OnlineLift, Scope, Slice, UserValues, common_bound
 from recdash.engines.list_pulls import ListSource, pulls_of_runs
 from recdash.errors import InputError, Problem
@@ -34,9 +35,9 @@ from recdash.stats.replicates import ReplicateDifference
 if TYPE_CHECKING:
     import pandas as pd
 
+    from recdash.comparison.recommendation import Recommendation
     from recdash.comparison.result import Compared
     from recdash.comparison.sensitivity import WhatIf
-    from recdash.comparison.verdict import Verdict
 
 PAIR_COLUMNS = [
     "baseline_id", "run_id", "run", "base_value", "value", "mean_diff", "ci_low", "ci_high", "p",
@@ -80,8 +81,8 @@ class Comparisons:
         self._data.refuse_damage(query.shown)
         return compared(self._source_of(query), query)
 
-    def verdict(self, query: ComparisonQuery) -> Verdict:
-        """Returns which run to ship; cached.
+    def verdict(self, query: ComparisonQuery) -> Recommendation:
+        """Returns what to do, from all evidence on every candidate; cached.
 
         Raises InputError for a metric without a value per user.
         """
@@ -174,24 +175,33 @@ class Comparisons:
         served the baseline; signed so that more is better.
 
         An unlinked control counts as the experiment's baseline. A test with a broken split has no result;
-        aggregates do not say whether more is better.
+        aggregates do not say whether more is better. Before the planned number of users a lift counts only
+        as far as the always-valid interval reaches.
         """
-        experiment = self._context.experiment_of(run_id)
         lifts = []
-        for test in self._store.online_tests.of_experiment(experiment.id):
-            served = test.links.get(test.control, experiment.baseline)
-            if test.kind == "aggregates" or split_is_broken(test.notices) or served != baseline_id:
+        for test in self._tests_against(baseline_id):
+            if test.kind == "aggregates" or split_is_broken(test.notices):
                 continue
             for row in test.results:
-                low, high = judged_by(row)
-                is_own = test.links.get(str(row["variant"])) == run_id
-                if not is_own or low is None or high is None or row.get("role") == "other":
-                    continue
-                ends = (row["lift"], low, high)
-                if row.get("direction") == "down":
-                    ends = (-row["lift"], -high, -low)
-                lifts.append(OnlineLift(test.name, row["title"], *ends))
+                if test.links.get(str(row["variant"])) == run_id and row.get("role") != "other":
+                    lifts += [lift] if (lift := _online_lift(test, row)) else []
         return lifts
+
+    def invalid_tests(self, run_id: str, baseline_id: str) -> list[str]:
+        """Returns the names of the run's A/B tests whose split of users is broken."""
+        return [
+            test.name
+            for test in self._tests_against(baseline_id)
+            if split_is_broken(test.notices)
+            and any(run == run_id for variant, run in test.links.items() if variant != test.control)
+        ]
+
+    def _tests_against(self, baseline_id: str) -> Iterator[OnlineTest]:
+        """Yields the experiment's A/B tests in which control served the run."""
+        experiment = self._context.experiment_of(baseline_id)
+        for test in self._store.online_tests.of_experiment(experiment.id):
+            if test.links.get(test.control, experiment.baseline) == baseline_id:
+                yield test
 
     def _read_user_slices(self, experiment_id: str, threshold: float | None = None) -> Sequence[Slice]:
         """Returns the slices of users that a verdict examines."""
@@ -200,11 +210,11 @@ class Comparisons:
     def _source_of(self, query: ComparisonQuery) -> Source:
         return self.source(self._store.runs.get(query.baseline).experiment, query.scope)
 
-    def _decide(self, query: ComparisonQuery, state: Hashable) -> Verdict:  # noqa: ARG002 - a key of what is kept
-        from recdash.comparison import decide, gather_evidence
+    def _decide(self, query: ComparisonQuery, state: Hashable) -> Recommendation:  # noqa: ARG002 - a key of what is kept
+        from recdash.comparison.recommendation import recommend
 
         source = self._source_of(query)
-        return decide(gather_evidence(source, compare(source, query)))
+        return recommend(source, compare(source, query))
 
     def _ask_otherwise(self, query: ComparisonQuery, state: Hashable) -> list[WhatIf]:
         from recdash.comparison.sensitivity import changes
@@ -274,6 +284,9 @@ class StoredSource:
         """Returns the online lifts; none for a part of the users, which a test does not report on."""
         return self.comparisons.online_lifts(run, baseline) if self.scope == WHOLE else []
 
+    def invalid_tests(self, run: str, baseline: str) -> Sequence[str]:
+        return self.comparisons.invalid_tests(run, baseline) if self.scope == WHOLE else []
+
     def known_ids(self, run: str) -> IdOverlap | None:
         return self.scores.id_overlap(run)
 
@@ -283,6 +296,31 @@ class StoredSource:
     @cached_property
     def _problems(self) -> Callable[[tuple[str, ...]], Sequence[Problem]]:
         return lru_cache(maxsize=16)(self.scores.comparability)
+
+
+def _online_lift(test: OnlineTest, row: Mapping[str, Any]) -> OnlineLift | None:
+    """Returns a row of a test, signed so that more is better; None without an interval."""
+    low, high = judged_by(row)
+    if low is None or high is None:
+        return None
+    if _is_early(test):
+        valid = (row.get("sequence_low"), row.get("sequence_high"))
+        low = -inf if valid[0] is None else min(low, valid[0])
+        high = inf if valid[1] is None else max(high, valid[1])
+    is_down = row.get("direction") == "down"
+    ends = (-row["lift"], -high, -low) if is_down else (row["lift"], low, high)
+    margin = (row.get("margin") or 0.0) if row.get("role") == "guardrail" else None
+    return OnlineLift(test.name, row["title"], *ends, margin, row.get("more_users"), is_down)
+
+
+def _is_early(test: OnlineTest) -> bool:
+    """Returns whether the test has a planned number of users and has not reached it."""
+    planned = test.rules.get("planned_users")
+    if not planned:
+        return False
+    users = {str(row["variant"]): row.get("n_users") or 0 for row in test.results}
+    pairs = [users.get(test.control, 0) + n for variant, n in users.items() if variant != test.control]
+    return bool(pairs) and max(pairs) < planned
 
 
 def _pair_rows(comparison: Comparison) -> list[dict[str, Any]]:

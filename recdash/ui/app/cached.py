@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from recdash.comparison import ComparisonQuery
     from recdash.comparison.pareto import TradeOff
     from recdash.comparison.population import PopulationEffect
+    from recdash.comparison.recommendation import Recommendation
     from recdash.comparison.sensitivity import WhatIf
-    from recdash.comparison.verdict import Verdict
     from recdash.definitions.worked_example import Worked
     from recdash.evaluation.hit_overlap import Headroom
     from recdash.evaluation.user_detail import OneUser
@@ -78,7 +78,7 @@ def scoreboard(view: View, run_ids: tuple[str, ...], metrics: tuple[str, ...], k
     return _named(_of_view(view, workspace().scores.scoreboard, run_ids, metrics, k), view)
 
 
-def verdict(view: View) -> Verdict | None:
+def verdict(view: View) -> Recommendation | None:
     """Which of the view's candidates to ship; None for a metric without a value per user."""
     try:
         return workspace().comparisons.verdict(view.verdict_query)

@@ -18,7 +18,7 @@ from recdash.ui.app.state import View, workspace
 from recdash.ui.components import widgets
 
 if TYPE_CHECKING:
-    from recdash.comparison.verdict import Verdict
+    from recdash.comparison.recommendation import Recommendation
 
 PAGE = "reports"
 
@@ -41,7 +41,7 @@ def show_last(view: View) -> None:
         widgets.note([links.link(view, text, PAGE, {"rev": open_[0].id})])
 
 
-def offer_to_decide(verdict: Verdict) -> None:
+def offer_to_decide(verdict: Recommendation) -> None:
     """The way from a verdict to a proposal or a decision about the same run."""
     leader = verdict.evidence.leader
     if leader is None or not workspace().person.may("editor") or not links.is_there(PAGE):

@@ -13,13 +13,13 @@ from recdash.ui.components import widgets
 
 if TYPE_CHECKING:
     from recdash.comparison.pairs import Pair
+    from recdash.comparison.recommendation import Recommendation
     from recdash.comparison.sensitivity import WhatIf
-    from recdash.comparison.verdict import Verdict
     from recdash.comparison.wording import RichText
     from recdash.ui.app.state import View
 
 
-def card(view: View, verdict: Verdict, aside: str = "") -> Html:
+def card(view: View, verdict: Recommendation, aside: str = "") -> Html:
     """Badge, headline and sentences, with the users who gain and lose beside them."""
     badge, leader = badge_of(verdict), verdict.evidence.leader
     first, *others = verdict.sentences

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from recdash.comparison.evidence import SliceDifference
-    from recdash.comparison.verdict import Verdict
+    from recdash.comparison.recommendation import Recommendation
 
 TILES = 4
 MOST_NOTES = 6
@@ -67,7 +67,7 @@ def _standing(view: View) -> str:
 # ── the verdict ──────────────────────────────────────────────────────────────────────────────
 
 
-def show_verdict(view: View, verdict: Verdict) -> None:
+def show_verdict(view: View, verdict: Recommendation) -> None:
     """The card; what would change it is worked out beside the page, so that this stands at once."""
     with st.container(border=True, key="headline", gap=None):
         st.html(verdict_card.card(view, verdict, _standing(view)))
@@ -111,7 +111,7 @@ def show_values(view: View) -> None:
 # ── four numbers ─────────────────────────────────────────────────────────────────────────────
 
 
-def show_numbers(view: View, verdict: Verdict) -> None:
+def show_numbers(view: View, verdict: Recommendation) -> None:
     evidence, drawn = verdict.evidence, tiles(verdict)
     if evidence.leader is None or not drawn:
         return
@@ -126,7 +126,7 @@ def show_numbers(view: View, verdict: Verdict) -> None:
     st.html(cards.tiles_html(drawn, view.marks[evidence.leader.candidate]))
 
 
-def tiles(verdict: Verdict) -> list[Tile]:
+def tiles(verdict: Recommendation) -> list[Tile]:
     """The primary metric, other accuracy metrics, one guardrail and one slice where there are any."""
     evidence, k = verdict.evidence, verdict.evidence.comparison.query.k
     if evidence.leader is None:
@@ -155,7 +155,7 @@ def telling_part(parts: Sequence[SliceDifference]) -> SliceDifference | None:
 # ── the forest ───────────────────────────────────────────────────────────────────────────────
 
 
-def show_forest(view: View, verdict: Verdict) -> None:
+def show_forest(view: View, verdict: Recommendation) -> None:
     """Every candidate's difference to the baseline."""
     rows, comparison = differences(view, verdict), verdict.evidence.comparison
     if rows.empty:
@@ -173,7 +173,7 @@ def show_forest(view: View, verdict: Verdict) -> None:
     widgets.table_behind(rows.drop(columns="run_id"), "paired-differences")
 
 
-def differences(view: View, verdict: Verdict) -> pd.DataFrame:
+def differences(view: View, verdict: Recommendation) -> pd.DataFrame:
     """run_id, run, mean_diff, ci_low, ci_high (corrected), p_corrected, word, margin, n_users, wins …"""
     import pandas as pd
 
@@ -187,7 +187,7 @@ def differences(view: View, verdict: Verdict) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def note_of_forest(view: View, verdict: Verdict) -> str:
+def note_of_forest(view: View, verdict: Recommendation) -> str:
     left = len(set(view.own_ids) - set(view.verdict_query.shown))
     others = (
         f" {many(left, 'run')} of this experiment not compared here: see the Leaderboard." if left else ""

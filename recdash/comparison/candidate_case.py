@@ -1,0 +1,201 @@
+"""The case for each candidate: what all evidence says of it, in a word and with what speaks against it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from math import floor, isfinite, log10
+from typing import Any, Literal
+
+from recdash.comparison.evidence import VerdictEvidence
+from recdash.comparison.pairs import Pair
+from recdash.comparison.wording import Piece, RichText, lift_name, plain, slice_words
+from recdash.domain.results import OnlineLift
+from recdash.formatting import numbers
+from recdash.formatting.numbers import none_if_nan
+from recdash.formatting.wording import CORRECTIONS_IN_SHORT
+from recdash.metrics.naming import metric_title, row_of
+from recdash.stats import Finding
+
+Case = Literal[
+    "proven", "mixed", "lost online", "sound", "contested", "inconclusive", "invalid test", "unsure",
+    "no gain", "worse",
+]  # fmt: skip
+WITHOUT_GAIN: Mapping[Finding, Case] = {"worse": "worse", "tie": "no gain", "not settled": "unsure"}
+CASES: Mapping[Case, str] = {
+    "proven": "Won its A/B test",
+    "mixed": "Won and lost in its A/B test",
+    "lost online": "Lost its A/B test",
+    "sound": "Better offline, not tested online",
+    "contested": "Better offline, with a risk",
+    "inconclusive": "Better offline, A/B test inconclusive",
+    "invalid test": "Better offline, A/B test invalid",
+    "unsure": "No significant difference",
+    "no gain": "Difference too small to matter",
+    "worse": "Worse offline",
+}
+"""Each case in words."""
+
+
+@dataclass(frozen=True)
+class CandidateCase:
+    """What all evidence says of one candidate, which is the leader of its ``evidence``."""
+
+    pair: Pair
+    evidence: VerdictEvidence
+
+    @property
+    def name(self) -> str:
+        return self.evidence.name
+
+    @cached_property
+    def case(self) -> Case:
+        """The case for shipping it, from the strongest evidence that there is.
+
+        *proven*: it won a goal of an A/B test and lost none; *mixed*: it did both; *lost online*: it only
+        lost. Without a significant result online, *sound*: better offline, and nothing speaks against it;
+        *contested*: better offline, and something does; *inconclusive*: better offline, without a significant
+        lift in its A/B test; *invalid test*: better offline, and its A/B test has no valid result. *unsure*:
+        the offline difference is not significant; *no gain*: it is too small to matter; *worse*: it is worse
+        offline.
+        """
+        evidence = self.evidence
+        if evidence.lost_online:
+            return "mixed" if evidence.won_online else "lost online"
+        if evidence.won_online:
+            return "proven"
+        if evidence.finding != "better":
+            return WITHOUT_GAIN[evidence.finding]
+        if evidence.lifts:
+            return "inconclusive"
+        if evidence.invalid_tests:
+            return "invalid test"
+        return "contested" if self.risks else "sound"
+
+    @property
+    def words(self) -> str:
+        """Returns ``Won its A/B test``."""
+        return CASES[self.case]
+
+    @property
+    def gain(self) -> float:
+        """Returns the offline difference, above 0 where the candidate is better."""
+        mean = self.pair.paired.mean
+        return -mean if self.evidence.comparison.lower_is_better else mean
+
+    @property
+    def decided_by_correction(self) -> bool:
+        """Returns whether the difference is significant alone, and not after the correction."""
+        judged = self.pair.judged
+        return judged.word == "not settled" and self.pair.paired.settled and not judged.corrected.settled
+
+    @cached_property
+    def risks(self) -> tuple[RichText, ...]:
+        """What speaks against it, the gravest first; each is the end of a sentence about it."""
+        evidence, k = self.evidence, self.evidence.comparison.query.k
+        lifts = [against_online(lift) for lift in evidence.lost_online]
+        metrics = [
+            _risk("lowers ", f"{metric_title(metric, k)} by {percent_of(pair)}", "metric-vs-k", m=metric)
+            for metric, pair in evidence.metrics
+            if pair.judged.word == "worse" and not pair.judged.lower_is_better
+        ]
+        errors = [
+            _risk("raises ", f"{metric_title(metric, k)} by {percent_of(pair)}", "metric-vs-k", m=metric)
+            for metric, pair in evidence.metrics
+            if pair.judged.word == "worse" and pair.judged.lower_is_better
+        ]
+        slices = [
+            _risk("is worse for ", slice_words(part), "segments", by=part.by, c=part.pair.candidate)
+            for part in evidence.slices
+            if part.pair.judged.word == "worse"
+        ]
+        rails = [
+            _risk(
+                f"{'raises' if rail.change > 0 else 'lowers'} ",
+                f"{row_of(rail.metric).usage.guardrail} by {two(100 * abs(rail.change))} %",
+                "catalogue",
+                f", which exceeds your {100 * rail.guard:.3g} % guardrail",
+            )
+            for rail in evidence.guardrails
+            if rail.is_broken
+        ]
+        return (*lifts, *metrics, *errors, *slices, *rails)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Returns JSON-ready values: the case, the difference with raw and corrected p, lifts, guardrails."""
+        pair, judged = self.pair, self.pair.judged
+        return {
+            "candidate": self.name,
+            "case": self.case,
+            "words": self.words,
+            "mean_diff": pair.paired.mean,
+            "ci_low": none_if_nan(judged.corrected.low),
+            "ci_high": none_if_nan(judged.corrected.high),
+            "p": none_if_nan(pair.paired.p),
+            "p_corrected": none_if_nan(judged.p),
+            "decided_by_correction": self.decided_by_correction,
+            "lifts": [
+                {"test": lift.test, "metric": lift.title, "lift": lift.change, "ci": list(lift.interval)}
+                for lift in self.evidence.lifts
+            ],
+            "invalid_tests": list(self.evidence.invalid_tests),
+            "risks": [plain(risk) for risk in self.risks],
+        }
+
+
+def correction_note(case: CandidateCase) -> str:
+    """Returns ``Significant alone, not after Holm over 8 candidates``; empty if the correction decides
+    nothing.
+    """
+    rule = CORRECTIONS_IN_SHORT.get(case.evidence.comparison.query.terms.correction)
+    n = sum(isfinite(pair.paired.p) for pair in case.evidence.comparison.against)
+    if not rule or not case.decided_by_correction:
+        return ""
+    return f"Significant alone, not after {rule} over {n} candidates"
+
+
+# ── words ────────────────────────────────────────────────────────────────────────────────────
+
+
+def offline_words(case: CandidateCase) -> str:
+    """Returns ``nDCG@10 is 60 % above Popular``."""
+    return f"{case.evidence.comparison.query.where} is {relation(case)}"
+
+
+def relation(case: CandidateCase) -> str:
+    """Returns ``60 % above Popular``, in two digits, or ``equal to Popular``."""
+    mean, base = case.pair.paired.mean, case.evidence.base
+    if mean == 0:
+        return f"equal to {base}"
+    return f"{percent_of(case.pair)} {'above' if mean > 0 else 'below'} {base}"
+
+
+def online_words(lift: OnlineLift) -> str:
+    """Returns ``session watch time rose by 5.1 % in the A/B test``."""
+    verb = "rose" if lift.change > 0 else "fell"
+    return f"{lift_name(lift)} {verb} by {two(100 * abs(lift.change))} % in the A/B test"
+
+
+def against_online(lift: OnlineLift) -> RichText:
+    """Returns ``cut session watch time by 12 % in the A/B test``."""
+    verb = "raised" if lift.change > 0 else "cut"
+    amount = f"{lift_name(lift)} by {two(100 * abs(lift.change))} %"
+    limit = f", which exceeds its {100 * lift.margin:.3g} % margin" if lift.margin else ""
+    return _risk(f"{verb} ", amount, "offline-online", f" in the A/B test{limit}")
+
+
+def percent_of(pair: Pair) -> str:
+    share = abs(pair.percent(pair.paired.mean))
+    return f"{two(share)} %" if isfinite(share) else numbers.three(abs(pair.paired.mean))
+
+
+def two(amount: float) -> str:
+    """Returns two significant digits, without a decimal point from 10 on: ``12`` · ``5.1`` · ``0.53``."""
+    rounded = float(f"{amount:.1e}")
+    return numbers.fixed(rounded, max(0, 1 - floor(log10(rounded)))) if rounded else "0"
+
+
+def _risk(begin: str, text: str, page: str, end: str = "", **params: str) -> RichText:
+    pieces = (Piece(begin), Piece(text, page, params), Piece(end))
+    return tuple(piece for piece in pieces if piece.text)

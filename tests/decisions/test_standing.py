@@ -1,0 +1,94 @@
+"""The decision on top of an experiment, and whether today's recommendation agrees with it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from verdict_table import BASE, CLEAR, LOSS, UNSURE, Table
+
+from recdash.comparison import ComparisonQuery, compare
+from recdash.comparison.recommendation import Recommendation, recommend
+from recdash.decisions import Decision
+from recdash.decisions.standing import decision_on_top, standing
+from recdash.domain.journal import Entry
+from recdash.domain.results import OnlineLift
+from recdash.errors import Problem
+
+CUT = OnlineLift("Homepage", "Watch time", -0.122, -0.157, -0.086)
+OPEN = OnlineLift("Homepage", "Watch time", 0.01, -0.02, 0.04)
+
+
+def entry(number: int, outcome: str, run: str | None, supersedes: str | None = None) -> Entry:
+    named = {"id": run, "name": run} if run else None
+    subject = {"run": named, "baseline": {"id": "Popular", "name": "Popular"}, "metric": "ndcg", "k": 10}
+    facts = {"outcome": outcome, "supersedes": supersedes, "subject": subject}
+    when = datetime(2026, 10, 9, tzinfo=UTC) + timedelta(days=number)
+    return Entry(f"e{number}", "films", when, "Mary", "decision", None, "Because.", facts)
+
+
+def today(table: Table) -> Recommendation:
+    runs = tuple(name for name in table.of if name != "Popular")
+    return recommend(table, compare(table, ComparisonQuery(runs, "Popular", "ndcg", 10)))
+
+
+SHIP = Table({"Popular": BASE, "ALS": CLEAR})
+KEEP = Table({"Popular": BASE, "ALS": LOSS})
+TEST = Table({"Popular": BASE, "ALS": CLEAR}, tests=[OPEN])
+COLLECT = Table({"Popular": BASE, "ALS": UNSURE})
+LOST = Table({"Popular": BASE, "ALS": CLEAR}, tests=[CUT])
+APART = Table(
+    {"Popular": BASE, "ALS": CLEAR},
+    between=[Problem("different-truth", "comparison", "the runs have two truths", "Score again.")],
+)
+NOW_KEEP = "the recommendation is now “Keep Popular”"
+
+
+@pytest.mark.parametrize(
+    ("outcome", "run", "table", "agrees", "because"),
+    [
+        ("ship", "ALS", SHIP, True, ""),
+        ("ship", "ALS", KEEP, False, f"ALS is worse offline: nDCG@10 is 10 % below Popular; {NOW_KEEP}"),
+        ("ship", "ALS", LOST, False, f"ALS cut watch time by 12 % in the A/B test; {NOW_KEEP}"),
+        ("ship", "Popular", KEEP, True, ""),
+        ("ship", "Popular", SHIP, False, "the recommendation is now “Ship ALS”"),
+        ("ship", "BPR", SHIP, None, "BPR is not among the candidates"),
+        ("ship", "ALS", APART, None, "the runs cannot be compared: the runs have two truths"),
+        ("do not ship", "ALS", KEEP, True, ""),
+        ("do not ship", "ALS", SHIP, False, "the recommendation is now “Ship ALS”"),
+        ("do not ship", None, COLLECT, True, ""),
+        ("needs A/B", "ALS", TEST, True, ""),
+        ("needs A/B", "ALS", SHIP, False, "the recommendation is now “Ship ALS”"),
+        ("inconclusive", None, COLLECT, True, ""),
+        ("inconclusive", "ALS", SHIP, False, "the recommendation is now “Ship ALS”"),
+    ],
+)
+def test_a_decision_agrees_with_today_or_says_why_not(
+    outcome: str, run: str | None, table: Table, agrees: bool | None, because: str
+) -> None:
+    result = standing(Decision(entry(1, outcome, run)), today(table))
+    assert (result.agrees, result.because) == (agrees, because)
+
+
+def test_the_words() -> None:
+    decision = Decision(entry(1, "ship", "ALS"))
+    assert standing(decision, today(SHIP)).text == "Evidence today: agrees."
+    assert standing(decision, today(KEEP)).text.startswith("Evidence today: no longer agrees, because ALS ")
+    assert standing(decision, None).text == "Evidence today: not known, because there is nothing to compare."
+
+
+@pytest.mark.parametrize(
+    ("entries", "top"),
+    [
+        ([], None),
+        ([entry(1, "ship", "ALS"), entry(2, "do not ship", "Tower")], "e1"),
+        ([entry(1, "ship", "ALS"), entry(2, "do not ship", "ALS")], "e2"),
+        ([entry(1, "ship", "ALS"), entry(2, "ship", "Tower")], "e2"),
+        ([entry(1, "ship", "ALS"), entry(2, "inconclusive", None, supersedes="e1")], "e2"),
+        ([entry(1, "needs A/B", "ALS"), entry(2, "inconclusive", "Tower")], "e2"),
+    ],
+)
+def test_which_decision_stands(entries: list[Entry], top: str | None) -> None:
+    """One to ship stays on top of later ones about other runs; the last word on a run holds."""
+    decision = decision_on_top(entries)
+    assert (decision.id if decision else None) == top
