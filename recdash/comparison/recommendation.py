@@ -40,7 +40,7 @@ ACTIONS: tuple[Action, ...] = get_args(Action)
 MOST_TESTED, MOST_REASONS, FEW = 2, 2, 2
 TO_TEST: tuple[Case, ...] = ("sound", "invalid test", "inconclusive", "contested")
 """Cases that ask for an A/B test, the most promising first."""
-UNTESTED: RichText = (Piece("But no A/B test has confirmed it yet.", "online"),)
+UNTESTED: RichText = (Piece("But no A/B test has confirmed it yet.", "ab-results"),)
 
 
 @dataclass(frozen=True)
@@ -223,7 +223,7 @@ def _collect(chosen: CandidateCase, cases: tuple[CandidateCase, ...]) -> Recomme
     if note := correction_note(chosen):
         why.append(_linked(f"{note}.", "leaderboard"))
     if chosen.evidence.lifts:
-        why.append(_linked("Its A/B test shows no significant lift either.", "online"))
+        why.append(_linked("Its A/B test shows no significant lift either.", "ab-results"))
     why += _passed_over(chosen, cases)
     run = chosen.pair.candidate
     return Recommendation(
@@ -300,11 +300,11 @@ def against(case: CandidateCase) -> RichText:
     words: Mapping[Case, tuple[str, str]] = {
         "no gain": (f"differs from {base} by less than the margin", "leaderboard"),
         "unsure": (f"does not differ significantly from {base}", "leaderboard"),
-        "inconclusive": ("shows no significant lift in its A/B test", "online"),
-        "invalid test": ("has no valid A/B test", "online"),
+        "inconclusive": ("shows no significant lift in its A/B test", "ab-results"),
+        "invalid test": ("has no valid A/B test", "ab-results"),
         "proven": ("gained less in the A/B test", "offline-online"),
     }
-    text, page = words.get(case.case, ("has not been in an A/B test", "online"))
+    text, page = words.get(case.case, ("has not been in an A/B test", "ab-results"))
     return (Piece(text, page),)
 
 

@@ -80,6 +80,15 @@ class Decision(AboutSubject):
         return LABELS[self.outcome]
 
     @property
+    def headline(self) -> str:
+        """Returns ``Ship ALS v3`` · ``Inconclusive on ALS v3`` · ``ALS v3 needs an A/B test``."""
+        name = self.about
+        if self.outcome == "needs A/B":
+            return f"{name or 'This'} needs an A/B test"
+        joint = " on " if self.outcome == "inconclusive" and name else " " if name else ""
+        return f"{self.label}{joint}{name}"
+
+    @property
     def review(self) -> str | None:
         return self.entry.about
 

@@ -13,7 +13,7 @@ from recdash.formatting.wording import small
 
 
 @dataclass(frozen=True)
-class Standing:
+class DecisionStanding:
     """A decision against today's evidence. ``agrees`` is None where that cannot be said.
 
     ``because``: why it does not agree or cannot be said, as the end of a sentence.
@@ -44,19 +44,21 @@ def decision_on_top(entries: Sequence[Entry]) -> Decision | None:
     return next(iter(shipped or current), None)
 
 
-def standing(decision: Decision, today: Recommendation | None) -> Standing:
+def standing(decision: Decision, today: Recommendation | None) -> DecisionStanding:
     """Returns how a decision stands against today's recommendation; None of it: nothing can be compared."""
     if today is None:
-        return Standing(decision, None, "there is nothing to compare")
+        return DecisionStanding(decision, None, "there is nothing to compare")
     if today.action == "not comparable":
-        return Standing(decision, None, f"the runs {small(today.headline.replace('Cannot', 'cannot'))}")
+        return DecisionStanding(
+            decision, None, f"the runs {small(today.headline.replace('Cannot', 'cannot'))}"
+        )
     run = decision.subject.run.id if decision.subject.run else None
     known = {today.evidence.comparison.query.baseline, *(case.pair.candidate for case in today.cases)}
     if run is not None and run not in known:
-        return Standing(decision, None, f"{decision.about} is not among the candidates")
+        return DecisionStanding(decision, None, f"{decision.about} is not among the candidates")
     if _agrees(decision, run, today):
-        return Standing(decision, agrees=True)
-    return Standing(decision, agrees=False, because=_why_not(decision, run, today))
+        return DecisionStanding(decision, agrees=True)
+    return DecisionStanding(decision, agrees=False, because=_why_not(decision, run, today))
 
 
 def _agrees(decision: Decision, run: str | None, today: Recommendation) -> bool:

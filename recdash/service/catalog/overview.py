@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from recdash.comparison import ComparisonQuery
 from recdash.decisions import Decision, Review, reviews
-from recdash.decisions.standing import Standing, decision_on_top, standing
+from recdash.decisions.standing import DecisionStanding, decision_on_top, standing
 from recdash.definitions.conventions import users_words
 from recdash.domain.journal import AuditEvent, Entry
 from recdash.domain.records import Experiment, OnlineTest, Run
@@ -170,11 +170,10 @@ class ExperimentCards:
         except RecdashError as error:  # damage in one experiment must not hide the others
             return str(error).rstrip(".")
 
-    def standing(self, card: Card) -> Standing | None:
+    def standing(self, experiment_id: str) -> DecisionStanding | None:
         """Returns how the decision on top stands against today's recommendation; None without a decision."""
-        if card.decision is None:
-            return None
-        return standing(card.decision, self.verdict(card.experiment.id).verdict)
+        decision = decision_on_top(self._store.journal.of_experiment(experiment_id))
+        return standing(decision, self.verdict(experiment_id).verdict) if decision else None
 
     def _card(self, experiment: Experiment, events: Sequence[AuditEvent]) -> Card:
         store, own_id = self._store, experiment.id

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from recdash.comparison.population import PopulationEffect
     from recdash.comparison.recommendation import Recommendation
     from recdash.comparison.sensitivity import WhatIf
+    from recdash.decisions.standing import DecisionStanding
     from recdash.definitions.worked_example import Worked
     from recdash.evaluation.hit_overlap import Headroom
     from recdash.evaluation.user_detail import OneUser
@@ -79,11 +80,16 @@ def scoreboard(view: View, run_ids: tuple[str, ...], metrics: tuple[str, ...], k
 
 
 def verdict(view: View) -> Recommendation | None:
-    """Which of the view's candidates to ship; None for a metric without a value per user."""
+    """What to do by the view's metric and candidates; None for a metric without a value per user."""
     try:
         return workspace().comparisons.verdict(view.verdict_query)
     except InputError:
         return None
+
+
+def decision_standing(experiment_id: str) -> DecisionStanding | None:
+    """The decision on top of an experiment against today's recommendation; None without a decision."""
+    return workspace().overview.standing(experiment_id)
 
 
 def card_verdict(experiment_id: str) -> CardVerdict:

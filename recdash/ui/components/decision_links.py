@@ -1,17 +1,17 @@
-"""Ways from other pages to Reports & decisions: the last decision, proposing, using a test in a review."""
+"""Ways from other pages to decisions and reviews: proposing, approving, using a test in a review."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from recdash.decisions import LABELS, Review
+from recdash.decisions import LABELS, Review, not_holding
 from recdash.domain.journal import Outcome
 from recdash.domain.records import OnlineTest
-from recdash.formatting.html import Html, html, markdown
-from recdash.formatting.wording import day, many
+from recdash.formatting.html import Html, markdown
 from recdash.service.decisions.reviews import served_by
 from recdash.ui.app import links, state
 from recdash.ui.app.state import View, workspace
@@ -19,36 +19,58 @@ from recdash.ui.components import widgets
 
 if TYPE_CHECKING:
     from recdash.comparison.recommendation import Recommendation
+    from recdash.decisions.standing import DecisionStanding
 
-PAGE = "reports"
+REVIEWS, REPORTS = "review", "reports"
 
 
-def show_last(view: View) -> None:
-    """What was decided last and is not superseded, and how many candidates are under review."""
-    decision = workspace().journal.last_decision(view.experiment.id)
-    open_ = [review for review in workspace().journal.reviews(view.experiment.id) if review.is_open]
-    if decision is None and not open_:
+def address() -> str:
+    """The page of decisions and reviews."""
+    return REVIEWS if links.is_there(REVIEWS) else REPORTS
+
+
+def offer_to_decide(view: View, today: Recommendation, standing: DecisionStanding | None) -> None:
+    """The next step towards a decision, as one button: propose, go on with the review, approve, decide."""
+    step = next_step(today, standing, workspace().journal.reviews(view.experiment.id))
+    if step is None or not workspace().person.may("editor") or not links.is_there(address()):
         return
-    widgets.section("Last decision")
-    if decision is not None:
-        about = links.link(view, decision.about or "no single run", PAGE, {"dec": decision.id})
-        lines = html("{badge} {about}", badge=outcome_badge(decision.outcome), about=about)
-        by, text = f"{decision.author}, {day(decision.created)}", f"“{excerpt(decision.text)}”"
-        notes = widgets.paragraphs([lines, by, text])
-        st.html(html('<div class="rd-note rd-last">{notes}</div>', notes=notes))
-    if open_:
-        text = f"{many(len(open_), 'candidate')} under review"
-        widgets.note([links.link(view, text, PAGE, {"rev": open_[0].id})])
+    if st.button(step.label, key="to-decide", type="primary" if step.is_due else "secondary"):
+        state.choose(**step.params)
+        links.go(address())
 
 
-def offer_to_decide(verdict: Recommendation) -> None:
-    """The way from a verdict to a proposal or a decision about the same run."""
-    leader = verdict.evidence.leader
-    if leader is None or not workspace().person.may("editor") or not links.is_there(PAGE):
-        return
-    if st.button("Propose or decide", key="to-decide", help="Opens Reports & decisions with this candidate."):
-        state.choose(pr=leader.candidate)
-        links.go(PAGE)
+@dataclass(frozen=True)
+class Step:
+    """A step towards a decision: the button that leads there, and what the page of reviews opens with."""
+
+    label: str
+    params: Mapping[str, str | None]
+    is_due: bool = True
+
+
+def next_step(
+    today: Recommendation, standing: DecisionStanding | None, known: Sequence[Review]
+) -> Step | None:
+    """What is to be done about a recommendation; None where nothing can be compared.
+
+    A decision with which today's evidence agrees is only shown; else the candidate in question is proposed,
+    or its open review goes on.
+    """
+    leader = today.evidence.leader
+    if standing is not None and standing.agrees is not False:
+        return Step("View decision", {"dec": standing.decision.id, "pr": None}, is_due=False)
+    if leader is None or today.action == "not comparable":
+        return None
+    name, run = today.evidence.name, leader.candidate
+    own = [review for review in known if review.subject.run and review.subject.run.id == run]
+    review = next((review for review in own if review.is_open), None)
+    if review is not None:
+        is_ready = review.state == "online evidence" or not not_holding(review.checklist)
+        label = f"Approve {name}" if is_ready and today.action == "ship" else f"Continue review of {name}"
+        return Step(label, {"rev": review.id, "pr": None})
+    if today.action in ("ship", "test"):
+        return Step(f"Propose {name}", {"pr": run})
+    return Step("Record a decision", {"pr": run}, is_due=False)
 
 
 def offer_to_reviews(view: View, test: OnlineTest) -> None:
@@ -61,7 +83,7 @@ def offer_to_reviews(view: View, test: OnlineTest) -> None:
                 st.markdown(f"The review of **{markdown(review.about)}** has no evidence of this test yet.")
                 if st.button("Use in the review", key=f"to-review-{review.id}"):
                     state.choose(rev=review.id, t=test.id)
-                    links.go(PAGE)
+                    links.go(address())
 
 
 def _awaits(review: Review, test: OnlineTest) -> bool:

@@ -1,4 +1,4 @@
-"""The verdict as a card: badge, headline, sentences that lead to their charts, and who gains."""
+"""The recommendation as a card: headline or decision, why, but, three numbers, and what would change it."""
 
 from __future__ import annotations
 
@@ -6,32 +6,62 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from recdash.comparison.badges import badge_of
-from recdash.comparison.wording import user_split
+from recdash.comparison.key_numbers import KeyNumber, key_numbers
 from recdash.formatting.html import Html, html, join
+from recdash.formatting.wording import day, tone
 from recdash.ui.app import links
 from recdash.ui.components import widgets
+from recdash.ui.components.decision_links import address, outcome_badge
 
 if TYPE_CHECKING:
-    from recdash.comparison.pairs import Pair
     from recdash.comparison.recommendation import Recommendation
     from recdash.comparison.sensitivity import WhatIf
     from recdash.comparison.wording import RichText
+    from recdash.decisions.standing import DecisionStanding
     from recdash.ui.app.state import View
 
+SIGNS = {"better": "▲", "worse": "▼"}
 
-def card(view: View, verdict: Recommendation, aside: str = "") -> Html:
-    """Badge, headline and sentences, with the users who gain and lose beside them."""
-    badge, leader = badge_of(verdict), verdict.evidence.leader
-    first, *others = verdict.sentences
-    lines = [_paragraph(view, [first], "rd-lead"), _paragraph(view, others, "rd-lead rd-muted")]
-    if aside:
-        lines.append(html('<p class="rd-lead rd-muted">{aside}</p>', aside=aside))
+
+def card(view: View, today: Recommendation, standing: DecisionStanding | None = None) -> Html:
+    """The decision that stands, else the recommendation; then why, one risk, and three numbers."""
+    head = _decided(view, standing) if standing else _recommended(today)
+    sentences = [_paragraph(view, today.why, "rd-lead"), _paragraph(view, today.risks[:1], "rd-lead")]
+    if standing and not standing.agrees:
+        sentences = []
+    figures = [_figure(figure) for figure in key_numbers(today.evidence)]
+    numbers = html('<div class="rd-tiles rd-figures">{figures}</div>', figures=join(figures))
+    return html(
+        '<div class="rd-decide">{head}{sentences}{numbers}</div>',
+        head=head,
+        sentences=join(sentences),
+        numbers=numbers if figures else "",
+    )
+
+
+def _recommended(today: Recommendation) -> Html:
+    badge = badge_of(today)
     badges = join([widgets.badge(f"{badge.sign} {badge.name}", badge.tone), widgets.badge(badge.why)])
-    template = '<div><div class="rd-badges">{badges}</div><h1>{headline}</h1>{lines}</div>'
-    text = html(template, badges=badges, headline=verdict.headline, lines=join(lines))
-    comparable = leader is not None and verdict.state != "not comparable"
-    split = split_html(leader, verdict.evidence.name, verdict.evidence.base) if comparable and leader else ""
-    return html('<div class="rd-card">{text}{split}</div>', text=text, split=split)
+    return html(
+        '<div class="rd-badges">{badges}</div><h1>{headline}</h1>', badges=badges, headline=today.headline
+    )
+
+
+def _decided(view: View, standing: DecisionStanding) -> Html:
+    """The decision's headline, who decided and when, and whether today's evidence agrees."""
+    decision = standing.decision
+    by = f"Decided by {decision.author}, {day(decision.created)}"
+    way = links.link(view, by, address(), {"dec": decision.id})
+    return html(
+        '<div class="rd-badges">{badges}</div><h1>{headline}</h1>'
+        '<p class="rd-lead">{way}. <span class="rd-{tone}">{sign}</span> {today}</p>',
+        badges=join([widgets.badge("Decided"), outcome_badge(decision.outcome)]),
+        headline=decision.headline,
+        way=way,
+        tone="worse" if standing.agrees is False else "better" if standing.agrees else "same",
+        sign="✓" if standing.agrees else "≠" if standing.agrees is False else "?",
+        today=standing.text,
+    )
 
 
 def _paragraph(view: View, sentences: Sequence[RichText], kind: str) -> Html:
@@ -44,20 +74,14 @@ def _paragraph(view: View, sentences: Sequence[RichText], kind: str) -> Html:
     return html('<p class="{kind}">{text}</p>', kind=kind, text=join(texts, " "))
 
 
-def split_html(pair: Pair, name: str, base: str) -> Html:
-    """Better, no change and worse, of 100 users."""
-    of, parts = user_split(pair.paired.wins, pair.paired.ties, pair.paired.losses)
-    bar = [
-        html('<span style="flex:{n};background:var(--{tone})"></span>', n=part.count, tone=part.tone)
-        for part in parts
-    ]
-    row = "<li><span>{sign} {text}</span><b>{share}</b></li>"
-    rows = [
-        html(row, sign=widgets.toned(part.sign, part.tone), text=part.words, share=part.share)
-        for part in parts
-    ]
-    split = '<div class="rd-split"><h2>{title}</h2><div class="rd-bar">{bar}</div><ul>{rows}</ul></div>'
-    return html(split, title=f"{name} against {base}, of {of}", bar=join(bar), rows=join(rows))
+def _figure(figure: KeyNumber) -> Html:
+    return html(
+        '<div class="rd-tile"><h2>{title}</h2><div class="rd-value">{value}</div>'
+        '<div><b class="rd-{tone}">{sign} {finding}</b></div><small>{note}</small></div>',
+        **vars(figure),
+        tone=tone(figure.finding),
+        sign=SIGNS.get(figure.finding, "="),
+    )
 
 
 def changes(view: View, what_ifs: Sequence[WhatIf]) -> Html:
@@ -68,12 +92,15 @@ def changes(view: View, what_ifs: Sequence[WhatIf]) -> Html:
     for change in what_ifs:
         params = dict(change.params)
         page = "segments" if "by" in params else "overview" if params else ""
-        if not params and change.question.startswith("k = "):
+        if not params and change.question.startswith("Other k"):
             page = "metric-vs-k"
         question, answer = links.link(view, change.question, page, params), html("{text}", text=change.answer)
-        if change.matters:
-            answer = html('<span class="rd-worse">≠</span> {answer}', answer=answer)
         kind = "rd-matters" if change.matters else ""
         cell = '<div><b>{question}</b><span class="{kind}">{answer}</span></div>'
         cells.append(html(cell, question=question, kind=kind, answer=answer))
-    return html('<div class="rd-cells"><h2>What would change this</h2>{cells}</div>', cells=join(cells))
+    title = (
+        "What would change it"
+        if any(change.matters for change in what_ifs)
+        else "Nothing below would change it"
+    )
+    return html('<div class="rd-cells"><h2>{title}</h2>{cells}</div>', title=title, cells=join(cells))

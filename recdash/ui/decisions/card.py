@@ -17,7 +17,7 @@ from recdash.ui.components.decision_links import outcome_badge
 from recdash.ui.components.widgets import badge, quiet, show_errors, toned
 from recdash.ui.decisions import forms, tables
 from recdash.ui.decisions import tiles as decision_tiles
-from recdash.ui.decisions.wording import headline, lines, moment, prose, signature
+from recdash.ui.decisions.wording import lines, moment, prose, signature
 
 ITEM_SIGNS = {"holds": ("✓", "better"), "fails": ("!", "worse"), "not known yet": ("?", "muted")}
 
@@ -41,13 +41,13 @@ def _card(view: View, decision: Decision, later: Decision | None) -> Html:
     against = f" against {subject.baseline.name}" if subject.baseline else ""
     notes = [html("{by}", by=f"{signature(decision.entry)} · {subject.where}{against}")]
     if later is not None:
-        way, by = links.link(view, headline(later), "reports", {"dec": later.id}), signature(later.entry)
+        way, by = links.link(view, later.headline, "reports", {"dec": later.id}), signature(later.entry)
         notes.append(html("Superseded by: {way} ({by})", way=way, by=by))
     return html(
         '<div class="rd-card rd-decision"><div><div class="rd-badges">{badges}</div><h2>{headline}</h2>'
         "{prose}{although}{notes}</div>{checks}</div>",
         badges=join(_badges(view, decision)),
-        headline=headline(decision),
+        headline=decision.headline,
         prose=prose(decision.text),
         although=_although(decision),
         notes=quiet(notes),

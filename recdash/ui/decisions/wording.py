@@ -20,19 +20,10 @@ def state_badge(state: State) -> Html:
     return badge(capital(state), STATE_TONES.get(state, "same"))
 
 
-def headline(decision: Decision) -> str:
-    """``Ship ALS v3`` · ``Inconclusive on ALS v3`` · ``ALS v3 needs an A/B test``."""
-    name = decision.about
-    if decision.outcome == "needs A/B":
-        return f"{name or 'This'} needs an A/B test"
-    joint = " on " if decision.outcome == "inconclusive" and name else " " if name else ""
-    return f"{decision.label}{joint}{name}"
-
-
 def label(decision: Decision) -> str:
     """``22 Nov 2026: Ship ALS v3 (superseded)``, for a list to choose from."""
     gone = "" if decision.is_current else " (superseded)"
-    return f"{day(decision.created)}: {headline(decision)}{gone}"
+    return f"{day(decision.created)}: {decision.headline}{gone}"
 
 
 def finding(decided: Decision | None, open_: Sequence[Review]) -> str:
@@ -41,7 +32,7 @@ def finding(decided: Decision | None, open_: Sequence[Review]) -> str:
     if decided is None:
         return under or "Nothing is decided yet"
     more = small(under) if len(open_) > 1 else under
-    return "; ".join(filter(None, (headline(decided), more)))
+    return "; ".join(filter(None, (decided.headline, more)))
 
 
 def _under_review(open_: Sequence[Review]) -> str:

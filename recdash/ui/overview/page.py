@@ -1,4 +1,4 @@
-"""What the overview says about a view, gathered once for its page."""
+"""The page Decision: recommendation or decision, why, but, what would change it, and the evidence."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ import streamlit as st
 
 from recdash.charts.forest import forest
 from recdash.comparison import headlines
+from recdash.comparison.case_table import case_table
 from recdash.comparison.cells import metric_values
-from recdash.comparison.wording import differences_note
+from recdash.comparison.wording import differences_note, plain
+from recdash.domain.results import WHOLE
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html, join
 from recdash.formatting.records import records
 from recdash.formatting.tables import RunName, number_columns, text_columns
-from recdash.formatting.wording import count_range, listed, many, named_number, plural, small
+from recdash.formatting.wording import count_range, listed, many, named_number, small
 from recdash.metrics.naming import metric_at
 from recdash.ui.app import cached, links, theme
 from recdash.ui.app.state import View, workspace
@@ -64,22 +66,52 @@ def _standing(view: View) -> str:
     return headlines.standing_sentence(cached.standing(view, view.verdict_query.shown), own)
 
 
-# ── the verdict ──────────────────────────────────────────────────────────────────────────────
+# ── the recommendation ───────────────────────────────────────────────────────────────────────
 
 
-def show_verdict(view: View, verdict: Recommendation) -> None:
-    """The card; what would change it is worked out beside the page, so that this stands at once."""
+def show(view: View) -> None:
+    """The whole page below the frame."""
+    if len(view.verdict_query.shown) == 1:
+        one_run(view)
+        return
+    today = cached.verdict(view)
+    if today is None:
+        no_verdict(view)
+    else:
+        show_recommendation(view, today)
+    st.space("small")
+    if today is not None and today.cases:
+        show_cases(view, today)
+        st.space("small")
+    plot, beside = st.columns([2.1, 1], gap="large")
+    with plot:
+        if today is None:
+            show_values(view)
+        else:
+            show_forest(view, today)
+    with beside:
+        widgets.section("Data and comparability")
+        st.html(notes(view))
+    if today is not None and today.cases:
+        show_numbers(view, today)
+
+
+def show_recommendation(view: View, today: Recommendation) -> None:
+    """The card and one button; what would change it is worked out beside the page, so that this stands at
+    once.
+    """
+    standing = cached.decision_standing(view.experiment.id) if view.scope == WHOLE else None
     with st.container(border=True, key="headline", gap=None):
-        st.html(verdict_card.card(view, verdict, _standing(view)))
-        decision_links.offer_to_decide(verdict)
-        if verdict.evidence.leader is not None:
+        st.html(verdict_card.card(view, today, standing))
+        decision_links.offer_to_decide(view, today, standing)
+        if today.cases:
             what_would_change(view)
 
 
 @st.fragment(parallel=True)
 @widgets.show_errors
 def what_would_change(view: View) -> None:
-    """The same verdict asked otherwise, and whether users without a list decide who is first."""
+    """The same question asked otherwise, and whether users without a list decide who is first."""
     st.html(verdict_card.changes(view, cached.changes(view)))
     effect = cached.population_effect(view, view.verdict_query.shown)
     if effect and effect.changes:
@@ -108,22 +140,27 @@ def show_values(view: View) -> None:
     widgets.note(f"{view.name(run)}: {why}" for run, why in reasons.items())
 
 
-# ── four numbers ─────────────────────────────────────────────────────────────────────────────
+# ── the evidence ─────────────────────────────────────────────────────────────────────────────
 
 
-def show_numbers(view: View, verdict: Recommendation) -> None:
-    evidence, drawn = verdict.evidence, tiles(verdict)
+def show_cases(view: View, today: Recommendation) -> None:
+    """Every candidate's case, with raw and corrected p side by side."""
+    table = case_table(today)
+    widgets.section("Evidence on every candidate", table.note)
+    label = "The case for every candidate"
+    st.html(widgets.table_html(table.columns, table.rows, view.marks, kind="rd-words rd-cases", label=label))
+
+
+def show_numbers(view: View, today: Recommendation) -> None:
+    """The numbers of the candidate in question, and all that they say in words."""
+    evidence, drawn = today.evidence, tiles(today)
     if evidence.leader is None or not drawn:
         return
-    count = f"{named_number(len(drawn)).lower()} {plural(len(drawn), 'number')}"
-    corrected = " Intervals of other metrics and of slices are corrected among themselves (Holm)."
-    strips = f" Strips: one scale, in % of {evidence.base}'s value; the tick is zero."
-    widgets.section(
-        f"{evidence.name} in {count}",
-        f"Change against {evidence.base}, over the users of both.{corrected if len(drawn) > 1 else ''}"
-        f"{strips if any(tile.strip for tile in drawn) else ''}",
-    )
+    widgets.section(f"{evidence.name} in numbers", f"Change vs {evidence.base}, 95 % CI")
     st.html(cards.tiles_html(drawn, view.marks[evidence.leader.candidate]))
+    lines = [plain(sentence) for sentence in today.offline.sentences]
+    standing = _standing(view)
+    st.html(widgets.quiet([*lines, *([standing] if standing else [])]))
 
 
 def tiles(verdict: Recommendation) -> list[Tile]:

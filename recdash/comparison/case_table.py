@@ -1,0 +1,103 @@
+"""The case for every candidate as a table: what decides, with raw and corrected p side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import isfinite
+
+from recdash.comparison.candidate_case import CandidateCase, Case, correction_note
+from recdash.comparison.recommendation import Recommendation
+from recdash.comparison.wording import plain
+from recdash.domain.results import OnlineLift
+from recdash.formatting import numbers
+from recdash.formatting.tables import (
+    PERCENT,
+    Cell,
+    Column,
+    RunName,
+    Table,
+    Tone,
+    Word,
+    muted,
+    number_columns,
+    p_value,
+    text_columns,
+    with_intervals,
+)
+from recdash.formatting.wording import CORRECTIONS_IN_SHORT, capital
+
+TONES: dict[Case, Tone] = {"proven": "better", "sound": "better", "lost online": "worse", "worse": "worse"}
+
+
+def case_table(recommendation: Recommendation) -> Table:
+    """Returns one row per candidate, best offline first."""
+    cases, query = recommendation.cases, recommendation.evidence.comparison.query
+    base, rule = recommendation.evidence.base, CORRECTIONS_IN_SHORT.get(query.terms.correction)
+    shares = [_shares(case) for case in cases]
+    changes, bounds = with_intervals([row[0] for row in shares], [row[1] for row in shares], unit=PERCENT)
+    has_lifts = any(case.evidence.lifts or case.evidence.invalid_tests for case in cases)
+    rows: list[tuple[Cell, ...]] = []
+    for case, change, interval in zip(cases, changes, bounds, strict=True):
+        corrected = [p_value(case.pair.judged.p)] if rule else []
+        lift = [_lift(case)] if has_lifts else []
+        p = p_value(case.pair.paired.p)
+        rows.append(
+            (RunName(case.pair.candidate), _word(case), change, interval, p, *corrected, *lift, _but(case))
+        )
+    columns: list[Column] = [
+        *text_columns("Candidate", "Case"),
+        *number_columns(f"{query.where} vs {base}", f"{100 * query.terms.level:.3g} % CI", "p"),
+        *number_columns(*([f"p, {rule}"] if rule else [])),
+        *text_columns(*(["A/B test"] if has_lifts else []), "But"),
+    ]
+    return Table("", tuple(columns), tuple(rows), _note(cases))
+
+
+def _word(case: CandidateCase) -> Word:
+    return Word("", case.words, TONES.get(case.case, "plain"))
+
+
+def _shares(case: CandidateCase) -> tuple[float, tuple[float, float]]:
+    """Returns the change and its corrected interval in % of the baseline's value; NaN where that is 0."""
+    pair = case.pair
+    ends = pair.judged.corrected.low, pair.judged.corrected.high
+    return pair.percent(pair.paired.mean), (pair.percent(ends[0]), pair.percent(ends[1]))
+
+
+def _lift(case: CandidateCase) -> Cell:
+    """Returns ``watch time −12 %, engagement rate +6.8 %``: the significant lifts, else the first goal."""
+    evidence = case.evidence
+    telling = [*evidence.lost_online, *evidence.won_online] or [
+        lift for lift in evidence.lifts if lift.is_goal
+    ]
+    if not telling:
+        return muted("invalid: sample ratio mismatch" if evidence.invalid_tests else "not tested")
+    shown = telling if telling[0].is_lost or telling[0].is_won else telling[:1]
+    text = capital(", ".join(map(_lift_text, shown)))
+    return text if shown is telling and (evidence.lost_online or evidence.won_online) else muted(text)
+
+
+def _lift_text(lift: OnlineLift) -> str:
+    amount = 100 * lift.change
+    return f"{lift.title} {numbers.signed(amount, numbers.places([amount]))} %"
+
+
+def _but(case: CandidateCase) -> Cell:
+    """Returns what speaks against it beside its A/B test."""
+    risks = [plain(risk) for risk in case.risks[len(case.evidence.lost_online) :]]
+    note = correction_note(case)
+    if note:
+        risks.insert(0, note)
+    return capital("; ".join(risks)) if risks else muted(numbers.NONE)
+
+
+def _note(cases: Sequence[CandidateCase]) -> str:
+    """Returns what the correction decides, and where no method is valid."""
+    decided = [case.name for case in cases if case.decided_by_correction]
+    unknown = [case.name for case in cases if not isfinite(case.pair.paired.p)]
+    notes = []
+    if decided:
+        notes.append(f"Significant alone, not after the correction: {', '.join(decided)}.")
+    if unknown:
+        notes.append(f"No valid test: {', '.join(unknown)}.")
+    return " ".join(notes)

@@ -1,0 +1,81 @@
+"""The three numbers behind a recommendation, the same on the page and in the report."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isfinite
+
+from recdash.comparison.evidence import VerdictEvidence
+from recdash.comparison.pairs import Pair
+from recdash.comparison.wording import bounds, level
+from recdash.domain.results import OnlineLift
+from recdash.formatting import numbers
+from recdash.formatting.wording import shown
+from recdash.metrics.naming import metric_at
+
+MOST = 3
+FEW = 100
+
+
+@dataclass(frozen=True)
+class KeyNumber:
+    """A number with what it measures, its finding (``better`` …), and how sure it is."""
+
+    title: str
+    value: str
+    finding: str
+    note: str
+
+
+def key_numbers(evidence: VerdictEvidence) -> tuple[KeyNumber, ...]:
+    """Returns the offline difference, a lift or another metric, and how many users gain; none of them without
+    a candidate.
+    """
+    pair, k = evidence.leader, evidence.comparison.query.k
+    if pair is None or evidence.blocking:
+        return ()
+    primary = metric_at(evidence.comparison.query.metric, k)
+    chosen = [_of_pair(evidence, f"{primary}, offline", pair)]
+    goals = [lift for lift in evidence.lifts if lift.is_goal]
+    telling = [*evidence.lost_online, *evidence.won_online, *goals]
+    chosen += [_of_lift(evidence, lift) for lift in telling[:1]]
+    if not telling:
+        chosen += [_of_pair(evidence, metric_at(metric, k), other) for metric, other in evidence.metrics[:1]]
+    return (*chosen, _of_users(pair))[:MOST]
+
+
+def _of_pair(evidence: VerdictEvidence, title: str, pair: Pair) -> KeyNumber:
+    """Returns the change in % of the baseline's value; in units of the metric where that is 0."""
+    share = pair.percent(pair.paired.mean)
+    value = numbers.change(share, " %") if isfinite(share) else numbers.change(pair.paired.mean)
+    return KeyNumber(title, value, shown(pair.judged.word), f"{level(evidence)} {bounds(pair)}")
+
+
+def _of_lift(evidence: VerdictEvidence, lift: OnlineLift) -> KeyNumber:
+    word = "worse" if lift.is_lost else "better" if lift.is_won else "inconclusive"
+    low, high = (100 * end for end in lift.interval)
+    note = "no valid interval before the planned end"
+    if isfinite(low) and isfinite(high):
+        note = f"{level(evidence)} {numbers.interval(low, high, numbers.places([low, high]), ' %')}"
+    return KeyNumber(f"{lift.title}, A/B test", numbers.change(100 * lift.change, " %"), word, note)
+
+
+def _of_users(pair: Pair) -> KeyNumber:
+    """Returns for how many users it is better; of 100, or of all where there are fewer."""
+    paired = pair.paired
+    counts = (paired.wins, paired.losses)
+    if paired.n >= FEW:
+        better, worse = (numbers.of_100(count, paired.n) for count in counts)
+        of = "100"
+    else:
+        better, worse, of = *map(numbers.count, counts), numbers.count(paired.n)
+    word = (
+        "better"
+        if paired.wins > paired.losses
+        else "worse"
+        if paired.wins < paired.losses
+        else "inconclusive"
+    )
+    return KeyNumber(
+        "Users who gain", f"{better} of {of}", word, f"{worse} lose, of {numbers.users(paired.n)}"
+    )
