@@ -80,6 +80,8 @@ def beats(words: Mapping[str, str], base: str) -> str:
     total = named_number(len(words)).lower()
     if better == 0:
         return f"None of {total} candidates beats {base}"
+    if better == len(words):
+        return f"{'Both' if better == 2 else f'All {total}'} candidates beat {base}"
     return f"{named_number(better)} of {total} candidates {'beats' if better == 1 else 'beat'} {base}"
 
 

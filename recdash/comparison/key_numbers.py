@@ -77,5 +77,5 @@ def _of_users(pair: Pair) -> KeyNumber:
         else "inconclusive"
     )
     return KeyNumber(
-        "Users who gain", f"{better} of {of}", word, f"{worse} lose, of {numbers.users(paired.n)}"
+        "Users who gain", f"{better} of {of}", word, f"{worse} of {of} lose, n = {numbers.count(paired.n)}"
     )

@@ -13,7 +13,7 @@ from recdash.comparison.pairs import Pair
 from recdash.comparison.wording import bounds, rail_bounds
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html, join
-from recdash.formatting.wording import tone
+from recdash.formatting.wording import shown, tone
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,8 @@ def _tile(tile: Tile, mark: Mark, scale: tuple[float, float]) -> Html:
     return html(
         '<div class="rd-tile"><h3>{title}</h3><div class="rd-value">{value}</div>'
         '<div><b class="rd-{tone}">{sign} {change}</b> {word}</div><small>{note}</small>{strip}</div>',
-        **vars(tile) | {"strip": _strip(tile.strip, mark, scale) if tile.strip else ""},
+        **vars(tile)
+        | {"strip": _strip(tile.strip, mark, scale) if tile.strip else "", "word": shown(tile.word)},
         tone=tone(tile.word),
     )
 

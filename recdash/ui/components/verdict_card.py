@@ -76,7 +76,7 @@ def _paragraph(view: View, sentences: Sequence[RichText], kind: str) -> Html:
 
 def _figure(figure: KeyNumber) -> Html:
     return html(
-        '<div class="rd-tile"><h2>{title}</h2><div class="rd-value">{value}</div>'
+        '<div class="rd-tile"><p>{title}</p><div class="rd-value">{value}</div>'
         '<div><b class="rd-{tone}">{sign} {finding}</b></div><small>{note}</small></div>',
         **vars(figure),
         tone=tone(figure.finding),
