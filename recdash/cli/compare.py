@@ -33,7 +33,7 @@ from recdash.cli.terminal import say, say_lines
 from recdash.domain.defaults import DEFAULT_RATING_METRIC, DEFAULT_SPEC, baseline_by_name
 from recdash.errors import InputError, Problem
 from recdash.formatting import numbers
-from recdash.formatting.wording import CORRECTIONS_BY_AUTHOR, shown
+from recdash.formatting.wording import CORRECTIONS_BY_AUTHOR, CORRECTIONS_IN_SHORT, shown
 
 if TYPE_CHECKING:
     from recdash.comparison import Terms
@@ -180,13 +180,19 @@ def comparison_text(result: Compared) -> str:
 
     comparison = result.comparison
     names, families = comparison.names, []
-    lines = [["candidate", "baseline", "difference", "CI", "p", "p corrected", "finding", "users"]]
+    rule = CORRECTIONS_IN_SHORT.get(comparison.query.terms.correction)
+    corrected_p = [f"p, {rule}"] if rule else []
+    lines = [["candidate", "baseline", "difference", "CI", "p", *corrected_p, "finding", "users"]]
     for pair in comparison.pairs:
         mean, ends = pair.paired.mean, (pair.judged.corrected.low, pair.judged.corrected.high)
         digits = numbers.places([mean, *ends])
         difference = [numbers.signed(mean, digits), numbers.interval(*ends, digits)]
-        p_values = [numbers.p_value(pair.paired.p), numbers.p_value(pair.judged.p)]
-        finding = [*p_values, shown(pair.judged.word), numbers.count(pair.paired.n)]
+        p_values = [numbers.p_value(p) for p in (pair.paired.p, pair.judged.p)]
+        finding = [
+            *(p_values if rule else p_values[:1]),
+            shown(pair.judged.word),
+            numbers.count(pair.paired.n),
+        ]
         lines.append([names[pair.candidate], names[pair.baseline], *difference, *finding])
     notes = list(known_lines({names[run]: overlap for run, overlap in result.known_ids().items()}))
     if len(comparison.against) > 1:

@@ -106,14 +106,16 @@ class VerdictEvidence:
         ]
 
 
-def gather_evidence(source: Source, comparison: Comparison, *, intervals: bool = True) -> VerdictEvidence:
-    """Gathers the evidence for and against the best candidate from the source of the comparison.
+def gather_evidence(
+    source: Source, comparison: Comparison, *, leader: Pair | None = None, intervals: bool = True
+) -> VerdictEvidence:
+    """Gathers the evidence for and against one candidate from the source of the comparison.
 
-    ``intervals=False`` leaves out those of the guardrails, which read the lists again and do not change the
-    state.
+    ``leader``: the pair of another candidate than the best one. ``intervals=False`` leaves out those of the
+    guardrails, which read the lists again and do not change the state.
     """
     shared_evidence = _shared_by_candidates(source, comparison)
-    leader = leader_of(comparison, shared_evidence.over_replicates)
+    leader = leader or leader_of(comparison, shared_evidence.over_replicates)
     if leader is None:
         return shared_evidence
     evidence = with_harm(source, _of_candidate(source, shared_evidence, leader))

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from recdash.comparison.recommendation import ACTIONS
 from recdash.decisions.checklist import rail_values
 from recdash.decisions.snapshot import Difference, Guardrail, Lift, Offline, Online
 from recdash.formatting import numbers
@@ -47,7 +48,7 @@ def online_changes(then: Online, now: Online) -> list[Changed]:
 
 def _verdict(then: Offline, now: Offline) -> Iterator[Changed]:
     """Yields a change of the recommendation; what older snapshots hold was another question."""
-    if then.action and then.headline != now.headline:
+    if then.state in ACTIONS and then.headline != now.headline:
         yield Changed("Recommendation", then.headline, now.headline)
 
 

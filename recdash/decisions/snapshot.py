@@ -130,8 +130,8 @@ class Guardrail:
 class Offline:
     """The results of the stored runs.
 
-    ``headline`` and ``sentences``: the recommendation, ``action`` what it says to do; empty in snapshots that
-    held a verdict on the best candidate instead. ``pairs`` of all candidates with the baseline and with each
+    ``headline`` and ``sentences``: the recommendation, ``state`` what it says to do; older snapshots hold a
+    verdict on the best candidate instead. ``pairs`` of all candidates with the baseline and with each
     other; ``metrics``, ``guardrails`` and ``slices`` are the subject's own. ``apart``: why a run has no pair.
     ``has_guardrails``: False if the experiment's rules have none.
     """
@@ -142,7 +142,6 @@ class Offline:
     sentences: tuple[str, ...]
     terms: str
     pairs: tuple[Difference, ...]
-    action: str = ""
     metrics: tuple[Difference, ...] = ()
     guardrails: tuple[Guardrail, ...] = ()
     slices: tuple[Difference, ...] = ()

@@ -8,7 +8,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from recdash.comparison import ComparisonQuery
+from recdash.comparison import ComparisonQuery, compare, decide, gather_evidence
 from recdash.domain.records import Experiment, OnlineTest, Run
 from recdash.domain.results import WHOLE
 from recdash.errors import NotFound
@@ -19,7 +19,7 @@ from recdash.service.question import Question
 if TYPE_CHECKING:
     import pandas as pd
 
-    from recdash.comparison.recommendation import Recommendation
+    from recdash.comparison.verdict import OfflineVerdict
     from recdash.service import Workspace
 
 LONGEST = 40
@@ -83,11 +83,14 @@ class ReportContext:
         return self.query.without({run.id for run in self.runs if run.reference})
 
     @cached_property
-    def verdict(self) -> Recommendation | None:
-        """The verdict; None for a metric without a value per user, and where there is nothing to compare."""
+    def verdict(self) -> OfflineVerdict | None:
+        """The offline verdict on the best candidate; None for a metric without a value per user, and without a
+        candidate.
+        """
         if not define(self.query.metric).is_paired or not self.verdict_query.runs:
             return None
-        return self.workspace.comparisons.verdict(self.verdict_query)
+        source = self.workspace.comparisons.source(self.experiment.id, self.verdict_query.scope)
+        return decide(gather_evidence(source, compare(source, self.verdict_query)))
 
     @cached_property
     def test(self) -> OnlineTest | None:

@@ -14,7 +14,7 @@ from recdash.formatting.tables import Table, Tone
 FigureKind = Literal["forest", "curve", "precision-recall", "bars", "quadrants", "segments"]
 
 FORMAT = 1
-WORDING = 2
+WORDING = 3
 """Counts the changes of sentences that stand in reports; an older report has the words of its time."""
 
 # ── what stands in a section ─────────────────────────────────────────────────────────────────

@@ -56,7 +56,9 @@ def test_every_pair_is_answered_the_baseline_first(call: Recdash) -> None:
     pairs = [(pair["baseline"], pair["candidate"]) for pair in result["pairs"]]
     assert pairs == [("old", "new"), ("old", "other"), ("new", "other")]
     assert all(pair.keys() >= PAIR_KEYS for pair in result["pairs"])
-    assert result["verdict"].keys() == {"state", "run", "text"}
+    assert result["verdict"].keys() == {"state", "run", "headline", "text", "why", "risks"}
+    assert [case["candidate"] for case in result["candidates"]] == ["new", "other"]
+    assert result["offline"].keys() == {"state", "run", "text"}
 
 
 def test_the_mean_difference_is_that_of_the_lists(call: Recdash) -> None:
@@ -72,20 +74,27 @@ def test_the_mean_difference_is_that_of_the_lists(call: Recdash) -> None:
 
 
 def test_the_verdict_ships_the_best_and_names_its_rival(call: Recdash) -> None:
-    verdict = answer(call(*FROM_FILES, "--format", "json"))["verdict"]
+    result = answer(call(*FROM_FILES, "--format", "json"))
+    verdict = result["verdict"]
     assert (verdict["state"], verdict["run"]) == ("ship", "new")
     assert verdict["text"].startswith("Ship new. nDCG@3 is ")
-    assert "Not separable from other (difference " in verdict["text"]
+    assert "other is not significantly different from it." in verdict["text"]
+    assert "Not separable from other (difference " in result["offline"]["text"]
 
 
 def test_the_text_is_the_verdict_and_one_line_per_pair(call: Recdash) -> None:
     result = call(*FROM_FILES)
-    first, blank, head, *lines = result.stdout.splitlines()
-    assert first.startswith("Ship new. ")
-    assert not blank
-    assert head.split() == ["candidate", "baseline", "difference", "CI", "p", "finding", "users"]
+    recommended, evidence, cases, table, *_ = result.stdout.split("\n\n")
+    assert recommended.startswith("Ship new. ")
+    assert evidence.startswith("nDCG@3 is ")
+    assert "paired over 60 users" in evidence
+    assert [line.split()[0] for line in cases.splitlines()] == ["candidate", "new", "other"]
+    head, *lines = table.splitlines()
+    titles = ["candidate", "baseline", "difference", "CI", "p", "p, Holm", "finding", "users"]
+    assert head.split() == " ".join(titles).split()
     assert [line.split()[:2] for line in lines[:3]] == [["new", "old"], ["other", "old"], ["other", "new"]]
-    message = "CI and p are corrected by Holm over 2 differences from the baseline."
+    lines = result.stdout.splitlines()
+    message = "CI and the second p are corrected by Holm over 2 differences from the baseline."
     assert lines[-1] == message
     assert [line.split(":")[0] for line in lines if "known to truth" in line] == ["old", "new", "other"]
 
@@ -93,7 +102,7 @@ def test_the_text_is_the_verdict_and_one_line_per_pair(call: Recdash) -> None:
 def test_a_wide_margin_makes_a_tie(call: Recdash) -> None:
     """No user can differ by more than 0.5, so a margin of 0.6 holds everything."""
     result = answer(call(*FROM_FILES, "--margin", "0.6", "--format", "json"))
-    assert result["verdict"]["state"] == "tie"
+    assert (result["verdict"]["state"], result["offline"]["state"]) == ("keep", "tie")
     assert {pair["finding"] for pair in result["pairs"]} == {"tie"}
 
 
@@ -191,5 +200,5 @@ def test_terms_are_told_from_python_too(folder: Path) -> None:
     runs = {name: folder / f"{name}.csv" for name in ("old", "new")}
     scored = recdash.evaluate(runs, folder / "truth.csv", metrics="ndcg@3")
     result = scored.compare("ndcg@3", "old", Terms(margin=Margin(0.6, relative=False), correction="off"))
-    assert result.verdict.state == "tie"
+    assert (result.verdict.state, result.verdict.offline.state) == ("keep", "tie")
     assert result.table()["margin"].tolist() == [0.6]

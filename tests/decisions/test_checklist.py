@@ -335,7 +335,7 @@ def test_changed_numbers_are_told_then_and_now() -> None:
         (difference("tie", value=0.201, difference=0.001),), (), (rail(),),
     )  # fmt: skip
     assert offline_changes(offline(slices=()), now) == [
-        Changed("Verdict", "Ship ALS", "ALS and Popular are a tie"),
+        Changed("Recommendation", "Ship ALS", "ALS and Popular are a tie"),
         Changed("ALS: nDCG@10", "0.220 (+0.0200, n = 1,000, better)", "0.201 (+0.00100, n = 1,000, tie)"),
     ]
 

@@ -288,7 +288,7 @@ def test_a_decision_says_how_it_differs_from_today(space: Workspace, ids: dict[s
         Changed("als", "als", "now called als again"),
         Changed("ease", "one of the runs", "deleted"),
     ]
-    assert Changed("Verdict", "Ship als", "Ship als again") in found
+    assert Changed("Recommendation", "Ship als", "Ship als again") in found
 
 
 def test_evidence_says_how_it_differs_from_today(

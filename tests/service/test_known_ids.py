@@ -73,7 +73,7 @@ def test_an_accepted_run_keeps_its_shares_and_is_told_beside_others(space: Works
     assert (space.scores.id_overlap(base.id) or overlap).items.share == 1
     (told,) = space.scores.comparability([base.id, als.id])
     assert (told.code, "run 'als'" in told.found) == ("ids-spelled-otherwise", True)
-    assert space.comparisons.verdict(ComparisonQuery((als.id,), base.id, "ndcg", 3)).state == "ship"
+    assert space.comparisons.verdict(ComparisonQuery((als.id,), base.id, "ndcg", 3)).action == "keep"
 
 
 def test_a_run_that_was_stored_before_is_looked_at_and_not_compared(space: Workspace, films: str) -> None:

@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
-from typing import cast
+from collections.abc import Mapping
 
-from recdash.comparison.badges import badge_of
 from recdash.comparison.headlines import NOTHING_IS_JUDGED, best_value, only_run, standing_sentence, values
-from recdash.comparison.recommendation import Recommendation
+from recdash.comparison.verdict import OfflineVerdict
+from recdash.comparison.verdict_state import State
 from recdash.comparison.wording import plain
 from recdash.domain.results import WHOLE
 from recdash.formatting.tables import Tone
 from recdash.report.context import ReportContext
 from recdash.report.document import Lead, Split
+
+KEEP: tuple[str, str, Tone, str, str] = (
+    "▼", "Keep the baseline", "worse", "The best candidate is worse", "Keep {base}",
+)  # fmt: skip
+STATES: Mapping[State, tuple[str, str, Tone, str, str]] = {
+    "ship": ("▲", "Ship", "better", "Clear gain, no guardrail broken", "Ship {name}"),
+    "tie": ("=", "Tie", "same", "No difference that matters", "{name} and {base} are a tie"),
+    "trade-off": ("⇄", "Trade-off", "same", "Wins some metrics, loses others", "{name} is a trade-off"),
+    "not enough evidence": (
+        "?", "Not enough evidence", "same", "The interval includes zero", "Not enough evidence for {name}",
+    ),
+    "not comparable": (
+        "≠", "Not comparable", "worse", "Nothing is judged", "These runs cannot be compared",
+    ),
+}  # fmt: skip
+"""Of each state: sign, badge, colour, reason and headline."""
 
 
 def lead(context: ReportContext) -> Lead:
@@ -20,16 +36,17 @@ def lead(context: ReportContext) -> Lead:
     return _one_run(context) if len(context.verdict_query.shown) < 2 else _by_value(context)
 
 
-def _judged(context: ReportContext, verdict: Recommendation) -> Lead:
-    badge, evidence = badge_of(verdict), verdict.evidence
+def _judged(context: ReportContext, verdict: OfflineVerdict) -> Lead:
+    evidence, base = verdict.evidence, verdict.evidence.base
+    is_kept = verdict.state == "ship" and verdict.run == evidence.comparison.query.baseline
+    sign, name, tone, why, headline = KEEP if is_kept else STATES[verdict.state]
     sentences = [*(plain(sentence) for sentence in verdict.sentences), _standing(context)]
     split = None
     if evidence.leader is not None and verdict.state != "not comparable":
         paired = evidence.leader.paired
         split = Split(evidence.name, evidence.base, paired.wins, paired.ties, paired.losses)
-    tone = cast("Tone", badge.tone)
     texts = tuple(filter(None, sentences))
-    return Lead(badge.sign, badge.name, tone, badge.why, verdict.headline, texts, split)
+    return Lead(sign, name, tone, why, headline.format(name=evidence.name, base=base), texts, split)
 
 
 def _standing(context: ReportContext) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from recdash.comparison.cells import finding_of, metric_values
 from recdash.comparison.guardrails import GuardrailResult
 from recdash.comparison.pairs import Pair
-from recdash.comparison.recommendation import Recommendation
+from recdash.comparison.verdict import OfflineVerdict
 from recdash.comparison.wording import guardrails_text
 from recdash.formatting.tables import (
     PERCENT,
@@ -25,7 +25,7 @@ from recdash.metrics.naming import metric_at
 ALL_LISTS = "one number for all lists of a run"
 
 
-def beside(verdict: Recommendation) -> Table:
+def beside(verdict: OfflineVerdict) -> Table:
     """One row per number that the verdict looked at; changes in % of the baseline's value."""
     evidence, k = verdict.evidence, verdict.evidence.comparison.query.k
     primary = evidence.comparison.query.metric

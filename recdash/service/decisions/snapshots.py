@@ -72,7 +72,6 @@ class Snapshots:
         snapshot = Offline(
             subject=subject,
             state=verdict.state,
-            action=verdict.action,
             headline=verdict.headline,
             sentences=tuple(map(plain, verdict.sentences)),
             terms=_terms(comparison.query.terms),
