@@ -170,6 +170,9 @@ class Drawn:
     def online(self, run: str, baseline: str) -> Sequence[OnlineLift]:  # noqa: ARG002 - no test
         return ()
 
+    def invalid_tests(self, run: str, baseline: str) -> Sequence[str]:  # noqa: ARG002 - no test
+        return ()
+
     def problems(self, runs: Sequence[str]) -> Sequence[Problem]:  # noqa: ARG002
         return ()
 

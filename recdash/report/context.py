@@ -84,8 +84,8 @@ class ReportContext:
 
     @cached_property
     def verdict(self) -> OfflineVerdict | None:
-        """The offline verdict on the best candidate; None for a metric without a value per user, and without a
-        candidate.
+        """The offline verdict on the best candidate; None for a metric without a value per user, and without
+        a candidate.
         """
         if not define(self.query.metric).is_paired or not self.verdict_query.runs:
             return None

@@ -142,8 +142,18 @@ def test_a_link_is_the_address_of_a_dashboard(link: str) -> None:
 
 def told(name: str = "films", **more: object) -> DigestEntry:
     event = HistoryEvent(NOON, f"added the run {name}", name)
-    base = DigestEntry(name, "?e=1", f"What {name} took", f"Ship {name}", BADGES["ship"], (f"{name} is 1 % above",),
-                (f"Decided: “{name}”",), (event,), 0, event)  # fmt: skip
+    base = DigestEntry(
+        name,
+        "?e=1",
+        f"What {name} took",
+        f"Ship {name}",
+        BADGES["ship"],
+        (f"{name} is 1 % above",),
+        (f"Decided: “{name}”",),
+        (event,),
+        0,
+        event,
+    )
     return replace(base, **more)
 
 

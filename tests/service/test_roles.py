@@ -23,7 +23,8 @@ from recdash.store import open_store
 
 READS = [
     "agreement.of", "agreement.best_metric", "comparisons.changes", "comparisons.compare",
-    "comparisons.invalid_tests", "comparisons.list_pulls", "comparisons.online_lifts", "comparisons.pairs", "comparisons.ranks",
+    "comparisons.invalid_tests", "comparisons.list_pulls", "comparisons.online_lifts",
+    "comparisons.pairs", "comparisons.ranks",
     "comparisons.replicate_differences", "comparisons.source", "comparisons.user_slices",
     "comparisons.value", "comparisons.values", "comparisons.verdict", "cutoffs.delta_curves",
     "cutoffs.leaders_by_k", "damaged", "decisions.since", "definitions.guide",
@@ -39,8 +40,8 @@ READS = [
     "online_tests.disagreements", "online_tests.offline_online", "online_tests.result_frame",
     "online_tests.rules", "online_tests.named", "online_tests.next_steps", "online_tests.users",
     "online_tests.preview", "overlap.found_items", "overlap.headroom", "overlap.list_overlap",
-    "overview.card", "overview.standing", "overview.verdict", "overview.cards", "queries.baseline", "queries.check",
-    "queries.of", "replicates.of",
+    "overview.card", "overview.standing", "overview.verdict", "overview.cards",
+    "queries.baseline", "queries.check", "queries.of", "replicates.of",
     "replicates.spread",
     "reports.question", "reports.get", "reports.content", "reports.document",
     "reports.file", "reports.all", "reports.write", "reviews.tests_for", "rules.of", "runs.all",
