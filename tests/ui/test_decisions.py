@@ -33,7 +33,7 @@ def test(workspace: Workspace, ids: Ids) -> OnlineTest:
 
 @pytest.fixture
 def shown(open_page: Open) -> Open:
-    return partial(open_page, "reports")
+    return partial(open_page, "review")
 
 
 @pytest.fixture
@@ -304,7 +304,7 @@ def test_a_test_leads_to_the_review_that_waits_for_it(
 def test_the_guide_explains_what_the_page_links_to(open_page: Open, workspace: Workspace, ids: Ids) -> None:
     decide(workspace, ids)
     assert "In the guide: the review of a candidate, its checklist, what a decision keeps." in re.sub(
-        r" (?=[,.])", "", said(open_page("reports"))
+        r" (?=[,.])", "", said(open_page("review"))
     )
     text = " ".join(str(element.value) for element in open_page("guide", metric="checklist").markdown)
     assert "online at least one goal won and none lost" in text
