@@ -275,13 +275,12 @@ def test_the_overview_tells_the_last_decision_and_leads_to_a_proposal(
     open_page: Open, workspace: Workspace, ids: Ids
 ) -> None:
     app = open_page()
-    assert "Last decision" not in said(app)
+    assert "Decided" not in said(app)
     decide(workspace, ids, "needs A/B", text="Four weeks on the home row.")
     workspace.reviews.propose(ids["films"], ids["ease"])
     app = open_page()
-    assert "Last decision ⇄ Needs A/B als" in said(app)
-    assert "“Four weeks on the home row.”" in said(app)
-    assert "1 candidate under review" in said(app)
+    assert "Decided ⇄ Needs A/B als needs an A/B test" in said(app)
+    assert "Evidence today: no longer agrees" in said(app)
     assert "to-decide" in [element.key for element in app.button]
 
 

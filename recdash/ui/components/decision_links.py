@@ -21,22 +21,18 @@ if TYPE_CHECKING:
     from recdash.comparison.recommendation import Recommendation
     from recdash.decisions.standing import DecisionStanding
 
-REVIEWS, REPORTS = "review", "reports"
-
-
-def address() -> str:
-    """The page of decisions and reviews."""
-    return REVIEWS if links.is_there(REVIEWS) else REPORTS
+REVIEWS = "review"
+"""The page of decisions and reviews."""
 
 
 def offer_to_decide(view: View, today: Recommendation, standing: DecisionStanding | None) -> None:
     """The next step towards a decision, as one button: propose, go on with the review, approve, decide."""
     step = next_step(today, standing, workspace().journal.reviews(view.experiment.id))
-    if step is None or not workspace().person.may("editor") or not links.is_there(address()):
+    if step is None or not workspace().person.may("editor") or not links.is_there(REVIEWS):
         return
     if st.button(step.label, key="to-decide", type="primary" if step.is_due else "secondary"):
         state.choose(**step.params)
-        links.go(address())
+        links.go(REVIEWS)
 
 
 @dataclass(frozen=True)
@@ -83,7 +79,7 @@ def offer_to_reviews(view: View, test: OnlineTest) -> None:
                 st.markdown(f"The review of **{markdown(review.about)}** has no evidence of this test yet.")
                 if st.button("Use in the review", key=f"to-review-{review.id}"):
                     state.choose(rev=review.id, t=test.id)
-                    links.go(address())
+                    links.go(REVIEWS)
 
 
 def _awaits(review: Review, test: OnlineTest) -> bool:

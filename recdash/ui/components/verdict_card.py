@@ -11,7 +11,7 @@ from recdash.formatting.html import Html, html, join
 from recdash.formatting.wording import day, tone
 from recdash.ui.app import links
 from recdash.ui.components import widgets
-from recdash.ui.components.decision_links import address, outcome_badge
+from recdash.ui.components.decision_links import REVIEWS, outcome_badge
 
 if TYPE_CHECKING:
     from recdash.comparison.recommendation import Recommendation
@@ -26,7 +26,7 @@ SIGNS = {"better": "▲", "worse": "▼"}
 def card(view: View, today: Recommendation, standing: DecisionStanding | None = None) -> Html:
     """The decision that stands, else the recommendation; then why, one risk, and three numbers."""
     head = _decided(view, standing) if standing else _recommended(today)
-    sentences = [_paragraph(view, today.why, "rd-lead"), _paragraph(view, today.risks[:1], "rd-lead")]
+    sentences = [paragraph(view, today.why, "rd-lead"), paragraph(view, today.risks[:1], "rd-lead")]
     if standing and not standing.agrees:
         sentences = []
     figures = [_figure(figure) for figure in key_numbers(today.evidence)]
@@ -51,7 +51,7 @@ def _decided(view: View, standing: DecisionStanding) -> Html:
     """The decision's headline, who decided and when, and whether today's evidence agrees."""
     decision = standing.decision
     by = f"Decided by {decision.author}, {day(decision.created)}"
-    way = links.link(view, by, address(), {"dec": decision.id})
+    way = links.link(view, by, REVIEWS, {"dec": decision.id})
     return html(
         '<div class="rd-badges">{badges}</div><h1>{headline}</h1>'
         '<p class="rd-lead">{way}. <span class="rd-{tone}">{sign}</span> {today}</p>',
@@ -64,7 +64,8 @@ def _decided(view: View, standing: DecisionStanding) -> Html:
     )
 
 
-def _paragraph(view: View, sentences: Sequence[RichText], kind: str) -> Html:
+def paragraph(view: View, sentences: Sequence[RichText], kind: str) -> Html:
+    """Returns the sentences as a paragraph of this CSS class; their words lead to the charts."""
     if not sentences:
         return Html("")
     texts = []

@@ -11,7 +11,7 @@ from recdash.charts.forest import forest
 from recdash.comparison import headlines
 from recdash.comparison.case_table import case_table
 from recdash.comparison.cells import metric_values
-from recdash.comparison.wording import differences_note, plain
+from recdash.comparison.wording import differences_note
 from recdash.domain.results import WHOLE
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html, join
@@ -158,9 +158,9 @@ def show_numbers(view: View, today: Recommendation) -> None:
         return
     widgets.section(f"{evidence.name} in numbers", f"Change vs {evidence.base}, 95 % CI")
     st.html(cards.tiles_html(drawn, view.marks[evidence.leader.candidate]))
-    lines = [plain(sentence) for sentence in today.offline.sentences]
+    lines = [verdict_card.paragraph(view, [sentence], "rd-quiet") for sentence in today.offline.sentences]
     standing = _standing(view)
-    st.html(widgets.quiet([*lines, *([standing] if standing else [])]))
+    st.html(join([*lines, widgets.quiet([standing] if standing else [])]))
 
 
 def tiles(verdict: Recommendation) -> list[Tile]:
