@@ -1,4 +1,4 @@
-"""A/B results: whether a test can be believed, and what each variant won or lost against the control."""
+"""Results: the decision on an A/B test, whether it can be trusted, and the lifts of each variant."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Offline vs online: the same candidates, in the same order and colours, before and in an A/B test."""
+"""Offline vs online: how candidates scored offline, beside their lifts in an A/B test."""
 
 from __future__ import annotations
 
@@ -6,27 +6,28 @@ import streamlit as st
 
 from recdash.charts.offline_online import bars, quadrants
 from recdash.report.sections.online import axis_titles
-from recdash.ui.app import state, theme
-from recdash.ui.components import comparability_banner, online_tests, widgets
-from recdash.ui.offline_online import agreement, diagnosis, page
+from recdash.ui.app import links, state, theme
+from recdash.ui.components import comparability_banner, offline_online, online_tests, widgets
+from recdash.ui.offline_online import agreement, page
 from recdash.ui.shell import frame
 
+links.follow("why", instead_of=("v",))  # the reasons of a variant were shown here once
 view = frame.show()
 tests = online_tests.tests(view)
 if not tests:
-    page.no_test()
+    offline_online.no_test()
     state.stop()
 
 title = st.container()
-test, online_metric = page.choose(view, tests)
-sides = page.gather(view, test, online_metric)
+test, online_metric = offline_online.choose(view, tests)
+sides = offline_online.gather(view, test, online_metric)
 with title:
     page.show_broken_split(test)
     comparability_banner.banner(view, page.compared(sides))
-    widgets.title(page.finding(sides), page.subtitle(view, test))
+    widgets.title(page.finding(sides), page.subtitle(view, test, sides.online_title))
 page.show_notices(view, test)
 if sides.rows.empty:
-    page.no_link(sides)
+    page.without_links(sides)
     state.stop()
 
 colours = theme.palette()
@@ -53,12 +54,10 @@ with scatter:
         chart = quadrants(points, sides.marks, colours, *titles, judged=judged)
         widgets.chart(chart, "quadrants", page.alt(sides, "quadrant"), narrowest=500)
     else:
-        st.caption("There is no offline difference to set against the lift.")
+        st.caption("There is no offline difference to compare with the lift.")
 with reading:
     agreement.card(view, sides)
-    page.reading(sides)
-st.html('<hr class="rd-rule">')
-diagnosis.show(view, sides)
+    page.reading(view, sides)
 st.html('<hr class="rd-rule">')
 agreement.sections(view, sides)
 page.results_table(sides)

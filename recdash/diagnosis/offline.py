@@ -247,7 +247,7 @@ def labels(evidence: Evidence) -> CheckAnswer:
     word = becomes(gain, stricter.gain)
     return result.supports(
         2,
-        f"label mismatch (with only {rule} the offline gain {word})",
+        f"label mismatch: the offline gain {word} if only {rule} count",
         f"Counting only {rule}, the offline difference {word}: it came from what hardly counts online "
         f"({percent(1 - stricter.kept)} of the relevant rows).",
     )

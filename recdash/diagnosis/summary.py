@@ -20,14 +20,14 @@ def likely(answers: Sequence[CheckAnswer]) -> list[CheckAnswer]:
 
 
 def summary(answers: Sequence[CheckAnswer]) -> str:
-    """Returns ``Most likely: …; also …. Ruled out: …. Can't tell: ….``"""
+    """Returns ``Most likely: …; also …. Ruled out: …. Inconclusive: ….``"""
     causes = [answer.cause for answer in likely(answers)]
     also, more = causes[1 : 1 + MOST_ALSO], len(causes) - 1 - MOST_ALSO
     sentences = ["None of the twelve checks finds a cause."]
     if causes:
         others = f"; also {'; '.join(also)}" if also else ""
         sentences = [f"Most likely: {causes[0]}{others}{f'; and {more} more' if more > 0 else ''}."]
-    for verdict, words in (("rules out", "Ruled out"), ("can't tell", "Can't tell")):
+    for verdict, words in (("rules out", "Ruled out"), ("can't tell", "Inconclusive")):
         names = [TITLES[answer.check] for answer in answers if answer.verdict == verdict]
         sentences += [f"{words}: {', '.join(names)}."] if names else []
     return " ".join(sentences)

@@ -22,7 +22,7 @@ def test_the_strongest_cause_comes_first_and_equal_ones_in_the_order_of_the_chec
     )
     assert told == (
         "Most likely: it leaks; also the labels differ; it is popular. "
-        "Ruled out: noise. Can't tell: segments."
+        "Ruled out: noise. Inconclusive: segments."
     )
 
 
@@ -33,4 +33,4 @@ def test_of_many_causes_four_are_named() -> None:
 
 def test_where_no_cause_is_found_that_is_said() -> None:
     told = summary([answer("noise", "rules out"), answer("novelty", "can't tell")])
-    assert told == "None of the twelve checks finds a cause. Ruled out: noise. Can't tell: novelty."
+    assert told == "None of the twelve checks finds a cause. Ruled out: noise. Inconclusive: novelty."

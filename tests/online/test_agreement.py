@@ -87,8 +87,7 @@ def test_a_pair_that_one_side_does_not_settle_is_no_agreement() -> None:
     result = over([0, 1, 2], [0, 1, 1.4])
     assert (result.count("concordant"), result.count("undecided")) == (2, 1)
     assert result.sentences[0] == (
-        "Offline and online point in the same direction for 2 of 2 decided pairs of runs; 1 "
-        "of all 3 is undecided."
+        "Offline picked the online winner in 2 of 2 decided pairs. 1 more is undecided."
     )
 
 
@@ -101,14 +100,14 @@ def test_without_a_settled_pair_nothing_agrees() -> None:
 def test_few_runs_are_said_to_say_little_however_well_they_agree() -> None:
     result = over([0, 1, 2, 3], [0, 1, 2, 3])
     assert result.sentences[1] == (
-        "Over the order of all 4 runs Kendall's τ is 1.00, but 4 runs are too few to tell (p = 0.083; "
-        "even full agreement has p = 0.083)."
+        "Kendall's τ over all 4 runs is 1.00 (p = 0.083). That is too few runs: even full agreement has "
+        "p = 0.083."
     )
 
 
 def test_five_runs_in_the_same_order_are_more_than_chance_explains() -> None:
     assert over([0, 1, 2, 3, 4], [0, 1, 2, 3, 4]).sentences[1] == (
-        "Over the order of all 5 runs Kendall's τ is 1.00, which is significant (p = 0.017)."
+        "Kendall's τ over all 5 runs is 1.00, which is significant (p = 0.017)."
     )
     assert (
         over([0, 1, 2, 3, 4], [1, 0, 3, 2, 4]).sentences[1].endswith("which is not significant (p = 0.233).")

@@ -380,7 +380,7 @@ def stored(folder: Path) -> dict[str, str]:
 def test_the_terminal_says_what_agrees(run: Recdash) -> None:
     result = run("agree", "--experiment", "films", "--metric", "ndcg@5")
     assert result.exit_code == 0
-    assert "Offline and online point in the same direction for 3 of 3 pairs of runs." in result.stdout
+    assert "Offline picked the online winner in 3 of 3 decided pairs." in result.stdout
     assert re.search(r"third \(control\) +0\.50 +0\.0\n", result.stdout)
     assert "No best metric: with 3 runs, one of" in result.stdout
     assert "nDCG@5 called the winner 2 of 2 times" in result.stdout

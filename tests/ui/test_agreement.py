@@ -60,16 +60,14 @@ def test_the_card_counts_pairs_and_says_what_three_runs_are_worth(
     workspace: Workspace, films: dict[str, str], open_page: Open
 ) -> None:
     ab_test(workspace, films["films"], [10, 12, 11], all_runs(films))
-    text = said(open_page("offline_online", k="5"))
+    app = open_page("offline_online", k="5")
+    text = said(app)
+    assert "Offline picked the online winner in 2 of 3 decided pairs." in text
     assert (
-        "Offline and online point in the same direction for 2 of 3 pairs of runs, and in opposite "
-        "directions for 1." in text
+        "Kendall's τ over all 3 runs is 0.33 (p = 1.000). That is too few runs: even full agreement has "
+        "p = 0.333." in text
     )
-    assert (
-        "Over the order of all 3 runs Kendall's τ is 0.33, but 3 runs are too few to tell (p = 1.000; "
-        "even full agreement has p = 0.333)." in text
-    )
-    assert "Pairs of 3 runs, the control's (third) among them" in text
+    assert "Pairs of 3 runs, the control included." in [element.value for element in app.caption]
 
 
 def test_below_six_runs_the_table_names_no_winner_and_shows_the_frames_metric(
@@ -90,7 +88,7 @@ def test_from_six_runs_on_the_best_metric_is_the_headline(workspace: Workspace, 
     workspace.experiments.set_baseline(made["films"], made["run0"])
     ab_test(workspace, made["films"], [10, 11, 12, 13, 14, 15], [made[run] for run in runs])
     text = said(open_page("offline_online", k="5"))
-    assert "have the order of these runs best Looking for a pattern, no proof: the best of" in text
+    assert "predicted this test best Exploratory: the best of" in text
 
 
 def test_a_broken_split_is_not_judged(workspace: Workspace, films: dict[str, str], open_page: Open) -> None:
@@ -107,8 +105,8 @@ def test_a_broken_split_is_not_judged(workspace: Workspace, films: dict[str, str
     text = said(open_page("offline_online", k="5", om=WATCH))
     broken = "the split of users between the variants is broken (sample ratio mismatch)."
     assert f"Agreement cannot be judged: {broken}" in text
-    assert "No metric can be set against this test The split of users" in text
-    assert f"Row has no point: {broken}" in text
+    assert "No metric can be compared with this test The split of users" in text
+    assert f"Row is not shown: {broken}" in text
 
 
 def test_under_ten_tests_the_record_has_points_and_the_reason(
@@ -117,12 +115,12 @@ def test_under_ten_tests_the_record_has_points_and_the_reason(
     ab_test(workspace, films["films"], [10, 11, 9], all_runs(films))
     app = open_page("offline_online", k="5")
     text = said(app)
-    assert "Track record: nDCG@5 called the winner 1 of 2 times" in text
+    assert "Track record: nDCG@5 picked the winner in 1 of 2 decided comparisons" in text
     assert (
         "No line: 1 test so far; the online effect of an offline difference is estimated from 10 tests on."
         in text
     )
-    chart = chart_of(app, "Offline difference against online lift of 2 variants")
+    chart = chart_of(app, "Offline change against online lift of 2 variants")
     assert "expected lift" not in chart.proto.spec
     assert "second in Spring: 450 % offline, 10.0 % online" in chart.proto.alt
 
@@ -134,17 +132,17 @@ def test_from_ten_tests_on_the_record_has_a_line_and_a_band(
         ab_test(workspace, films["films"], [10, 11], all_runs(films)[:2], name=f"Test {n}")
     app = open_page("offline_online", k="5")
     assert "1 % offline has meant 0.0222 % online" in said(app)
-    spec = chart_of(app, "Offline difference against online lift of 10 variants").proto.spec
+    spec = chart_of(app, "Offline change against online lift of 10 variants").proto.spec
     names = [trace["name"] for trace in json.loads(spec)["data"]]
     assert {"expected lift", "95 % of new tests"} <= set(names)
 
 
 def test_a_new_link_is_seen_at_once(workspace: Workspace, films: dict[str, str], open_page: Open) -> None:
     ab_test(workspace, films["films"], [10, 11, 12], all_runs(films)[:2])
-    assert "1 of 1 pair of runs." in said(open_page("offline_online", k="5"))
+    assert "in 1 of 1 decided pair." in said(open_page("offline_online", k="5"))
     (test,) = workspace.online_tests.all(films["films"])
     workspace.online_tests.link_variants(test.id, {**test.links, "v2": films["first"]})
-    assert "3 of 3 pairs of runs." in said(open_page("offline_online", k="5"))
+    assert "in 3 of 3 decided pairs." in said(open_page("offline_online", k="5"))
 
 
 def test_names_are_shown_as_text(workspace: Workspace, open_page: Open) -> None:

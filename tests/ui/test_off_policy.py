@@ -38,15 +38,15 @@ def given(app: AppTest, log: bytes | str, target: str | None = None, name: str =
 
 def test_before_a_log_is_there_the_page_says_what_it_is_for(shown: Open) -> None:
     app = shown()
-    assert "What would another policy have got?" in said(app)
+    assert "Estimate a new policy from logs" in said(app)
     assert "Nothing is stored" in app.caption[0].value
     assert not app.get("plotly_chart")
 
 
-def test_a_log_that_is_the_target_itself_is_usable_and_not_settled(shown: Open) -> None:
+def test_a_log_that_is_the_target_itself_is_usable_and_inconclusive(shown: Open) -> None:
     text = said(given(shown(), LOG))
-    assert "= Not settled Usable: every check below holds" in text
-    assert "Uniform over 2 items is not settled: 30.0 % expected, 30.0 % observed" in text
+    assert "= Inconclusive All checks pass" in text
+    assert "Uniform over 2 items is inconclusive: 30.0 % estimated, 30.0 % observed" in text
     assert "Effective rows (ESS) 600 ✓ at least 200" in text
     assert "Mean weight 1.00 ± 0.000 ✓ 1, within 3 standard errors" in text
 
@@ -55,17 +55,17 @@ def test_a_target_in_a_file_gets_more(shown: Open) -> None:
     """Only a is clicked in 150 of 300: 50 %."""
     text = said(given(shown(target="file"), LOG, ONLY_A))
     assert "▲ Better" in text
-    assert "The policy only a would get more: 50.0 % expected, 30.0 % observed" in text
-    assert "300 rows weigh nothing: the target never shows their items." in text
+    assert "The policy only a would do better: 50.0 % estimated, 30.0 % observed" in text
+    assert "300 rows have weight 0: the target never shows their items." in text
 
 
 def test_a_small_log_is_refused_and_its_estimates_are_hollow(shown: Open) -> None:
     app = given(shown(), TEMPLATES["bandit"].text)
     text = said(app)
-    assert "No verdict: this log cannot tell what uniform over 3 items would get" in text
+    assert "No verdict: this log cannot estimate uniform over 3 items" in text
     assert "Why : 4 rows are worth only 4 after weighting; below 200, a few rows decide." in text
     assert "✗ at least 200" in text
-    assert "Hollow: not to be used." in text
+    assert "Hollow: do not use." in text
     drawn = json.loads(app.get("plotly_chart")[0].proto.spec)["data"]
     fills = {trace["name"]: trace["marker"]["color"] for trace in drawn if trace["mode"] == "markers"}
     assert fills["IPS"] == LIGHT.background != fills["Observed"]
@@ -86,7 +86,7 @@ def test_clipping_is_chosen_on_the_page(shown: Open) -> None:
     """Each row of a weighs 2; cut at 1 only half of the 50 % is left."""
     app = given(shown(target="file"), LOG, ONLY_A)
     passed(app.number_input(key="off-policy-clip").set_value(1.0).run())
-    assert "no weight counts more than 1; steadier" in said(app)
+    assert "weights are capped at 1; lower variance" in said(app)
     assert "IPS, clipped 25.0 %" in app.get("plotly_chart")[0].proto.alt
 
 
@@ -133,7 +133,7 @@ def test_names_from_files_are_shown_as_text(shown: Open) -> None:
 @pytest.mark.parametrize(
     ("campaign", "says"),
     [
-        ("men", "Uniform over 34 items would get less: 0.323 % expected, 0.690 % observed"),
+        ("men", "Uniform over 34 items would do worse: 0.323 % estimated, 0.690 % observed"),
         ("women", "Why : 10,000 rows are worth only 2 after weighting; below 200, a few rows decide."),
     ],
 )

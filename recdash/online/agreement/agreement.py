@@ -171,28 +171,26 @@ def agreement(
 
 
 def _pairs_in_words(agreement: Agreement) -> str:
-    """Returns in words how many of the decided pairs point the same way, and how many are undecided."""
+    """Returns in how many of the decided pairs offline picked the online winner, and what is undecided."""
     total, decided = len(agreement.pairs), agreement.decided
     if not decided:
         return (
             f"None of {total} pairs of runs is significant both offline and online, so agreement cannot "
             "be judged yet."
         )
-    same, opposite = agreement.count("concordant"), agreement.count("discordant")
-    left = total - decided
-    of = f"{same} of {decided}{' decided' if left else ''} pair{'s' if decided > 1 else ''} of runs"
-    other = f", and in opposite directions for {opposite}" if opposite else ""
-    rest = f"; {left} of all {total} {'is' if left == 1 else 'are'} undecided" if left else ""
-    return f"Offline and online point in the same direction for {of}{other}{rest}."
+    same, left = agreement.count("concordant"), total - decided
+    pairs = "decided pair" if decided == 1 else "decided pairs"
+    rest = f" {left} more {'is' if left == 1 else 'are'} undecided." if left else ""
+    return f"Offline picked the online winner in {same} of {decided} {pairs}.{rest}"
 
 
 def _tau_in_words(tau: Tau) -> str:
     """Returns the rank agreement in words, and whether so few runs can show it."""
-    text = f"Over the order of all {tau.n} runs Kendall's τ is {numbers.fixed(tau.value, 2)}"
+    text = f"Kendall's τ over all {tau.n} runs is {numbers.fixed(tau.value, 2)}"
     p = f"p = {numbers.p_value(tau.p)}".replace("= <", "< ")
     if tau.least_p > CONVINCING:
         least = numbers.fixed(tau.least_p, 3)
-        return f"{text}, but {tau.n} runs are too few to tell ({p}; even full agreement has p = {least})."
+        return f"{text} ({p}). That is too few runs: even full agreement has p = {least}."
     if tau.p > CONVINCING:
         return f"{text}, which is not significant ({p})."
     return f"{text}, which is significant ({p})."

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 SPLIT_BROKEN = "sample-ratio-mismatch"
 BLOCKED = "blocked"
+SRM_BLOCKS = "Sample ratio mismatch (SRM): no metric is judged."
 COLUMNS = (
     "variant", "run_id", "run", "offline_value", "offline_delta", "offline_low", "offline_high",
     "online_value", "online_lift", "online_low", "online_high", "quadrant", "sentence",

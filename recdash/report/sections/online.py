@@ -27,7 +27,7 @@ from recdash.formatting.tables import (
 )
 from recdash.formatting.wording import count_range, day, listed, small
 from recdash.online.agreement.agreement import DISAGREE
-from recdash.online.agreement.join import SPLIT_BROKEN, judged_by, split_is_broken
+from recdash.online.agreement.join import SPLIT_BROKEN, SRM_BLOCKS, judged_by, split_is_broken
 from recdash.online.analysis.judgement import SIGNS, TONES
 from recdash.online.analysis.results import OnlineRow, validity_notes
 from recdash.report.context import ReportContext
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 MOST_EXPLAINED, MOST_ROWS = 2, 45
 SIDES = ("offline_delta", "offline_low", "offline_high")
 LIFTS = ("online_lift", "online_low", "online_high")
-NOT_JUDGED = "not judged: the split of users is broken"
-QUADRANTS = "Offline difference against online lift. Crosses: 95 % intervals; hollow: not settled."
+NOT_JUDGED = "not judged (SRM)"
+QUADRANTS = "Offline change against online lift, 95 % CIs. Hollow: inconclusive."
 
 
 def online(context: ReportContext) -> Section | None:
@@ -61,9 +61,7 @@ def online(context: ReportContext) -> Section | None:
         "A run keeps its place and colour on both sides; filled bars exclude zero."
     )
     parts: list[Part] = [
-        Paragraph(f"The split of users is broken, nothing is judged: {notice}", "worse")
-        for notice in test.notices
-        if notice.code == SPLIT_BROKEN
+        Paragraph(f"{SRM_BLOCKS} {notice}", "worse") for notice in test.notices if notice.code == SPLIT_BROKEN
     ]
     parts += _figures(context, test, rows, title)
     parts += [Paragraph(text) for text in rows["sentence"]]
@@ -134,13 +132,13 @@ def _quadrants(
 def disagreements(rows: pd.DataFrame, *, judged: bool) -> str:
     """``ALS won offline, lost online``: the first of the runs that disagree, or that none does."""
     odd = [f"{row['run']} {row['quadrant']}" for row in records(rows) if row["quadrant"] in DISAGREE]
-    none = "No settled disagreement" if judged else "Nothing is judged"
+    none = "No significant disagreement" if judged else "No metric is judged (SRM)"
     return "; ".join(odd[:MOST_EXPLAINED]) or none
 
 
 def axis_titles(where: str, base: str, online_title: str) -> list[str]:
     """Of the scatter: x and y."""
-    return [f"Offline: difference in {where} to {base}", f"Online: lift in {online_title}, %"]
+    return [f"Offline: change in {where} vs {base}", f"Online: lift in {online_title}, %"]
 
 
 def _table(context: ReportContext, rows: pd.DataFrame, title: str, *, judged: bool) -> Table:

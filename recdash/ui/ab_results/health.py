@@ -13,7 +13,7 @@ from recdash.formatting.html import Html, html, join
 from recdash.formatting.tables import Cell, count, number_columns, text_columns
 from recdash.formatting.wording import capital, cut, cut_inside, many, span
 from recdash.online import OnlineRules
-from recdash.online.agreement.join import SPLIT_BROKEN
+from recdash.online.agreement.join import SPLIT_BROKEN, SRM_BLOCKS
 from recdash.online.analysis.sample import WEEK, SampleSummary
 from recdash.online.rules import USUAL
 from recdash.ui.ab_results.page import AbTest
@@ -22,7 +22,6 @@ from recdash.ui.components.online_rules import RULE_TITLES
 
 State = Literal["good", "bad", "unknown"]
 SPLIT = "Split (SRM)"
-SRM_BLOCKS = "Sample ratio mismatch (SRM): no metric is judged."
 LOOKS = {"good": ("✓", "better"), "bad": ("!", "worse"), "unknown": ("–", "muted")}
 AGGREGATED = "not available for aggregated data"
 

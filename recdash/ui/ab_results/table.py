@@ -95,7 +95,9 @@ def steps_html(ab_test: AbTest) -> Html:
         cell, lift = variant_cell(ab_test, step.variant), _lift_text(step)
         fields = {"title": step.title, "variant": cell, "lift": lift, "reason": step.reason}
         rows.append(html(row, sign=sign, tone=tone, **fields))
-    return html('<ul class="rd-list rd-next" aria-label="Decision by variant">{rows}</ul>', rows=join(rows))
+    return html(
+        '<ul class="rd-list rd-decisions" aria-label="Decision by variant">{rows}</ul>', rows=join(rows)
+    )
 
 
 def _lift_text(step: NextStep) -> str:

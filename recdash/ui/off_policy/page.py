@@ -1,4 +1,4 @@
-"""What the Off-policy page shows: a log and a target go in, a verdict and its evidence come out."""
+"""Shows the off-policy estimate: a log and a target policy go in, a verdict and its evidence come out."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from recdash.ui.components.widgets import table_html
 if TYPE_CHECKING:
     import pandas as pd
 
-TARGETS = {UNIFORM: "All items alike", "file": "From a file"}
+TARGETS = {UNIFORM: "Uniform over items", "file": "From a file"}
 NAMES = {
     "observed": "Observed",
     "ips": "IPS",
@@ -46,7 +46,7 @@ NAMES = {
 
 @dataclass(frozen=True)
 class OffPolicyRequest:
-    """The files and what was chosen beside them; ``target`` None: uniform."""
+    """The uploaded files and the options; ``target`` None: uniform."""
 
     log: UploadedFile
     target: UploadedFile | None
@@ -55,33 +55,33 @@ class OffPolicyRequest:
     user_column: str | None = None
 
 
-# ── what is asked ────────────────────────────────────────────────────────────────────────────
+# ── input ────────────────────────────────────────────────────────────────────────────────────
 
 
 def ask() -> OffPolicyRequest | None:
-    """The files and choices; None while a file is missing."""
+    """Draws the form and returns files and options; None while a file is missing."""
     get_ready()
     left, right = st.columns(2, gap="large")
     with left:
-        log = _file("bandit", "The log: what was shown, how likely that was, and whether it was clicked")
+        log = _file("bandit", "Log: item shown, its propensity, and whether it was clicked")
     with right:
-        chosen = widgets.choice("The target policy", "target", TARGETS, UNIFORM)
+        chosen = widgets.choice("Target policy", "target", TARGETS, UNIFORM)
         if chosen == UNIFORM:
             target = None
             n_items = st.number_input(
-                "Items to choose from",
+                "Number of items",
                 min_value=1,
                 value=None,
                 step=1,
                 key="off-policy-items",
                 width=260,
-                placeholder="those in the log",
-                help="Where some items can be shown and never are in the log, say how many there are.",
+                placeholder="items in the log",
+                help="Set it if the policy can also show items that are not in the log.",
             )
         else:
-            n_items, target = None, _file("policy", "The target: item_id and probability")
+            n_items, target = None, _file("policy", "Target: item_id and probability")
     clip, user_column = _details()
-    st.caption("Nothing is stored: the files are read, answered, and forgotten when you leave.")
+    st.caption("Nothing is stored: the files are deleted when you leave.")
     if log is None or (chosen != UNIFORM and target is None):
         return None
     return OffPolicyRequest(log, target, n_items, clip, user_column)
@@ -95,39 +95,37 @@ def _file(kind: str, label: str) -> UploadedFile | None:
 
 
 def _details() -> tuple[float | None, str | None]:
-    with st.expander("Clipping, and the column of users"):
+    with st.expander("Clipping and user column"):
         user_column = st.text_input(
-            "Column of the log that names the user",
+            "User column of the log",
             key="off-policy-users",
             width=300,
-            placeholder="user_id and other usual names",
-            help="Rows of one user are not independent: standard errors are then by user.",
+            placeholder="user_id or a similar name",
+            help="Rows of one user are not independent; standard errors are then clustered by user.",
         )
         chosen: float | None = st.number_input(
-            "Largest weight in the clipped estimate",
+            "Maximum weight (clipped IPS)",
             min_value=0.1,
             value=None,
             key="off-policy-clip",
-            placeholder="the root of the number of rows",
+            placeholder="√ number of rows",
             width=300,
-            help="Less lets heavy rows sway the estimate less, and draws it further down.",
+            help="A lower maximum reduces variance and adds bias downwards.",
         )
     return chosen, user_column.strip() or None
 
 
 def explain() -> None:
-    """What the page is for, while there is nothing to show."""
+    """Says what the page is for, before there is a log."""
     widgets.title(
-        "What would another policy have got?",
-        "Where a recommender draws what it shows by chance and logs how likely each item was, that log can "
-        "answer for another policy too: each row counts as often as the other policy would have shown its "
-        "item. Upload such a log. One without probabilities, or of a recommender that always shows the same, "
-        "cannot answer.",
+        "Estimate a new policy from logs",
+        "Needs logged propensities: a log of a randomised recommender, with the probability of each item "
+        "shown.",
     )
 
 
 def estimate(request: OffPolicyRequest) -> OffPolicy:
-    """The estimates, computed once for these files; stops the page with the reasons where they are none."""
+    """Returns the estimates, cached by file; stops the page with the reasons if there are none."""
     target_id = request.target.file_id if request.target else UNIFORM
     try:
         return _estimated(
@@ -138,9 +136,9 @@ def estimate(request: OffPolicyRequest) -> OffPolicy:
         state.stop()
 
 
-@st.cache_data(show_spinner="Weighing the rows", max_entries=32)
+@st.cache_data(show_spinner="Estimating", max_entries=32)
 def _estimated(
-    log_id: str,  # noqa: ARG001 - what is kept is known by the files' ids
+    log_id: str,  # noqa: ARG001 - a key of the cache
     target_id: str,  # noqa: ARG001
     n_items: int | None,
     clip: float | None,
@@ -159,38 +157,38 @@ def _estimated(
     )
 
 
-# ── what is found ────────────────────────────────────────────────────────────────────────────
+# ── results ──────────────────────────────────────────────────────────────────────────────────
 
 
 def scale(result: OffPolicy) -> tuple[float, str]:
-    """Clicks are read in % of slots; any other reward as it is."""
+    """Returns the factor and unit of rewards: clicks in % of slots, any other reward as it is."""
     return (100.0, " %") if result.of_clicks else (1.0, "")
 
 
 def finding(result: OffPolicy) -> str:
-    """The verdict as a headline."""
+    """Returns the verdict as a headline."""
     name = capital(result.target)
     if result.verdict == "refused":
-        return f"No verdict: this log cannot tell what {result.target} would get"
+        return f"No verdict: this log cannot estimate {result.target}"
     factor, unit = scale(result)
     values = [factor * (estimate.value or 0.0) for estimate in (result.dr, result.observed)]
     decimals = numbers.places(values)
     expected, was = (f"{numbers.fixed(value, decimals)}{unit}" for value in values)
-    word = {"better": "would get more", "worse": "would get less", "not settled": "is not settled"}
-    return f"{name} {word[result.against_log]}: {expected} expected, {was} observed"
+    word = {"better": "would do better", "worse": "would do worse", "not settled": "is inconclusive"}
+    return f"{name} {word[result.against_log]}: {expected} estimated, {was} observed"
 
 
 def verdict_badges(result: OffPolicy) -> Html:
-    """Whether the estimates may be used, and what they say of the target."""
+    """Returns badges: how the target compares with the log, and whether the estimates are usable."""
     if result.verdict == "refused":
-        badges = [("worse", "≠ Refused"), ("", "The estimates below are not to be used")]
+        badges = [("worse", "≠ No verdict"), ("", "Do not use the estimates below")]
     else:
         tones = {
             "better": ("better", "▲ Better"),
             "worse": ("worse", "▼ Worse"),
-            "not settled": ("same", "= Not settled"),
+            "not settled": ("same", "= Inconclusive"),
         }
-        badges = [tones[result.against_log], ("", "Usable: every check below holds")]
+        badges = [tones[result.against_log], ("", "All checks pass")]
     cells = join([widgets.badge(text, tone) for tone, text in badges])
     return html('<div class="rd-badges">{cells}</div>', cells=cells)
 
@@ -198,24 +196,23 @@ def verdict_badges(result: OffPolicy) -> Html:
 def subtitle(result: OffPolicy) -> str:
     reward = "slots with a click" if scale(result)[1] else "mean reward per slot"
     return (
-        f"Expected {reward} if {result.target} had chosen, against what the log's own policy got. Doubly "
-        f"robust estimate from {numbers.count(result.n)} rows, {numbers.count(result.clicks)} of them with a "
-        "click."
+        f"{capital(reward)} of {result.target} vs the logged policy. Doubly robust estimate from "
+        f"{numbers.count(result.n)} rows, {numbers.count(result.clicks)} of them with a click."
     )
 
 
 def show_reasons(result: OffPolicy) -> None:
-    """Why there is no verdict."""
+    """Shows why there is no verdict."""
     if result.reasons:
         widgets.notices([Problem("refused", "Why", capital(reason), "") for reason in result.reasons])
 
 
 def show_estimates(result: OffPolicy) -> None:
     unit = scale(result)[1]
-    used = "" if result.verdict == "usable" else " Hollow: not to be used."
+    used = "" if result.verdict == "usable" else " Hollow: do not use."
     where = "% of slots with a click" if unit else "reward per slot"
     widgets.section(
-        "Four estimates beside what was observed",
+        "Estimates vs observed",
         f"{capital(where)}, 95 % CI. Dashed: observed.{used}",
     )
     chart = estimates(lines(result), theme.palette(), unit, hollow=result.verdict == "refused")
@@ -244,26 +241,26 @@ def alt(result: OffPolicy) -> str:
 
 
 def _method_notes(result: OffPolicy) -> list[str]:
-    clipped = f"no weight counts more than {result.clip:,.4g}"
-    drawn = f"drawn to the overall mean as by {SHRINK_ROWS} rows of it"
+    clipped = f"weights are capped at {result.clip:,.4g}"
+    drawn = f"shrunk towards the overall mean as by {SHRINK_ROWS} rows"
     model = f"the mean reward of an item in a position, {drawn}"
     return [
-        "IPS: the mean of weight × reward.",
-        "SNIPS: the same divided by the sum of the weights; steadier where they do not average 1.",
-        f"Clipped: {clipped}; steadier, and drawn down.",
-        "Doubly robust: what a model expects, plus its weighted errors.",
+        "IPS: mean of weight × reward.",
+        "SNIPS: IPS normalised by the sum of weights; lower variance.",
+        f"Clipped IPS: {clipped}; lower variance, biased downwards.",
+        "Doubly robust: a reward model's prediction, corrected by its weighted errors.",
         f"Standard errors count {result.errors_by}.",
-        f"The model is {model}; each fifth of the rows is scored by what the other {FOLDS - 1} teach.",
+        f"Reward model: {model}, cross-fitted over {FOLDS} folds.",
     ]
 
 
-# ── what it rests on ─────────────────────────────────────────────────────────────────────────
+# ── checks ────────────────────────────────────────────────────────────────────────────────────
 
 
 def show_checks(result: OffPolicy) -> None:
     st.space("small")
-    widgets.section("What the estimates rest on", "Where a rule does not hold there is no verdict.")
-    columns = [*text_columns("Check"), *number_columns("Value"), *text_columns("Rule", "What it means")]
+    widgets.section("Checks", "There is no verdict if one fails.")
+    columns = [*text_columns("Check"), *number_columns("Value"), *text_columns("Required", "Meaning")]
     st.html(table_html(columns, _checks(result), kind="rd-small"))
 
 
@@ -272,24 +269,23 @@ def _checks(result: OffPolicy) -> list[tuple[Cell, ...]]:
     rows: list[tuple[Cell, ...]] = []
     if result.n_users is not None:
         value, rule = count(result.effective_users), _rule(f"at least {LEAST_USERS}", fails.users)
-        users = f"{numbers.users(result.n_users)} {'is' if result.n_users == 1 else 'are'}"
-        meaning = f"What {users} worth once they count unequally; standard errors are by user."
+        meaning = f"Effective sample size of {numbers.users(result.n_users)}; standard errors are by user."
         rows.append(("Effective users", value, rule, meaning))
     rule = _rule(f"at least {LEAST_ESS}", fails.ess)
-    meaning = f"(Σw)² / Σw²: what {numbers.count(result.n)} rows are worth once they count unequally."
+    meaning = f"(Σw)² / Σw², the effective sample size of {numbers.count(result.n)} rows."
     rows.append(("Effective rows (ESS)", count(result.ess), rule, meaning))
     mean = f"{numbers.three(result.mean_weight)} ± {numbers.three(result.mean_weight_std_error)}"
     rule = _rule(f"1, within {MOST_ERRORS:g} standard errors", fails.mean_weight)
-    meaning = "Off 1, the probabilities are not the log's, or it lacks what the target shows."
+    meaning = "If it differs from 1, propensities are wrong or items of the target are missing from the log."
     rows.append(("Mean weight", mean, rule, meaning))
     rule = _rule(f"at least {chance(LEAST_PROPENSITY)}", fails.least_propensity)
-    meaning = "The smallest chance of anything shown. One such row can outweigh all others."
-    rows.append(("Least propensity", chance(result.least_propensity), rule, meaning))
-    meaning = "How many rows the heaviest one counts for."
+    meaning = "Smallest propensity of a shown item; such a row can dominate the estimate."
+    rows.append(("Smallest propensity", chance(result.least_propensity), rule, meaning))
+    meaning = "Weight of the heaviest row."
     rows.append(("Largest weight", single(result.max_weight), "", meaning))
     rule = _rule(f"at least {LEAST_CLICKS}", fails.clicks)
     clicks = numbers.count(result.clicks)
-    meaning = f"Of {clicks} rows with a click, those that the target might have shown."
+    meaning = f"Of {clicks} clicks, those on items that the target can show."
     rows.append(("Clicks that count", count(result.clicks_that_count), rule, meaning))
     return rows
 
@@ -313,19 +309,19 @@ def _heaviest(result: OffPolicy) -> str:
     if not shares:
         return "No row with a click has a weight"
     first, ten = (numbers.three(100 * shares[count]) for count in (1, 10))
-    return f"The heaviest row carries {first} % of the IPS estimate, the ten heaviest {ten} %"
+    return f"Top row: {first} % of the IPS estimate; top ten: {ten} %"
 
 
 def _weights_words(result: OffPolicy) -> str:
     zero = result.weights.zero
-    never = f" {numbers.count(zero)} rows weigh nothing: the target never shows their items." if zero else ""
-    return f"Rows by weight; the heavy line is 1, where both policies are equally likely.{never}"
+    never = f" {numbers.count(zero)} rows have weight 0: the target never shows their items." if zero else ""
+    return f"Rows by weight. Heavy line: weight 1.{never}"
 
 
 def show_notices(result: OffPolicy) -> None:
     if result.notices:
         st.space("small")
-        widgets.section("To know about this log")
+        widgets.section("Notices")
         widgets.notices(result.notices)
 
 

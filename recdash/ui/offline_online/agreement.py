@@ -1,4 +1,4 @@
-"""How far offline metrics and A/B tests agree: the card, the metrics that had the order right, the record."""
+"""Shows how far offline metrics and A/B tests agree: by pairs, by metric, and over all tests."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from recdash.charts.track_record import track_record
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html, join
 from recdash.formatting.tables import number_columns, text_columns
-from recdash.formatting.wording import capital, many, named_number
+from recdash.formatting.wording import CORRECTIONS, capital, many, named_number
 from recdash.metrics.naming import metric_at
 from recdash.online.agreement.agreement import LEAST_RUNS
 from recdash.ui.app import cached, state, theme
 from recdash.ui.app.state import View
 from recdash.ui.components import widgets
+from recdash.ui.components.offline_online import OfflineOnline
 from recdash.ui.components.widgets import table_html
-from recdash.ui.offline_online.page import OfflineOnlinePage
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,37 +34,35 @@ Answer = TypeVar("Answer")
 # ── the card ─────────────────────────────────────────────────────────────────────────────────
 
 
-def card(view: View, sides: OfflineOnlinePage) -> None:
-    """How many pairs of runs point the same way, and what the order of all says."""
+def card(view: View, sides: OfflineOnline) -> None:
+    """Shows in how many pairs offline picked the online winner, and how well the order of all runs agrees."""
     agreement: Agreement = cached.answer(
         state.workspace().agreement.of,
         (sides.test.id, view.metric, view.k, sides.online_metric),
         version=_version(view),
     )
-    widgets.section("Agreement", f"{agreement.metric} and {sides.online_title.lower()}, by pairs of runs")
+    widgets.section("Agreement", f"{agreement.metric} and {sides.online_title.lower()}")
     first, *others = agreement.sentences
     rest = [html('<p class="rd-lead rd-muted">{text}</p>', text=text) for text in others]
     st.html(html('<p class="rd-lead">{first}</p>{rest}', first=first, rest=join(rest)))
     if agreement.pairs:
-        widgets.note([pairs_note(agreement)])
+        n_runs = many(len(agreement.runs), "run")
+        st.caption(f"Pairs of {n_runs}, the control included.", help=pairs_note())
 
 
-def pairs_note(agreement: Agreement) -> str:
-    """Which runs make the pairs."""
-    control = next((run.run for run in agreement.runs if run.is_control), None)
-    among = f", the control's ({control}) among them" if control else ""
+def pairs_note() -> str:
+    """Returns the tooltip: which runs make pairs, and when a pair is decided."""
     return (
-        f"Pairs of {many(len(agreement.runs), 'run')}{among}; two variants make a pair as much as a variant "
-        "and the control. A pair is undecided where the interval of its difference holds 0 on either side. "
-        "Against the control that is the one of A/B results, corrected over all goals; the pairs of two "
-        "variants are corrected together (Holm)."
+        "Every two runs make a pair. A pair is decided if its difference is significant offline and online. "
+        f"Differences to the control are corrected over all goals, as on Results; pairs of two variants "
+        f"are {CORRECTIONS['holm']}-corrected together."
     )
 
 
 # ── which metric, and how often ──────────────────────────────────────────────────────────────
 
 
-def sections(view: View, sides: OfflineOnlinePage) -> None:
+def sections(view: View, sides: OfflineOnline) -> None:
     """Which metric had the order of this test, and how the frame's has called all tests."""
     version = _version(view)
     best: BestMetric = cached.answer(
@@ -84,7 +82,7 @@ def sections(view: View, sides: OfflineOnlinePage) -> None:
         widgets.section(record_heading(record), record_words(record))
         if record.points:
             titles = (
-                f"Offline: difference in {record.metric}, %",
+                f"Offline: change in {record.metric}, %",
                 f"Online: lift in {sides.online_title}, %",
             )
             chart = track_record(record, sides.test.id, sides.marks, theme.palette(), titles)
@@ -95,29 +93,25 @@ def sections(view: View, sides: OfflineOnlinePage) -> None:
 
 def best_heading(best: BestMetric) -> str:
     if best.winners:
-        had = "has" if len(best.winners) == 1 else "have"
         more = f" and {len(best.winners) - 1} more" if len(best.winners) > 1 else ""
-        return f"{best.winners[0]}{more} {had} the order of these runs best"
+        return f"{best.winners[0]}{more} predicted this test best"
     if best.p is None:
-        return "No metric can be set against this test"
+        return "No metric can be compared with this test"
     if best.n < LEAST_RUNS:
         return f"{named_number(best.n)} runs are too few to name the best metric"
-    return "No metric does better than chance"
+    return "No metric predicts this test better than chance"
 
 
 def best_words(best: BestMetric) -> str:
-    """The caution: what chance does with so many metrics."""
+    """Returns the caution: how well the best of so many metrics does by chance."""
     if best.p is None or best.n < LEAST_RUNS:
         return f"{capital(best.reason)}."
     p = f"p = {numbers.p_value(best.p)}".replace("= <", "< ")
-    return (
-        f"Looking for a pattern, no proof: the best of {len(best.predictions)} metrics does as well by "
-        f"chance with {p}."
-    )
+    return f"Exploratory: the best of {len(best.predictions)} metrics does as well by chance with {p}."
 
 
 def metric_table(best: BestMetric, own: str) -> Html:
-    """The metrics nearest to the online order, and the frame's own; τ with a bar from the middle."""
+    """Returns the table of the metrics closest to the online order, and the frame's own."""
     ranked = [
         (prediction.label, prediction.tau) for prediction in best.predictions if prediction.tau is not None
     ]
@@ -129,7 +123,7 @@ def metric_table(best: BestMetric, own: str) -> Html:
 
 
 def _bar(tau: float) -> Html:
-    """From the middle to the right where the order is the same, to the left where it is the opposite."""
+    """Returns a bar from the middle: to the right for the same order, to the left for the opposite one."""
     return html(
         '<div class="rd-tau" aria-hidden="true"><span class="rd-tau-zero"></span>'
         '<span class="rd-tau-bar" style="left:{left}%;width:{width}%"></span></div>',
@@ -143,26 +137,26 @@ def _bar(tau: float) -> Html:
 
 def record_heading(record: TrackRecord) -> str:
     if not record.called.n:
-        return f"Track record: {record.metric} has called no settled comparison yet"
-    times = "once" if record.called.n == 1 else f"{record.called.n} times"
-    return f"Track record: {record.metric} called the winner {record.called.right} of {times}"
+        return f"Track record: no decided comparison for {record.metric} yet"
+    decided = f"{record.called.n} decided comparison{'s' * (record.called.n > 1)}"
+    return f"Track record: {record.metric} picked the winner in {record.called.right} of {decided}"
 
 
 def record_words(record: TrackRecord) -> str:
-    """How much that says, and what the points are."""
+    """Returns the interval of the share, and what the points are."""
     low, high = record.called.low, record.called.high
     share = ""
     if low is not None and high is not None:
-        share = f"{numbers.fixed(100 * low, 0)} to {numbers.fixed(100 * high, 0)} of 100 (95 % CI, Wilson). "
-    tests = many(record.n_tests, "test") if record.n_tests else "No test"
+        share = f"That is {numbers.fixed(100 * low, 0)} to {numbers.fixed(100 * high, 0)} % (95 % CI). "
+    tests = capital(many(record.n_tests, "A/B test"))
     return (
-        f"{share}{tests} of all experiments; each variant against its control. Hollow: a side not settled, "
-        "corrected as on A/B results; the crosses are plain 95 % intervals."
+        f"{share}{tests} of all experiments, each variant vs its control. "
+        "Hollow: inconclusive offline or online. Crosses: uncorrected 95 % CIs."
     )
 
 
 def record_notes(record: TrackRecord) -> list[str]:
-    """The line in words or why there is none; which tests have no point."""
+    """Returns the notes: what the line says or why there is none, and which tests have no point."""
     line = record.calibration
     if line is None:
         lines = [f"No line: {record.reason}."]
@@ -170,13 +164,12 @@ def record_notes(record: TrackRecord) -> list[str]:
         ends = numbers.interval(line.low, line.high, numbers.places([line.low, line.high]))
         lines = [
             f"1 % offline has meant {numbers.three(line.slope)} % online (95 % CI {ends}).",
-            f"Weights 1/(SE² + τ²), τ = {numbers.three(line.tau)} % about the line (DerSimonian and Laird).",
-            "Variants of a test share a control: the interval counts tests, not points.",
-            "The band holds the true lift of 95 in 100 new tests.",
+            "The band contains the true lift of 95 % of new tests.",
+            f"Residual τ = {numbers.three(line.tau)} % (DerSimonian–Laird); the CI is clustered by test.",
         ]
-    without_point = [f"{test} has no point: {reason}." for test, reason in record.left_out[:MOST_LEFT_OUT]]
+    without_point = [f"{test} is not shown: {reason}." for test, reason in record.left_out[:MOST_LEFT_OUT]]
     more = len(record.left_out) - len(without_point)
-    return [*lines, *without_point, *([f"{many(more, 'more test')} without a point."] if more else [])]
+    return [*lines, *without_point, *([f"{many(more, 'more test')} not shown."] if more else [])]
 
 
 def record_alt(record: TrackRecord) -> str:
@@ -186,7 +179,7 @@ def record_alt(record: TrackRecord) -> str:
         for point in record.points[:8]
     ]
     variants = many(len(record.points), "variant")
-    return f"Offline difference against online lift of {variants}. {'; '.join(points)}."
+    return f"Offline change against online lift of {variants}. {'; '.join(points)}."
 
 
 def tidy(record: TrackRecord) -> pd.DataFrame:
@@ -197,11 +190,11 @@ def tidy(record: TrackRecord) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns)
 
 
-# ── kept numbers ─────────────────────────────────────────────────────────────────────────────
+# ── caching ─────────────────────────────────────────────────────────────────────────────────
 
 
 def _version(view: View) -> tuple[str, ...]:
-    """What the answers depend on and people may change: tests with their links, baselines, names."""
+    """Returns what the answers depend on and people may change: tests with their links, baselines, names."""
     source = state.workspace()
     experiments = source.experiments.all()
     tests = [repr(test) for experiment in experiments for test in source.online_tests.all(experiment.id)]

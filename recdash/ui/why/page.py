@@ -1,4 +1,4 @@
-"""The section "Why?": what twelve checks say of one variant, the sentence that sums them up first."""
+"""Explains why a variant's online result differs from its offline one: the likely cause, then all checks."""
 
 from __future__ import annotations
 
@@ -10,73 +10,107 @@ from recdash.charts.marks import Mark
 from recdash.charts.mini_chart import Drawing, Placed, drawing
 from recdash.diagnosis import CHECKS, Check, CheckAnswer
 from recdash.diagnosis.mini_chart import Picture
+from recdash.diagnosis.summary import likely
 from recdash.errors import RecdashError
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html, join
 from recdash.formatting.records import Row, records
-from recdash.formatting.wording import lowered
+from recdash.formatting.wording import capital, lowered, many
 from recdash.online.agreement.agreement import DISAGREE
 from recdash.service import Explanation
 from recdash.ui.app import cached, links, state, theme
 from recdash.ui.app.state import View
-from recdash.ui.components import widgets
-from recdash.ui.offline_online.page import OfflineOnlinePage
+from recdash.ui.components import online_tests, widgets
+from recdash.ui.components.offline_online import OfflineOnline, choose, gather, no_link, no_test
 
-SIGNS: Mapping[str, tuple[str, str]] = {
-    "supports": ("●", "worse"),
-    "rules out": ("○", "same"),
-    "can't tell": ("?", "muted"),
+SIGNS: Mapping[str, tuple[str, str, str]] = {
+    "supports": ("●", "possible cause", "worse"),
+    "rules out": ("○", "ruled out", "same"),
+    "can't tell": ("?", "inconclusive", "muted"),
 }
-FOOTNOTE = (
-    "● supports: this could explain it. ○ rules out: this is not the reason. ? can't tell: what it takes is "
-    "named. The checks look at one reason each; several may hold at once."
-)
+"""Verdict → sign, words, tone."""
+FOOTNOTE = "Several causes may hold at once. ? inconclusive: open to see which data is missing."
 
 
-def show(view: View, sides: OfflineOnlinePage) -> None:
-    """For one of the linked variants, which is kept in the URL; the page opens on one that disagrees."""
+def show(view: View) -> None:
+    """Draws the page for one linked variant, kept in the URL; first one whose results disagree."""
+    tests = online_tests.tests(view)
+    if not tests:
+        no_test()
+        return
+    title = st.container()
+    test, online_metric = choose(view, tests)
+    sides = gather(view, test, online_metric)
+    if sides.rows.empty:
+        with title:
+            widgets.title(f"{test.name}: nothing to explain")
+        no_link()
+        return
     row = _choose(records(sides.rows))
     try:
         explained = cached.explanation(view, sides.test.id, row["variant"], sides.online_metric)
     except RecdashError as error:
-        widgets.section("Why?", f"{row['run']} cannot be explained here: {error}")
+        with title:
+            widgets.title(f"{row['run']} cannot be explained here", str(error))
         return
-    metrics = f"{explained.where} offline and {lowered(explained.online)} online"
-    how = "Open a check for its reading, its picture, and what to do."
-    widgets.section(explained.question, f"{metrics}, both against {explained.base}. {how}")
+    with title:
+        widgets.title(finding(explained), subtitle(explained))
     st.html(html('<p class="rd-lead rd-why-lead">{summary}</p>', summary=explained.summary))
     st.html(table(explained, sides.marks[row["run_id"]]))
     widgets.note([FOOTNOTE])
+    st.html(_back(view, sides))
+
+
+def finding(explained: Explanation) -> str:
+    """Returns the most likely cause, or that there is none."""
+    causes = likely(explained.answers)
+    return capital(causes[0].cause) if causes else f"No check explains {explained.run}'s result"
+
+
+def subtitle(explained: Explanation) -> str:
+    n_causes = len(likely(explained.answers))
+    of = f"{many(n_causes, 'possible cause')} in {len(explained.answers)} checks"
+    metrics = f"{explained.where} offline, {lowered(explained.online)} online, vs {explained.base}"
+    return f"{explained.question} {capital(of)}. {metrics}."
 
 
 def _choose(rows: list[Row]) -> Row:
     by_variant = {row["variant"]: row for row in rows}
-    telling = [row["variant"] for row in rows if row["quadrant"] in DISAGREE]
-    links.tell_unknown("v", "variant", by_variant)
-    chosen = state.option("v", (telling or list(by_variant))[0], list(by_variant))
+    disagreeing = [row["variant"] for row in rows if row["quadrant"] in DISAGREE]
+    first = (disagreeing or list(by_variant))[0]
+    links.tell_unknown("v", "variant", by_variant, by_variant[first]["run"])
+    chosen = state.option("v", first, list(by_variant))
     if len(by_variant) > 1:
         names = {
-            variant: " · ".join(dict.fromkeys((str(variant), str(row["run"]))))
+            variant: " · ".join(dict.fromkeys((str(row["run"]), str(variant))))
             for variant, row in by_variant.items()
         }
-        return by_variant[widgets.select("Explain", "v", names, chosen, "why-variant", 520)]
+        return by_variant[widgets.select("Variant", "v", names, chosen, "why-variant", 520)]
     state.write("v", chosen)
     return by_variant[chosen]
 
 
-# ── the twelve ───────────────────────────────────────────────────────────────────────────────
+def _back(view: View, sides: OfflineOnline) -> Html:
+    chosen = {"t": sides.test.id, "om": sides.online_metric}
+    way = links.link(view, "Offline vs online", "offline-online", chosen)
+    return html('<div class="rd-note"><p>All variants side by side: {way}.</p></div>', way=way)
+
+
+# ── the twelve checks ────────────────────────────────────────────────────────────────────────
 
 
 def table(explained: Explanation, mark: Mark) -> Html:
-    """One line per check, which opens to the rest of it."""
+    """Returns one line per check, which opens to its details; possible causes come first."""
     by_name = {answer.check: answer for answer in explained.answers}
-    lines = [_line(check, by_name[check.name], mark) for check in CHECKS]
-    return widgets.folding_rows(("Check", "Answer", "What was found"), lines)
+    causes = [answer.check for answer in likely(explained.answers)]
+    checks = sorted(CHECKS, key=lambda check: check.name not in causes)
+    lines = [_line(check, by_name[check.name], mark) for check in checks]
+    return widgets.folding_rows(("Check", "Answer", "Evidence"), lines)
 
 
 def _line(check: Check, answer: CheckAnswer, mark: Mark) -> Html:
-    sign, tone = SIGNS[answer.verdict]
-    marked = html('<i aria-hidden="true">{sign}</i> {verdict}', sign=sign, verdict=answer.verdict)
+    sign, words, tone = SIGNS[answer.verdict]
+    marked = html('<i aria-hidden="true">{sign}</i> {words}', sign=sign, words=words)
     picture = picture_html(answer.picture, mark) if answer.picture else Html("")
     rest = html(
         "<p>{sentence}</p>{picture}{advice}",
@@ -90,17 +124,17 @@ def _line(check: Check, answer: CheckAnswer, mark: Mark) -> Html:
 
 
 def _statistic(answer: CheckAnswer) -> Html:
-    """The numbers; where there are none, what is missing."""
+    """Returns the numbers; without any, what is missing."""
     if answer.statistic != numbers.NONE:
         return html("{statistic}", statistic=answer.statistic)
-    return widgets.muted(f"– needs {answer.needs}")
+    return widgets.muted(f"needs {answer.needs}")
 
 
 def _advice(check: Check, answer: CheckAnswer) -> Html:
     if answer.verdict == "supports":
         return html("<p><b>What to do:</b> {advice}</p>", advice=check.advice)
     if answer.verdict == "can't tell":
-        return html("<p><b>To tell, add:</b> {needs}.</p>", needs=answer.needs)
+        return html("<p><b>Missing data:</b> {needs}.</p>", needs=answer.needs)
     return Html("")
 
 
@@ -108,7 +142,7 @@ def _advice(check: Check, answer: CheckAnswer) -> Html:
 
 
 def picture_html(picture: Picture, mark: Mark) -> Html:
-    """Bars from zero, or dots with their intervals; the run's in its colour."""
+    """Returns bars from zero, or dots with their intervals; the run's in its colour."""
     drawn = drawing(picture)
     rows = join([_row(row, drawn, mark) for row in drawn.rows])
     template = '<figure class="rd-picture"><figcaption>{title}</figcaption>{rows}</figure>'

@@ -1,0 +1,109 @@
+"""Gathers one A/B test beside the offline scores of the runs that it served, for the pages of Online."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from recdash.charts.marks import Marks, marks
+from recdash.domain.records import OnlineTest
+from recdash.formatting.numbers import is_number
+from recdash.formatting.records import records
+from recdash.metrics.naming import metric_at
+from recdash.online.agreement.join import split_is_broken
+from recdash.report.reports import telling_metric
+from recdash.ui.app import links, state, theme
+from recdash.ui.app.state import View
+from recdash.ui.components import widgets
+from recdash.ui.components.online_tests import choose_test, online_metrics
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+PERCENT = {
+    "online_lift": "lift_percent",
+    "online_low": "lift_percent_low",
+    "online_high": "lift_percent_high",
+}
+CONTROL = "control"
+
+
+@dataclass(frozen=True)
+class OfflineOnline:
+    """``rows``: one per variant linked to a run; ``results``: every metric and variant of the test.
+
+    ``base``: the name of the control's run; ``where``: the offline metric with its cutoff.
+    """
+
+    test: OnlineTest
+    online_metric: str
+    rows: pd.DataFrame
+    results: pd.DataFrame
+    marks: Marks
+    base: str
+    where: str
+
+    @property
+    def broken_split(self) -> bool:
+        return split_is_broken(self.test.notices)
+
+    @property
+    def has_differences(self) -> bool:
+        """False for an offline metric without a value per user, and if no run shares a user."""
+        return any(is_number(row["offline_delta"]) for row in records(self.rows))
+
+    @property
+    def online_title(self) -> str:
+        return str(self.results.loc[self.results["metric"] == self.online_metric, "title"].iloc[0])
+
+
+def no_test() -> None:
+    """Says what to upload; stands in place of the page."""
+    widgets.empty(
+        "No A/B test yet",
+        "Upload the sessions or aggregated results of an A/B test, and choose the run that each variant "
+        "served. Offline and online results are then shown side by side.",
+    )
+    links.offer("Upload an A/B test", "upload")
+
+
+def no_link() -> None:
+    """Says that no variant of the test is linked to a run."""
+    st.info("No variant of this test is linked to a run. Link variants to runs on the Runs page.")
+
+
+def choose(view: View, tests: list[OnlineTest]) -> tuple[OnlineTest, str]:
+    """Lets the reader choose the test and its metric, both kept in the URL; first one that disagrees."""
+    left, right = st.columns([1, 2.4], gap="small")
+    with left:
+        test = choose_test(tests)
+    titles = online_metrics(test.id)
+    with right:
+        telling = telling_metric(state.workspace(), test, view.metric, view.k)
+        links.tell_unknown("om", "online metric", titles, titles.get(telling, telling))
+        metric = widgets.choice("Online metric", "om", titles, telling)
+    return test, metric
+
+
+def gather(view: View, test: OnlineTest, online_metric: str) -> OfflineOnline:
+    """Returns offline and online results of a test, runs in the order of the frame."""
+    source = state.workspace()
+    results = source.online_tests.result_frame(test.id)
+    rows = source.online_tests.offline_online(test.id, view.metric, view.k, online_metric)
+    known = {run.id: run for run in (*source.runs.all(view.experiment.id, archived=True), *view.runs)}
+    rows = rows[rows["run_id"].isin(list(known)) & (rows["quadrant"] != CONTROL)]
+    place = {run: index for index, run in enumerate(dict.fromkeys([*view.candidate_ids, *known]))}
+    rows = rows.sort_values("run_id", key=lambda ids: ids.map(place), kind="stable", ignore_index=True)
+    rows = rows.assign(**{new: 100 * rows[old].astype(float) for old, new in PERCENT.items()})
+    linked = results.loc[results["is_control"], "run_id"].dropna()
+    control = str(linked.iloc[0]) if len(linked) else test.links.get(test.control, "")
+    looks = marks(list(known.values()), control or None, list(rows["run_id"]), theme.palette())
+    base = known[control].name if control in known else control_name(test.control)
+    return OfflineOnline(test, online_metric, rows, results, looks, base, metric_at(view.metric, view.k))
+
+
+def control_name(variant: str) -> str:
+    """Returns a control's name where its run has none."""
+    return f"the {CONTROL}" if variant.casefold() == CONTROL else f"the {CONTROL} ({variant})"
