@@ -57,7 +57,7 @@ def test_a_run_whose_hits_are_lost_closes_no_page(
     for page in PAGES:
         app = turn_to(app, page)
         assert not app.error, (page, app.error)
-        assert "als" in said(app), page
+        assert "als" in said(app) or page == "ab_results", page  # the experiment has no A/B test
         if page not in ("runs", "experiments"):
             assert "ease is damaged and left out" in warned(app), page
 

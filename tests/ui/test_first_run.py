@@ -111,7 +111,7 @@ def test_the_three_lines_run_on_their_files_and_say_whom_to_ship(tmp_path: Path)
         [sys.executable, "-c", THREE_LINES], cwd=tmp_path, capture_output=True, text=True, check=False
     )
     assert ran.returncode == 0, ran.stderr
-    assert "Not enough evidence for als. nDCG@10 of als is" in ran.stdout
+    assert "Keep popular. als does not beat popular: its nDCG@10 is" in ran.stdout
 
 
 def test_they_are_three_lines_and_read_no_other_file() -> None:

@@ -9,11 +9,11 @@ from recdash.comparison import headlines
 from recdash.comparison.evidence import SliceDifference
 from recdash.comparison.guardrails import GuardrailResult
 from recdash.comparison.pairs import Pair
+from recdash.comparison.wording import user_split
 from recdash.formatting.wording import finding, listed
 from recdash.metrics import METRICS
 from recdash.metrics.naming import BEYOND, CORE, metric_at, metric_title
 from recdash.stats import Paired, judge
-from recdash.ui.components import verdict_card
 from recdash.ui.components.metric_sets import metrics_of_set
 from recdash.ui.components.tiles import Tile, of_pair, of_rail, strip_range
 from recdash.ui.leaderboard.table import RankRange, in_percent, places_by_value, places_of
@@ -74,7 +74,7 @@ def test_without_a_value_per_user_the_best_value_is_told_and_nothing_judged() ->
     ("words", "told"),
     [
         ({"ALS": "better", "BPR": "not settled"}, "One of two candidates beats Popular"),
-        ({"ALS": "better", "BPR": "better"}, "Two of two candidates beat Popular"),
+        ({"ALS": "better", "BPR": "better"}, "Both candidates beat Popular"),
         ({"ALS": "worse", "BPR": "tie"}, "None of two candidates beats Popular"),
         ({"ALS": "better"}, "ALS beats Popular"),
         ({"ALS": "worse"}, "ALS is worse than Popular"),
@@ -177,13 +177,10 @@ def test_the_slice_that_loses_is_told_before_a_larger_one_that_gains() -> None:
 
 
 def test_few_users_are_counted_and_many_are_a_share_of_100() -> None:
-    of_100 = verdict_card.split_html(pair(0.02, 0.01), "ALS", "Popular")
-    assert "ALS against Popular, of 100 users" in of_100
-    few = Paired(20, 0.1, 0.1, 0.05, 0.15, 0.01, wins=12, ties=5, losses=3)
-    (judged,) = judge([few], "off")
-    counted = verdict_card.split_html(Pair("p", "a", 0.2, 0.3, judged), "ALS", "Popular")
-    assert "of 20 users" in counted
-    assert "better for</span><b>12</b>" in counted
+    of, parts = user_split(120, 50, 30)
+    assert (of, [part.share for part in parts]) == ("100 users", ["60", "25", "15"])
+    of, parts = user_split(12, 5, 3)
+    assert (of, [part.share for part in parts]) == ("20 users", ["12", "5", "3"])
 
 
 def test_agreement_counts_the_settled_sides_that_match() -> None:
