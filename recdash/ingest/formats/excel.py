@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 WORKBOOK = "xl/workbook.xml"
 DAMAGED = ("damaged-excel", "the Excel workbook cannot be read", "Save the sheet with the table as CSV.")
-CELL = re.compile(rb'<(?:\w+:)?c\b[^>]*?\br="([A-Z]{1,3})([0-9]{1,7})"')
+CELL = re.compile(rb'<(?:\w+:)?c\b[^<>]*?\br="([A-Z]{1,3})([0-9]{1,7})"')
 LONGEST_CELL_TAG = 256
 MOST_CELLS = 200_000_000
 """Cells between the first and the last one: the library holds them all, filled or not."""
