@@ -224,8 +224,8 @@ def test_precision_and_recall_come_with_their_definition(open_page: Open) -> Non
 @pytest.mark.usefixtures("films")
 def test_without_an_online_test_the_page_leads_to_the_upload(open_page: Open) -> None:
     app = open_page("offline_online")
-    assert "No online test yet" in said(app)
-    assert [button.label for button in app.button] == ["Upload an online test"]
+    assert "No A/B test yet" in said(app)
+    assert [button.label for button in app.button] == ["Upload an A/B test"]
 
 
 def test_counting_only_users_with_lists_may_change_who_is_first(
@@ -338,9 +338,9 @@ def test_a_broken_split_stands_above_everything_and_nothing_is_judged(
     assert "the planned split gives this" in app.error[0].value.replace("\\", "")
     text = said(app)
     assert "Offline and online: not judged, the split of users is broken" in text
-    assert "noticed in this test: see A/B results" in text
+    assert "This test has 4 notices" in text
     assert "3 of 803 users" not in text  # A/B results says it
-    assert "best ▲ – not judged: the split of users is broken" in text
+    assert "best ▲ – not judged (SRM)" in text
     notes = said(open_page())
     notes = notes[notes.index("Data and comparability") :]
     assert notes.index("the planned split gives this") < notes.index("saw several variants")
@@ -357,7 +357,7 @@ def test_without_the_controls_run_it_is_the_control_that_is_named(
     workspace.runs.delete(own_films["poor"], "poor")
     app = open_page("offline_online")
     assert "Lift over the control (before), %" in said(app)
-    assert any("The control is linked to no run" in one.value for one in app.caption)
+    assert any("The control is not linked to a run" in one.value for one in app.caption)
 
 
 @pytest.mark.usefixtures("own_films")
@@ -368,8 +368,8 @@ def test_an_online_metric_that_is_not_there_is_told(
     table = sessions({"control": 40, "new": 40})
     workspace.online_tests.add(own_films["films"], "autumn", {"sessions": table}, links=links)
     told = [one.value for one in open_page("offline_online", om="moon", v="mars").warning]
-    assert 'Online metric "moon" isn\'t available here; showing another.' in told
-    assert 'Variant "mars" isn\'t available here; showing another.' in told
+    assert 'Online metric "moon" isn\'t available here; showing Engagement rate.' in told
+    assert 'Variant "mars" isn\'t available here; showing best.' in told
 
 
 @pytest.mark.usefixtures("own_films")

@@ -139,7 +139,7 @@ OWN: Mapping[str, Mapping[str, str]] = {page: {} for page in PAGES} | {
     "ab_results": {
         "t": "March", "om": "session_watch_time", "corr": "bh", "over": "daily", "eff": "5", "seg": "plan",
     },
-    "offline_online": {"t": "March", "om": "session_watch_time", "v": "B"},
+    "offline_online": {"t": "March", "om": "session_watch_time"},
     "why": {"t": "March", "om": "session_watch_time", "v": "B"},
     "off_policy": {"target": "file"},
     "review": {"pr": "best", "rev": "review", "t": "March"},
