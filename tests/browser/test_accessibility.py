@@ -230,12 +230,15 @@ def test_the_first_tab_offers_to_skip_the_navigation(overview: Page) -> None:
     assert overview.evaluate(FOCUSED) == "Skip to main content"
     overview.keyboard.press("Enter")
     overview.keyboard.press("Tab")
-    assert overview.evaluate(FOCUSED).startswith("Experiment")
+    assert overview.evaluate(FOCUSED).startswith("recdash")
 
 
 def test_metric_k_table_and_a_link_of_the_verdict_by_keyboard_alone(overview: Page) -> None:
     keys = overview.keyboard
-    step_to(overview, "Primary metric")
+    step_to(overview, "nDCG")
+    keys.press("Enter")
+    metric = overview.get_by_test_id("stPopoverBody").get_by_role("combobox", name="Primary metric")
+    expect(metric).to_be_focused()
     keys.press("ControlOrMeta+a")
     keys.type("Recall")
     keys.press("Enter")
@@ -246,8 +249,10 @@ def test_metric_k_table_and_a_link_of_the_verdict_by_keyboard_alone(overview: Pa
     keys.type("20")
     keys.press("Enter")
     expect(overview).to_have_url(re.compile(r"[?&]k=20(&|$)"))
-    expect(overview.locator(".rd-lead").first).to_contain_text("Recall@20")
     settle(overview)
+    keys.press("Escape")
+    expect(overview.get_by_test_id("stPopoverBody")).to_have_count(0)
+    expect(overview.locator(".st-key-frame-metric-k button").first).to_contain_text("20")
     step_to(overview, "keyboard_arrow_right\n\nTable")
     keys.press("Enter")
     expect(overview.locator("details[open]")).to_have_count(1)
@@ -258,10 +263,10 @@ def test_metric_k_table_and_a_link_of_the_verdict_by_keyboard_alone(overview: Pa
 
 
 def test_a_key_leads_into_a_popover_and_escape_back_to_its_button(overview: Page) -> None:
-    step_to(overview, "Change runs")
+    step_to(overview, "vs Popular")
     overview.keyboard.press("Enter")
     body = overview.get_by_test_id("stPopoverBody")
     expect(body.get_by_role("combobox", name="Baseline")).to_be_focused()
     overview.keyboard.press("Escape")
     expect(body).to_have_count(0)
-    expect(overview.get_by_role("button", name=re.compile("^Change runs"))).to_be_focused()
+    expect(overview.get_by_role("button", name=re.compile("^vs Popular"))).to_be_focused()

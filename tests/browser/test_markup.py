@@ -30,13 +30,12 @@ pytestmark = pytest.mark.browser
 PAGES = sorted(page.stem.replace("_", "-") for page in (Path(__file__).parents[2] / "pages").glob("*.py"))
 PLOT = ".stPlotlyChart svg text"
 SINKS = {
-    "chips of the frame": ("overview", ".rd-chip"),
+    "buttons of the frame": ("overview", ".st-key-frame-row button"),
     "heading": ("overview", "h1"),
     "prose of the verdict": ("overview", ".rd-lead"),
     "list of notices": ("offline-online", ".rd-banner, .rd-list, .rd-note"),
     "labels of a forest": ("overview", ".st-key-overview-forest svg text"),
     "words for a chart": ("overview", ".stPlotlyChart"),
-    "box that selects the experiment": ("overview", ".st-key-frame-experiment input"),
     "table of the leaderboard": ("leaderboard", ".rd-board"),
     "tags of a selection": ("leaderboard", "[data-tag]"),
     "labels at the ends of lines": ("metric-vs-k", PLOT),
