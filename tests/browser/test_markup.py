@@ -30,8 +30,7 @@ pytestmark = pytest.mark.browser
 PAGES = sorted(page.stem.replace("_", "-") for page in (Path(__file__).parents[2] / "pages").glob("*.py"))
 PLOT = ".stPlotlyChart svg text"
 SINKS = {
-    "buttons of the frame": ("overview", ".st-key-frame-row button"),
-    "heading": ("overview", "h1"),
+    "heading and cases": ("overview", "h1, .rd-cases"),
     "prose of the verdict": ("overview", ".rd-lead"),
     "list of notices": ("offline-online", ".rd-banner, .rd-list, .rd-note"),
     "labels of a forest": ("overview", ".st-key-overview-forest svg text"),

@@ -87,7 +87,7 @@ def test_a_pair_that_one_side_does_not_settle_is_no_agreement() -> None:
     result = over([0, 1, 2], [0, 1, 1.4])
     assert (result.count("concordant"), result.count("undecided")) == (2, 1)
     assert result.sentences[0] == (
-        "Offline picked the online winner in 2 of 2 decided pairs. 1 more is undecided."
+        "Offline picked the online winner in 2 of 2 decided pairs. 1 of all 3 is undecided."
     )
 
 
@@ -100,8 +100,7 @@ def test_without_a_settled_pair_nothing_agrees() -> None:
 def test_few_runs_are_said_to_say_little_however_well_they_agree() -> None:
     result = over([0, 1, 2, 3], [0, 1, 2, 3])
     assert result.sentences[1] == (
-        "Kendall's τ over all 4 runs is 1.00 (p = 0.083). That is too few runs: even full agreement has "
-        "p = 0.083."
+        "Kendall's τ over all 4 runs is 1.00 (p = 0.083). With 4 runs, even full agreement has p = 0.083."
     )
 
 

@@ -62,9 +62,9 @@ def test_the_card_counts_pairs_and_says_what_three_runs_are_worth(
     ab_test(workspace, films["films"], [10, 12, 11], all_runs(films))
     app = open_page("offline_online", k="5")
     text = said(app)
-    assert "Offline picked the online winner in 2 of 3 decided pairs." in text
+    assert "Offline picked the online winner in 2 of 3 decided pairs, and the loser in 1." in text
     assert (
-        "Kendall's τ over all 3 runs is 0.33 (p = 1.000). That is too few runs: even full agreement has "
+        "Kendall's τ over all 3 runs is 0.33 (p = 1.000). With 3 runs, even full agreement has "
         "p = 0.333." in text
     )
     assert "Pairs of 3 runs, the control included." in [element.value for element in app.caption]

@@ -171,17 +171,22 @@ def agreement(
 
 
 def _pairs_in_words(agreement: Agreement) -> str:
-    """Returns in how many of the decided pairs offline picked the online winner, and what is undecided."""
+    """Returns in how many of the decided pairs offline picked the online winner, and what is undecided.
+
+    Reports of earlier versions state the same numbers in other words, and are compared by them.
+    """
     total, decided = len(agreement.pairs), agreement.decided
     if not decided:
         return (
             f"None of {total} pairs of runs is significant both offline and online, so agreement cannot "
             "be judged yet."
         )
-    same, left = agreement.count("concordant"), total - decided
+    same, opposite = agreement.count("concordant"), agreement.count("discordant")
+    left = total - decided
     pairs = "decided pair" if decided == 1 else "decided pairs"
-    rest = f" {left} more {'is' if left == 1 else 'are'} undecided." if left else ""
-    return f"Offline picked the online winner in {same} of {decided} {pairs}.{rest}"
+    wrong = f", and the loser in {opposite}" if opposite else ""
+    rest = f" {left} of all {total} {'is' if left == 1 else 'are'} undecided." if left else ""
+    return f"Offline picked the online winner in {same} of {decided} {pairs}{wrong}.{rest}"
 
 
 def _tau_in_words(tau: Tau) -> str:
@@ -190,7 +195,7 @@ def _tau_in_words(tau: Tau) -> str:
     p = f"p = {numbers.p_value(tau.p)}".replace("= <", "< ")
     if tau.least_p > CONVINCING:
         least = numbers.fixed(tau.least_p, 3)
-        return f"{text} ({p}). That is too few runs: even full agreement has p = {least}."
+        return f"{text} ({p}). With {tau.n} runs, even full agreement has p = {least}."
     if tau.p > CONVINCING:
         return f"{text}, which is not significant ({p})."
     return f"{text}, which is significant ({p})."
