@@ -51,7 +51,7 @@ def one_run(view: View) -> None:
     words = headlines.only_run(view.shown[0].name, view.query.where, score, _standing(view))
     empty("Add a second run to compare", " ".join(words))
     if len(view.runs) > 1:
-        st.caption("Choose baseline and candidates under *Change runs* above.")
+        st.caption("Choose the baseline and the candidates in the row above.")
     else:
         links.offer("Upload a run", "upload")
     reference_offer.offer(workspace(), view.experiment)
