@@ -16,6 +16,7 @@ from typing import Any
 
 import click
 import pytest
+from small_tables import ADD_FILMS
 from terminal import Recdash, as_json
 
 import recdash
@@ -531,22 +532,11 @@ def test_a_reference_without_its_table_is_refused_by_name(run: Recdash) -> None:
 
 # ── definitions ──────────────────────────────────────────────────────────────────────────────
 
-STORED = (
-    "add",
-    "--experiment",
-    "films",
-    "--truth",
-    "truth.csv",
-    "--run",
-    "als=als.csv",
-    "--run",
-    "ease=ease.csv",
-)
 DEFINITIONS = ("definitions", "--experiment", "films", "--run")
 
 
 def test_one_run_is_shown_under_every_preset(run: Recdash) -> None:
-    assert run(*STORED).exit_code == 0
+    assert run(*ADD_FILMS).exit_code == 0
     result = as_json(run, *DEFINITIONS, "als", "--metric", "recall@2")
     assert [row["preset"] for row in result["presets"]] == list(PRESETS)
     by_preset = {row["preset"]: row for row in result["presets"]}
@@ -560,7 +550,7 @@ def test_one_run_is_shown_under_every_preset(run: Recdash) -> None:
 
 
 def test_what_cannot_be_counted_is_null_with_its_reason(run: Recdash) -> None:
-    run(*STORED)
+    run(*ADD_FILMS)
     result = as_json(run, *DEFINITIONS, "ease", "--metric", "ndcg@2")
     (row,) = [row for row in result["presets"] if row["preset"] == "trec_eval"]
     assert (row["value"], row["reason"]) == (None, "no score column to order the lists by")
@@ -577,7 +567,7 @@ def test_what_ties_can_do_stands_below(run: Recdash, folder: Path) -> None:
 
 
 def test_the_presets_are_a_table_of_text_too(run: Recdash) -> None:
-    run(*STORED)
+    run(*ADD_FILMS)
     text = run(*DEFINITIONS, "als", "--metric", "recall@2").stdout
     assert "recommenders  recall" in text
     assert "50 % higher" in text
@@ -596,7 +586,7 @@ def test_the_presets_are_a_table_of_text_too(run: Recdash) -> None:
 def test_definitions_asked_for_in_vain_name_what_there_is(
     run: Recdash, arguments: tuple[str, ...], says: str
 ) -> None:
-    run(*STORED)
+    run(*ADD_FILMS)
     result = run("definitions", "--experiment", "films", *arguments)
     assert result.exit_code == 2
     assert says in result.stderr

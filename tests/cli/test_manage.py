@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from small_tables import ADD_FILMS
 from terminal import Recdash, as_json
 
 from recdash.report.reports import Reports
@@ -18,17 +19,7 @@ ALS = ("--experiment", "films", "--run", "als")
 
 @pytest.fixture
 def films(run: Recdash) -> Recdash:
-    added = run(
-        "add",
-        "--experiment",
-        "films",
-        "--truth",
-        "truth.csv",
-        "--run",
-        "als=als.csv",
-        "--run",
-        "ease=ease.csv",
-    )
+    added = run(*ADD_FILMS)
     assert added.exit_code == 0, added.output
     return run
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from small_tables import sessions_of_two_variants
 
 from recdash.domain.access import ROLES, AccessRole, Person
 from recdash.errors import Forbidden, NotFound, RecdashError
@@ -98,16 +99,7 @@ LISTS = pd.DataFrame(
     {"user_id": ["u", "v", "w", "u", "v", "w"], "item_id": [*"abc", *"xyz"], "rank": [1, 1, 1, 2, 2, 2]}
 )
 OTHERS = LISTS.assign(rank=[2, 2, 2, 1, 1, 1])
-SESSIONS = pd.DataFrame(
-    {
-        "unit_id": [f"p{number}" for number in range(40)],
-        "session_id": [f"s{number}" for number in range(40)],
-        "variant": ["A", "B"] * 20,
-        "start_ts": pd.date_range("2026-03-01", periods=40, freq="h", tz="UTC"),
-        "clicks": [number % 3 for number in range(40)],
-        "watch_s": [60 * (number % 5) for number in range(40)],
-    }
-)
+SESSIONS = sessions_of_two_variants()
 
 
 @dataclass(frozen=True)

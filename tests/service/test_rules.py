@@ -9,6 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from app_pages import lists, store
+from small_tables import sessions_of_two_variants
 
 from recdash.comparison import Margin, Terms
 from recdash.comparison.rules import PRESETS, USUAL, DecisionRules
@@ -109,16 +110,7 @@ def test_the_audit_log_names_what_changed(space: Workspace, films: dict[str, str
 def test_the_run_that_a_control_served_is_the_baseline(space: Workspace) -> None:
     ids = store(space, {"als": lists(2), "ease": lists(1)})
     assert space.queries.of(ids["films"]).baseline == ids["als"]
-    sessions = pd.DataFrame(
-        {
-            "unit_id": [f"p{number}" for number in range(40)],
-            "session_id": [f"s{number}" for number in range(40)],
-            "variant": ["A", "B"] * 20,
-            "start_ts": pd.date_range("2026-03-01", periods=40, freq="h", tz="UTC"),
-            "clicks": [number % 3 for number in range(40)],
-            "watch_s": [60 * (number % 5) for number in range(40)],
-        }
-    )
+    sessions = sessions_of_two_variants()
     links = {"A": ids["ease"], "B": ids["als"]}
     space.online_tests.add(ids["films"], "March", {"sessions": sessions}, control="A", links=links)
     assert space.queries.of(ids["films"]).baseline == ids["ease"]

@@ -52,3 +52,25 @@ def run(
             yield batch.select([column for column in batch.schema.names if column in columns])
 
     return Recommendations(name, batches, "rank" in columns, "score" in columns, is_trec=is_trec)
+
+
+ADD_FILMS = (
+    "add", "--experiment", "films", "--truth", "truth.csv", "--run", "als=als.csv", "--run", "ease=ease.csv",
+)  # fmt: skip
+"""The command that stores two candidates from files of a test's folder."""
+
+
+def sessions_of_two_variants() -> Any:
+    """A/B sessions of 40 users, one each, by turns in A and B."""
+    import pandas as pd
+
+    return pd.DataFrame(
+        {
+            "unit_id": [f"p{number}" for number in range(40)],
+            "session_id": [f"s{number}" for number in range(40)],
+            "variant": ["A", "B"] * 20,
+            "start_ts": pd.date_range("2026-03-01", periods=40, freq="h", tz="UTC"),
+            "clicks": [number % 3 for number in range(40)],
+            "watch_s": [60 * (number % 5) for number in range(40)],
+        }
+    )

@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import streamlit as st
 
@@ -44,22 +45,21 @@ def comparison(view: View, rules: DecisionRules, key: str, suggested: str, *, lo
     metric = default_metric(view.metrics, rules.metric)
     stored_k = default_k(view.depth, rules.k)
     with st.container(horizontal=True, vertical_alignment="top"):
+        box: dict[str, Any] = {"width": BOX, "disabled": locked}
         baseline = st.selectbox(
             "Baseline",
             **widgets.titled(baselines),
+            **box,
             index=list(baselines).index(suggested),
             key=f"{key}-baseline",
-            width=BOX,
-            disabled=locked,
             help="The run that every candidate is compared with: what serves users today, or the simplest.",
         )
         chosen_metric = st.selectbox(
             "Primary metric",
             **widgets.titled(metrics),
+            **box,
             index=list(metrics).index(metric),
             key=f"{key}-metric",
-            width=BOX,
-            disabled=locked,
             help="Pages, reports and the recommendation begin with it.",
         )
         k = st.number_input("k", 1, view.depth, stored_k, key=f"{key}-k", width=120, disabled=locked)
@@ -74,10 +74,9 @@ def comparison(view: View, rules: DecisionRules, key: str, suggested: str, *, lo
         owner = st.text_input(
             "Owner",
             rules.owner,
+            **box,
             key=f"{key}-owner",
-            width=BOX,
             max_chars=LONGEST_OWNER,
-            disabled=locked,
             placeholder="Who answers for the decision",
         )
     if view.experiment.baseline is None and view.shown:

@@ -65,12 +65,12 @@ def _losers(view: View, tradeoff: TradeOff) -> str:
     if not settled:
         return _behind(view, tradeoff.beaten)
     verb = "is" if len(settled) == 1 else "are"
-    by = {beaten.by for beaten in settled}
-    whom = f" by {name(view, settled[0].by)}" if len(by) == 1 else ""
+    winners = {beaten.by for beaten in settled}
+    by_winner = f" by {name(view, settled[0].by)}" if len(winners) == 1 else ""
     losers = listed([name(view, beaten.run) for beaten in settled])
     if len(settled) > FEW_NAMED:
         losers = f"{named_number(len(settled)).lower()} others"
-    return f"; {losers} {verb} dominated{whom}"
+    return f"; {losers} {verb} dominated{by_winner}"
 
 
 def _behind(view: View, beaten: Sequence[Beaten]) -> str:
