@@ -1,22 +1,29 @@
 // What the page needs beyond what is drawn on it: it is looked over twice a second, in the reader's browser.
 
 // The browser's history gets one entry per action of the person: what Streamlit adds to an address by itself (the
-// parameters of a page, after its path) replaces the entry before. The server is told of a step back or forward once
-// its page is drawn: Streamlit reports it too, but as an address that the server takes for one not updated yet.
+// parameters of a page, after its path) replaces the entry before. After a step back or forward the entry keeps its
+// address until the next action: the page is first drawn with the session's choices, which are not the entry's. The
+// server is told of the step once its page is drawn; Streamlit reports it too, but as an address that the server takes
+// for one not updated yet.
 const HISTORY = "recdashHistory";
 const keptHistory = () => {
   if (window[HISTORY]) return window[HISTORY];
-  const kept = (window[HISTORY] = { acted: false, steps: 0, pending: null });
-  for (const kind of ["pointerdown", "keydown"]) window.addEventListener(kind, () => (kept.acted = true), true);
-  const push = history.pushState.bind(history);
-  history.pushState = (...entry) => {
-    if (kept.acted) push(...entry);
-    else history.replaceState(...entry);
-    kept.acted = false;
+  const kept = (window[HISTORY] = { acted: false, stepped: false, steps: 0, pending: null });
+  const act = () => Object.assign(kept, { acted: true, stepped: false });
+  for (const kind of ["pointerdown", "keydown"]) window.addEventListener(kind, act, true);
+  const [push, replace] = [history.pushState.bind(history), history.replaceState.bind(history)];
+  const write = (isNew) => (state, title, address) => {
+    const isSamePage = new URL(address ?? "", location.href).pathname === location.pathname;
+    if (kept.stepped && isSamePage) return;
+    if (isNew && kept.acted) push(state, title, address);
+    else replace(state, title, address);
+    if (isNew) kept.acted = false;
   };
+  history.pushState = write(true);
+  history.replaceState = write(false);
   window.addEventListener("popstate", () => {
-    kept.steps += 1;
-    kept.pending = { query: location.search, number: kept.steps };
+    const steps = kept.steps + 1;
+    Object.assign(kept, { acted: false, stepped: true, steps, pending: { query: location.search, number: steps } });
   });
   return kept;
 };
@@ -87,8 +94,6 @@ const entered = () => {
 
 const scheme = () => getComputedStyle(document.querySelector(".stApp")).colorScheme;
 
-let watch;
-
 export default function ({ data, setStateValue }) {
   const kept = keptHistory();
   const look = () => {
@@ -104,7 +109,7 @@ export default function ({ data, setStateValue }) {
     if (["light", "dark"].includes(scheme()) && scheme() !== data.drawn) setStateValue("scheme", scheme());
   };
   followLinks(setStateValue);
-  clearInterval(watch);
-  watch = setInterval(look, 500);
+  clearInterval(kept.watch); // of the page before
+  kept.watch = setInterval(look, 500);
   look();
 }
