@@ -22,6 +22,7 @@ from playwright.sync_api import (
     WebSocket,
     expect,
 )
+from playwright.sync_api import TimeoutError as PlaywrightTimeoutError
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
@@ -229,11 +230,19 @@ def turn_to(tab: Page, name: str, says: str | re.Pattern[str]) -> None:
 
 
 def choose(tab: Page, box: Locator, option: str) -> None:
-    """Pick an option; a list that is open closes when the page moves under it."""
+    """Pick an option; a list that is open closes when the page moves under it, and is opened again."""
     settle(tab)
     box.scroll_into_view_if_needed()
-    box.click()
-    tab.get_by_role("option", name=option, exact=True).click()
+    row = tab.get_by_role("option", name=option, exact=True)
+    for attempt in range(1, SENDINGS + 1):
+        if box.get_attribute("aria-expanded") != "true":
+            box.click()
+        try:
+            row.click(timeout=1000 * SECONDS_TO_SHOW)
+            break
+        except PlaywrightTimeoutError:
+            if attempt == SENDINGS:
+                raise
     settle(tab)
 
 
