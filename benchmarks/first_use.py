@@ -269,7 +269,7 @@ def main() -> None:
             evaluate, view = "Evaluate", "View recommendation"
             figures["own files to a ranking"] = own_files(board, fresh(), bookshop(folder), evaluate, view)
         with dashboard(folder / "shop", chosen.port) as board:
-            figures["a shop's A/B test"] = own_files(board, fresh(), shop_test(folder), "Analyse", "View")
+            figures["a shop's A/B test"] = own_files(board, fresh(), shop_test(folder), "Analyze", "View")
         browser.close()
     print(json.dumps(figures, indent=2, ensure_ascii=False))
 

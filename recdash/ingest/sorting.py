@@ -55,6 +55,8 @@ def sort_files(looks: Sequence[Look], context: Context = Context()) -> list[Sort
     interactions = _interactions([facts[number] for number in places], taken)
     for number, is_sorted in zip(places, interactions, strict=True):
         alone[number] = is_sorted
+    if len(alone) == 1 and not taken:
+        alone = [_of_a_test_alone(alone[0])]
     return [_explained(own, is_sorted) for own, is_sorted in zip(ids, alone, strict=True)]
 
 
@@ -63,6 +65,17 @@ def columns_for(kind: TableKind, mapping: Mapping[str, str]) -> dict[str, str]:
     roles = {role.name for role in ROLES[kind]}
     units = {"unit_id": mapping["user_id"]} if "user_id" in mapping else {}
     return {role: column for role, column in {**units, **mapping}.items() if role in roles}
+
+
+def _of_a_test_alone(is_sorted: SortedFile) -> SortedFile:
+    """Returns the A/B test that a table of users or of a test is where nothing else is known: attributes of
+    users are of no use alone.
+    """
+    is_test_or_users = is_sorted.kind == "sessions" and "users" in is_sorted.alternatives
+    if is_sorted.confidence != "unsure" or not is_test_or_users:
+        return is_sorted
+    reason = "It is the only file, so it is taken for an A/B test."
+    return replace(is_sorted, confidence="likely", reasons=(*is_sorted.reasons, reason))
 
 
 def _explained(own: IdColumns, is_sorted: SortedFile) -> SortedFile:

@@ -170,7 +170,17 @@ def test_a_file_is_told_by_its_columns(text: str, kind: TableKind) -> None:
 def test_what_fits_nothing_must_be_chosen() -> None:
     found = alone("colour,size\nred,1\nblue,2\n")
     assert (found.kind, found.confidence) == (None, "unsure")
-    assert alone("user_id,group,age\nu1,x,20\nu2,y,30\n").confidence == "unsure"
+
+
+def test_users_with_a_group_are_a_test_alone_and_must_be_chosen_beside_lists() -> None:
+    users = "user_id,group,spent\nu1,x,20\nu2,y,30\n"
+    taken = alone(users)
+    assert (taken.kind, taken.confidence) == ("sessions", "likely")
+    assert taken.alternatives == ("users", "exposures")
+    lists = "user_id,item_id,rank\nu1,a,1\nu1,b,2\nu2,a,1\nu2,b,2\n"
+    assert sort({"users.csv": users, "als.csv": lists})["users.csv"].confidence == "unsure"
+    (beside_a_test_set,) = sort_files([look(users.encode(), name="users.csv")], Context(has_truth=True))
+    assert beside_a_test_set.confidence == "unsure"
 
 
 # What no first row tells: a table that cannot be read, or that lacks the column that would tell.

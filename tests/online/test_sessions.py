@@ -314,6 +314,8 @@ def test_no_number_is_ever_nan_or_infinite(rows: str) -> None:
         (("treatment", "Holdout"), "Holdout"),
         (("als-v3", "baseline"), "baseline"),
         (("A", "control"), "control"),
+        (("new", "old"), "old"),
+        (("0", "1"), "0"),
         (("new row", "old row (control)"), "old row (control)"),
     ],
 )

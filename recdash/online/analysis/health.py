@@ -23,7 +23,10 @@ FEW_DAYS, FEW_EXPECTED, FEW_BOTS = 7, 5, 10
 CROSSED_SHARE, CROSSED_USERS = 0.01, 10
 ONLY_TRIALS = "the table counts trials rather than users (column 'n')"
 IF_USERS = "assuming that each trial is a user, which the table does not say (column 'n')"
-CONTROL_NAMES = ("control", "baseline", "a", "holdout", "base", "default", "current", "production", "off")
+CONTROL_NAMES = (
+    "control", "baseline", "a", "holdout", "base", "default", "current", "production", "existing", "original",
+    "incumbent", "live", "old", "before", "off", "0", "false", "no",
+)  # fmt: skip
 CONTROL_WORDS = ("control", "baseline", "holdout")
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar, cast
 
 from recdash import ingest
+from recdash.domain.defaults import baseline_by_name
 from recdash.domain.kinds import DEFAULT_DEPTH, OnlineKind, TableKind
 from recdash.domain.records import Experiment
 from recdash.errors import InputError, Problem
@@ -53,19 +54,6 @@ TITLES: Mapping[TableKind, str] = {
     "run": "recommendations", "predictions": "rating predictions", "bandit": "off-policy log",
     "policy": "policy",
 }  # fmt: skip
-BASELINES = (
-    "popular",
-    "popularity",
-    "most_popular",
-    "toppop",
-    "bestsellers",
-    "bestseller",
-    "production",
-    "baseline",
-    "current",
-    "control",
-)
-"""Names of runs that others are usually compared with, likeliest first."""
 PLAIN_NAMES = {
     "truth", "test", "test_set", "test-set", "testset", "holdout", "held_out", "ground_truth", "qrels",
     "sessions", "users", "data", "ab_test", "ab-test", "abtest", "ab", "experiment",
@@ -421,10 +409,7 @@ class Planner:
         names = list(dict.fromkeys(draft.run for draft in used if draft.kind in LISTS))
         if self._settings.baseline in names:
             return str(self._settings.baseline)
-        plainly = {name.lower().replace(" ", "_").replace("-", "_"): name for name in reversed(names)}
-        exact = next((plainly[name] for name in BASELINES if name in plainly), None)
-        within = (plainly[own] for name in BASELINES for own in plainly if name in own.split("_"))
-        return exact or next(within, "")
+        return baseline_by_name(names) or ""
 
     # ── the A/B test ─────────────────────────────────────────────────────────────────────────
 
