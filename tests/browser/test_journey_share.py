@@ -1,26 +1,26 @@
-"""The whole story in Chromium: files, verdict, review, decision, and a reader until links are dead."""
+"""The whole story in Chromium: own files, recommendation, A/B test, decision, report, readers."""
 
 from __future__ import annotations
 
-import io
+import random
 import re
 from collections.abc import Callable
 from typing import Any
 
 import browser_tabs
 import pandas as pd
-import pyarrow.csv
 import pytest
 from browser_tabs import choose, give, headline, open_page, press, send, settle, turn_to, turn_to_page, write
 from playwright.sync_api import Browser, BrowserContext, FilePayload, Locator, Page, expect
 
-from recdash.demo.ab_tests import simulate
 from recdash.service import Workspace
 
 pytestmark = pytest.mark.browser
 
 Start = Callable[..., Any]
-N_USERS, SEED, EFFECT = 1_500, 2, 0.24
+SHOPPERS, SEED = 4_000, 2
+ORDERED = {"control": 0.25, "calm": 0.32}
+"""Share of each variant's customers who order something."""
 HITS = {"popular": (5, 5), "calm": (3, 2)}
 """At which rank a run has the item of an odd and an even user: calm is better for everybody."""
 TITLE, WHY = "Calm for the spring", "Better for everybody, before the test and in it."
@@ -34,26 +34,31 @@ def as_file(name: str, frame: pd.DataFrame) -> FilePayload:
     return {"name": name, "mimeType": "text/csv", "buffer": frame.to_csv(index=False).encode()}
 
 
-def truth() -> FilePayload:
-    return as_file("films.csv", pd.DataFrame({"user_id": range(1, 61), "item_id": range(1, 61)}))
+def sales() -> FilePayload:
+    """What 60 customers bought, one item each; no list of names has these columns."""
+    rows = [(f"K{user}", f"A{user}", 1 + user % 3) for user in range(1, 61)]
+    return as_file("verkauf.csv", pd.DataFrame(rows, columns=["kunde", "artikel", "menge"]))
 
 
 def lists(name: str) -> FilePayload:
-    """Lists of five for the users 1 to 60, whose item is called as they are."""
+    """Lists of five for the 60 customers."""
     rows = [
-        (user, user if rank == HITS[name][1 - user % 2] else 100 + rank, rank)
+        (f"K{user}", f"A{user if rank == HITS[name][1 - user % 2] else 100 + rank}", rank)
         for user in range(1, 61)
         for rank in range(1, 6)
     ]
-    return as_file(f"{name}.csv", pd.DataFrame(rows, columns=["user_id", "item_id", "rank"]))
+    return as_file(f"{name}.csv", pd.DataFrame(rows, columns=["kunde", "artikel", "folge"]))
 
 
-def sessions() -> FilePayload:
-    """A test in which calm, called so there too, is more engaging by a quarter."""
-    made = simulate(N_USERS, SEED, arms={"control": {}, "calm": {"engagement_rate": EFFECT}})
-    sink = io.BytesIO()
-    pyarrow.csv.write_csv(made.sessions, sink)
-    return {"name": "spring.csv", "mimeType": "text/csv", "buffer": sink.getvalue()}
+def shop_test() -> FilePayload:
+    """A shop's own A/B test, one row per customer; a variant is called as the candidate that it served."""
+    draw = random.Random(SEED)
+    rows = []
+    for customer in range(SHOPPERS):
+        group = draw.choice(list(ORDERED))
+        ordered = int(draw.random() < ORDERED[group])
+        rows.append((f"C{customer}", group, ordered, ordered * draw.randint(5, 60)))
+    return as_file("spring.csv", pd.DataFrame(rows, columns=["customer", "group", "ordered", "revenue"]))
 
 
 # ── what people do ───────────────────────────────────────────────────────────────────────────
@@ -61,7 +66,7 @@ def sessions() -> FilePayload:
 
 def upload(page: Page, url: str) -> None:
     open_page(page, f"{url}/upload", page.get_by_role("heading", name="Add your data", exact=True))
-    give(page, truth(), lists("popular"), lists("calm"))
+    give(page, sales(), lists("popular"), lists("calm"))
     press(page, "Evaluate 2 candidates")
     expect(page.get_by_text("Evaluated 2 candidates")).to_be_visible()
 
@@ -69,7 +74,7 @@ def upload(page: Page, url: str) -> None:
 def upload_the_test(page: Page) -> None:
     """The variant that is called as its run is linked to it."""
     turn_to(page, "upload", "Add your data")
-    give(page, sessions())
+    give(page, shop_test())
     page.get_by_text("Advanced").click()
     expect(page.get_by_role("combobox", name="calm served")).to_have_value("calm")
     box = page.get_by_role("combobox", name="control served")
@@ -149,6 +154,8 @@ def test_an_editor_decides_and_shares_and_a_reader_sees_the_same_until_the_links
     turn_to(page, "overview", HEADLINE)
     verdict = numbers_of(page)
     upload_the_test(page)
+    turn_to(page, "overview", HEADLINE)
+    expect(page.get_by_text("It won offline and online").first).to_be_visible()
     review(page)
     to_report = make_the_report(page)
     to_experiment = share_the_experiment(page)
