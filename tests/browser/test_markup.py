@@ -61,7 +61,7 @@ SINKS = {
     "field of a form": ("runs", "textarea"),
     "label of an expander": ("runs", "summary"),
     "tags of a run": ("runs", "[data-tag], .rd-table"),
-    "cards of experiments": ("experiments", ".rd-glance, .stMain"),
+    "rows of experiments": ("experiments", ".rd-home, .stMain"),
     "decisions and comments": ("reports", ".stMain"),
     "title of a report": ("reports", ".stMain input, .stMain"),
     "warning of a link": ("overview?e=ALL", ".stAlert"),

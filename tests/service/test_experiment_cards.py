@@ -94,6 +94,38 @@ def test_the_verdict_is_the_one_that_the_overview_opens_with(space: Workspace, f
     assert space.comparisons.verdict(ComparisonQuery(tuple(asked), films["poor"], "ndcg", 5)) is found.verdict
 
 
+def test_a_row_is_kept_until_something_is_stored(
+    space: Workspace, films: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (card,) = space.overview.cards()
+    first = space.overview.today(card)
+    assert first.verdict.verdict is not None
+    assert first.verdict.verdict.headline == "Ship best"
+    with monkeypatch.context() as patched:
+        patched.setattr(space.comparisons, "verdict", None)  # nothing is asked again
+        assert space.overview.today(card).verdict is first.verdict
+    space.experiments.set_baseline(films["films"], films["best"])
+    (changed,) = space.overview.cards()
+    after = space.overview.today(changed).verdict.verdict
+    assert after is not None
+    assert after.headline == "Keep best"
+
+
+def test_an_error_is_not_kept(
+    space: Workspace, films: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object) -> None:
+        raise InputError(Problem("no-upload", "run 'best'", "its upload is not kept", "Upload it again."))
+
+    (card,) = space.overview.cards()
+    with monkeypatch.context() as patched:
+        patched.setattr(space.comparisons, "verdict", refused)
+        assert "its upload is not kept" in space.overview.today(card).verdict.why_not
+    again = space.overview.today(card).verdict.verdict
+    assert again is not None
+    assert again.run == films["best"]
+
+
 def test_the_experiments_own_baseline_is_taken(space: Workspace, films: dict[str, str]) -> None:
     space.experiments.set_baseline(films["films"], films["good"])
     found = space.overview.verdict(films["films"])

@@ -39,9 +39,10 @@ READS = [
     "online_analysis.totals", "online_analysis.over_time", "online_analysis.own_metrics",
     "online_analysis.reversals", "online_tests.results", "online_tests.all",
     "online_tests.disagreements", "online_tests.offline_online", "online_tests.result_frame",
-    "online_tests.rules", "online_tests.named", "online_tests.next_steps", "online_tests.users",
-    "online_tests.preview", "overlap.found_items", "overlap.headroom", "overlap.list_overlap",
-    "overview.card", "overview.standing", "overview.verdict", "overview.cards",
+    "online_tests.rules", "online_tests.named", "online_tests.next_steps",
+    "online_tests.next_steps_of", "online_tests.users", "online_tests.preview",
+    "overlap.found_items", "overlap.headroom", "overlap.list_overlap",
+    "overview.card", "overview.standing", "overview.today", "overview.verdict", "overview.cards",
     "queries.baseline", "queries.check", "queries.of", "replicates.of",
     "replicates.spread",
     "reports.question", "reports.get", "reports.content", "reports.document",
@@ -151,6 +152,7 @@ def furnished(space: Workspace, name: str, also: str = "") -> dict[str, Any]:
         "links": {"B": als.id}, "proposal_id": proposed.id, "decision_id": decided.id,
         "entry_id": proposed.id, "about": proposed.id, "query": query, "question": question,
         "report_id": report.id, "experiment": made, "runs": space.runs.all(made.id),
+        "card": space.overview.card(made.id), "test": test,
     }  # fmt: skip
 
 

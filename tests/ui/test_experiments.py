@@ -1,4 +1,4 @@
-"""The page Experiments: one, three or two hundred of them, searched, ordered, each with its verdict."""
+"""Home: one, three or two hundred experiments in one list, searched and ordered, one row each."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from app_pages import TRUTH, Open, link, lists, markup, passed, press, said, store
 
+from recdash.comparison.rules import DecisionRules
 from recdash.domain.records import Experiment
 from recdash.service import Workspace
 from recdash.service.catalog.experiments import Experiments
 from recdash.service.catalog.history import HistoryEvent
-from recdash.service.catalog.overview import Card, CardVerdict, ExperimentCards
-from recdash.ui.experiments import cards as experiment_cards
+from recdash.service.catalog.overview import Card, CardVerdict, ExperimentCards, TestStatus, Today
+from recdash.ui.experiments import rows
 from recdash.ui.experiments.page import Listed, finding, subtitle
 
 NOON = datetime(2026, 10, 9, 12, tzinfo=UTC)
@@ -41,29 +42,54 @@ def two_hundred(monkeypatch: pytest.MonkeyPatch) -> None:
 # ── what it shows ────────────────────────────────────────────────────────────────────────────
 
 
-def test_each_experiment_says_what_it_asks_and_whom_to_ship(workspace: Workspace, open_page: Open) -> None:
+def test_each_row_holds_recommendation_decision_and_last_change(
+    workspace: Workspace, open_page: Open
+) -> None:
     ids = store(workspace, {"poor": lists(9), "good": lists(2), "best": lists(1)})
+    workspace.rules.set(ids["films"], DecisionRules(owner="Search team"))
     workspace.experiments.set_note(ids["films"], "split of September")
     workspace.decisions.decide(ids["films"], "needs A/B", run_id=ids["best"], text="Four weeks.")
     workspace.experiments.create("<b>songs</b>", TRUTH, depth=3)
     app = open_page("experiments")
     text = said(app)
-    assert "2 experiments" in text
-    assert "films What 20 users chose after the split; lists to depth 5. split of September" in text
-    assert "▲ Ship Ship best nDCG@5 is 1.00 above poor" in text
-    assert "3 runs Needs A/B – best" in text
-    assert "<b>songs</b> What 20 users chose after the split; lists to depth 3. No run yet." in text
+    assert "2 experiments, 1 decided" in text
+    assert "films Owner: Search team · 3 runs · 20 users split of September" in text
+    assert "▲ Ship best nDCG@5 vs poor" in text
+    assert "best needs an A/B test" in text
+    assert "≠ Evidence today: no longer agrees, because the recommendation is now “Ship best”." in text
+    assert "<b>songs</b> Recommendation No run yet" in text
     assert f'href="./?e={ids["films"]}"' in markup(app)
     assert "<b>songs" not in markup(app)
 
 
-def test_the_table_holds_the_same(workspace: Workspace, open_page: Open) -> None:
-    ids = store(workspace, {"poor": lists(9), "best": lists(1)})
-    text = said(open_page("experiments", **{"as": "table"}))
-    assert "1 experiment Last change: films" in text
-    assert "films ▲ Ship best nDCG@5 20 2 –" in text
-    assert "added two runs: poor and best" in text
-    assert ids
+def test_a_row_says_what_the_newest_ab_tests_say_to_do() -> None:
+    tests = (
+        TestStatus("t3", "home <row>", "Ship als; roll back ease", "ship"),
+        TestStatus("t2", "search", "Keep running, about 12 days", "keep running"),
+        TestStatus("t1", "mail", "No significant lift", "inconclusive"),
+    )
+    row = rows.row_html(a_card(1), Today(CardVerdict(None, None, "No run yet"), None, tests), NOON)
+    assert "Ship als; roll back ease" in row
+    assert "home &lt;row&gt;" in row
+    assert "Keep running, about 12 days" in row
+    assert "No significant lift" not in row
+    assert "and 1 older test" in row
+
+
+def test_a_test_that_gives_the_recommendation_is_not_named_twice() -> None:
+    tests = (TestStatus("t1", "home page", "Ship als", "ship"),)
+    row = rows.row_html(a_card(1), Today(CardVerdict(None, None, "Ship als"), None, tests), NOON)
+    assert row.count("Ship als") == 1
+
+
+def test_a_row_counts_the_changes_of_seven_days() -> None:
+    history = [
+        HistoryEvent(NOON - timedelta(days=days), f"change {days}", "ann") for days in (1, 3, 7, 8, 30)
+    ]
+    row = rows.row_html(replace(a_card(1), history=tuple(history)), None, NOON)
+    assert "8 Oct 2026<p>ann change 1, and 2 more changes this week</p>" in row
+    old = rows.row_html(replace(a_card(1), history=tuple(history[3:])), None, NOON)
+    assert "<p>ann change 8</p>" in old
 
 
 def test_the_name_leads_to_the_overview(workspace: Workspace, open_page: Open) -> None:
@@ -96,7 +122,7 @@ def test_archived_experiments_are_shown_on_demand(workspace: Workspace, open_pag
     shown = open_page("experiments", old="show")
     assert "books Archived" in said(shown)
     assert gone.id not in markup(shown)
-    assert "show them above" in open_page("experiments", find="books").info[0].value
+    assert "Show archived" in open_page("experiments", find="books").info[0].value
 
 
 @pytest.mark.usefixtures("workspace")
@@ -112,51 +138,48 @@ def test_two_hundred_are_turned_over_page_by_page(open_page: Open, monkeypatch: 
     two_hundred(monkeypatch)
     app = open_page("experiments")
     assert "200 experiments" in said(app)
-    assert "1 to 12 of 200" in [element.value for element in app.caption]
+    assert "1 to 50 of 200" in [element.value for element in app.caption]
     assert "experiment 200" in said(app)
-    assert "experiment 188" not in said(app)
+    assert "experiment 150" not in said(app)
     press(app, "Next →")
-    assert "13 to 24 of 200" in [element.value for element in app.caption]
+    assert "51 to 100 of 200" in [element.value for element in app.caption]
     assert link(app)["at"] == "2"
 
 
 @pytest.mark.usefixtures("workspace")
 @pytest.mark.parametrize(
-    ("at", "shown"), [("8", "176 to 200 of 200"), ("17", "176 to 200 of 200"), ("x", "1 to 25 of 200")]
+    ("at", "shown"), [("4", "151 to 200 of 200"), ("17", "151 to 200 of 200"), ("x", "1 to 50 of 200")]
 )
 def test_a_page_beyond_the_last_is_the_last(
     open_page: Open, monkeypatch: pytest.MonkeyPatch, at: str, shown: str
 ) -> None:
     two_hundred(monkeypatch)
-    assert shown in [
-        element.value for element in open_page("experiments", **{"as": "table", "at": at}).caption
-    ]
+    assert shown in [element.value for element in open_page("experiments", at=at).caption]
 
 
 # ── in words ─────────────────────────────────────────────────────────────────────────────────
 
 
 def test_the_title_counts_and_the_line_under_it_tells_the_last_change() -> None:
-    found = Listed([a_card(1), a_card(2)], 2, 1, "")
-    assert finding(found) == "2 experiments"
-    assert subtitle(found) == (
+    listed = Listed([a_card(1), a_card(2)], 2, 1, "")
+    assert finding(listed) == "2 experiments, none decided yet"
+    assert subtitle(listed) == (
         "Last change: experiment 2, ann created the experiment, 9 Oct 2026 (days in UTC). 1 archived "
         "experiment not shown."
     )
-    assert finding(replace(found, cards=[], n=2, words="als")) == "No experiment of 2 hold “als”"
+    assert finding(replace(listed, cards=[], n=2, words="als")) == "No experiment of 2 hold “als”"
 
 
-def test_a_table_names_what_is_still_worked_out() -> None:
-    cards = [a_card(1), a_card(2)]
-    known = {"e1": CardVerdict(None, None, "No run yet")}
-    text = experiment_cards.table_html(cards, known)
+def test_a_row_says_what_is_still_worked_out() -> None:
+    known = {"e1": Today(CardVerdict(None, None, "No run yet"), None, ())}
+    text = rows.list_html([a_card(1), a_card(2)], known, NOON)
     assert text.count("working it out …") == 1
     assert "No run yet" in text
 
 
 def test_the_demo_is_marked() -> None:
-    assert ">Demo</span>" in experiment_cards.head(a_card(1, demo=True))
-    assert ">Demo</span>" not in experiment_cards.head(a_card(1))
+    assert ">Demo</span>" in rows.row_html(a_card(1, demo=True), None, NOON)
+    assert ">Demo</span>" not in rows.row_html(a_card(1), None, NOON)
 
 
 def test_passing_a_link_again_changes_nothing(workspace: Workspace, open_page: Open) -> None:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from recdash.comparison import ComparisonQuery
+from recdash.comparison.rules import DecisionRules
 from recdash.decisions import Decision, Review, reviews
 from recdash.decisions.standing import DecisionStanding, decision_on_top, standing
 from recdash.definitions.conventions import users_words
@@ -18,28 +21,38 @@ from recdash.errors import InputError, RecdashError
 from recdash.formatting import numbers
 from recdash.formatting.wording import many
 from recdash.metrics import define
+from recdash.online.analysis.next_step import Action
 from recdash.service.catalog.history import ExperimentContents, HistoryEvent, history_of
 from recdash.service.context import ServiceContext
 from recdash.service.offline.comparisons import Comparisons
 from recdash.service.online.tests import OnlineTests
 from recdash.service.queries import Queries
+from recdash.service.rules import rules_of
 
 if TYPE_CHECKING:
     from recdash.comparison.recommendation import Recommendation
 
 MOST_EVENTS = 5_000
 """Number of the newest audit lines searched for authors."""
+LEADING: tuple[Action, ...] = ("ship", "check the split", "roll back", "keep running", "inconclusive")
+"""Steps of an A/B test in the order in which its headline names them."""
 
 
 @dataclass(frozen=True)
 class Card:
-    """The summary of an experiment. ``history``: its changes, the newest first, the creation last."""
+    """The summary of an experiment. ``history``: its changes, the newest first, the creation last.
+
+    ``names``: of all runs by their ids, archived ones too. ``version``: the audit log's last line when it was
+    read; 0 if that is not known.
+    """
 
     experiment: Experiment
     runs: tuple[Run, ...]
     tests: tuple[OnlineTest, ...]
     entries: tuple[Entry, ...]
     history: tuple[HistoryEvent, ...]
+    names: Mapping[str, str] = field(default_factory=dict)
+    version: int = 0
 
     @property
     def question(self) -> str:
@@ -56,6 +69,14 @@ class Card:
     @property
     def last_change(self) -> HistoryEvent:
         return self.history[0]
+
+    @property
+    def rules(self) -> DecisionRules:
+        return rules_of(self.experiment)
+
+    def changed_since(self, when: datetime) -> int:
+        """Returns the number of changes since."""
+        return sum(event.when >= when for event in self.history)
 
     @cached_property
     def decision(self) -> Decision | None:
@@ -96,11 +117,33 @@ class CardVerdict:
     query: ComparisonQuery | None
     verdict: Recommendation | None
     why_not: str = ""
+    error: RecdashError | None = None
 
     @property
     def metric(self) -> str:
         """``nDCG@10``."""
         return self.query.where if self.query else ""
+
+
+@dataclass(frozen=True)
+class TestStatus:
+    """What an A/B test says to do. ``action``: the step that its headline begins with; None without one."""
+
+    __test__ = False  # no test of pytest's
+
+    id: str
+    name: str
+    headline: str
+    action: Action | None
+
+
+@dataclass(frozen=True)
+class Today:
+    """What all evidence on an experiment says today. ``tests``: the newest A/B test first."""
+
+    verdict: CardVerdict
+    standing: DecisionStanding | None
+    tests: tuple[TestStatus, ...]
 
 
 class ExperimentCards:
@@ -117,6 +160,7 @@ class ExperimentCards:
         self._online_tests = online_tests
         self._store = context.store
         self._cards = context.cached(self._read_cards, most=4)
+        self._verdicts = context.cached(self._read_verdict, most=512)
 
     def cards(self, search: str = "", *, archived: bool = False) -> list[Card]:
         """Returns the experiments that match every word of ``search``, latest change first; verdicts are
@@ -126,10 +170,10 @@ class ExperimentCards:
         cards = self._read_cards(archived) if is_guest else self._cards(archived, self._last())
         return [card for card in cards if card.mentions(search)]
 
-    def _read_cards(self, archived: bool, last: int = 0) -> tuple[Card, ...]:  # noqa: ARG002 - a key
+    def _read_cards(self, archived: bool, last: int = 0) -> tuple[Card, ...]:
         events = self._events()
         cards = [
-            self._card(experiment, events.get(experiment.id, ()))
+            self._card(experiment, events.get(experiment.id, ()), last)
             for experiment in self._store.experiments.all(archived)
         ]
         return tuple(sorted(cards, key=lambda card: card.last_change.when, reverse=True))
@@ -154,8 +198,37 @@ class ExperimentCards:
         try:
             verdict = self._comparisons.verdict(query)
         except RecdashError as error:  # damage in one experiment must not hide the others
-            return CardVerdict(query, None, why_not(error, query))
+            return CardVerdict(query, None, why_not(error, query), error)
         return CardVerdict(query, verdict)
+
+    def today(self, card: Card) -> Today:
+        """Returns what the evidence says today. Of a card that was read before, little is read again."""
+        verdict = self._verdict_of(card)
+        stands = standing(card.decision, verdict.verdict) if card.decision else None
+        newest_first = sorted(card.tests, key=lambda test: test.created, reverse=True)
+        return Today(verdict, stands, tuple(self._status(test, card.names) for test in newest_first))
+
+    def _verdict_of(self, card: Card) -> CardVerdict:
+        """Returns the verdict, kept until something is stored; an error is not kept, as files come back."""
+        if card.version:
+            with suppress(RecdashError):
+                return self._verdicts(card.experiment.id, card.version)
+        return self.verdict(card.experiment.id)
+
+    def _read_verdict(self, experiment_id: str, last: int) -> CardVerdict:  # noqa: ARG002 - a key
+        card = self.verdict(experiment_id)
+        if card.error is not None:
+            raise card.error
+        return card
+
+    def _status(self, test: OnlineTest, names: Mapping[str, str]) -> TestStatus:
+        try:
+            text, steps = self._online_tests.next_steps_of(test, names)
+        except RecdashError as error:  # damage in one test must not hide the others
+            return TestStatus(test.id, test.name, str(error).rstrip("."), None)
+        actions = {step.action for step in steps}
+        action = next((action for action in LEADING if action in actions), None)
+        return TestStatus(test.id, test.name, text, action)
 
     def _without_runs(self, experiment_id: str) -> str:
         """Returns what the newest A/B test says to do if there is no test set; else what is missing."""
@@ -165,17 +238,14 @@ class ExperimentCards:
         if not tests:
             return "No test set yet"
         newest = max(tests, key=lambda test: test.created)
-        try:
-            return self._online_tests.next_steps(newest.id)[0]
-        except RecdashError as error:  # damage in one experiment must not hide the others
-            return str(error).rstrip(".")
+        return self._status(newest, {}).headline
 
     def standing(self, experiment_id: str) -> DecisionStanding | None:
         """Returns how the decision on top stands against today's recommendation; None without a decision."""
         decision = decision_on_top(self._store.journal.of_experiment(experiment_id))
         return standing(decision, self.verdict(experiment_id).verdict) if decision else None
 
-    def _card(self, experiment: Experiment, events: Sequence[AuditEvent]) -> Card:
+    def _card(self, experiment: Experiment, events: Sequence[AuditEvent], version: int = 0) -> Card:
         store, own_id = self._store, experiment.id
         runs = store.runs.of_experiment(own_id, archived=True)
         tests = store.online_tests.of_experiment(own_id, archived=True)
@@ -184,7 +254,8 @@ class ExperimentCards:
         changes = history_of(experiment, ExperimentContents(runs, tests, entries, reports), events)
         active_runs = tuple(run for run in runs if run.archived is None)
         active_tests = tuple(test for test in tests if test.archived is None)
-        return Card(experiment, active_runs, active_tests, tuple(entries), tuple(changes))
+        names = {run.id: run.name for run in runs}
+        return Card(experiment, active_runs, active_tests, tuple(entries), tuple(changes), names, version)
 
     def _events(self) -> Mapping[str, Sequence[AuditEvent]]:
         """Returns the newest lines of the audit log by experiment; none for a guest."""

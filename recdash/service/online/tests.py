@@ -53,6 +53,7 @@ class OnlineTests:
         self._store = context.store
         self._users = context.sized_cache(self._read_users, least=2)
         self._joined = context.cached(self._join, most=256)
+        self._steps = context.cached(self._read_steps, most=512)
 
     def all(self, experiment_id: str, archived: bool = False) -> list[OnlineTest]:
         return self._store.online_tests.of_experiment(experiment_id, archived)
@@ -220,12 +221,25 @@ class OnlineTests:
     def next_steps(self, test_id: str) -> tuple[str, tuple[NextStep, ...]]:
         """Returns what to do after the test, in a sentence and variant by variant."""
         test = self._store.online_tests.get(test_id)
+        served = self._context.runs_of(list(test.links.values()))
+        return self.next_steps_of(test, {run.id: run.name for run in served})
+
+    def next_steps_of(self, test: OnlineTest, names: Mapping[str, str]) -> tuple[str, tuple[NextStep, ...]]:
+        """Returns the same of a test that was read already; ``names``: run's id → its name. Cached."""
+        results, steps, days = self._steps(test.id, counting_state(test))
+        served = {variant: names[run_id] for variant, run_id in test.links.items() if run_id in names}
+        return headline(results, steps, served, days), steps
+
+    def _read_steps(
+        self,
+        test_id: str,
+        state: str,  # noqa: ARG002 - a key
+    ) -> tuple[OnlineResults, tuple[NextStep, ...], int]:
+        """Returns results, steps, and the days that the test has run; 0 if they are not known."""
+        test = self._store.online_tests.get(test_id)
         results, rules = self.results_of(test), OnlineRules(**test.rules)
         sample = None if test.kind == "aggregates" else summarise(self.users(test_id))
-        steps = next_steps(results, rules, sample)
-        served = {run.id: run.name for run in self._context.runs_of(list(test.links.values()))}
-        names = {variant: served[run_id] for variant, run_id in test.links.items()}
-        return headline(results, steps, names, sample.days if sample else 0), steps
+        return results, next_steps(results, rules, sample), sample.days if sample else 0
 
     def users(self, test_id: str) -> OnlineUsers:
         """Returns one row per user of a test. Raises NotFound for a test of aggregates only."""

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from recdash.metrics.ties import TieBand
     from recdash.references.reference_scale import Standing
     from recdash.service import Explanation
-    from recdash.service.catalog.overview import CardVerdict
     from recdash.stats.replicates import ReplicateDifference
     from recdash.stats.user_changes import Bars
 
@@ -90,11 +89,6 @@ def verdict(view: View) -> Recommendation | None:
 def decision_standing(experiment_id: str) -> DecisionStanding | None:
     """The decision on top of an experiment against today's recommendation; None without a decision."""
     return workspace().overview.standing(experiment_id)
-
-
-def card_verdict(experiment_id: str) -> CardVerdict:
-    """The verdict that an experiment's overview opens with; kept by the workspace."""
-    return workspace().overview.verdict(experiment_id)
 
 
 def changes(view: View) -> list[WhatIf]:

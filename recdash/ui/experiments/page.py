@@ -1,4 +1,4 @@
-"""The list of experiments: search, order, cards or a table, each with its verdict."""
+"""Home: experiments and A/B tests in one list, with search and order."""
 
 from __future__ import annotations
 
@@ -14,13 +14,12 @@ from recdash.formatting.wording import day, many
 from recdash.service.catalog.overview import Card
 from recdash.ui.app import state
 from recdash.ui.components import widgets
-from recdash.ui.experiments import cards as experiment_cards
+from recdash.ui.experiments import rows
 
-SEARCH, PAGE = "find", "at"
+SEARCH, PAGE, ARCHIVED = "find", "at", "old"
 ORDERS = {"change": "Last change", "name": "Name", "size": "Runs"}
-KINDS = {"cards": "Cards", "table": "Table"}
-AT_ONCE = {"cards": 12, "table": 25}
-"""So many are drawn at a time."""
+AT_ONCE = 50
+"""So many rows are drawn at a time."""
 _BY: Mapping[str, Callable[[Card], Any]] = {
     "change": lambda card: -card.last_change.when.timestamp(),
     "name": lambda card: card.experiment.name.casefold(),
@@ -40,40 +39,47 @@ class Listed:
 
 def show() -> None:
     title = st.container()
+    listed = state.workspace().overview.cards(archived=True)
+    words, order, archived_too = "", "change", False
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        words = _search()
-        order = widgets.choice("Order", "sort", ORDERS, "change")
-        kind = widgets.choice("Show as", "as", KINDS, "cards")
-        old = widgets.choice("Archived", "old", {"hide": "Hide", "show": "Show"}, "hide") == "show"
-    cards = gather(words, archived=old)
+        if len(listed) > 1 or SEARCH in state.params():
+            words, order = _search(), widgets.choice("Order", "sort", ORDERS, "change")
+        if any(card.experiment.archived for card in listed):
+            archived_too = _archived_too()
+    cards = gather(listed, words, archived=archived_too)
     with title:
         widgets.title(finding(cards), subtitle(cards))
-    matching = _page_of(sorted(cards.cards, key=_BY[order]), AT_ONCE[kind])
-    if not matching:
-        _nothing(cards)
-    elif kind == "cards":
-        experiment_cards.draw(matching)
+    matching = _page_of(sorted(cards.cards, key=_BY[order]), AT_ONCE)
+    if matching:
+        rows.draw(matching)
     else:
-        experiment_cards.draw_table(matching)
+        _nothing(cards)
 
 
-def gather(words: str, *, archived: bool) -> Listed:
-    space = state.workspace()
-    holding = space.overview.cards(words, archived=True)
-    everything = space.overview.cards(archived=True)
+def gather(listed: Sequence[Card], words: str, *, archived: bool) -> Listed:
+    """Returns those that hold the words; ``archived``: also of the archived ones."""
+    holding = [card for card in listed if card.mentions(words)]
     if archived:
-        return Listed(holding, len(everything), 0, words)
+        return Listed(holding, len(listed), 0, words)
     active = [card for card in holding if card.experiment.archived is None]
-    n = sum(card.experiment.archived is None for card in everything)
+    n = sum(card.experiment.archived is None for card in listed)
     return Listed(active, n, len(holding) - len(active), words)
 
 
 def finding(cards: Listed) -> str:
     matching = many(len(cards.cards), "experiment").capitalize()
     if not cards.words:
-        return matching
+        return f"{matching}, {_decided(cards.cards)}" if cards.cards else matching
     verb = "holds" if len(cards.cards) == 1 else "hold"
     return f"{matching} of {numbers.count(cards.n)} {verb} “{cards.words}”"
+
+
+def _decided(cards: Sequence[Card]) -> str:
+    """Returns ``2 decided``, or ``none decided yet``."""
+    n = sum(card.decision is not None for card in cards)
+    if len(cards) == 1:
+        return "decided" if n else "not decided yet"
+    return f"{numbers.count(n)} decided" if n else "none decided yet"
 
 
 def subtitle(cards: Listed) -> str:
@@ -96,9 +102,20 @@ def _search() -> str:
     return words
 
 
+def _archived_too() -> bool:
+    """The switch that shows archived experiments too."""
+    chosen = state.option(ARCHIVED, "hide", ("hide", "show"))
+    box = widgets.bound(
+        ARCHIVED, "experiments-archived", chosen == "show", lambda shown: "show" if shown else None
+    )
+    is_on = st.toggle("Show archived", **box)
+    state.write(ARCHIVED, "show" if is_on else None)
+    return is_on
+
+
 def _nothing(cards: Listed) -> None:
     if cards.archived:
-        st.info("Only archived experiments hold this: show them above.")
+        st.info("Only archived experiments match. Switch on “Show archived” to see them.")
     elif cards.words:
         st.info("Every word must occur in a name, a tag or a note. Try fewer of them.")
 
