@@ -1,4 +1,4 @@
-"""Guide: every metric with its formula, the rules that move scores, intervals, and table formats."""
+"""Guide: how to decide, which files to add, how to read the pages, and every metric with its formula."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from recdash.ui.app import state
 from recdash.ui.components import widgets
 from recdash.ui.guide import page
 
-widgets.title("Guide", "Every definition as it is implemented, generated from the metric table itself.")
+widgets.title("Guide", "How recdash decides, which files to add, and every metric exactly as it is computed.")
 words = st.text_input(
     "Search the guide",
     type="search",
     live=True,
     key="guide-search",
     width=420,
-    placeholder="ndcg, ties, interval …",
+    placeholder="guardrail, ndcg, ties …",
 )
 chapters = page.chapters(state.workspace())
 page.linked_first(chapters)

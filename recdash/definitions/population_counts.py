@@ -60,7 +60,7 @@ def ledger_lines(
             if as_zero else "They have nothing to find and never count.",
         ),
         LedgerLine(
-            "without_truth", "Not in the truth", ledger.get("without_truth"),
+            "without_truth", "Not in the test set", ledger.get("without_truth"),
             "They have recommendations but no test rows"
             + (": they count as 0." if users == "run" else ": their lists count only for catalogue-level "
                 "metrics."),
@@ -89,7 +89,7 @@ def known_words(overlap: IdOverlap) -> str:
     """Returns how many of the items shown and of the users the tables know, together and one by one."""
     sides = {"of recommended items": overlap.items, "of its users": overlap.users}
     texts = [f"{of} {_shares(side)}" for of, side in sides.items() if side]
-    return f"known to truth, catalogue or train: {'; '.join(texts)}"
+    return f"known to test set, catalogue or training data: {'; '.join(texts)}"
 
 
 def known_truth_words(overlap: IdOverlap) -> str:
@@ -98,7 +98,7 @@ def known_truth_words(overlap: IdOverlap) -> str:
     """
     sides = {"items": overlap.truth_items, "users": overlap.truth_users}
     texts = [f"of its {noun} {_shares(side)}" for noun, side in sides.items() if side]
-    return f"of the truth known to run, catalogue or train: {'; '.join(texts)}" if texts else ""
+    return f"of the test set known to run, catalogue or training data: {'; '.join(texts)}" if texts else ""
 
 
 def _shares(side: KnownIds) -> str:

@@ -85,4 +85,4 @@ def tie_rows(band: TieBand | None) -> list[list[str]]:
 
 def ledger_rows(ledger: Sequence[LedgerLine]) -> list[list[str]]:
     body = [[line.title, "–" if line.count is None else f"{line.count:,}", line.words] for line in ledger]
-    return [["ledger", "count", "meaning"], *body]
+    return [["users and rows", "count", "meaning"], *body]

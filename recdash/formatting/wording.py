@@ -114,6 +114,11 @@ def small(text: str) -> str:
     return f"{text[:1].lower()}{text[1:]}"
 
 
+def possessive(name: str) -> str:
+    """Returns ``Popular's``."""
+    return f"{name}'s"
+
+
 def capital(text: str) -> str:
     """Returns the text with its first letter in upper case."""
     return f"{text[:1].upper()}{text[1:]}"

@@ -55,8 +55,8 @@ class PresetAgreement:
             "equal": f"equal to {version} {self.name}: {self.values:,} values, largest difference "
             f"{self.largest:.0e}",
             "different": f"different from {version} {self.name}: {self.because}",
-            "documented": f"as {self.library} documents {self.name}; {self.because}",
-            "not offered": f"{self.library} does not offer it: this is recdash's own definition",
+            "documented": f"follows the documentation of {self.name} in {self.library}; {self.because}",
+            "not offered": f"not offered by {self.library}: this is recdash's own definition",
         }
         return sentences[self.state]
 

@@ -48,7 +48,9 @@ EVERY_ROW = "none"
 PRESETS: Mapping[str, Preset] = {
     preset.name: preset
     for preset in (
-        Preset("default", "recdash", why="Every user with a relevant item counts; a missing list is 0."),
+        Preset(
+            "default", "recdash", why="Every user with a relevant item counts; one without a list scores 0."
+        ),
         Preset(
             "trec_eval",
             "trec_eval",
@@ -57,9 +59,9 @@ PRESETS: Mapping[str, Preset] = {
             order="score",
             ties="item_desc",
             threshold=1.0,
-            why="Averages over users that have a list and any row in the truth; one without a relevant item "
-            "counts as 0. The score decides, ties go by id, descending. A grade below 1, or below the "
-            "threshold given (its -l), is not relevant, and is a gain in nDCG all the same.",
+            why="Averages over users with a list and any row in the test set; one without a relevant item "
+            "counts as 0. Lists are ordered by score, then by id descending. A grade below 1, or below "
+            "the threshold (-l), is not relevant, but still adds gain in nDCG.",
         ),
         Preset(
             "rectools",
@@ -70,8 +72,8 @@ PRESETS: Mapping[str, Preset] = {
                 "coverage": {"of": "catalogue"},
             },
             relevance=EVERY_ROW,
-            why="nDCG's ideal fills all k places, however few relevant items the user has. Grades are not "
-            "looked at: every held-out row is relevant.",
+            why="The ideal list of nDCG fills all k positions, even if the user has fewer relevant items. "
+            "Grades are ignored: every test row is relevant.",
         ),
         Preset(
             "recommenders",
@@ -84,8 +86,8 @@ PRESETS: Mapping[str, Preset] = {
             },
             users="both",
             relevance=EVERY_ROW,
-            why="Only users in both tables count, for nDCG alone all users of the truth; MAP@k divides by "
-            "min(m, k). Grades are not looked at.",
+            why="Only users in both tables count; for nDCG all users of the test set count. MAP@k divides by "
+            "min(m, k). Grades are ignored.",
         ),
         Preset(
             "ranx",
@@ -93,8 +95,8 @@ PRESETS: Mapping[str, Preset] = {
             {"rbp": {"gain": "linear"}},
             users="judged",
             threshold=1.0,
-            why="The default definitions; a grade below 1 is not relevant. Users without a list count as 0, "
-            "and so do users all of whose rows are below.",
+            why="The default definitions, but a grade below 1 is not relevant. Users without a list count "
+            "as 0, and so do users with only such grades.",
         ),
         Preset(
             "recbole",
@@ -105,9 +107,9 @@ PRESETS: Mapping[str, Preset] = {
                 "entropy": {"log": "e", "norm": "shown"},
             },
             relevance=EVERY_ROW,
-            why="Binary relevance; MAP@k divides by min(m, k). Its entropy is in nats, over the number of "
-            "items that are shown. Its tail is exactly a tenth of the items, equally rare ones by id; "
-            "recdash keeps them together.",
+            why="Binary relevance. MAP@k divides by min(m, k). Entropy is in nats, divided by the number of "
+            "items shown. The tail is exactly a tenth of the items, equally rare ones ordered by id; recdash "
+            "keeps equally rare items together.",
         ),
         Preset(
             "lenskit",
@@ -122,9 +124,9 @@ PRESETS: Mapping[str, Preset] = {
             },
             users="run",
             relevance=EVERY_ROW,
-            why="Ranks 1 and 2 weigh the same in nDCG; precision and average precision are over the list "
-            "returned, recall over min(m, k). Every user with a list counts, one without a relevant item "
-            "as 0; average precision needs both.",
+            why="Ranks 1 and 2 weigh the same in nDCG. Precision and average precision divide by the "
+            "length of the list, recall by min(m, k). Every user with a list counts; one without a "
+            "relevant item counts as 0. For average precision a user needs both.",
         ),
         Preset(
             "replay",
@@ -136,30 +138,31 @@ PRESETS: Mapping[str, Preset] = {
                 "coverage": {"of": "train"},
             },
             relevance=EVERY_ROW,
-            why="Binary relevance; MAP@k divides by min(m, k). What it calls Surprisal is novelty here, "
-            "between 0 and 1, and a short list is divided by k.",
+            why="Binary relevance. MAP@k divides by min(m, k). Its Surprisal is novelty here, between 0 "
+            "and 1; for a short list too the sum is divided by k.",
         ),
         Preset(
             "torchmetrics",
             "TorchMetrics",
             {"map": {"norm": "hits"}, "auc": {"without_miss": "0"}},
             users="run",
-            why="Average precision is the mean over the hits found. Scores of 0 or less count as not "
-            "retrieved there; recdash looks at their order alone. It computes in single precision.",
+            why="Average precision is the mean over the hits found. TorchMetrics treats scores of 0 or "
+            "less as not retrieved; recdash uses only their order. TorchMetrics computes in single "
+            "precision.",
         ),
         Preset(
             "cornac",
             "Cornac",
             {"ndcg": {"gain": "binary"}, "ncrr": {"ideal": "list"}},
-            why="Binary relevance. NCRR's ideal has as many places as the list fills.",
+            why="Binary relevance. The ideal list of NCRR is as long as the list.",
         ),
         Preset(
             "elliot",
             "Elliot",
             {"ndcg": {"gain": "exp"}, "novelty": {"share": "rows"}, "gini": {"norm": "n-1"}},
             users="both",
-            why="Users with a list and a relevant item count; nDCG's gain is exponential. Read in its "
-            "source, not run.",
+            why="Users with a list and a relevant item count. nDCG has exponential gain. From the library's "
+            "source code; the library was not run.",
         ),
         Preset(
             "recpack",
@@ -175,8 +178,8 @@ PRESETS: Mapping[str, Preset] = {
             order="score",
             ties="item_desc",
             threshold=1.0,
-            why="trec_eval's measures, over every user of the truth; ERR's largest grade is 4, Judged is "
-            "over the list that is there.",
+            why="The measures of trec_eval, over every user of the test set. The largest grade of ERR is 4. "
+            "Judged divides by the length of the list.",
         ),
         Preset(
             "evidently",
@@ -191,14 +194,15 @@ PRESETS: Mapping[str, Preset] = {
                 "popularity": {"unseen": "drop"},
                 "gini": {"items": "shown", "norm": "n-1"},
             },
-            why="F-beta is of the two means; MAR sums the recalls at the hits; personalization is one minus "
-            "the overlap over k; items that train does not know have no novelty.",
+            why="F-beta combines mean precision and mean recall. MAR sums the recalls at the hits. "
+            "Personalization is one minus the overlap divided by k. Items outside the training data have no "
+            "novelty.",
         ),
         Preset(
             "sklearn",
             "scikit-learn",
-            why="nDCG and DCG with the grades as gains, and errors of predicted ratings. Users are counted "
-            "by the caller there; here every user with a relevant item.",
+            why="nDCG and DCG with grades as gains, and errors of predicted ratings. scikit-learn leaves the "
+            "choice of users to the caller; here every user with a relevant item counts.",
         ),
         Preset(
             "capri",
@@ -213,8 +217,9 @@ PRESETS: Mapping[str, Preset] = {
             },
             users="both",
             relevance=EVERY_ROW,
-            why="nDCG's ideal takes all m items, whatever k; unseen items add no novelty; coverage is of the "
-            "items in train. CAPRI rounds each user's nDCG to four digits, recdash does not.",
+            why="The ideal list of nDCG has all m relevant items, whatever k is. Unseen items add no "
+            "novelty. Coverage counts the items of the training data. CAPRI rounds each user's nDCG to "
+            "four digits, recdash does not.",
         ),
         Preset(
             "seed000",
@@ -231,8 +236,8 @@ PRESETS: Mapping[str, Preset] = {
                 "precision": {"average": "micro", "truth": "best"},
                 "recall": {"average": "micro", "truth": "best"},
             },
-            why="Reciprocal ranks and precisions at hits are summed; precision and recall pool all users, "
-            "and at k look at the k most relevant items of the truth.",
+            why="Reciprocal ranks and precisions at hits are summed. Precision and recall pool all users and "
+            "count only the k most relevant test items of each user.",
         ),
     )
 }

@@ -127,8 +127,8 @@ def test_the_table_has_a_line_per_metric_and_a_column_per_candidate(run: Recdash
                 ),
             )
             for words in (
-                f"known to truth, catalogue or train: of recommended items {known}",
-                f"of the truth known to run, catalogue or train: of its items {of_truth}",
+                f"known to test set, catalogue or training data: of recommended items {known}",
+                f"of the test set known to run, catalogue or training data: of its items {of_truth}",
             )
         ],
         *[

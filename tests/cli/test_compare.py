@@ -96,7 +96,7 @@ def test_the_text_is_the_verdict_and_one_line_per_pair(call: Recdash) -> None:
     lines = result.stdout.splitlines()
     message = "CI and the second p are corrected by Holm over 2 differences from the baseline."
     assert lines[-1] == message
-    assert [line.split(":")[0] for line in lines if "known to truth" in line] == ["old", "new", "other"]
+    assert [line.split(":")[0] for line in lines if "known to test set" in line] == ["old", "new", "other"]
 
 
 def test_a_wide_margin_makes_a_tie(call: Recdash) -> None:

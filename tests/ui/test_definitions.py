@@ -62,17 +62,17 @@ def test_one_run_has_all_its_definitions(workspace: Workspace, shown: Open) -> N
     app = shown()
     text = said(app)
     # one relevant item at rank 2 of 5: 1/log2(3) by default; ideal=full divides by the sum over five places
-    assert "nDCG@5 of only is anything from 0.214 to 1.000, depending on the definition" in text
+    assert "only's nDCG@5 ranges from 0.214 to 1.000 across libraries" in text
     assert "RecTools ndcg(gain=binary, ideal=full) 0.214 −0.417 66 % lower every user n = 20" in text
     assert [box.label for box in app.selectbox].count("Run") == 1
 
 
 def test_the_first_candidate_is_shown_and_another_can_be_chosen(films: dict[str, str], shown: Open) -> None:
     app = shown(m="recall")
-    assert "Recall@5 of half is anything from 0.500 to 1.000" in said(app)
+    assert "half's Recall@5 ranges from 0.500 to 1.000" in said(app)
     assert link(app)["r"] == films["half"]
     passed(app.selectbox(key="definitions-run").set_value(films["good"]).run())
-    assert "Recall@5 of good is 1.00 under every preset" in said(app)
+    assert "good's Recall@5 is 1.00 in every library" in said(app)
     assert link(app)["r"] == films["good"]
 
 
@@ -89,7 +89,7 @@ def test_who_counts_is_told_as_the_cause(shown: Open) -> None:
 def test_without_a_score_the_reason_stands_in_place_of_the_value(films: dict[str, str], shown: Open) -> None:
     text = said(shown(r=films["good"]))
     assert "trec_eval ndcg(grades=all) – no score column to order the lists by" in text
-    assert "Order and ties not known: no score column to order the lists by." in text
+    assert "Order and ties: unknown, no score column to order the lists by." in text
 
 
 def test_ties_are_broken_as_the_preset_does(films: dict[str, str], shown: Open) -> None:
@@ -103,10 +103,10 @@ def test_ties_are_broken_as_the_preset_does(films: dict[str, str], shown: Open) 
 def test_ties_have_a_band_and_lists_without_ties_none(films: dict[str, str], shown: Open) -> None:
     # the user's own item is one of three with equal scores: reciprocal rank 1/3 at worst, 1 at best
     text = said(shown(r=films["tied"], m="mrr"))
-    assert "What ties can do to MRR@5" in text
-    assert "that alone can move MRR@5 by 0.667" in text
+    assert "Ties can change MRR@5" in text
+    assert "Their order is arbitrary and can change MRR@5 by 0.667" in text
     assert re.search(r"Users 0\.333 0\.6\d\d ± 0\.00\d 1\.000 0\.500 20", text)
-    assert "What ties can do" not in said(shown(r=films["good"], m="mrr"))
+    assert "Ties can change" not in said(shown(r=films["good"], m="mrr"))
 
 
 def test_no_number_of_the_ties_heads_its_row(films: dict[str, str], shown: Open) -> None:
@@ -155,7 +155,7 @@ def test_shares_of_the_catalogue_are_read_in_percent(workspace: Workspace, shown
     made = workspace.experiments.create("films", TRUTH, depth=5, catalogue=catalogue)
     workspace.runs.add(made.id, lists(2), name="good")  # shows the 20 items, x1 and x3 of 24: 91.7 %
     text = said(shown(m="coverage"))
-    assert "Coverage@5 of good is 91.7 % under every preset" in text
+    assert "good's Coverage@5 is 91.7 % in every library" in text
     assert "Coverage@5, %" in text
     assert "91.7 the same every list n = 20" in text
 
@@ -184,8 +184,8 @@ def test_the_sum_is_written_out() -> None:
         "0.5000 + 0.5000 = 1.0000; divided by the norm 3.0000: 0.3333"
     )
     assert worked_example.arithmetic(worked("recall(average=micro)")) == (
-        "1.0000 + 1.0000 = 2.0000 is what this user adds above the line, 3.0000 below it; over all users the "
-        "two sums are divided. By itself: 2.0000 ÷ 3.0000 = 0.6667"
+        "This user adds 1.0000 + 1.0000 = 2.0000 to the numerator and 3.0000 to the denominator; the sums "
+        "over all users are divided. For this user alone: 2.0000 ÷ 3.0000 = 0.6667"
     )
     assert worked_example.combined(worked("f1(of=map,recall)")) == (
         "2 × 0.3333 × 0.6667 ÷ (0.3333 + 0.6667) = 0.4444"
@@ -195,9 +195,9 @@ def test_the_sum_is_written_out() -> None:
 @pytest.mark.parametrize(
     ("low", "high", "said"),
     [
-        (0.1941, 0.1943, "is anything from 0.1941 to 0.1943, depending on the definition"),
-        (0.194, 0.194 + 1e-9, "is 0.194 under every preset, as far as digits are shown"),
-        (0.194, 0.194, "is 0.194 under every preset"),
+        (0.1941, 0.1943, "ranges from 0.1941 to 0.1943 across libraries"),
+        (0.194, 0.194 + 1e-9, "is 0.194 in every library, up to rounding"),
+        (0.194, 0.194, "is 0.194 in every library"),
     ],
 )
 def test_the_two_ends_of_the_title_are_told_apart(low: float, high: float, said: str) -> None:
@@ -205,7 +205,7 @@ def test_the_two_ends_of_the_title_are_told_apart(low: float, high: float, said:
     presets = pd.DataFrame(columns)
     run = Run("r", "films", "b", datetime(2026, 3, 1, tzinfo=UTC), 0, None, {}, {})
     found = definitions.PresetsOfRun(run, "bpref", 10, presets, presets)
-    assert definitions.finding(found) == f"bpref@10 of b {said}"
+    assert definitions.finding(found) == f"b's bpref@10 {said}"
 
 
 def test_judged_negatives_are_told_from_what_nobody_judged() -> None:
@@ -291,7 +291,7 @@ def test_the_page_works_out_what_is_chosen(
     made = space.experiments.create("films", TRUTH, depth=5)
     space.runs.add(made.id, lists(2), name="good")
     page.goto(f"{server(data=data).url}/definitions")
-    expect(page.get_by_role("heading", name="nDCG@5 of good is anything from")).to_be_visible()
+    expect(page.get_by_role("heading", name="good's nDCG@5 ranges from")).to_be_visible()
     settle(page)
     page.get_by_role("radio", name="RecTools").click()
     expect(page.get_by_role("heading", name="RecTools: nDCG@5")).to_be_visible()

@@ -15,8 +15,6 @@ from recdash.errors import InputError
 from recdash.formatting.wording import nested as in_words
 from recdash.ui.components.parameters import params_as_text, params_from
 from recdash.ui.components.templates import TEMPLATES
-from recdash.ui.guide.reading import READING
-from recdash.ui.guide.rules import RULES
 from recdash.ui.runs.table import ledger_names, ledger_row, parameter_names, parameter_row
 from recdash.ui.upload.rows import rows_as_html
 from recdash.ui.upload.words import stem
@@ -137,14 +135,3 @@ def test_a_template_names_the_columns_that_the_checks_know(kind: str) -> None:
     found = ingest.preview(kind, TEMPLATES[kind].text.encode(), name=TEMPLATES[kind].file_name)
     told = {column.name: column.required for column in TEMPLATES[kind].columns if " " not in column.name}
     assert told == {**dict.fromkeys(found.required, True), **dict.fromkeys(found.optional, False)}
-
-
-def test_the_guide_explains_the_equals_sign_as_a_shared_rank() -> None:
-    shared = next(article for article in READING if article.slug == "rank-shared")
-    assert "“=1” means that several share the rank" in shared.body
-    assert [article.slug for article in READING if article.mentions("margin tie")] == ["interval", "verdict"]
-
-
-def test_search_wants_every_word() -> None:
-    titles = [article.title for article in RULES if article.mentions("TREC score")]
-    assert {"Order of a list", "Ties"} <= set(titles) < {article.title for article in RULES}

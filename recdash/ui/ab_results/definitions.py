@@ -16,7 +16,7 @@ GUIDE = {
     "cuped": "CUPED",
     "small": "small tests",
     "peeking": "always-valid CI",
-    "novelty": "novelty effect",
+    "novelty-effect": "novelty effect",
     "winsorising": "outlier capping",
 }
 

@@ -1,4 +1,4 @@
-"""What the Definitions page shows: one run under every preset, what sets them apart, who was counted."""
+"""Builds what the Definitions page shows: one run under every preset, why they differ, which users count."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from recdash.formatting.tables import (
     number_of,
     text_columns,
 )
-from recdash.formatting.wording import named_number, unavailable
+from recdash.formatting.wording import named_number, possessive, unavailable
 from recdash.metrics.agreement import WORDS
 from recdash.metrics.naming import base, is_percent, metric_at
 from recdash.ui.app import cached, state
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PresetsOfRun:
-    """One run, its metric's family, and its tables under all presets and of their causes."""
+    """One run and its metric, with two tables: its value under each preset, and the causes of differences."""
 
     run: Run
     metric: str
@@ -65,7 +65,7 @@ class PresetsOfRun:
 
     @property
     def rows(self) -> list[Row]:
-        """One per preset, in the unit that the page shows."""
+        """Returns one row per preset, in the unit of the page."""
         return [self._in_unit(row) for row in records(self.presets)]
 
     @property
@@ -82,7 +82,9 @@ class PresetsOfRun:
 
     @property
     def decimals(self) -> int:
-        """Three significant digits of the default's value; of the largest where that is 0 or missing."""
+        """Returns the decimals for three significant digits of the default's value, or of the largest if
+        the default's is 0 or missing.
+        """
         default = self.default["value"]
         return numbers.places([default] if default > 0 else (row["value"] for row in self.rows))
 
@@ -99,7 +101,7 @@ class PresetsOfRun:
 
 
 def choose_run(view: View) -> Run:
-    """One of the frame's runs, kept in the URL; at first the first candidate."""
+    """Draws the choice of a run and returns the run; at first it is the first candidate."""
     known = {run.id: run for run in view.shown}
     usual = (view.candidates or view.shown)[0]
     wanted = state.params().get("r", usual.id)
@@ -112,31 +114,31 @@ def choose_run(view: View) -> Run:
 
 
 def gather(view: View, run: Run) -> PresetsOfRun:
-    """The family of the frame's metric: each preset has parameters of its own."""
+    """Scores the run under every preset; the frame's metric without parameters, which each preset sets."""
     metric = base(view.metric)
-    with st.spinner("Counting as each library does; for another order the upload is read again"):
+    with st.spinner("Scoring the run under each preset; another order of the lists needs its file again"):
         presets = cached.under_presets(run.id, metric, view.k)
         causes = cached.preset_causes(run.id, metric, view.k)
     return PresetsOfRun(run, metric, view.k, presets, causes)
 
 
 def finding(by_preset: PresetsOfRun) -> str:
-    """How far the habits move one run's value."""
+    """Returns the headline: between which values the run's score lies across libraries."""
     values = [row["value"] for row in by_preset.rows if is_number(row["value"])]
     if not values:
         return f"{by_preset.run.name} has no {by_preset.where} under any preset"
     ends = _distinct_ends(min(values), max(values), by_preset.decimals)
     low, high = (f"{end}{by_preset.unit}" for end in ends)
-    value = f"{by_preset.where} of {by_preset.run.name}"
+    value = f"{possessive(by_preset.run.name)} {by_preset.where}"
     if max(values) - min(values) <= EQUAL:
-        return f"{value} is {low} under every preset"
+        return f"{value} is {low} in every library"
     if low == high:
-        return f"{value} is {low} under every preset, as far as digits are shown"
-    return f"{value} is anything from {low} to {high}, depending on the definition"
+        return f"{value} is {low} in every library, up to rounding"
+    return f"{value} ranges from {low} to {high} across libraries"
 
 
 def _distinct_ends(low: float, high: float, decimals: int) -> tuple[str, str]:
-    """Both ends with so many decimals, or with the fewest more that set them apart."""
+    """Returns both ends with ``decimals``, or with the fewest more that make them differ."""
     for places in range(decimals, numbers.MOST_DECIMALS + 1):
         if numbers.fixed(low, places) != numbers.fixed(high, places):
             return numbers.fixed(low, places), numbers.fixed(high, places)
@@ -146,22 +148,22 @@ def _distinct_ends(low: float, high: float, decimals: int) -> tuple[str, str]:
 def subtitle(by_preset: PresetsOfRun) -> str:
     presets = named_number(len(by_preset.rows)).lower()
     return (
-        f"The same lists and the same truth under {presets} presets: definition, who counts, order and ties, "
-        "and what is relevant as each library has them."
+        f"The same lists and the same test set under {presets} presets. Each preset follows one library in "
+        "formula, population, order and relevance."
     )
 
 
 def footnote(view: View, by_preset: PresetsOfRun) -> Html:
-    """What the other pages show where that is not the default, and how long a difference is."""
+    """Returns how to read the table, and what the other pages show if they do not use the default."""
     legend = (
-        "Difference: the value minus recdash's default, each over its own users. Every user: all with a "
-        "relevant item, one without a list counting as 0."
+        "Difference: the value minus recdash's default, each over its own users. Every user: all users "
+        "with a relevant item; a user without recommendations counts as 0."
     )
     return widgets.note_html([legend, shown_elsewhere(view, by_preset)])
 
 
 def shown_elsewhere(view: View, by_preset: PresetsOfRun) -> str:
-    """A line for a frame whose own number is not the default's; empty where it is."""
+    """Returns which value the other pages show; empty if it is the default's."""
     users = view.experiment.settings.get("users", "truth")
     if view.metric == by_preset.metric and users == by_preset.default["users"]:
         return ""
@@ -178,7 +180,7 @@ def preset_table(by_preset: PresetsOfRun) -> Html:
     columns = [
         *text_columns("Preset", "Definition"),
         *number_columns(value, "Difference to\nrecdash"),
-        *text_columns("Who counts", "Order and ties", "Relevant is", "Beside the\nlibrary"),
+        *text_columns("Population", "Order and ties", "Relevant", "Equal to\nthe library?"),
     ]
     rows = [_preset_row(by_preset, row) for row in by_preset.rows]
     return table_html(columns, rows, bands=[0])
@@ -198,30 +200,30 @@ def _preset_row(by_preset: PresetsOfRun, row: Row) -> list[Cell]:
 
 
 STATES = {**WORDS, "documented": "not run"}
-"""Short, for a column; the whole sentence is the title of the cell, and stands under *Is it the same?*"""
+"""Agreement in short, for a column. The whole sentence is the cell's tooltip, and is listed below."""
 
 
 def agreement_title(by_preset: PresetsOfRun) -> tuple[str, str]:
     return (
-        f"Is {by_preset.where} the number that each library prints?",
-        "Equal: its numbers were compared with recdash's under the preset. docs/presets.md has every metric.",
+        f"Does each library print this {by_preset.where}?",
+        "Equal: the library was run on the same data and gave the same numbers. See docs/presets.md.",
     )
 
 
 def agreement_list(by_preset: PresetsOfRun) -> Html:
-    """One sentence per preset: whether this metric is the library's own number."""
+    """Returns one sentence per preset: whether the library prints this number."""
     return _entries({row["title"]: f"{row['agreement']}." for row in by_preset.others})
 
 
 def _entries(texts: Mapping[str, str]) -> Html:
-    """``texts``: title of a preset → what is said of it."""
+    """Returns a list of presets; ``texts``: a preset's title → the sentence about it."""
     row = "<li><b>{title}</b><span>{text}</span></li>"
     rows = [html(row, title=title, text=text) for title, text in texts.items()]
     return html('<ul class="rd-list rd-entries">{rows}</ul>', rows=join(rows))
 
 
 def _difference(row: Row, default: float, decimals: int) -> Cell:
-    """The difference in numbers, and under it in words; the reason where there is no value."""
+    """Returns the difference as a number and in words, or the reason why there is no value."""
     if row["preset"] == DEFAULT:
         return muted("default")
     if row["reason"]:
@@ -239,7 +241,7 @@ def _who_counts(row: Row) -> Html:
 
 
 def code(spec: str) -> Html:
-    """A spec that may break after its commas."""
+    """Returns a spec that may break after its commas."""
     parts = [html("{part}", part=part) for part in spec.split(",")]
     return html("<code>{spec}</code>", spec=join(parts, ",<wbr>"))
 
@@ -253,14 +255,14 @@ def export(by_preset: PresetsOfRun) -> pd.DataFrame:
 
 def why_title(by_preset: PresetsOfRun) -> tuple[str, str]:
     subtitle = (
-        f"What each cause does to {by_preset.where} by itself, when it alone is changed from recdash's "
-        "default. Together: what remains, since causes change each other's effect."
+        f"The change of {by_preset.where} if one convention alone is switched from recdash's default to the "
+        "library's. Together: what the conventions add when combined."
     )
     return "Why do the libraries differ?", subtitle
 
 
 def cause_table(by_preset: PresetsOfRun) -> Html:
-    """Rows: presets; columns: what each cause does alone, from the default; the whole difference."""
+    """Returns one row per preset: the effect of each cause alone, and the whole difference."""
     present = [cause for cause in TITLES if cause in set(by_preset.causes["cause"])]
     causes = [TITLES[cause] for cause in present]
     columns = [*text_columns("Preset"), *number_columns(*causes, "Difference")]
@@ -296,15 +298,15 @@ def _signed(difference: float, decimals: int) -> str:
 
 
 def entries(by_preset: PresetsOfRun) -> Html:
-    """One sentence per preset: its causes by the size of their effect."""
+    """Returns a list of presets: why each differs, the largest cause first."""
     return _entries({row["title"]: why(by_preset, row) for row in by_preset.others})
 
 
 def why(by_preset: PresetsOfRun, row: Row) -> str:
-    """``63 % higher. Who counts +0.0166: only users with a list count. No effect here: …``."""
+    """Returns ``63 % higher. Population +0.0166: only users with a list count. No effect here: …``."""
     causes = [cause for cause in by_preset.causes_of(row["preset"]) if cause["cause"] != TOGETHER]
     if not causes:
-        return f"Counts {by_preset.where} as recdash does."
+        return f"Same definition of {by_preset.where} as recdash."
     unknown = [cause for cause in causes if cause["reason"]]
     idle = [cause for cause in causes if not cause["reason"] and abs(cause["difference"]) <= EQUAL]
     moving = [cause for cause in causes if cause not in unknown and cause not in idle]
@@ -315,36 +317,36 @@ def why(by_preset: PresetsOfRun, row: Row) -> str:
             f"{TITLES[cause['cause']]} {_exact(cause['difference'])}{by_preset.unit}: {cause['words']}."
             for cause in sorted(moving, key=lambda cause: -abs(cause["difference"]))
         ),
-        *(f"{TITLES[cause['cause']]} not known: {cause['reason']}." for cause in unknown),
+        *(f"{TITLES[cause['cause']]}: unknown, {cause['reason']}." for cause in unknown),
         f"No effect here: {'; '.join(cause['words'] for cause in idle)}." if idle else "",
     ]
     return " ".join(part for part in parts if part)
 
 
 def titles(by_preset: PresetsOfRun) -> dict[str, str]:
-    """Preset → title, for choosing one."""
+    """Returns the presets to choose from, with their titles."""
     return {row["preset"]: row["title"] for row in by_preset.rows}
 
 
 def _exact(difference: float) -> str:
-    """Signed, with three significant digits of its own."""
+    """Returns a signed number with three significant digits."""
     return numbers.signed(difference, numbers.places([difference]))
 
 
 def furthest(by_preset: PresetsOfRun) -> str:
-    """The preset whose value is furthest from the default's."""
+    """Returns the preset whose value differs most from the default's."""
     known = [row for row in by_preset.rows if is_number(row["difference"])]
     return str(max(known, key=lambda row: abs(row["difference"]))["preset"]) if known else DEFAULT
 
 
-# ── who was counted ──────────────────────────────────────────────────────────────────────────
+# ── which users count ──────────────────────────────────────────────────────────────────────────
 
 
 def ledger_title(view: View, by_preset: PresetsOfRun) -> tuple[str, str]:
     users = numbers.count(by_preset.run.ledger.get("truth_users"))
     return (
-        f"Who was counted in {by_preset.run.name}",
-        f"The truth has {users} users. {POPULATION[view.experiment.settings.get('users', 'truth')]}",
+        f"Which users count for {by_preset.run.name}",
+        f"The test set has {users} users. {POPULATION[view.experiment.settings.get('users', 'truth')]}",
     )
 
 
@@ -353,12 +355,12 @@ def ledger_table(view: View, by_preset: PresetsOfRun) -> Html:
     users, duplicates = settings.get("users", "truth"), settings.get("duplicates", "first")
     lines = ledger_lines(by_preset.run.ledger, users, view.depth, duplicates)
     rows = [(line.title, count(line.count), line.words) for line in lines]
-    columns = [*text_columns("Ledger"), *number_columns("Count"), *text_columns("What it means")]
+    columns = [*text_columns("Users and rows"), *number_columns("Count"), *text_columns("Meaning")]
     return table_html(columns, rows, kind="rd-small")
 
 
 def show_ties(view: View, by_preset: PresetsOfRun) -> None:
-    """How far the order of equal scores can move the value that the pages show; nothing where it cannot."""
+    """Draws how much the order of equal scores can change the value; nothing if there are no such ties."""
     band = cached.tie_band(by_preset.run.id, view.metric, view.k)
     if band is None:
         return
@@ -370,14 +372,14 @@ def show_ties(view: View, by_preset: PresetsOfRun) -> None:
         values[1] = replace(values[1], unit=f" ± {band.expected_error:.1g}")
     columns = number_columns("Worst order", "Expected", "Best order", "As in the file", "Users")
     st.space("small")
-    widgets.section(f"What ties can do to {where}", ties_sentence(where, band))
+    widgets.section(f"Ties can change {where}", ties_sentence(where, band))
     widgets.table(columns, [(*values, count(band.n_users))], row_head=None)
 
 
 def ties_sentence(where: str, band: TieBand) -> str:
     span = numbers.fixed(band.best - band.worst, numbers.places([band.best - band.worst]))
-    who = "one user" if band.n_users == 1 else f"{numbers.count(band.n_users)} users"
+    users = "one user" if band.n_users == 1 else f"{numbers.count(band.n_users)} users"
     return (
-        f"For {who} a relevant item stands among equal scores, whose order is chance: that alone can move "
-        f"{where} by {span}. Expected: the mean over random orders."
+        f"For {users}, a relevant item shares its score with other items. Their order is arbitrary and can "
+        f"change {where} by {span}. Expected: the mean over random orders."
     )

@@ -1,4 +1,4 @@
-"""A preset's formula and its arithmetic for one list, line by line."""
+"""Draws the formula of a preset, and its arithmetic for one list, line by line."""
 
 from __future__ import annotations
 
@@ -17,35 +17,39 @@ from recdash.ui.components import widgets
 from recdash.ui.components.widgets import table_html
 from recdash.ui.definitions.page import PresetsOfRun
 
-EXAMPLES = {"small": "A list of five places", "run": "One user of this run"}
+EXAMPLES = {"small": "A list of five items", "run": "One user of this run"}
 MOST_LINES = 12
 DECIMALS = 4
 LETTERS = (
-    "$k$: the cutoff; $m$: relevant items of a user; $r_j$: the rank of the $j$-th hit; $g_j$: its grade, "
-    "$g^*_i$ the grades best first; $L$: the list."
+    "$k$: the cutoff; $m$: number of relevant items of the user; $r_j$: rank of the $j$-th hit; $g_j$: its "
+    "grade; $g^*_i$: all grades, best first; $L$: the list."
 )
 MISS = html('<span class="rd-muted" aria-label="no hit">○</span>')
 
 
 def print_formula(by_preset: PresetsOfRun, preset: str) -> None:
-    """The definition as typed, its formula, what its letters mean, and the metric's own example."""
+    """Draws the formula of a preset with its symbols, parameters and the metric's example."""
     row = by_preset.row(preset)
     definition = define(row["spec"])
     metric = METRICS[by_preset.metric]
     widgets.section(f"{row['title']}: {by_preset.where}", metric.title)
     st.markdown(f"$$\n{formula(definition)}\n$$")
     st.caption(LETTERS)
-    hidden = f"The formula is the default's; here it is {row['spec']}." if not is_exact(definition) else ""
+    hidden = (
+        f"The formula shown is the default's. This preset uses {row['spec']}."
+        if not is_exact(definition)
+        else ""
+    )
     lines = [
         hidden,
         *(f"{name}={value}: {meaning}." for name, value, meaning in _chosen(row["spec"])),
-        f"Example of the default. {metric.example}" if metric.example else "",
+        f"Example with the default. {metric.example}" if metric.example else "",
     ]
     widgets.note(lines)
 
 
 def _chosen(spec: str) -> list[tuple[str, str, str]]:
-    """Parameter, value and meaning of what the definition sets."""
+    """Returns name, value and meaning of each parameter that differs from the default."""
     definition = define(spec)
     return [
         (knob.name, value, knob.values[value])
@@ -55,11 +59,11 @@ def _chosen(spec: str) -> list[tuple[str, str, str]]:
 
 
 def work_out(by_preset: PresetsOfRun, preset: str) -> None:
-    """The arithmetic of the built-in list or of one of the run's users, as the reader chooses."""
+    """Draws the arithmetic for the built-in list or for a user of the run, as chosen."""
     chosen = widgets.choice("Example", "ex", EXAMPLES, "small")
     row = by_preset.row(preset)
     if chosen == "run" and (reason := _why_no_user(by_preset.run, row["reason"])):
-        st.info(f"No example of this run: {reason}.")
+        st.info(f"No example from this run: {reason}.")
         return
     if chosen == "small":
         worked = example(define(row["spec"]))
@@ -67,7 +71,7 @@ def work_out(by_preset: PresetsOfRun, preset: str) -> None:
         worked = cached.worked_example(by_preset.run.id, by_preset.metric, by_preset.k, preset)
     if worked is None:
         why = why_no_example(define(row["spec"])) or "no user counts"
-        st.info(f"There is no list to work out: {why}.")
+        st.info(f"No list can be worked out: {why}.")
         return
     st.html(heading(worked, chosen))
     for part in worked.parts or (worked,):
@@ -78,37 +82,40 @@ def work_out(by_preset: PresetsOfRun, preset: str) -> None:
 
 
 def _why_no_user(run: Run, reason: str) -> str:
-    """Why no list of the run can be worked out; empty where one may."""
+    """Returns why no list of the run can be worked out; empty if one can."""
     if not run.is_mean:
         return reason
-    return f"it is the mean of {run.replicated}, so that each user has several lists"
+    return f"it is the mean of {run.replicated}, so each user has several lists"
 
 
 def heading(worked: Worked, chosen: str) -> Html:
-    """Whose list it is."""
+    """Returns whose list it is, and which of its items are relevant."""
     if chosen == "small":
         text = (
-            "The list x, a, y, b for k = 5. Relevant are a (grade 3), b (grade 1) and c (grade 2), which the "
-            f"list misses: m\u00a0=\u00a0{worked.m}. y was judged and is not relevant; nobody judged x."
+            "The list x, a, y, b with k = 5. The relevant items are a (grade 3), b (grade 1) and c (grade "
+            f"2), so m\u00a0=\u00a0{worked.m}; the list misses c. Item y was judged not relevant, x was not "
+            "judged."
         )
         if reads_train(worked.spec):
-            text += f" Of {N_POPULAR} items in train b is the most popular, then come x, c, y and a."
+            text += (
+                f" In training data of {N_POPULAR} items, b is the most popular, followed by x, c, y and a."
+            )
     else:
         text = (
-            f"User {worked.user}: m = {worked.m} relevant items, a list of {numbers.count(worked.length)}, "
-            f"k = {worked.k}. Items that are no hit are not kept."
+            f"User {worked.user}: m = {worked.m} relevant items, a list of {numbers.count(worked.length)} "
+            f"items, k = {worked.k}. Only hits are stored, so other items have no name."
         )
     return widgets.note_html([text])
 
 
 def places_table(worked: Worked) -> Html:
     texts, sums = text_columns("Item", "Hit"), number_columns("Grade", "Credit", "Sum so far")
-    columns = [*number_columns("Place"), *texts, *sums]
+    columns = [*number_columns("Position"), *texts, *sums]
     return table_html(columns, rows(worked), kind="rd-small")
 
 
 def rows(worked: Worked) -> list[list[Cell]]:
-    """A line per place; in a long list places without any credit are one line together."""
+    """Returns a row per position; in a long list, one row for neighbouring positions without a hit."""
     lines = [_row(place) for place in worked.places]
     empty = range(max(worked.length, len(worked.places)) + 1, worked.k + 1)
     if len(worked.places) > MOST_LINES:
@@ -165,13 +172,13 @@ def arithmetic(worked: Worked) -> str:
     norm = numbers.fixed(worked.norm, DECIMALS)
     if worked.pooled:
         return (
-            f"{summed} is what this user adds above the line, {norm} below it; over all users the two sums "
-            f"are divided. By itself: {total} ÷ {norm} = {value}"
+            f"This user adds {summed} to the numerator and {norm} to the denominator; the sums over all "
+            f"users are divided. For this user alone: {total} ÷ {norm} = {value}"
         )
     return f"{summed}; divided by the norm {norm}: {value}"
 
 
 def combined(worked: Worked) -> str:
-    """2ab / (a + b) of the two parts."""
+    """Returns the harmonic mean of the two parts, written out."""
     a, b = (numbers.fixed(part.value, DECIMALS) for part in worked.parts)
     return f"2 × {a} × {b} ÷ ({a} + {b}) = {numbers.fixed(worked.value, DECIMALS)}"

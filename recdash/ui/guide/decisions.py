@@ -1,38 +1,168 @@
-"""Guide articles on reviews and decisions: the terms of the page Reports & decisions."""
+"""Guide articles on deciding: the recommendation, the decision rules, the verdict, reviews and decisions."""
 
 from __future__ import annotations
 
 from recdash.ui.guide.reading import Article
 
+RECOMMENDATION = Article(
+    "recommendation",
+    "How the recommendation is made",
+    """
+The recommendation compares every candidate with the baseline over all evidence in the experiment, and
+names one action:
+
+| recommendation | means |
+|---|---|
+| **Ship** X | X won its A/B test; or X is better offline without a risk, and no candidate was tested |
+| **Run an A/B test** of X | X is better offline, but a test must confirm it |
+| **Not enough data** | X is ahead offline, but the difference is not significant |
+| **Keep** the baseline | no candidate has a gain to test, or the gain was lost online |
+| **Cannot be compared** | the runs were scored on different test sets, users, thresholds or versions |
+
+**The evidence.** Each candidate is judged against the baseline by:
+
+1. **The primary metric** at the k of the decision rules: *better*, *worse*, a *tie* within the margin, or
+   *inconclusive*. The test is corrected over all candidates (Holm).
+2. **Folds or seeds**, if a candidate or the baseline has several: a difference must hold over users and over
+   training runs.
+3. **Other accuracy metrics and user segments**: is the candidate significantly worse in any of them? Segments
+   with fewer than 30 users are left out.
+4. **Guardrails**: does the gain cost more coverage, novelty, diversity or personalization than allowed?
+5. **A/B tests** in which control served the baseline and a variant served the candidate.
+
+**Online evidence outweighs offline evidence**, because a test measures what users did. So the first of these
+rules that applies decides:
+
+1. A candidate that won a goal of its A/B test, and lost no goal and broke no guardrail there, is **shipped**.
+   If several won, the one with the largest lift in the first goal they share is named. What speaks against it
+   offline, such as a broken guardrail, is shown as a risk.
+2. If no candidate was tested, the best one that is better offline without any risk is **shipped**. The risk
+   then reads *no A/B test has confirmed it yet*.
+3. A candidate that is better offline is **tested** if it has no valid A/B result yet, or one without a
+   significant lift, or if a risk speaks against it. If the second-best is not significantly behind, both are
+   named.
+4. If candidates are ahead without a significant difference, the answer is **not enough data**, with the
+   number of users that would probably be enough.
+5. Otherwise the baseline is **kept**. A candidate that lost a goal or broke a guardrail in its A/B test is
+   never shipped. If it also won a goal, the text says what it would be a trade-off between.
+
+A test that has a planned sample size and has not reached it counts only if its always-valid interval excludes
+zero. A test with a sample ratio mismatch (SRM) has no valid result: *repeat the A/B test*. If you look at
+one segment only, A/B tests are left out.
+
+*What could change this* asks the same question at other k, by another metric or definition, with the other
+population rule, and in the segment that disagrees most. If an experiment has A/B tests but no test set,
+the newest test decides: *Ship*, *Roll back* or *Keep running*.
+
+An **approved decision** stands above the recommendation, which then says whether the evidence still agrees.
+""",
+)
+
+RULES_OF_DECISION = Article(
+    "decision-rules",
+    "Decision rules",
+    """
+Each experiment has its own decision rules, under *Settings*. Pages, reports and the command line
+(`recdash settings`) use the same ones. The pages can be opened with another baseline, metric or k without
+changing the rules.
+
+| rule | means | default |
+|---|---|---|
+| Baseline | the run that each candidate is compared with: best what users get today | see below |
+| Primary metric | the metric that decides offline | nDCG, or RMSE for rating predictions |
+| k | the cutoff at which it decides | 10, or the depth of the lists |
+| Margin | smaller differences do not matter: `1%` of the baseline's value, or `0.002` of the metric | 1 % |
+| Guardrails | how much of the baseline's value a gain may cost | *Usual*: 20 % |
+| Owner | the person who answers for the decision | – |
+
+**Baseline.** If you choose none, it is the run that an A/B test's control served; else a run whose name says
+*production*, *control*, *current* or *popular*; else the reference *Most popular*; else the run added first.
+
+**Margin.** A difference whose whole interval lies within the margin is a *tie*.
+
+**Guardrails** limit coverage, novelty, diversity and personalization, which may not fall too far, and Gini,
+which may not rise too far. Each has its own share; an empty box means no guardrail. The presets set all five:
+
+| preset | each metric may lose |
+|---|---|
+| Strict | 10 % |
+| Usual | 20 % |
+| None | any amount |
+
+A guardrail is broken if the change in these lists exceeds its share. Settings shows beside each guardrail by
+how much it changes today, and what each preset would recommend.
+
+Goals and guardrails of an **A/B test** are set in the test itself, under *Online*. The relevance threshold
+and the depth of the lists are fixed when the experiment is created, since every score depends on them.
+""",
+)
+
+VERDICT = Article(
+    "verdict",
+    "The offline verdict",
+    """
+The offline verdict is one part of the evidence for a recommendation. It says what the offline numbers alone
+say about one candidate, by the metric and k at the top of the page.
+
+| verdict | means |
+|---|---|
+| Ship | the candidate is better, and nothing speaks against it; if all are worse, keep the baseline |
+| Tie | the difference lies within the margin |
+| Trade-off | the candidate is better, but worse by another metric or in a segment, or it breaks a guardrail |
+| Not enough evidence | the interval includes zero and exceeds the margin, or folds or seeds disagree |
+| Not comparable | another test set, other users, another threshold or definition, or no user in common |
+
+**Guardrails.** A guardrail is broken if the change in these lists exceeds its share. Its 95 % interval shows
+how much the change would vary with other users of the same kind (jackknife over users, from 10 lists on). If
+the interval and the lists disagree about the guardrail, the verdict says so.
+
+**Predicted ratings** are compared by RMSE, MAE or R², over the rows that both candidates predict. The rows of
+a user are not independent, so users are compared. Lower RMSE and MAE are better.
+
+**“About 1,900 more users”** is the number of users that would give a significant result with 80 %
+probability, if the difference is as large as measured. It assumes that another training run would not change
+the difference.
+""",
+)
+
 DECIDING: tuple[Article, ...] = (
+    RECOMMENDATION,
+    RULES_OF_DECISION,
+    VERDICT,
     Article(
         "review",
         "The review of a candidate",
         """
 *Proposed* → *offline evidence* → *online evidence* → *approved* or *rejected*.
 
-The candidate's author proposes it, with its baseline, metric and k. **Offline evidence** is the verdict with
-every pair, guardrail and slice; **online evidence** is the result of an A/B test in which a variant served
-the candidate. Both are recorded as they are when attached. If evidence is attached again, the newer one
-counts and the older one stays in the history.
+A review starts when its author proposes a candidate, with a baseline, a metric and k. Evidence is then
+attached to it:
 
-*Ship* approves, *Don't ship* rejects; after *Needs A/B* and *Inconclusive* the review stays open.
+- **Offline evidence** is the verdict with every pair, guardrail and segment.
+- **Online evidence** is the result of an A/B test in which a variant served the candidate.
+
+Evidence is stored as it is when attached. If you attach it again, the newer evidence counts, and the older
+stays in the history.
+
+The decision *Ship* approves the candidate, *Don't ship* rejects it. After *Needs A/B* and *Inconclusive* the
+review stays open.
 """,
     ),
     Article(
         "checklist",
         "The checklist of a review",
         """
-| item | holds when |
+| item | passes if |
 |---|---|
-| Gain | better than the baseline offline; online at least one goal won and none lost |
-| Guardrails | offline none is broken; online all hold |
-| Split of users | no sample ratio mismatch (SRM) in any attached test |
-| Slices | the candidate is worse in no slice of users |
+| Gain | the candidate is better than the baseline offline, and won a goal and lost none online |
+| Guardrails | no guardrail is broken offline, and all hold online |
+| Split of users | no attached A/B test has a sample ratio mismatch (SRM) |
+| Slices | the candidate is worse in no segment of users |
 | Agreement | offline and online agree, or a check explains the difference |
 
-Each item **holds**, **fails**, or is **not known yet**: a missing or inconclusive test
-proves nothing. A candidate can still be approved, but then the decision says *approved although* and why.
+Each item **holds**, **fails**, or is **not known yet**. Without a test, or with an inconclusive test, an item
+is not known yet. You can approve a candidate whose checklist has failures; the decision then says *approved
+although*, with your reason.
 """,
     ),
     Article(
@@ -40,11 +170,25 @@ proves nothing. A candidate can still be approved, but then the decision says *a
         "Decisions and their recorded numbers",
         """
 A decision records its author, its reasons, every number behind it, the definition of each metric, and where
-the numbers came from. **Decisions are immutable**: a later decision supersedes one that no longer holds,
-which stays in the list, marked.
+the numbers came from. **Decisions are immutable.** To change one, make a new decision: it supersedes the old
+one, which stays in the list and is marked.
 
-Runs may be renamed or deleted later and tests counted by other rules; a decision shows the names and numbers
-at its time, and what has changed since.
+Runs may be renamed or deleted later, and A/B tests may be analysed by other rules. A decision keeps the names
+and numbers of its time, and shows what has changed since.
+""",
+    ),
+    Article(
+        "reports",
+        "Reports: live or snapshot",
+        """
+A report begins with the decision, or with the recommendation if there is none yet. Then come the reasons, the
+risks and one chart. Tables, definitions and provenance follow in the appendix.
+
+- A **snapshot** keeps the numbers of the day on which it was made.
+- A **live** report shows the numbers of the day on which it is opened.
+
+You can download a report as a file that opens without recdash, or share it by a read-only link.
+`recdash reproduce` recomputes the numbers of a snapshot from the uploaded files, and says whether they match.
 """,
     ),
 )

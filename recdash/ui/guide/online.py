@@ -1,4 +1,4 @@
-"""Guide articles on A/B tests: the terms of the page A/B results."""
+"""Guide articles on A/B tests: the terms of the Online pages."""
 
 from __future__ import annotations
 
@@ -6,109 +6,113 @@ from recdash.ui.guide.reading import Article
 
 ONLINE: tuple[Article, ...] = (
     Article(
-        "srm",
-        "Split of users: sample ratio mismatch (SRM)",
+        "guardrail",
+        "Goals, guardrails and the margin",
         """
-A test assigns each user to a variant at random, in planned shares. The **SRM** check tests whether the actual
-numbers of users fit those shares, with a χ² test over all variants at once. Of 10,000 users planned half and
-half, 5,080 and 4,920 are normal (p = 0.11); 5,200 and 4,800 would happen once in 16,000 tests.
+A **goal** is a metric that the test should improve: its result is *better*, *worse* or *inconclusive*. All
+goals of all variants are one family, corrected together.
+
+A **guardrail** is a metric that must not get worse. Its **margin** is the smallest loss that would matter.
+The guardrail holds if the interval rules out a loss beyond the margin:
+
+| the 95 % interval of the lift, margin 2 % | result |
+|---|---|
+| −1.2 to +0.9 %: rules out a loss of 2 % | holds |
+| −3.1 to +0.4 %: a loss of 2 % is possible | inconclusive |
+| −4.0 to −2.3 %: the loss exceeds 2 % | broken |
+
+A guardrail with few users is therefore *inconclusive*, not safe. One with very many users may hold despite a
+significant loss that is too small to matter. For a metric where lower is better, the signs are reversed.
+""",
+    ),
+    Article(
+        "srm",
+        "Sample ratio mismatch (SRM)",
+        """
+An A/B test assigns each user to a variant at random, in planned shares. The **SRM** check tests whether the
+observed numbers of users fit those shares (χ² test over all variants). With 10,000 users planned half and
+half, 5,080 and 4,920 are normal (p = 0.11); 5,200 and 4,800 would occur in one of 16,000 tests.
 
 Below p = 0.001 **no metric is judged**: the missing users may be those who did not like the variant, and no
-statistics can correct for that. Usual causes: a redirect that fails, logging that breaks in one variant, bots
-that only one of them attracts, a filter after the assignment. If the split was planned otherwise, set it in
+statistics can correct for that. Usual causes are a failing redirect, broken logging in one variant, bots
+that only one variant attracts, and filters after the assignment. If you planned another split, set it in
 the rules.
 
-For aggregated data, the split is checked by the column *n*, the users, for rates too. Trials are not users,
-and do not show the split.
+For aggregated data the check uses the column *n*, the number of users; add it for rates too. Trials are not
+users and do not show the split.
+""",
+    ),
+    Article(
+        "peeking",
+        "Continuous monitoring: the always-valid CI",
+        """
+A 95 % interval is wrong in one of twenty tests if you check it **once**, on a day fixed in advance. If you
+check it every day and stop as soon as it excludes zero, it is wrong far more often: with fourteen checks, in
+22 of 100 tests without any effect.
+
+An **always-valid CI** (a confidence sequence; Waudby-Smith and others 2024) holds over all days at once: in
+at least 95 of 100 tests it contains the true lift on every day. In return it is wider. So:
+
+- to check once, at the planned end, use the thick interval;
+- to monitor continuously and stop early, act only when the thin interval excludes zero.
+
+The always-valid CI is asymptotic and invalid for few users. If it were shown from the first users on, it
+would exclude zero at some time in up to 41 of 100 tests without an effect at a split of 90 to 10, and in up
+to 90 of 100 at 99 to 1 (docs/calibration-online.md). It is therefore shown from 200 users per variant on,
+once the relative standard error of each mean is at most 10 %. Until then a note says how many users are
+needed. If a variant has less than half the users of the other, its variance is taken to be at least the
+other's.
 """,
     ),
     Article(
         "small",
-        "Small tests: when there is an interval",
+        "Small tests: when an interval is shown",
         """
-An interval is shown only where its method is valid. The usual one (delta method, Welch's *t*) needs 10 users
-of each variant and a relative standard error of its value of at most 30 %; before that a note says how many
-users are needed. A rate of users with few successes, or few failures, has the score interval of Miettinen and
-Nurminen instead, and Fisher's exact *p*: 0 of 20 against 5 of 20 is a loss of 30 to 100 %, *p* = 0.047. A
-control of zero has no lift, since a lift is relative to it. In tests without any effect each direction is
-found in at most about 2.5 of 100, for 2 to 200 users and splits to 99 to 1 (docs/calibration-online.md).
-""",
-    ),
-    Article(
-        "guardrail",
-        "Goals, guardrails and the margin",
-        """
-A **goal** is what the test should improve: it is *better*, *worse* or *inconclusive*. All goals of all
-variants are one family, corrected together.
+An interval is shown only where its method is valid. The usual method (delta method, Welch's *t*) needs 10
+users per variant and a relative standard error of each mean of at most 30 %. Until then a note says how many
+users are needed.
 
-A **guardrail** must not get worse. It has a **margin**, the smallest loss that would matter, and the question
-is reversed: is a loss as large as the margin excluded?
+A rate with few successes or few failures uses the score interval of Miettinen and Nurminen and Fisher's
+exact *p* instead: 0 of 20 against 5 of 20 is a loss of 30 to 100 %, *p* = 0.047. A lift is relative to
+control, so a control of zero has none.
 
-| the 95 % interval of the lift, margin 2 % | word |
-|---|---|
-| −1.2 to +0.9 %: a loss of 2 % is excluded | holds |
-| −3.1 to +0.4 %: a loss of 2 % is possible | inconclusive |
-| −4.0 to −2.3 %: the loss exceeds 2 % | broken |
-
-So a guardrail with few users is *inconclusive* rather than safe, and one with very many users may hold
-despite a significant loss that is too small to matter. For a metric of which less is better, the margin is on
-the other side of zero.
+In simulated tests without any effect, each direction is found in at most about 2.5 of 100 tests, for 2 to 200
+users and splits up to 99 to 1 (docs/calibration-online.md).
 """,
     ),
     Article(
         "cuped",
         "CUPED: adjusting for pre-test behaviour",
         """
-Users differ far more from each other than a variant changes them. **CUPED** subtracts from each user's value
-what the user's pre-test behaviour predicts, and compares the rest. Random assignment makes the variants alike
-before the test, so that the lift stays unbiased while its interval gets narrower: 30 % narrower is worth as
-much as twice the users.
+Users differ far more from each other than a variant changes them. **CUPED** predicts each user's value from
+the user's pre-test behaviour, subtracts the prediction, and compares the rest. Random assignment makes the
+variants alike before the test, so the lift stays unbiased and its interval gets narrower. An interval that
+is 30 % narrower is worth twice the users.
 
-It is used if sessions before the exposure (or before the *first day of the test*) were uploaded, for each
-metric with pre-test values, if it makes the interval narrower; otherwise the lift is unadjusted, and a note
-says so. The unadjusted lift is in the tooltip and in the table. Lifts over days and in segments are
-unadjusted.
-""",
-    ),
-    Article(
-        "peeking",
-        "Continuous monitoring: the always-valid interval",
-        """
-A 95 % interval is wrong in one of twenty tests if it is checked **once**, on a day fixed in advance. Checking
-it every day and stopping as soon as it excludes zero is wrong far more often: with fourteen checks, in 22 of
-100 tests without a difference.
-
-An **always-valid interval** (a confidence sequence; Waudby-Smith and others 2024) holds over all days at
-once: the true lift is inside on every day in at least 95 of 100 tests. It is wider in return. It is
-asymptotic, and invalid for few users: shown from the first users on it excludes zero at some time in up to 41
-of 100 tests without an effect at a split of 90 to 10, in up to 90 of 100 at 99 to 1
-(docs/calibration-online.md). So it is shown from 200 users of each variant on, once the relative standard
-error of each value is at most 10 %; before, a note says how many users are needed. If a variant has less than
-half the users of the other, its variance is assumed to be at least the other's. So:
-
-- to check once, at the planned end: use the thick interval;
-- to monitor continuously and stop early: act only when the thin interval excludes zero.
+CUPED needs sessions before the exposure (or before the *first day of the test*). It is used for each metric
+with pre-test values if it makes the interval narrower; otherwise the lift is unadjusted and a note says so.
+The unadjusted lift is in the tooltip and in the table. Lifts over days and in segments are not adjusted.
 """,
     ),
     Article(
         "winsorising",
         "Outlier capping (winsorising)",
         """
-A few users who watch all day can dominate a mean. *Winsorising at 0.99* sets the totals of the top hundredth
-of the users to the total at which that hundredth begins, in all variants alike. Intervals get narrower and
-values smaller: they are no longer means of what users actually did. Capping is off by default and, like all
-rules, should be part of the plan: changing rules after seeing results inflates false positives.
+A few users who watch all day can dominate a mean. *Winsorising at 0.99* replaces all user totals above the
+99th percentile by that percentile, in all variants alike. Intervals get narrower and means lower: they no
+longer describe exactly what users did. Capping is off by default. Like all rules it should be part of the
+plan: changing rules after seeing results inflates false positives.
 """,
     ),
     Article(
-        "novelty",
+        "novelty-effect",
         "Novelty effect: does a lift wear off?",
         """
-People try what is new. A lift that comes from curiosity is large on a user's first days and gone later, and a
-test of one week sees little else. *Since the exposure* shows the lift by days since each user first saw the
-variant, and tests whether it is smaller late than early for the **same users**, so that users who came late
-do not distort it. A lift *fades*, above or below zero, if less of it is left; otherwise it *rises* or
-*falls*. The test's health warns only of a gain that fades or reverses.
+People try what is new. A lift that comes from curiosity is large on a user's first days and gone later, and
+a test of one week sees little else. *By days since exposure* shows the lift by the time since each user
+first saw the variant. It tests whether the lift is smaller late than early for the **same users**, so users
+who join late do not distort it. A lift *fades* if less of it is left, above or below zero; otherwise it
+*rises* or *falls*. Test health warns only if a gain fades or reverses.
 """,
     ),
 )

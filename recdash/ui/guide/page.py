@@ -1,4 +1,4 @@
-"""The guide as chapters of articles: from the metric table, the presets and our own prose."""
+"""Builds the chapters of the guide, from metrics, presets and written articles, and draws them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import streamlit as st
 
 from recdash.definitions.guide import MetricGuide, PresetGuide
 from recdash.formatting.html import markdown
+from recdash.formatting.wording import unavailable
 from recdash.metrics.naming import metric_title
 from recdash.service import Workspace
 from recdash.ui.app import state
@@ -21,8 +22,8 @@ from recdash.ui.guide.rules import RULES
 from recdash.ui.guide.tables import TABLES
 
 SYMBOLS = (
-    "k: cutoff, from 1 to the depth. Per user: m relevant items, r_j the rank of the j-th hit, g its gain. "
-    "A score is the mean over the users who count."
+    "k: the cutoff, up to the depth of the lists. For each user: m relevant items; r_j, the rank of the j-th "
+    "hit; g, its gain. A score is the mean over the users that count."
 )
 
 
@@ -34,24 +35,40 @@ class Chapter:
 
 
 def chapters(workspace: Workspace) -> dict[str, Chapter]:
-    """All chapters by slug, in reading order."""
+    """Returns all chapters by slug, in reading order."""
     metrics = tuple(map(metric_article, workspace.definitions.guide()))
     presets = (DISAGREE, *map(preset_article, workspace.definitions.presets()))
     return {
-        "metrics": Chapter("Metrics", SYMBOLS, metrics),
-        "presets": Chapter("Presets", "One word sets every parameter, the ties and who is counted.", presets),
-        "rules": Chapter("Rules", "They often move scores more than the formula does.", RULES),
-        "reading": Chapter("Reading the pages", "Intervals, shared ranks, offline against online.", READING),
-        "online": Chapter("A/B tests", "What the page A/B results says, and when not to believe it.", ONLINE),
         "deciding": Chapter(
-            "Deciding", "What the page Reports & decisions asks, and what it keeps.", DECIDING
+            "Deciding", "From the evidence to a recommendation, a review and a decision.", DECIDING
         ),
-        "tables": Chapter("Tables to upload", "Bring the columns you have; usual names are known.", TABLES),
+        "tables": Chapter(
+            "Files to add",
+            "Which files recdash reads, and their columns. Usual names are recognised.",
+            TABLES,
+        ),
+        "reading": Chapter(
+            "Reading the pages", "Intervals, ranks, segments, trade-offs, offline vs online.", READING
+        ),
+        "online": Chapter(
+            "A/B tests", "How the Online pages judge a test, and when not to trust it.", ONLINE
+        ),
+        "metrics": Chapter("Metrics", SYMBOLS, metrics),
+        "rules": Chapter(
+            "Scoring rules",
+            "Population, ties and short lists often change a score more than its formula.",
+            RULES,
+        ),
+        "presets": Chapter(
+            "Presets",
+            "A preset sets every parameter, the ties and the population like a known library.",
+            presets,
+        ),
     }
 
 
 def metric_article(metric: MetricGuide) -> Article:
-    """Meaning, formula, range, parameters, worked example and source of one metric."""
+    """Returns the article on a metric: meaning, formula, range, parameters, example and source."""
     facts = f"{metric.range} · {metric.unit} · {metric.direction} · needs {metric.needs}"
     parts = [
         f"{metric.title}.",
@@ -66,21 +83,22 @@ def metric_article(metric: MetricGuide) -> Article:
 
 
 def _parameters(metric: MetricGuide) -> str:
-    """A table of the metric's parameters: the default first, then what else it may be."""
+    """Returns the metric's parameters as a Markdown table: of each the default first, then the others."""
     rows = [
-        f"| `{name}={value}` | {'default' if value == default else ''} | {meaning} |"
+        f"| `{name}={value}` | {'yes' if value == default else ''} | {meaning} |"
         for name, default, choices in metric.parameters
         for value, meaning in choices.items()
     ]
-    head = "| parameter | unless named | meaning |\n|---|---|---|\n"
+    head = "| parameter | default | meaning |\n|---|---|---|\n"
     return head + "\n".join(rows) if rows else ""
 
 
 def preset_article(preset: PresetGuide) -> Article:
+    """Returns the article on a preset: its purpose, its changes, and whether the library agrees."""
     specs = [f"- `{spec}`" for spec in preset.specs]
     rules = [f"- {rule}" for rule in preset.rules]
     agreement = (
-        ["", "Beside the library:", "", *(f"- {line}" for line in preset.agreement)]
+        ["", "Compared with the library:", "", *(f"- {line}" for line in preset.agreement)]
         if preset.agreement
         else []
     )
@@ -92,14 +110,14 @@ def preset_article(preset: PresetGuide) -> Article:
 
 
 def linked_first(by_slug: Mapping[str, Chapter]) -> None:
-    """The article that the link names stands on top, open; an unknown name is reported."""
+    """Draws the article that the link names on top of the page; warns of an unknown name."""
     slug = state.params().get("metric")
     if slug is None:
         return
     state.write("metric", slug)
     articles = {article.slug: article for chapter in by_slug.values() for article in chapter.articles}
     if slug not in articles:
-        st.warning(f"The link names {markdown(slug)}, which the guide does not have.")
+        st.warning(f"{unavailable('entry', markdown(slug), 'the whole guide')}.")
         return
     with st.container(border=True, key="guide-linked"):
         _article(articles[slug], anchor=None)
@@ -112,13 +130,13 @@ def _close() -> None:
 
 
 def show(by_slug: Mapping[str, Chapter], words: str) -> None:
-    """The chosen chapter; with search words, the articles of all chapters that hold every one."""
+    """Draws the chosen chapter; if there are search words, the articles of all chapters that contain them."""
     titles = {slug: chapter.title for slug, chapter in by_slug.items()}
-    chosen = widgets.choice("Chapter", "chapter", titles, "metrics")
+    chosen = widgets.choice("Chapter", "chapter", titles, "deciding")
     wanted = by_slug.values() if words.strip() else [by_slug[chosen]]
     hits = [(chapter, [entry for entry in chapter.articles if entry.mentions(words)]) for chapter in wanted]
     if not any(articles for _, articles in hits):
-        st.info("Nothing in the guide holds all of these words. Try fewer, or a metric's name.")
+        st.info("No entry contains all of these words. Try fewer words, or the name of a metric.")
     for chapter, articles in hits:
         if articles:
             _chapter(chapter, articles)

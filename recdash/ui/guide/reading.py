@@ -1,4 +1,4 @@
-"""The guide's own prose: what an article is, and how to read what is shown."""
+"""Defines an article of the guide, and holds the articles on how to read the pages."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Article:
-    """One entry of the guide; ``body`` is Markdown of our own, never a user's.
+    """One entry of the guide. ``body`` is Markdown from this package, never from a user.
 
-    ``template``: the kind of table whose file to start from can be downloaded below it.
+    ``template``: a kind of table; its template can be downloaded below the article.
     """
 
     slug: str
@@ -18,7 +18,7 @@ class Article:
     template: str = ""
 
     def mentions(self, words: str) -> bool:
-        """True when every one of ``words`` occurs in the title or the body, in any case."""
+        """Returns whether title or body contain all ``words``, in any case."""
         text = f"{self.title} {self.body}".casefold()
         return all(word in text for word in words.casefold().split())
 
@@ -27,44 +27,46 @@ DISAGREE = Article(
     "disagree",
     "Why do two libraries disagree?",
     """
-Give two libraries the same lists and the same truth, and they rarely print the same number, even under
-one name. They differ in four conventions, in the order in which they usually
-matter.
+Two libraries rarely print the same number for the same lists and the same test set, even under one name. They
+differ in four conventions. These usually matter in this order:
 
 1. **Population.** One library counts a user without recommendations as 0, another excludes the user. If a
    third of the users has no list, that alone raises a score by half, and may change which run leads.
-2. **The formula.** What a sum is divided by: all relevant items, at most k of them, the length of the list,
-   the hits found. Which list is ideal. How much a rank counts.
-3. **Relevance.** Every test row; only those with a grade; only those from a threshold on.
-4. **Order and ties.** Whether the rank or the score decides, and which of two equal scores comes first.
+2. **Formula.** Libraries divide by all relevant items, by at most k of them, by the length of the list, or by
+   the number of hits. They also define the ideal list and the discount by rank differently.
+3. **Relevance.** All test rows count, or only rows with a grade, or only those above a threshold.
+4. **Order and ties.** Either rank or score decides, and libraries break ties between equal scores
+   differently.
 
-*Definitions*, under Compare, scores one run under every preset and changes these conventions one at a time:
-the table shows how much each of them changes the value of this run. `recdash definitions` prints the same.
-Each library was run on the same data: that page, the articles below, `recdash presets` and docs/presets.md
-say whether a preset gives the same numbers. If not, `recdash evaluate` warns and says why.
+The *Definitions* page, next to this guide, scores one run under every preset. It then changes these
+conventions one at a time and shows how much each of them moves the score. `recdash definitions` prints the
+same. Each library was run on the same data. That page, the articles below, `recdash presets` and
+docs/presets.md say whether a preset gives the library's own numbers. If it does not, `recdash evaluate`
+warns and says why.
 
-What to expect of each:
+What to expect of each library:
 
-- **RecTools** fills all k places of the ideal list in nDCG (`ideal=full`). A user with one relevant item,
-  found at rank 1 of 10, gets 0.22 instead of 1; divided by what is achievable, it is the usual nDCG again.
-- **Microsoft Recommenders** first keeps the users that both tables share (`users=both`). A model that stays
-  silent for difficult users gains from it. Its nDCG alone is a mean over all users of the truth; multiply the
-  preset's by `user_coverage`. Its MAP divides by min(m, k).
-- **LensKit** discounts by log2 of the rank, and rank 1 as if it were rank 2: a hit at rank 2 alone is worth
-  a full 1 (0.63 by the usual discount). Its averages are over all users with a list; one who is not in the
-  truth counts as 0.
-- **RecBole** treats every held-out row alike and divides MAP by min(m, k). Its recall and nDCG are the usual.
-- **trec_eval** ignores the rank column: the score decides, and of equal scores the id that comes later in
-  the alphabet comes first. It leaves out users without a list unless told otherwise (`-c`), and keeps
-  scores in single precision, so that scores which differ in the eighth digit are tied there and not here.
-- **ranx** agrees with the defaults here once the run was completed with empty lists (`make_comparable`);
-  a grade below 1 is not relevant to it.
-- **CAPRI** lets all m relevant items into the ideal list, whatever k. It rounds each user's nDCG to four
-  decimals and prints coverage in percent; here nothing is rounded before it is shown, and coverage is a
-  share, so that the two may differ by up to 0.00005, and by a factor of 100.
+- **RecTools** fills all k positions of the ideal list in nDCG (`ideal=full`). A user with one relevant item,
+  found at rank 1 of 10, gets 0.22 instead of 1. Divided by the best
+  achievable value, it equals the usual nDCG.
+- **Microsoft Recommenders** keeps only users that both tables share (`users=both`), which favours a model
+  without lists for difficult users. Only its nDCG is a mean over all users of the test set: multiply the
+  preset's value by `user_coverage` to get it. Its MAP divides by min(m, k).
+- **LensKit** discounts by log2 of the rank, and gives rank 1 the discount of rank 2. A single hit at rank 2
+  scores 1 (0.63 with the usual discount). It averages over all users with a list; a user who is not in the
+  test set counts as 0.
+- **RecBole** ignores grades and divides MAP by min(m, k). Its recall and nDCG are the usual ones.
+- **trec_eval** ignores the rank column and orders by score; of equal scores, the id that is later in the
+  alphabet comes first. It excludes users without a list unless `-c` is set. It stores scores in single
+  precision, so scores that differ in the eighth digit are ties there and not here.
+- **ranx** agrees with the defaults here if the run was completed with empty lists (`make_comparable`). A
+  grade below 1 is not relevant there.
+- **CAPRI** puts all m relevant items into the ideal list, whatever k is. It rounds each user's nDCG to four
+  decimals and prints coverage in percent. recdash rounds only what it shows, and coverage is a share: the
+  values may differ by up to 0.00005, and by a factor of 100.
 
-A value that a preset does not reproduce is more often a matter of the files than of the formula: ids that
-lost their leading zeros, a truth that was filtered, lists that were cut.
+If a preset does not reproduce a value, the files are more often the cause than the formula: ids that lost
+their leading zeros, a filtered test set, truncated lists.
 """,
 )
 
@@ -73,153 +75,175 @@ READING: tuple[Article, ...] = (
         "interval",
         "How to read an interval",
         """
-The 95 % interval is the range of true values that fit the data. Were the evaluation repeated with
-other users of the same kind, 95 of 100 such intervals would hold the true value.
+A 95 % confidence interval (CI) is the range of true values that fit the data. If the evaluation were repeated
+with other users of the same kind, 95 of 100 such intervals would contain the true value.
 
-- Compare two runs by the interval of their **paired difference**, not by looking whether two
-  intervals overlap: both runs serve the same users, and pairing removes what those users have in
-  common.
-- The interval excludes zero (filled mark): *better* or *worse*.
-- The interval includes zero (hollow mark): *inconclusive*. That is no proof of equality; there may be
-  too few users.
-- The whole interval lies inside the **margin** (grey band, 1 % of the baseline's value unless you choose
-  another): *tie*. The difference is too small to matter.
+- Compare two runs by the interval of their **paired difference**. Overlapping intervals of two scores do not
+  mean a tie: both runs serve the same users, and pairing removes what those users have in common.
+- If the interval excludes zero (filled mark), the difference is significant: *better* or *worse*.
+- If the interval includes zero (hollow mark), the result is *inconclusive*. That does not prove equality;
+  there may be too few users.
+- If the whole interval lies inside the **margin** (grey band, by default 1 % of the baseline's value), the
+  result is a *tie*: the difference is too small to matter.
 
-Among twenty differences, one is “significant” by chance. So differences shown together are judged together as
-a **family**: the candidates against the baseline; and, if candidates are compared with each other, all those
-pairs. *Holm* keeps the chance of a single false finding in the family at 5 %; *BH* (Benjamini and Hochberg)
-lets at most 5 % of the findings be false. Each interval is drawn at the level at which the correction tests
-it: it excludes zero exactly where the corrected p is at most 0.05. That is why intervals grow when more runs
-are shown.
+**Corrections.** Of twenty differences without any effect, one is significant by chance. So differences that
+are shown together are tested together, as a **family**: all candidates against the baseline, or all pairs
+if candidates are compared with each other. *Holm* keeps the chance of a single false finding at 5 %.
+*Benjamini–Hochberg* (BH) keeps the share of false findings at 5 %. Each interval is drawn at its corrected
+level, so it excludes zero exactly if the corrected p is at most 0.05. That is why intervals grow when more
+runs are shown.
 
-The interval is that of a paired t-test over users, where that holds. It has too many false positives if few
-users differ: with hit rates of 1 % among 100 users, two hits more look like a finding. So it does where many
-gain a little and few lose a lot, if such a loss happens not to be among these users. There another method
-takes its place, and the verdict names it where you point at the interval:
+**Methods.** The usual interval is that of a paired t-test over users. It finds too much if few users differ:
+at a hit rate of 1 % among 100 users, two more hits look significant. The same happens if many users gain a
+little, few lose a lot, and those few are missing from the sample. In such cases another method is used; the
+tooltip of the interval names it:
 
 | what differs | method |
 |---|---|
-| yes or no, such as a hit: fewer than 100 users | McNemar's exact test, intervals of Clopper and Pearson |
-| a number with a largest value, such as nDCG: Σd² below 400 such squares | Gaffke's test of a bounded mean |
-| such a number: many gain a little, few lose a lot, or the reverse | t-test, skewness removed (Hall 1992) |
-| a number without one, such as RMSE: fewer than 30 users, or one is most of Σd² | none: no finding |
+| yes or no, such as a hit: fewer than 100 users | McNemar's exact test, Clopper–Pearson interval |
+| a bounded number, such as nDCG: Σd² below 400 times the largest possible d² | Gaffke's test |
+| a bounded number: many small gains, few large losses, or vice versa | skewness-corrected t-test |
+| an unbounded number, such as RMSE: under 30 users, or one user dominates Σd² | none: no finding |
 
-Σd² adds up the squares of the users' differences. Gaffke's test adds a user with the worst value that could
-be, so it needs some more users than a t-test would: few more among thousands. It is exact for wins and losses
-of one size, and no case is known where it claims too much; a proof for all distributions is not known either.
-Two runs in which no user differs are a tie only where there are enough users to say so. How often verdicts
-are wrong was counted in simulations: docs/calibration.md.
+Σd² is the sum of squared differences of the users. The skewness correction is that of Hall (1992). Gaffke's
+test of a bounded mean assumes one more user with the worst possible value, so it needs slightly more users
+than a t-test. It is exact if all wins and losses have one size. No case is known where it finds too much,
+but there is no proof for all distributions. Two runs without any differing user are a tie only if there are
+enough users to say so. Simulations counted how often verdicts are wrong: docs/calibration.md.
 
-`recdash compare --format json` puts a bootstrap interval (users drawn again), a permutation test (labels of a
-pair swapped), Wilcoxon's signed-rank test and the plain t-test beside it. With thousands of users they agree.
-""",
-    ),
-    Article(
-        "verdict",
-        "The verdict",
-        """
-The verdict compares the candidates with the baseline on the metric and k of the frame. Its leader is the
-best candidate among those that are better than the baseline; without any, the best of all.
-
-| state | means |
-|---|---|
-| Ship | the leader is better, and nothing below speaks against it; where all are worse: keep the baseline |
-| Tie | the leader's difference lies within the margin |
-| Trade-off | the leader is better, but loses on another metric or in a slice, or breaks a guardrail |
-| Not enough evidence | the interval includes zero and leaves the margin, or folds or seeds do not agree |
-| Not comparable | other truth, users, threshold or definitions; or no user in common |
-
-A **guardrail** is a catalogue metric that may not fall by more than a share of the baseline's value:
-coverage, novelty, diversity, personalization; Gini may not rise by more. The share is 20 % unless the
-experiment's decision rules (Settings) say otherwise. A guardrail is broken if the change in these lists
-exceeds that. Its 95 % interval says how far the change would move with other users like these (jackknife
-over users, both runs losing the same user; from 10 lists on): the verdict says so where the interval holds
-less than the guard, and where a guardrail that holds may be broken.
-
-Predicted ratings are compared by RMSE, MAE or R² over the rows that both candidates predict; users are the
-unit, since rows of one user are not independent. Of RMSE and MAE less is better.
-
-“About 1,900 more users” is how many users of the same kind would give an answer with a probability of 80 %,
-if the difference is as large as measured and another training run would not change it. *What would change
-this* repeats the decision at other k, by another metric or definition, with the other population rule, and in
-the slice that disagrees most.
+`recdash compare --format json` adds a bootstrap interval, a permutation test, Wilcoxon's signed-rank test and
+the plain t-test. With thousands of users they agree.
 """,
     ),
     Article(
         "rank-shared",
         "Shared ranks",
         """
-A run's rank is one more than the number of runs that are significantly better, after the correction that is
-chosen (Holm's unless you change it) over all pairs. “=1” means that several share the rank: their order may
-be chance. The range next to it (1–2) is the 95 % rank range (bootstrap, 1,000 resamples), including its rank.
+A run's rank is one more than the number of runs that are significantly better. All pairs are compared, with
+the chosen correction (Holm by default). “=1” means that several runs share the rank: their order may be
+chance. The range next to it (1–2) is the 95 % rank range (bootstrap, 1,000 resamples).
+
+Ranks compare all pairs, so a run can beat the baseline and still tie with its neighbour.
+""",
+    ),
+    Article(
+        "pareto",
+        "Trade-offs and the Pareto front",
+        """
+A chart of two metrics shows what a gain in one costs in the other. A run is **dominated** if another run is
+better by one metric and not worse by the other. The runs that no other dominates form the **Pareto front**:
+choose among them by which metric matters more to you.
+
+If both metrics have a value per user, significant paired differences decide which run dominates which.
+Catalogue-level metrics such as coverage have no value per user; there the values alone decide.
+""",
+    ),
+    Article(
+        "segments",
+        "Segments",
+        """
+A segment is a group of users or items: known and new users, rare items, or any column of your tables. Each
+candidate is compared with the baseline within each segment, over the users of the segment. All segments are
+one family, corrected together.
+
+Segments below the minimum size are not judged. A total can be better while a segment is worse, and a total
+can even differ from all of its segments (Simpson's paradox); the page warns of both.
+""",
+    ),
+    Article(
+        "users-items",
+        "Users and items: who gains, and which items are hit",
+        """
+**Users** shows how each user's score changes from the baseline to a candidate. The same mean may come from
+many small gains or from a few large ones. The page shows how many users gain, stay the same or lose, how
+much of the total gain comes from few users, and the users with the largest change.
+
+**Items** shows which items of the test set are hit and how often each run recommends them. A hit that only
+one run has is a unique hit. Items that no run recommends point at a gap in all candidates.
 """,
     ),
     Article(
         "shown-by",
-        "What is shown, by attribute",
+        "Attribute shares: what is recommended",
         """
-The *Catalogue* page compares the top k of all lists of a run with the items of the catalogue: which share has
-this year, this genre, this author? A mark right of the grey tick means that the run shows more of it than the
-catalogue has; that is neither good nor bad by itself.
+The *Catalogue* page compares what a run recommends with what the catalogue offers, by year, genre, author
+or any other attribute. A mark to the right of the grey tick means over-representation: the run shows more
+of this value than the catalogue contains. That is neither good nor bad by itself.
 
-- An item with several values (`Crime|Drama`) counts in each, so that shares may add up to more than 100 %.
-- Numbers are shown one by one; more than 25 of them in bands of a round width, such as decades, or, where
-  one such band would hold most of the catalogue, in bands of about equal weight.
-- `(none)`: items without a value, and shown items that are not in the catalogue. An empty cell has no value,
-  nor have the words that libraries write for one, such as `nan`, `null` and `None`: here and in slices and
-  diversity alike. A genre whose name is really None cannot be
-  distinguished: rename it.
+- An item with several values (`Crime|Drama`) counts for each, so shares may add up to more than 100 %.
+- Up to 25 different numbers are shown one by one. More are grouped into bands of a round width, such as
+  decades; if one such band would hold most of the catalogue, into bands of about equal size.
+- `(none)` stands for items without a value and for recommended items that are not in the catalogue. Empty
+  cells and words such as `nan`, `null` and `None` are read as no value, here and in segments and diversity.
+  Rename a genre whose name really is None.
 - *Values of …* counts single values, not bands: it is `coverage_by(attribute=…)` times their number.
-- Left out as attributes: titles, and text columns in which fewer than half of the items share a value.
+- Titles are no attributes, nor are text columns in which fewer than half of the items share a value.
 """,
     ),
     Article(
         "offline-online",
-        "Offline against online",
+        "Offline vs online",
         """
-Offline scores replay the past: a candidate can only be rewarded for items that users found by other
-means. The scatter sets the offline difference against the online lift of the same candidate, each
-with its interval. *Won offline, lost online* appears only if both intervals exclude zero; otherwise the
-pair is *undecided*.
+An offline score replays the past: it can only reward items that users found by other means. The chart shows
+the offline difference and the online lift of the same candidate, each with its interval. *Won offline, lost
+online* appears only if both intervals exclude zero; otherwise the pair is *undecided*.
 
-**Agreement** takes all pairs of the runs that a test served, including the control's, and counts those that
-are significant both offline and online: in the same order, or in the opposite one. **Kendall's τ** is 1 where
-the order of all runs is the same on both sides, −1 where it is the opposite. Its p is the share of all orders
-that agree or disagree as much. With few runs it cannot be small: three in full agreement have p = 0.333, four
-0.083, five 0.017, six 0.003.
+**Agreement** looks at all pairs of runs that a test served, including control's. It counts the pairs that
+are significant both offline and online: in the same order, or in opposite orders. **Kendall's τ** is 1 if
+the order of all runs is the same offline and online, and −1 if it is reversed. Its p is the share of all
+possible orders that agree or disagree as much. With few runs it cannot be small: full agreement of three
+runs has p = 0.333, of four 0.083, of five 0.017, of six 0.003.
 
-*Which metric had the order right* compares many metrics at once, and one of many is right by chance: of
-twenty useless ones the best has the whole order of three runs right in 97 of 100 cases, that of four in 57,
-that of six in 3. So below six runs none is named, and from six on the p is that of the best of all.
+*Which metric had the order right* compares many metrics at once, and one of many is right by chance. Of
+twenty useless metrics, the best has the order of three runs right in 97 of 100 cases, of four in 57, of six
+in 3. So no metric is named below six runs; from six on, the p is that of the best of all metrics.
 
-The **track record** sets the offline difference of every stored test, in % of its control's value, against
-the lift. It counts how often the metric predicted the winner, if both results are
-significant by the intervals of their own pages. From ten tests on a
-line through zero says what a difference of 1 % has meant, and a band where the true lift of a new
-test will be. Variants of one test share its control and its weeks, so the line's interval is that of so
-many tests, not of so many points (cluster-robust).
+The **track record** plots the offline difference of every stored test, in % of control's value, against its
+lift. It counts how often the metric predicted the winner among tests with significant results on both sides.
+From ten tests on, a line through zero shows the lift that an offline difference of 1 % has meant, with a band
+for the true lift of a new test. Variants of one test share control and weeks, so the interval of the line
+counts tests, not points (cluster-robust).
+""",
+    ),
+    Article(
+        "why",
+        "Why offline and online disagree",
+        """
+Twelve checks test known causes, each against the data of this A/B test: chance, a broken split, popularity,
+temporal leakage, users and items that were not evaluated, position bias, served lists that differ from the
+evaluated ones, novelty, label definition, sessions per user, and segments.
+
+- **Supports**: the data show this cause. Open the check for its numbers and what to do.
+- **Rules out**: the data show that this is not the cause.
+- **Inconclusive**: the data are missing or do not decide. Open the check to see which are missing.
+
+A check that supports a cause does not prove it: several causes may act together.
 """,
     ),
     Article(
         "off-policy",
         "Off-policy estimates",
         """
-A log with the probability of each item shown allows estimates for another policy. A row's
-**weight** is the target's probability of its item divided by that probability: a row counts
-as often as the target would have shown it more than the log's policy did.
+An off-policy estimate says what another policy would have achieved, from the log of the current one. The log
+must contain the probability of each item shown (propensity). A row's **weight** is the probability under the
+target policy divided by the logged probability: rows that the target would show more often count more.
 
-- **IPS** is the mean of weight × reward; **SNIPS** divides by the sum of the weights instead of the rows.
-- **Clipped IPS** caps weights, by default at the square root of the number of rows.
-- **Doubly robust** takes a model's prediction for the target, and corrects it by the weighted errors of the
-  model. It is unbiased whatever the model, and has less variance than IPS if the model is good. The model
-  here is the mean reward of an item at a position, shrunk towards the overall mean as by 100 rows; no row is
-  predicted by a model trained on it.
+- **IPS** is the mean of weight × reward. **SNIPS** divides by the sum of the weights instead of the rows.
+- **Clipped IPS** caps the weights, by default at the square root of the number of rows.
+- **Doubly robust** adds a reward model and corrects it by its weighted errors. It is unbiased even if the
+  model is wrong, and has less variance than IPS if the model is good. The model here is the mean reward of
+  an item at a position, shrunk towards the overall mean as by 100 rows. No row is predicted by a model
+  trained on it.
 
-There is **no verdict** where the effective rows (Σw)² / Σw² are fewer than 200, where fewer than 20 clicks
-are on what the target shows, where the mean weight is more than three standard errors from 1, or where
-something was shown that had a chance below 0.0001: then a few rows decide, or the probabilities are not
-those of the log. Each row counts as a slot of its own; slots of one page that sway each other make the
-intervals too narrow.
+There is **no verdict** if few rows decide or the probabilities do not fit the log:
+
+- the effective sample size (Σw)² / Σw² is below 200;
+- fewer than 20 clicks are on items that the target shows;
+- the mean weight is more than three standard errors from 1;
+- an item was shown that had a probability below 0.0001.
+
+Each row counts as an independent slot. If slots of one page influence each other, the intervals are too
+narrow.
 """,
     ),
 )

@@ -40,7 +40,7 @@ def show(person: Person) -> None:
         ):
             _to_place("Add data")
             st.session_state[_LINK] = st.container(width="content")
-            _to_place("Help")
+            _to_help()
             _to_place("Settings")
             _show_person(person)
     tabs = navigation.tabs_of(present)
@@ -67,6 +67,16 @@ def _to_place(place: str) -> None:
     if tabs:
         tab = tabs.get(_last_tabs().get(place, ""), next(iter(tabs.values())))
         st.page_link(tab.page, label=place, query_params=links.carried())
+
+
+def _to_help() -> None:
+    """A link to the guide's entry on the present page; within *Help* to the tab that is open."""
+    entry = navigation.help_entry(state.page())
+    if entry is None:
+        _to_place("Help")
+        return
+    guide = navigation.tabs_of("Help")[0]
+    st.page_link(guide.page, label="Help", query_params=links.carried() | {"metric": entry})
 
 
 def _show_person(person: Person) -> None:

@@ -37,6 +37,28 @@ TOOLS: Mapping[str, Mapping[str, str]] = {
 }
 """What stands at the right end of the header, with its tabs."""
 EVERYTHING = {**PLACES, **TOOLS}
+HELP: Mapping[str, str] = {
+    "experiments": "recommendation",
+    "overview": "recommendation",
+    "review": "review",
+    "leaderboard": "rank-shared",
+    "metric_vs_k": "interval",
+    "precision_recall": "precision",
+    "tradeoffs": "pareto",
+    "segments": "segments",
+    "users": "users-items",
+    "items": "users-items",
+    "catalogue": "shown-by",
+    "ab_results": "guardrail",
+    "offline_online": "offline-online",
+    "why": "why",
+    "off_policy": "off-policy",
+    "reports": "reports",
+    "upload": "files",
+    "settings": "decision-rules",
+    "runs": "population",
+}
+"""Page → the entry of the guide that *Help* opens from there. The guide and its neighbour have none."""
 FIRST = "overview"
 NEEDS: dict[str, AccessRole] = {"off_policy": "editor", "upload": "editor", "runs": "editor"}
 """The role for a page that takes files or changes things. All others are for viewers."""
@@ -103,6 +125,12 @@ def place_and_tab(path: str) -> tuple[str, str]:
     """Returns the place and the tab's title of the page at this path; "" is the first page's."""
     shown = path or address(FIRST)
     return next((place, title) for place, name, title in _tabs() if address(name) == shown)
+
+
+def help_entry(path: str) -> str | None:
+    """Returns the guide's entry that explains the page at this path; None for the pages of *Help* itself."""
+    shown = path or address(FIRST)
+    return next((entry for name, entry in HELP.items() if address(name) == shown), None)
 
 
 def tabs_of(place: str) -> list[Tab]:

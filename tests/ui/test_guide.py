@@ -1,0 +1,56 @@
+"""The guide: its chapters, the search, and the entries that pages link to."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from recdash.comparison.recommendation import ACTIONS
+from recdash.comparison.rules import PRESETS
+from recdash.metrics.naming import GUARDRAILS
+from recdash.service import Workspace
+from recdash.ui.ab_results.definitions import GUIDE as OF_RESULTS
+from recdash.ui.decisions.page import GUIDE as OF_REVIEWS
+from recdash.ui.guide.decisions import RECOMMENDATION, RULES_OF_DECISION
+from recdash.ui.guide.page import chapters
+from recdash.ui.guide.reading import READING
+from recdash.ui.guide.rules import RULES
+from recdash.ui.shell import navigation
+
+
+def test_every_page_but_those_of_help_has_an_entry_that_help_opens(workspace: Workspace) -> None:
+    entries = Counter(
+        article.slug for chapter in chapters(workspace).values() for article in chapter.articles
+    )
+    assert set(entries.values()) == {1}
+    pages = {name for tabs in navigation.EVERYTHING.values() for name in tabs}
+    assert set(navigation.HELP) == pages - set(navigation.TOOLS["Help"])
+    assert {*navigation.HELP.values(), *OF_RESULTS, *OF_REVIEWS} <= set(entries)
+
+
+def test_help_within_help_opens_no_entry() -> None:
+    assert [navigation.help_entry(path) for path in ("", "upload", "guide", "definitions")] == [
+        "recommendation",
+        "files",
+        None,
+        None,
+    ]
+
+
+def test_the_guide_names_every_action_and_every_guardrail_preset() -> None:
+    text = RECOMMENDATION.body.casefold().replace("not enough data", "collect data")
+    text = text.replace("cannot be compared", "not comparable")
+    assert [action for action in ACTIONS if action not in text] == []
+    for name, shares in PRESETS.items():
+        share = f"{100 * max(shares.values()):.0f} %" if shares else "any amount"
+        assert f"| {name.capitalize()} | {share} |" in RULES_OF_DECISION.body
+    assert [metric for metric in GUARDRAILS if metric not in RULES_OF_DECISION.body.casefold()] == []
+
+
+def test_the_guide_explains_the_equals_sign_as_a_shared_rank() -> None:
+    shared = next(article for article in READING if article.slug == "rank-shared")
+    assert "“=1” means that several runs share the rank" in shared.body
+
+
+def test_search_wants_every_word() -> None:
+    titles = [article.title for article in RULES if article.mentions("TREC score")]
+    assert {"Order of a list", "Ties"} <= set(titles) < {article.title for article in RULES}
