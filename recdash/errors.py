@@ -106,6 +106,12 @@ class NotFound(StoreError):
     """The experiment, run, online test or artifact does not exist."""
 
 
+def no_experiment(name: str, known: Iterable[str]) -> NotFound:
+    """Returns the error for a name that no experiment has; it lists the known names."""
+    names = ", ".join(f"'{known_name}'" for known_name in known) or "none"
+    return NotFound(f"No experiment is called '{name}'. Experiments: {names}.")
+
+
 class NameTaken(StoreError):
     """Another experiment or run already has the name."""
 

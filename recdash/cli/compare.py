@@ -33,7 +33,7 @@ from recdash.cli.terminal import say, say_lines
 from recdash.domain.defaults import DEFAULT_RATING_METRIC, DEFAULT_SPEC, baseline_by_name
 from recdash.errors import InputError, Problem
 from recdash.formatting import numbers
-from recdash.formatting.wording import CORRECTIONS_BY_AUTHOR, CORRECTIONS_IN_SHORT, shown
+from recdash.formatting.wording import CORRECTIONS, shown
 
 if TYPE_CHECKING:
     from recdash.comparison import Terms
@@ -180,7 +180,7 @@ def comparison_text(result: Compared) -> str:
 
     comparison = result.comparison
     names, families = comparison.names, []
-    rule = CORRECTIONS_IN_SHORT.get(comparison.query.terms.correction)
+    rule = CORRECTIONS.get(comparison.query.terms.correction)
     corrected_p = [f"p, {rule}"] if rule else []
     lines = [["candidate", "baseline", "difference", "CI", "p", *corrected_p, "finding", "users"]]
     for pair in comparison.pairs:
@@ -199,7 +199,7 @@ def comparison_text(result: Compared) -> str:
         families.append(f"over {len(comparison.against)} differences from the baseline")
     if len(comparison.among) > 1:
         families.append(f"over {len(comparison.among)} other pairs")
-    method = CORRECTIONS_BY_AUTHOR.get(comparison.query.terms.correction)
+    method = CORRECTIONS.get(comparison.query.terms.correction)
     if method and families:
         notes.append(f"\nCI and the second p are corrected by {method} {' and '.join(families)}.")
     notes += [f"{reason}." for reason in comparison.apart.values()]

@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from recdash.cli.fast_start import start_light
-from recdash.cli.options import columns_option, form_option, linked_runs, open_experiment, run_ids, tell
+from recdash.cli.options import (
+    CORRECTION,
+    columns_option,
+    form_option,
+    linked_runs,
+    open_experiment,
+    run_ids,
+    tell,
+)
 from recdash.cli.output import aligned
 from recdash.cli.terminal import say_lines
 from recdash.errors import InputError, Problem
@@ -39,9 +47,7 @@ HEADER = ("metric", "variant", "control", "value", "lift %", "95 % interval", "p
 @click.option("--control", help="Control variant.")
 @click.option(
     "--correction",
-    type=click.Choice(["holm", "bh", "off"]),
-    default="holm",
-    show_default=True,
+    **CORRECTION,
     help="Multiple-testing correction over all goals and variants.",
 )
 @click.option(

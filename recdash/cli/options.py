@@ -12,6 +12,7 @@ import click
 
 from recdash.cli.terminal import say
 from recdash.errors import InputError, Problem
+from recdash.formatting.wording import CORRECTIONS
 
 if TYPE_CHECKING:
     from recdash.comparison import Terms
@@ -55,13 +56,12 @@ experiment_option = click.option("--experiment", required=True, help="Name of th
 form_option = click.option(
     "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True
 )
-correction_option = click.option(
-    "--correction",
-    default="holm",
-    show_default=True,
-    type=click.Choice(["holm", "bh", "off"]),
-    help="Multiple-testing correction.",
-)
+CORRECTION: dict[str, Any] = {
+    "default": "holm",
+    "show_default": True,
+    "type": click.Choice([*CORRECTIONS, "off"]),
+}
+correction_option = click.option("--correction", **CORRECTION, help="Multiple-testing correction.")
 RUN_HELP = "A candidate's lists; repeatable. Use the same NAME for each of its folds or seeds."
 REPLICATES_HELP = (
     "What several files of a candidate are: seeds recommend to the same users, folds to different ones."

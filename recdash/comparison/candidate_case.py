@@ -14,7 +14,7 @@ from recdash.comparison.wording import Piece, RichText, lift_name, plain, slice_
 from recdash.domain.results import OnlineLift
 from recdash.formatting import numbers
 from recdash.formatting.numbers import none_if_nan
-from recdash.formatting.wording import CORRECTIONS_IN_SHORT
+from recdash.formatting.wording import CORRECTIONS
 from recdash.metrics.naming import metric_title, row_of
 from recdash.stats import Finding
 
@@ -148,7 +148,7 @@ def correction_note(case: CandidateCase) -> str:
     """Returns ``Significant alone, not after Holm over 8 candidates``; empty if the correction decides
     nothing.
     """
-    rule = CORRECTIONS_IN_SHORT.get(case.evidence.comparison.query.terms.correction)
+    rule = CORRECTIONS.get(case.evidence.comparison.query.terms.correction)
     n = sum(isfinite(pair.paired.p) for pair in case.evidence.comparison.against)
     if not rule or not case.decided_by_correction:
         return ""

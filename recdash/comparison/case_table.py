@@ -24,7 +24,7 @@ from recdash.formatting.tables import (
     text_columns,
     with_intervals,
 )
-from recdash.formatting.wording import CORRECTIONS_IN_SHORT, capital
+from recdash.formatting.wording import CORRECTIONS, capital
 
 TONES: dict[Case, Tone] = {"proven": "better", "sound": "better", "lost online": "worse", "worse": "worse"}
 
@@ -32,7 +32,7 @@ TONES: dict[Case, Tone] = {"proven": "better", "sound": "better", "lost online":
 def case_table(recommendation: Recommendation) -> Table:
     """Returns one row per candidate, best offline first."""
     cases, query = recommendation.cases, recommendation.evidence.comparison.query
-    base, rule = recommendation.evidence.base, CORRECTIONS_IN_SHORT.get(query.terms.correction)
+    base, rule = recommendation.evidence.base, CORRECTIONS.get(query.terms.correction)
     shares = [_shares(case) for case in cases]
     changes, bounds = with_intervals([row[0] for row in shares], [row[1] for row in shares], unit=PERCENT)
     has_lifts = any(case.evidence.lifts or case.evidence.invalid_tests for case in cases)

@@ -14,7 +14,7 @@ from recdash.comparison.query import Terms
 from recdash.comparison.verdict_state import State
 from recdash.domain.results import OnlineLift
 from recdash.formatting import numbers
-from recdash.formatting.wording import CORRECTIONS, CORRECTIONS_IN_SHORT, count_range, listed, lowered, plural
+from recdash.formatting.wording import CORRECTIONS, count_range, listed, lowered, plural
 from recdash.metrics.naming import metric_title, row_of
 from recdash.stats.replicates import ReplicateDifference
 from recdash.stats.sparse import StudentT, Unknown
@@ -132,7 +132,7 @@ def level(evidence: VerdictEvidence) -> str:
 
 def correction(evidence: VerdictEvidence, n_family: int) -> str:
     """Returns ``, Holm-corrected over 10``; empty for a single difference, and without a correction."""
-    name = CORRECTIONS_IN_SHORT.get(evidence.comparison.query.terms.correction)
+    name = CORRECTIONS.get(evidence.comparison.query.terms.correction)
     return f", {name}-corrected over {n_family}" if name and n_family > 1 else ""
 
 

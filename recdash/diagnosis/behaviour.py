@@ -116,7 +116,7 @@ def _lift_bar(label: str, lift: OnlineChange, note: str = "") -> Bar:
 def segments(evidence: Evidence) -> CheckAnswer:
     """Checks whether the overall result holds in all segments.
 
-    *Supports*: a segment with the opposite sign (p < .05, Benjamini and Hochberg over all segments); every
+    *Supports*: a segment with the opposite sign (p < .05, Benjamini–Hochberg over all segments); every
     segment of one kind against the whole beyond chance (Simpson's paradox); or mixes of segments that differ
     between the variants (p < .001). *Rules out*: none of them.
     """

@@ -233,7 +233,7 @@ class Stricter:
 
 @dataclass(frozen=True)
 class SegmentEvidence:
-    """One segment of the users; ``p`` corrected over all segments (Benjamini and Hochberg)."""
+    """One segment of the users; ``p`` corrected over all segments (Benjamini–Hochberg)."""
 
     by: str
     label: str

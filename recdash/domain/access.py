@@ -10,6 +10,9 @@ from recdash.errors import Forbidden
 AccessRole = Literal["viewer", "editor", "admin"]
 ROLES: tuple[AccessRole, ...] = get_args(AccessRole)
 """Roles from the fewest rights to the most; each role includes the rights of those before it."""
+READ_ONLY_LINK = "This is a read-only link."
+DEAD_LINK, LEAVE_LINK = "This link no longer works", "Leave this link"
+"""Words for guests with a share link."""
 
 
 @dataclass(frozen=True)
@@ -35,11 +38,11 @@ class Person:
     def must_be(self, role: AccessRole) -> None:
         """Raises Forbidden with a message for the person unless the role allows it."""
         if not self.may(role):
-            raise Forbidden(_WHY_NOT[role])
+            raise Forbidden(READ_ONLY_LINK if self.is_guest else _WHY_NOT[role])
 
 
 _WHY_NOT: dict[AccessRole, str] = {
     "viewer": "Sign in to read this.",
-    "editor": "Viewers can only read; ask an editor to make changes.",
-    "admin": "Only admins can do this.",
+    "editor": "Viewers can read but not change anything. Ask an admin for the role editor.",
+    "admin": "Only admins can do this. Ask an admin.",
 }

@@ -10,9 +10,7 @@ from recdash.formatting import numbers
 from recdash.formatting.numbers import glyph
 
 CORRECTIONS = {"holm": "Holm", "bh": "Benjamini–Hochberg"}
-"""Names of multiple-testing corrections, by method."""
-CORRECTIONS_IN_SHORT = {"holm": "Holm", "bh": "BH"}
-CORRECTIONS_BY_AUTHOR = {"holm": "Holm", "bh": "Benjamini and Hochberg"}
+"""Names of multiple-testing corrections, by method; ``off`` has none."""
 _NUMBER_WORDS = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine")
 
 
@@ -43,8 +41,12 @@ _TONES = {
 
 
 def unavailable(noun: str, wanted: str, showing: str = "another") -> str:
-    """Returns ``Metric "foo" isn't available here; showing nDCG`` for a link; without a full stop."""
-    return f'{capital(noun)} "{wanted}" isn\'t available here; showing {showing}'
+    """Returns ``Metric "foo" isn't available here; showing nDCG`` for a link; without a full stop.
+
+    ``showing``: what is shown instead; empty if nothing is.
+    """
+    instead = f"; showing {showing}" if showing else ""
+    return f'{capital(noun)} "{wanted}" isn\'t available here{instead}'
 
 
 def named_number(n: int) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, NoReturn, TypeVar
 
+from recdash.domain.access import READ_ONLY_LINK
 from recdash.domain.journal import Entry, Report, SavedView
 from recdash.domain.records import Experiment, OnlineTest, Run
 from recdash.domain.results import Curve, Unavailable
@@ -31,7 +32,7 @@ class Narrowed:
     def __getattr__(self, name: str) -> NoReturn:
         if name.startswith("_"):
             raise AttributeError(name)
-        raise Forbidden("A share link is read-only.")
+        raise Forbidden(READ_ONLY_LINK)
 
     def _own(self, experiment_id: str, word: str = "experiment", key: str | None = None) -> str:
         """Returns the id. Raises ``NotFound`` for that of another experiment, as for one that does not

@@ -5,7 +5,7 @@ from __future__ import annotations
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import HTTPConnection
 
-from recdash.domain.access import Person
+from recdash.domain.access import DEAD_LINK, LEAVE_LINK, Person
 from recdash.errors import Forbidden, RecdashError
 from recdash.settings import PREFIX
 from recdash.web import upload_quota
@@ -25,7 +25,7 @@ _WHO = {
     "local": "This dashboard is available only on the machine it runs on.",
     "key": "Open the address printed when the dashboard started: it ends in /key/ and a long key. For a "
     "container, docker logs shows it.",
-    "proxy": "The proxy in front of this dashboard did not say who you are. Open the dashboard through it.",
+    "proxy": "The proxy in front of this dashboard did not send your name. Open the dashboard through it.",
     "oidc": "Sign in first.",
 }
 
@@ -126,7 +126,7 @@ class AuthMiddleware:
 
     def closed_link(self, visitor: Visitor, why: RecdashError) -> Refused:
         may_go_on = visitor.name is not None or self.signs_in_on_pages
-        return closed_link(why, ("/s/leave", "Leave this link") if may_go_on else None)
+        return closed_link(why, ("/s/leave", LEAVE_LINK) if may_go_on else None)
 
     def counting(
         self, request: HTTPConnection, path: str, person: Person | None, receive: Receive
@@ -158,4 +158,4 @@ def closed_link(why: RecdashError, way: tuple[str, str] | None = None) -> Refuse
     """Returns the response to a share link that is unknown, expired or revoked."""
     reason = getattr(why, "reason", None)
     status = 503 if reason is None else 404 if reason == "unknown" else 410
-    return Refused(status, "This link no longer works" if reason else "Not now", str(why), way)
+    return Refused(status, DEAD_LINK if reason else "Not now", str(why), way)

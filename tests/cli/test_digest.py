@@ -87,7 +87,7 @@ def test_an_unknown_name_is_refused_with_the_names_there_are(films: dict[str, st
     assert films
     refused = run("digest", "--experiment", "flims")
     assert refused.exit_code == 2
-    assert "No experiment is called 'flims'. There are: 'films'." in refused.stderr
+    assert "No experiment is called 'flims'. Experiments: 'films'." in refused.stderr
 
 
 def test_without_an_experiment_it_says_so(run: Recdash) -> None:

@@ -133,7 +133,7 @@ def test_setting_rules_is_for_editors(here: Recdash, tmp_path: Path, monkeypatch
     as_role("viewer", monkeypatch)
     for options in (("--margin", "2%"), ("--baseline", "als")):
         refused = here("settings", "films", *options)
-        assert (refused.exit_code, "ask an editor" in refused.stderr) == (2, True), refused.output
+        assert (refused.exit_code, "Ask an admin" in refused.stderr) == (2, True), refused.output
     assert deeds(tmp_path) == before
 
 
@@ -152,6 +152,6 @@ def test_a_command_is_for_its_role_and_for_none_below(
     if may:
         assert result.exit_code == 0, result.output
     else:
-        words = "Only admins can do this" if least == "admin" else "ask an editor"
+        words = "Only admins can do this" if least == "admin" else "Ask an admin"
         assert (result.exit_code, words in result.stderr) == (2, True), result.output
         assert deeds(tmp_path) == before

@@ -336,7 +336,7 @@ def test_the_log_names_who_did_it(house: House) -> None:
 
 
 def test_refusals_are_words_for_a_person() -> None:
-    with pytest.raises(RecdashError, match="ask an editor"):
+    with pytest.raises(RecdashError, match="Ask an admin for the role editor"):
         Person("ann", "viewer").must_be("editor")
     with pytest.raises(RecdashError, match="Only admins"):
         Person("ann", "editor").must_be("admin")

@@ -508,7 +508,7 @@ def test_a_viewer_reads_and_changes_nothing(
     viewer = open_at(tmp_path, role="viewer")
     assert viewer.scores.scoreboard([run_id], ["recall"], 2)["run"].tolist() == ["als"]
     before = (space.experiments.all(archived=True), space.runs.all(films.id, archived=True))
-    with pytest.raises(Forbidden, match="ask an editor"):
+    with pytest.raises(Forbidden, match="Ask an admin for the role editor"):
         WRITES[action](viewer, films.id, run_id)
     assert (space.experiments.all(archived=True), space.runs.all(films.id, archived=True)) == before
 

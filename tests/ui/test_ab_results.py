@@ -120,7 +120,7 @@ def test_a_number_that_cannot_be_had_has_its_reason(workspace: Workspace, shown:
 
 @pytest.mark.usefixtures("won_and_lost")
 def test_the_correction_is_the_one_of_the_link(shown: Open) -> None:
-    assert "(BH)" in said(shown(corr="bh"))
+    assert "(Benjamini–Hochberg)" in said(shown(corr="bh"))
     assert "The 2 lifts in goals are not corrected." in said(shown(corr="off"))
 
 

@@ -121,7 +121,7 @@ def test_the_way_to_restore_them_shows_the_archived(archived: dict[str, str], op
 def test_metrics_of_a_link_that_nobody_has_are_named(workspace: Workspace, open_page: Open) -> None:
     store(workspace, {"poor": lists(3), "good": lists(1)})
     app = open_page("metric_vs_k", ms="ndcg~foo~bar")
-    assert "Metrics “foo” and “bar” are not available here." in warned(app)
+    assert 'Metrics "foo" and "bar" aren\'t available here.' in warned(app)
     assert "ndcg" not in warned(app)
 
 

@@ -162,7 +162,7 @@ def test_segments_of_users_leave_the_usual_attribute_without_a_warning(
 @pytest.mark.usefixtures("films")
 def test_an_attribute_named_in_vain_is_warned_of_and_stays_in_the_link(shown: Open) -> None:
     app = shown(by="author")
-    assert "Attribute “author” is not in this catalogue; showing genres." in warned(app)
+    assert 'Attribute "author" isn\'t available here; showing genres.' in warned(app)
     assert link(app)["by"] == "author"
 
 

@@ -142,7 +142,7 @@ def test_a_k_or_metric_that_cannot_be_shown_is_named(films: dict[str, str], open
 @pytest.mark.usefixtures("films")
 def test_an_unknown_experiment_is_not_replaced_by_another(open_page: Open) -> None:
     app = open_page(e="elsewhere")
-    assert "elsewhere, is not here" in warned(app)
+    assert 'Experiment "elsewhere" isn\'t available here' in warned(app)
     assert "Ship" not in said(app)
     assert app.selectbox(key="frame-experiment").value is None
 

@@ -170,7 +170,7 @@ def test_an_attribute_of_the_catalogue_leads_to_its_items(shown: Open) -> None:
 @pytest.mark.usefixtures("films")
 def test_segments_named_in_vain_are_warned_of(shown: Open) -> None:
     app = shown(by="user:country", least="many")
-    assert "Segments “user:country” are not available here; showing Known and new users." in warned(app)
+    assert 'Segment "user:country" isn\'t available here; showing Known and new users.' in warned(app)
     assert "Known users" in said(app)
     assert link(app)["by"] == "user:country"
     assert app.number_input(key="segments-least").value == 30

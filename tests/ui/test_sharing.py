@@ -250,7 +250,7 @@ def test_a_view_of_another_experiment_is_not_in_the_list(workspace: Workspace, o
 @pytest.mark.usefixtures("films")
 def test_an_unknown_name_is_warned_of_and_the_usual_view_is_shown(open_page: Open) -> None:
     app = open_page(view="never-saved")
-    assert "no saved view called never-saved" in warned(app)
+    assert 'Saved view "never-saved" isn\'t available here' in warned(app)
     assert "Ship best" in said(app)
 
 

@@ -127,6 +127,9 @@ def test_a_page_is_shown_to_whom_it_is_for_and_changes_nothing_for_readers(visit
     seen = {visitor: visit(visitor, page) for visitor in VISITORS}
     allowed = {visitor: visitor in ("editor", "admin") or PAGES[page] == "viewer" for visitor in VISITORS}
     assert {visitor: is_shown(app) for visitor, app in seen.items()} == {**allowed, "nobody": False}
+    if not allowed["guest"]:
+        assert "This is a read-only link" in said(seen["guest"])
+        assert "Ask an admin for the role editor." in said(seen["viewer"])
     for reader in ("nobody", "guest", "viewer"):
         assert seen[reader].get("file_uploader") == []
         assert {button.label for button in seen[reader].button} & CHANGING == set()
@@ -185,8 +188,8 @@ def test_a_name_made_of_markup_is_words(films: str, come_as: Callable[..., None]
 @pytest.mark.parametrize(
     ("error", "heading"),
     [
-        (LinkDead("expired"), "This link is closed This share link has expired."),
-        (LinkDead("revoked"), "This link is closed This share link was revoked."),
+        (LinkDead("expired"), "This link no longer works This share link has expired."),
+        (LinkDead("revoked"), "This link no longer works This share link was revoked."),
         (Forbidden("You are signed in as kim."), "No role here yet You are signed in as kim."),
     ],
     ids=["expired", "revoked", "no role"],

@@ -29,7 +29,7 @@ class SegmentLift:
     """The lift of one variant in one segment (None: users without a known segment), as a share with its 95 %
     interval.
 
-    ``p_bh`` is corrected over all segments and variants at once (Benjamini & Hochberg). Unavailable numbers
+    ``p_bh`` is corrected over all segments and variants at once (Benjamini–Hochberg). Unavailable numbers
     are None, and ``note`` says why.
     """
 

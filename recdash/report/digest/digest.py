@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from recdash.comparison.badges import Badge, badge_of
 from recdash.comparison.wording import plain, relation_to
-from recdash.errors import NotFound
+from recdash.errors import no_experiment
 from recdash.formatting import numbers
 from recdash.formatting.wording import day, listed, many
 from recdash.metrics.naming import row_of
@@ -105,8 +105,7 @@ class Digests:
             return own or cards
         known = {card.experiment.name: card for card in self._workspace.overview.cards(archived=True)}
         if missing := [name for name in names if name not in known]:
-            available = ", ".join(f"'{name}'" for name in known) or "none"
-            raise NotFound(f"No experiment is called '{missing[0]}'. There are: {available}.")
+            raise no_experiment(missing[0], known)
         return [known[name] for name in dict.fromkeys(names)]
 
     def _entry(self, card: Card, begin: datetime) -> DigestEntry:

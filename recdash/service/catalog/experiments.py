@@ -10,7 +10,7 @@ from recdash.domain.inputs import Upload
 from recdash.domain.kinds import Duplicates, TableKind, Users
 from recdash.domain.records import Experiment
 from recdash.engines import Reference
-from recdash.errors import InputError, NameTaken, NotFound, Problem
+from recdash.errors import InputError, NameTaken, Problem, no_experiment
 from recdash.evaluation import reading, request
 from recdash.evaluation.column_choice import ColumnsGiven, mappings_of, read_column_choice
 from recdash.formatting.sanitize import check_note
@@ -55,8 +55,7 @@ class Experiments:
         """Returns the experiment of this name. Raises NotFound with the existing names."""
         experiment = self._store.experiments.named(name)
         if experiment is None:
-            known = ", ".join(f"'{other.name}'" for other in self.all()) or "none"
-            raise NotFound(f"No experiment is called '{name}'. Experiments: {known}.")
+            raise no_experiment(name, [other.name for other in self.all()])
         return experiment
 
     def depth(self, experiment_id: str) -> int:

@@ -14,7 +14,7 @@ from recdash.charts.segments import Look, SegmentPoint, SegmentRow, ends_of, seg
 from recdash.formatting import numbers
 from recdash.formatting.numbers import is_number, percent
 from recdash.formatting.records import Row, records
-from recdash.formatting.wording import CORRECTIONS, CORRECTIONS_IN_SHORT, cut, listed, lowered, shown
+from recdash.formatting.wording import CORRECTIONS, cut, listed, lowered, shown
 from recdash.online.analysis.judgement import SETTLED_P, SIGNS
 from recdash.online.analysis.segments import Reversal
 from recdash.ui.ab_results import cached
@@ -139,7 +139,7 @@ def _dot(ab_test: AbTest, metric: str, row: Row | None, beside: int) -> SegmentP
     hover = (
         f"{plotly(ab_test.names[row['variant']])}, {plotly(_title(row['segment']))}<br>{amount} "
         f"({numbers.interval(low, high, digits)})<br>{shown(word)}, "
-        f"p ({CORRECTIONS_IN_SHORT['bh']}) {numbers.p_value(row['p_bh'])}<br>"
+        f"p ({CORRECTIONS['bh']}) {numbers.p_value(row['p_bh'])}<br>"
         f"n = {numbers.count(row['n_control'])} and {numbers.count(row['n_variant'])}"
     )
     if beside > 3:  # as many words as there is room for; the table has all of them

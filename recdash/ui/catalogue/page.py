@@ -16,7 +16,7 @@ from recdash.formatting import numbers
 from recdash.formatting.html import Html, html, markdown
 from recdash.formatting.records import Row, by_run, records
 from recdash.formatting.tables import Cell, Number, RunName, count, number_columns, number_of, text_columns
-from recdash.formatting.wording import cut_inside, listed
+from recdash.formatting.wording import cut_inside, listed, unavailable
 from recdash.metrics.naming import OF_CATALOGUE, base, metric_and_unit
 from recdash.ui.app import cached, links, state, theme
 from recdash.ui.app.state import SEPARATOR, View
@@ -74,7 +74,7 @@ def choose_attribute(view: View) -> str | None:
         return None
     wanted = state.params().get("by", names[0]).removeprefix("item:")  # as segments of items are called
     if wanted not in names and wanted not in cached.slices(view.experiment.id):
-        st.warning(f"Attribute “{markdown(wanted)}” is not in this catalogue; showing {markdown(names[0])}.")
+        st.warning(f"{unavailable('attribute', markdown(wanted), markdown(names[0]))}.")
     chosen, titles = wanted if wanted in names else names[0], dict(zip(names, names, strict=True))
     widgets.select("Attribute", "by", titles, chosen, "catalogue-attribute", widgets.BOX)
     state.write("by", wanted)

@@ -1,15 +1,17 @@
-"""Corrections for many tests, as pages name them and let people choose one."""
+"""Draws the choice of a multiple-testing correction."""
 
 from __future__ import annotations
 
-from recdash.formatting.wording import CORRECTIONS_IN_SHORT
-from recdash.stats import CORRECTIONS, Correction
+from collections.abc import Mapping
+
+from recdash.formatting.wording import CORRECTIONS
+from recdash.stats import Correction
 from recdash.ui.components import widgets
 
-TITLES = {**CORRECTIONS_IN_SHORT, "off": "Off"}
+TITLES: Mapping[Correction, str] = {"holm": CORRECTIONS["holm"], "bh": CORRECTIONS["bh"], "off": "None"}
 
 
 def choose(label: str = "Correction") -> Correction:
-    """The correction chosen on this page, kept in the URL as ``corr``; Holm's at first."""
+    """Draws the choice and returns the chosen correction; the URL keeps it as ``corr``, default Holm."""
     chosen = widgets.choice(label, "corr", TITLES, "holm")
-    return next(correction for correction in CORRECTIONS if correction == chosen)
+    return next(correction for correction in TITLES if correction == chosen)

@@ -41,9 +41,9 @@ def warn_of_unknown(view: View) -> None:
     wanted = state.params().get("ms", "").split(state.SEPARATOR)
     unknown = [metric for metric in dict.fromkeys(wanted) if metric and metric not in names(view)]
     if unknown:
-        named = markdown(listed([f"“{metric}”" for metric in unknown]))
-        verb = "is" if len(unknown) == 1 else "are"
-        st.warning(f"{plural(len(unknown), 'Metric')} {named} {verb} not available here.")
+        named = markdown(listed([f'"{metric}"' for metric in unknown]))
+        verb = "isn't" if len(unknown) == 1 else "aren't"
+        st.warning(f"{plural(len(unknown), 'Metric')} {named} {verb} available here.")
 
 
 def gather(view: View, metrics: tuple[str, ...]) -> pd.DataFrame:

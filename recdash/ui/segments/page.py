@@ -18,7 +18,7 @@ from recdash.comparison.segments import Cell as SegmentCell
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html, markdown
 from recdash.formatting.tables import Cell, Number, cell_html, finding, muted, number_columns, text_columns
-from recdash.formatting.wording import count_range, shown
+from recdash.formatting.wording import count_range, shown, unavailable
 from recdash.metrics.naming import is_percent, scale_of
 from recdash.stats import LEAST, Correction
 from recdash.ui.app import cached, links, state, theme
@@ -52,7 +52,7 @@ def choose(view: View) -> tuple[str, int, Correction] | None:
             "Training data separates known from new users and popular from rare items. A table of users or a "
             "catalogue adds its columns as segments.",
         )
-        links.offer("Upload", "upload")
+        links.offer("Add data", "upload")
         return None
     with st.container(horizontal=True, vertical_alignment="bottom"):
         by = _choose_by(known)
@@ -66,9 +66,7 @@ def _choose_by(known: Sequence[str]) -> str:
     wanted = state.params().get("by", known[0])
     match = next((by for by in (wanted, f"item:{wanted}") if by in known), None)
     if match is None:
-        st.warning(
-            f"Segments “{markdown(wanted)}” are not available here; showing {markdown(by_title(known[0]))}."
-        )
+        st.warning(f"{unavailable('segment', markdown(wanted), markdown(by_title(known[0])))}.")
     chosen = match or known[0]
     titles = {by: by_title(by) for by in known}
     widgets.select("Segments", "by", titles, chosen, "segments-by", widgets.BOX)

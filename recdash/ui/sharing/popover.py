@@ -11,7 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 from recdash.domain.journal import SavedView
 from recdash.errors import NotFound, RecdashError
 from recdash.formatting.html import markdown
-from recdash.formatting.wording import day
+from recdash.formatting.wording import day, unavailable
 from recdash.ui.app import links, state
 from recdash.ui.app.state import View, workspace
 from recdash.ui.components import widgets
@@ -133,7 +133,7 @@ def open_saved_view(name: str) -> str | None:
     try:
         saved = workspace().sharing.saved_view(name)
     except NotFound:
-        st.warning(f"There is no saved view called {markdown(name)} here: forgotten, or kept elsewhere.")
+        st.warning(f"{unavailable('saved view', markdown(name), '')}. It may be deleted or in another store.")
         return None
     state.turn_to(saved.params)
     return saved.page if links.is_there(saved.page) else "overview"

@@ -1,4 +1,4 @@
-"""What is shown instead of a page that a person may not see, and above pages read by a share link."""
+"""Draws what stands in for a page that a person may not see, and the line above pages of a share link."""
 
 from __future__ import annotations
 
@@ -6,20 +6,21 @@ from collections.abc import Callable
 
 import streamlit as st
 
+from recdash.domain.access import DEAD_LINK, LEAVE_LINK, READ_ONLY_LINK
 from recdash.domain.journal import ShareLink
 from recdash.errors import Forbidden, RecdashError
 from recdash.formatting.html import html
 from recdash.settings import settings
-from recdash.ui.app import current_user
+from recdash.ui.app import current_user, state
 from recdash.ui.components import widgets
 from recdash.ui.shell import header, oidc
 
-LEAVE = html('<a class="rd-leave" href="s/leave" target="_self">Leave this link</a>')
+LEAVE = html('<a class="rd-leave" href="s/leave" target="_self">{words}</a>', words=LEAVE_LINK)
 
 
 def sign_in() -> None:
-    """What people see instead of every page before they sign in."""
-    widgets.empty("Sign in to read this", "recdash shows its experiments to people who are known here.")
+    """Draws the sign-in, which stands in for every page until then."""
+    widgets.empty("Sign in to read this", "This dashboard shows its experiments to signed-in users only.")
     if settings().auth != "oidc":
         return
     for provider in oidc.providers():
@@ -30,8 +31,8 @@ def sign_in() -> None:
 
 
 def refused(why: RecdashError) -> Callable[[], None]:
-    """What is shown instead of every page to people who may read none: the reason, and how to leave."""
-    heading = "No role here yet" if isinstance(why, Forbidden) else "This link is closed"
+    """Returns what draws, instead of every page, why the person may read none and how to leave."""
+    heading = "No role here yet" if isinstance(why, Forbidden) else DEAD_LINK
 
     def show() -> None:
         widgets.empty(heading, str(why))
@@ -44,19 +45,20 @@ def refused(why: RecdashError) -> Callable[[], None]:
 
 
 def not_for(title: str) -> Callable[[], None]:
-    """What viewers see instead of a page that is for editors."""
+    """Returns what draws, instead of a page for editors, why the reader does not see it."""
 
     def show() -> None:
-        widgets.empty(
-            f"{title} is for editors",
-            "You may read everything else here. Ask an admin to make you an editor.",
-        )
+        if state.workspace().person.is_guest:
+            widgets.empty(READ_ONLY_LINK.rstrip("."), f"{title} is for editors of this dashboard.")
+        else:
+            why = "Your role is viewer: you can read all other pages. Ask an admin for the role editor."
+            widgets.empty(f"{title} is for editors", why)
 
     return show
 
 
 def show_guest(link: ShareLink) -> None:
-    """Above each page for readers by a share link: who shared it, and until when."""
+    """Draws the line above each page of a share link: its author and its last day."""
     experiment = current_user.full_workspace().experiments.get(link.experiment).name
     template = (
         '<div class="rd-guest" role="note"><span>You read <b><bdi>{experiment}</bdi></b> by a link that '

@@ -10,7 +10,7 @@ import streamlit as st
 from recdash.domain.defaults import MOST_CANDIDATES, USUAL_K
 from recdash.domain.records import Experiment
 from recdash.formatting.html import html, markdown
-from recdash.formatting.wording import many
+from recdash.formatting.wording import many, unavailable
 from recdash.metrics.naming import metric_at, metric_title
 from recdash.ui.app import links, state
 from recdash.ui.app.state import SEPARATOR, View
@@ -71,8 +71,8 @@ def _draw_frame(*, scoped: bool, with_lists: bool, parts: Collection[Part]) -> t
     if experiment is None:
         widgets.damaged(state.workspace().damaged())
         wanted = markdown(state.params().get("e", ""))
-        where = "deleted, archived, or kept elsewhere"
-        st.warning(f"The link's experiment, {wanted}, is not here: {where}. Choose another above.")
+        why = "It may be archived, deleted or in another store"
+        st.warning(f"{unavailable('experiment', wanted, '')}. {why}. Choose another experiment above.")
         state.stop()
     return experiment, view
 

@@ -13,6 +13,7 @@ from recdash.charts.tradeoff import LEAST_WIDTH, Direction, TradeOffPoint, trade
 from recdash.comparison.cells import metric_value
 from recdash.comparison.pareto import TradeOff, goal
 from recdash.formatting.html import Html, html, join, markdown
+from recdash.formatting.wording import unavailable
 from recdash.metrics.naming import GUARDRAILS, metric_and_unit, metric_at, metric_title, scale_of
 from recdash.stats import NORMAL_95
 from recdash.ui.app import cached, state, theme
@@ -69,7 +70,7 @@ def warn_of_unknown(view: View) -> None:
     for name in ("x", "y"):
         wanted = state.params().get(name)
         if wanted is not None and wanted not in view.metrics:
-            st.warning(f"Metric “{markdown(wanted)}” is not available here; showing another.")
+            st.warning(f"{unavailable('metric', markdown(wanted))}.")
 
 
 def gather(view: View, chosen: Chosen) -> TradeOff:
