@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from recdash.formatting.wording import CORRECTIONS
+from recdash.stats import CORRECTIONS as METHODS
 from recdash.stats import Correction
 from recdash.ui.components import widgets
 
-TITLES: Mapping[Correction, str] = {"holm": CORRECTIONS["holm"], "bh": CORRECTIONS["bh"], "off": "None"}
+TITLES = {**CORRECTIONS, "off": "None"}
 
 
 def choose(label: str = "Correction") -> Correction:
     """Draws the choice and returns the chosen correction; the URL keeps it as ``corr``, default Holm."""
     chosen = widgets.choice(label, "corr", TITLES, "holm")
-    return next(correction for correction in TITLES if correction == chosen)
+    return next(correction for correction in METHODS if correction == chosen)
