@@ -45,14 +45,15 @@ if TYPE_CHECKING:
 @click.option("--online-metric", help="An online metric (default: the first that disagrees).")
 @click.option("--title", default="", help="Title of the report.")
 @click.option(
-    "--narrative", default="", help="Summary for readers, shown below the verdict; @FILE reads a file."
+    "--narrative", default="", help="Summary for readers, shown on the first page; @FILE reads a file."
 )
 @click.option("--block", "blocks", multiple=True, help="Section to include; repeatable, in this order.")
+@click.option("--dashboard", default="", help="Address of the dashboard, for a link to this view.")
 @click.option("--keep", is_flag=True, help="Also store the report as a snapshot.")
 def report(experiment: str, output: Path, *, title: str, narrative: str, **options: Any) -> None:
-    """Write a report on stored runs to one file, starting with the verdict.
+    """Write a report on stored runs to one file: the decision or recommendation, then the appendix.
 
-    Blocks: defined, evidence, scores, curves, precision-recall, online, slices, changes, decisions, caveats,
+    Blocks: evidence, scores, curves, precision-recall, defined, slices, online, changes, decisions, caveats,
     reproducing.
     """
     from recdash.report.formats.registry import form_of, write
@@ -61,13 +62,14 @@ def report(experiment: str, output: Path, *, title: str, narrative: str, **optio
     form, workspace = form_of(output), open_workspace()
     reports, text = Reports(workspace), _prose(narrative)
     question, blocks = _question(workspace, experiment, **options), options["blocks"]
+    home = options["dashboard"]
     if options["keep"]:
-        snapshot = reports.make(question, blocks, title=title, narrative=text)
+        snapshot = reports.make(question, blocks, title=title, narrative=text, home=home)
         document = reports.document(snapshot.id)
         say(f"stored as a snapshot: {snapshot.title} ({snapshot.id})", err=True)
     else:
         author = workspace.person.name
-        document = reports.content(question, blocks, title=title, narrative=text, author=author)
+        document = reports.content(question, blocks, title=title, narrative=text, author=author, home=home)
     n_bytes = write(document, form, output)
     say(f"{document.lead.headline}. Written: {output} ({n_bytes:,} bytes)")
 

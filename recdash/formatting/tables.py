@@ -195,7 +195,7 @@ def with_intervals(
 
 def finding(word: str, sign: str) -> Word:
     """Returns a finding with its sign (▲, ▼ or =), in the colour of the word."""
-    return Word(sign, word, cast("Tone", wording.tone(word)))
+    return Word(sign, wording.shown(word), cast("Tone", wording.tone(word)))
 
 
 def muted(text: str) -> Word:

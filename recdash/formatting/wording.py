@@ -86,6 +86,11 @@ def day(when: datetime) -> str:
     return f"{when.day} {when:%b %Y}"
 
 
+def long_day(when: datetime) -> str:
+    """Returns ``9 October 2026``."""
+    return f"{when.day} {when:%B %Y}"
+
+
 def listed(names: Sequence[str]) -> str:
     """Returns ``a, b and c``."""
     return " and ".join([*([", ".join(names[:-1])] if names[:-1] else []), *names[-1:]])

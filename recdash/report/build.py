@@ -5,20 +5,22 @@ from __future__ import annotations
 from dataclasses import replace
 
 from recdash.report.context import ReportContext
-from recdash.report.document import WORDING, Document, Figure, Section
+from recdash.report.document import FIRST_FORMAT, WORDING, Document, Figure, Lead, Section
 from recdash.report.formats.figures import shortened
 from recdash.report.sections import BLOCKS
+from recdash.report.sections.first_lead import first_lead
 from recdash.report.sections.lead import lead
 from recdash.service.provenance import provenance
 
 
 def content(context: ReportContext, *, title: str, narrative: str, author: str, live: bool) -> Document:
-    """The document of the question's answer, made of the context's blocks.
+    """The document of the question's answer, made of the context's sections.
 
     The same stored data, question, moment and versions make the same document. Raises NotFound for a run that
     was deleted.
     """
-    experiment, opening = context.experiment, lead(context)
+    experiment = context.experiment
+    opening = first_lead(context) if context.format == FIRST_FORMAT else _drawn(lead(context))
     sections = [_to_be_drawn(section) for name in context.blocks if (section := BLOCKS[name].make(context))]
     tests = context.workspace.online_tests.all(experiment.id)
     if context.test is not None and context.test.id not in {test.id for test in tests}:
@@ -36,8 +38,16 @@ def content(context: ReportContext, *, title: str, narrative: str, author: str, 
         question=context.question.as_dict(),
         blocks=context.blocks,
         wording=WORDING,
+        format=context.format,
+        link=context.question.address(context.home),
         provenance=provenance(experiment, context.query.shown, context.all_runs, tests, context.versions),
     )
+
+
+def _drawn(opening: Lead) -> Lead:
+    """The lead, with the data of its chart rounded to what can be seen."""
+    chart = opening.chart
+    return replace(opening, chart=replace(chart, data=shortened(chart.data))) if chart else opening
 
 
 def _to_be_drawn(section: Section) -> Section:

@@ -8,18 +8,24 @@ from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from recdash.comparison import ComparisonQuery, compare, decide, gather_evidence
+from recdash.comparison import Comparison, ComparisonQuery, Source, compare, gather_evidence
+from recdash.comparison.evidence import with_harm, with_intervals
+from recdash.decisions import decisions
+from recdash.decisions.standing import decision_on_top
 from recdash.domain.records import Experiment, OnlineTest, Run
 from recdash.domain.results import WHOLE
 from recdash.errors import NotFound
 from recdash.metrics import define
-from recdash.report.document import RunLook
+from recdash.report.document import FIRST_FORMAT, FORMAT, WORDING, RunLook
 from recdash.service.question import Question
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from recdash.comparison.verdict import OfflineVerdict
+    from recdash.comparison.evidence import VerdictEvidence
+    from recdash.comparison.recommendation import Recommendation
+    from recdash.decisions import Decision
+    from recdash.domain.journal import Entry
     from recdash.service import Workspace
 
 LONGEST = 40
@@ -29,8 +35,9 @@ LONGEST = 40
 class ReportContext:
     """The question of a report, with the answers that several blocks share.
 
-    ``moment``: later entries of the journal are left out; ``blocks``: the names of the report's blocks;
-    ``versions``: of what computes it.
+    ``moment``: later entries of the journal are left out; ``blocks``: the names of the report's sections;
+    ``versions``: of what computes it; ``home``: that of the dashboard; ``format`` and
+    ``wording``: the document's, whose rules it follows.
     """
 
     workspace: Workspace
@@ -38,6 +45,9 @@ class ReportContext:
     moment: datetime
     blocks: tuple[str, ...] = ()
     versions: Mapping[str, str] = field(default_factory=dict)
+    home: str = ""
+    format: int = FORMAT
+    wording: int = WORDING
 
     @property
     def query(self) -> ComparisonQuery:
@@ -83,14 +93,65 @@ class ReportContext:
         return self.query.without({run.id for run in self.runs if run.reference})
 
     @cached_property
-    def verdict(self) -> OfflineVerdict | None:
-        """The offline verdict on the best candidate; None for a metric without a value per user, and without
-        a candidate.
-        """
+    def source(self) -> Source:
+        return self.workspace.comparisons.source(self.experiment.id, self.verdict_query.scope)
+
+    @cached_property
+    def comparison(self) -> Comparison | None:
+        """The comparison; None for a metric without a value per user, and without a candidate."""
         if not define(self.query.metric).is_paired or not self.verdict_query.runs:
             return None
-        source = self.workspace.comparisons.source(self.experiment.id, self.verdict_query.scope)
-        return decide(gather_evidence(source, compare(source, self.verdict_query)))
+        return compare(self.source, self.verdict_query)
+
+    @cached_property
+    def recommendation(self) -> Recommendation | None:
+        """What to do; None where nothing is compared."""
+        from recdash.comparison.recommendation import recommend
+
+        return recommend(self.source, self.comparison) if self.comparison else None
+
+    @cached_property
+    def evidence(self) -> VerdictEvidence | None:
+        """All evidence on the candidate in question; in reports of the first format on the best offline."""
+        if self.comparison is None:
+            return None
+        if self.format == FIRST_FORMAT:
+            return gather_evidence(self.source, self.comparison)
+        return self._evidence_on_subject()
+
+    def _evidence_on_subject(self) -> VerdictEvidence | None:
+        today = self.recommendation
+        case = today.case_of(self.subject) if today and self.subject else None
+        if today is None or case is None or case.pair == today.evidence.leader:
+            return today.evidence if today else None
+        return with_intervals(self.source, with_harm(self.source, case.evidence))
+
+    @cached_property
+    def subject(self) -> str | None:
+        """The candidate in question: decided on, else the recommendation's, which may be the best offline."""
+        if self.recommendation is None:
+            return None
+        decided = self.decision.subject.run.id if self.decision and self.decision.subject.run else None
+        if decided and self.recommendation.case_of(decided):
+            return decided
+        leader = self.recommendation.evidence.leader
+        return leader.candidate if leader else None
+
+    @cached_property
+    def decision(self) -> Decision | None:
+        """The decision that stands at the report's moment."""
+        return decision_on_top(self._journal)
+
+    @property
+    def decisions(self) -> list[Decision]:
+        """The decisions about the experiment at the report's moment, the newest first."""
+        return decisions(self._journal)
+
+    @cached_property
+    def _journal(self) -> list[Entry]:
+        """The journal's entries until the report's moment, the oldest first."""
+        entries = self.workspace.journal.entries(self.experiment.id)
+        return [entry for entry in entries if entry.created <= self.moment][::-1]
 
     @cached_property
     def test(self) -> OnlineTest | None:

@@ -9,13 +9,19 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from recdash.comparison.key_numbers import KeyNumber
 from recdash.formatting.tables import Table, Tone
 
 FigureKind = Literal["forest", "curve", "precision-recall", "bars", "quadrants", "segments"]
 
-FORMAT = 1
-WORDING = 3
-"""Counts the changes of sentences that stand in reports; an older report has the words of its time."""
+FORMAT, FIRST_FORMAT = 2, 1
+"""Reports of the first format open with the offline verdict; they are shown and checked in their own form."""
+WORDING = 4
+"""Counts the changes of sentences in reports; an older report has the words of its time."""
+VERDICT_WORDING = 2
+"""The last wording in which *What would change it* asks about the offline verdict: since then, about the
+recommendation.
+"""
 
 # ── what stands in a section ─────────────────────────────────────────────────────────────────
 
@@ -103,6 +109,23 @@ class Section:
     parts: tuple[Part, ...] = ()
 
 
+# ── what a report opens with ───────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class Decided:
+    """The decision that stands: who decided when (ISO 8601), the reason, and what today's evidence says.
+
+    ``agrees`` is None where today's evidence cannot say it.
+    """
+
+    author: str
+    moment: str
+    reason: str
+    evidence: str
+    agrees: bool | None
+
+
 # ── the whole ────────────────────────────────────────────────────────────────────────────────
 
 
@@ -123,7 +146,11 @@ class Split:
 
 @dataclass(frozen=True)
 class Lead:
-    """What the report opens with: the verdict, or why there is none. ``sentences``: the evidence first."""
+    """What the report opens with: the decision that stands, else the recommendation, or why there is none.
+
+    ``sentences`` say why; ``numbers`` and ``split`` are those behind it; ``risks`` speak against it. Reports
+    of the first format have the offline verdict here.
+    """
 
     sign: str
     badge: str
@@ -132,6 +159,10 @@ class Lead:
     headline: str
     sentences: tuple[str, ...]
     split: Split | None = None
+    decision: Decided | None = None
+    numbers: tuple[KeyNumber, ...] = ()
+    risks: tuple[str, ...] = ()
+    chart: Figure | None = None
 
 
 @dataclass(frozen=True)
@@ -146,10 +177,11 @@ class RunLook:
 
 @dataclass(frozen=True)
 class Document:
-    """``moment``: when its numbers stood so, in ISO 8601; ``provenance``: what they are made from.
+    """``moment``: the time of its numbers, in ISO 8601; ``provenance``: what they are made from.
 
-    ``question`` and ``blocks``: the question, and the order of its blocks. ``format`` counts the changes
-    of these values that an older recdash could not read; ``wording`` is the ``WORDING`` of its sentences.
+    ``question`` and ``blocks``: the question, and the order of its sections. ``link``: the address of the
+    view in the dashboard, "" where it is not known. ``format`` counts the changes of these values that an
+    older recdash could not read; ``wording`` is the ``WORDING`` of its sentences.
     """
 
     title: str
@@ -166,6 +198,7 @@ class Document:
     provenance: Mapping[str, Any] = field(default_factory=dict)
     format: int = FORMAT
     wording: int = 1
+    link: str = ""
 
     @property
     def names(self) -> dict[str, str]:
@@ -173,7 +206,10 @@ class Document:
         return {run.run_id: run.name for run in self.runs}
 
     def tables(self) -> Iterator[tuple[Section, Table]]:
-        """Every table, those behind figures too, with its section."""
+        """Yields every table, those behind figures too, with its section."""
+        chart = self.lead.chart
+        if chart is not None and not any(chart in section.parts for section in self.sections):
+            yield Section("lead", self.lead.headline), chart.table
         for section in self.sections:
             for part in section.parts:
                 if isinstance(part, Table):

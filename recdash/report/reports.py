@@ -19,7 +19,7 @@ from recdash.domain.journal import Report
 from recdash.domain.records import OnlineTest
 from recdash.errors import InputError, NotFound, Problem
 from recdash.online.agreement.agreement import DISAGREE
-from recdash.report.document import Document
+from recdash.report.document import FORMAT, WORDING, Document
 from recdash.report.formats.json import from_json, to_json
 from recdash.service.access.sharing import LinkDead
 from recdash.service.question import Question
@@ -90,7 +90,7 @@ class Reports:
         raise NotFound(f"A/B test {test_id} is not in this experiment.")
 
     def _online_metric(self, test: OnlineTest, query: ComparisonQuery, online_metric: str | None) -> str:
-        """The named metric, else the one that tells most. Raises UnknownName for one that the test lacks."""
+        """The named metric, else the most telling one. Raises UnknownName for one that the test lacks."""
         if online_metric is not None:
             self._workspace.agreement.both_sides(test.id, online_metric)  # raises where the test lacks it
             return online_metric
@@ -109,11 +109,15 @@ class Reports:
         live: bool = True,
         moment: datetime | None = None,
         versions: Mapping[str, str] | None = None,
+        home: str = "",
+        form: int = FORMAT,
+        wording: int = WORDING,
     ) -> Document:
-        """The answer as a document, as it stands now.
+        """Returns the answer as a document, with the numbers of today.
 
-        Raises UnknownName for a block that there is not, EvidenceDamaged where something stored of the
-        runs is damaged.
+        ``home``: the address of the dashboard, to which the report links; ``form`` and ``wording``: those
+        of the document whose rules are followed. Raises UnknownName for an unknown section, EvidenceDamaged
+        if something stored of the runs is damaged.
         """
         from recdash.report.build import content
         from recdash.report.context import ReportContext
@@ -125,7 +129,9 @@ class Reports:
         runs = _not_deleted(store.runs.get, question.query.shown)
         self._workspace.runs.refuse_damage(runs, tests[0] if tests else None)
         moment, versions = moment or self._workspace.now(), versions or versions_here()
-        context = ReportContext(self._workspace, question, moment, check_blocks(blocks), versions)
+        context = ReportContext(
+            self._workspace, question, moment, check_blocks(blocks), versions, home, form, wording
+        )
         return content(context, title=title, narrative=narrative, author=author, live=live)
 
     def write(
@@ -152,11 +158,13 @@ class Reports:
         live: bool = False,
         author: str = "",
         key: str = "",
+        home: str = "",
     ) -> Report:
-        """Store a report: a snapshot with its numbers as they stand, or a live one with its question alone.
+        """Store a report: a snapshot with the numbers of today, or a live one with its question alone.
 
         ``author`` may only be given where users are not signed in; ``key`` is any text that a form has once,
-        so that sending the same twice makes one report. Raises Forbidden for a viewer.
+        so that sending the same twice makes one report; ``home``: as of ``content``. Raises Forbidden for a
+        viewer.
         """
         self._workspace.person.must_be("editor")
         experiment, person = self._workspace.experiments.get(question.experiment), self._workspace.person
@@ -165,7 +173,14 @@ class Reports:
         author = one_line("author", author, MOST_TITLE) if author and not person.named else person.name
         now, facts = self._workspace.now(), question.as_dict()
         document = self.content(
-            question, blocks, title=title, narrative=narrative, author=author, live=live, moment=now
+            question,
+            blocks,
+            title=title,
+            narrative=narrative,
+            author=author,
+            live=live,
+            moment=now,
+            home=home,
         )
         file = None if live else self._workspace.store.artifacts.put_file(to_json(document).encode())
         words = (experiment.id, title, narrative, author, live, document.blocks, facts)
@@ -185,11 +200,14 @@ class Reports:
         """The stored report. Raises NotFound, for viewers also where it is archived."""
         report = self._workspace.store.reports.get(report_id)
         if report.archived is not None and not self._workspace.person.may("editor"):
-            raise NotFound("This report was put away.")
+            raise NotFound("This report was archived.")
         return report
 
-    def document(self, report_id: str) -> Document:
-        """The report's document: a snapshot as it was stored, a live report as it stands now."""
+    def document(self, report_id: str, home: str = "") -> Document:
+        """The report's document: a snapshot as it was stored, a live report with the numbers of today.
+
+        ``home``: the address of the dashboard, to which a live report links.
+        """
         report = self.get(report_id)
         if report.document is not None:
             return from_json(
@@ -197,16 +215,16 @@ class Reports:
             )
         question, title = Question.of(report.question), report.title
         return self.content(
-            question, report.blocks, title=title, narrative=report.narrative, author=report.author
+            question, report.blocks, title=title, narrative=report.narrative, author=report.author, home=home
         )
 
-    def file(self, report_id: str, form: str = "html") -> ReportFile:
-        """The report in one form. Raises UnknownName for a form that there is not."""
+    def file(self, report_id: str, form: str = "html", home: str = "") -> ReportFile:
+        """The report in one form; ``home``: as of ``document``. Raises UnknownName for an unknown form."""
         from recdash.report.formats.registry import form_named
 
         chosen = form_named(form)
         report = self.get(report_id)
-        content = chosen.write(self.document(report_id))
+        content = chosen.write(self.document(report_id, home))
         return ReportFile(f"{file_name(report.title)}.{chosen.name}", chosen.media_type, content)
 
     def shared(self, token: str) -> ReportFile:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlencode
 
 from pydantic import TypeAdapter
 
@@ -30,6 +31,16 @@ class Question:
         """Returns JSON-ready values."""
         beside = {"by": self.by, "test": self.test, "online_metric": self.online_metric}
         return {"experiment": self.experiment, **self.query.as_dict(), **beside}
+
+    def address(self, home: str) -> str:
+        """Returns the address of the comparison in the dashboard at ``home``; empty without one."""
+        if not home:
+            return ""
+        scope, query = self.query.scope, self.query
+        view = {"e": self.experiment, "b": query.baseline, "c": "~".join(query.runs), "m": query.metric}
+        view |= {"k": str(query.k)} | ({"s": scope.slice} if scope.slice else {})
+        view |= {} if scope.threshold is None else {"th": f"{scope.threshold:g}"}
+        return f"{home.rstrip('/')}/?{urlencode(view, safe='~')}"
 
     @classmethod
     def of(cls, facts: Mapping[str, Any]) -> Question:

@@ -125,7 +125,7 @@ class ReportRoute:
         reader = person_of(request.headers, self.config.guest)
         if reader is None:
             raise Forbidden("Sign in to read this.")
-        return Reports(self.workspace().seen_by(reader)).file(report, form)
+        return Reports(self.workspace().seen_by(reader)).file(report, form, str(request.base_url))
 
 
 def reader_of(request: Request) -> str:

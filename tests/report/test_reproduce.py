@@ -86,9 +86,9 @@ def changed(file: Path, old: str, new: str, count: int = 1) -> Path:
 
 
 def in_older_words(file: Path, old: str, new: str) -> Path:
-    """The report as if it had the first wording, which is not written, with one text changed."""
+    """The report as if it had the wording before, with one text changed."""
     values = json.loads(file.read_text("utf-8"))
-    assert values.pop("wording") == WORDING
+    values["wording"] = WORDING - 1
     file.write_text(json.dumps(values, ensure_ascii=False), "utf-8")
     return changed(file, old, new)
 

@@ -62,7 +62,7 @@ def cells(document: Document, title: str, row: str) -> dict[str, str]:
 def test_it_opens_with_the_verdict_and_who_gains(report: Document) -> None:
     assert report.lead.headline == "Ship als"
     assert report.lead.badge == "Ship"
-    assert "paired over 40 users" in report.lead.sentences[0]
+    assert report.lead.sentences[0].startswith("It won offline and online: nDCG@3 is 230 % above popular")
     assert report.lead.split is not None
     assert (report.lead.split.wins, report.lead.split.ties, report.lead.split.losses) == (40, 0, 0)
 
@@ -88,14 +88,14 @@ def test_it_says_who_counts_by_which_formula_and_how_it_is_judged(report: Docume
     assert "a user without recommendations counts as 0" in text
     assert r"\log_2(r_j + 1)" in text
     assert "corrected together (Holm)" in text
-    assert cells(report, "Who was counted", "als")["Counted"] == "40"
+    assert cells(report, "Users counted", "als")["Counted"] == "40"
 
 
 def test_offline_and_online_stand_side_by_side(report: Document) -> None:
     online = section(report, "online")
     assert "agree" in online.title
     row = cells(report, "Offline and online, run by run", "als")
-    assert row["Reading"] == "won both"
+    assert row["Result"] == "won both"
     assert "March: goals and guardrails" in [one.title for one in online.parts if isinstance(one, Table)]
 
 
@@ -157,7 +157,7 @@ def test_a_part_of_the_users_is_named_and_needs_no_online_test(space: Workspace,
         space.queries.of(question.experiment, metric="ndcg", k=3, scope=Scope("user_warmth=cold")),
     )
     found = Reports(space).content(asked, moment=MOMENT)
-    assert "Of a part only" in section(found, "defined").note
+    assert "Only a segment" in section(found, "defined").note
     assert "online" not in [one.name for one in found.sections]
     assert "over 10 users" in section(found, "evidence").note or "n = 10" in section(found, "evidence").note
 
@@ -214,6 +214,48 @@ def test_decisions_are_told_with_their_author(own: Workspace) -> None:
     found = section(Reports(own).content(question), "decisions")
     assert found.title.startswith("Ship als: ann, ")
     assert "Clear on both sides." in str(found)
+
+
+def test_a_report_opens_with_the_decision_that_stands(own: Workspace) -> None:
+    """popular finds every second item at rank 3 (gain 1/2), als all of them at ranks 1 and 2."""
+    question = asked(own)
+    als = question.query.runs[0]
+    own.decisions.decide(question.experiment, "ship", run_id=als, text="Clear on both sides.")
+    opening = Reports(own).content(question).lead
+    assert opening.headline == "Ship als"
+    assert opening.decision is not None
+    assert (opening.decision.author, opening.decision.reason) == ("ann", "Clear on both sides.")
+    assert (opening.decision.evidence, opening.decision.agrees) == ("Evidence today: agrees.", True)
+    gain = 100 * ((1 + 1 / log2(3)) / 2 / (0.5 / 2) - 1)
+    assert opening.numbers[0].value == f"+{gain:.0f} %"
+    assert opening.chart is not None
+
+
+def test_a_decision_that_the_evidence_contradicts_is_said_and_its_own_numbers_are_shown(
+    own: Workspace,
+) -> None:
+    """ease is better offline, and was watched for 300 s less in the A/B test."""
+    question = asked(own)
+    ease = question.query.runs[1]
+    own.decisions.decide(question.experiment, "ship", run_id=ease, text="It is cheaper.", although="Cost.")
+    opening = Reports(own).content(question).lead
+    assert opening.headline == "Ship ease"
+    assert opening.decision is not None
+    assert opening.decision.agrees is False
+    assert opening.decision.evidence.startswith("Evidence today: no longer agrees, because ease cut ")
+    assert opening.decision.evidence.endswith("the recommendation is now “Ship als”.")
+    assert opening.sentences == ()
+    assert opening.split is not None
+    assert opening.split.run == "ease"
+    assert opening.risks[0].startswith("ease cut session watch time by ")
+
+
+def test_the_report_links_to_the_view_in_the_dashboard(own: Workspace) -> None:
+    question = asked(own)
+    link = Reports(own).content(question, home="http://here/").link
+    runs = "~".join(question.query.runs)
+    beside = f"b={question.query.baseline}&c={runs}&m=ndcg&k=3"
+    assert link == f"http://here/?e={question.experiment}&{beside}"
 
 
 def test_a_live_report_whose_ab_test_was_deleted_says_so(own: Workspace) -> None:

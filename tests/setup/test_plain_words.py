@@ -43,7 +43,6 @@ VALUES = {"not settled", "Not settled", "= Not settled"}
 """Findings as they are stored and exchanged (JSON, snapshots): shown texts say inconclusive."""
 
 NOT_YET = (
-    "recdash/report/",
     *(
         f"recdash/ui/{room}"
         for room in (

@@ -13,7 +13,7 @@ SIZES = ((20, 150), (20, 60), (10, 40), (5, 10), (1, 1))
 """(experiments with a card, experiments listed at all); the next pair where that is too long."""
 FONT = "font-family:-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif"
 WIDTH = 640
-# Mail programs without @media show the light colours, which stand beside every background they need.
+# Mail programs without @media show the light colours, which are set with every background they need.
 _DARK = (
     "@media (prefers-color-scheme:dark){{"
     ".rd-page{{background:{0.background}!important;color:{0.ink}!important}}"

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from markupsafe import Markup
 
@@ -21,8 +21,8 @@ from recdash.charts.marks import DARK, LIGHT, Mark
 from recdash.comparison.wording import user_split
 from recdash.formatting.sanitize import CONTROL
 from recdash.formatting.tables import table_html
-from recdash.formatting.wording import cut_inside
-from recdash.report.document import Document, Split
+from recdash.formatting.wording import cut_inside, long_day, tone
+from recdash.report.document import FIRST_FORMAT, Document, Split
 from recdash.report.formats.figures import drawn, marks_of, names_by_length
 from recdash.report.formats.json import to_json
 from recdash.report.formats.mathml import mathml
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).parent / "page"
 LONGEST_CHIP = 44
+FINDING_SIGNS = {"better": "▲", "worse": "▼"}
 WIDE, HALF = 960, 470
 """Widths of figures in px; a browser scales them to the page."""
 POLICY = (
@@ -43,24 +44,57 @@ POLICY = (
 )
 
 
+class Layout(NamedTuple):
+    """A template with its style, and the titles of its sections."""
+
+    template: str
+    style: str
+    titles: Mapping[str, str]
+
+
+TODAY = Layout("report.html.j2", "report.css", {name: kind.title for name, kind in BLOCKS.items()})
+FIRST = Layout(
+    "first.html.j2",
+    "first.css",
+    {
+        "defined": "What was asked",
+        "evidence": "Evidence",
+        "scores": "All metrics",
+        "curves": "Metric vs k",
+        "precision-recall": "Precision and recall",
+        "online": "Offline vs online",
+        "slices": "Slices",
+        "changes": "What would change it",
+        "decisions": "Decisions",
+        "caveats": "Caveats",
+        "reproducing": "Reproduce it",
+    },
+)
+"""Of reports of the first format. Files are compared with it letter by letter, so it does not change."""
+
+
 def to_html(document: Document, version: str = __version__) -> str:
     """The document as an HTML file. ``version``: the version that the file says made it."""
+    layout = FIRST if document.format == FIRST_FORMAT else TODAY
     runs = {run: _run(mark) for run, mark in marks_of(document, LIGHT).items()}
     facts = {
         "document": document,
         "version": version,
-        "style": _ours(_style()),
+        "style": _ours(_style(layout.style)),
         "script": _ours(_file("report.js")),
         "policy": POLICY.format(script=_hash(_file("report.js"))),
-        "names": {name: block.title for name, block in BLOCKS.items()},
+        "names": layout.titles,
+        "tone": tone,
+        "sign": lambda word: FINDING_SIGNS.get(word, "="),
         "table": lambda table: table_html(table, runs),
         "chips": _chips(document),
+        "link": document.link if document.link.startswith(("http://", "https://")) else "",
         "split": _split(document.lead.split) if document.lead.split else None,
         "svg": lambda figure: to_svg(drawn(document, figure), figure.alt, WIDE if figure.wide else HALF),
         "untouched": _data(json.dumps(names_by_length(document), ensure_ascii=False)),
         "data": _data(to_json(document)),
     }
-    return _environment().get_template("report.html.j2").render(facts)
+    return _environment().get_template(layout.template).render(facts)
 
 
 # ── the parts of the file ────────────────────────────────────────────────────────────────────
@@ -85,8 +119,8 @@ def _hash(script: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
 
 
-def _style() -> str:
-    rules = _file("report.css").replace("/* marks.css */\n", RULES)
+def _style(name: str) -> str:
+    rules = _file(name).replace("/* marks.css */\n", RULES)
     dark = f"@media screen and (prefers-color-scheme:dark){{:root{{{variables(DARK)}}}}}"
     return f":root{{{variables(LIGHT)}}}{dark}{rules}"
 
@@ -135,8 +169,14 @@ def _finalize(value: Any) -> Any:
 
 
 def _day(moment: str) -> str:
+    """Returns ``24 November 2026``."""
+    return long_day(datetime.fromisoformat(moment))
+
+
+def _time(moment: str) -> str:
+    """Returns ``24 November 2026, 12:41 UTC``."""
     time = datetime.fromisoformat(moment)
-    return f"{time.day} {time:%B %Y, %H:%M} {time.tzname() or ''}".strip()
+    return f"{long_day(time)}, {time:%H:%M} {time.tzname() or ''}".strip()
 
 
 def _paragraphs(text: str) -> list[str]:
@@ -146,6 +186,7 @@ def _paragraphs(text: str) -> list[str]:
 FILTERS: Mapping[str, Any] = {
     "kind": lambda value: type(value).__name__,
     "day": _day,
+    "time": _time,
     "paragraphs": _paragraphs,
     "mathml": mathml,
 }

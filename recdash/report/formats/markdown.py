@@ -4,15 +4,30 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
 from typing import Any
+from urllib.parse import quote
 
+from recdash.comparison.wording import user_split
 from recdash.formatting.sanitize import CONTROL
 from recdash.formatting.tables import Cell, Table, footnotes, shown
 from recdash.formatting.tables import Number as OneNumber
-from recdash.report.document import Answers, Command, Document, Figure, Formula, Notices, Paragraph, Part
+from recdash.formatting.wording import long_day
+from recdash.report.document import (
+    Answers,
+    Command,
+    Document,
+    Figure,
+    Formula,
+    Notices,
+    Paragraph,
+    Part,
+    Split,
+)
 
 Names = Mapping[str, str]
 MARKUP = re.compile(r"([\\`*_{}\[\]<>|#~&$^])")
+URL = ":/?=&%~@+"
 LINK = re.compile(r"(?i)(https?|ftp|mailto|xmpp|www)(?=[:.])")
 MENTION = re.compile(r"@(?!\d+(?![\w.-]))")
 """Not the cutoff of a metric: nDCG@10."""
@@ -32,26 +47,62 @@ def within(text: str) -> str:
 
 def to_markdown(document: Document) -> str:
     """The document as Markdown; figures as their alternative text and table."""
-    lead = document.lead
-    author = f", by {document.author}" if document.author else ""
-    moment = f"{'As of' if document.live else 'Snapshot of'} {document.moment}{author}"
-    lines = [
-        f"# {within(lead.headline)}",
-        "",
-        f"**{within(lead.badge)}**: {escaped(lead.why)}.",
-        "",
-        escaped(" ".join(lead.sentences)),
-        "",
-        f"*{escaped(document.title)}. {escaped(moment)}*",
-    ]
-    if document.narrative:
-        lines += ["", *(f"> {escaped(line)}" for line in document.narrative.splitlines())]
+    lines = list(_opening(document))
     for section in document.sections:
-        lines += ["", f"## {within(section.title)}"]
+        lines += ["", f"### {within(section.title)}"]
         lines += ["", escaped(section.note)] if section.note else []
         for part in section.parts:
-            lines += ["", *WRITERS[type(part)](part, document.names)]
+            if isinstance(part, Figure) and part == document.lead.chart:
+                lines += ["", f"{escaped(part.title)}: see above."]
+            else:
+                lines += ["", *WRITERS[type(part)](part, document.names)]
     return "\n".join(lines) + "\n"
+
+
+def _opening(document: Document) -> Iterator[str]:
+    """Yields the lines before the appendix: the decision or recommendation, why, risks, summary, chart."""
+    lead = document.lead
+    yield from (f"# {within(lead.headline)}", "", _author(document), "")
+    if lead.decision:
+        yield f"**Decided** by {within(lead.decision.author)} on {_day(lead.decision.moment)}:"
+        yield from ("", f"> {escaped(lead.decision.reason)}", "", escaped(lead.decision.evidence), "")
+    else:
+        yield from (f"**{within(lead.badge)}**{within(f': {lead.why}') if lead.why else ''}", "")
+    yield escaped(" ".join(lead.sentences))
+    if lead.numbers or lead.split:
+        yield ""
+    for number in lead.numbers:
+        yield f"- **{within(number.title)}**: {within(f'{number.value}, {number.finding}, {number.note}')}"
+    if lead.split:
+        yield f"- **{within(f'{lead.split.run} against {lead.split.base}')}**: {within(_users(lead.split))}"
+    if lead.risks:
+        yield from ("", "## Risks", "", *(f"- {escaped(risk)}" for risk in lead.risks))
+    if document.narrative:
+        yield from ("", "## Summary", "", *(f"> {escaped(line)}" for line in document.narrative.splitlines()))
+    if lead.chart:
+        yield ""
+        yield from (line.replace("#### ", "## ", 1) for line in _figure(lead.chart, document.names))
+    yield from ("", "## Appendix")
+
+
+def _author(document: Document) -> str:
+    """Returns the title, the day and the author, and the link to the dashboard, in italics."""
+    day = f"{'Live, as of' if document.live else 'Snapshot of'} {_day(document.moment)}"
+    author = f", by {document.author}" if document.author else ""
+    link = ""
+    if document.link.startswith(("http://", "https://")):
+        link = f" [Open this view in the dashboard](<{quote(document.link, safe=URL)}>)"
+    title = document.title if document.title.endswith(("?", "!", ".")) else f"{document.title}."
+    return f"*{escaped(title)} {escaped(f'{day}{author}')}.*{link}"
+
+
+def _users(split: Split) -> str:
+    of, sides = user_split(split.wins, split.ties, split.losses)
+    return f"of {of}, {', '.join(f'{side.words} {side.share}' for side in sides)}"
+
+
+def _day(moment: str) -> str:
+    return long_day(datetime.fromisoformat(moment))
 
 
 def _paragraph(part: Paragraph, names: Names) -> Iterator[str]:  # noqa: ARG001 - one signature for all parts
@@ -76,7 +127,7 @@ def _cell(cell: Cell, names: Names, marks: Mapping[str, str]) -> str:
 
 
 def _figure(part: Figure, names: Names) -> Iterator[str]:
-    yield f"### {within(part.title)}"
+    yield f"#### {within(part.title)}"
     yield from ("", escaped(" ".join(filter(None, (part.alt, part.note)))), "")
     yield from _table(part.table, names)
 

@@ -8,7 +8,7 @@ from itertools import zip_longest
 from pathlib import Path
 
 from recdash.errors import InputError, Problem
-from recdash.report.document import Document
+from recdash.report.document import FIRST_FORMAT, Document
 from recdash.report.formats.json import from_json
 from recdash.report.reproduce import packed_page
 from recdash.version import __version__
@@ -16,6 +16,9 @@ from recdash.version import __version__
 DATA = re.compile(r'<script type="application/json" id="document">([^<]*)</script>')
 TAG = re.compile(r"<[^<>]*>")
 GENERATOR = re.compile(r'<meta name="generator" content="recdash ([\w.+-]{1,40})">')
+CHART = re.compile(r'(<svg [^<>]*class="chart">)((?:[^<]|<(?!/svg></div>))*)(?=</svg></div>)')
+SHAPES = re.compile(r"</?(?:svg|g|line|polyline|polygon|path|rect|circle|text|tspan|title)(?: [^<>]*)?>")
+"""The elements of a drawing: their texts are compared, their coordinates are not."""
 LONGEST, MOST_BYTES = 160, 64_000_000
 
 
@@ -60,12 +63,15 @@ class Page:
     """What an HTML file shows beside its own numbers.
 
     ``differs``: where it shows something else, in words, "" for nowhere; ``comparable``: it says that it was
-    made by the versions that are installed, so that nothing but a change explains a difference.
+    made by the versions that are installed, so that nothing but a change explains a difference. ``charts``:
+    how many charts of an older layout recdash draws otherwise today; of these, coordinates are not compared,
+    and what they draw is compared by its numbers, description and texts.
     """
 
     version: str
     differs: str
     comparable: bool
+    charts: int = 0
 
 
 def page_of(text: str, document: Document) -> Page:
@@ -79,7 +85,19 @@ def page_of(text: str, document: Document) -> Page:
     is_packed = DATA.search(page) is None
     if is_packed:
         page, fresh = packed_page.shown(page), packed_page.shown_by(fresh, document)
-    return Page(version, _difference(page, fresh), version == __version__ and not is_packed)
+    charts = 0
+    if not is_packed and document.format == FIRST_FORMAT:
+        drawings = zip(CHART.finditer(page), CHART.finditer(fresh), strict=False)
+        charts = sum(drawing[2] != again[2] for drawing, again in drawings)
+        page, fresh = CHART.sub(_with_texts, page), CHART.sub(_with_texts, fresh)
+    is_comparable = version == __version__ and not is_packed
+    return Page(version, _difference(page, fresh), is_comparable, charts)
+
+
+def _with_texts(chart: re.Match[str]) -> str:
+    """Returns a chart with its texts alone; elements that no drawing has stay."""
+    texts = (part.strip() for part in SHAPES.sub("\0", chart[2]).split("\0"))
+    return chart[1] + " | ".join(filter(None, texts))
 
 
 def _difference(text: str, made: str) -> str:

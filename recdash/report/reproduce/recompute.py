@@ -66,6 +66,9 @@ def recomputed(workspace: Workspace, document: Document) -> Document:
         live=document.live,
         moment=moment,
         versions=known["versions"],
+        home=document.link.partition("?")[0],
+        form=document.format,
+        wording=document.wording,
     )
 
 

@@ -118,6 +118,9 @@ def _reproduction(workspace: Workspace, document: Document, text: str) -> Reprod
     against += [words for name, words in settings if name == "control"]
     notes = [str(run) for run in runs if not run.taken]
     notes += [words for name, words in settings if name != "control"]
+    if page is not None and page.charts:
+        drawn = many(page.charts, "chart")
+        notes.append(f"of {drawn} the texts are compared, and no coordinates: recdash draws otherwise today")
     if new_metrics:
         notes.append(f"recdash scores {listed(new_metrics)} today, which the report does not list")
     return Reproduction(

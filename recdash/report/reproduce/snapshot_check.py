@@ -19,16 +19,17 @@ CLOCKS_APART = timedelta(hours=1)
 @dataclass(frozen=True)
 class SnapshotMatch:
     """``report``: the id of the snapshot that says the very same, None for none; ``against``: what differs
-    from those of the same moment.
+    from those of the same moment; ``words``: of the file that only a snapshot can confirm.
     """
 
     report: str | None
     against: tuple[str, ...] = ()
+    words: tuple[str, ...] = WORDS
 
     @property
     def unchecked(self) -> tuple[str, ...]:
         """The file's own words."""
-        return () if self.report else WORDS
+        return () if self.report else self.words
 
     @property
     def sentence(self) -> str:
@@ -59,4 +60,4 @@ def snapshot_match(workspace: Workspace, document: Document) -> SnapshotMatch:
                 against.append(f"{name}: the report says “{now}”; the store kept “{stored}”")
     if moment > datetime.now(UTC) + CLOCKS_APART:
         against.append(f"its moment, {document.moment}, is still to come")
-    return SnapshotMatch(None, tuple(against))
+    return SnapshotMatch(None, tuple(against), (*WORDS, "link") if document.link else WORDS)

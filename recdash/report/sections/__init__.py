@@ -1,4 +1,4 @@
-"""The blocks of a report: each makes one section. To add one: its file, and its row here."""
+"""The sections of a report's appendix. To add one: its file, and its row here."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from recdash.report.sections.slices import slices
 
 @dataclass(frozen=True)
 class SectionKind:
-    """A block of a report. ``make`` returns its section, None where there is nothing to say."""
+    """A section of a report. ``make`` returns it, None if there is nothing to say."""
 
     name: str
     title: str
@@ -34,24 +34,30 @@ class SectionKind:
 BLOCKS: Mapping[str, SectionKind] = {
     kind.name: kind
     for kind in (
-        SectionKind("defined", "What was asked", "Who counts, the formula, the rules of judging", defined),
-        SectionKind("evidence", "Evidence", "Every candidate against the baseline, with intervals", evidence),
+        SectionKind(
+            "evidence", "Offline evidence", "Each candidate against the baseline, with CIs", evidence
+        ),
         SectionKind("scores", "All metrics", "Every metric of every run at k", scores),
-        SectionKind("curves", "Metric vs k", "How the values change with k", curves),
-        SectionKind("precision-recall", "Precision and recall", "The path of both over k", precision_recall),
-        SectionKind("online", "Offline vs online", "An A/B test beside the offline scores, and why", online),
-        SectionKind("slices", "Slices", "For whom it is better, and for whom it is not", slices),
-        SectionKind("changes", "What would change it", "The verdict asked otherwise", changes),
-        SectionKind("decisions", "Decisions", "What was decided, by whom, and why", decided),
-        SectionKind("caveats", "Caveats", "What was noticed in the data, and what is missing", caveats),
-        SectionKind("reproducing", "Reproduce it", "Hashes, versions and commands", reproducing),
+        SectionKind("curves", "Metrics by k", "How the metrics change with k", curves),
+        SectionKind("precision-recall", "Precision and recall", "Both at each k", precision_recall),
+        SectionKind("defined", "Definitions", "Population, formula and rules of the comparison", defined),
+        SectionKind("slices", "Segments", "Which users or items a candidate is better for", slices),
+        SectionKind(
+            "online", "A/B test", "Lifts beside the offline differences, and why they differ", online
+        ),
+        SectionKind(
+            "changes", "What would change it", "The same question at other k, metrics and users", changes
+        ),
+        SectionKind("decisions", "Decisions", "Who decided what, when and why", decided),
+        SectionKind("caveats", "Data notes", "Problems in the data, and missing metrics", caveats),
+        SectionKind("reproducing", "Reproduce", "Commands, versions and hashes", reproducing),
     )
 }
-"""In the order in which a report has them, unless another is asked for."""
+"""In the default order: tables first, hashes last."""
 
 
 def check_blocks(names: Sequence[str]) -> tuple[str, ...]:
-    """Each once, all where none is named. Raises UnknownName for a block that there is not."""
+    """Returns each name once, all for none. Raises UnknownName for an unknown one."""
     for name in names:
         if name not in BLOCKS:
             raise UnknownName("block", name, list(BLOCKS))

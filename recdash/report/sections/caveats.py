@@ -1,4 +1,4 @@
-"""What to know before believing: comparability, what was noticed in the data, and what is missing."""
+"""Data notes: comparability, problems in the data, and missing metrics."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from recdash.metrics.naming import metric_title
 from recdash.report.context import ReportContext
 from recdash.report.document import Notice, Notices, Section
 
-GONE = Problem("no-test", "A/B test", "the A/B test of this report was deleted", "Its numbers are not told.")
+GONE = Problem(
+    "no-test", "A/B test", "the A/B test of this report was deleted", "This report leaves out its numbers."
+)
 
 
 def caveats(context: ReportContext) -> Section:
@@ -23,15 +25,15 @@ def caveats(context: ReportContext) -> Section:
         for problem in merge_problems(list(_problems(context)))
     ]
     items = (*notices, *_missing(context))
-    title = "Nothing stands against these numbers"
+    title = "No problem was found in the data"
     if items:
-        title = f"{named_number(len(items))} {plural(len(items), 'thing')} to know"
-    nothing = "Nothing was noticed in the uploads, and nothing stands between the runs."
+        title = f"{named_number(len(items))} {plural(len(items), 'note')} on the data"
+    nothing = "No problem was found in the uploads, and the runs can be compared."
     return Section("caveats", title, "", (Notices(items, nothing),))
 
 
 def _problems(context: ReportContext) -> Iterator[Problem]:
-    """What stands between the runs, then the notices of runs, of the experiment and of the A/B test."""
+    """Yields comparability problems, then the notices of runs, of the experiment and of the A/B test."""
     for problem in context.workspace.scores.comparability(list(context.verdict_query.shown)):
         if problem.code not in CAVEATS:  # the notices of the runs have these
             yield problem

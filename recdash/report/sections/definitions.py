@@ -1,4 +1,4 @@
-"""What was asked: the population, the definitions, and how differences are judged."""
+"""Definitions: the population, the metric, and how differences are judged."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ def defined(context: ReportContext) -> Section:
 
 
 def _population(context: ReportContext) -> str:
-    """Which users count, and from which relevance on a row does."""
+    """Says which users count, and from which relevance a row does."""
     settings = context.experiment.settings
     threshold = context.query.scope.threshold or settings.get("relevance_threshold")
-    above = f"from a relevance of {threshold:g} on" if threshold is not None else "with a relevance above 0"
-    relevant = f"A row of the truth is relevant {above}."
+    above = f"from a relevance of {threshold:g}" if threshold is not None else "with a relevance above 0"
+    relevant = f"A row of the test set is relevant {above}."
     if settings.get("relevance") == "none":
-        relevant = "Every row of the truth is relevant."
-    depth = f"Lists were read to depth {settings['depth']}; short lists are misses up to k."
+        relevant = "Every row of the test set is relevant."
+    depth = f"Lists were read to depth {settings['depth']}; missing positions up to k are misses."
     counts_once = settings.get("duplicates", "first") == "first"
-    repeated = "" if counts_once else " Repeated items count at each place."
+    repeated = "" if counts_once else " Repeated items count at each position."
     return f"{POPULATION[settings['users']]} {relevant} {depth}{repeated}"
 
 
@@ -49,24 +49,23 @@ def _scope(context: ReportContext) -> str:
         return ""
     titles = context.workspace.scopes.of(context.experiment.id, context.query.scope.threshold)
     part = titles.get(context.query.scope.slice, context.query.scope.slice)
-    return f"Of a part only: {part}." if part else "With a threshold of its own."
+    return f"Only a segment: {part}." if part else "With its own relevance threshold."
 
 
 def _judgement(context: ReportContext) -> str:
     terms = context.query.terms
     rule = CORRECTIONS.get(terms.correction)
-    corrected = f"corrected together ({rule})" if rule else "each by itself, not corrected"
+    corrected = f"corrected together ({rule})" if rule else "each by itself, without a correction"
+    share = " of the baseline’s value" if terms.margin.relative else ""
     return (
-        f"Differences are paired user by user, with {100 * terms.level:.3g} % intervals of a t-test, or of a "
-        f"test that holds for few where few users differ, {corrected}. Better or worse: the "
-        "interval excludes zero. A tie: all of it lies "
-        f"within {terms.margin}{' of the baseline’s value' if terms.margin.relative else ''}. "
-        "Not settled: neither."
+        f"Differences are paired by user, with {100 * terms.level:.3g} % CIs of a t-test, or of a test for "
+        f"small samples where few users differ, {corrected}. Better or worse: the CI excludes zero. Tie: the "
+        f"CI lies within {terms.margin}{share}. Inconclusive: neither."
     )
 
 
 def _counts(context: ReportContext) -> Table:
-    """Which users were counted, run by run."""
+    """The population counts of each run."""
     settings = context.experiment.settings
     rules = (settings["users"], settings["depth"], settings.get("duplicates", "first"))
     rows: list[tuple[Cell, ...]] = []
@@ -80,4 +79,4 @@ def _counts(context: ReportContext) -> Table:
         counts = (Number(line.count, why="not counted" if line.count is None else "") for line in lines)
         rows.append((RunName(run.id), *counts, *known_cells(context.workspace.scores.id_overlap(run.id))))
     columns = (Column("Run"), *number_columns(*titles, *KNOWN_TITLES))
-    return Table("Who was counted", columns, tuple(rows))
+    return Table("Users counted", columns, tuple(rows))

@@ -1,4 +1,4 @@
-"""Every candidate against the baseline: values, paired differences with their intervals, and words."""
+"""Every candidate against the baseline: values, paired differences with their intervals, and findings."""
 
 from __future__ import annotations
 
@@ -19,29 +19,36 @@ from recdash.formatting.tables import (
     single,
     with_intervals,
 )
-from recdash.formatting.wording import CORRECTIONS, listed
+from recdash.formatting.wording import CORRECTIONS, listed, shown
 from recdash.report.context import ReportContext
 from recdash.report.document import Figure, Paragraph, Part, Section
 from recdash.report.sections.leader_table import beside
 
 
 def evidence(context: ReportContext) -> Section | None:
-    """None where nothing is compared: the table of all metrics has the values then."""
-    if context.verdict is None or not context.verdict.evidence.comparison.against:
+    """Returns the section; None where nothing is compared: the table of all metrics has the values then."""
+    comparison = context.comparison
+    if comparison is None or context.evidence is None or not comparison.against:
         return None
-    comparison = context.verdict.evidence.comparison
     words = {comparison.names[pair.candidate]: pair.judged.word for pair in comparison.against}
     parts: list[Part] = [_forest(context, comparison)]
     parts += [Paragraph(f"{why}.", "muted") for why in comparison.apart.values()]
-    parts += [beside(context.verdict)] if context.verdict.evidence.leader else []
+    parts += [beside(context.evidence)] if context.evidence.leader else []
     return Section("evidence", beats(words, context.base), differences_note(comparison), tuple(parts))
+
+
+def forest(context: ReportContext) -> Figure | None:
+    """The differences from the baseline as a chart; None where nothing is compared."""
+    comparison = context.comparison
+    return _forest(context, comparison) if comparison is not None and comparison.against else None
 
 
 def _forest(context: ReportContext, comparison: Comparison) -> Figure:
     pairs = comparison.against
     outcomes = [
-        f"{context.brief[pair.candidate]} {single(pair.paired.mean, sign=True).shown} ({pair.judged.word})"
+        f"{context.brief[pair.candidate]} {difference.shown} ({shown(pair.judged.word)})"
         for pair in pairs
+        for difference in [single(pair.paired.mean, sign=True)]
     ]
     ends = [corrected(pair) for pair in pairs]
     data = {
@@ -52,8 +59,8 @@ def _forest(context: ReportContext, comparison: Comparison) -> Figure:
         "word": [pair.judged.word for pair in pairs],
         "margin": [pair.judged.margin for pair in pairs],
     }
-    title = f"Difference to {context.base} in {context.query.where}"
-    alt = f"Paired difference in {context.query.where} to {context.base}: {listed(outcomes)}."
+    title = f"Difference from {context.base} in {context.query.where}"
+    alt = f"Paired difference in {context.query.where} from {context.base}: {listed(outcomes)}."
     return Figure("forest", title, note="", alt=alt, data=data, table=_table(context, comparison))
 
 

@@ -1,56 +1,107 @@
-"""What a report opens with: the verdict with its evidence, or why there is none."""
+"""What a report opens with: the decision that stands, else the recommendation, or why there is none."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import replace
+from typing import cast
 
+from recdash.comparison.badges import badge_of
+from recdash.comparison.evidence import VerdictEvidence
 from recdash.comparison.headlines import NOTHING_IS_JUDGED, best_value, only_run, standing_sentence, values
-from recdash.comparison.verdict import OfflineVerdict
-from recdash.comparison.verdict_state import State
+from recdash.comparison.key_numbers import key_numbers
+from recdash.comparison.recommendation import Recommendation
 from recdash.comparison.wording import plain
+from recdash.decisions.standing import standing
 from recdash.domain.results import WHOLE
 from recdash.formatting.tables import Tone
+from recdash.formatting.wording import capital
 from recdash.report.context import ReportContext
-from recdash.report.document import Lead, Split
+from recdash.report.document import Decided, Figure, Lead, Split
+from recdash.report.sections.evidence import forest
+from recdash.report.sections.online import quadrants
 
-KEEP: tuple[str, str, Tone, str, str] = (
-    "▼", "Keep the baseline", "worse", "The best candidate is worse", "Keep {base}",
-)  # fmt: skip
-STATES: Mapping[State, tuple[str, str, Tone, str, str]] = {
-    "ship": ("▲", "Ship", "better", "Clear gain, no guardrail broken", "Ship {name}"),
-    "tie": ("=", "Tie", "same", "No difference that matters", "{name} and {base} are a tie"),
-    "trade-off": ("⇄", "Trade-off", "same", "Wins some metrics, loses others", "{name} is a trade-off"),
-    "not enough evidence": (
-        "?", "Not enough evidence", "same", "The interval includes zero", "Not enough evidence for {name}",
-    ),
-    "not comparable": (
-        "≠", "Not comparable", "worse", "Nothing is judged", "These runs cannot be compared",
-    ),
-}  # fmt: skip
-"""Of each state: sign, badge, colour, reason and headline."""
+NO_RISK = "No other metric, guardrail or segment that was checked shows a loss."
 
 
 def lead(context: ReportContext) -> Lead:
-    if context.verdict is not None:
-        return _judged(context, context.verdict)
+    recommendation = context.recommendation
+    opening = _recommended(context, recommendation) if recommendation else without_comparison(context)
+    return _with_decision(opening, context)
+
+
+def _recommended(context: ReportContext, recommendation: Recommendation) -> Lead:
+    badge, evidence = badge_of(recommendation), context.evidence
+    opening = Lead(
+        badge.sign,
+        badge.name,
+        cast("Tone", badge.tone),
+        badge.why,
+        recommendation.headline,
+        tuple(map(plain, recommendation.why)),
+        chart=_chart(context),
+    )
+    if evidence is None or recommendation.action == "not comparable":
+        return opening
+    return replace(
+        opening,
+        split=split_of(evidence),
+        numbers=key_numbers(evidence)[:-1],  # the last says how many users gain, as the split does
+        risks=_risks(context, recommendation),
+    )
+
+
+def split_of(evidence: VerdictEvidence) -> Split | None:
+    """Returns for how many users the candidate in question is better, the same and worse."""
+    if evidence.leader is None:
+        return None
+    paired = evidence.leader.paired
+    return Split(evidence.name, evidence.base, paired.wins, paired.ties, paired.losses)
+
+
+def _with_decision(opening: Lead, context: ReportContext) -> Lead:
+    """Returns the lead with the decision that stands on top, and whether today's evidence agrees with it."""
+    decision = context.decision
+    if decision is None:
+        return opening
+    today = standing(decision, context.recommendation)
+    moment = decision.created.isoformat()
+    decided = Decided(decision.author, moment, decision.text, today.text, today.agrees)
+    why = () if today.agrees is False else opening.sentences  # they explain the recommendation
+    return replace(opening, headline=decision.headline, decision=decided, sentences=why)
+
+
+def _risks(context: ReportContext, recommendation: Recommendation) -> tuple[str, ...]:
+    """Returns what speaks against the candidate in question, as sentences, the gravest first.
+
+    Where the baseline is kept and nothing was decided, when a candidate should be shipped all the same.
+    """
+    decision = context.decision
+    if decision is None and context.subject != recommendation.run:
+        return tuple(plain(risk) for risk in recommendation.risks)
+    if context.subject == recommendation.run:
+        risks = [capital(plain(risk).removeprefix("But ")) for risk in recommendation.risks]
+    else:
+        case = recommendation.case_of(context.subject) if context.subject else None
+        risks = [f"{case.name} {plain(risk)}." for risk in case.risks] if case else []
+    is_shipped = decision.outcome == "ship" if decision else recommendation.action == "ship"
+    return tuple(risks) or ((NO_RISK,) if is_shipped else ())
+
+
+def _chart(context: ReportContext) -> Figure | None:
+    """Returns offline against online where there is an A/B test, else the differences from the baseline."""
+    return quadrants(context) or forest(context)
+
+
+# ── without a comparison ─────────────────────────────────────────────────────────────────────
+
+
+def without_comparison(context: ReportContext) -> Lead:
+    """Returns what there is to say of one run, and of a metric without a value per user."""
     return _one_run(context) if len(context.verdict_query.shown) < 2 else _by_value(context)
 
 
-def _judged(context: ReportContext, verdict: OfflineVerdict) -> Lead:
-    evidence, base = verdict.evidence, verdict.evidence.base
-    is_kept = verdict.state == "ship" and verdict.run == evidence.comparison.query.baseline
-    sign, name, tone, why, headline = KEEP if is_kept else STATES[verdict.state]
-    sentences = [*(plain(sentence) for sentence in verdict.sentences), _standing(context)]
-    split = None
-    if evidence.leader is not None and verdict.state != "not comparable":
-        paired = evidence.leader.paired
-        split = Split(evidence.name, evidence.base, paired.wins, paired.ties, paired.losses)
-    texts = tuple(filter(None, sentences))
-    return Lead(sign, name, tone, why, headline.format(name=evidence.name, base=base), texts, split)
-
-
-def _standing(context: ReportContext) -> str:
-    """Where the best of the runs standing_sentence between floor and ceiling; of everybody only."""
+def standing_of_best(context: ReportContext) -> str:
+    """Returns how far the best of the runs is between floor and ceiling; of all users only."""
     if context.query.scope != WHOLE:
         return ""
     metric = context.query.metric
@@ -66,13 +117,13 @@ def _standing(context: ReportContext) -> str:
 
 def _one_run(context: ReportContext) -> Lead:
     score = context.scores(context.query.metric)
-    sentences = only_run(context.base, context.query.where, score, _standing(context))
+    sentences = only_run(context.base, context.query.where, score, standing_of_best(context))
     headline = f"{context.base} is the only run"
     return Lead("–", "No verdict", "same", "Nothing to compare", headline, sentences)
 
 
 def _by_value(context: ReportContext) -> Lead:
-    """A metric without a value per user: who is first, and why nothing is judged."""
+    """A metric without a value per user: which run leads, and why nothing is judged."""
     known = values(context.scores(context.query.metric), context.query.metric)
     named = {context.names[run]: value for run, value in known.items() if run in context.verdict_query.shown}
     return Lead(

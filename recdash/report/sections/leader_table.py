@@ -1,11 +1,11 @@
-"""What a verdict considers besides its evidence: the leader's other metrics, guardrails and slices."""
+"""The candidate's other metrics, guardrails and segments."""
 
 from __future__ import annotations
 
 from recdash.comparison.cells import finding_of, metric_values
+from recdash.comparison.evidence import VerdictEvidence
 from recdash.comparison.guardrails import GuardrailResult
 from recdash.comparison.pairs import Pair
-from recdash.comparison.verdict import OfflineVerdict
 from recdash.comparison.wording import guardrails_text
 from recdash.formatting.tables import (
     PERCENT,
@@ -22,12 +22,12 @@ from recdash.formatting.tables import (
 from recdash.formatting.wording import CORRECTIONS, capital
 from recdash.metrics.naming import metric_at
 
-ALL_LISTS = "one number for all lists of a run"
+ALL_LISTS = "catalogue-level metric: one value for all lists"
 
 
-def beside(verdict: OfflineVerdict) -> Table:
-    """One row per number that the verdict looked at; changes in % of the baseline's value."""
-    evidence, k = verdict.evidence, verdict.evidence.comparison.query.k
+def beside(evidence: VerdictEvidence) -> Table:
+    """One row per number that was considered; changes in % of the baseline's value."""
+    k = evidence.comparison.query.k
     primary = evidence.comparison.query.metric
     rows = [_pair_row(metric_at(metric, k), metric, pair) for metric, pair in evidence.metrics]
     rows += [_rail_row(metric_at(rail.metric, k), rail) for rail in evidence.guardrails]
@@ -35,12 +35,12 @@ def beside(verdict: OfflineVerdict) -> Table:
         _pair_row(f"{metric_at(primary, k)}: {part.title}", primary, part.pair) for part in evidence.slices
     ]
     numbers = number_columns(evidence.name, evidence.base, "Change", "95 % CI")
-    columns = (Column("Number"), *numbers, Column("Finding"), *number_columns("n"))
+    columns = (Column("Metric"), *numbers, Column("Finding"), *number_columns("n"))
     rule = CORRECTIONS.get(evidence.comparison.query.terms.correction)
-    judged = f" Other metrics are corrected among themselves ({rule}), and so are slices." if rule else ""
+    judged = f" Other metrics are corrected together ({rule}), and so are segments." if rule else ""
     guardrails = capital(guardrails_text(evidence.comparison.query.terms))
     note = f"Change in % of {evidence.base}'s value.{judged} {guardrails}."
-    return Table(f"{evidence.name} by other numbers", columns, tuple(rows), note)
+    return Table(f"{evidence.name}: other metrics, guardrails and segments", columns, tuple(rows), note)
 
 
 def _pair_row(title: str, metric: str, pair: Pair) -> tuple[Cell, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from recdash.comparison.headlines import agreement
 from recdash.domain.records import OnlineTest
@@ -25,7 +25,7 @@ from recdash.formatting.tables import (
     single,
     with_intervals,
 )
-from recdash.formatting.wording import count_range, day, listed, small
+from recdash.formatting.wording import count_range, listed, long_day, shown, small
 from recdash.online.agreement.agreement import DISAGREE
 from recdash.online.agreement.join import SPLIT_BROKEN, SRM_BLOCKS, judged_by, split_is_broken
 from recdash.online.analysis.judgement import SIGNS, TONES
@@ -43,7 +43,21 @@ NOT_JUDGED = "not judged (SRM)"
 QUADRANTS = "Offline change against online lift, 95 % CIs. Hollow: inconclusive."
 
 
-def online(context: ReportContext) -> Section | None:
+class BothSides(NamedTuple):
+    """The runs that an A/B test served, offline and by one online metric; ``title`` is the metric's."""
+
+    test: OnlineTest
+    metric: str
+    title: str
+    rows: pd.DataFrame
+    results: pd.DataFrame
+
+    @property
+    def is_judged(self) -> bool:
+        return not split_is_broken(self.test.notices)
+
+
+def both_sides(context: ReportContext) -> BothSides | None:
     """None without an A/B test, and where none of its variants is linked to a run."""
     test, metric = context.test, context.question.online_metric
     if test is None or metric is None:
@@ -56,14 +70,23 @@ def online(context: ReportContext) -> Section | None:
         return None
     results = context.workspace.online_tests.result_frame(test.id)
     title = str(results.loc[results["metric"] == metric, "title"].iloc[0])
+    return BothSides(test, metric, title, rows, results)
+
+
+def online(context: ReportContext) -> Section | None:
+    """The A/B test beside the offline scores; None without one."""
+    sides = both_sides(context)
+    if sides is None:
+        return None
+    query, (test, metric, title, rows, results) = context.query, sides
     note = (
-        f"{test.name}, {day(test.created)}: {context.query.where} offline, {small(title)} online. "
-        "A run keeps its place and colour on both sides; filled bars exclude zero."
+        f"{test.name}, {long_day(test.created)}: {context.query.where} offline, {small(title)} online. "
+        "A run keeps its position and colour on both sides. Filled bars: the CI excludes zero."
     )
     parts: list[Part] = [
         Paragraph(f"{SRM_BLOCKS} {notice}", "worse") for notice in test.notices if notice.code == SPLIT_BROKEN
     ]
-    parts += _figures(context, test, rows, title)
+    parts += _figures(context, sides)
     parts += [Paragraph(text) for text in rows["sentence"]]
     agreed = context.workspace.agreement.of(test.id, query.metric, query.k, metric)
     parts += [Paragraph(text, "muted") for text in agreed.sentences]
@@ -77,29 +100,27 @@ def online(context: ReportContext) -> Section | None:
 # ── both sides ───────────────────────────────────────────────────────────────────────────────
 
 
-def _figures(context: ReportContext, test: OnlineTest, rows: pd.DataFrame, title: str) -> list[Part]:
-    control = test.links.get(test.control) or context.experiment.baseline
-    base, judged = context.names.get(control or "", "the control"), not split_is_broken(test.notices)
-    table = _table(context, rows, title, judged=judged)
-    heading = f"Online: {title}, lift over {base}, %"
-    lifts = _side(context, rows, heading, LIFTS, lifted=True, judged=judged)
-    if not any(is_number(value) for value in rows["offline_delta"]):
+def _figures(context: ReportContext, sides: BothSides) -> list[Part]:
+    table, base = _table(context, sides), _base(context, sides.test)
+    heading = f"Online: {sides.title}, lift over {base}, %"
+    lifts = _side(context, sides, heading, LIFTS, lifted=True)
+    scatter = quadrants(context, sides)
+    if scatter is None:
         return [lifts, table]
-    heading = f"Offline: {context.query.where}, difference to {base}"
-    differences = _side(context, rows, heading, SIDES, lifted=False, judged=judged)
-    return [differences, lifts, _quadrants(context, rows, base, title, table, judged=judged)]
+    heading = f"Offline: {context.query.where}, difference from {base}"
+    return [_side(context, sides, heading, SIDES, lifted=False), lifts, scatter]
+
+
+def _base(context: ReportContext, test: OnlineTest) -> str:
+    """The name of the run that control served."""
+    return context.names.get(test.links.get(test.control) or context.experiment.baseline or "", "the control")
 
 
 def _side(
-    context: ReportContext,
-    rows: pd.DataFrame,
-    heading: str,
-    names: tuple[str, str, str],
-    *,
-    lifted: bool,
-    judged: bool,
+    context: ReportContext, sides: BothSides, heading: str, names: tuple[str, str, str], *, lifted: bool
 ) -> Figure:
     """The bars of one side, with their table; ``names``: the columns of the value and its interval."""
+    rows = sides.rows
     scale, unit = (100, PERCENT) if lifted else (1, "")
     values_in_words = [
         f"{context.brief[row['run_id']]} {numbers.three(scale * row[names[0]])}{unit}"
@@ -112,20 +133,24 @@ def _side(
     columns = (Column("Run"), *number_columns("Lift" if lifted else "Difference", "95 % CI"))
     table = Table(heading, columns, lines)
     alt = f"{heading}. {listed(values_in_words)}."
-    data = {"rows": plain_columns(rows, ["run_id", *names]), "lifts": lifted, "judged": judged}
-    return Figure("bars", heading, "95 % intervals", alt, data, table, wide=False)
+    data = {"rows": plain_columns(rows, ["run_id", *names]), "lifts": lifted, "judged": sides.is_judged}
+    return Figure("bars", heading, "95 % CIs", alt, data, table, wide=False)
 
 
-def _quadrants(
-    context: ReportContext, rows: pd.DataFrame, base: str, title: str, table: Table, *, judged: bool
-) -> Figure:
+def quadrants(context: ReportContext, sides: BothSides | None = None) -> Figure | None:
+    """Offline against online as a scatter; None without an A/B test, and without offline differences."""
+    sides = sides or both_sides(context)
+    if sides is None or not any(is_number(value) for value in sides.rows["offline_delta"]):
+        return None
+    rows, judged = sides.rows, sides.is_judged
     outcomes = [
         f"{context.brief[row['run_id']]} {row['quadrant'] if judged else NOT_JUDGED}" for row in records(rows)
     ]
-    titles = axis_titles(context.query.where, base, title)
+    titles = axis_titles(context.query.where, _base(context, sides.test), sides.title)
     columns = plain_columns(rows, ["run_id", *SIDES, *LIFTS])
     data = {"rows": columns, "judged": judged, "titles": titles}
     heading = disagreements(rows, judged=judged)
+    table = _table(context, sides)
     return Figure("quadrants", heading, QUADRANTS, f"{listed(outcomes)}.", data, table)
 
 
@@ -141,8 +166,9 @@ def axis_titles(where: str, base: str, online_title: str) -> list[str]:
     return [f"Offline: change in {where} vs {base}", f"Online: lift in {online_title}, %"]
 
 
-def _table(context: ReportContext, rows: pd.DataFrame, title: str, *, judged: bool) -> Table:
+def _table(context: ReportContext, sides: BothSides) -> Table:
     """Run by run: both sides, and how they agree."""
+    rows = sides.rows
     offline, below = with_intervals(
         list(rows["offline_delta"]), list(zip(rows["offline_low"], rows["offline_high"], strict=True))
     )
@@ -150,11 +176,11 @@ def _table(context: ReportContext, rows: pd.DataFrame, title: str, *, judged: bo
     lifts, above = with_intervals(list(rows["online_lift"]), ends, unit=PERCENT, scale=100)
     lines: list[tuple[Cell, ...]] = []
     for row, off, off_ci, on, on_ci in zip(records(rows), offline, below, lifts, above, strict=True):
-        reading = row["quadrant"] if judged else "not judged"
+        reading = row["quadrant"] if sides.is_judged else "not judged"
         lines.append((RunName(row["run_id"]), row["variant"], off, off_ci, on, on_ci, reading))
     where = context.query.where
-    titles = (f"Offline, {where}", "95 % CI, offline", f"Online, {small(title)}", "95 % CI, online")
-    columns = (Column("Run"), Column("Variant"), *number_columns(*titles), Column("Reading"))
+    titles = (f"Offline, {where}", "95 % CI, offline", f"Online, {small(sides.title)}", "95 % CI, online")
+    columns = (Column("Run"), Column("Variant"), *number_columns(*titles), Column("Result"))
     return Table("Offline and online, run by run", columns, tuple(lines))
 
 
@@ -188,8 +214,8 @@ def _all_lifts(context: ReportContext, test: OnlineTest, results: pd.DataFrame) 
     bands = tuple(place for place, row in enumerate(rows) if row["is_control"])
     users = count_range(row["n_users"] for row in rows)
     n_left_out = len(metrics) - len(listed_metrics)
-    more = f" {n_left_out} more metrics are left out." if n_left_out else ""
-    note = f"Lift over the control; intervals are corrected together for the goals. n = {users} per variant."
+    more = f" {n_left_out} more metrics are not shown." if n_left_out else ""
+    note = f"Lift over control; CIs of the goals are corrected together. n = {users} per variant."
     return Table(f"{test.name}: goals and guardrails", columns, tuple(lines), f"{note}{more}", bands)
 
 
@@ -205,7 +231,7 @@ def _validity(test: OnlineTest, results: pd.DataFrame, chosen: str) -> list[Para
 
 def lift_row(row: Row, *, judged: bool) -> tuple[Cell, ...]:
     """Metric, variant, value, lift with its interval, finding and n of a row of a test's results."""
-    none = Number(None, why="the control itself")
+    none = Number(None, why="control itself")
     change: tuple[Cell, ...] = (none, none, Word("", "control", "muted"))
     if not row["is_control"]:
         low, high = judged_by(row)
@@ -224,4 +250,6 @@ def _finding(row: Row, *, judged: bool) -> Word:
     if not judged:
         return Word("", "not judged", "muted")
     word = str(row["word"] or "")
-    return Word(SIGNS[word], word, cast("Tone", TONES.get(word, "same"))) if word else Word("", "–", "muted")
+    if not word:
+        return Word("", "–", "muted")
+    return Word(SIGNS[word], shown(word), cast("Tone", TONES.get(word, "same")))

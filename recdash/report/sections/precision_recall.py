@@ -18,9 +18,8 @@ if TYPE_CHECKING:
 
 SIDES = ["precision", "recall"]
 NOTE = (
-    "Precision@k: a user's hits in the first k places, divided by k; places left empty are misses. "
-    "Recall@k: divided by the user's held-out relevant items. Both are means over users. Thin lines: equal "
-    "F1."
+    "Precision@k: hits in the first k positions, divided by k; empty positions are misses. Recall@k: hits "
+    "divided by the user's relevant test items. Both are means over users. Thin lines: equal F1."
 )
 
 

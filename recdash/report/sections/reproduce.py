@@ -9,19 +9,19 @@ from recdash.formatting.tables import Cell, Column, Number, RunName, Table
 from recdash.report.context import ReportContext
 from recdash.report.document import Command, Paragraph, Part, Section
 
-RECOMPUTES = "Recomputes every number of this report from the stored tables, and names one that was changed."
+RECOMPUTES = "Recomputes every number of this report from the stored tables and names each that differs."
 
 
 def reproducing(context: ReportContext) -> Section:
     made_with = ", ".join(f"{name} {number}" for name, number in context.versions.items())
     parts: list[Part] = [
         Command("recdash reproduce FILE", RECOMPUTES),
-        Command(_command(context), "Makes the same report again."),
+        Command(_command(context), "Writes this report again."),
         _tables(context),
         Paragraph(f"Made with {made_with}.", "muted"),
     ]
-    note = "Tables are named by their sha256: whoever holds these files has these numbers."
-    return Section("reproducing", "Reproduce it", note, tuple(parts))
+    note = "Tables are identified by their sha256: the same files give the same numbers."
+    return Section("reproducing", "Reproduce this report", note, tuple(parts))
 
 
 def _command(context: ReportContext) -> str:
@@ -66,4 +66,4 @@ def _tables(context: ReportContext) -> Table:
     if test is not None:
         rows.append((test.kind, test.name, test.upload))
         rows += [(kind, test.name, sha) for kind, sha in test.tables.items()]
-    return Table("Tables by their hash", (Column("Table"), Column("Of"), Column("sha256")), tuple(rows))
+    return Table("Tables by hash", (Column("Table"), Column("Of"), Column("sha256")), tuple(rows))

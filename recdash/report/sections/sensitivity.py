@@ -1,21 +1,25 @@
-"""What would change the verdict: the same decision asked otherwise."""
+"""What would change the recommendation: the same question at other k, by other metrics, for others."""
 
 from __future__ import annotations
 
 from recdash.report.context import ReportContext
-from recdash.report.document import Answer, Answers, Section
+from recdash.report.document import VERDICT_WORDING, Answer, Answers, Section
+from recdash.report.sections.first_changes import first_changes
 
 
 def changes(context: ReportContext) -> Section | None:
-    if context.verdict is None or context.verdict.evidence.leader is None:
+    """Returns the section; None without a candidate. Older reports asked about the offline verdict."""
+    if context.wording <= VERDICT_WORDING:
+        return first_changes(context)
+    if context.evidence is None or context.evidence.leader is None:
         return None
     answers = context.workspace.comparisons.changes(context.verdict_query)
     if not answers:
         return None
     n_changing = sum(answer.matters for answer in answers)
-    title = "Nothing asked here would change it"
+    title = "No other question would change the recommendation"
     if n_changing:
-        title = f"{n_changing} of {len(answers)} other questions would change it"
+        title = f"{n_changing} of {len(answers)} other questions would change the recommendation"
     items = tuple(Answer(answer.question, answer.answer, answer.matters) for answer in answers)
-    note = "The same decision at other cutoffs, by another metric or definition, and for other users."
+    note = "The same question at another k, by another metric or definition, and for other users."
     return Section("changes", title, note, (Answers(items),))

@@ -1,4 +1,4 @@
-"""The slices of users or items in which a candidate is better, and those in which it is not."""
+"""The segments of users or items in which a candidate is better or worse."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MOST_ROWS, LEAST_SLICES, MOST_BESIDE = 45, 3, 4
 
 
 def slices(context: ReportContext) -> Section | None:
-    """None where nothing tells users or items apart, and for a part of them."""
+    """None without segments, and in a report on one of them."""
     from recdash.comparison.segment_wording import finding, flag_sentence, subtitle
 
     question = context.question
@@ -64,7 +64,7 @@ def _figure(
         "runs": [{"run_id": run, "dots": [_dot(result, name, run) for name in names]} for run in runs],
     }
     outcomes = "; ".join(f"{context.brief[run]}: {_outcome(result, run)}" for run in runs)
-    title = f"{result.query.where} by slice"
+    title = f"{result.query.where} by segment"
     table = _table(context, result, names, tuple(dict.fromkeys((result.query.baseline, *runs))))
     return Figure("segments", title, note="", alt=f"{title}. {outcomes}.", data=data, table=table)
 
@@ -97,18 +97,18 @@ def _dot(result: SegmentComparison, segment: str, run: str) -> dict[str, float |
 
 
 def _outcome(result: SegmentComparison, run: str) -> str:
-    """Of all slices; the table has them one by one."""
+    """The outcome over all segments; the table has them one by one."""
     if result.by_value:
         return numbers.three(result.cell(EVERYBODY, run).value)
     counts = {word: len(result.with_word(run, word)) for word in ("better", "worse")}
     settled = " and ".join(f"{word} in {count}" for word, count in counts.items() if count)
-    return f"{settled or 'settled in none'} of {len(result.judged(run))}"
+    return f"{settled or 'significant in none'} of {len(result.judged(run))}"
 
 
 def _table(
     context: ReportContext, result: SegmentComparison, names: list[str], runs: tuple[str, ...]
 ) -> Table:
-    """One row per slice and run, all users first; a slice's rows stand together."""
+    """One row per segment and run, all users first."""
     keys = [(name, run) for name in (EVERYBODY, *names) for run in runs]
     cells = [result.cell(*key) for key in keys]
     values = metric_values(result.query.metric, [cell.value for cell in cells], [cell.why for cell in cells])
@@ -123,9 +123,9 @@ def _table(
         judged = finding_of(cell.pair) if cell.pair else unjudged
         rows.append((titles[segment], RunName(run), value, gap, bound, judged, count(cell.n)))
     metric = result.query.where
-    values_and_gaps = number_columns(metric, f"Difference to {context.base}", "95 % CI")
-    columns = (Column("Slice"), Column("Run"), *values_and_gaps, Column("Finding"), *number_columns("n"))
+    values_and_gaps = number_columns(metric, f"Difference from {context.base}", "95 % CI")
+    columns = (Column("Segment"), Column("Run"), *values_and_gaps, Column("Finding"), *number_columns("n"))
     bands = tuple(place for place, (_, run) in enumerate(keys) if run == result.query.baseline)
     more = len(result.titles) - len(names)
-    note = f"{more} more slices with fewer users are left out." if more else ""
-    return Table(f"{metric} by slice", columns, tuple(rows), note, bands)
+    note = f"{more} more segments with fewer users are not shown." if more else ""
+    return Table(f"{metric} by segment", columns, tuple(rows), note, bands)

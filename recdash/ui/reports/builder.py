@@ -10,7 +10,7 @@ from recdash.formatting.wording import listed
 from recdash.metrics.naming import metric_at
 from recdash.report.reports import MOST_NARRATIVE, MOST_TITLE, Reports
 from recdash.report.sections import BLOCKS
-from recdash.ui.app import state
+from recdash.ui.app import links, state
 from recdash.ui.app.state import View, workspace
 from recdash.ui.components import idempotent_form, widgets
 
@@ -65,4 +65,4 @@ def _make(view: View, fields: dict[str, Any]) -> None:
     test = params.get("t") if params.get("t") in tests else None
     question = Reports(source).question(view.experiment.id, view.query, test=test)
     with st.spinner("Gathering every number"):
-        Reports(source).make(question, **fields)
+        Reports(source).make(question, home=links.home(), **fields)
