@@ -356,6 +356,8 @@ class SharedStores:
 
     made: dict[Make, tuple[Path, Any]] = field(default_factory=dict)
     in_use: Path | None = None
+    opened: dict[tuple[Any, ...], tuple[AppTest, Any]] = field(default_factory=dict)
+    """By store, page and link: the page as it was opened, and what was on it then."""
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import getpass
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from recdash.domain.access import Person
@@ -29,6 +29,7 @@ def person_here() -> Person:
     return Person(settings().user or login_name(), "admin", named=False)
 
 
+@cache
 def login_name() -> str:
     """Returns the login name, or ``you`` if the system does not know it."""
     try:

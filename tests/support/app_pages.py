@@ -32,6 +32,8 @@ USERS = [f"u{number}" for number in range(1, 21)]
 TRUTH = pd.DataFrame({"user_id": USERS, "item_id": [f"i{number}" for number in range(1, 21)]})
 
 
+OF_A_STORE = ("RECDASH_DATABASE_URL", "RECDASH_ARTIFACTS")
+
 # ── what is stored ───────────────────────────────────────────────────────────────────────────
 
 
@@ -85,9 +87,26 @@ def open_page(page: str = navigation.FIRST, **link: str) -> AppTest:
 
 
 @pytest.fixture
-def at_once() -> Open:
-    """``open_page`` for the tests of a module that says ``open_page = at_once``."""
-    return open_page
+def at_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Open:
+    """``open_page`` for the tests of a module that says ``open_page = at_once``.
+
+    Tests that read one store share the pages that they open, unless they patch the app.
+    """
+    if "made_once" not in request.fixturenames or "workspace" in request.fixturenames:
+        return open_page
+    stores = request.getfixturevalue("shared_stores")
+
+    def show(page: str = navigation.FIRST, **link: str) -> AppTest:
+        if monkeypatch._setattr or any(name not in OF_A_STORE for _, name, _ in monkeypatch._setitem):
+            return open_page(page, **link)
+        key = stores.in_use, page, *sorted(link.items())
+        app, tree = stores.opened.get(key, (None, None))
+        if app is None or app._tree is not tree:  # a test has run it on
+            app = open_page(page, **link)
+            stores.opened[key] = app, app._tree
+        return app
+
+    return show
 
 
 def turn_to(app: AppTest, page: str) -> AppTest:

@@ -50,7 +50,7 @@ WITHOUT_RUNS = {*EVERYTHING["Online"], "settings"}
 """Pages that show an A/B test, which the experiment does not have, or rules."""
 
 
-@pytest.mark.parametrize("damage", [Path.unlink, overwritten])
+@pytest.mark.parametrize("damage", [pytest.param(Path.unlink, marks=pytest.mark.long), overwritten])
 def test_a_run_whose_hits_are_lost_closes_no_page(
     workspace: Workspace, ids: dict[str, str], tmp_path: Path, open_page: Open, damage: Damage
 ) -> None:

@@ -141,7 +141,15 @@ def test_a_preset_that_is_unknown_gives_way_to_the_furthest(shown: Open) -> None
 
 @pytest.mark.usefixtures("with_demo")
 @pytest.mark.parametrize(
-    "metric", ["coverage", "novelty", "personalization", "user_coverage", "r_precision", "map"]
+    "metric",
+    [
+        "coverage",
+        "map",
+        *(
+            pytest.param(metric, marks=pytest.mark.long)
+            for metric in ("novelty", "personalization", "user_coverage", "r_precision")
+        ),
+    ],
 )
 def test_every_family_of_metrics_has_its_page(workspace: Workspace, shown: Open, metric: str) -> None:
     (made,) = workspace.experiments.all()

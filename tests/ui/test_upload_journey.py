@@ -13,6 +13,7 @@ from journey_tables import HALF, PERFECT, POOR, STRANGERS, TRUTH, as_csv, as_par
 from streamlit.testing.v1 import AppTest
 
 from recdash.domain.records import Run
+from recdash.ingest import open_upload, reader
 from recdash.service.catalog.intake import IntakeCancelled
 from recdash.ui.app import state
 from recdash.ui.components.templates import TEMPLATES
@@ -23,6 +24,14 @@ SHOWN = ("title", "header", "subheader", "markdown", "caption", "error", "succes
 SHOP = b"customer,group,revenue\n" + b"".join(
     b"c%d,%s,%d\n" % (n, b"new" if n % 2 else b"control", n % 4) for n in range(40)
 )
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _files_are_read_in_this_process() -> Iterator[None]:
+    """Files of our own making need no limits: forking a process for each takes longer than reading it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(open_upload, "_reader", lambda *_: reader)
+        yield
 
 
 @pytest.fixture
