@@ -334,6 +334,29 @@ def run(folder: Path) -> Recdash:
     return lambda *arguments: CliRunner().invoke(main, arguments, catch_exceptions=False)
 
 
+@pytest.fixture(scope="module")
+def filled_stores() -> dict[str, Path]:
+    """By the name of what filled it: a store to be copied by the tests of a file."""
+    return {}
+
+
+@pytest.fixture
+def filled(
+    folder: Path, filled_stores: dict[str, Path], tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[Callable[[], Any]], None]:
+    """``filled(fill)``: the folder's store is as ``fill()`` leaves it, which runs once for a file."""
+
+    def fill_or_copy(fill: Callable[[], Any]) -> None:
+        if (name := fill.__qualname__) in filled_stores:
+            shutil.copytree(filled_stores[name], folder / "store", dirs_exist_ok=True)
+            return
+        fill()
+        filled_stores[name] = tmp_path_factory.mktemp("filled")
+        shutil.copytree(folder / "store", filled_stores[name], dirs_exist_ok=True)
+
+    return fill_or_copy
+
+
 # ── pages without a browser ──────────────────────────────────────────────────────────────────
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from terminal import Recdash
+from terminal import Fill, Recdash
 
 from recdash.errors import EvidenceDamaged, InputError
 from recdash.service import Workspace
@@ -22,10 +22,14 @@ FILES = {
 
 
 @pytest.fixture
-def stored(run: Recdash, folder: Path) -> Path:
+def stored(run: Recdash, folder: Path, filled: Fill) -> Path:
     """The folder of a store with an experiment of two runs."""
     files = ["--truth", "truth.csv", "--run", "good=good.csv", "--run", "poor=poor.csv"]
-    assert run("add", "--experiment", "Films", *files, "--accept-unknown-ids").exit_code == 0
+
+    def fill() -> None:
+        assert run("add", "--experiment", "Films", *files, "--accept-unknown-ids").exit_code == 0
+
+    filled(fill)
     return folder / "store"
 
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
 from decision_worlds import films, home_page
-from terminal import Recdash, as_json
+from terminal import Fill, Recdash, as_json
 
 from recdash.service import Workspace
 
@@ -17,12 +16,15 @@ FILMS = ("--experiment", "films")
 
 
 @pytest.fixture
-def output(run: Recdash, folder: Path) -> Any:
+def output(run: Recdash, filled: Fill) -> Any:
     """``output("decide", "--run", …)``: what a call about the films says, which are stored."""
-    assert folder.is_dir()
-    space = Workspace.open()
-    films(space)
-    space.store.close()
+
+    def fill() -> None:
+        space = Workspace.open()
+        films(space)
+        space.store.close()
+
+    filled(fill)
 
     def call(*words: str, fails: bool = False) -> str:
         *command, rest = (words[0], words[1:]) if words[0] != "review" else (*words[:2], words[2:])

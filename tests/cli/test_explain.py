@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from terminal import Recdash, as_json
+from terminal import Fill, Recdash, as_json
 
 FILES = {
     "truth.csv": "user_id,item_id\n" + "".join(f"u{n},i{n}\n" for n in range(20)),
@@ -26,8 +26,11 @@ WHY = ("why", "--experiment", "films")
 
 
 @pytest.fixture
-def added(run: Recdash) -> Recdash:
-    assert run(*ADD).exit_code == 0
+def added(run: Recdash, filled: Fill) -> Recdash:
+    def fill() -> None:
+        assert run(*ADD).exit_code == 0
+
+    filled(fill)
     return run
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from small_tables import ADD_FILMS
-from terminal import Recdash, as_json
+from terminal import Fill, Recdash, as_json
 
 from recdash.report.reports import Reports
 from recdash.service import Workspace
@@ -18,9 +18,12 @@ ALS = ("--experiment", "films", "--run", "als")
 
 
 @pytest.fixture
-def films(run: Recdash) -> Recdash:
-    added = run(*ADD_FILMS)
-    assert added.exit_code == 0, added.output
+def films(run: Recdash, filled: Fill) -> Recdash:
+    def fill() -> None:
+        added = run(*ADD_FILMS)
+        assert added.exit_code == 0, added.output
+
+    filled(fill)
     return run
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from terminal import Recdash, answer, as_json
+from terminal import Fill, Recdash, answer, as_json
 
 import recdash
 from recdash.online import templates
@@ -211,15 +211,20 @@ def test_uneven_splits_that_were_planned_are_no_mismatch(run: Recdash, tmp_path:
 
 
 @pytest.fixture
-def kept(run: Recdash) -> None:
+def kept(run: Recdash, filled: Fill) -> None:
     """An experiment with a run, and the test above kept in it."""
     Path("truth.csv").write_text("user_id,item_id\nu1,a\nu2,b\n")
     Path("als.csv").write_text("user_id,item_id,rank\nu1,a,1\nu2,c,1\n")
-    made = run("add", "--experiment", "Films", "--truth", "truth.csv", "--run", "als=als.csv", "--depth", "1")
-    assert made.exit_code == 0, made.stderr
-    stored = run("online", "--sessions", "sessions.csv", "--experiment", "Films", "--test", "Row",
-                 "--link", "new=als", "--metric", "plays=videos/sessions")  # fmt: skip
-    assert stored.exit_code == 0, stored.stderr
+    add = ("add", "--experiment", "Films", "--truth", "truth.csv", "--run", "als=als.csv", "--depth", "1")
+    online = ("online", "--sessions", "sessions.csv", "--experiment", "Films", "--test", "Row",
+              "--link", "new=als", "--metric", "plays=videos/sessions")  # fmt: skip
+
+    def fill() -> None:
+        for command in (add, online):
+            done = run(*command)
+            assert done.exit_code == 0, done.stderr
+
+    filled(fill)
 
 
 @pytest.mark.usefixtures("kept")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from terminal import Recdash, answer, as_json
+from terminal import Fill, Recdash, answer, as_json
 
 from recdash.metrics.naming import GUARDRAILS
 
@@ -29,12 +29,15 @@ FILES = {
 
 
 @pytest.fixture
-def films(run: Recdash) -> Recdash:
-    added = run(
-        "add", "--experiment", "Films", "--truth", "truth.csv", "--train", "train.csv",
-        "--run", "als=als.csv", "--run", "popular=popular.csv",
-    )  # fmt: skip
-    assert added.exit_code == 0, added.output
+def films(run: Recdash, filled: Fill) -> Recdash:
+    def fill() -> None:
+        added = run(
+            "add", "--experiment", "Films", "--truth", "truth.csv", "--train", "train.csv",
+            "--run", "als=als.csv", "--run", "popular=popular.csv",
+        )  # fmt: skip
+        assert added.exit_code == 0, added.output
+
+    filled(fill)
     return run
 
 

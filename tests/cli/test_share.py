@@ -7,7 +7,7 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from terminal import Recdash
+from terminal import Fill, Recdash
 
 from recdash.service import LinkDead, Workspace
 
@@ -15,9 +15,12 @@ FILES = {"truth.csv": "user_id,item_id\nann,dune\n", "als.csv": "user_id,item_id
 
 
 @pytest.fixture
-def films(run: Recdash) -> Recdash:
-    added = run("add", "--experiment", "films", "--truth", "truth.csv", "--run", "als=als.csv")
-    assert added.exit_code == 0, added.output
+def films(run: Recdash, filled: Fill) -> Recdash:
+    def fill() -> None:
+        added = run("add", "--experiment", "films", "--truth", "truth.csv", "--run", "als=als.csv")
+        assert added.exit_code == 0, added.output
+
+    filled(fill)
     return run
 
 

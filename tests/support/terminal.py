@@ -9,6 +9,7 @@ from typing import Any
 from click.testing import Result
 
 Recdash = Callable[..., Result]
+Fill = Callable[[Callable[[], Any]], None]
 
 
 def answer(result: Result) -> Any:
