@@ -172,7 +172,7 @@ def test_a_mean_has_no_example_of_one_user_and_says_why(open_page: Open, seeds: 
         "definitions", e=seeds["films"], b=seeds["poor"], c=seeds["als"], r=seeds["als"], ex="run"
     )
     text = " ".join(element.value for element in app.info)
-    assert "the mean of 5 seeds, so that each user has several lists" in text
+    assert "the mean of 5 seeds, so each user has several lists" in text
 
 
 # ── the figure ───────────────────────────────────────────────────────────────────────────────

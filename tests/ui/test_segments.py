@@ -188,7 +188,7 @@ def test_without_tables_there_is_nothing_to_tell_apart(workspace: Workspace, sho
     stored(workspace, {"base": RUNS["base"]}, train=None, catalogue=None)
     app = shown()
     assert "This experiment has no segments yet" in said(app)
-    assert "Upload" in [button.label for button in app.button]
+    assert "Add data" in [button.label for button in app.button]
 
 
 @pytest.mark.long

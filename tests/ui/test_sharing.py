@@ -105,6 +105,7 @@ def furnish(space: Workspace) -> dict[str, str]:
     train = pd.DataFrame({"user_id": USERS[:10], "item_id": "x1"})
     runs = {"poor": lists(9), "good": lists(2), "best": lists(1)}
     ids = store(space, runs, truth=TRUTH.assign(relevance=[1, 4] * 10), train=train, catalogue=catalogue)
+    space.experiments.archive(space.experiments.create("songs", TRUTH).id)
     rows = [
         (
             f"p{n}",
@@ -126,7 +127,7 @@ def furnish(space: Workspace) -> dict[str, str]:
 
 
 OWN: Mapping[str, Mapping[str, str]] = {page: {} for page in PAGES} | {
-    "experiments": {"find": "film", "sort": "name", "as": "table", "old": "show"},
+    "experiments": {"find": "film", "sort": "name", "old": "show"},
     "leaderboard": {"q": "o", "cols": "all", "diff": "rel", "corr": "bh"},
     "metric_vs_k": {"ms": "recall", "show": "delta", "ci": "off"},
     "precision_recall": {"curve": "points", "avg": "micro"},
