@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from recdash.comparison.rules import USUAL, DecisionRules, checked
 from recdash.domain.records import Experiment
 from recdash.service.context import ServiceContext
@@ -26,13 +28,14 @@ class Rules:
         Stored decisions, evidence and reports keep the rules of their time.
         """
         experiments = self._context.writable_store().experiments
-        settings = dict(experiments.get(experiment_id).settings)
-        rules = checked(rules, settings["depth"])
-        settings.pop(RULES, None)
-        experiments.update(
-            experiment_id, settings=settings if rules == USUAL else {**settings, RULES: rules.as_dict()}
-        )
-        return rules
+
+        def settings_of(experiment: Experiment) -> dict[str, Any]:
+            settings = {name: value for name, value in experiment.settings.items() if name != RULES}
+            canonical = checked(rules, settings["depth"])
+            own = {} if canonical == USUAL else {RULES: canonical.as_dict()}
+            return {"settings": settings | own}
+
+        return rules_of(experiments.change(experiment_id, settings_of))
 
 
 def rules_of(experiment: Experiment) -> DecisionRules:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
@@ -48,6 +48,12 @@ class ExperimentStore(Protocol):
 
     def update(self, key: str, **fields: Any) -> Experiment:
         """Changes fields other than id and created; ``baseline`` must be a run of the experiment."""
+
+    def change(self, key: str, fields_of: Callable[[Experiment], Mapping[str, Any]]) -> Experiment:
+        """Changes the same fields to those that ``fields_of`` gives for the stored experiment.
+
+        It is read and written in one transaction, so that no change of another writer is lost.
+        """
 
     def delete(self, key: str) -> None:
         """Deletes an experiment with its runs, curves and online tests, for good."""
@@ -180,6 +186,9 @@ class AuditStore(Protocol):
 
     def events(self, limit: int | None = None) -> list[AuditEvent]:
         """Returns the newest events of the log, the oldest of them first; all events without a limit."""
+
+    def last(self) -> int:
+        """Returns the number of the newest line, 0 without one; nothing is stored without adding a line."""
 
     def altered(self) -> list[str]:
         """Returns entries, reports, links and views that differ from what the log says was written, by kind

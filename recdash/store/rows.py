@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -82,12 +82,17 @@ class Rows(Generic[Value]):
         return row
 
     def update(self, key: str, **fields: Any) -> Value:
+        return self.change(key, lambda _: fields)
+
+    def change(self, key: str, fields_of: Callable[[Value], Mapping[str, Any]]) -> Value:
+        """Changes fields to those that ``fields_of`` gives for the stored value, in one transaction."""
         kind = self.kind
-        if fixed := fields.keys() - kind.changeable:
-            raise TypeError(f"{', '.join(sorted(fixed))} of a stored {kind.word} cannot be changed")
         with self._transactions.write() as session, session.no_autoflush:
             row = whole_row_of(session, kind, key)
             before = kind.to_value(row)
+            fields = fields_of(before)
+            if fixed := fields.keys() - kind.changeable:
+                raise TypeError(f"{', '.join(sorted(fixed))} of a stored {kind.word} cannot be changed")
             after = replace(before, **fields)
             for name, column in kind.columns(after).items():
                 if name in fields:

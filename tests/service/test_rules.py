@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from threading import Thread
 
 import pandas as pd
 import pytest
 from app_pages import lists, store
+from decision_worlds import films as film_runs
+from decision_worlds import home_page
 from small_tables import sessions_of_two_variants
 
 from recdash.comparison import Margin, Terms
-from recdash.comparison.rules import PRESETS, USUAL, DecisionRules
+from recdash.comparison.rules import PRESETS, USUAL, DecisionRules, checked
 from recdash.domain.access import Person
+from recdash.domain.records import Experiment
 from recdash.errors import Forbidden, InputError
 from recdash.report.reports import Reports
 from recdash.service import Workspace
@@ -116,3 +120,47 @@ def test_the_run_that_a_control_served_is_the_baseline(space: Workspace) -> None
     assert space.queries.of(ids["films"]).baseline == ids["ease"]
     space.experiments.set_baseline(ids["films"], ids["als"])
     assert space.queries.of(ids["films"]).baseline == ids["als"]
+
+
+# ── two writers ──────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_setting_that_another_writer_stores_meanwhile_survives(
+    space: Workspace, films: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def write_first(rules: DecisionRules, depth: int) -> DecisionRules:
+        """Another process stores a setting after the rules were asked for, as early as it can."""
+        monkeypatch.setattr("recdash.service.rules.checked", checked)
+        other = Thread(target=space.store.experiments.change, args=(films["films"], with_a_further_setting))
+        others.append(other)
+        other.start()
+        other.join(timeout=0.2)  # it has to wait where both are in turn
+        return checked(rules, depth)
+
+    def with_a_further_setting(experiment: Experiment) -> dict[str, object]:
+        return {"settings": {**experiment.settings, "further": True}}
+
+    others: list[Thread] = []
+    monkeypatch.setattr("recdash.service.rules.checked", write_first)
+    space.rules.set(films["films"], OWN)
+    others[0].join()
+    settings = space.store.experiments.get(films["films"]).settings
+    assert space.rules.of(films["films"]) == OWN
+    assert settings["further"] is True
+
+
+# ── rules of A/B tests ───────────────────────────────────────────────────────────────────────
+
+
+def test_a_recommendation_follows_the_rules_of_its_ab_test(space: Workspace) -> None:
+    ids = film_runs(space)
+    test = home_page(space, ids)
+    query = space.queries.of(ids["films"])
+    before = space.comparisons.verdict(query).case_of(ids["als"])
+    assert before is not None
+    assert before.case == "proven"
+    rules = replace(space.online_tests.rules(test.id), planned_users=10**9)
+    space.online_tests.set_rules(test.id, rules)  # 400 users are far too early to decide
+    after = space.comparisons.verdict(query).case_of(ids["als"])
+    assert after is not None
+    assert after.case == "inconclusive"

@@ -215,20 +215,23 @@ class Experiments:
 
     def store_test_set(self, experiment_id: str, setup: Setup) -> Experiment:
         """Stores the set-up as that of an experiment without a test set; its name and note stay."""
-        store, known = self._context.writable_store(), self.get(experiment_id)
-        if known.truth is not None:
-            fix = "Create a new experiment for another test set."
-            place = f"experiment '{known.name}'"
-            raise InputError(Problem("has-test-set", place, "it has a test set already", fix))
-        artifacts = {kind: self._store.artifacts.put(upload.table) for kind, upload in setup.tables.items()}
-        return store.experiments.update(
-            experiment_id,
-            truth=artifacts["truth"],
-            train=artifacts.get("train"),
-            catalogue=artifacts.get("catalogue"),
-            tables=_further(artifacts),
-            settings={**known.settings, **setup.settings},
-        )
+        store = self._context.writable_store()
+        artifacts = {kind: store.artifacts.put(upload.table) for kind, upload in setup.tables.items()}
+
+        def fields_of(known: Experiment) -> dict[str, Any]:
+            if known.truth is not None:
+                fix = "Create a new experiment for another test set."
+                place = f"experiment '{known.name}'"
+                raise InputError(Problem("has-test-set", place, "it has a test set already", fix))
+            return {
+                "truth": artifacts["truth"],
+                "train": artifacts.get("train"),
+                "catalogue": artifacts.get("catalogue"),
+                "tables": _further(artifacts),
+                "settings": {**known.settings, **setup.settings},
+            }
+
+        return store.experiments.change(experiment_id, fields_of)
 
     def _same(self, setup: Setup, artifacts: Mapping[TableKind, str]) -> Experiment | None:
         """Returns the stored experiment of the set-up's name if it is the same."""
