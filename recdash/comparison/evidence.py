@@ -131,9 +131,13 @@ def evidence_of_each(source: Source, comparison: Comparison) -> list[VerdictEvid
     shared_evidence, each = _shared_by_candidates(source, comparison), []
     for pair in comparison.against:
         evidence = _of_candidate(source, shared_evidence, pair)
-        is_wanted = evidence.finding == "better" or evidence.won_online
-        each.append(with_harm(source, evidence) if is_wanted else evidence)
+        each.append(with_harm(source, evidence) if is_examined(evidence) else evidence)
     return each
+
+
+def is_examined(evidence: VerdictEvidence) -> bool:
+    """Returns whether harm is looked for: in candidates that are better offline or won an A/B test."""
+    return evidence.finding == "better" or bool(evidence.won_online)
 
 
 def with_intervals(source: Source, evidence: VerdictEvidence) -> VerdictEvidence:

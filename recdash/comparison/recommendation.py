@@ -24,6 +24,7 @@ from recdash.comparison.evidence import (
     VerdictEvidence,
     evidence_of_each,
     gather_evidence,
+    is_examined,
     leader_of,
     with_harm,
     with_intervals,
@@ -112,7 +113,9 @@ def recommend(source: Source, comparison: Comparison, *, intervals: bool = True)
     if not cases or cases[0].evidence.blocking:
         return _not_comparable(cases, gather_evidence(source, comparison, intervals=False))
     chosen = _choose(cases)
-    evidence = with_harm(source, _in_question(chosen, comparison).evidence)
+    evidence = _in_question(chosen, comparison).evidence
+    if not is_examined(evidence):
+        evidence = with_harm(source, evidence)
     return replace(chosen, evidence=with_intervals(source, evidence) if intervals else evidence)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -134,3 +135,8 @@ class OnlineTest:
     results: Sequence[Mapping[str, Any]] = ()
     notices: tuple[Problem, ...] = ()
     archived: datetime | None = None
+
+    @property
+    def counting(self) -> str:
+        """Returns control, rules and metrics as text: everything that changes its results."""
+        return json.dumps([self.control, dict(self.rules), list(self.metrics)], default=str)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import insert, select
+from sqlalchemy import func, insert, select
 from sqlalchemy.orm import Session
 
 from recdash.domain.journal import AuditEvent
@@ -109,6 +109,11 @@ def _short(value: Any) -> Any:
     if isinstance(value, list | tuple) and all(isinstance(item, str) for item in value) and len(value) <= 20:
         return [_short(item) for item in value]
     return "…"
+
+
+def last(session: Session) -> int:
+    """Returns the number of the newest line; 0 without one."""
+    return session.scalar(select(func.max(AuditEventRow.number))) or 0
 
 
 def events(session: Session, limit: int | None) -> list[AuditEvent]:

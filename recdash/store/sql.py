@@ -215,6 +215,10 @@ class SqlAudit:
         with self._transactions.read() as session:
             return audit.events(session, limit)
 
+    def last(self) -> int:
+        with self._transactions.read() as session:
+            return audit.last(session)
+
     def altered(self) -> list[str]:
         with self._transactions.read() as session:
             return audit.altered(session)

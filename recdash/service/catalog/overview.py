@@ -166,8 +166,8 @@ class ExperimentCards:
         """Returns the experiments that match every word of ``search``, latest change first; verdicts are
         separate.
         """
-        is_guest = self._context.person.is_guest
-        cards = self._read_cards(archived) if is_guest else self._cards(archived, self._last())
+        version = self._context.version()
+        cards = self._cards(archived, version) if version else self._read_cards(archived)
         return [card for card in cards if card.mentions(search)]
 
     def _read_cards(self, archived: bool, last: int = 0) -> tuple[Card, ...]:
@@ -177,11 +177,6 @@ class ExperimentCards:
             for experiment in self._store.experiments.all(archived)
         ]
         return tuple(sorted(cards, key=lambda card: card.last_change.when, reverse=True))
-
-    def _last(self) -> int:
-        """Returns the number of the last audit line: while it is unchanged, so is all stored data."""
-        last = self._store.audit.events(1)
-        return last[0].number if last else 0
 
     def card(self, experiment_id: str) -> Card:
         return self._card(self._store.experiments.get(experiment_id), self._events().get(experiment_id, ()))
@@ -203,17 +198,17 @@ class ExperimentCards:
 
     def today(self, card: Card) -> Today:
         """Returns what the evidence says today. Of a card that was read before, little is read again."""
-        verdict = self._verdict_of(card)
+        verdict = self._verdict_at(card.experiment.id, card.version)
         stands = standing(card.decision, verdict.verdict) if card.decision else None
         newest_first = sorted(card.tests, key=lambda test: test.created, reverse=True)
         return Today(verdict, stands, tuple(self._status(test, card.names) for test in newest_first))
 
-    def _verdict_of(self, card: Card) -> CardVerdict:
+    def _verdict_at(self, experiment_id: str, version: int) -> CardVerdict:
         """Returns the verdict, kept until something is stored; an error is not kept, as files come back."""
-        if card.version:
+        if version:
             with suppress(RecdashError):
-                return self._verdicts(card.experiment.id, card.version)
-        return self.verdict(card.experiment.id)
+                return self._verdicts(experiment_id, version)
+        return self.verdict(experiment_id)
 
     def _read_verdict(self, experiment_id: str, last: int) -> CardVerdict:  # noqa: ARG002 - a key
         card = self.verdict(experiment_id)
@@ -243,7 +238,10 @@ class ExperimentCards:
     def standing(self, experiment_id: str) -> DecisionStanding | None:
         """Returns how the decision on top stands against today's recommendation; None without a decision."""
         decision = decision_on_top(self._store.journal.of_experiment(experiment_id))
-        return standing(decision, self.verdict(experiment_id).verdict) if decision else None
+        if decision is None:
+            return None
+        today = self._verdict_at(experiment_id, self._context.version())
+        return standing(decision, today.verdict)
 
     def _card(self, experiment: Experiment, events: Sequence[AuditEvent], version: int = 0) -> Card:
         store, own_id = self._store, experiment.id

@@ -22,7 +22,6 @@ from recdash.service.diagnosis.offline_evidence import OfflineEvidence
 from recdash.service.diagnosis.online_evidence import OnlineEvidence
 from recdash.service.diagnosis.served_evidence import ServedEvidence
 from recdash.service.offline.comparisons import Comparisons
-from recdash.service.online.tests import counting_state
 
 P = ParamSpec("P")
 
@@ -50,7 +49,7 @@ class Diagnosis:
         check_k(k)
         test = self._context.store.online_tests.get(test_id)
         case = self._case(test, variant, metric, k, online_metric)
-        state = self._comparisons.verdict_state(case.run_id), counting_state(case.test)
+        state = self._comparisons.verdict_state(case.run_id), case.test.counting
         return self._explained(test_id, variant, case.query.metric, k, online_metric, state)
 
     def _case(self, test: OnlineTest, variant: str, metric: str, k: int, online_metric: str) -> Case:

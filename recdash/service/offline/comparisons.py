@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial, reduce
 from math import inf
@@ -65,6 +65,9 @@ class Comparisons:
         self.value = context.cached(self._read_value, most=4096)
         self._verdicts = context.cached(self._decide, most=256)
         self._changes = context.cached(self._ask_otherwise, most=256)
+        self._states = context.cached(self._read_state, most=256)
+        self._tests_at = context.cached(self._read_tests, most=64)
+        self._pulls = context.sized_cache(self._read_pulls, least=4)
 
     def source(self, experiment_id: str, scope: Scope = WHOLE) -> Source:
         """Returns the runs of an experiment, or of a part of it, as a source for ``recdash.comparison``."""
@@ -93,13 +96,17 @@ class Comparisons:
         return self._changes(query, self.verdict_state(query.baseline))
 
     def verdict_state(self, run_id: str) -> Hashable:
-        """Returns the mutable state a verdict depends on: baseline, names of the runs, and linked A/B
-        tests.
+        """Returns the mutable state a verdict depends on: baseline, names of the runs, and linked A/B tests
+        with how they are counted.
         """
+        version = self._context.version()
+        return self._states(run_id, version) if version else self._read_state(run_id)
+
+    def _read_state(self, run_id: str, version: int = 0) -> Hashable:  # noqa: ARG002 - a key
         experiment = self._context.experiment_of(run_id)
         names = [(run.id, run.name) for run in self._store.runs.of_experiment(experiment.id, archived=True)]
         tests = self._store.online_tests.of_experiment(experiment.id)
-        links = [(test.id, test.name, *sorted(test.links.items())) for test in tests]
+        links = [(test.id, test.name, test.counting, *sorted(test.links.items())) for test in tests]
         return (experiment.baseline, *names, *links)
 
     def pairs(self, query: ComparisonQuery, *, among: bool = False) -> pd.DataFrame:
@@ -152,10 +159,15 @@ class Comparisons:
 
     def list_pulls(self, run_ids: Sequence[str], metrics: Sequence[str], k: int) -> list[Mapping[str, Pulls]]:
         """Returns by how much each run's users pull catalogue-level metrics at k, in one more pass over its
-        lists.
+        lists; cached.
 
         Raises InputError if an upload was not kept.
         """
+        return list(self._pulls(tuple(run_ids), tuple(metrics), k))
+
+    def _read_pulls(
+        self, run_ids: tuple[str, ...], metrics: tuple[str, ...], k: int
+    ) -> list[Mapping[str, Pulls]]:
 
         def list_source(run: Run) -> ListSource:
             catalogue = self._values.inputs_for(run.id, define("coverage")).catalogue
@@ -196,12 +208,18 @@ class Comparisons:
             and any(run == run_id for variant, run in test.links.items() if variant != test.control)
         ]
 
-    def _tests_against(self, baseline_id: str) -> Iterator[OnlineTest]:
-        """Yields the experiment's A/B tests in which control served the run."""
+    def _tests_against(self, baseline_id: str) -> Sequence[OnlineTest]:
+        """Returns the experiment's A/B tests in which control served the run."""
+        version = self._context.version()
+        return self._tests_at(baseline_id, version) if version else self._read_tests(baseline_id)
+
+    def _read_tests(self, baseline_id: str, version: int = 0) -> Sequence[OnlineTest]:  # noqa: ARG002 - a key
         experiment = self._context.experiment_of(baseline_id)
-        for test in self._store.online_tests.of_experiment(experiment.id):
-            if test.links.get(test.control, experiment.baseline) == baseline_id:
-                yield test
+        return [
+            test
+            for test in self._store.online_tests.of_experiment(experiment.id)
+            if test.links.get(test.control, experiment.baseline) == baseline_id
+        ]
 
     def _read_user_slices(self, experiment_id: str, threshold: float | None = None) -> Sequence[Slice]:
         """Returns the slices of users that a verdict examines."""

@@ -226,7 +226,7 @@ class OnlineTests:
 
     def next_steps_of(self, test: OnlineTest, names: Mapping[str, str]) -> tuple[str, tuple[NextStep, ...]]:
         """Returns the same of a test that was read already; ``names``: run's id → its name. Cached."""
-        results, steps, days = self._steps(test.id, counting_state(test))
+        results, steps, days = self._steps(test.id, test.counting)
         served = {variant: names[run_id] for variant, run_id in test.links.items() if run_id in names}
         return headline(results, steps, served, days), steps
 
@@ -316,7 +316,7 @@ class OnlineTests:
     def _served_runs(self, test: OnlineTest) -> ServedRuns:
         reference = self._context.run_of_control(test)
         runs = self._context.runs_of(list(test.links.values()))
-        state = json.dumps([counting_state(test), dict(test.links)])
+        state = json.dumps([test.counting, dict(test.links)])
         return ServedRuns(reference, tuple((run.id, run.name) for run in runs), state)
 
     def _join(
@@ -337,11 +337,6 @@ class OnlineTests:
             offline_title=naming.metric_title(metric, k),
             broken_split=split_is_broken(test.notices),
         )
-
-
-def counting_state(test: OnlineTest) -> str:
-    """Returns control, rules and metrics of a stored test as text: everything that changes its results."""
-    return json.dumps([test.control, dict(test.rules), list(test.metrics)], default=str)
 
 
 def _counted_by(test: OnlineTest) -> tuple[str, str | None, str]:

@@ -62,7 +62,8 @@ def _kept(
 
 def _named(frame: pd.DataFrame, view: View) -> pd.DataFrame:
     """The rows with the runs' present names: they may have changed since the numbers were cached."""
-    return frame.assign(run=[view.name(run_id) for run_id in frame["run_id"]])
+    names = {run_id: view.name(run_id) for run_id in frame["run_id"].unique()}
+    return frame.assign(run=[names[run_id] for run_id in frame["run_id"].tolist()])
 
 
 def _of_view(view: View, method: Callable[..., Answer], *arguments: Any) -> Answer:

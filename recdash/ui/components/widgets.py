@@ -354,7 +354,8 @@ def safe_cells(frame: pd.DataFrame) -> pd.DataFrame:
         if kind.kind not in "biufMm":  # numbers and times are no formulas
             column = frame.iloc[:, place]
             known = {value: safe_cell(value) for value in column.unique()}
-            safe.isetitem(place, column.map(known).tolist())
+            if any(value is not cell for value, cell in known.items()):
+                safe.isetitem(place, column.map(known).tolist())
     return safe
 
 

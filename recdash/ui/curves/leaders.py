@@ -8,7 +8,6 @@ import streamlit as st
 
 from recdash.charts.leaders_by_k import Stretch, in_words, leader_strip, stretches
 from recdash.comparison.headlines import EQUAL, some
-from recdash.formatting.records import records
 from recdash.metrics import define
 from recdash.metrics.naming import has_k, lower_is_better, metric_at, metric_title
 from recdash.ui.app import cached, theme
@@ -28,18 +27,20 @@ def first_at(view: View, metric: str) -> First:
 
 
 def _first_by_value(view: View, metric: str, ks: Sequence[int]) -> First:
-    rows = records(page.gather(view, (metric,)).dropna(subset=["k", "value"]))
-    sign = -1 if lower_is_better(metric) else 1
-    first: dict[int, tuple[str, ...]] = {}
-    for k in ks:
-        here = {
-            row["run_id"]: sign * row["value"]
-            for row in rows
-            if row["k"] == k and row["run_id"] in view.verdict_query.shown
-        }
-        best = max(here.values(), default=0.0)
-        first[k] = tuple(run for run, value in here.items() if value >= best - EQUAL)
-    return first
+    curves = page.gather(view, (metric,)).dropna(subset=["k", "value"])
+    sign, compared = -1 if lower_is_better(metric) else 1, set(view.verdict_query.shown)
+    values: dict[int, dict[str, float]] = {k: {} for k in ks}
+    columns = (curves[name].tolist() for name in ("k", "run_id", "value"))
+    for k, run_id, value in zip(*columns, strict=True):
+        if k in values and run_id in compared:
+            values[k][run_id] = sign * value
+    return {k: _within_rounding(of_runs) for k, of_runs in values.items()}
+
+
+def _within_rounding(of_runs: Mapping[str, float]) -> tuple[str, ...]:
+    """Returns the runs whose value differs from the best one by rounding alone."""
+    best = max(of_runs.values(), default=0.0)
+    return tuple(run for run, value in of_runs.items() if value >= best - EQUAL)
 
 
 @st.fragment(parallel=True)
