@@ -62,6 +62,8 @@ def test_a_run_whose_hits_are_lost_closes_no_page(
         app = turn_to(app, page)
         assert not app.error, (page, app.error)
         assert "als" in said(app) or page in WITHOUT_RUNS, page
+        if page == "settings":
+            assert "With these rules: Keep als" in said(app)
         if page not in ("runs", "experiments"):
             assert "ease is damaged and left out" in warned(app), page
 

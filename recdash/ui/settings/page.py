@@ -10,6 +10,7 @@ import streamlit as st
 
 from recdash.comparison.guardrails import GuardrailResult
 from recdash.comparison.rules import PRESETS, DecisionRules, checked
+from recdash.domain.defaults import default_candidates
 from recdash.errors import InputError, RecdashError
 from recdash.formatting import numbers
 from recdash.formatting.html import html, markdown
@@ -72,8 +73,8 @@ class Today:
 def _today(view: View, choice: Choice) -> Today:
     try:
         query = _query(view, choice)
-        if not query.runs:
-            return Today("One run: add another to compare", query.where)
+        if query is None:
+            return Today("One run: add another to compare")
         verdict = state.workspace().comparisons.verdict(query)
     except InputError as error:
         return Today(f"No recommendation by these rules: {error.problems[0].found}")
@@ -96,10 +97,15 @@ def _by_preset(view: View, choice: Choice) -> str:
     return " ".join(f"{capital(name)}: {markdown(headline)}." for name, headline in plain.items())
 
 
-def _query(view: View, choice: Choice) -> ComparisonQuery:
+def _query(view: View, choice: Choice) -> ComparisonQuery | None:
+    """Returns what the rules ask of the runs that can be read; None where there is no second one."""
     rules = checked(choice.rules, view.depth)
+    baseline = next(run for run in view.runs if run.id == choice.baseline)
+    candidates = [run.id for run in default_candidates(view.runs, baseline)]
+    if not candidates:
+        return None
     return state.workspace().queries.of(
-        view.experiment.id, (), choice.baseline, rules.metric, rules.k, terms=rules.terms
+        view.experiment.id, candidates, choice.baseline, rules.metric, rules.k, terms=rules.terms
     )
 
 
