@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, urlsplit
 import pandas as pd
 import pytest
 import streamlit as st
-from app_pages import TRUTH, USERS, MadeOnce, Open, at_once, link, lists, passed, said, store, warned
+from app_pages import TRUTH, USERS, MadeOnce, Open, at_once, link, lists, passed, press, said, store, warned
 from streamlit.testing.v1 import AppTest
 
 from recdash.service import Workspace
@@ -239,6 +239,17 @@ def test_counting_only_users_with_lists_may_change_who_is_first(
 
 
 @pytest.mark.usefixtures("with_demo")
+def test_a_candidate_that_leaves_users_out_can_be_completed_where_it_is_judged(
+    workspace: Workspace, open_page: Open
+) -> None:
+    train = pd.DataFrame({"user_id": USERS, "item_id": [f"i{number % 20 + 1}" for number in range(1, 21)]})
+    ids = store(workspace, {"popular": lists(9), "als": lists(1, USERS[:12])}, train=train)
+    app = open_page()
+    assert any("als gives 8 users no recommendations" in element.value for element in app.markdown)
+    press(app, "Add it with popular items for them")
+    assert "als + popular for the rest" in [run.name for run in workspace.runs.all(ids["films"])]
+
+
 def test_the_demo_wins_offline_and_loses_online(workspace: Workspace, open_page: Open) -> None:
     assert workspace.demo.exists()
     text = said(open_page("offline_online"))

@@ -23,6 +23,7 @@ from recdash.ui.app import cached, links, theme
 from recdash.ui.app.state import View, workspace
 from recdash.ui.components import (
     decision_links,
+    fallback_offer,
     online_tests,
     reference_offer,
     replicate_spread,
@@ -104,6 +105,8 @@ def show_recommendation(view: View, today: Recommendation) -> None:
     with st.container(border=True, key="headline", gap=None):
         st.html(verdict_card.card(view, today, standing))
         decision_links.offer_to_decide(view, today, standing)
+        if today.evidence.leader is not None and today.action != "not comparable":
+            fallback_offer.offer([today.evidence.leader.candidate])
         if today.cases:
             what_would_change(view)
 
