@@ -9,7 +9,7 @@ from app_pages import USERS, MadeOnce, Open, at_once, link, lists, passed, said,
 
 from recdash.errors import Problem
 from recdash.service import Workspace
-from recdash.ui.components.comparability_banner import MISSING_LISTS, switch_of, warning_html
+from recdash.ui.components.comparability_banner import MISSING_LISTS, reads_lists, switch_of, warning_html
 
 open_page = at_once
 PROBLEM = Problem(
@@ -43,6 +43,14 @@ def test_the_line_opens_to_what_to_do_and_says_when_users_are_excluded() -> None
 def half(workspace: Workspace) -> dict[str, str]:
     """Half of the 20 users have no list of ``half``, whose lists are the better ones."""
     return store(workspace, {"base": lists(2), "half": lists(1, USERS[:10])})
+
+
+def test_metrics_that_count_lists_exclude_users_without_one() -> None:
+    text = warning_html(PROBLEM, "coverage")
+    assert "Users without recommendations are excluded from " in text
+    assert "count as 0" not in text
+    assert reads_lists("coverage")
+    assert not reads_lists("rmse")
 
 
 def test_a_click_excludes_the_users_another_hides_the_line(made_once: MadeOnce, open_page: Open) -> None:

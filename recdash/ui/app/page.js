@@ -92,6 +92,19 @@ const entered = () => {
   }
 };
 
+// Header and tabs are drawn inside the main content: who skips to it is taken past them, to the heading.
+const skip = () => {
+  const link = document.querySelector("[data-testid=stSkipToContent]:not([data-followed])");
+  if (!link) return;
+  link.dataset.followed = "yes";
+  link.addEventListener("click", () => {
+    const heading = document.querySelector(".stMain h1");
+    if (!heading) return;
+    heading.setAttribute("tabindex", "-1");
+    setTimeout(() => heading.focus()); // after Streamlit's own focus
+  });
+};
+
 const scheme = () => getComputedStyle(document.querySelector(".stApp")).colorScheme;
 
 export default function ({ data, setStateValue }) {
@@ -105,6 +118,7 @@ export default function ({ data, setStateValue }) {
     reachable();
     readable();
     entered();
+    skip();
     // Charts wear the colours of the theme they were drawn in: draw them anew when it changes.
     if (["light", "dark"].includes(scheme()) && scheme() !== data.drawn) setStateValue("scheme", scheme());
   };

@@ -76,6 +76,11 @@ class View:
         return (*((self.baseline,) if self.baseline else ()), *self.candidates)
 
     @property
+    def others(self) -> tuple[Run, ...]:
+        """All runs but the baseline: what candidates are chosen from."""
+        return tuple(run for run in self.runs if self.baseline is None or run.id != self.baseline.id)
+
+    @property
     def shown_ids(self) -> tuple[str, ...]:
         return tuple(run.id for run in self.shown)
 

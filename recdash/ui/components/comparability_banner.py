@@ -13,10 +13,11 @@ from recdash.formatting.wording import capital
 from recdash.metrics import define
 from recdash.metrics.naming import metric_title
 from recdash.metrics.populations import POPULATION, WHO_COUNTS
+from recdash.metrics.ratings import RatingMetric
 from recdash.ui.app import state
 from recdash.ui.app.state import View, workspace
 
-MISSING_LISTS, WITH_LISTS = "lists-missing", "both"
+MISSING_LISTS, WITH_LISTS, ANY_LIST = "lists-missing", "both", "run"
 DISMISSED = "recdash.dismissed"
 
 
@@ -28,7 +29,8 @@ def banner(view: View, run_ids: Sequence[str], *, without: Collection[str] = ())
     names = {run_id: view.short(run_id) for run_id in view.run_ids}
     known = {run_id: names.get(run_id, run_id) for run_id in dict.fromkeys(run_ids)}
     for place, problem in enumerate(workspace().scores.comparability(list(known), known)):
-        if problem.code not in without and problem not in _dismissed():
+        is_hidden = problem.code in without or problem in _dismissed()
+        if not is_hidden and (problem.code != MISSING_LISTS or reads_lists(view.metric)):
             _line(view, problem, f"warning-{place}")
 
 
@@ -55,7 +57,8 @@ def warning_html(problem: Problem, metric: str) -> Html:
     found, fix = problem.found, problem.fix
     if problem.code == MISSING_LISTS and excludes(metric):
         found = f"users without recommendations are excluded from {metric_title(metric)}"
-        fix = "Each run counts its own users: compare the paired differences, which use those they share."
+        compared = ": compare the paired differences, which use those they share"
+        fix = f"Each run counts its own users{compared if define(metric).is_paired else ''}."
     return html(
         '<div class="rd-warning" role="note" aria-label="Comparability"><b class="rd-worse">!</b>'
         "<details><summary>{sentence}.</summary><p>{fix}</p></details></div>",
@@ -66,7 +69,12 @@ def warning_html(problem: Problem, metric: str) -> Html:
 
 def excludes(metric: str) -> bool:
     """Whether the metric counts only users who have recommendations."""
-    return define(metric).parameters.get(POPULATION.name) == WITH_LISTS
+    return define(metric).parameters.get(POPULATION.name) in (WITH_LISTS, ANY_LIST)
+
+
+def reads_lists(metric: str) -> bool:
+    """Whether the metric depends on lists; errors of predicted ratings do not."""
+    return not isinstance(define(metric).metric, RatingMetric)
 
 
 def switch_of(metric: str) -> tuple[str, str] | None:

@@ -106,7 +106,7 @@ def _draw(
             with st.popover(f"vs {_short(view.base_name) or 'no baseline'}", key="frame-against"):
                 _choose_baseline(view)
         if "candidates" in parts:
-            with st.popover(many(len(view.candidates), "candidate"), key="frame-runs"):
+            with st.popover(how_many(view), key="frame-runs"):
                 _choose_candidates(view)
         if scoped:
             with st.popover(_short(scope_picker.title(view)), key="frame-part"):
@@ -115,6 +115,16 @@ def _draw(
     link = header.place_for_link().popover("Copy link", type="tertiary", key="frame-link")
     state.at_end(lambda: sharing.show(link, view))
     _write(view)
+
+
+def how_many(view: View) -> str:
+    """Returns ``4 candidates``, or ``8 of 20 candidates`` where not all are shown.
+
+    A reference candidate counts only where it is shown.
+    """
+    n_shown = len(view.candidates)
+    n_all = sum(run in view.candidates or not run.reference for run in view.others)
+    return many(n_all, "candidate") if n_shown == n_all else f"{n_shown} of {many(n_all, 'candidate')}"
 
 
 def _short(name: str) -> str:
@@ -175,7 +185,7 @@ def _change_baseline(view: View) -> None:
 
 
 def _choose_candidates(view: View) -> None:
-    others = {run.id: run.name for run in view.runs if not view.baseline or run.id != view.baseline.id}
+    others = {run.id: run.name for run in view.others}
     label, chosen = f"Candidates (at most {MOST_CANDIDATES})", list(view.candidate_ids)
     bound = widgets.bound("c", "frame-candidates", chosen, SEPARATOR.join)
     st.multiselect(label, **widgets.titled(others), max_selections=MOST_CANDIDATES, width=420, **bound)
