@@ -73,7 +73,7 @@ def _record_lines(record: TrackRecord) -> Iterable[str]:
     right, n, low, high = record.called
     if low is not None and high is not None:
         ends = f"{numbers.fixed(100 * low, 0)} to {numbers.fixed(100 * high, 0)} of 100, 95 % CI"
-        yield f"{record.metric} called the winner {right} of {n} times ({ends})."
+        yield f"{record.metric} predicted the winner {right} of {n} times ({ends})."
     else:
         yield f"No comparison of {record.metric} is significant both offline and online."
     if record.calibration is None:

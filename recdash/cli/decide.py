@@ -40,7 +40,7 @@ metric_option = click.option("--metric", help="A metric with its cutoff, such as
 @click.option("--text", required=True, help="Why.")
 @click.option("--run", help="Name of the run the decision is about.")
 @click.option("--review", "wanted", help="The review that the decision closes: its id or its candidate.")
-@click.option("--although", default="", help="Reason to approve although some of the checklist fails.")
+@click.option("--although", default="", help="Reason for approving with a failed checklist item.")
 @click.option("--supersedes", help="Id of the decision to supersede, or 'last'.")
 @baseline_option
 @metric_option

@@ -43,8 +43,8 @@ if TYPE_CHECKING:
 
 
 FALLBACK_HELP = (
-    "Add a candidate with the lists of this run, and the most popular items of train for users without one; "
-    "repeatable."
+    "Add a candidate with the lists of this run, and the most popular items of the training data for users "
+    "without one; repeatable."
 )
 ADDED_PREDICTIONS_HELP = "Predicted ratings of a candidate; without --run, the candidate has no lists."
 

@@ -26,7 +26,7 @@ def add_files(workspace: Workspace, files: Sequence[Path], options: Mapping[str,
     given = [name for name in OF_FILES if options[name]]
     if given:
         option = f"--{given[0].removesuffix('s') if given[0] == 'runs' else given[0].replace('_', '-')}"
-        fix = "Give files alone, which are sorted, or name each by its option."
+        fix = "Give only files, which recdash recognises, or name each file by its option."
         raise InputError(Problem("files-and-options", option, "given together with FILE arguments", fix))
     plan = _plan(workspace, files, options)
     for file in plan.files:

@@ -64,11 +64,11 @@ CORRECTION: dict[str, Any] = {
 correction_option = click.option("--correction", **CORRECTION, help="Multiple-testing correction.")
 RUN_HELP = "A candidate's lists; repeatable. Use the same NAME for each of its folds or seeds."
 REPLICATES_HELP = (
-    "What several files of a candidate are: seeds recommend to the same users, folds to different ones."
+    "Whether several files of a candidate are seeds (for the same users) or folds (for different users)."
 )
 PREDICTIONS_HELP = "A candidate's predicted ratings, for RMSE and MAE."
 REFERENCE_HELP = (
-    "Reference candidates computed from truth, train and catalogue, comma-separated: popular, "
+    "Reference candidates computed from the tables given, comma-separated: popular, "
     "weighted_rating, random, content, oracle."
 )
 COLUMNS_HELP = (
@@ -109,13 +109,12 @@ def _columns(_context: click.Context, _option: click.Parameter, values: Sequence
 
 
 USERS_HELP = (
-    "Which users count for accuracy. truth: users with a relevant item, 0 if they have no list; "
-    "both: only those of them with a list; judged, judged_both: likewise of users with any row in "
-    "the truth; run: users with a list. In the last three a user without a relevant item counts as "
-    "0.  [truth|both|judged|judged_both|run]"
+    "Users that count for accuracy. truth: users with a relevant item; without a list they score 0. both: "
+    "only those with a list. judged, judged_both: the same for users with any test row. run: users with a "
+    "list. In the last three, users without a relevant item score 0.  [truth|both|judged|judged_both|run]"
 )
 DUPLICATES_HELP = (
-    "Items that a list repeats. first: only the best position counts; keep: each position counts.  "
+    "Items repeated in a list. first: only the best position counts; keep: each position counts.  "
     "[first|keep]"
 )
 
@@ -190,7 +189,7 @@ def run_named(by_name: Mapping[str, str], name: str) -> str:
     return by_name[name]
 
 
-ACCEPT_HELP = "Score runs even if hardly any of their item or user ids occur in truth, catalogue and train."
+ACCEPT_HELP = "Score runs even if hardly any of their item or user ids occur in the other tables."
 
 
 def how_to_count(command: Callable[..., Any]) -> Callable[..., Any]:

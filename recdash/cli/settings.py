@@ -47,7 +47,7 @@ FIXED = "fixed when the experiment was created"
     metavar="METRIC",
     help="Metric without a guardrail; repeatable.",
 )
-@click.option("--owner", help="Who answers for the decision; an empty text removes the owner.")
+@click.option("--owner", help="Person responsible for the decision; an empty text removes the owner.")
 @form_option
 def settings(experiment: str, *, baseline: str | None, form: str, **changes: Any) -> None:
     """Show the decision rules of an experiment, or set those that are given.

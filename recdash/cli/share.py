@@ -28,7 +28,7 @@ address_option = click.option(
 @experiment_option
 @click.option("--report", help="Share only this report: its title or id.")
 @click.option("--days", type=float, default=30, show_default=True, help="Days until the link expires.")
-@click.option("--label", default="", help="Who or what the link is for; only editors see it.")
+@click.option("--label", default="", help="Label of the link, such as its recipient; only editors see it.")
 @address_option
 def share(experiment: str, report: str | None, days: float, label: str, address: str) -> None:
     """Create a link with which anyone can read one experiment or one report.

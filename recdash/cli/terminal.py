@@ -1,4 +1,4 @@
-"""Prints text with control characters escaped, so that no text can move the cursor or hide in a line."""
+"""Prints text with control characters escaped, so no text can move the cursor or hide in a line."""
 
 from __future__ import annotations
 

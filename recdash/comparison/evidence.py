@@ -222,7 +222,7 @@ def _other_metrics(source: Source, comparison: Comparison, leader: Pair) -> dict
 
 
 def metrics_beside(primary: str) -> list[str]:
-    """Returns the core metrics that a verdict checks besides the primary one, so that no loss goes unnoticed.
+    """Returns the core metrics that a verdict checks besides the primary one, so no loss goes unnoticed.
 
     Errors of ratings come first, and only besides a primary metric of ratings.
     """

@@ -73,7 +73,7 @@ class SegmentComparison:
 
     @property
     def by_value(self) -> bool:
-        """Returns whether the metric has no value per user, so that there is no finding."""
+        """Returns whether the metric has no value per user, so there is no finding."""
         return not define(self.query.metric).has_user_values
 
     @property

@@ -222,8 +222,8 @@ DUPLICATES_WORDS: Mapping[Duplicates, str] = {
 WHO_COUNTS: Mapping[Users, str] = {
     "truth": "every user",
     "both": "users with a list",
-    "judged": "every user in the truth",
-    "judged_both": "users in the truth with a list",
+    "judged": "every user in the test set",
+    "judged_both": "users in the test set with a list",
     "run": "every user with a list",
 }
 """Short names of the population rules. Only accuracy follows them; catalogue-level metrics have a parameter

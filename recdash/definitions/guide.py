@@ -77,7 +77,7 @@ def _metric_guide(metric: Metric) -> MetricGuide:
 def _family(metric: Metric) -> tuple[str, str, str, str]:
     """Returns family, required inputs, unit, and the better direction."""
     if isinstance(metric, RankingMetric):
-        return "Accuracy", "ranked lists and a truth", metric.unit, "higher is better"
+        return "Accuracy", "ranked lists and a test set", metric.unit, "higher is better"
     if isinstance(metric, CatalogueMetric):
         unit = "share" if metric.unit == "0..1" else metric.unit
         return "Beyond accuracy", metric.needs, unit, f"higher is {metric.higher_is}"

@@ -33,7 +33,7 @@ PLACES = 5
 """Length of the built-in example list."""
 FEW_HITS, FEW_RELEVANT = 2, 4
 N_POPULAR = 8
-"""Items in the train table of the built-in example."""
+"""Items in the training data of the built-in example."""
 
 
 @dataclass(frozen=True)

@@ -240,7 +240,7 @@ def _world(rng: np.random.Generator) -> World:
 
 
 def _standard(values: Floats, axis: int | None = None) -> Floats:
-    """Returns values with mean 0 and deviation 1; rounded, so that no order depends on platform-specific last
+    """Returns values with mean 0 and deviation 1; rounded, so no order depends on platform-specific last
     bits.
     """
     centred = values - values.mean(axis=axis, keepdims=True)

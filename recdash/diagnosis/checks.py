@@ -31,7 +31,7 @@ CHECKS: tuple[Check, ...] = (
     ),
     Check(
         "split", "Split of users", "Were users assigned to variants as planned?",
-        "Find out where users are lost or change the variant, fix that and run the test again. Do "
+        "Find out where users are lost or change variants, fix it, and run the test again. Do "
         "not decide by this test.", validity.split,
     ),
     Check(
@@ -41,22 +41,23 @@ CHECKS: tuple[Check, ...] = (
     ),
     Check(
         "leakage", "Temporal leakage", "Could candidates learn from the test period?",
-        "Split by one point in time for all users: train before it, truth after it; then train and "
-        "score again.", offline.leakage,
+        "Split at one point in time for all users: training data before it, test set after it. Then "
+        "train and score again.", offline.leakage,
     ),
     Check(
         "users", "Users", "Were the users in the A/B test evaluated offline?",
-        "Evaluate on realistic users: keep new users in the truth, in their online share.",
+        "Keep new users in the test set, in the same share as online.",
         offline.users,
     ),
     Check(
-        "exposure", "Unexposed items", "Could users have interacted offline with what it recommends?",
-        "Show some of it at random first, or use an off-policy estimate from logged propensities.",
+        "exposure", "Unexposed items",
+        "Could users have interacted with the recommended items before the test?",
+        "Show some of these items at random first, or use an off-policy estimate from logged propensities.",
         exposure.exposure,
     ),
     Check(
         "position", "Position bias", "Is the gain at positions that users saw?",
-        "Score at k = the positions shown, by a metric that weights the top most.",
+        "Score at k = the number of positions shown, by a metric that weights the top most.",
         exposure.position,
     ),
     Check(

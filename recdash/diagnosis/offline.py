@@ -107,22 +107,23 @@ def _concentration(items: Popularity) -> str:
 def leakage(evidence: Evidence) -> CheckAnswer:
     """Checks whether candidates could learn from the test period.
 
-    It measures the share of truth rows before the end of train: when 99 of 100 of its rows had happened, so
-    that a few clock errors are no leak. *Supports*: at least 1 %: train contains later events, which is
-    impossible online. *Rules out*: less.
+    It measures the share of test rows before the end of training data. The end is the time at which 99 of 100
+    training rows had happened, so that a few clock errors are no leak. *Supports*: the share is at least 1 %:
+    training data contains later events, which is impossible online. *Rules out*: the share is smaller.
     """
     times = need(evidence.times)
     early = times.truth < times.train_end
     share = float(early.mean())
-    bars = (Bar("Before the end of train", 100 * share), Bar("After it", 100 * (1 - share)))
-    statistic = f"{percent(share)} of {numbers.count(len(early))} truth rows before the end of train"
-    result = Result("leakage", statistic, Picture("Rows of the truth", bars, "%"))
+    bars = (Bar("Before the end of training data", 100 * share), Bar("After it", 100 * (1 - share)))
+    statistic = f"{percent(share)} of {numbers.count(len(early))} test rows before the end of training data"
+    result = Result("leakage", statistic, Picture("Test rows", bars, "%"))
     if share < LEAK_SHARE:
-        return result.rules_out("Train ends before the truth begins, as it does online.")
+        return result.rules_out("Training data ends before the test set begins, as it does online.")
     return result.supports(
         3,
-        f"train overlaps the truth in time ({percent(share)} of its rows)",
-        "Train contains events after these rows: offline a candidate may know the future, online never.",
+        f"training data overlaps the test set in time ({percent(share)} of its rows)",
+        "Training data contains events after these rows: a candidate may know the future offline, but not "
+        "online.",
     )
 
 
@@ -143,7 +144,7 @@ def users(evidence: Evidence) -> CheckAnswer:
     """
     audience, gain = need(evidence.audience), need(evidence.gain)
     if audience.n_both == 0:
-        raise MissingEvidence("the same user ids in the test as in the truth")
+        raise MissingEvidence("the same user ids in the A/B test as in the test set")
     new = f"{percent(audience.cold_offline)} offline, {percent(audience.cold_online)} online"
     evaluated = percent(audience.n_both / max(audience.n_online, 1))
     parts = (("known users", audience.warm), ("new users", audience.cold))
@@ -156,7 +157,7 @@ def users(evidence: Evidence) -> CheckAnswer:
     if audience.cold is None:
         return _none_new(result, audience.cold_online)
     if audience.warm is None:
-        return result.too_little("Only new users were evaluated.", "known users in the truth")
+        return result.too_little("Only new users were evaluated.", "known users in the test set")
     if gain.sign == 0:
         return result.too_little(NO_GAIN, "more users offline")
     return _mixed(result, audience, gain, audience.warm, audience.cold)
@@ -183,7 +184,7 @@ def _none_new(result: Result, new_online: float) -> CheckAnswer:
     return result.supports(
         1,
         f"new users were not evaluated ({percent(new_online)} online)",
-        f"{percent(new_online)} of the users in the test have no row in train; hardly any evaluated "
+        f"{percent(new_online)} of the users in the A/B test have no training rows; hardly any evaluated "
         "user was new.",
     )
 
@@ -202,7 +203,7 @@ def _mixed(result: Result, audience: AudienceEvidence, gain: Gain, warm: Gain, c
     if remaining == "can't tell":
         few = "new" if half_cold > half_warm else "known"
         sentence = f"{sentence}, but too uncertain to tell whether it remains."
-        return result.too_little(sentence, f"more {few} users in the truth")
+        return result.too_little(sentence, f"more {few} users in the test set")
     if remaining == "goes":
         new = f"{percent(audience.cold_offline)} offline, {percent(audience.cold_online)} online"
         sentence = f"{sentence}: what is measured for known users does not apply to new ones."
@@ -248,6 +249,6 @@ def labels(evidence: Evidence) -> CheckAnswer:
     return result.supports(
         2,
         f"label mismatch: the offline gain {word} if only {rule} count",
-        f"Counting only {rule}, the offline difference {word}: it came from what hardly counts online "
+        f"Counting only {rule}, the offline difference {word}: it came from rows that hardly count online "
         f"({percent(1 - stricter.kept)} of the relevant rows).",
     )

@@ -97,7 +97,7 @@ def split(evidence: Evidence) -> CheckAnswer:
         return result.supports(
             3,
             f"sample ratio mismatch (p {_p(assigned.srm_p)})",
-            "So uneven a split hardly ever happens by chance: users are missing from a variant, and "
+            "A split this uneven hardly ever happens by chance: users are missing from a variant, and "
             "the remaining ones are not comparable.",
         )
     crossed, bots = assigned.crossed, assigned.machines
@@ -134,7 +134,7 @@ def _split_statistic(assigned: SplitEvidence) -> str:
         else f"; {numbers.count(assigned.crossed)} users with multiple exposures"
     )
     n_bots = sum(assigned.machines.values()) if assigned.machines else 0
-    bots = f"; {numbers.count(n_bots)} machines" if n_bots else ""
+    bots = f"; {numbers.count(n_bots)} bots" if n_bots else ""
     return f"split p {_p(assigned.srm_p)}{crossed}{bots}"
 
 

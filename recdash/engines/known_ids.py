@@ -178,9 +178,7 @@ def stored_overlap(exposure: Exposure, reference: Reference) -> IdOverlap:
 
 
 def places_by_table(exposure: Exposure, reference: Reference) -> tuple[int, dict[str, int]]:
-    """Returns the number of recommended positions, and at how many the truth, catalogue or train table knows
-    the item.
-    """
+    """Returns the number of recommended positions, and {table: the number with an item it knows}."""
     places = places_of(exposure)
     return int(places.sum()), {
         name: int(places[codes].sum()) for name, codes in _codes_by_table(reference).items()
@@ -246,7 +244,7 @@ class UsersMet:
     in_train: Mask | None = None
 
     def known(self) -> KnownIds:
-        """Returns how many of the run's users the truth and the train table know."""
+        """Returns how many of the run's users the truth and the training data know."""
         tables = {"truth": self._in_truth, **self._train}
         has = np.logical_or.reduce(list(tables.values()))
         rows = self.had_list.astype(np.int64)

@@ -46,13 +46,9 @@ def pulls_of(
     ``users`` gives the users of several runs the same codes. The lists counted are those of the metric's
     value: all lists of the run. Raises InputError for lists that can no longer be read, and if lists may
     repeat items.
-
-    ``users`` gives the users of several runs the same codes. The lists that count are those that the
-    metric's value counts, all lists of the run. Raises InputError for lists that cannot be read any more, and
-    where a list may hold an item several times.
     """
     if source.duplicates == "keep":
-        finding = "repeated items were kept, so that lists do not add up item by item"
+        finding = "repeated items were kept, so lists do not add up item by item"
         raise InputError(Problem("repeated-items", f"run '{source.run.name}'", finding, ""))
     # an index that knows every item of the run, and [N] the code of each in it
     items, n_shared = reference.items.copy(), len(reference.items)

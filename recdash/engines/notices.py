@@ -11,7 +11,7 @@ from recdash.errors import Problem
 
 _DUPLICATES: Mapping[Duplicates, str] = {
     "first": "The better rank counts; the later row is dropped and the gap closed.",
-    "keep": "Each counts again at its rank (duplicates=keep), so that a metric can exceed 1.",
+    "keep": "Each counts again at its rank (duplicates=keep), so a metric can exceed 1.",
 }
 NOTICEABLE = 0.01
 """Share of recommended items from the user's own training data from which a notice is given."""
@@ -57,8 +57,7 @@ def notices(
     first = "The higher score" if run.has_score else "The earlier row"
     table = (
         (counts.unknown_users, "users-without-truth", f"{users(counts.unknown_users)} not in the truth",
-         ("Their lists count for coverage and other catalogue-level metrics, not for accuracy (but "
-         "see users=run).")),
+         "Their lists count for catalogue-level metrics, not for accuracy (unless users=run)."),
         (counts.duplicates, "duplicate-pairs",
          f"{counts.duplicates} duplicate (user, item) rows in the lists of {doubled_in}",
          _DUPLICATES[duplicates]),

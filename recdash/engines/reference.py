@@ -25,7 +25,7 @@ class Reference:
     None; ``train_users`` [N] how many train users have each item, or None, with ``n_train_users``;
     ``history`` [U] how many train items each truth user has, or None; ``trained`` which these are, of some
     users. ``tables`` are the other uploads as they were read, for later use (attributes, vectors,
-    similarities). ``train_ids`` knows the users of truth and train together; None without a train table.
+    similarities). ``train_ids`` knows the users of truth and train together; None without training data.
     """
 
     truth: Truth

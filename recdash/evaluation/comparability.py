@@ -118,7 +118,7 @@ Differences = Iterator[tuple[str, str, str]]
 
 _TABLES = {
     "truth": ("truths", "They answer different questions; score them in one experiment."),
-    "train": ("train tables", "Novelty, popularity and other metrics that use train cannot be compared."),
+    "train": ("training data", "Novelty, popularity and other metrics that use train cannot be compared."),
     "catalogue": (
         "catalogues",
         "Coverage, Gini and other metrics that use the catalogue cannot be compared.",

@@ -58,7 +58,7 @@ MAY_BE_RIGHT = (
     "The ids of run and truth are spelled alike, so this may be correct. Check which users the "
     "candidate recommends to, and which items it may recommend."
 )
-TABLES = {"truth": "the truth", "catalogue": "the catalogue", "train": "the train table", "run": "the run"}
+TABLES = {"truth": "the truth", "catalogue": "the catalogue", "train": "the training data", "run": "the run"}
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ def stored_problems(name: str, hits: Hits, reference: Reference) -> tuple[Proble
 
 
 def unmet_tables(exposure: Exposure, reference: Reference) -> dict[str, str]:
-    """Returns {table: reason} of catalogue and train tables that know hardly any recommended item."""
+    """Returns {table: reason} of catalogue and training data that know hardly any recommended item."""
     if reference.catalogue is None and reference.train_users is None:
         return {}
     places, by_table = places_by_table(exposure, reference)
@@ -264,7 +264,7 @@ def _spelled(code: str, name: str, known: KnownIds, kind: _Kind, table: str, gai
     side = "the run" if kind in (ITEMS, USERS) else "the predictions"
     text = (
         f"only {share(_known_to(known, table), known.rows)} of the {kind.known_to(tables)}; "
-        f"{gained:,} more would, but for {respelled.cause}: '{ours}' in {side}, '{theirs}' in "
+        f"{gained:,} more differ only by {respelled.cause}: '{ours}' in {side}, '{theirs}' in "
         f"{in_table}"
     )
     alike = [TABLES[other] for other in respelled.as_written if other != table]
@@ -281,7 +281,7 @@ def _unknown(
     table = tables[0] if len(tables) == 1 else ANY
     rows = known.by_table[table] if len(tables) == 1 else known.known
     example = _quoted(known.unknown.get(table, ()))
-    text = f"only {share(rows, known.rows)} of the {kind.known_to(tables)}; unknown are {example}"
+    text = f"only {share(rows, known.rows)} of the {kind.known_to(tables)}; unknown: {example}"
     text += " …" if known.unknown_ids > len(known.unknown.get(table, ())) else ""
     fix = MAY_BE_RIGHT if are_alike else WRITE_ALIKE
     place = f"{kind.whose.format(name)}, column '{kind.column}'"
@@ -317,7 +317,7 @@ def _of_truth(name: str, known: KnownIds | None, kind: _Kind) -> Problem | None:
     others = _either([f"run '{name}'", *(TABLES[other] for other in known.by_table if other != "run")])
     text = (
         f"only {share(known.known, known.rows)} of its {kind.of_truth} are in {others}; "
-        f"{respelled.rows:,} more would, but for {respelled.cause}: '{ours}' in the truth, '{theirs}' in "
+        f"{respelled.rows:,} more differ only by {respelled.cause}: '{ours}' in the truth, '{theirs}' in "
         f"{others}"
     )
     fix = respelled.fix.replace("{column}", f"{kind.column} of the truth")
@@ -326,7 +326,7 @@ def _of_truth(name: str, known: KnownIds | None, kind: _Kind) -> Problem | None:
 
 
 def _of_tables(name: str, known: KnownIds, kind: _Kind) -> Iterator[Problem]:
-    """Yields problems of a catalogue or train table that is spelled otherwise, or hardly knows the run."""
+    """Yields problems of a catalogue or training data that is spelled otherwise, or hardly knows the run."""
     for table, rows in known.by_table.items():
         if table == "truth" or not known.rows:
             continue
@@ -337,13 +337,13 @@ def _of_tables(name: str, known: KnownIds, kind: _Kind) -> Iterator[Problem]:
             ours, theirs = respelled.example
             cause, fix = respelled.other_way if respelled.other_way[1] else (respelled.cause, respelled.fix)
             text += (
-                f"{respelled.rows:,} more would, but for {cause}: '{ours}' in the run and the truth, "
+                f"{respelled.rows:,} more differ only by {cause}: '{ours}' in the run and the truth, "
                 f"'{theirs}' in {TABLES[table]}"
             )
             fix = fix.replace("{column}", f"{kind.column} of {TABLES[table]}").replace("{other}", kind.column)
             yield Problem(TABLE_SPELLED, place, text, fix, respelled.rows)
         elif known.rows >= LEAST_PLACES and rows < LEAST_KNOWN * known.rows:
-            text += f"unknown are {_quoted(known.unknown.get(table, ()))} …"
+            text += f"unknown: {_quoted(known.unknown.get(table, ()))} …"
             fix = f"Write the ids of {TABLES[table]} as the run does; metrics that use it are unavailable."
             yield Problem(TABLE_UNMET, place, text, fix, known.rows - rows)
 
@@ -385,7 +385,7 @@ def unknown_item_notices(name: str, hits: Hits, reference: Reference) -> list[Pr
             in_lists[exposure.shown.item] = True
     items, train = np.flatnonzero(in_lists), reference.train_users
     if train is not None and not train[items[items < len(train)]].any():
-        text = "no item of these lists is in the train table"
+        text = "no item of these lists is in the training data"
         fix = "Novelty and popularity are meaningless here; check that both files spell ids alike."
         return [Problem("nothing-in-train", place, text, fix)]
     if reference.catalogue is None:

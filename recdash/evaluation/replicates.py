@@ -230,10 +230,10 @@ def _replicates_notice(name: str, replicated: Replicated) -> Problem:
     labels = ", ".join(replicated.labels[:10]) + (" …" if len(replicated.labels) > 10 else "")
     if replicated.kind == "folds":
         text = f"{replicated} of one candidate, each with different users: {labels}"
-        fix = "Its values are over the users of all, each in the one with the user's list."
+        fix = "Each user is scored in the fold that has the user's list."
     else:
         text = f"{replicated} of one candidate over the same users: {labels}"
-        fix = f"Its values are the mean of {replicated}, user by user."
+        fix = f"The value of a user is the mean over the {replicated}."
     return Problem("replicates", f"run '{name}'", text, fix, len(replicated.labels))
 
 
@@ -260,7 +260,7 @@ def _lists_missing(name: str, parts: Sequence[Scored]) -> list[Problem]:
     times = replicates_per_user(hits)
     if not (times > 1).any():
         n_served = int((times > 0).sum())
-        text = f"none of its {n_served:,} users has lists in two seeds: there is nothing to average"
+        text = f"none of its {n_served:,} users has lists in two seeds, so there is nothing to average"
         fix = (
             "Seeds recommend to the same users. If each of these has different users, declare them as folds."
         )
@@ -269,5 +269,5 @@ def _lists_missing(name: str, parts: Sequence[Scored]) -> list[Problem]:
     if not n_users:
         return []
     text = f"{n_users:,} users have a list in some of its replicates only"
-    fix = "Where they have none, the population rule decides: a miss, or excluded."
+    fix = "In the other replicates the population rule applies to them: they count as 0 or are excluded."
     return [Problem("lists-missing-in-replicates", f"run '{name}'", text, fix, n_users)]

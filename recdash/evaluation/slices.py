@@ -54,7 +54,7 @@ MOST_SLICES = 12
 MOST_USER_RULES = 6
 NONE, OTHER = "(none)", "other"
 TABLE_WORDS = {
-    "train": "a train table",
+    "train": "training data",
     "users": "a table of user attributes",
     "catalogue": "a catalogue",
 }

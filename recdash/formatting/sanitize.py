@@ -79,4 +79,6 @@ def check_note(subject: str, text: str) -> str:
 
 def _strange(subject: str, text: str) -> Problem:
     finding = f"'{visible(text)}' has control or invisible characters"
-    return Problem("control-character", subject, finding, "Remove what is written as \\u and a number here.")
+    return Problem(
+        "control-character", subject, finding, "Remove the characters shown here as \\u and a number."
+    )

@@ -187,7 +187,7 @@ def _by_rows(look: Look, own: IdColumns) -> IdColumns:
 
 
 def is_attributes(look: Look, own: IdColumns) -> bool:
-    """Returns whether each row is one item, or one user, so that no column is open."""
+    """Returns whether each row is one item, or one user, so no column is open."""
     ids = [column for column in (own.user, own.item) if column is not None]
     has_title = look.first_of(names_of(TITLE), ids) is not None
     return len(ids) == 1 and _is_key(look, ids[0], ONE_EACH if not has_title else MOSTLY_ONE_EACH)

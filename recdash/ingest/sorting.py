@@ -85,7 +85,7 @@ def _explained(own: IdColumns, is_sorted: SortedFile) -> SortedFile:
     if is_sorted.kind is not None:
         mapping = columns_for(is_sorted.kind, mapping)
     shared = [(role, "holds the {} of the other files.") for role in own.by_values]
-    placed = [(role, "is taken for the {}, by its place.") for role in own.by_place]
+    placed = [(role, "holds the {}, judging by its position.") for role in own.by_place]
     reasons = [
         f"'{own.of(role)}' {says.format(words[role])}"
         for role, says in (*shared, *placed)

@@ -69,7 +69,7 @@ def _refuse_far(moments: pa.Array, written: pa.Array, check: ColumnCheck) -> Non
     far = pc.fill_null(far, False)
     if pc.any(far).as_py():
         do = "leave such rows out" if _must_be_written(check) else "leave such cells empty"
-        fix = f"Where 9999-12-31 or 0001-01-01 stands for no time, {do}; else correct the year."
+        fix = f"If 9999-12-31 or 0001-01-01 means no time, {do}. Otherwise correct the year."
         is_time = not (is_text(written.type) or pa.types.is_floating(written.type))
         written = written.cast(pa.string()) if is_time else written  # Python supports no year above 9999
         check.refuse(far, written, "far-time", "'{value}' is not between the years 1970 and 2100", fix)

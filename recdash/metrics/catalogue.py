@@ -78,7 +78,7 @@ class CatalogueInputs:
     may_repeat: bool = False
     """True if a list may repeat items (duplicates=keep)."""
     unmet: Mapping[str, str] = field(default_factory=dict)
-    """{table: reason} of a catalogue or train table left out because it does not know the items shown."""
+    """{table: reason} of a catalogue or training data excluded because it does not know the items shown."""
 
     def of(self, users: str) -> CatalogueInputs:
         """Returns the inputs of a population: all lists of the run (run), or users with a relevant item
@@ -135,13 +135,11 @@ class CatalogueInputs:
         return np.zeros(self.n_items, dtype=np.int64) if self.train_users is None else self.train_users
 
     def surprise(self, share: str) -> Floats:
-        """Returns [N] −log2 of the item's share of the train users, or of train's rows; an unseen item counts
-        as one.
-        """
+        """Returns [N] −log2 of the item's share of training users or rows; an unseen item counts as one."""
         return -np.log2(np.maximum(self.seen_by, 1) / self.train_size(share))
 
     def train_size(self, share: str) -> int:
-        """Returns the number of users, or rows, of the train table."""
+        """Returns the number of users, or rows, of the training data."""
         return self.n_train_users if share == "users" else int(self.seen_by.sum())
 
     def tail(self, head: Fraction) -> Mask:
@@ -351,20 +349,22 @@ def _sum_by_rank(counts: RankCounts, worth: Floats) -> Floats:
 
 def needs_universe(inputs: CatalogueInputs, parameters: Mapping[str, str]) -> str:
     if inputs.universe(parameters["of"]) is None:
-        return inputs.unmet.get(parameters["of"], f"needs a {parameters['of']} table, and none was given")
+        words = {"train": "training data", "catalogue": "a catalogue table", "truth": "a test set"}
+        needed = words.get(parameters["of"], f"a {parameters['of']} table")
+        return inputs.unmet.get(parameters["of"], f"needs {needed}, and none was given")
     return ""
 
 
 def needs_train(inputs: CatalogueInputs, parameters: Mapping[str, str]) -> str:
     if inputs.train_users is None:
-        return inputs.unmet.get("train", "needs a train table, and none was given")
-    return "" if inputs.n_train_users else "the train table is empty"
+        return inputs.unmet.get("train", "needs training data, and none was given")
+    return "" if inputs.n_train_users else "the training data is empty"
 
 
 def needs_train_to_normalize(inputs: CatalogueInputs, parameters: Mapping[str, str]) -> str:
     missing_input = needs_train(inputs, parameters)
     if not missing_input and parameters["norm"] == "max" and inputs.train_size(parameters["share"]) < 2:
-        return f"norm=max needs at least two {parameters['share']} in train"
+        return f"norm=max needs at least two {parameters['share']} in the training data"
     return missing_input
 
 
@@ -446,8 +446,8 @@ _OF = Parameter(
     "of",
     {
         "catalogue": "all items of the catalogue",
-        "train": "the items with a row in train",
-        "truth": "the items with a row in the truth",
+        "train": "the items with a row in the training data",
+        "truth": "the items with a row in the test set",
     },
 )
 
@@ -470,7 +470,7 @@ _METRICS: tuple[CatalogueMetric, ...] = (
     CatalogueMetric(
         "coverage",
         "Coverage",
-        "Share of the catalogue that is shown to at least one user in the first k places",
+        "Share of the catalogue that at least one user sees in the first k positions",
         r"\frac{|\bigcup_u L_u@k|}{|I|}",
         "Ge, Delgado-Battenfeld & Jannach 2010",
         coverage,
@@ -481,8 +481,8 @@ _METRICS: tuple[CatalogueMetric, ...] = (
             Parameter(
                 "counted",
                 {
-                    "members": "of the shown items those that are among them",
-                    "every": "every shown item, so that 1 can be passed",
+                    "members": "only shown items that are among them",
+                    "every": "every shown item, so the value can exceed 1",
                 },
             ),
         ),
@@ -493,48 +493,49 @@ _METRICS: tuple[CatalogueMetric, ...] = (
     CatalogueMetric(
         "novelty",
         "Novelty",
-        "How rare the shown items are: mean −log2 of the share of train users who have them, in bits",
+        "How rare the recommended items are: mean −log2 of the share of training users with the item, in "
+        "bits",
         r"\frac{1}{U}\sum_u \frac{1}{|L_u@k|}\sum_{i \in L_u@k} -\log_2 \frac{n_i}{n}",
         "Zhou et al. 2010",
         novelty,
         needs_train_to_normalize,
         from_lists=lambda parameters: parameters["unseen"] == "drop" and parameters["over"] == "list",
-        needs="a train table",
+        needs="training data",
         parameters=(
             Parameter(
                 "unseen",
                 {
-                    "bound": "an item without train users counts as one user's",
+                    "bound": "an item without training users counts as if one user had it",
                     "zero": "it adds 0 bits",
-                    "drop": "it is left out of the mean; with over=k it adds 0 bits",
+                    "drop": "it is excluded from the mean; with over=k it adds 0 bits",
                 },
             ),
             Parameter(
                 "over",
                 {
-                    "list": "the mean in each list, then over the lists",
-                    "k": "the sum in each list over k, then the mean over the lists",
-                    "places": "the mean over all places of all lists",
+                    "list": "the mean of each list, then the mean over lists",
+                    "k": "the sum of each list divided by k, then the mean over lists",
+                    "places": "the mean over all positions of all lists",
                 },
             ),
-            Parameter("share", {"users": "of train's users", "rows": "of train's rows"}),
+            Parameter("share", {"users": "of the training users", "rows": "of the training rows"}),
             Parameter(
                 "norm",
                 {
                     "none": "in bits",
-                    "max": "over log2 of the users (or rows) of train, so that 1 is the most",
+                    "max": "divided by log2 of the training users (or rows), so that 1 is the maximum",
                 },
             ),
         ),
         unit="bits",
         higher_is="rarer",
         usage=Usage(group="beyond", order=2, guardrail="novelty"),
-        example="Half of the train users have the item: −log2(1/2) = 1 bit.",
+        example="Half of the training users have the item: −log2(1/2) = 1 bit.",
     ),
     CatalogueMetric(
         "diversity",
         "Diversity",
-        "How unlike the items inside a list are: 1 − the mean similarity of two of them",
+        "How different the items of a list are: 1 − the mean similarity of two of them",
         r"\frac{1}{U}\sum_u 1 - \frac{2}{n(n-1)}\sum_{i<j \in L_u@k} \mathrm{sim}(i, j), \quad n = |L_u@k|",
         "Ziegler, McNee, Konstan & Lausen 2005",
         None,
@@ -547,9 +548,8 @@ _METRICS: tuple[CatalogueMetric, ...] = (
                 {
                     "attributes": "the cosine of their sets of attribute values",
                     "vectors": "the cosine of the uploaded item vectors",
-                    "similarity": "the uploaded table of similarities; a pair that it lacks has 0",
-                    "hamming": "no similarity: the mean number of attribute values that one of the two has "
-                    "and the other lacks",
+                    "similarity": "the uploaded table of similarities; a missing pair counts as 0",
+                    "hamming": "no similarity: mean number of attribute values that only one of the two has",
                 },
             ),
             Parameter(
@@ -589,7 +589,7 @@ _METRICS: tuple[CatalogueMetric, ...] = (
     CatalogueMetric(
         "gini",
         "Gini",
-        "How unevenly the places go to the items: 0 all alike, near 1 a few items get them all",
+        "How unevenly positions are shared among items: 0 if all get the same, near 1 if a few get all",
         r"\frac{\sum_{i=1}^{n} (2i - n - 1)\,c_i}{n \sum_i c_i}",
         "Gini 1912; counts ascending, items never shown included",
         gini,
@@ -601,7 +601,7 @@ _METRICS: tuple[CatalogueMetric, ...] = (
                 "items",
                 {"all": "items never shown count as 0", "shown": "only items that are shown"},
             ),
-            Parameter("norm", {"n": "as it is", "n-1": "times n/(n − 1), so that 1 can be reached"}),
+            Parameter("norm", {"n": "not normalised", "n-1": "times n/(n − 1), so that 1 is possible"}),
         ),
         higher_is="more concentrated",
         usage=Usage(group="beyond", order=5, guardrail="Gini", less_is_wanted=True),
@@ -610,32 +610,32 @@ _METRICS: tuple[CatalogueMetric, ...] = (
     CatalogueMetric(
         "popularity",
         "Popularity",
-        "Mean number of train users who have the shown item (average recommendation popularity)",
+        "Mean number of training users with the recommended item (average recommendation popularity)",
         r"\frac{1}{U}\sum_u \frac{1}{|L_u@k|}\sum_{i \in L_u@k} n_i",
         "Yin et al. 2012",
         popularity,
         needs_train,
         from_lists=lambda parameters: parameters["unseen"] == "drop",
-        needs="a train table",
+        needs="training data",
         parameters=(
             Parameter(
                 "unseen",
                 {
-                    "zero": "an item that train lacks counts as 0",
-                    "drop": "it is left out of the mean",
+                    "zero": "an item outside the training data counts as 0",
+                    "drop": "it is excluded from the mean",
                 },
             ),
-            Parameter("norm", {"none": "as it is", "rows": "over the rows of train"}),
+            Parameter("norm", {"none": "not normalised", "rows": "divided by the number of training rows"}),
         ),
-        unit="train users",
+        unit="training users",
         higher_is="more popular",
         usage=Usage(group="beyond", order=6, less_is_wanted=True),
-        example="Shown items that 4 and 2 train users have: (4 + 2)/2 = 3.",
+        example="Recommended items that 4 and 2 training users have: (4 + 2)/2 = 3.",
     ),
     CatalogueMetric(
         "coverage_by",
         "Coverage by attribute",
-        "Share of an attribute's values (years, genres, authors …) that appear in the first k places",
+        "Share of an attribute's values (years, genres, authors …) that appear in the first k positions",
         r"\frac{|\{v : \text{an item with } v \text{ is shown}\}|}{|V|}",
         "Coverage of Ge et al. 2010, over values instead of items",
         coverage_by,
@@ -649,7 +649,8 @@ _METRICS: tuple[CatalogueMetric, ...] = (
     CatalogueMetric(
         "entropy",
         "Entropy",
-        "How evenly the places go to the items, in bits: log2 n if n items share them, 0 if one has all",
+        "How evenly positions are shared among items, in bits: log2 n if n items share them, 0 if one gets "
+        "all",
         r"-\sum_{i=1}^{n} \frac{c_i}{\sum c}\log_2 \frac{c_i}{\sum c}",
         "Shannon 1948; items never shown add 0",
         entropy,
@@ -660,9 +661,9 @@ _METRICS: tuple[CatalogueMetric, ...] = (
             Parameter(
                 "norm",
                 {
-                    "none": "as it is",
-                    "max": "over the logarithm of all items, so that 1 is the most",
-                    "shown": "over the number of items that are shown (RecBole)",
+                    "none": "not normalised",
+                    "max": "divided by the logarithm of the number of items, so that 1 is the maximum",
+                    "shown": "divided by the number of items shown (RecBole)",
                 },
             ),
             Parameter("log", {"2": "in bits", "e": "in nats"}),
@@ -674,19 +675,23 @@ _METRICS: tuple[CatalogueMetric, ...] = (
     CatalogueMetric(
         "tail_share",
         "Tail share",
-        "Share of the shown places that go to the long tail: all but train's most popular items",
+        "Share of positions with a long-tail item: any but the most popular items of the training data",
         r"\frac{1}{U}\sum_u \frac{|L_u@k \cap \mathrm{tail}|}{|L_u@k|}",
         "Long tail: Anderson 2006; head by items as in Abdollahpouri et al. 2019",
         tail_share,
         needs_train,
-        needs="a train table",
+        needs="training data",
         parameters=(
             Parameter(
-                "head", {"0.2": "the share of train's items that are the head"}, "number", above=0, below=1
+                "head",
+                {"0.2": "the share of the training items that form the head"},
+                "number",
+                above=0,
+                below=1,
             ),
         ),
         higher_is="more of the tail",
-        example="Of 5 train items the head is 1; a list shows it and another item: 1/2 = 0.5.",
+        example="Of 5 training items 1 is the head; a list has it and another item: 1/2 = 0.5.",
     ),
 )
 

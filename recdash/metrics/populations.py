@@ -17,10 +17,10 @@ WHO_COUNTS = "rule"
 POPULATION = Parameter(
     "users",
     {
-        WHO_COUNTS: "the users who count by the rule --users",
+        WHO_COUNTS: "the population rule of the run (--users)",
         "truth": "users with a relevant item",
         "both": "of these only users with a list",
-        "judged": "users with any row in the truth",
+        "judged": "users with any row in the test set",
         "judged_both": "of these only users with a list",
         "run": "all users with a list",
     },
@@ -84,4 +84,4 @@ def missing_population(sample: RelevantHits, parameters: Mapping[str, str]) -> s
     users = parameters.get(POPULATION.name, WHO_COUNTS)
     if users not in get_args(Users) or sample.population(cast("Users", users)) is not None:
         return ""
-    return "lists of users who are not in the truth were not counted when the run was scored; upload it again"
+    return "lists of users outside the test set were not counted when the run was scored; upload it again"

@@ -354,7 +354,7 @@ def unusable_gains(sample: RelevantHits, parameters: Mapping[str, str]) -> str:
     if gain == "exp" and least < SMALLEST_EXPONENT and not sample.binary:
         return f"gain=exp needs gains from {SMALLEST_EXPONENT:g}; use gain=linear"
     if gain == "linear" and top > LARGEST_GAIN and not sample.binary:
-        return f"gains above {LARGEST_GAIN:g} add up to more than a number holds; divide all by one number"
+        return f"gains above {LARGEST_GAIN:g} overflow when summed; divide all gains by one number"
     return ""
 
 
@@ -372,19 +372,19 @@ def unusable_values(sample: RelevantHits, parameters: Mapping[str, str]) -> str:
 
 
 def missing_negatives(sample: RelevantHits, parameters: Mapping[str, str]) -> str:
-    rows = "rows of the truth that were judged and are not relevant (relevance 0)"
+    rows = "test rows that were judged not relevant (relevance 0)"
     return f"needs {rows}, and there are none" if sample.judged is None else ""
 
 
 def missing_train(sample: RelevantHits, parameters: Mapping[str, str]) -> str:
     known = sample.familiar
-    return "needs a train table, and none was given" if known is None else known.missing_input
+    return "needs training data, and none was given" if known is None else known.missing_input
 
 
 def grades_above_maximum(sample: RelevantHits, parameters: Mapping[str, str]) -> str:
     top = top_grade(sample, parameters)
     if sample.top_gain > top:
-        return f"the truth has grades up to {sample.top_gain:g}, above max_grade={top:g}"
+        return f"the test set has grades up to {sample.top_gain:g}, above max_grade={top:g}"
     return ""
 
 
@@ -433,7 +433,9 @@ def _chosen(part: Any, parameters: Mapping[str, str]) -> Any:
     return part.of[parameters[part.parameter]] if isinstance(part, Choice) else part
 
 
-_OVER = Parameter("over", {"k": "k places, a short list counts as misses", "list": "the places filled"})
+_OVER = Parameter(
+    "over", {"k": "k; the missing positions of a short list are misses", "list": "the length of the list"}
+)
 _GAIN = Parameter("gain", {"linear": "g", "exp": "2^g − 1", "binary": "1 for every relevant item"})
 _DISCOUNT = Parameter(
     "discount", {"log2": "log2(rank + 1)", "lenskit": "log2(max(rank, 2))", "ln": "ln(rank + 1)"}
@@ -442,19 +444,22 @@ _TRUTH = Parameter(
     "truth",
     {
         "all": "all of the user's relevant items",
-        "best": "at k only the user's k most relevant items; those of one grade stay together",
+        "best": "only the user's k most relevant items; items of one grade stay together",
     },
 )
 _AVERAGE = Parameter(
     "average",
-    {"users": "the mean of the users' values", "micro": "all users' hits over all users' places"},
+    {
+        "users": "the mean of the users' values",
+        "micro": "the hits of all users, divided by the positions of all users",
+    },
 )
 
 RANKING: tuple[RankingMetric, ...] = (
     RankingMetric(
         "precision",
         "Precision",
-        "Share of the first k places that hold a relevant item",
+        "Share of the first k positions with a relevant item",
         r"\frac{1}{k}\sum_{r_j \le k} 1",
         MANNING,
         credit=one,
@@ -465,21 +470,21 @@ RANKING: tuple[RankingMetric, ...] = (
             order=3,
             variants=("precision(average=micro)",),
             other_definition="over=list",
-            in_words="the share of shown items that are wanted",
+            in_words="the share of recommended items that are relevant",
         ),
-        example="Truth a, b, c, d; list a, x, b; k = 5: 2 hits in 5 places, 2/5 = 0.4.",
+        example="Relevant a, b, c, d; list a, x, b; k = 5: 2 hits in 5 positions, 2/5 = 0.4.",
     ),
     RankingMetric(
         "recall",
         "Recall",
-        "Share of the user's relevant items found in the first k places",
+        "Share of the user's relevant items found in the first k positions",
         r"\frac{1}{m}\sum_{r_j \le k} 1",
         MANNING,
         credit=one,
         norm=Choice("norm", {"relevant": relevant, "min": relevant_up_to_k}),
         parameters=(
             Parameter(
-                "norm", {"relevant": "all m relevant items", "min": "min(m, k), so that 1 can be reached"}
+                "norm", {"relevant": "all m relevant items", "min": "min(m, k), so that 1 is possible"}
             ),
             _AVERAGE,
             _TRUTH,
@@ -490,9 +495,9 @@ RANKING: tuple[RankingMetric, ...] = (
             order=2,
             variants=("recall(average=micro)",),
             other_definition="norm=min",
-            in_words="the share of wanted items found",
+            in_words="the share of relevant items found",
         ),
-        example="Truth of 10 items, 3 of them in the first 3 places: 3/10 = 0.3.",
+        example="10 relevant items, 3 of them in the first 3 positions: 3/10 = 0.3.",
     ),
     RankingMetric(
         "f1",
@@ -516,24 +521,24 @@ RANKING: tuple[RankingMetric, ...] = (
             ),
         ),
         usage=Usage(other_definition="average=means"),
-        example="1 hit in 4 places, 1 relevant item: P = 0.25, R = 1, F1 = 2·0.25·1/1.25 = 0.4.",
+        example="1 hit in 4 positions, 1 relevant item: P = 0.25, R = 1, F1 = 2·0.25·1/1.25 = 0.4.",
     ),
     RankingMetric(
         "hit_rate",
         "Hit rate",
-        "Share of users with at least one relevant item in the first k places",
+        "Share of users with at least one relevant item in the first k positions",
         r"[\,r_1 \le k\,]",
         "Deshpande & Karypis 2004",
         credit=first,
         norm=unity,
         rises_with_k=True,
-        usage=Usage(group="core", order=4, in_words="the share of users who find something"),
+        usage=Usage(group="core", order=4, in_words="the share of users with a hit"),
         example="Of two users one has a hit: 1/2 = 0.5.",
     ),
     RankingMetric(
         "hits",
         "Hits",
-        "Number of relevant items in the first k places",
+        "Number of relevant items in the first k positions",
         r"\sum_{r_j \le k} 1",
         MANNING,
         credit=one,
@@ -543,18 +548,18 @@ RANKING: tuple[RankingMetric, ...] = (
         range="0 to k",
         largest=None,
         usage=Usage(is_scored=False),
-        example="Truth a, b, c, d; list a, x, b: 2 hits.",
+        example="Relevant a, b, c, d; list a, x, b: 2 hits.",
     ),
     RankingMetric(
         "mrr",
         "MRR",
-        "One over the rank of the first relevant item, 0 if there is none in the first k places",
+        "One over the rank of the first relevant item, 0 if the first k positions have none",
         r"\frac{[\,r_1 \le k\,]}{r_1}",
         "Voorhees 1999",
         credit=Choice("sum", {"first": first_reciprocal, "all": reciprocal}),
         norm=unity,
         parameters=(
-            Parameter("sum", {"first": "the first hit only", "all": "every hit, so that 1 can be passed"}),
+            Parameter("sum", {"first": "the first hit only", "all": "every hit, so the value can exceed 1"}),
         ),
         rises_with_k=True,
         unbounded=frozenset({("sum", "all")}),
@@ -562,14 +567,14 @@ RANKING: tuple[RankingMetric, ...] = (
             group="core",
             order=6,
             other_definition="sum=all",
-            in_words="how early the first wanted item comes",
+            in_words="how early the first relevant item appears",
         ),
         example="Hits at ranks 2 and 4: 1/2; with sum=all 1/2 + 1/4.",
     ),
     RankingMetric(
         "map",
         "MAP",
-        "Precision at each hit, summed, over the number of relevant items",
+        "Sum of the precision at each hit, divided by the number of relevant items",
         r"\frac{1}{m}\sum_{r_j \le k} \frac{j}{r_j}",
         MANNING,
         credit=Choice("norm", defaultdict(lambda: precision_at_hit, hits=mean_precision_step)),
@@ -602,7 +607,7 @@ RANKING: tuple[RankingMetric, ...] = (
         may_fall=frozenset({("norm", "hits")}),
         unbounded=frozenset({("norm", "none")}),
         usage=Usage(
-            group="core", order=5, other_definition="norm=min", in_words="how well wanted items are ranked"
+            group="core", order=5, other_definition="norm=min", in_words="how well relevant items are ranked"
         ),
         example="Hits at ranks 1, 2, 4 of m = 10: (1/1 + 2/2 + 3/4)/10 = 0.275.",
     ),
@@ -611,7 +616,7 @@ RANKING: tuple[RankingMetric, ...] = (
         "MAR",
         "Mean of recall@1 … recall@k",
         r"\frac{1}{k}\sum_{i=1}^{k} \mathrm{recall@}i",
-        "Three readings of one lost formula, all named",
+        "Three known readings of a formula whose source is lost",
         build=build_mar,
         parameters=(
             Parameter(
@@ -628,7 +633,7 @@ RANKING: tuple[RankingMetric, ...] = (
     RankingMetric(
         "ndcg",
         "nDCG",
-        "Discounted gain of the hits over that of the best possible list",
+        "Discounted gain of the hits, divided by that of the ideal list",
         r"\frac{\sum_{r_j \le k} g_j / \log_2(r_j + 1)}{\sum_{i=1}^{\min(m,k)} g^*_i / \log_2(i + 1)}",
         f"{JARVELIN}; exponential gain: Burges et al. 2005",
         build=build_ndcg,
@@ -639,8 +644,8 @@ RANKING: tuple[RankingMetric, ...] = (
                 "ideal",
                 {
                     "cut": "the best min(m, k) items",
-                    "full": "k places even if m < k",
-                    "all": "all m items, whatever k",
+                    "full": "k items even if m < k",
+                    "all": "all m items, whatever k is",
                 },
             ),
             _DISCOUNT,
@@ -648,20 +653,20 @@ RANKING: tuple[RankingMetric, ...] = (
                 "grades",
                 {
                     "relevant": "only relevant items have a gain",
-                    "all": "every item of a relevance above 0 has, also below the relevance threshold",
+                    "all": "every item with relevance above 0 has a gain, also below the threshold",
                 },
             ),
             POPULATION,
         ),
         usage=Usage(
-            group="core", order=1, other_definition="gain=exp", in_words="how well wanted items are ranked"
+            group="core", order=1, other_definition="gain=exp", in_words="how well relevant items are ranked"
         ),
         example="One relevant item at rank 2: (1/log2 3)/(1/log2 2) = 0.6309.",
     ),
     RankingMetric(
         "dcg",
         "DCG",
-        "Discounted gain of the hits, not divided by that of the best possible list",
+        "Discounted gain of the hits, not normalised",
         r"\sum_{r_j \le k} g_j / \log_2(r_j + 1)",
         f"{JARVELIN}; exponential gain: Burges et al. 2005",
         build=build_dcg,
@@ -677,7 +682,7 @@ RANKING: tuple[RankingMetric, ...] = (
     RankingMetric(
         "ncrr",
         "NCRR",
-        "One over the rank of each relevant item, summed, over the same sum of the best possible list",
+        "Sum of one over the rank of each hit, divided by that sum for the ideal list",
         r"\frac{\sum_{r_j \le k} 1 / r_j}{\sum_{i=1}^{\min(m,k)} 1 / i}",
         "The form of Cornac (normalized cumulative reciprocal rank)",
         build=build_ncrr,
@@ -687,7 +692,7 @@ RANKING: tuple[RankingMetric, ...] = (
                 {
                     "cut": "the best min(m, k) items",
                     "list": "the best min(m, length of the list cut at k) items (Cornac)",
-                    "all": "all m items, whatever k",
+                    "all": "all m items, whatever k is",
                 },
             ),
         ),
@@ -697,14 +702,17 @@ RANKING: tuple[RankingMetric, ...] = (
     RankingMetric(
         "auc",
         "User AUC",
-        "Share of the pairs of a hit and a miss in the first k places in which the hit stands higher",
+        "Share of pairs of a hit and a miss in the first k positions in which the hit ranks higher",
         r"1 - \frac{\sum_{r_j \le k} (r_j - j)}{h\,(\min(k, |L|) - h)}, \quad h = |\{j : r_j \le k\}|",
-        "Fawcett 2006, of the places of one list as RePlay takes it; 0 without a hit",
+        "Fawcett 2006, within one list as in RePlay; 0 without a hit",
         build=build_auc,
         parameters=(
             Parameter(
                 "without_miss",
-                {"1": "the value where every place is a hit", "0": "such a list has no pair (TorchMetrics)"},
+                {
+                    "1": "the value if every position is a hit",
+                    "0": "0, since such a list has no pair (TorchMetrics)",
+                },
             ),
         ),
         may_fall=frozenset({("without_miss", "1"), ("without_miss", "0")}),
@@ -715,24 +723,27 @@ RANKING: tuple[RankingMetric, ...] = (
     RankingMetric(
         "r_precision",
         "R-precision",
-        "Share of the first m places that hold a relevant item, m being the user's number of them",
+        "Share of the first m positions with a relevant item, where m is the user's number of relevant items",
         r"\frac{1}{m}\sum_{r_j \le m} 1",
         MANNING,
         credit=within_m,
         norm=relevant,
         has_cutoff=False,
         missing_input=missing_depth,
-        example="m = 4, list a, x, b: 2 hits in the first 4 places, 2/4 = 0.5.",
+        example="m = 4, list a, x, b: 2 hits in the first 4 positions, 2/4 = 0.5.",
     ),
     RankingMetric(
         "rbp",
         "RBP",
-        "Rank-biased precision: what a reader finds who goes on from each place to the next with chance p",
+        "Rank-biased precision: expected hits of a user who continues to the next position with "
+        "probability p",
         r"(1 - p)\sum_{r_j \le k} p^{\,r_j - 1}",
         "Moffat & Zobel 2008",
         build=build_rbp,
         parameters=(
-            Parameter("p", {"0.8": "the chance to go on to the next place"}, "number", above=0, below=1),
+            Parameter(
+                "p", {"0.8": "the probability of continuing to the next position"}, "number", above=0, below=1
+            ),
             Parameter("gain", {"binary": "1 for every relevant item", "linear": "g", "exp": "2^g − 1"}),
         ),
         missing_input=unusable_values,
@@ -743,19 +754,21 @@ RANKING: tuple[RankingMetric, ...] = (
     RankingMetric(
         "err",
         "ERR",
-        "Expected reciprocal rank of the place at which the user, satisfied, stops looking",
+        "Expected reciprocal rank of the position at which a satisfied user stops",
         r"\sum_{r_j \le k} \frac{R_j}{r_j} \prod_{i < j} (1 - R_i), \quad R = \frac{2^{g} - 1}{2^{g_{\max}}}",
         "Chapelle, Metzler, Zhang & Grinspan 2009",
         build=build_err,
         missing_input=grades_above_maximum,
-        parameters=(Parameter("max_grade", {"truth": "the largest grade of the truth"}, "number", above=0),),
+        parameters=(
+            Parameter("max_grade", {"truth": "the largest grade of the test set"}, "number", above=0),
+        ),
         rises_with_k=True,
         example="One grade only, so R = 1/2; hits at ranks 1 and 3: 1/2·1 + 1/2·1/2·1/3 = 0.5833.",
     ),
     RankingMetric(
         "bpref",
         "bpref",
-        "How seldom judged negatives rank above the relevant items; unjudged items are ignored",
+        "How rarely judged negatives rank above relevant items; unjudged items are ignored",
         r"\frac{1}{m}\sum_{r_j \le k} 1 - \frac{\min(n_j, m)}{\min(n, m)}",
         "Buckley & Voorhees 2004",
         credit=preferred_to_negatives,
@@ -767,21 +780,21 @@ RANKING: tuple[RankingMetric, ...] = (
     RankingMetric(
         "judged",
         "Judged",
-        "Share of the first k places whose item was judged for this user, relevant or not",
+        "Share of the first k positions with an item that was judged for this user, relevant or not",
         r"\frac{1}{k}\,|\{i \le k : i \text{ judged}\}|",
         "Buckley & Voorhees 2004, on incomplete judgments",
         build=build_judged,
         missing_input=missing_negatives,
         ideal_is_best=False,
         parameters=(_OVER,),
-        example="4 places hold a relevant item, a judged negative and two unjudged ones: 2/4 = 0.5.",
+        example="4 positions with a relevant item, a judged negative and two unjudged items: 2/4 = 0.5.",
     ),
     RankingMetric(
         "serendipity",
         "Serendipity",
-        "Relevant items counted by how much better they are placed than among the most popular items",
+        "Relevant items, weighted by how much higher they rank than by popularity",
         r"\frac{1}{k}\sum_{r_j \le k} \max(p_u(j) - p(j), 0), \quad p_u = \frac{n + 1 - r_j}{n}",
-        "The form of RecTools; p(j) from the rank of the item's popularity in train, 0 if unseen",
+        "The form of RecTools; p(j) from the item's popularity rank in the training data, 0 if unseen",
         credit=unexpected,
         norm=Choice("over", {"k": cutoff, "list": cut_list}),
         missing_input=missing_train,
@@ -792,11 +805,11 @@ RANKING: tuple[RankingMetric, ...] = (
     RankingMetric(
         "user_coverage",
         "User coverage",
-        "Share of the users who count that have a list",
+        "Share of the counted users that have recommendations",
         r"[\,|L_u| > 0\,]",
         "Ge, Delgado-Battenfeld & Jannach 2010 (prediction coverage, for users)",
         build=build_user_coverage,
         has_cutoff=False,
-        example="3 of 4 users who count have a list: 3/4 = 0.75.",
+        example="3 of 4 users have a list: 3/4 = 0.75.",
     ),
 )

@@ -191,7 +191,8 @@ RATINGS: tuple[RatingMetric, ...] = (
     RatingMetric(
         "r2",
         "R²",
-        "Share of the ratings' spread that the predictions explain; below 0 where their mean would do better",
+        "Share of the variance of ratings that the predictions explain; below 0 if the mean rating "
+        "predicts better",
         r"1 - \frac{\sum_i (\hat y_i - y_i)^2}{\sum_i (y_i - \bar y)^2}",
         "Draper & Smith 1998",
         r2,

@@ -199,7 +199,7 @@ def _checked_pair(metric: Metric, knob: Parameter, value: str) -> str:
     for part in definitions:
         part.formula()
         if not part.metric.has_cutoff:
-            text, fix = f"{part} has no cutoff", f"Name metrics that {metric.name} can cut at k."
+            text, fix = f"{part} has no cutoff", "Name metrics with a cutoff."
             raise InputError(Problem("part-without-cutoff", f"{metric.name}(…{part}…)", text, fix))
     return ",".join(map(str, definitions))
 

@@ -145,7 +145,7 @@ class RelevantHits:
     judged: JudgedHits | None = None
     """None if nothing was judged not relevant."""
     familiar: Familiar | None = None
-    """None without a train table."""
+    """None without training data."""
     n_unknown: int = 0
     """How many of the users, the last ones, are not in the truth."""
     positives: RelevantHits | None = None
@@ -470,8 +470,8 @@ def population_counts(hits: Hits, users: Users) -> PopulationCounts:
 def _with_unknown_users(sample: RelevantHits, hits: Hits) -> RelevantHits:
     """Returns the sample with the users who are not in the truth: they have a list and no relevant item."""
     if hits.unknown_lengths is None:
-        text = "lists of users who are not in the truth were not counted when the run was scored"
-        fix = "Upload the run again, or count users=truth."
+        text = "lists of users outside the test set were not counted when the run was scored"
+        fix = "Upload the run again, or use users=truth."
         raise InputError(Problem("other-lists-unknown", "users=run", text, fix))
     return _lengthened(sample, hits.truth.n_users, hits.unknown_lengths)
 

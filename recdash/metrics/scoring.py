@@ -71,7 +71,7 @@ def _missing_input(definition: Definition, sample: RelevantHits | None) -> str:
     if sample is None:
         return "needs ranked lists, and only rating predictions were given"
     if sample.n_users == 0:
-        return "no user counts: none has both a list and a relevant item"
+        return "no user has both a list and a relevant item"
     return definition.missing_input(sample)
 
 
@@ -92,7 +92,7 @@ def _catalogue(
         reason = f"{definition} needs the lists themselves; score the upload again with this metric"
         return Unavailable(str(definition), reason)
     if not means.n_lists.any():
-        return Unavailable(str(definition), f"no list has the input it needs: {metric.needs}")
+        return Unavailable(str(definition), f"no list has its input: {metric.needs}")
     return _curve(definition, means.mean, means.std_error, int(means.n_lists[-1]))
 
 

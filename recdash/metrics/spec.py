@@ -45,9 +45,9 @@ def parse(text: str) -> Spec:
     head, k = _cutoff(text.strip(), text)
     name, bracket, inside = head.partition("(")
     if bracket and not inside.endswith(")"):
-        raise _unreadable(text, "a bracket that does not close")
+        raise _unreadable(text, "a bracket is not closed")
     if not _NAME.fullmatch(name.strip()):
-        raise _unreadable(text, f"'{name.strip()}' where a metric's name belongs")
+        raise _unreadable(text, f"'{name.strip()}' is not a metric's name")
     return Spec(name.strip(), tuple(_parameters(inside[:-1], text)) if bracket else (), k)
 
 

@@ -59,8 +59,8 @@ METRICS = (
         name="videos_per_user",
         title="Videos watched",
         unit="videos per user",
-        meaning="Videos that counted as watched, per user, including users with none. What counts was "
-        "decided before the upload, usually more than two minutes; session rows cannot change that.",
+        meaning="Videos watched past the threshold, per user, including users with none. The threshold was "
+        "set before the upload, usually two minutes.",
         numerator="videos",
     ),
     OnlineMetric(
@@ -87,8 +87,8 @@ SERVED_METRICS = (
         name="online_hit_ratio",
         title="Online hit ratio",
         unit="0..1",
-        meaning="Share of served lists that contain the item their user watched next, past the threshold and "
-        "not from the list itself.",
+        meaning="Share of served lists that contain the item their user watched next, past the threshold "
+        "and not from the list itself.",
         numerator="answered_lists",
         denominator="lists",
         high=1.0,
@@ -98,8 +98,8 @@ SERVED_METRICS = (
         name="answerable_lists",
         title="Lists with an answer",
         unit="0..1",
-        meaning="Share of served lists after which their user watched something, past the threshold and not "
-        "from the list itself: more lists can be right if more is watched elsewhere.",
+        meaning="Share of served lists after which their user watched something elsewhere, past the "
+        "threshold. The online hit ratio cannot exceed it, and rises if users watch more elsewhere.",
         numerator="answerable_lists",
         denominator="lists",
         high=1.0,
@@ -128,7 +128,7 @@ def summarised(name: str, known: OnlineMetric | None, *, rate: bool) -> OnlineMe
     """
     low, high = (0.0, 1.0) if rate else (None, None)
     own = known or OnlineMetric(name, name, "", "", SUMMARY)
-    meaning = "As aggregated before the upload."
+    meaning = "Aggregated before the upload."
     return replace(
         own, name=name, unit="", meaning=meaning, numerator=SUMMARY, denominator=None, low=low, high=high
     )
@@ -143,7 +143,10 @@ def check(metric: OnlineMetric, totals: Collection[str]) -> None:
         if name is not None and name not in totals
     ]
     if metric.numerator == metric.denominator:
-        message, fix = f"'{metric.numerator}' divided by itself", "Divide by another total, or by none."
+        message, fix = (
+            f"'{metric.numerator}' divided by itself",
+            "Divide by another total, or leave the denominator out.",
+        )
         problems.append(Problem("no-ratio", place, message, fix))
     if not metric.name.strip() or not metric.title.strip():
         problems.append(Problem("no-name", "metric", "it has no name", "Give it a name."))
@@ -151,7 +154,7 @@ def check(metric: OnlineMetric, totals: Collection[str]) -> None:
         message, fix = f"the margin is {metric.margin:g}", "A margin is a share between 0 and 1: 0.02 is 2 %."
         problems.append(Problem("bad-margin", place, message, fix))
     if metric.role == "guardrail" and metric.margin is None:
-        fix = "State how large a loss would matter: 0.02 is 2 %."
+        fix = "Give the smallest loss that would matter: 0.02 is 2 %."
         problems.append(Problem("no-margin", place, "a guardrail without a margin", fix))
     if problems:
         raise InputError(problems)

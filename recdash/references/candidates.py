@@ -51,24 +51,24 @@ def _nothing(_: Tables) -> str:
 
 
 def _train(tables: Tables) -> str:
-    return "" if "train" in tables else "the train table"
+    return "" if "train" in tables else "the training data"
 
 
 def _ratings(tables: Tables) -> str:
     if "train" not in tables:
-        return "the train table with ratings"
+        return "the training data with ratings"
     table = tables["train"].table
     if "rating" not in table.column_names or np.isnan(table["rating"].to_numpy().astype(np.float64)).all():
-        return "ratings in the train table"
+        return "ratings in the training data"
     return ""
 
 
 def _items(tables: Tables) -> str:
-    return "" if "catalogue" in tables or "train" in tables else "the catalogue or the train table"
+    return "" if "catalogue" in tables or "train" in tables else "the catalogue or the training data"
 
 
 def _described(tables: Tables) -> str:
-    names: Mapping[TableKind, str] = {"train": "the train table", "catalogue": "the catalogue"}
+    names: Mapping[TableKind, str] = {"train": "the training data", "catalogue": "the catalogue"}
     missing = [words for kind, words in names.items() if kind not in tables]
     if missing:
         return " and ".join(missing)
@@ -82,7 +82,7 @@ _ALL = (
     ReferenceCandidate(
         "popular",
         "Most popular",
-        "The items with most users in train, without those the user has already.",
+        "The items with the most users in the training data, except those the user already has.",
         "train",
         _train,
         rankers.popular,
@@ -90,35 +90,36 @@ _ALL = (
     ReferenceCandidate(
         "weighted_rating",
         "Weighted rating",
-        "The best rated items of train, with few ratings shrunk towards the overall mean, without "
-        "those the user has already.",
-        "train with a rating column",
+        "The items with the best mean rating in the training data, shrunk towards the overall mean if "
+        "ratings are few. Items the user already has are left out.",
+        "training data with a rating column",
         _ratings,
         rankers.weighted_rating,
     ),
     ReferenceCandidate(
         "random",
         "Random",
-        "Random items of the catalogue (without one: of train), without those the user has already.",
-        "a catalogue or train",
+        "Random items of the catalogue, or of the training data if there is none, except those the user "
+        "already has.",
+        "a catalogue or training data",
         _items,
         rankers.random,
     ),
     ReferenceCandidate(
         "content",
         "Content-based",
-        "The items whose words in the catalogue (TF-IDF) are most similar to those of the user's "
-        "items in train, without these. Users without history get no list.",
-        "train and a catalogue with a title or attributes",
+        "The items whose catalogue text (TF-IDF) is most similar to that of the user's items in the "
+        "training data. Items the user already has are left out; users without history get no list.",
+        "training data and a catalogue with a title or attributes",
         _described,
         rankers.content,
     ),
     ReferenceCandidate(
         "oracle",
         "Oracle",
-        "The user's relevant items, best first, and no others. No candidate can score higher on "
-        "accuracy, except on judged and serendipity, which need more than relevance.",
-        "the truth only",
+        "The user's relevant items, best first, and no others. It is the ceiling of every accuracy metric "
+        "except judged and serendipity, which depend on more than relevance.",
+        "only the test set",
         _nothing,
         rankers.oracle,
     ),
@@ -171,7 +172,7 @@ def _recommendations(candidate: ReferenceCandidate, knowledge: Knowledge) -> Rec
             yield id_batch(knowledge, lists).select([name for name in _COLUMNS if name in columns])
         if empty:
             text, fix = (
-                "no user of the truth gets a list from it",
+                "it gives no user of the test set a list",
                 f"It needs {candidate.needs}: check that ids match.",
             )
             raise InputError(Problem("no-lists", f"reference '{candidate.name}'", text, fix))

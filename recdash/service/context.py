@@ -41,7 +41,7 @@ def login_name() -> str:
 def no_test_set(experiment: str) -> Problem:
     """Returns the problem of scoring runs in an experiment that has no test set."""
     fix = "Add one first, on the page Add data or with recdash add --truth FILE."
-    message = "it has no test set, so that runs cannot be scored"
+    message = "it has no test set, so runs cannot be scored"
     return Problem("no-test-set", f"experiment '{experiment}'", message, fix)
 
 

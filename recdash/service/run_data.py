@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def _several_lists(run: Run) -> Problem:
-    problem = f"it is the mean of {run.replicated}, so that each user has several lists"
+    problem = f"it is the mean of {run.replicated}, so each user has several lists"
     return Problem(
         "several-lists", f"run '{run.name}'", problem, "Upload one of them as a separate run to see lists."
     )

@@ -53,7 +53,7 @@ def change_interval(
 ) -> tuple[float, float]:
     """Returns the low and high end of value / base value − 1, with users resampled for both runs together.
 
-    Symmetric on the logarithm of the ratio, so that no end is below −100 %. NaN below ``LEAST_LISTS`` lists,
+    Symmetric on the logarithm of the ratio, so no end is below −100 %. NaN below ``LEAST_LISTS`` lists,
     if the baseline is 0, and if the value has no spread or is too close to 0. Measured over 600 simulated
     samples each of 10, 30, 100 and 300 users: the 95 % interval contains the change in 93–95 % (novelty),
     93–96 % (personalization), 95–98 % (Gini) and 96–99 % of them (coverage);

@@ -173,7 +173,7 @@ class Artifacts:
         for path in (place / sha256[:2] / name for place in self._places for name in names):
             if os.path.lexists(path):
                 return path
-        raise NotFound(f"The stored file {sha256} is not in {self.folder}.")
+        raise NotFound(f"The stored file {sha256} is missing from {self.folder}.")
 
     def _check(self, path: Path, sha256: str) -> None:
         if path.parent.is_symlink():

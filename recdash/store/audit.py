@@ -25,7 +25,7 @@ LONGEST = 200
 def note(session: Session, event: AuditEvent) -> None:
     """Appends an event to the log in the transaction of the write, with its number and hash.
 
-    Writers queue at the gate, so that no two events follow the same one.
+    Writers queue at the gate, so no two events follow the same one.
     """
     with session.no_autoflush:  # what is noted may be incomplete until then
         last = session.scalar(select(AuditEventRow).order_by(AuditEventRow.number.desc()).limit(1))

@@ -59,7 +59,7 @@ class MemoryExperiments(InMemory):
 
     def get(self, experiment_id: str) -> Experiment:
         if experiment_id != self._experiment.id:
-            raise NotFound(f"There is no experiment with the id '{experiment_id}'.")
+            raise NotFound(f"No experiment has the id '{experiment_id}'.")
         return self._experiment
 
 
@@ -131,7 +131,7 @@ class MemoryRuns(InMemory):
         replicates = {run.id: run for runs in self._replicates.values() for run in runs}
         run = self._runs.get(run_id) or replicates.get(run_id)
         if run is None:
-            raise NotFound(f"There is no run with the id '{run_id}'.")
+            raise NotFound(f"No run has the id '{run_id}'.")
         return run
 
     def replicates(self, run_ids: Sequence[str]) -> dict[str, list[Run]]:
@@ -156,7 +156,7 @@ class MemoryOnlineTests(InMemory):
 
     def get(self, test_id: str) -> OnlineTest:
         if test_id not in self._tests:
-            raise NotFound(f"There is no online test with the id '{test_id}'.")
+            raise NotFound(f"No A/B test has the id '{test_id}'.")
         return self._tests[test_id]
 
 

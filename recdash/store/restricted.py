@@ -39,7 +39,7 @@ class Narrowed:
         exist.
         """
         if experiment_id != self._experiment_id:
-            raise NotFound(f"There is no {word} with the id '{experiment_id if key is None else key}'.")
+            raise NotFound(f"No {word} has the id '{experiment_id if key is None else key}'.")
         return experiment_id
 
     def _own_runs(self, run_ids: Sequence[str]) -> Sequence[str]:

@@ -131,7 +131,7 @@ def row_of(session: Session, kind: Kind, key: str) -> Any:
     """Returns the row with this id. Raises ``NotFound``."""
     row = session.get(kind.row, key)
     if row is None:
-        raise NotFound(f"There is no {kind.word} with the id '{key}'.")
+        raise NotFound(f"No {kind.word} has the id '{key}'.")
     return row
 
 

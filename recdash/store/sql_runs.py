@@ -213,5 +213,5 @@ def _are_whole(run: Run, replicates: Sequence[RunRow]) -> bool:
 
 
 def _damaged_replicates(run: Run) -> Problem:
-    text = f"it is damaged: some of its {run.replicated} are not what was written, so that it has no numbers"
+    text = f"it is damaged: some of its {run.replicated} are not what was written, so it has no numbers"
     return Problem("damaged", f"run '{run.name}'", text, RUN.repair)

@@ -340,7 +340,7 @@ class AuditEventRow(Base):
 
 RESTORE = "Restore the database from a backup."
 UPLOAD_AGAIN = "Upload it again under the same name, or restore the database from a backup."
-DAMAGED = "damaged: the stored value is not what was written, so that no number is computed from it"
+DAMAGED = "damaged: the stored value is not what was written, so no number is computed from it"
 
 
 # ── values ↔ rows ────────────────────────────────────────────────────────────────────────────

@@ -84,7 +84,7 @@ class AuthMiddleware:
         """Raises Refused for a file of a page unless it was offered to this visitor."""
         path, is_read = request.scope["path"], request.scope.get("method") != "OPTIONS"
         if path.startswith("/media/") and is_read and not self.offered.is_offered(visitor, path):
-            raise Refused(404, "Not found", "None of your pages offers this file.")
+            raise Refused(404, "Not found", "This file is not on any page you have open.")
 
     async def converse(self, request: HTTPConnection, visitor: Visitor, receive: Receive, send: Send) -> None:
         """Serves a page's websocket while it is open."""

@@ -18,7 +18,7 @@ def refuse_open_access(address: str | None, rules: Settings) -> None:
             Problem(
                 "open-house",
                 f"address {address or '(every one of this machine)'}",
-                "others could reach it there, and with RECDASH_AUTH=local everyone can change everything",
+                "others could reach it there, and RECDASH_AUTH=local lets everyone change everything",
                 "Listen on 127.0.0.1, or set who may sign in: RECDASH_AUTH=key prints a secret "
                 "address, proxy uses the name a proxy sends, oidc uses an OpenID provider.",
             )
@@ -37,8 +37,7 @@ def refuse_unnamed_viewers(rules: Settings) -> None:
                     "everything"
                 ),
                 "Set who may read: names, *@example.org for a domain, or * for everyone with an "
-                "account. Admins and editors can read anyway; if only they should, name them here "
-                "too.",
+                "account. Admins and editors can read anyway; to admit only them, name them here too.",
             )
         )
 

@@ -527,7 +527,7 @@ def test_references_are_added_once(run: Recdash) -> None:
 def test_a_reference_without_its_table_is_refused_by_name(run: Recdash) -> None:
     result = run("evaluate", "--truth", "truth.csv", "--reference", "popular,oracle")
     assert result.exit_code == 2
-    assert "reference 'popular': it needs the train table. Add it to the set-up" in result.stderr
+    assert "reference 'popular': it needs the training data. Add it to the set-up" in result.stderr
 
 
 # ── definitions ──────────────────────────────────────────────────────────────────────────────

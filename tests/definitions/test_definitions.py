@@ -282,7 +282,7 @@ def test_the_built_in_example_has_a_judged_negative_and_knows_what_is_popular(
 def test_without_an_example_the_true_reason_is_told() -> None:
     assert worked_example.why_no_example(define("coverage")) == "this metric is not a mean of values per user"
     assert worked_example.why_no_example(define("err(max_grade=2)")) == (
-        "the truth has grades up to 3, above max_grade=2"
+        "the test set has grades up to 3, above max_grade=2"
     )
     assert worked_example.why_no_example(define("bpref")) == ""
 

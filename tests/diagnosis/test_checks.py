@@ -219,8 +219,8 @@ def test_concentration_is_not_told_where_nothing_of_train_is_shown() -> None:
 
 
 def test_popularity_cannot_be_told_without_train() -> None:
-    result = ask("popularity", popularity=Missing("a train table"))
-    assert result.sentence == "This check needs a train table."
+    result = ask("popularity", popularity=Missing("training data"))
+    assert result.sentence == "This check needs training data."
 
 
 # ── 4 leakage ────────────────────────────────────────────────────────────────────────────────
@@ -230,7 +230,7 @@ def test_leakage_is_supported_from_one_row_in_a_hundred_before_the_end_of_train(
     """Rows at 0, 1, 2 .. 99 and train until .5: the row at 0 is before it, 1 of 100."""
     result = ask("leakage", times=Times(np.arange(100.0), train_end=0.5))
     assert (result.verdict, result.strength) == ("supports", 3)
-    assert result.statistic == "1.00 % of 100 truth rows before the end of train"
+    assert result.statistic == "1.00 % of 100 test rows before the end of training data"
 
 
 def test_leakage_is_ruled_out_where_train_ends_first() -> None:
@@ -290,13 +290,13 @@ def test_users_are_ruled_out_where_half_of_the_gain_is_left() -> None:
 def test_users_cannot_be_told_where_the_gain_of_new_users_is_not_settled() -> None:
     """.3 · .03 + .7 · −.0074 = .004 of .02, but ± √((.3 · .01)² + (.7 · .03)²) = .021."""
     result = ask("users", audience=replace(OTHERS, cold=gain(-0.0074, -0.0374, 0.0226)))
-    assert (result.verdict, result.needs) == ("can't tell", "more new users in the truth")
+    assert (result.verdict, result.needs) == ("can't tell", "more new users in the test set")
     assert ask("users", gain=gain(0.0002, -0.005, 0.005), audience=OTHERS).verdict == "can't tell"
 
 
 def test_users_cannot_be_told_where_the_ids_are_others() -> None:
     result = ask("users", audience=replace(OTHERS, n_both=0))
-    assert result.needs == "the same user ids in the test as in the truth"
+    assert result.needs == "the same user ids in the A/B test as in the test set"
     assert ask("users").verdict == "can't tell"
 
 

@@ -62,7 +62,7 @@ def test_the_words_name_the_sides() -> None:
         "the runs were scored with different depth: 100 for als and bpr; 50 for ease",
     ]
     without_train = replace(EASE, tables={**TABLES, "train": None})
-    assert "different train tables: als against ease (none)" in told(ALS, without_train)
+    assert "different training data: als against ease (none)" in told(ALS, without_train)
     assert "relevance above 0 for als; relevance from 4 for ease" in told(ALS, replace(EASE, threshold=4.0))
 
 

@@ -246,7 +246,7 @@ def test_without_anybody_who_counts_the_metric_is_absent() -> None:
     rated = pd.DataFrame({"user_id": ["u", "v"], "item_id": ["a", "a"], "rating": [0, 5]})
     result = recdash.evaluate({"als": {"u": ["a"]}}, rated, metrics="recall@1", users="both").as_dict()
     assert result["scores"] == []
-    assert "no user counts" in result["absent"][0]["reason"]
+    assert "no user has both a list and a relevant item" in result["absent"][0]["reason"]
 
 
 # ── predictions ──────────────────────────────────────────────────────────────────────────────
@@ -358,7 +358,7 @@ def test_a_cutoff_beyond_the_deepest_says_so() -> None:
 
 
 def test_an_unknown_slice_is_answered_with_those_that_can_be_had() -> None:
-    with pytest.raises(InputError, match="needs a train table"):
+    with pytest.raises(InputError, match="needs training data"):
         recdash.evaluate({"run": TWO_LISTS}, GRADED, slices="history")
     with pytest.raises(UnknownName, match="No slice is called 'warmth'"):
         recdash.evaluate({"run": TWO_LISTS}, GRADED, slices="warmth")
@@ -585,7 +585,7 @@ def test_who_counts_is_said_in_one_word(users: Any, expected: tuple[int, float])
 
 
 def test_users_outside_the_truth_have_no_row_of_their_own() -> None:
-    """They have 0 whatever they are shown, so that no comparison looks at them."""
+    """They have 0 whatever they are shown, so no comparison looks at them."""
     evaluation = recdash.evaluate({"als": SCATTERED}, {"u": {"a": 1}, "v": {"a": 0}}, users="run")
     assert evaluation.per_user("recall@1")[["user_id", "value"]].to_numpy().tolist() == [
         ["u", 1.0],
@@ -658,7 +658,7 @@ def test_lists_of_items_that_train_never_saw_are_said() -> None:
         {"als": {"u": ["a"]}}, {"u": ["a"]}, train={"q": ["z"]}, metrics="novelty@1", depth=1
     )
     assert any(
-        "no item of these lists is in the train table" in str(notice) for notice in evaluation.notices()
+        "no item of these lists is in the training data" in str(notice) for notice in evaluation.notices()
     )
 
 

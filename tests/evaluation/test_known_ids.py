@@ -89,7 +89,7 @@ def test_items_in_another_spelling_stop_with_the_repair(
     assert problem.code == "ids-spelled-otherwise"
     assert problem.place == "run 'als', column 'item_id'"
     assert problem.found.startswith("only 0 % (0 of 60)")
-    assert "20 more would" in problem.found
+    assert "20 more differ only by" in problem.found
     assert fix in problem.fix
 
 
@@ -116,7 +116,7 @@ def test_half_of_the_ids_are_enough() -> None:
     problem = refused(lists(lambda one: f"tt{one}", every=2), catalogue=CATALOGUE)
     assert (problem.code, "Remove the prefix 'tt'" in problem.fix) == ("ids-spelled-otherwise", True)
     assert problem.found.startswith("only 17 % (10 of 60)")
-    assert "10 more would" in problem.found
+    assert "10 more differ only by" in problem.found
 
 
 def test_a_few_are_told_and_scored() -> None:
@@ -130,7 +130,9 @@ def test_users_in_another_spelling_stop_too() -> None:
     half = lists(user=lambda name: name if name < "u5" else name.upper())
     problem = refused(half)
     assert (problem.code, problem.place) == ("ids-spelled-otherwise", "run 'als', column 'user_id'")
-    assert problem.found.startswith("only 50 % (5 of 10) of the users are in the truth; 5 more would")
+    assert problem.found.startswith(
+        "only 50 % (5 of 10) of the users are in the truth; 5 more differ only by"
+    )
     none = refused(lists(user=lambda name: f"user:{name}"))
     assert none.code == "no-common-user"
     assert "Remove the prefix 'user:' from user_id." in none.fix

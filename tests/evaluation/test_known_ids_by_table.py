@@ -79,7 +79,7 @@ def test_a_table_spelled_as_the_run_does_not_hide_that_the_truth_is_not_met(tabl
     assert problem.found.startswith(
         "only 0 % (0 of 60) of the positions in its lists have an item that the truth knows"
     )
-    assert "20 more would" in problem.found
+    assert "20 more differ only by" in problem.found
     assert "'movie_100' in the run, '100' in the truth" in problem.found
     assert "Remove the prefix 'movie_' from item_id of the run" in problem.fix
 
@@ -88,7 +88,7 @@ def test_half_of_the_lists_spelled_as_the_catalogue_stop_too() -> None:
     half = LISTS.assign(item_id=LISTS["item_id"].where(LISTS["user_id"] < "u5", "movie_" + LISTS["item_id"]))
     (problem,) = refused(half, catalogue=spelled(CATALOGUE))
     assert problem.found.startswith("only 17 % (10 of 60)")
-    assert "10 more would" in problem.found
+    assert "10 more differ only by" in problem.found
 
 
 def test_a_truth_that_a_catalogue_shares_no_item_with_stops_without_a_cause_too() -> None:
@@ -174,7 +174,7 @@ def test_a_table_spelled_otherwise_is_named_and_its_metrics_are_absent(kind: str
     assert told.place == f"run 'als', {kind}"
     assert told.found.startswith("0 % (0 of 60) of the positions in its lists have an item that the")
     assert (
-        f"Remove the prefix 'movie_' from item_id of the {kind.replace('train', 'train table')}" in told.fix
+        f"Remove the prefix 'movie_' from item_id of the {kind.replace('train', 'training data')}" in told.fix
     )
     assert [row["metric"] for row in evaluation.rows()] == ["recall"]
     (absence,) = evaluation.absences()
@@ -193,7 +193,7 @@ def test_serendipity_is_absent_where_train_hardly_knows_the_held_out_items() -> 
     evaluation = found(LISTS, train=TRAIN[~TRAIN["item_id"].isin(ITEMS)], metrics="recall@6,serendipity@6")
     assert [row["metric"] for row in evaluation.rows()] == ["recall"]
     (absence,) = evaluation.absences()
-    assert absence["reason"] == "the train table knows only 0 % (0 of 40) of the items in the truth"
+    assert absence["reason"] == "the training data knows only 0 % (0 of 40) of the items in the truth"
     met = found(LISTS, train=TRAIN, metrics="serendipity@6")
     assert [row["metric"] for row in met.rows()] == ["serendipity"]
 
@@ -260,7 +260,7 @@ def test_a_few_items_spelled_otherwise_are_told_with_a_truth_alone() -> None:
     lists = {"u0": [*held_out, *ALL_ITEMS[60:80]]}
     told = notice(found(lists, metrics="recall@60"), "some-ids-spelled-otherwise")
     assert told.found.startswith("only 60 % (36 of 60)")
-    assert "4 more would, but for the prefix 'X'" in told.found
+    assert "4 more differ only by the prefix 'X'" in told.found
 
 
 def test_a_few_items_spelled_otherwise_are_counted_over_all_tables() -> None:
@@ -270,7 +270,7 @@ def test_a_few_items_spelled_otherwise_are_counted_over_all_tables() -> None:
     few.loc[chosen, "item_id"] = "X" + few["item_id"][chosen]
     told = notice(found(few, catalogue=CATALOGUE), "some-ids-spelled-otherwise")
     assert told.found.startswith("only 85 % (51 of 60)")
-    assert "9 more would, but for the prefix 'X'" in told.found
+    assert "9 more differ only by the prefix 'X'" in told.found
 
 
 def test_kinds_of_items_that_a_run_shows_side_by_side_are_no_spellings_of_each_other() -> None:

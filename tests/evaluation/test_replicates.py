@@ -76,7 +76,7 @@ def test_seeds_are_said_to_be_a_mean() -> None:
     (notice,) = [one for one in scored({"7": SEED_1, "42": SEED_2}).notices() if one.code == "replicates"]
     assert str(notice) == (
         "run 'als': 2 seeds of one candidate over the same users: 7, 42. "
-        "Its values are the mean of 2 seeds, user by user."
+        "The value of a user is the mean over the 2 seeds."
     )
 
 

@@ -327,7 +327,7 @@ def test_what_is_no_time_is_refused_with_its_line(written: str) -> None:
 def test_a_time_of_another_century_is_refused_with_its_line(written: str, zone: str | None) -> None:
     message = refused("exposures", f"{MET}u,A,2026-11-02T09:00:00Z\nv,B,{written}\n", zone=zone)
     assert f"column 'ts', line 3: '{written}' is not between the years 1970 and 2100" in message
-    assert "Where 9999-12-31 or 0001-01-01 stands for no time, leave such rows out" in message
+    assert "If 9999-12-31 or 0001-01-01 means no time, leave such rows out" in message
 
 
 @pytest.mark.parametrize("written", ["9.9e16", "-5", "7e10"])

@@ -66,16 +66,16 @@ def test_a_list_is_cut_only_at_the_commas_between_metrics() -> None:
 @pytest.mark.parametrize(
     ("text", "found"),
     [
-        ("", "'' where a metric's name belongs"),
-        ("@5", "'' where a metric's name belongs"),
+        ("", "'' is not a metric's name"),
+        ("@5", "'' is not a metric's name"),
         ("ndcg@0", "'0' where a cutoff belongs"),
         ("ndcg@-1", "'-1' where a cutoff belongs"),
         ("ndcg@ten", "'ten' where a cutoff belongs"),
         ("ndcg@", "'' where a cutoff belongs"),
-        ("ndcg@5@6", "'ndcg@5' where a metric's name belongs"),
-        ("ndcg(gain=exp", "a bracket that does not close"),
+        ("ndcg@5@6", "'ndcg@5' is not a metric's name"),
+        ("ndcg(gain=exp", "a bracket is not closed"),
         ("ndcg(gain=exp))", "exp)"),
-        ("ndcg gain", "'ndcg gain' where a metric's name belongs"),
+        ("ndcg gain", "'ndcg gain' is not a metric's name"),
         ("ndcg(gain=exp,gain=linear)", "'gain' given twice"),
         ("ndcg(exp,gain=linear)", "'gain' given twice"),
         ("hit_rate(exp)", "No parameter of hit_rate is called 'exp'"),
@@ -177,10 +177,10 @@ ACCURACY = ", ".join(name for name, metric in METRICS.items() if hasattr(metric,
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        (" @5", Problem("bad-metric-spec", "metric ' @5'", "'' where a metric's name belongs", GRAMMAR)),
+        (" @5", Problem("bad-metric-spec", "metric ' @5'", "'' is not a metric's name", GRAMMAR)),
         (
             "ndcg(gain=exp",
-            Problem("bad-metric-spec", "metric 'ndcg(gain=exp'", "a bracket that does not close", GRAMMAR),
+            Problem("bad-metric-spec", "metric 'ndcg(gain=exp'", "a bracket is not closed", GRAMMAR),
         ),
         (
             "ndcg@1x",
@@ -242,7 +242,7 @@ ACCURACY = ", ".join(name for name, metric in METRICS.items() if hasattr(metric,
                 "part-without-cutoff",
                 "f1(…r_precision…)",
                 "r_precision has no cutoff",
-                "Name metrics that f1 can cut at k.",
+                "Name metrics with a cutoff.",
             ),
         ),
         (

@@ -213,7 +213,7 @@ def test_a_negative_relevance_says_that_nobody_looked() -> None:
         {"run": {"u": items("xa")}}, {"u": {"a": 1, "x": -1}}, metrics="judged@2,bpref@2"
     )
     assert [row["reason"] for row in found.as_dict()["absent"]] == [
-        "needs rows of the truth that were judged and are not relevant (relevance 0), and there are none"
+        "needs test rows that were judged not relevant (relevance 0), and there are none"
     ] * 2
 
 
@@ -608,8 +608,8 @@ def test_ratings_without_a_prediction_are_left_out_and_counted() -> None:
         ("diversity", "catalogue"),
         ("diversity(by=vectors)", "vectors"),
         ("diversity(by=hamming)", "catalogue"),
-        ("bpref", "judged and are not relevant"),
-        ("judged", "judged and are not relevant"),
+        ("bpref", "judged not relevant"),
+        ("judged", "judged not relevant"),
         ("personalization", "two users"),
     ],
 )

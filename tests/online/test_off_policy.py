@@ -303,7 +303,7 @@ def test_a_propensity_below_one_in_10000_is_refused() -> None:
     (reason,) = estimated(
         rows.set_column(2, "propensity_score", pa.array(scores)), {"a": 0.00009, "b": 0.3, "c": 0.69991}
     ).reasons
-    assert reason.startswith("an item was shown with a probability of 0.00009, below 0.0001, so that")
+    assert reason.startswith("an item was shown with a probability of 0.00009, below 0.0001, so one row")
 
 
 def test_fewer_than_20_clicks_are_refused() -> None:

@@ -183,7 +183,7 @@ def test_users_who_are_all_alike_give_no_interval() -> None:
     alike = users("aabb", exposed=[0] * 4, days=[(user, 0, 10, 3) for user in range(4)])
     (only,) = over_time.cumulative(alike, ENGAGEMENT, "a")
     assert (only.lift, only.low, only.note) == (
-        0.0, None, "all users of a variant are equal, so that there is no interval"
+        0.0, None, "all users of a variant are equal, so there is no interval"
     )  # fmt: skip
 
 
@@ -206,7 +206,7 @@ def test_a_variant_at_0_has_its_lift_and_no_interval() -> None:
     assert (only.lift, only.low, only.note) == (
         -1.0,
         None,
-        "the variant is not above 0, so that there is no interval",
+        "the variant is not above 0, so there is no interval",
     )
 
 
@@ -255,7 +255,7 @@ def test_early_and_late_are_of_the_same_users_who_could_be_watched() -> None:
     assert (result.n, result.early_days, result.late_days) == (4, (0, 1), (2, 3))
     assert (result.early_lift, result.late_lift) == (pytest.approx(2 / 2 / (1 / 2) - 1), pytest.approx(0.0))
     assert result.difference == pytest.approx(-math.log(2))
-    assert (result.p, result.note) == (None, "all users are equal, so that there is no interval")
+    assert (result.p, result.note) == (None, "all users are equal, so there is no interval")
 
 
 def test_the_difference_is_of_logarithms_with_all_covariances() -> None:

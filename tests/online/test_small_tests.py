@@ -266,7 +266,7 @@ def test_a_variant_of_users_who_are_all_alike_has_no_interval() -> None:
     result = lift(SUMMARY, arm(2_000, 1.03, 0.03), arm(20, 1.0, 0.0))
     assert (result.low, result.note) == (
         None,
-        "all users of the variant are equal, so that there is no interval",
+        "all users of the variant are equal, so there is no interval",
     )
 
 

@@ -188,15 +188,15 @@ def test_every_candidate_that_lacks_a_table_is_named_at_once() -> None:
     with pytest.raises(InputError) as caught:
         recdash.evaluate({}, {"u": ["a"]}, references="popular,random,content,weighted_rating,oracle")
     assert [str(problem).split(". ")[0] for problem in caught.value.problems] == [
-        "reference 'popular': it needs the train table",
-        "reference 'random': it needs the catalogue or the train table",
-        "reference 'content': it needs the train table and the catalogue",
-        "reference 'weighted_rating': it needs the train table with ratings",
+        "reference 'popular': it needs the training data",
+        "reference 'random': it needs the catalogue or the training data",
+        "reference 'content': it needs the training data and the catalogue",
+        "reference 'weighted_rating': it needs the training data with ratings",
     ]
 
 
 def test_a_train_table_without_ratings_gives_no_weighted_rating() -> None:
-    with pytest.raises(InputError, match="it needs ratings in the train table"):
+    with pytest.raises(InputError, match="it needs ratings in the training data"):
         lists("weighted_rating", train=train())
 
 
@@ -207,7 +207,7 @@ def test_content_needs_words() -> None:
 
 
 def test_content_says_when_no_user_of_the_truth_is_in_train() -> None:
-    with pytest.raises(InputError, match="no user of the truth gets a list"):
+    with pytest.raises(InputError, match="gives no user of the test set a list"):
         lists("content", train=train([("stranger", "a")]), catalogue=catalogue())
 
 

@@ -253,9 +253,9 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
     space, test = stored(tmp_path, lists("a"), lists("x"), truth=bare, train=None, tables=tables)
     needs = {one.check: one.needs for one in explain(space, test).answers if one.verdict == "can't tell"}
     assert needs == {
-        "popularity": "a train table in the experiment",
+        "popularity": "training data in the experiment",
         "leakage": "a column of times in truth and train",
-        "users": "a train table in the experiment",
+        "users": "training data in the experiment",
         "exposure": "a table of served lists (request_id, unit_id, variant, rank, item_id)",
         "position": "a table of served lists (request_id, unit_id, variant, rank, item_id)",
         "served": "a table of served lists (request_id, unit_id, variant, rank, item_id)",

@@ -109,7 +109,7 @@ def test_what_cannot_be_completed_is_refused_with_the_reason(space: Workspace, f
     seeds = space.runs.add(films.id, [{"u": ["b"]}, {"u": ["x"]}], name="seeds", accept_unknown_ids=True)
     refused = {
         added(space, films, {user: ["b"] for user in TRUTH}, "full"): "every user has a list",
-        added(space, bare, RANKED): "no train table",
+        added(space, bare, RANKED): "no training data",
         seeds[0].run.id: "it was uploaded as 2 seeds",
         space.runs.add_references(films.id, "random")[0].run.id: "reference candidate",
     }

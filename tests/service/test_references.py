@@ -75,7 +75,7 @@ def test_the_choices_say_what_is_there_and_what_each_lacks(space: Workspace, fil
     found = {one.name: (one.lacks, one.is_there) for one in space.runs.reference_choices(films.id)}
     assert found == {
         "popular": ("", False),
-        "weighted_rating": ("ratings in the train table", False),
+        "weighted_rating": ("ratings in the training data", False),
         "random": ("", False),
         "content": ("the catalogue", False),
         "oracle": ("", True),

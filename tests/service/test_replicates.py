@@ -213,7 +213,7 @@ def test_the_population_may_decide_among_seeds_too(space: Workspace, films: Expe
 
 
 def test_the_lists_of_seeds_are_those_of_each_and_not_of_the_candidate(space: Workspace, seeds: str) -> None:
-    with pytest.raises(InputError, match="mean of 2 seeds, so that each user has several lists"):
+    with pytest.raises(InputError, match="mean of 2 seeds, so each user has several lists"):
         space._data.match_again(seeds)
     second = space.replicates.of(seeds)[1]
     assert space._data.match_again(second.id).ledger.rows == 4

@@ -204,7 +204,7 @@ def test_an_unknown_slice_or_one_without_its_table_is_refused(space: Workspace, 
         space.slices.sliced([ease], "user_warm", ["mrr"], K)
     plain = space.experiments.create("Plain", TRUTH)
     (added,) = space.runs.add(plain.id, EASE, name="ease")
-    with pytest.raises(InputError, match="needs a train table"):
+    with pytest.raises(InputError, match="needs training data"):
         space.slices.sliced([added.run.id], "history", ["mrr"], K)
 
 

@@ -51,7 +51,7 @@ def test_the_a_b_test_says_what_to_do(workspace: Workspace) -> None:
 
 def test_a_run_needs_a_test_set_and_the_error_says_how_to_add_one(workspace: Workspace) -> None:
     experiment = workspace.experiments.create("Shop")
-    said = "experiment 'Shop': it has no test set, so that runs cannot be scored. Add one first"
+    said = "experiment 'Shop': it has no test set, so runs cannot be scored. Add one first"
     for add in (
         lambda: workspace.runs.add(experiment.id, RUN, name="als"),
         lambda: workspace.runs.add_references(experiment.id, "popular"),

@@ -344,7 +344,7 @@ def test_ties_that_an_older_version_did_not_store_are_found_in_the_upload(
 def test_metrics_that_an_older_version_did_not_store_are_offered_and_computed(
     space: Workspace, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """a shares one of its two genres with b, at an angle of 45°; serendipity needs a train table."""
+    """a shares one of its two genres with b, at an angle of 45°; serendipity needs training data."""
     catalogue = {"a": {"genre": "Crime|Drama"}, "b": {"genre": "Drama"}, "c": {"genre": "Crime"}}
     made = space.experiments.create("Old", TRUTH, catalogue=catalogue, depth=5)
     with monkeypatch.context() as older:

@@ -239,7 +239,7 @@ class StoreContract:
                 call("nobody")
 
     def test_a_run_of_an_unknown_experiment_is_refused(self, store: Store) -> None:
-        with pytest.raises(NotFound, match="no experiment"):
+        with pytest.raises(NotFound, match="No experiment"):
             store.runs.add(Run(new_id(), "nobody", "als", NOON, 0, None, {}, {}), [])
 
     def test_a_run_whose_file_was_never_put_is_refused(self, store: Store) -> None:

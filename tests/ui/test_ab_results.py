@@ -115,7 +115,7 @@ def test_each_metric_has_its_values_its_sums_its_lift_and_its_word(
 def test_a_number_that_cannot_be_had_has_its_reason(workspace: Workspace, shown: Open) -> None:
     added(workspace, sessions({"control": 80, "new": 140}))
     text = said(shown())
-    assert "– Sessions per user, new: all users are equal, so that there is no interval." in text
+    assert "– Sessions per user, new: all users are equal, so there is no interval." in text
 
 
 @pytest.mark.usefixtures("won_and_lost")

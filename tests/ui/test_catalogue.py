@@ -90,7 +90,7 @@ def test_each_run_has_its_measures_and_their_names_lead_to_the_guide(shown: Open
     bodies = " ".join(str(one.proto.body) for one in app.get("html"))
     assert re.search(r'href="guide\?e=[^"]*&amp;by=genres&amp;metric=gini">Gini@5<', bodies)
     assert re.search(r'href="guide\?e=[^"]*&amp;metric=coverage_by">Values of genres<', bodies)
-    missing = "– Novelty, Popularity, Tail share (all runs): needs a train table, and none was given"
+    missing = "– Novelty, Popularity, Tail share (all runs): needs training data, and none was given"
     assert missing in said(app)
 
 

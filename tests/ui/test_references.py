@@ -34,7 +34,7 @@ def test_one_click_adds_the_references(workspace: Workspace, open_page: Open, pa
     boxes = {box.label: box.value for box in app.checkbox}
     assert boxes == {"Most popular": True, "Random": True, "Oracle": True}
     assert [element.value for element in app.caption if " needs " in element.value] == [
-        "Weighted rating needs ratings in the train table.",
+        "Weighted rating needs ratings in the training data.",
         "Content-based needs the catalogue.",
     ]
     app.button(key=f"references-{films}").click().run()

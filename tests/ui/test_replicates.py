@@ -157,7 +157,7 @@ def test_every_page_takes_seeds_as_one_run(
 
 def test_the_overview_says_that_a_run_is_a_mean(open_page: Open, seeds: dict[str, str]) -> None:
     text = said(open_page("overview", e=seeds["films"], b=seeds["poor"], c=seeds["als"], m="recall", k="1"))
-    assert "Its values are the mean of 5 seeds, user by user." in text
+    assert "The value of a user is the mean over the 5 seeds." in text
     assert "difference to poor in Recall@1" in text
     assert "holds across seeds for als." in text
 

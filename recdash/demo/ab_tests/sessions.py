@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 TEST_FROM = int(datetime(2026, 11, 2, tzinfo=UTC).timestamp())
 DAY = 86_400
-# The pre-test period ends some hours early, so that no session extends into the test.
+# The pre-test period ends some hours early, so no session extends into the test.
 PAUSE_DAYS = 0.125
 BOT_CLICKS = (350, 450)
 Rng = np.random.Generator

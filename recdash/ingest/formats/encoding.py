@@ -58,7 +58,7 @@ def _is_utf8(content: Content) -> bool:
                 line = lines + _line_ends(chunk[:nul])
                 fix = "Export the table again; the file is damaged or binary."
                 raise UploadError(
-                    Problem("nul", f"line {line}", "a NUL byte, which no text table holds", fix)
+                    Problem("nul", f"line {line}", "a NUL byte, which text cannot contain", fix)
                 )
             lines += _line_ends(chunk)
             utf8 = utf8 and _decodes(decoder, chunk)

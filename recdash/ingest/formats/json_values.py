@@ -46,7 +46,7 @@ def broken_json(error: ValueError, place: str) -> Problem:
     if isinstance(error, RepeatedKey):
         where = f"{'user' if error.is_user else 'key'} '{error.key}'"
         where = where if place == "file" else f"{place}, {where}"
-        finding = "occurs twice in one {…}, of which only one would count"
+        finding = "occurs twice in one {…}, and only one would count"
         return Problem("repeated-key", where, finding, "Merge the two, or remove one.")
     finding = f"broken JSON ({error})"
     if isinstance(error, json.JSONDecodeError):

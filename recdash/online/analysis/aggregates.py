@@ -34,7 +34,7 @@ class Summary:
 
     @property
     def repeats_users(self) -> bool:
-        """Returns whether there are more trials than users, so that trials are not independent."""
+        """Returns whether there are more trials than users, so trials are not independent."""
         return self.of_trials and self.users is not None and self.n > self.users
 
 
@@ -148,7 +148,7 @@ def notices(rows: Sequence[Summary]) -> Iterator[Problem]:
         yield Problem("independent-trials", "columns 'successes', 'trials'", message, fix)
     if repeated:
         names = ", ".join(sorted(repeated))
-        message = f"{names}: more trials than users, so that trials are not independent"
+        message = f"{names}: more trials than users, so trials are not independent"
         fix = "Their lifts are not judged. Upload sessions, or n, mean and variance over users."
         yield Problem("repeated-trials", "columns 'n', 'trials'", message, fix)
     # metrics that are shares by definition may be in per cent, or a different metric of that name

@@ -180,10 +180,8 @@ def _notes(metric: OnlineMetric, control: Sums, variant: Sums) -> npt.NDArray[np
         f"there are no {per(metric)}": (control.denominator == 0) | (variant.denominator == 0),
         "the control is not above 0, and a lift is relative to it": ~(control.value > 0),
         "a variant with one user has no interval": fewest < 2,
-        "the variant is not above 0, so that there is no interval": ~(variant.value > 0),
-        "all users of a variant are equal, so that there is no interval": ~(
-            _varies(control) & _varies(variant)
-        ),
+        "the variant is not above 0, so there is no interval": ~(variant.value > 0),
+        "all users of a variant are equal, so there is no interval": ~(_varies(control) & _varies(variant)),
         "too few users for a valid interval": ~are_valid(validity.ONE_LOOK, metric, control, variant),
     }
     return np.select(list(reasons.values()), list(reasons), default="")

@@ -22,7 +22,7 @@ MOST_SHARE = 1e9
 FEW_DAYS, FEW_EXPECTED, FEW_BOTS = 7, 5, 10
 CROSSED_SHARE, CROSSED_USERS = 0.01, 10
 ONLY_TRIALS = "the table counts trials rather than users (column 'n')"
-IF_USERS = "assuming that each trial is a user, which the table does not say (column 'n')"
+IF_USERS = "assuming that each trial is a user (column 'n' is missing)"
 CONTROL_NAMES = (
     "control", "baseline", "a", "holdout", "base", "default", "current", "production", "existing", "original",
     "incumbent", "live", "old", "before", "off", "0", "false", "no",
@@ -161,7 +161,7 @@ def crossovers(users: OnlineUsers) -> tuple[tuple[Problem, ...], tuple[Problem, 
     if crossed >= CROSSED_USERS and crossed >= CROSSED_SHARE * n_units:
         fix = "From 1 % on this can bias the result: find out why users change variants."
         return (Problem("many-crossovers", "column 'variant'", message, fix, crossed),), ()
-    return (), (Problem("crossovers", "column 'variant'", message, "So few are negligible.", crossed),)
+    return (), (Problem("crossovers", "column 'variant'", message, "This is negligible.", crossed),)
 
 
 def uneven_bots(users: OnlineUsers) -> tuple[Problem, ...]:

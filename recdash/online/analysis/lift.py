@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 CONFIDENCE = 0.95
 NOT_ADJUSTED = "not adjusted for pre-test behaviour: CUPED {}"
-REPEATED = "there are more trials than users, so that trials are not independent"
+REPEATED = "there are more trials than users, so trials are not independent"
 TOO_WIDE = "the variance is too large for an interval"
 BEFORE = "before_"
 """Prefix of pre-test totals, from which CUPED adjusts each user."""
@@ -87,7 +87,7 @@ def value(metric: OnlineMetric, arm: Any) -> Estimate:
     if n < ONE_LOOK.users:
         return Estimate(ratio, note=validity.note(ONE_LOOK.users, n, ""))
     if not _varies(metric, arm):
-        return Estimate(ratio, note="all users are equal, so that there is no interval")
+        return Estimate(ratio, note="all users are equal, so there is no interval")
     half = t.ppf((1 + CONFIDENCE) / 2, n - 1) * math.sqrt(variance / n)
     low = max(ratio - half, -math.inf if metric.low is None else metric.low)
     high = min(ratio + half, math.inf if metric.high is None else metric.high)
@@ -275,11 +275,11 @@ def why_no_interval(metric: OnlineMetric, control: Any, variant: Any) -> str:
     if min(side.count() for side in sides.values()) < 2:
         return "a variant with one user has no interval"
     if not variant.mean(metric.numerator) / variant.mean(metric.denominator) > 0:
-        return f"the variant is {value(metric, variant).value:g}, so that there is no interval"
+        return f"the variant is {value(metric, variant).value:g}, so there is no interval"
     alike = [name for name, side in sides.items() if not _varies(metric, side)]
     if alike:
         whose = f" of the {alike[0]}" if len(alike) == 1 else ""
-        return f"all users{whose} are equal, so that there is no interval"
+        return f"all users{whose} are equal, so there is no interval"
     return why_not_valid(metric, control, variant, ONE_LOOK)
 
 

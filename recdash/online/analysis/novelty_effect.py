@@ -162,7 +162,7 @@ def _measured(
     effect = replace(effect, early_lift=early - 1, late_lift=late - 1, difference=difference)
     squared = float(watched.squared_error[base] + watched.squared_error[code])
     if squared <= validity.NO_VARIANCE / effect.n:
-        return replace(effect, note="all users are equal, so that there is no interval")
+        return replace(effect, note="all users are equal, so there is no interval")
     is_sure = (watched.relative_error[sides] <= bound.relative_error).all()
     if watched.n[sides].min() < bound.users or not is_sure:
         return replace(effect, note="too few users for a valid interval")

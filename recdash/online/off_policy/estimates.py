@@ -144,7 +144,7 @@ class OffPolicy:
             ),
             (
                 f"an item was shown with a probability of {chance(self.least_propensity)}, below "
-                f"{chance(LEAST_PROPENSITY)}, so that one row can outweigh all others"
+                f"{chance(LEAST_PROPENSITY)}, so one row can outweigh all others"
             ),
             (
                 f"{users} worth only {self.effective_users or 0.0:,.0f} after weighting; below "

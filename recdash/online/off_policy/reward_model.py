@@ -18,7 +18,7 @@ def expected(log: LoggedRows, target: Target) -> tuple[Floats, Floats]:
 
     The mean reward per item and position is shrunk towards the overall mean as if by 100 more rows; an unseen
     item has the overall mean. Cross-fitted: rows, or users if known, are randomly divided into five parts
-    (with a fixed seed), and each part is predicted from the other four, so that no row is predicted by a
+    (with a fixed seed), and each part is predicted from the other four, so no row is predicted by a
     model trained on it.
     """
     n_dealt = len(log) if log.user is None else int(log.user.max(initial=-1)) + 1

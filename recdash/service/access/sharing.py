@@ -77,7 +77,7 @@ class Sharing:
             fix = f"Enter more than 0 and at most {MOST_DAYS} days."
             raise InputError(Problem("bad-days", "days", f"'{days:g}'", fix))
         if report_id is not None and store.reports.get(report_id).experiment != experiment.id:
-            raise NotFound(f"There is no report with the id '{report_id}'.")
+            raise NotFound(f"No report has the id '{report_id}'.")
         raw, now = secrets.token_bytes(ID_BYTES), self._context.now()
         link = ShareLink(
             id=hashlib.sha256(raw).hexdigest(),

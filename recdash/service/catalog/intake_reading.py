@@ -316,14 +316,14 @@ class Planner:
                 kinds.setdefault(draft.kind, []).append(draft.file.name)
         for kind, names in kinds.items():
             if len(names) > 1:
-                finding = f"{len(names)} files are taken for the {TITLES[kind]}: {listed(names)}"
+                finding = f"{len(names)} files look like the {TITLES[kind]}: {listed(names)}"
                 fix = "Choose another kind for all but one, or leave them out."
                 self._problems.append(Problem("several-tables", TITLES[kind], finding, fix))
         has_truth = "truth" in kinds or (self._experiment is not None and self._experiment.truth is not None)
         needing = [kind for kind in kinds if kind in OF_A_SETUP]
         needing += ["run"] if any(draft.kind in LISTS for draft in used) else []
         if needing and not has_truth:
-            fix = "Add it (what users actually chose after the split), or say which file it is."
+            fix = "Add it (what users chose after the split), or choose the file that is the test set."
             self._problems.append(Problem("no-test-set", "files", "there is no test set", fix))
         if self._experiment is not None and self._experiment.truth is not None:
             self._refuse_tables([kind for kind in kinds if kind in OF_A_SETUP])
@@ -332,7 +332,7 @@ class Planner:
     def _refuse_tables(self, kinds: Sequence[TableKind]) -> None:
         if kinds:
             names = listed([TITLES[kind] for kind in kinds])
-            finding = f"the experiment has its test set and tables already; given are {names}"
+            finding = f"the experiment already has its test set and tables, but the files include {names}"
             fix = "Leave these files out, or start a new experiment."
             self._problems.append(Problem("has-test-set", "files", finding, fix))
 
@@ -547,13 +547,13 @@ def _kind_of_test(tables: Mapping[TableKind, Draft]) -> tuple[OnlineKind, list[P
     problems = []
     if len(main) > 1:
         finding = f"{listed([TITLES[cast('TableKind', kind)] for kind in main])} are given together"
-        fix = "Leave all but one out: each makes a test."
+        fix = "Leave all but one out, since each gives an A/B test."
         problems.append(Problem("several-logs", "A/B test", finding, fix))
     kind = cast("OnlineKind", main[0] if main else "events")
     if not main or (kind == "events" and "exposures" not in tables):
-        lacking = "exposures (who saw which variant)" if main else "events, or sessions with numbers,"
+        lacking = "exposures (which user saw which variant)" if main else "events, or sessions with numbers,"
         given = listed([TITLES[table] for table in tables])
-        finding = f"{given} alone: {lacking} are missing"
+        finding = f"only {given}; {lacking} are missing"
         problems.append(Problem("incomplete-test", "A/B test", finding, "Add the missing file."))
     return kind, problems
 

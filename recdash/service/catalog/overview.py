@@ -267,9 +267,7 @@ class ExperimentCards:
 def why_not(error: RecdashError, query: ComparisonQuery) -> str:
     """Returns the error's text, or a shorter one for a catalogue-level metric."""
     if isinstance(error, InputError) and not define(query.metric).is_paired:
-        return (
-            f"{query.where} is a catalogue-level metric without values per user, so that there is no verdict"
-        )
+        return f"{query.where} is a catalogue-level metric without values per user, so there is no verdict"
     return str(error).rstrip(".")
 
 

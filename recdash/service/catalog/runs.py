@@ -328,15 +328,15 @@ class Runs:
             (
                 run.replicated,
                 f"it was uploaded as {run.replicated}",
-                "Complete the lists before the upload, or upload one of them as a run of its own.",
+                "Complete the lists before the upload, or upload one of them as a separate run.",
             ),
             (not run.has_lists, "it has no lists", "Upload its lists of recommendations."),
             (
                 not has_train,
-                "the experiment has no train table, which says what is popular",
-                "Create the experiment with its train table.",
+                "the experiment has no training data, so the popular items are unknown",
+                "Create the experiment with training data.",
             ),
-            (not run.ledger.get("without_list"), "every user has a list", "There is nothing to complete."),
+            (not run.ledger.get("without_list"), "every user has a list", "Nothing is missing."),
         )
         for applies, found, fix in reasons:
             if applies:
@@ -394,7 +394,7 @@ class Runs:
         known = self._store.runs.find(experiment_id, upload)
         if known is not None:
             if scored.predictions is not None and "predictions" not in known.hits:
-                problem = "it is stored already, without rating predictions"
+                problem = "it is already stored without rating predictions"
                 fix = "Delete it, then add it again together with its predictions."
                 raise InputError(Problem("predictions-too-late", f"run '{known.name}'", problem, fix))
             return AddedRun(known, already_there=True)

@@ -99,7 +99,7 @@ class Decisions:
             return None
         decision = self._journal.decision(decision_id)
         if decision.entry.experiment != experiment_id:
-            raise NotFound(f"There is no decision with the id '{decision_id}' in this experiment.")
+            raise NotFound(f"No decision has the id '{decision_id}' in this experiment.")
         refuse_superseded(decision)
         return decision
 
@@ -111,7 +111,7 @@ class Decisions:
             return None
         review = self._journal.review(proposal_id)
         if review.entry.experiment != experiment_id:
-            raise NotFound(f"There is no review with the id '{proposal_id}' in this experiment.")
+            raise NotFound(f"No review has the id '{proposal_id}' in this experiment.")
         refuse_closed(review, old)
         return review
 
@@ -190,7 +190,7 @@ def _check(outcome: str, review: Review | None, numbers: Numbers, run_id: str | 
     if outcome == "ship" and run is None:
         raise InputError(Problem("no-run", "run", "no run is named", "Name the run to ship."))
     if outcome == "ship" and review is not None and not_holding(numbers.checklist) and not although:
-        fix = "Give a reason to approve although they do not hold, or choose another outcome."
+        fix = "Give a reason for approving despite them, or choose another outcome."
         raise InputError(Problem("checklist-open", "checklist", shortcomings(numbers.checklist), fix))
 
 

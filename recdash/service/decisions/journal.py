@@ -55,7 +55,7 @@ class Journal:
         for review in self.reviews(self._store.journal.get(proposal_id).experiment):
             if review.id == proposal_id:
                 return review
-        raise NotFound(f"There is no review with the id '{proposal_id}'.")
+        raise NotFound(f"No review has the id '{proposal_id}'.")
 
     def decisions(self, experiment_id: str) -> list[Decision]:
         """Returns the decisions, the newest first; superseded ones say by which."""
@@ -66,7 +66,7 @@ class Journal:
         for decision in self.decisions(self._store.journal.get(decision_id).experiment):
             if decision.id == decision_id:
                 return decision
-        raise NotFound(f"There is no decision with the id '{decision_id}'.")
+        raise NotFound(f"No decision has the id '{decision_id}'.")
 
     def last_decision(self, experiment_id: str) -> Decision | None:
         """Returns the newest decision that is not superseded."""
@@ -82,7 +82,7 @@ class Journal:
         except NotFound:
             subject = store.reports.get(about)
         if subject.experiment != experiment_id:
-            raise NotFound(f"There is nothing with the id '{about}' to comment on.")
+            raise NotFound(f"No entry or report to comment on has the id '{about}'.")
         return self.add(writing, experiment_id, "comment", prose("comment", text), {}, about)
 
     def _entries(self, experiment_id: str) -> list[Entry]:
@@ -140,6 +140,6 @@ def prose(field: str, text: str) -> str:
     words = long_text(field, text, MOST_CHARS)
     if not words:
         raise InputError(
-            Problem("no-text", field, "the text is empty", "Give a reason, in a sentence or more.")
+            Problem("no-text", field, "the text is empty", "Give a reason in at least one sentence.")
         )
     return words

@@ -81,7 +81,7 @@ class Reviews:
         subject = self._subjects.named_now(review.subject)
         test = self._context.store.online_tests.get(test_id)
         if test.experiment != review.entry.experiment:
-            raise NotFound(f"There is no online test with the id '{test_id}' in this experiment.")
+            raise NotFound(f"No A/B test has the id '{test_id}' in this experiment.")
         facts = {"online": [self._snapshots.frozen_online(test, subject).as_dict()]}
         return self._attach(writing, review, "online evidence", text, facts, subject)
 
@@ -135,5 +135,5 @@ def refuse_closed(review: Review, old: Decision | None = None) -> None:
 
 def refuse_superseded(old: Decision) -> None:
     if not old.is_current:
-        fix = "Supersede the decision that holds now."
-        raise InputError(Problem("superseded", "decision", "it is superseded already", fix))
+        fix = "Supersede the current decision."
+        raise InputError(Problem("superseded", "decision", "it is already superseded", fix))

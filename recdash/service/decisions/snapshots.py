@@ -162,7 +162,7 @@ class Snapshots:
         metrics = [] if test.kind == "aggregates" else self._online_analysis.metrics(test.id)
         known = {metric.name: metric for metric in metrics}
         for row in rows:
-            meaning, formula = "As aggregated before the upload.", ""
+            meaning, formula = "Aggregated before the upload.", ""
             if row.metric in known:
                 metric = known[row.metric]
                 meaning, formula = metric.meaning, f"{metric.numerator} / {metric.denominator or 'users'}"
@@ -198,7 +198,7 @@ def _variant_of(test: OnlineTest, subject: Subject) -> str:
         raise InputError(Problem("not-linked", place, problem, fix))
     challengers = [variant for variant in served if variant != test.control]
     if not challengers:
-        problem = f"'{run.name}' was served by the control, so that there is no lift"
+        problem = f"'{run.name}' was served by the control, so there is no lift"
         raise InputError(Problem("is-control", place, problem, "Attach a test of a variant."))
     return challengers[0]
 

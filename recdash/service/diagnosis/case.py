@@ -13,8 +13,8 @@ from recdash.metrics.naming import metric_title
 QUESTIONS = {
     "won offline, lost online": "Why did {run} win offline and lose online?",
     "lost offline, won online": "Why did {run} lose offline and win online?",
-    "won both": "Is there anything that makes {run}'s result doubtful?",
-    "lost both": "Is there anything that makes {run}'s result doubtful?",
+    "won both": "Is there any reason to doubt {run}'s result?",
+    "lost both": "Is there any reason to doubt {run}'s result?",
     "undecided": "Why do {run}'s offline and online results differ?",
     "blocked": "Why do {run}'s offline and online results differ?",
 }

@@ -65,8 +65,8 @@ class Diagnosis:
         if base is None or base == test.links[variant]:
             same = "variant and control served the same run"
             reason = "the control is not linked to a run" if base is None else same
-            problem = f"{reason}, so that there is nothing to explain"
-            fix = "Link variant and control to the runs that they served, on the Runs page."
+            problem = f"{reason}, so there is nothing to explain"
+            fix = "On the Runs page, link variant and control to the runs they served."
             raise InputError(Problem("no-base", f"test '{test.name}'", problem, fix))
         define(metric).formula()  # refuses a metric without a value per user
         return Case(test, variant, ComparisonQuery((test.links[variant],), base, metric, k), online_metric)

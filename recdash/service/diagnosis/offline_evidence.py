@@ -42,8 +42,8 @@ if TYPE_CHECKING:
 
 TRAIN_ENDS = 0.99
 """Share of rows at which events count as happened; later ones may be clock errors."""
-TRAIN = Missing("a train table in the experiment")
-TIMES = Missing("a column of times in truth and train")
+TRAIN = Missing("training data in the experiment")
+TIMES = Missing("a column of times in test set and training data")
 GRADES = Missing("a rating or a watch time in the test set (a column relevance)")
 LISTS = Missing("lists of the run and of the control's run")
 

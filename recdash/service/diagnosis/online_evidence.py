@@ -55,7 +55,7 @@ class OnlineEvidence:
         if case.test.kind == "aggregates":
             return SESSIONS
         smallest = self._online_analysis.detectable(case.test.id, case.online_metric)[case.variant]
-        return Missing("users who differ") if smallest is None else smallest
+        return Missing("users with different values") if smallest is None else smallest
 
     def case_split(self, case: Case) -> SplitEvidence | Missing:
         from recdash.online.analysis import aggregates, health

@@ -116,7 +116,7 @@ class PresetResults:
             hits, reference = self._hits_under(replicate, convention)
             samples.append(sample_of(hits, convention.users, familiar=familiar_of(reference)))
         mean = replicate_means.mean_curve(define(convention.spec), samples, curves)
-        return mean or Unavailable(convention.spec, "a replicate lacks it")
+        return mean or Unavailable(convention.spec, "one of its replicates does not have it")
 
     def _hits_under(self, run_id: str, convention: Convention) -> tuple[Hits, Reference]:
         """Returns the run's hits in the convention's order and relevance, and the reference.

@@ -70,7 +70,7 @@ class RunCurves:
             computed = self.curve(replicate.id, metric)
             if isinstance(computed, Unavailable):
                 return computed
-        return Unavailable(metric, "one of its replicates lacks it")
+        return Unavailable(metric, "one of its replicates does not have it")
 
     def _curve_of_slice(self, run_id: str, metric: str, scope: Scope) -> Curve | Unavailable:
         """Returns the curve of a slice; exposure to a slice of users does not depend on relevance."""

@@ -59,7 +59,7 @@ class TrackRecords:
         except StoreError as error:  # damage in another experiment must not hide this one's record
             return [], str(error)
         if not pairs:
-            return [], "its variants are not linked to runs, or these lack the metric"
+            return [], "its variants are not linked to runs with this metric"
         experiment, sign = self._context.store.experiments.get(test.experiment).name, sign_of(metric)
         points = [_point(experiment, sides, variant, pair, sign) for variant, pair in pairs.items()]
         known = [point for point in points if point is not None]
