@@ -164,7 +164,7 @@ def test_logs_become_health_lifts_a_quadrant_and_a_reason_and_a_link_opens_them_
 
     choose(page, page.get_by_role("combobox", name="Explain"), "calm")
     expect(page).to_have_url(re.compile(r"[?&]v=calm(&|$)"))
-    question = "Is there anything that makes calm's result doubtful?"
+    question = "Is there any reason to doubt calm's result?"
     expect(page.get_by_role("heading", name=question)).to_be_visible()
     settle(page)
     link, there = page.url.removeprefix(with_films.url), seen(page)

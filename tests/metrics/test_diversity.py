@@ -236,7 +236,7 @@ def test_without_a_name_all_categories_are_compared_together() -> None:
         (
             "diversity(by=vectors)",
             (vectors(x=[1], y=[2]),),
-            "no list has the input it needs: two items in a list that can be compared",
+            "no list has its input: two items in a list that can be compared",
         ),
     ],
 )

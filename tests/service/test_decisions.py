@@ -345,7 +345,7 @@ def test_a_decision_is_superseded_once(space: Workspace, ids: dict[str, str]) ->
         (second.id, None),
         (first.id, second.id),
     ]
-    with pytest.raises(InputError, match="it is superseded already"):
+    with pytest.raises(InputError, match="it is already superseded"):
         ship(space, ids, supersedes=first.id)
 
 
@@ -379,7 +379,7 @@ def test_of_two_who_supersede_at_once_one_is_told_of_the_other(
         return writes(*words, **more)
 
     monkeypatch.setattr(space.journal, "add", after_bob)
-    with pytest.raises(InputError, match="it is superseded already"):
+    with pytest.raises(InputError, match="it is already superseded"):
         space.decisions.decide(ids["films"], "do not ship", supersedes=first.id, text="No.")
     assert [one.author for one in space.journal.decisions(ids["films"])] == ["Bob", "Mary"]
 

@@ -189,7 +189,7 @@ def test_truth_rows_before_the_end_of_train_are_counted(tmp_path: Path) -> None:
     space, test = stored(tmp_path, lists("a"), lists("x"), truth=early)
     found = answer(explain(space, test), "leakage")
     assert (found.verdict, found.statistic) == (
-        "supports", "50.0 % of 160 truth rows before the end of train",
+        "supports", "50.0 % of 160 test rows before the end of training data",
     )  # fmt: skip
 
 
@@ -254,7 +254,7 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
     needs = {one.check: one.needs for one in explain(space, test).answers if one.verdict == "can't tell"}
     assert needs == {
         "popularity": "training data in the experiment",
-        "leakage": "a column of times in truth and train",
+        "leakage": "a column of times in test set and training data",
         "users": "training data in the experiment",
         "exposure": "a table of served lists (request_id, unit_id, variant, rank, item_id)",
         "position": "a table of served lists (request_id, unit_id, variant, rank, item_id)",
@@ -436,5 +436,5 @@ def test_nothing_makes_the_demos_winner_doubtful(demo: tuple[Workspace, Experime
     space, made = demo
     (test,) = space.online_tests.all(made.id)
     found = space.diagnosis.explain(test.id, "als", "ndcg", 10, "session_watch_time")
-    assert found.question == "Is there anything that makes ALS v3's result doubtful?"
+    assert found.question == "Is there any reason to doubt ALS v3's result?"
     assert found.summary.startswith("None of the twelve checks finds a cause.")

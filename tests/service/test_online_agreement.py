@@ -383,7 +383,7 @@ def test_the_terminal_says_what_agrees(run: Recdash) -> None:
     assert "Offline picked the online winner in 3 of 3 decided pairs." in result.stdout
     assert re.search(r"third \(control\) +0\.50 +0\.0\n", result.stdout)
     assert "No best metric: with 3 runs, one of" in result.stdout
-    assert "nDCG@5 called the winner 2 of 2 times" in result.stdout
+    assert "nDCG@5 predicted the winner 2 of 2 times" in result.stdout
     assert "No calibration: 1 test so far" in result.stdout
 
 

@@ -97,9 +97,9 @@ def test_it_opens_on_the_variant_that_disagrees_and_another_is_kept_in_the_link(
     assert "Why did odd win offline and lose online?" in said(app)
     (chooser,) = [element for element in app.selectbox if element.label == "Variant"]
     app = passed(chooser.set_value("a").run())
-    assert "Is there anything that makes good's result doubtful?" in said(app)
+    assert "Is there any reason to doubt good's result?" in said(app)
     assert link(app)["v"] == "a"
-    assert "Is there anything that makes good's result doubtful?" in said(shown(**link(app)))
+    assert "Is there any reason to doubt good's result?" in said(shown(**link(app)))
 
 
 def test_a_metric_without_a_value_per_user_says_why_there_is_no_explanation(

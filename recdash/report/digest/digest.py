@@ -139,7 +139,7 @@ def _words(verdict: Recommendation) -> tuple[str, ...]:
 
 
 def _in_plain_words(evidence: VerdictEvidence, leader: Pair) -> str:
-    """``ALS v3 is 14.9 % above Popular in how well wanted items are ranked (nDCG@10); most likely …``"""
+    """``ALS v3 is 14.9 % above Popular in how well relevant items are ranked (nDCG@10); most likely …``"""
     comparison = evidence.comparison
     name = comparison.query.where
     row = row_of(comparison.query.metric)
