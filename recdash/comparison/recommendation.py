@@ -128,7 +128,7 @@ def _choose(cases: tuple[CandidateCase, ...]) -> Recommendation:
         return _ship(_best_online(proven), cases)
     sound = by_case.get("sound", [])
     if sound and not is_tested:
-        return _ship(sound[0], cases)
+        return _ship(_unbeaten(sound), cases)
     for kind in TO_TEST:
         if to_test := by_case.get(kind):
             return _test(to_test, cases)
@@ -191,8 +191,9 @@ def _ship(chosen: CandidateCase, cases: tuple[CandidateCase, ...]) -> Recommenda
 
 def _test(to_test: Sequence[CandidateCase], cases: tuple[CandidateCase, ...]) -> Recommendation:
     """Test the best of these, together with those from which it does not differ significantly."""
-    first = to_test[0]
-    chosen = [first, *(case for case in to_test[1:] if not _beats(first, case))][:MOST_TESTED]
+    first = _unbeaten(to_test)
+    others = (case for case in to_test if case is not first and not _beats(first, case))
+    chosen = [first, *others][:MOST_TESTED]
     names = listed([case.name for case in chosen])
     headline, end = f"Run an A/B test of {names}", "; it has not been in an A/B test"
     if first.case == "inconclusive":
@@ -244,20 +245,26 @@ def _keep(cases: tuple[CandidateCase, ...]) -> Recommendation:
             0, _linked(f"None of the {named_number(n).lower()} candidates beats {base}.", "leaderboard")
         )
     mixed = [case for case in cases if case.case == "mixed"]
-    unless = [
-        _linked(
-            f"Ship {case.name} if {lift_name(case.evidence.lost_online[0])} matters less to you than "
-            f"{lift_name(case.evidence.won_online[0])}.",
-            "offline-online",
-        )
-        for case in mixed[:1]
-    ]
+    unless = [_linked(_unless(case), "offline-online") for case in mixed[:1]]
     run = first.pair.baseline
     reasons = tuple(why[:MOST_REASONS])
     return Recommendation("keep", run, f"Keep {base}", reasons, tuple(unless), cases, first.evidence)
 
 
 # ── sentences ────────────────────────────────────────────────────────────────────────────────
+
+
+def _unless(case: CandidateCase) -> str:
+    """Returns when to ship a candidate that won and lost; of tests that contradict each other, what to do."""
+    lost, won = case.evidence.lost_online, case.evidence.won_online
+    for lift in lost:
+        other = next((other for other in won if other.title == lift.title), None)
+        if other is not None:
+            return (
+                f"Repeat its A/B test before you decide: {lift_name(lift)} of {case.name} "
+                f"improved in {other.test} and got worse in {lift.test}."
+            )
+    return f"Ship {case.name} if {lift_name(lost[0])} matters less to you than {lift_name(won[0])}."
 
 
 def _declined(case: CandidateCase) -> RichText:
@@ -278,7 +285,8 @@ def _passed_over(chosen: CandidateCase, cases: tuple[CandidateCase, ...]) -> Ite
     """Yields why candidates that score significantly higher offline than the chosen one are not chosen."""
     for case in cases:
         if case is not chosen and _beats(case, chosen):
-            yield (Piece(f"{case.name} scores higher offline, but "), *against(case), Piece("."))
+            better = "better" if case.evidence.comparison.lower_is_better else "higher"
+            yield (Piece(f"{case.name} scores {better} offline, but "), *against(case), Piece("."))
 
 
 def _as_good(chosen: CandidateCase, cases: tuple[CandidateCase, ...]) -> Iterator[RichText]:
@@ -315,13 +323,23 @@ def _but(case: CandidateCase) -> tuple[RichText, ...]:
     return tuple((Piece(f"But {case.name} "), *risk, Piece(".")) for risk in case.risks)
 
 
-def _beats(one: CandidateCase, other: CandidateCase) -> bool:
+def _unbeaten(cases: Sequence[CandidateCase]) -> CandidateCase:
+    """Returns the first than which none is significantly better; the best has the largest gain over its own
+    users, which need not be those of the others.
+    """
+    for case in cases:
+        if not any(_beats(other, case) for other in cases):
+            return case
+    return cases[0]
+
+
+def _beats(case: CandidateCase, other: CandidateCase) -> bool:
     """Returns whether the first is significantly better than the second, over the users of both."""
-    first, second = one.pair.candidate, other.pair.candidate
+    first, second = case.pair.candidate, other.pair.candidate
     word = {(first, second): "worse", (second, first): "better"}
     return any(
         pair.judged.word == word.get((pair.baseline, pair.candidate))
-        for pair in one.evidence.comparison.among
+        for pair in case.evidence.comparison.among
     )
 
 

@@ -169,6 +169,16 @@ def test_which_of_two_scores_higher_is_judged_over_the_users_of_both() -> None:
     assert not any("scores higher offline" in sentence for sentence in told(result))
 
 
+def test_two_tests_that_contradict_each_other_ask_for_another() -> None:
+    fell = replace(CUT, test="Search")
+    result = recommendation(only(CLEAR, tests=[WIN, fell]))
+    assert result.headline == "Keep Popular"
+    assert told(result)[-1] == (
+        "Repeat its A/B test before you decide: session watch time of ALS improved in Homepage and got worse "
+        "in Search."
+    )
+
+
 def test_two_that_do_not_differ_are_tested_together() -> None:
     table = Table({"Popular": BASE, "ALS": CLEAR, "EASE": RIVAL, "BPR": CLEAR}, lifts={"BPR": [CUT]})
     result = recommendation(table)

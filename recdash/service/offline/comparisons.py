@@ -186,13 +186,12 @@ class Comparisons:
         """Returns the lifts of a run in the experiment's A/B tests, by goals and guardrails, where control
         served the baseline; signed so that more is better.
 
-        An unlinked control counts as the experiment's baseline. A test with a broken split has no result;
-        aggregates do not say whether more is better. Before the planned number of users a lift counts only
-        as far as the always-valid interval reaches.
+        An unlinked control counts as the experiment's baseline. A test with a broken split has no result.
+        Before the planned number of users a lift counts only as far as the always-valid interval reaches.
         """
         lifts = []
         for test in self._tests_against(baseline_id):
-            if test.kind == "aggregates" or split_is_broken(test.notices):
+            if split_is_broken(test.notices):
                 continue
             for row in test.results:
                 if test.links.get(str(row["variant"])) == run_id and row.get("role") != "other":
