@@ -170,6 +170,9 @@ class Drawn:
     def online(self, run: str, baseline: str) -> Sequence[OnlineLift]:  # noqa: ARG002 - no test
         return ()
 
+    def lost_elsewhere(self, run: str, baseline: str) -> Sequence[OnlineLift]:  # noqa: ARG002 - no test
+        return ()
+
     def invalid_tests(self, run: str, baseline: str) -> Sequence[str]:  # noqa: ARG002 - no test
         return ()
 

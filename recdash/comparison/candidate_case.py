@@ -120,7 +120,11 @@ class CandidateCase:
             for rail in evidence.guardrails
             if rail.is_broken
         ]
-        return (*lifts, *metrics, *errors, *slices, *rails)
+        elsewhere = [
+            (*against_online(lift), Piece(f" {lift.test}, against another run than {evidence.base}"))
+            for lift in evidence.lost_elsewhere
+        ]
+        return (*lifts, *elsewhere, *metrics, *errors, *slices, *rails)
 
     def as_dict(self) -> dict[str, Any]:
         """Returns JSON-ready values: the case, the difference with raw and corrected p, lifts, guardrails."""

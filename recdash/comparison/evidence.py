@@ -45,6 +45,7 @@ class VerdictEvidence:
     differences in slices of the users, judged as another. Both are families of this candidate alone: harm is
     looked for in each candidate as if it were the only one, so that many candidates do not hide it.
     ``lifts``: what A/B tests found of it; ``invalid_tests``: names of those without a valid result.
+    ``lost_elsewhere``: its losses in tests against another run than the baseline.
     ``over_replicates``: candidate → its difference over folds or seeds, if it or the baseline has several.
     """
 
@@ -55,6 +56,7 @@ class VerdictEvidence:
     slices: tuple[SliceDifference, ...] = ()
     lifts: tuple[OnlineLift, ...] = ()
     invalid_tests: tuple[str, ...] = ()
+    lost_elsewhere: tuple[OnlineLift, ...] = ()
     over_replicates: Mapping[str, ReplicateDifference] = field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
 
@@ -164,6 +166,7 @@ def _of_candidate(source: Source, shared_evidence: VerdictEvidence, pair: Pair) 
         guardrails=tuple(rails),
         lifts=tuple(source.online(pair.candidate, pair.baseline)),
         invalid_tests=tuple(source.invalid_tests(pair.candidate, pair.baseline)),
+        lost_elsewhere=tuple(source.lost_elsewhere(pair.candidate, pair.baseline)),
     )
 
 

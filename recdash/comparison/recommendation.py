@@ -196,6 +196,8 @@ def _test(to_test: Sequence[CandidateCase], cases: tuple[CandidateCase, ...]) ->
     chosen = [first, *others][:MOST_TESTED]
     names = listed([case.name for case in chosen])
     headline, end = f"Run an A/B test of {names}", "; it has not been in an A/B test"
+    if first.evidence.lost_elsewhere:
+        end = f"; it has not been in an A/B test against {first.evidence.base}"
     if first.case == "inconclusive":
         known = [lift.more_users for lift in first.evidence.lifts if lift.is_goal and lift.more_users]
         more = f": about {numbers.count(rounded(min(known)))} more users" if known else ""

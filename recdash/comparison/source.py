@@ -64,6 +64,9 @@ class Source(Protocol):
     def online(self, run: str, baseline: str) -> Sequence[OnlineLift]:
         """Returns the lifts of the run against the baseline in A/B tests."""
 
+    def lost_elsewhere(self, run: str, baseline: str) -> Sequence[OnlineLift]:
+        """Returns the losses of the run in A/B tests against another run than the baseline."""
+
     def invalid_tests(self, run: str, baseline: str) -> Sequence[str]:
         """Returns the names of A/B tests of the run against the baseline that have no valid result."""
 

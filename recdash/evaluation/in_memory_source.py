@@ -131,6 +131,9 @@ class EvaluationSource:
     def invalid_tests(self, run: str, baseline: str) -> Sequence[str]:  # noqa: ARG002
         return ()
 
+    def lost_elsewhere(self, run: str, baseline: str) -> Sequence[OnlineLift]:  # noqa: ARG002
+        return ()
+
     def online(self, run: str, baseline: str) -> Sequence[OnlineLift]:  # noqa: ARG002
         """Returns no lifts: files have no A/B tests."""
         return ()

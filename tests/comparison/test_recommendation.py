@@ -179,6 +179,15 @@ def test_two_tests_that_contradict_each_other_ask_for_another() -> None:
     )
 
 
+def test_a_loss_against_another_run_is_a_reason_to_test_before_shipping() -> None:
+    result = recommendation(only(CLEAR, elsewhere={"ALS": [CUT]}))
+    assert result.headline == "Run an A/B test of ALS"
+    assert told(result) == [
+        f"{GAIN}; it has not been in an A/B test against Popular.",
+        "But ALS cut session watch time by 12 % in the A/B test Homepage, against another run than Popular.",
+    ]
+
+
 def test_two_that_do_not_differ_are_tested_together() -> None:
     table = Table({"Popular": BASE, "ALS": CLEAR, "EASE": RIVAL, "BPR": CLEAR}, lifts={"BPR": [CUT]})
     result = recommendation(table)

@@ -24,8 +24,8 @@ from recdash.store import open_store
 
 READS = [
     "agreement.of", "agreement.best_metric", "comparisons.changes", "comparisons.compare",
-    "comparisons.invalid_tests", "comparisons.list_pulls", "comparisons.online_lifts",
-    "comparisons.pairs", "comparisons.ranks",
+    "comparisons.invalid_tests", "comparisons.list_pulls", "comparisons.lost_elsewhere",
+    "comparisons.online_lifts", "comparisons.pairs", "comparisons.ranks",
     "comparisons.replicate_differences", "comparisons.source", "comparisons.user_slices",
     "comparisons.value", "comparisons.values", "comparisons.verdict", "cutoffs.delta_curves",
     "cutoffs.leaders_by_k", "damaged", "decisions.since", "definitions.guide",

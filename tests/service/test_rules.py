@@ -164,3 +164,21 @@ def test_a_recommendation_follows_the_rules_of_its_ab_test(space: Workspace) -> 
     after = space.comparisons.verdict(query).case_of(ids["als"])
     assert after is not None
     assert after.case == "inconclusive"
+
+
+def test_a_summed_test_counts_in_the_recommendation_as_on_its_page(space: Workspace) -> None:
+    """10 % and 5 % of 1,000 users convert: a loss of 50 %."""
+    ids = film_runs(space)
+    rows = [("control", 0.1), ("new", 0.05)]
+    table = pd.DataFrame(
+        {"variant": variant, "metric": "conversion", "n": 1000, "mean": p, "variance": p * (1 - p)}
+        for variant, p in rows
+    )
+    links = {"control": ids["popular"], "new": ids["als"]}
+    test = space.online_tests.add(ids["films"], "Sums", {"aggregates": table}, links=links)
+    assert space.online_tests.next_steps(test.id)[0] == "Roll back als"
+    case = space.comparisons.verdict(space.queries.of(ids["films"])).case_of(ids["als"])
+    assert case is not None
+    assert case.case == "lost online"
+    (lost,) = case.evidence.lost_online
+    assert lost.lift == pytest.approx(-0.5)

@@ -55,6 +55,8 @@ class Table:
     lifts: Mapping[str, Sequence[OnlineLift]] = field(default_factory=dict)
     broken: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Names of A/B tests without a valid result, of one candidate."""
+    elsewhere: Mapping[str, Sequence[OnlineLift]] = field(default_factory=dict)
+    """What A/B tests against another run than the baseline found, of one candidate."""
     rule: Users = "truth"
     error: float | None = None
     """The standard error of the candidates' catalogue metrics; None where lists are gone."""
@@ -96,6 +98,9 @@ class Table:
 
     def online(self, run: str, baseline: str) -> Sequence[OnlineLift]:
         return self.lifts.get(run, self.tests)
+
+    def lost_elsewhere(self, run: str, baseline: str) -> Sequence[OnlineLift]:
+        return self.elsewhere.get(run, ())
 
     def invalid_tests(self, run: str, baseline: str) -> Sequence[str]:
         return self.broken.get(run, ())

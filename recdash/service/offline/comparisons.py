@@ -189,14 +189,15 @@ class Comparisons:
         An unlinked control counts as the experiment's baseline. A test with a broken split has no result.
         Before the planned number of users a lift counts only as far as the always-valid interval reaches.
         """
-        lifts = []
-        for test in self._tests_against(baseline_id):
-            if split_is_broken(test.notices):
-                continue
-            for row in test.results:
-                if test.links.get(str(row["variant"])) == run_id and row.get("role") != "other":
-                    lifts += [lift] if (lift := _online_lift(test, row)) else []
-        return lifts
+        return [lift for test in self._tests_against(baseline_id) for lift in _lifts_of(test, run_id)]
+
+    def lost_elsewhere(self, run_id: str, baseline_id: str) -> list[OnlineLift]:
+        """Returns the losses of a run in A/B tests where control served another run than the baseline."""
+        against = {test.id for test in self._tests_against(baseline_id)}
+        experiment = self._context.experiment_of(baseline_id).id
+        tests = self._store.online_tests.of_experiment(experiment)
+        others = [test for test in tests if test.id not in against]
+        return [lift for test in others for lift in _lifts_of(test, run_id) if lift.is_lost]
 
     def invalid_tests(self, run_id: str, baseline_id: str) -> list[str]:
         """Returns the names of the run's A/B tests whose split of users is broken."""
@@ -301,6 +302,9 @@ class StoredSource:
         """Returns the online lifts; none for a part of the users, which a test does not report on."""
         return self.comparisons.online_lifts(run, baseline) if self.scope == WHOLE else []
 
+    def lost_elsewhere(self, run: str, baseline: str) -> Sequence[OnlineLift]:
+        return self.comparisons.lost_elsewhere(run, baseline) if self.scope == WHOLE else []
+
     def invalid_tests(self, run: str, baseline: str) -> Sequence[str]:
         return self.comparisons.invalid_tests(run, baseline) if self.scope == WHOLE else []
 
@@ -313,6 +317,20 @@ class StoredSource:
     @cached_property
     def _problems(self) -> Callable[[tuple[str, ...]], Sequence[Problem]]:
         return lru_cache(maxsize=16)(self.scores.comparability)
+
+
+def _lifts_of(test: OnlineTest, run_id: str) -> list[OnlineLift]:
+    """Returns the lifts of a run in goals and guardrails of a test; none where its split is broken."""
+    if split_is_broken(test.notices):
+        return []
+    rows = [
+        row
+        for row in test.results
+        if test.links.get(str(row["variant"])) == run_id
+        and str(row["variant"]) != test.control
+        and row.get("role") != "other"
+    ]
+    return [lift for row in rows if (lift := _online_lift(test, row)) is not None]
 
 
 def _online_lift(test: OnlineTest, row: Mapping[str, Any]) -> OnlineLift | None:
