@@ -60,6 +60,9 @@ class Decisions:
     _journal: Journal
     _subjects: Subjects
 
+    def __post_init__(self) -> None:
+        self._since = self._context.cached(self._read_since, most=64)
+
     def decide(
         self, experiment_id: str, outcome: str, *, run_id: str | None = None, text: str,
         query: ComparisonQuery | None = None, about: str | None = None, supersedes: str | None = None,
@@ -143,6 +146,11 @@ class Decisions:
 
     def since(self, entry_id: str) -> list[Changed]:
         """Returns what changed since an entry was written: numbers, and runs deleted or renamed."""
+        entry = self._context.store.journal.get(entry_id)  # raises NotFound for those who may not read it
+        version = self._context.version()
+        return list((self._since if version else self._read_since)(entry.id, version))
+
+    def _read_since(self, entry_id: str, version: int) -> list[Changed]:  # noqa: ARG002 - a key of what is kept
         entry = self._context.store.journal.get(entry_id)
         offline, online = offline_of(entry), online_of(entry)
         return [
