@@ -75,6 +75,20 @@ def test_a_candidate_is_proposed_on_the_page(shown: Open, workspace: Workspace, 
     assert link(app)["rev"] == review.id
 
 
+def test_the_recommended_candidate_is_proposed_first_until_it_is_in_review(
+    shown: Open, workspace: Workspace, ids: Ids
+) -> None:
+    """als hits at rank 1 and is recommended; ease is in review and is not."""
+    workspace.reviews.propose(ids["films"], ids["ease"])
+    app = shown()
+    assert next(box for box in app.selectbox if box.label == "Candidate").value == ids["als"]
+    text = said(app)
+    assert text.index("Propose or decide") < text.index("1 open, 0 closed")
+    workspace.reviews.propose(ids["films"], ids["als"])
+    text = said(shown())
+    assert text.index("2 open, 0 closed") < text.index("Propose or decide")
+
+
 def test_the_whole_way_of_a_candidate_on_the_page(
     shown: Open, workspace: Workspace, ids: Ids, test: OnlineTest
 ) -> None:
@@ -89,7 +103,7 @@ def test_the_whole_way_of_a_candidate_on_the_page(
     app = passed(next(element for element in app.button if element.label == "Decide").click().run())
     assert workspace.journal.reviews(ids["films"])[0].state == "approved"
     text = said(app)
-    assert "Ship als 1 decision; 1 review, none open." in text
+    assert "Ship als 1 decision; 1 review, 0 open." in text
     assert "Roll it out." in text
     assert "answers a review" in text
 
@@ -103,7 +117,7 @@ def test_a_refusal_stands_where_the_form_is_and_keeps_the_words(
     app = passed(next(element for element in app.button if element.label == "Decide").click().run())
     assert "are not known yet" in app.error[0].value
     assert next(element for element in app.text_area if element.label == "Why?").value == "Roll it out."
-    app = write(app, "To approve, say why although", "No time.")
+    app = write(app, "Justify approving although", "No time.")
     passed(next(element for element in app.button if element.label == "Decide").click().run())
     assert workspace.journal.last_decision(ids["films"]).although == "No time."  # type: ignore[union-attr]
 

@@ -41,13 +41,13 @@ def test_an_editor_makes_a_report_of_the_present_view(
     title = next(element for element in app.text_input if element.label == "Title")
     assert title.value == "films"
     title.input("Which one?")
-    next(element for element in app.text_area if element.label == "In your own words").input(
+    next(element for element in app.text_area if element.label == "Summary for readers").input(
         "For the homepage."
     )
     next(element for element in app.multiselect if element.label.startswith("What to show")).set_value(
         ["evidence", "caveats"]
     )
-    app = press(app, "Make the report")
+    app = press(app, "Make report")
     made(workspace, question)
     (report,) = Reports(workspace).all(question.experiment)
     assert Question.of(report.question).query.k == 3
@@ -61,7 +61,7 @@ def test_a_live_report_is_made_where_that_is_chosen(
 ) -> None:
     app = open_page("reports", e=question.experiment)
     next(element for element in app.radio if element.label == "Numbers").set_value("live")
-    press(app, "Make the report")
+    press(app, "Make report")
     assert Reports(workspace).all(question.experiment)[0].document is None
 
 
@@ -126,7 +126,7 @@ def test_a_viewer_reads_the_list_and_can_change_nothing(
         monkeypatch.setattr(f"recdash.ui.reports.{module}.workspace", lambda: viewer)
     app = turn_to(passed(shell({"e": question.experiment}).run()), "reports")
     assert "Theirs" in said(app)
-    assert not {"Make the report", "Archive", "Delete for good", "Make a share link"} & set(labels(app))
+    assert not {"Make report", "Archive", "Delete for good", "Make a share link"} & set(labels(app))
 
 
 def test_an_experiment_without_runs_offers_no_report(workspace: Workspace, open_page: Open) -> None:
@@ -134,4 +134,4 @@ def test_an_experiment_without_runs_offers_no_report(workspace: Workspace, open_
 
     made = workspace.experiments.create("empty", TRUTH)
     app = open_page("reports", e=made.id)
-    assert "Make the report" not in labels(app)
+    assert "Make report" not in labels(app)

@@ -11,7 +11,7 @@ from recdash.decisions import LABELS, OUTCOMES, Decision, Review, not_holding, s
 from recdash.domain.records import OnlineTest
 from recdash.formatting.html import markdown
 from recdash.metrics.naming import metric_at
-from recdash.ui.app import links, state
+from recdash.ui.app import cached, links, state
 from recdash.ui.app.state import View, workspace
 from recdash.ui.components import idempotent_form, widgets
 from recdash.ui.decisions import wording
@@ -55,12 +55,19 @@ def _held(view: View) -> list[Decision]:
 # ── begin ────────────────────────────────────────────────────────────────────────────────────
 
 
+def recommended(view: View) -> str | None:
+    """Returns the id of the candidate that is to be shipped or tested; None without one."""
+    today = cached.verdict(view) if view.shown else None
+    return today.run if today is not None and today.action in ("ship", "test") else None
+
+
 def begin(view: View) -> None:
-    """Propose a candidate, or decide right away."""
+    """Propose a candidate, at first the recommended one, or decide right away."""
     if not may_write():
         return
     wanted = state.params().get("pr")
     state.write("pr", wanted)
+    wanted = wanted or recommended(view)
     against = f" against {view.baseline.name}" if view.baseline else ""
     numbers = f"{metric_at(view.metric, view.k)}{against}"
     widgets.section(
@@ -231,7 +238,7 @@ def _although(form: str, review: Review) -> str:
     left = not_holding(review.checklist)
     if not left:
         return ""
-    label = f"To approve, say why although {shortcomings(left)}"
+    label = f"Justify approving although {shortcomings(left)}"
     return idempotent_form.text_area(form, label, name="although", height=80)
 
 

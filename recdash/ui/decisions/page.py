@@ -1,4 +1,4 @@
-"""The page Reports & decisions: what holds now, the reviews, what can be done, and who did what."""
+"""The page Review: what holds now, the reviews, what can be done, and who did what."""
 
 from __future__ import annotations
 
@@ -37,9 +37,15 @@ def show(view: View) -> None:
         _nothing(view)
         return
     widgets.title(wording.finding(last_decision(entries[::-1]), open_), wording.subtitle(entries))
+    recommended = forms.recommended(view)
+    in_review = [review.subject.run.id for review in open_ if review.subject.run]
+    begins = not made and recommended is not None and recommended not in in_review
+    if begins:  # what to do comes first
+        forms.begin(view)
     _show_decision(view, made)
     _show_reviews(view, proposed)
-    forms.begin(view)
+    if not begins:
+        forms.begin(view)
     show_history(entries)
     st.html(links.to_guide(view, GUIDE))
 
@@ -70,7 +76,7 @@ def _show_reviews(view: View, reviews: Sequence[Review]) -> None:
     if not reviews:
         return
     open_ = [review for review in reviews if review.is_open]
-    widgets.section("Reviews", f"{len(open_) or 'None'} of {len(reviews)} open")
+    widgets.section("Reviews", f"{len(open_)} open, {len(reviews) - len(open_)} closed")
     review_card.show_list(view, reviews)
     known = {review.id: review for review in reviews}
     labels = {}

@@ -45,8 +45,9 @@ def subtitle(entries: Sequence[Entry]) -> str:
     """``entries``: the newest first."""
     made, proposed = decisions(entries[::-1]), reviews(entries[::-1])
     count = len([review for review in proposed if review.is_open])
-    counts = [many(len(made), "decision"), f"{many(len(proposed), 'review')}, {count or 'none'} open"]
-    return f"{capital('; '.join(counts))}. Nothing is edited here: what no longer holds is superseded."
+    counted = f"{many(len(proposed), 'review')}, {count} open"
+    text = capital("; ".join([many(len(made), "decision"), counted]))
+    return f"{text}. Decisions are immutable; supersede one to change it."
 
 
 def moment(when: datetime) -> str:

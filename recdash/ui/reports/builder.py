@@ -23,7 +23,7 @@ def show(view: View) -> None:
     if not workspace().person.may("editor") or not view.runs:
         return
     with st.expander("Make a report", expanded=False):
-        st.caption("One file with the verdict first, for those who do not open this dashboard.")
+        st.caption("One file that opens with the decision or recommendation. It needs no network.")
         widgets.notices([], nothing=_about(view))
         with st.form("make-report", border=False):
             fields = _fields(view)
@@ -32,7 +32,7 @@ def show(view: View) -> None:
                 _make(view, fields | sent)
 
             done, key = "The report is made.", "make-report-go"
-            idempotent_form.submit(FORM, "Make the report", make, done, key=key)
+            idempotent_form.submit(FORM, "Make report", make, done, key=key)
 
 
 def _about(view: View) -> str:
@@ -46,11 +46,11 @@ def _fields(view: View) -> dict[str, Any]:
     key = idempotent_form.key(FORM)
     title = st.text_input("Title", view.experiment.name, max_chars=MOST_TITLE, key=f"report-title-{key}")
     narrative = st.text_area(
-        "In your own words",
+        "Summary for readers",
         key=f"report-narrative-{key}",
         max_chars=MOST_NARRATIVE,
         height=120,
-        help="Shown below the verdict. An empty line begins a new paragraph.",
+        help="Shown on the first page. An empty line begins a new paragraph.",
     )
     titles = widgets.titled({name: block.title for name, block in BLOCKS.items()})
     label, blocks_key = "What to show, in this order", f"report-blocks-{key}"

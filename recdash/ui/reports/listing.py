@@ -1,4 +1,4 @@
-"""The reports on an experiment: open them, take them away in any form, share, archive and delete them."""
+"""The reports on an experiment: open and download them, share, archive and delete them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def show(view: View) -> None:
         subtitle = "None yet. Make one below." if may_write else "None yet: an editor can make one."
     widgets.section("Reports", subtitle)
     if active:
-        columns = text_columns("Report", "By", "Numbers", "Take it away")
+        columns = text_columns("Report", "By", "Numbers", "Download")
         rows = [[_named(report), report.author, _kind(report), _downloads(report)] for report in active]
         widgets.table(columns, rows)
         if reason := why_no_pdf():
