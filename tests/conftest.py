@@ -98,24 +98,29 @@ def pytest_collection_finish() -> None:
 
 
 HEAVIEST = (
-    "browser/markup", "browser/accessibility", "browser/journey_share", "setup/linters", "browser/sign_in",
-    "report/reproduce", "store/sqlite", "browser/journey", "service/decisions", "service/workspace",
-    "ui/ab_results", "ui/pages", "cli/control_characters", "ui/decisions", "ui/upload_journey",
-    "server/flood", "server/fresh_server", "metrics/oracles", "ui/replicates", "ui/definitions",
+    "browser/accessibility", "report/reproduce", "setup/linters", "browser/journey_share", "ui/pages",
+    "browser/markup", "ui/ab_results", "store/sqlite", "browser/history", "ui/sharing", "server/flood",
+    "browser/sign_in", "ui/upload_journey", "service/decisions", "browser/journey", "ui/decisions",
+    "service/workspace", "metrics/tie_band",
+    "cli/control_characters", "service/reports", "cli/cli", "metrics/oracles", "metrics/laws",
+    "ingest/isolated_reader", "browser/report", "ingest/regular_expressions", "ui/replicates",
+    "server/fresh_server", "server/server",
 )  # fmt: skip
-"""The files whose tests take longest together, about in this order: ten seconds of a processor and more."""
+"""The files whose tests take longest together, about in this order: eight seconds of a processor and more.
+
+Tests in a browser wait for a server: their files stand among those that keep a processor busy.
+"""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Workers take files from the front: those that take longest must not be the last to be taken."""
     tests_of = Counter(item.path for item in items)
     order = {name: place for place, name in enumerate(HEAVIEST)}
-    slow = {item.path for item in items if item.get_closest_marker("browser")}
 
     def turn(item: pytest.Item) -> tuple[object, ...]:
         name = f"{item.path.parent.name}/{item.path.stem.removeprefix('test_')}"
         place = order.get(name, len(order))
-        return place, item.path not in slow, -tests_of[item.path], item.path
+        return place, -tests_of[item.path], item.path
 
     items.sort(key=turn)
 
