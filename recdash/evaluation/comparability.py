@@ -110,7 +110,7 @@ def comparability_problems(
             for problem in basis.ids
         ),
     ]
-    return [Problem(code, "comparison", found, fix) for code, found, fix in differences]
+    return [Problem(code, "comparison", finding, fix) for code, finding, fix in differences]
 
 
 Differences = Iterator[tuple[str, str, str]]

@@ -109,10 +109,10 @@ def items_found(truth: Truth, hit_masks: Sequence[Mask], exposures: Sequence[Exp
     n = len(truth.items)
     users = np.bincount(truth.item[truth.relevant()], minlength=n)
     item = np.flatnonzero(users)
-    found = [np.bincount(truth.item[is_hit], minlength=n)[item] for is_hit in hit_masks]
+    hits = [np.bincount(truth.item[is_hit], minlength=n)[item] for is_hit in hit_masks]
     shown = [_times_shown(exposure, k, n)[item] for exposure in exposures]
     found_by_run, shown_by_run = (
-        np.array(counts, dtype=np.int64).reshape(len(counts), len(item)) for counts in (found, shown)
+        np.array(counts, dtype=np.int64).reshape(len(counts), len(item)) for counts in (hits, shown)
     )
     return ItemsFound(item, users[item], found_by_run, shown_by_run)
 

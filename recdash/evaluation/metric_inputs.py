@@ -61,8 +61,8 @@ def hits_in_slice(hits: Hits, exposure: Exposure | None) -> Hits:
 
 
 def familiar_of(reference: Reference) -> Familiar | None:
-    """Returns how expected each item of the truth is, by its popularity in train; None without a train
-    table.
+    """Returns how expected each item of the truth is, by its popularity in the training data; None
+    without training data.
     """
     if reference.train_users is None:
         return None

@@ -43,8 +43,8 @@ class OfferedFiles:
 
     def is_offered(self, visitor: Visitor, path: str) -> bool:
         """Returns whether the file at this address, ``/media/<name>``, was offered to this visitor."""
-        found = _FILE.match(path.encode())
-        return found is not None and found[1].decode() in self._names.get(visitor, ())
+        match = _FILE.match(path.encode())
+        return match is not None and match[1].decode() in self._names.get(visitor, ())
 
 
 def _renew(kept: OrderedDict[Key, Value], key: Key, most: int) -> None:

@@ -20,7 +20,7 @@ def is_meant(name: str, names: str) -> bool:
     """
     wanted = _folded(name)
     domain = f"*@{wanted.split('@')[1]}" if wanted.count("@") == 1 else None
-    return any(_folded(one) in {"*", wanted, domain} for one in listed(names))
+    return any(_folded(known) in {"*", wanted, domain} for known in listed(names))
 
 
 def _folded(name: str) -> str:

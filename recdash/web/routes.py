@@ -51,9 +51,9 @@ def server_error(config: AuthConfig) -> Callable[[Request, Exception], Response]
             "An internal error occurred; the server's log has the details. Try again, and tell the "
             "administrator if it persists."
         )
-        found = Refused(500, "Something went wrong", words).response(request.headers)
-        found.raw_headers.extend(of_every_answer(config.rules.embedders()))
-        return found
+        response = Refused(500, "Something went wrong", words).response(request.headers)
+        response.raw_headers.extend(of_every_answer(config.rules.embedders()))
+        return response
 
     return answer
 

@@ -60,8 +60,8 @@ def refuse_stranger(quota: UploadQuota, path: str, person: Person | None) -> Per
     """Returns the person who sends a file. Raises Refused unless an editor sends it to a session of their
     own.
     """
-    found = _PATH.fullmatch(path)
-    if person is None or found is None or not quota.seats(found[1], person):
+    match = _PATH.fullmatch(path)
+    if person is None or match is None or not quota.seats(match[1], person):
         raise Refused(403, "Upload not allowed", "Only editors can upload files, from a page of their own.")
     return person
 

@@ -117,8 +117,8 @@ def make_the_report(page: Page) -> str:
 def share_the_experiment(page: Page) -> str:
     press(page, "Copy link")
     page.get_by_role("tab", name="Share link").click()
-    page.get_by_label("For whom").fill("the board")
-    press(page, "Make link")
+    page.get_by_label("Label").fill("the board")
+    press(page, "Create link")
     found = link_of(page.locator("[data-testid=stPopoverBody] [data-testid=stCode]").filter(has_text="/s/"))
     press(page, "Done")
     return found

@@ -274,8 +274,8 @@ def test_a_share_link_is_shown_once_and_opens_this_experiment_only(
     workspace: Workspace, films: dict[str, str], open_page: Open
 ) -> None:
     app = open_tab(open_page(), "Share link")
-    next(element for element in app.text_input if element.label == "For whom").set_value("<b>steering</b>")
-    press(app, "Make link")
+    next(element for element in app.text_input if element.label == "Label").set_value("<b>steering</b>")
+    press(app, "Create link")
     opened = workspace.sharing.shared(token_in(app))
     assert (opened.experiment, opened.report, opened.label) == (films["films"], None, "<b>steering</b>")
     assert "<b>steering" not in markup(app)
@@ -311,7 +311,7 @@ def test_a_viewer_opens_saved_views_and_changes_nothing(
     assert [tab.label for tab in app.tabs] == ["Link", "Saved views", "Embed"]
     labels = [button.label for button in open_tab(app, "Saved views").button]
     assert "Open" in labels
-    assert not {"Save this view", "Forget", "Make link", "Revoke"} & set(labels)
+    assert not {"Save this view", "Forget", "Create link", "Revoke"} & set(labels)
 
 
 def test_a_guest_has_no_other_experiment_to_choose(
@@ -395,7 +395,9 @@ def test_the_dashboards_own_address_is_known_from_any_page(
     ],
 )
 def test_whoever_copies_a_link_of_this_machine_is_told(address: str, *, is_own: bool) -> None:
-    assert links.reach(address) == (" It works on this machine only." if is_own else "")
+    assert links.reach(address) == (
+        " recdash runs locally, so it opens on this computer only." if is_own else ""
+    )
 
 
 def test_saved_views_may_be_of_any_page_there_is() -> None:

@@ -338,9 +338,9 @@ class Runs:
             ),
             (not run.ledger.get("without_list"), "every user has a list", "Nothing is missing."),
         )
-        for applies, found, fix in reasons:
+        for applies, reason, fix in reasons:
             if applies:
-                return Problem("no-fallback", f"run '{run.name}'", found, fix)
+                return Problem("no-fallback", f"run '{run.name}'", reason, fix)
         return None
 
     def reference_choices(self, experiment_id: str) -> list[ReferenceChoice]:

@@ -57,8 +57,12 @@ def here_so_far(view: View) -> str:
 
 
 def reach(address: str) -> str:
-    """A warning for an address that works on this machine only; else empty."""
-    return " It works on this machine only." if urlsplit(address).hostname in OWN else ""
+    """Returns a warning if the address works on this computer only; else empty."""
+    return (
+        " recdash runs locally, so it opens on this computer only."
+        if urlsplit(address).hostname in OWN
+        else ""
+    )
 
 
 def home() -> str:

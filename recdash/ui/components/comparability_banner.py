@@ -54,15 +54,15 @@ def _line(view: View, problem: Problem, key: str) -> None:
 
 def warning_html(problem: Problem, metric: str) -> Html:
     """The problem on one line; of users without recommendations that the metric excludes, that it does."""
-    found, fix = problem.found, problem.fix
+    finding, fix = problem.found, problem.fix
     if problem.code == MISSING_LISTS and excludes(metric):
-        found = f"users without recommendations are excluded from {metric_title(metric)}"
+        finding = f"users without recommendations are excluded from {metric_title(metric)}"
         compared = ": compare the paired differences, which use those they share"
         fix = f"Each run counts its own users{compared if define(metric).is_paired else ''}."
     return html(
         '<div class="rd-warning" role="note" aria-label="Comparability"><b class="rd-worse">!</b>'
         "<details><summary>{sentence}.</summary><p>{fix}</p></details></div>",
-        sentence=capital(found.rstrip(".")),
+        sentence=capital(finding.rstrip(".")),
         fix=fix,
     )
 

@@ -47,8 +47,8 @@ RUN = TableTemplate(
     "Recommendations",
     "One candidate's lists: one row per user and recommended item.",
     (
-        required("user_id", "Who the list is for."),
-        required("item_id", "What is recommended."),
+        required("user_id", "The user the list is for."),
+        required("item_id", "The recommended item."),
         optional("rank", "Position in the list, from 1. It decides the order if there is one."),
         optional("score", "Higher is better. It decides the order if there is no rank."),
         optional("run", "Name of the candidate, when one file holds several."),
@@ -61,9 +61,9 @@ TRUTH = TableTemplate(
     "Test set",
     "What users actually chose after the split. Candidates are scored against it.",
     (
-        required("user_id", "Who."),
-        required("item_id", "What this user actually chose."),
-        optional("relevance", "How much: a rating or grade. Without it every row is relevant."),
+        required("user_id", "The user."),
+        required("item_id", "An item that this user chose."),
+        optional("relevance", "A rating or grade. Without it every row is relevant."),
         optional("timestamp", "When, as seconds since 1970 or as a date."),
     ),
     "user_id,item_id,relevance\nu1,film-02,4\nu1,film-09,5\nu2,film-05,3\nu3,film-07,5\n",
@@ -73,8 +73,8 @@ TRAIN = TableTemplate(
     "Training data",
     "What the candidates were trained on. Gives novelty, popularity and the user's history.",
     (
-        required("user_id", "Who."),
-        required("item_id", "What this user took before the split."),
+        required("user_id", "The user."),
+        required("item_id", "An item that this user chose before the split."),
         optional("rating", "Rating or strength."),
         optional("timestamp", "When, as seconds since 1970 or as a date."),
     ),
@@ -127,8 +127,8 @@ PREDICTIONS = TableTemplate(
     "Rating predictions",
     "Predicted against true ratings of one candidate. Gives RMSE and MAE.",
     (
-        required("user_id", "Who."),
-        required("item_id", "What was rated."),
+        required("user_id", "The user."),
+        required("item_id", "The rated item."),
         required("rating", "The true rating."),
         required("prediction", "The predicted rating, on the same scale."),
     ),
@@ -193,7 +193,7 @@ SERVED = TableTemplate(
     "What was actually shown: one row per served list and item. Gives the online hit ratio.",
     (
         required("request_id", "The list."),
-        required("unit_id", "Who it was for."),
+        required("unit_id", "The user it was served to."),
         required("ts", "When it was served (UTC)."),
         required("variant", "The variant that made it."),
         required("rank", "The item's position in the list, from 1."),
@@ -226,7 +226,7 @@ BANDIT = TableTemplate(
         required("item_id", "The item that was shown."),
         required("click", "1 where it was clicked, 0 where it was not."),
         required("propensity_score", "With which probability it was shown there, above 0 and up to 1."),
-        optional("position", "The place at which it was shown, from 1."),
+        optional("position", "The position at which it was shown, from 1."),
         optional("timestamp", "When (UTC)."),
         optional(
             "any other column", "What was known of the user or the moment; user_id makes errors by user."
@@ -237,11 +237,11 @@ BANDIT = TableTemplate(
 POLICY = TableTemplate(
     "policy",
     "Target policy",
-    "How likely another policy would show each item. Asked of a log of bandit feedback.",
+    "With which probability another policy shows each item. It is evaluated on a log of bandit feedback.",
     (
         required("item_id", "The item that may be shown."),
-        required("probability", "How likely; 1 in all, for each case that the other columns tell apart."),
-        optional("position", "The place, where the policy depends on it."),
+        required("probability", "How likely; adds up to 1 for each combination of the other columns."),
+        optional("position", "The position, if the policy depends on it."),
         optional("any other column", "A column of the log that the policy depends on."),
     ),
     templates()["policy"],

@@ -97,10 +97,12 @@ def summary(view: View, items: Items) -> Html:
     columns = [*text_columns("Run"), *number_columns(*titles)]
     rows: list[list[Cell]] = []
     for run_id in items.run_ids:
-        found, shown = items.found(run_id), items.shown(run_id)
+        n_hit, n_shown = items.found(run_id), items.shown(run_id)
         alone = len(items.only(run_id)) if len(items.run_ids) > 1 else None
-        share = Number(found / total, 1, scale=100)
-        rows.append([RunName(run_id), count(found), share, count(alone), count(shown), count(shown - found)])
+        share = Number(n_hit / total, 1, scale=100)
+        rows.append(
+            [RunName(run_id), count(n_hit), share, count(alone), count(n_shown), count(n_shown - n_hit)]
+        )
     return table_html(columns, rows, view.marks, kind="rd-small")
 
 

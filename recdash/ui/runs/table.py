@@ -24,7 +24,7 @@ LEDGER = {
     "tied_users": "users with ties",
     "rows": "rows read",
 }
-"""Names of the ledger's counts as the pages write them, in reading order."""
+"""Names of the population counts as the pages write them, in reading order."""
 
 
 def parameter_names(runs: Sequence[Run], only_differences: bool) -> list[str]:

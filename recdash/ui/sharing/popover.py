@@ -55,8 +55,8 @@ def _parts() -> Mapping[str, Callable[[View], None]]:
 
 def _link(_: View) -> None:
     address = links.here()
-    guests = " Whoever opens it needs your share link first." if workspace().person.is_guest else ""
-    st.caption(f"This link shows the same view elsewhere.{guests}{links.reach(address)}")
+    guests = " A reader needs your share link first." if workspace().person.is_guest else ""
+    st.caption(f"Link to this exact view.{guests}{links.reach(address)}")
     st.code(address, language=None, wrap_lines=True)
 
 

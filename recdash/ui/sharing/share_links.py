@@ -43,14 +43,14 @@ def show(view: View) -> None:
 
 
 def _form(tab: ShareTab, view: View) -> None:
-    st.caption("Whoever has the link reads this experiment and nothing else, without signing in.")
+    st.caption("Anyone with the link can view this experiment (no sign-in).")
     label, days = f"link-label-{tab.turn}", f"link-days-{tab.turn}"
     with st.form(f"make-link-{tab.turn}", border=False):
-        st.text_input("For whom", key=label, max_chars=LABEL_CHARS, placeholder="steering group")
+        st.text_input("Label", key=label, max_chars=LABEL_CHARS, placeholder="steering group")
         st.number_input("Days until it expires", 1, MOST_DAYS, USUAL_DAYS, key=days)
         make = partial(_make, tab, tab.turn, view, label, days)
         key = f"make-link-{tab.turn}-go"
-        st.form_submit_button("Make link", type="primary", key=key, on_click=make)
+        st.form_submit_button("Create link", type="primary", key=key, on_click=make)
     if tab.refused is not None:
         widgets.problems(tab.refused)
 

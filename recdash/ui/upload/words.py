@@ -208,7 +208,7 @@ def noticed(plan: IntakePlan) -> tuple[list[Problem], list[Problem]]:
 
 
 def same_names(variants: Sequence[str], runs: Sequence[str]) -> dict[str, str]:
-    """Returns {variant: run} for variants that are called like a run, in any case."""
+    """Returns {variant: run} for variants that are named like a run, in any case."""
     known = {name.casefold(): name for name in runs}
     return {variant: known[variant.casefold()] for variant in variants if variant.casefold() in known}
 
