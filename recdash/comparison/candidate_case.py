@@ -124,7 +124,12 @@ class CandidateCase:
             (*against_online(lift), Piece(f" {lift.test}, against another run than {evidence.base}"))
             for lift in evidence.lost_elsewhere
         ]
-        return (*lifts, *elsewhere, *metrics, *errors, *slices, *rails)
+        unknown = [
+            _risk("may break the guardrail ", lift_name(lift), "ab-results", " in the A/B test")
+            for lift in evidence.lifts
+            if lift.is_open
+        ]
+        return (*lifts, *elsewhere, *metrics, *errors, *slices, *rails, *unknown)
 
     def as_dict(self) -> dict[str, Any]:
         """Returns JSON-ready values: the case, the difference with raw and corrected p, lifts, guardrails."""

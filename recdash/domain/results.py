@@ -107,6 +107,11 @@ class OnlineLift:
         """Returns whether a goal lost significantly, or a guardrail significantly more than its margin."""
         return self.high < -(self.margin or 0.0)
 
+    @property
+    def is_open(self) -> bool:
+        """Returns whether a guardrail is neither broken nor for certain within its margin."""
+        return self.margin is not None and self.low <= -self.margin <= self.high
+
 
 @dataclass(frozen=True)
 class Ratio:

@@ -169,6 +169,13 @@ def test_which_of_two_scores_higher_is_judged_over_the_users_of_both() -> None:
     assert not any("scores higher offline" in sentence for sentence in told(result))
 
 
+def test_a_guardrail_that_may_be_broken_online_is_a_risk_of_what_won() -> None:
+    """Sessions per user: from −3 % to +1 %, with a margin of 2 %."""
+    result = recommendation(only(CLEAR, tests=[WIN, replace(HELD, low=-0.03, high=0.01)]))
+    assert result.headline == "Ship ALS"
+    assert told(result)[-1] == "But ALS may break the guardrail sessions per user in the A/B test."
+
+
 def test_two_tests_that_contradict_each_other_ask_for_another() -> None:
     fell = replace(CUT, test="Search")
     result = recommendation(only(CLEAR, tests=[WIN, fell]))
