@@ -52,7 +52,7 @@ def test_an_editor_makes_a_report_of_the_present_view(
     (report,) = Reports(workspace).all(question.experiment)
     assert Question.of(report.question).query.k == 3
     assert Question.of(report.question).query.runs == question.query.runs
-    assert "1 report, the newest first" in said(app)
+    assert "1 report The newest first" in said(app)
     assert "Which one? " in said(app)
 
 

@@ -120,11 +120,17 @@ def _since(entry_id: str) -> None:
     tables.show_since(workspace().decisions.since(entry_id))
 
 
+@st.fragment
+@show_errors
 def show_evidence(entry: Entry) -> None:
-    """The numbers of evidence that is attached to a review."""
+    """The numbers of evidence that is attached to a review; drawn when it is opened."""
     offline, online = offline_of(entry), online_of(entry)
     title = capital(entry.kind) if offline else f"A/B test {online[0].test.name}"
-    with st.expander(f"{markdown(title)} · {markdown(signature(entry))}"):
+    label = f"{markdown(title)} · {markdown(signature(entry))}"
+    box = st.expander(label, on_change="rerun", key=f"evidence-{entry.id}")
+    if not box.open:
+        return
+    with box:
         if entry.text:
             st.html(prose(entry.text, "rd-quiet"))
         _since(entry.id)

@@ -29,10 +29,10 @@ def show(view: View) -> None:
     known = Reports(workspace()).all(view.experiment.id, archived=may_write)
     active = [report for report in known if report.archived is None]
     if active:
-        subtitle = f"{many(len(active), 'report')}, the newest first. Each is one file that needs no network."
+        subtitle = "The newest first. Each is one file that needs no network."
+        widgets.title(many(len(active), "report"), subtitle)
     else:
-        subtitle = "None yet. Make one below." if may_write else "None yet: an editor can make one."
-    widgets.section("Reports", subtitle)
+        widgets.title("No report yet", "Make one below." if may_write else "An editor can make one.")
     if active:
         columns = text_columns("Report", "By", "Numbers", "Download")
         rows = [[_named(report), report.author, _kind(report), _downloads(report)] for report in active]
