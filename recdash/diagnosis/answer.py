@@ -79,7 +79,7 @@ def need(part: Part | Missing) -> Part:
 
 
 def check(ask: Callable[[Evidence], CheckAnswer]) -> Callable[[Evidence], CheckAnswer]:
-    """Returns a check called as ``ask`` is; if evidence is missing, the answer says what it needs."""
+    """Wraps ``ask``, so that a check without its evidence answers which evidence it needs."""
 
     @wraps(ask)
     def answer(evidence: Evidence) -> CheckAnswer:

@@ -127,7 +127,7 @@ class Popularity:
 
     @property
     def usual_head(self) -> float:
-        """Returns the head's share of what the baseline finds; that of train if it finds nothing."""
+        """Returns the share of popular items in the baseline's hits; one half if it has none."""
         n_found = self.base_head + self.base_tail
         return self.base_head / n_found if n_found else 0.5
 

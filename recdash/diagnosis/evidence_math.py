@@ -17,9 +17,7 @@ HIGH_GRADE = 0.8
 
 
 def head_of(rows: Ints) -> Mask:
-    """Returns [N] the items with the most train rows that together have half of them; ``rows`` [N] of each
-    item.
-    """
+    """Returns [N] whether an item is in the head: the most popular items with half of all ``rows`` [N]."""
     order = np.argsort(-rows, kind="stable")
     before = np.cumsum(rows[order]) - rows[order]
     head = np.zeros(len(rows), dtype=bool)

@@ -112,7 +112,7 @@ class _Cells:
         self.n_held = 0
 
     def counts(self) -> RankCounts:
-        """Returns the counts of all items added and releases those rank by rank, as both are large."""
+        """Returns the counts of all items added; frees the counts by rank, since both are large."""
         self._count_held()
         item, count, start = GrowingColumn(np.int32), GrowingColumn(np.int32), [0]
         for row in range(self.depth):

@@ -233,7 +233,7 @@ class ItemWatch:
 
 @dataclass(frozen=True)
 class UsersMet:
-    """The users of a run with those of truth and train: ``ids`` [N], those of the truth first.
+    """The users of a run, the test set and training data: ``ids`` [N], users of the test set first.
 
     ``had_list`` [N] marks those of the run, ``in_train`` [N] those of train, if there is such a table.
     """

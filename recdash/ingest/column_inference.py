@@ -415,7 +415,7 @@ def _by_trec_rank(raw: RawTable, columns: Columns) -> Columns:
 
 
 def is_distance(column: str) -> bool:
-    """Returns whether a column is named like a quantity of which less is better."""
+    """Returns whether a column is named like a quantity for which lower is better."""
     return plain(column).endswith(LESS_IS_BETTER)
 
 

@@ -676,7 +676,7 @@ def wide_families(columns: Sequence[str]) -> list[tuple[str, ...]]:
 
 
 def _likely(kind: TableKind, families: Mapping[str, tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """Returns the only group, or those of several whose name is like the role's; all if none is and any name
+    """Returns the groups that may be the role: the only one, else those named like it, else all if any name
     will do.
     """
     if kind not in SIDEWAYS:

@@ -125,7 +125,7 @@ def _first_two(look: Look) -> tuple[str | None, str | None]:
 
 
 def _by_shared_ids(look: Look, own: IdColumns, known: Mapping[str, frozenset[str]]) -> IdColumns:
-    """Returns ``own`` with the open columns whose ids are users or items of other files."""
+    """Returns ``own`` completed by columns whose ids are users or items in other files."""
     if not look.has_header or look.roles is not None or is_attributes(look, own):
         return own
     for role, other in (("user_id", "item_id"), ("item_id", "user_id")):
@@ -167,7 +167,7 @@ def _by_title(look: Look, own: IdColumns) -> IdColumns:
 
 
 def _by_rows(look: Look, own: IdColumns) -> IdColumns:
-    """Returns ``own`` with a single open column that fits, or with two of which one is grouped.
+    """Returns ``own`` completed by the rows: with the only column that fits, or with two if one is grouped.
 
     Files of lists and of interactions have rows of one user together more often than rows of one item.
     """
@@ -194,7 +194,7 @@ def is_attributes(look: Look, own: IdColumns) -> bool:
 
 
 def _is_key(look: Look, column: str, least: float = ONE_EACH) -> bool:
-    """Returns whether nearly each row has an id of its own."""
+    """Returns whether nearly every row has a different id."""
     values = look.by_name[column]
     return len(values.distinct) >= least * len(values.filled) > 0
 

@@ -30,7 +30,7 @@ UNLIMITED = Limits()
 
 
 def of_archive(limits: Limits) -> Limits:
-    """Returns the limits of a compressed file: those of the settings where there are none."""
+    """Returns the limits of a compressed file; limits that are not set come from the settings."""
     if limits != UNLIMITED:
         return limits
     from recdash.settings import settings  # slow to import

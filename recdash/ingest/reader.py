@@ -302,7 +302,7 @@ def look(source: Source, *, name: str | None = None, limits: Limits | None = Non
 
 
 def _reversible(opened: Opened) -> tuple[str, ...]:
-    """Returns columns of which less may be better: the score, and names typical of scores or distances."""
+    """Returns columns in which lower may be better: the score, and columns named like scores or distances."""
     chosen, scores = opened.columns.mapping.get("score"), names_of(role_named("run", "score"))
     columns = [c for c in opened.raw.columns if c == chosen or is_distance(c) or plain(c) in scores]
     return tuple(f"{REVERSED}{column}" for column in columns)
@@ -571,7 +571,7 @@ def _with_ids(opened: Opened, wanted: Sequence[str], part: Part) -> list[Role]:
 
 
 def _as_written(role: Role, columns: Columns) -> Role:
-    """Returns the role with how its values are written: ranks from 0, scores of which less is better."""
+    """Returns the role with the form of its values: ranks from 0, or scores where lower is better."""
     if role.name == "rank" and columns.ranks_from == 0:
         return replace(role, reading="rank from 0")
     if role.name == "score" and columns.reversed_score:

@@ -136,7 +136,7 @@ def _of_one_length(has_partner: bool) -> SortedFile:
 
 
 def _by_size(files: Sequence[FileFacts], taken: set[TableKind | None]) -> list[SortedFile]:
-    """Returns what the interactions are whose names do not tell, by what is missing and by their size."""
+    """Returns the kinds of interaction files with neutral names, by the kinds still missing and by size."""
     if len(files) == 1 and "truth" in taken:
         reason = f"{PAIRS}, beside a test set."
         return [_taken("run", "unsure", reason) if "train" in taken else _taken("train", "likely", reason)]

@@ -1,4 +1,4 @@
-"""What a file is by itself: one rule per kind of table, asked in order."""
+"""Recognises the kind of a single file: one rule per kind of table, applied in order."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ class FileFacts:
         return [column for column in self.others if self.look.by_name[column].is_number]
 
     def unnamed(self) -> list[str]:
-        """Returns the columns of numbers whose name does not say relevance or time."""
+        """Returns the numeric columns whose names stand for neither relevance nor time."""
         said = {*names_of(RELEVANCE), *names_of(TIME)} if self.look.has_header else set()
         return [column for column in self.numbers() if plain(column) not in said]
 

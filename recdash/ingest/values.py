@@ -296,7 +296,7 @@ def note_gaps(array: pa.Array, check: ColumnCheck) -> None:
 
 
 def read_floats(array: pa.Array, check: ColumnCheck, noun: str, fix: str) -> pa.Array:
-    """Returns float64; null if empty; refuses what is not a number."""
+    """Returns numbers as float64, null if empty; reports values that are not numbers."""
     array = plain(array)
     kind = array.type
     if pa.types.is_float64(kind):
@@ -430,7 +430,7 @@ def read_scores(array: pa.Array, check: ColumnCheck) -> pa.Array:
 
 
 def read_reversed_scores(array: pa.Array, check: ColumnCheck) -> pa.Array:
-    """Returns scores of which less is better with the sign inverted; items without a usable one are ranked
+    """Returns scores with the sign inverted, for scores where lower is better; items without a score rank
     last.
     """
     scores = read_scores(array, check)
@@ -450,7 +450,7 @@ def read_numbers(array: pa.Array, check: ColumnCheck) -> pa.Array:
 
 
 def read_predictions(array: pa.Array, check: ColumnCheck) -> pa.Array:
-    """Returns float64, NaN without a prediction; a notice counts those."""
+    """Returns predictions as float64, NaN if missing; a notice counts the missing ones."""
     values = read_floats(array, check, "a number", NUMBERS)
     check.refuse(pc.fill_null(pc.is_inf(values), False), plain(array), "bad-number", "'{value}'", NUMBERS)
     values = pc.fill_null(values, float("nan"))

@@ -399,9 +399,9 @@ def needs_likeness(inputs: CatalogueInputs, parameters: Mapping[str, str]) -> st
 
 
 def needs_two_lists(inputs: CatalogueInputs, parameters: Mapping[str, str]) -> str:
-    """Returns why lists cannot be compared as sets; a repeated item has no weight of its own."""
+    """Returns why lists cannot be compared as sets: there are fewer than two, or items are repeated."""
     if inputs.may_repeat:
-        return "needs each item once in a list; count duplicates=first"
+        return "needs each item once in a list; use duplicates=first"
     return "" if inputs.exposure.n_lists > 1 else "needs the lists of at least two users"
 
 

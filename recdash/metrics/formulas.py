@@ -252,7 +252,7 @@ class OverJudged(Additive):
 
 @dataclass(frozen=True)
 class OverGrades(Additive):
-    """A formula over all items with a relevance above 0 instead of those from the threshold on."""
+    """A formula over all items with a relevance above 0, also below the threshold."""
 
     formula: Additive
 
@@ -467,7 +467,7 @@ class HarmonicMean:
         return total / sample.n_users, standard_error(total, squares, sample.n_users)
 
     def values(self, sample: RelevantHits, k: int) -> Floats:
-        """Returns [n] per user; with ``of_means`` each user's influence on that of the means."""
+        """Returns [n] values per user; with ``of_means``, each user's influence on the value."""
         a, b = self.parts(sample, k)
         return self.pulls(a, b) if self.of_means else harmonic(a, b, self.weight)
 

@@ -42,7 +42,9 @@ def _counts(inputs: CatalogueInputs, k: int) -> Ints:
 
 
 def _without_one(inputs: CatalogueInputs) -> float:
-    """Returns (n − 1) / n, the ratio of one of n users' pull on a total to what is lost without the user."""
+    """Returns (n − 1) / n, the factor from what a total loses without one of n users to that user's pull on
+    it.
+    """
     return (inputs.exposure.n_lists - 1) / inputs.exposure.n_lists
 
 

@@ -60,7 +60,7 @@ class JudgedHits:
         return replace(self, user=self.user[within], rank=self.rank[within], relevant=self.relevant[within])
 
     def of_users(self, first: int, last: int) -> JudgedHits:
-        """Returns those of the users first..last - 1, renumbered 0..last - first - 1."""
+        """Returns the part for the users first..last - 1, renumbered from 0."""
         rows = slice(*np.searchsorted(self.user, [first, last]).tolist())
         return JudgedHits(
             self.user[rows] - first, self.rank[rows], self.relevant[rows], self.n_not_relevant[first:last]

@@ -85,8 +85,8 @@ class Ties:
 
 
 def tie_band(definition: Definition, hits: Hits, sample: RelevantHits, k: int) -> TieBand | None:
-    """Returns the band of an accuracy metric at k; ``sample`` is that of all truth rows of the users who
-    count.
+    """Returns the range of an accuracy metric at k over all orders of ties; ``sample`` has all test rows of
+    its users.
 
     None if the lists were not ordered by score, the metric is unavailable, or no order of the ties changes
     it.

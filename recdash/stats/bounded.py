@@ -88,7 +88,7 @@ class WeightedMean:
         return float((weights * values).sum()) / weight, weight / float(counts.sum())
 
     def _pole_near(self, deviates: float) -> float:
-        """Returns the exponent of the pole for a mean so many standard deviations from the middle one."""
+        """Returns the exponent of the pole for a mean this many standard deviations from the middle."""
         values, counts = self._values
         n = float(counts.sum())
         middle = _sum(counts, values) / n

@@ -21,7 +21,7 @@ MOST_GROUPS = 1 << 14
 
 @dataclass(frozen=True)
 class HitBits:
-    """A column whose values are 0 or ``value``: a bit per user, 1 for the value."""
+    """A column with only the values 0 and ``value``, stored as one bit per user."""
 
     bits: npt.NDArray[np.uint8]
     value: float
@@ -62,7 +62,9 @@ class Groups:
         return Groups(_folded(self.sums, most), _folded(self.sizes, most), self.n)
 
     def covariance_of_means(self) -> Floats:
-        """Returns [c, c]; for groups of one user that of the values divided by n."""
+        """Returns the covariance matrix [c, c] of the means; for groups of one user, that of the values
+        divided by n.
+        """
         off, g = self.off, len(self.sizes)
         covariance: Floats = off.T @ off * (g / (g - 1) / self.n**2)
         return covariance

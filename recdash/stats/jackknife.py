@@ -43,7 +43,7 @@ class Pulls:
 
 
 def pulls_of_mean(several: Sequence[Pulls]) -> Pulls:
-    """Returns the pulls on the mean of a run's training seeds, whose users are the same."""
+    """Returns each user's pull on the mean over a run's training seeds, which share their users."""
     pull: Floats = np.mean([pulls.pull for pulls in several], axis=0)
     return Pulls(pull, np.maximum.reduce([pulls.lists for pulls in several]))
 

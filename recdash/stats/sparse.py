@@ -131,7 +131,7 @@ class Unknown:
 
 @dataclass(frozen=True)
 class PairedProportions:
-    """Of n users, so many win and lose by ``bound``; the others do not differ."""
+    """Counts of n users: wins and losses by ``bound``; the others do not differ."""
 
     name: ClassVar[str] = "McNemar's exact test"
 

@@ -27,7 +27,7 @@ class Damage:
         self._of_all: list[Problem] = []
 
     def found(self, experiment: str | None = None) -> list[Problem]:
-        """Returns all damage, or that of one experiment: each once, in order of discovery."""
+        """Returns all damage found so far, or that of one experiment: each once, as discovered."""
         of_rows = [
             problem
             for home, problem in list(self._found.values())

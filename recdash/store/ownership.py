@@ -33,7 +33,7 @@ USED_BY = "databases"
 
 
 def refuse_lost(database: Path, root: Path, found_artifacts: FoundArtifacts) -> None:
-    """Raises ``StoreError`` if a database would be created beside the files of one that is gone."""
+    """Raises ``StoreError`` if a new database would be created beside files of a lost one."""
     # Files first: a process creating the store right now has a database before it has a file.
     if found_artifacts == "ask" and any(_files_below(root)) and not database.exists():
         raise _is_new(str(database), root)

@@ -50,7 +50,7 @@ class ExperimentStore(Protocol):
         """Changes fields other than id and created; ``baseline`` must be a run of the experiment."""
 
     def change(self, key: str, fields_of: Callable[[Experiment], Mapping[str, Any]]) -> Experiment:
-        """Changes the same fields to those that ``fields_of`` gives for the stored experiment.
+        """Writes the fields that ``fields_of`` returns for the stored experiment.
 
         It is read and written in one transaction, so that no change of another writer is lost.
         """

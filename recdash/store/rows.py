@@ -85,7 +85,7 @@ class Rows(Generic[Value]):
         return self.change(key, lambda _: fields)
 
     def change(self, key: str, fields_of: Callable[[Value], Mapping[str, Any]]) -> Value:
-        """Changes fields to those that ``fields_of`` gives for the stored value, in one transaction."""
+        """Writes the fields that ``fields_of`` returns for the stored value, in one transaction."""
         kind = self.kind
         with self._transactions.write() as session, session.no_autoflush:
             row = whole_row_of(session, kind, key)

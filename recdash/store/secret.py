@@ -1,4 +1,4 @@
-"""The secret of a store: created once, beside its files, the same for all who open it."""
+"""Creates and reads a store's secret, which is kept beside its files."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ class SqlRuns(DeletableRows[Run]):
         return self._without_damaged_replicates(runs)
 
     def _without_damaged_replicates(self, runs: Sequence[Run]) -> list[Run]:
-        """Returns the runs whose replicates are all intact; of others the mean or sum is unknown."""
+        """Returns the runs whose replicates are all intact; the others have no known mean or sum."""
         replicated = [run.id for run in runs if run.replicated]
         replicates = self._replicate_rows(replicated) if replicated else {}
         undamaged = []

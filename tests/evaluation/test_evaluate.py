@@ -619,7 +619,7 @@ def test_kept_repeats_may_take_a_metric_above_1() -> None:
         duplicates="keep",
     )
     assert [absence["reason"] for absence in kept.absences()] == [
-        "needs each item once in a list; count duplicates=first"
+        "needs each item once in a list; use duplicates=first"
     ]
     assert "Each counts again at its rank" in " ".join(map(str, evaluation.notices()))
 

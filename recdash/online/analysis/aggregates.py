@@ -95,7 +95,7 @@ def _repeated_rows(rows: Sequence[Summary]) -> list[Problem]:
 def measured(
     rows: Sequence[Summary], metrics: Sequence[OnlineMetric] = ()
 ) -> Iterator[tuple[OnlineMetric, dict[str, Any]]]:
-    """Yields each metric with its aggregates by variant; ``metrics`` give the roles of those named there."""
+    """Yields each metric with its aggregates by variant; ``metrics`` gives the roles of known metrics."""
     roles = {metric.name: metric for metric in (*KNOWN, *metrics)}
     for name, group in by_metric(rows).items():
         arms = {row.variant: lift.arm(row.n, row.mean, row.variance) for row in group}

@@ -248,7 +248,7 @@ def _with_sequence(row: OnlineRow, measured: Measured, control: str) -> OnlineRo
 def _judged(
     rows: Sequence[tuple[Measured, OnlineRow]], control: str, correction: Correction
 ) -> Iterator[OnlineRow]:
-    """Yields the rows with their words: goals as one family, guardrails and others each by itself."""
+    """Yields the rows with their findings: goals judged as one family, guardrails and others singly."""
     goals = [row for _, row in rows if row.role == "goal" and not row.is_control]
     family = judgement.family([row.p for row in goals], correction)
     levels = {(row.metric, row.variant): pair for row, pair in zip(goals, family, strict=True)}

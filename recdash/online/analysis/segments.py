@@ -101,7 +101,7 @@ def simpson(rows: Sequence[SegmentLift], overall: Mapping[str, Estimate]) -> tup
 
 
 def _sums(users: OnlineUsers, metric: OnlineMetric, name: str) -> tuple[Sums, list[str | None]]:
-    """Returns [variants, segments] sums; the last segment is that of users without a known one."""
+    """Returns sums [variants, segments]; the last segment has the users without a known segment."""
     segment = users.segments[name]
     n_labels = len(segment.labels) + 1
     cell = users.variant * n_labels + np.where(segment.label < 0, n_labels - 1, segment.label)

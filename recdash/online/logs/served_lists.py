@@ -1,4 +1,4 @@
-"""Counts served lists: those clicked, and those that contain the answer.
+"""Counts served lists: clicked ones, and those that contain the item watched next.
 
 The answer to a list is the item that its user watches next, past the threshold, on any surface, but not from
 the list itself: an item clicked or watched in the list is not its answer. A list after which no such item is
@@ -41,7 +41,7 @@ class WatchedItems:
         np.minimum.at(self._begun.upto(n), code, events.at)
 
     def past(self, threshold_s: float) -> tuple[Ints, Ints, Ints]:
-        """Returns (unit, begun, item) of those that count as videos, by unit and time."""
+        """Returns (unit, begun, item) of the events that count as videos, sorted by unit and time."""
         seconds = self._times.seconds()
         n, videos = len(seconds), np.flatnonzero(seconds > threshold_s)
         unit, begun, item = (tally.upto(n)[videos] for tally in (self._unit, self._begun, self._item))
