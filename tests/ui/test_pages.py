@@ -238,7 +238,6 @@ def test_counting_only_users_with_lists_may_change_who_is_first(
         assert "If users without recommendations are excluded, few users leads" in said(open_page(page))
 
 
-@pytest.mark.usefixtures("with_demo")
 def test_a_candidate_that_leaves_users_out_can_be_completed_where_it_is_judged(
     workspace: Workspace, open_page: Open
 ) -> None:
@@ -250,6 +249,7 @@ def test_a_candidate_that_leaves_users_out_can_be_completed_where_it_is_judged(
     assert "als + popular for the rest" in [run.name for run in workspace.runs.all(ids["films"])]
 
 
+@pytest.mark.usefixtures("with_demo")
 def test_the_demo_wins_offline_and_loses_online(workspace: Workspace, open_page: Open) -> None:
     assert workspace.demo.exists()
     text = said(open_page("offline_online"))
