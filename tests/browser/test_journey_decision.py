@@ -7,9 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import browser_tabs
 import pytest
-from browser_tabs import headline, settle
+from browser_tabs import choose, headline, settle
 from playwright.sync_api import Browser, Page, expect
 
 pytestmark = pytest.mark.browser
@@ -23,9 +22,11 @@ def dashboard(with_demo: Path, server: Start) -> Any:
     return server(data=with_demo)
 
 
-def choose(page: Page, key: str, option: str) -> None:
-    """Pick an option of the select box with this key."""
-    browser_tabs.choose(page, page.locator(f".st-key-{key} input"), option)
+def open_choices(page: Page, part: str) -> None:
+    """Open one of the frame's buttons."""
+    page.keyboard.press("Escape")
+    page.locator(f".st-key-frame-{part} button").first.click()
+    expect(page.get_by_test_id("stPopoverBody")).to_be_visible()
 
 
 @pytest.mark.long  # tests/ui/test_pages.py follows the links, tests/ui/test_sharing.py opens them elsewhere
@@ -34,31 +35,30 @@ def test_a_verdict_leads_to_its_chart_and_a_permalink_shows_the_same_to_somebody
 ) -> None:
     page.goto(dashboard.url)
     verdict = headline(page)
-    expect(verdict).to_have_text("Two-tower 2026-10 is a trade-off")
+    expect(verdict).to_have_text("Ship ALS v3")
     settle(page)
 
+    open_choices(page, "metric-k")
     page.get_by_label("Any k to 100").fill("20")
     page.keyboard.press("Enter")
-    expect(page.get_by_text("nDCG@20 is").first).to_be_visible()
+    expect(page.get_by_text("nDCG@20").first).to_be_visible()
     settle(page)
 
-    page.get_by_role("button", name="Change runs").click()
-    choose(page, "frame-baseline", "ItemKNN 100")
-    expect(page.get_by_text("above ItemKNN 100").first).to_be_visible()
-    settle(page)
+    open_choices(page, "against")
+    choose(page, page.get_by_role("combobox", name="Baseline"), "ItemKNN 100")
+    expect(page.locator(".st-key-frame-against")).to_contain_text("vs ItemKNN 100")
+    open_choices(page, "runs")
     page.get_by_role("button", name=re.compile("^Remove Two-tower")).click()
-    expect(verdict).not_to_contain_text("Two-tower")
+    expect(page.locator(".st-key-frame-runs")).to_contain_text("3 candidates")
     settle(page)
+    open_choices(page, "part")
+    choose(page, page.locator(".st-key-frame-slice input"), "Known users (with train rows)")
+    expect(page.locator(".st-key-frame-part")).to_contain_text("Known users")
     page.keyboard.press("Escape")
-
-    page.get_by_role("button", name="Narrow down").click()
-    choose(page, "frame-slice", "Known users (with train rows)")
-    expect(page.locator(".st-key-frame-scope")).to_contain_text("Known users")
     settle(page)
-    page.keyboard.press("Escape")
 
     page.get_by_role("link", name=re.compile("^better for")).first.click()
-    finding = re.compile(r"is better for \d+ of 100 users")
+    finding = re.compile(r"^ALS v3 improves results for \d+ % of users")
     expect(verdict).to_have_text(finding)
     user = page.locator("[data-testid=stMain] h2").filter(has_text=re.compile("^User "))
     expect(user).to_be_visible()
@@ -68,7 +68,8 @@ def test_a_verdict_leads_to_its_chart_and_a_permalink_shows_the_same_to_somebody
     expect(user).not_to_have_text(first)
     settle(page)
 
-    seen = (verdict.inner_text(), user.inner_text(), page.locator(".rd-chip-part").all_inner_texts())
+    row = ".st-key-frame-row button"
+    seen = (verdict.inner_text(), user.inner_text(), page.locator(row).all_inner_texts())
     link = page.url
     for part in ("k=20", "b=", "c=", "s=user_warmth", "u="):
         assert part in link
@@ -77,7 +78,6 @@ def test_a_verdict_leads_to_its_chart_and_a_permalink_shows_the_same_to_somebody
     expect(headline(other)).to_have_text(seen[0])
     settle(other)
     again = other.locator("[data-testid=stMain] h2").filter(has_text=re.compile("^User "))
-    expect(other.locator(".rd-chip-part")).to_have_count(len(seen[2]))
-    assert (again.inner_text(), other.locator(".rd-chip-part").all_inner_texts()) == seen[1:]
+    assert (again.inner_text(), other.locator(row).all_inner_texts()) == seen[1:]
     other.context.close()
     assert console_errors == []

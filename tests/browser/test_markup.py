@@ -159,7 +159,7 @@ def walk(request: pytest.FixtureRequest, browser: Browser, world: dict[str, Any]
 
 def open_runs(tab: Page, url: str) -> None:
     open_page(tab, url)
-    tab.get_by_role("button", name="Change runs").click()
+    tab.locator(".st-key-frame-runs button").first.click()
     tab.get_by_test_id("stPopoverBody").locator("[data-tag]").first.wait_for()
 
 
