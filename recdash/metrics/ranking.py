@@ -633,7 +633,7 @@ RANKING: tuple[RankingMetric, ...] = (
     RankingMetric(
         "ndcg",
         "nDCG",
-        "Discounted gain of the hits, divided by that of the ideal list",
+        "Discounted gain of the hits, divided by that of the best possible list",
         r"\frac{\sum_{r_j \le k} g_j / \log_2(r_j + 1)}{\sum_{i=1}^{\min(m,k)} g^*_i / \log_2(i + 1)}",
         f"{JARVELIN}; exponential gain: Burges et al. 2005",
         build=build_ndcg,

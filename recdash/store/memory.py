@@ -40,12 +40,20 @@ class MemoryStore(InMemory):
         self.online_tests = MemoryOnlineTests(self.experiments)
         self.journal = MemoryJournal(journal)
         self.artifacts = MemoryArtifacts(behind)
+        self.audit = MemoryAudit()
 
     def damaged(self, experiment: str | None = None) -> list[Problem]:  # noqa: ARG002 - as every store
         return []
 
     def by(self, who: str, role: str, read_only: bool = False) -> MemoryStore:  # noqa: ARG002 - as every store
         return self
+
+
+class MemoryAudit(InMemory):
+    """The audit log, which stays empty: nothing is written."""
+
+    def last(self) -> int:
+        return 0
 
 
 class MemoryExperiments(InMemory):

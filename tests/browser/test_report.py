@@ -103,7 +103,7 @@ def test_numbers_are_written_as_the_reader_writes_them_and_names_are_not(reader:
     assert cell.text_content() == "0,815"
     assert cell.get_attribute("value") == "0.81546"
     assert "1.25" in page.locator("h1").inner_text()
-    assert "95 % CI" in page.locator(".lead .first").inner_text()
+    assert "95 % CI" in page.locator(".why .tile").first.inner_text()
     ticks = page.locator(".chart text[text-anchor=end]").all_text_contents()
     assert "0,5" in ticks
     assert not [tick for tick in ticks if "." in tick and "1.25" not in tick]

@@ -224,7 +224,7 @@ def test_what_can_be_asked_depends_on_the_tables() -> None:
     [("history", "training data"), ("user:plan", "user attributes"), ("item:year", "catalogue")],
 )
 def test_a_slice_whose_table_is_missing_says_which(by: str, table: str) -> None:
-    with pytest.raises(InputError, match=f"needs a .*{table}"):
+    with pytest.raises(InputError, match=f"needs .*{table}"):
         slices_of(reference(train=False), by)
 
 

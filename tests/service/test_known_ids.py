@@ -46,7 +46,7 @@ def add(space: Workspace, films: str, name: str, table: Any, **how: Any) -> Run:
 
 
 def scored_before(space: Workspace, run: Run) -> None:
-    """As a release that did not count ids left it: no shares, no notices of them."""
+    """As a release that did not count ids left it: no shares, no notices of them. What is cached of it ends."""
     old = {name: value for name, value in run.provenance.items() if name != "known_ids"}
     kept = space.store.runs.get
 
@@ -57,6 +57,7 @@ def scored_before(space: Workspace, run: Run) -> None:
     listed = space.store.runs.of_experiment
     space.store.runs.get = older  # type: ignore[method-assign]
     space.store.runs.of_experiment = lambda *which, **how: [older(one.id) for one in listed(*which, **how)]  # type: ignore[method-assign]
+    space.runs.set_note(run.id, "stored by an older release")
 
 
 def test_a_run_with_other_ids_is_refused_and_nothing_is_stored(space: Workspace, films: str) -> None:

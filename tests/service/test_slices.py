@@ -196,7 +196,7 @@ def test_slices_are_cut_as_the_population_of_the_experiment_counts(space: Worksp
     (added,) = space.runs.add(both.id, {"u": ["a"]}, name="als")
     found = space.slices.sliced([added.run.id], "user_warmth", ["recall"], K)
     assert scores(found)["warm"] == (1 / 2, 1)
-    assert found["reason"].tolist()[1].startswith("no user counts")
+    assert found["reason"].tolist()[1].startswith("no user has both a list and a relevant item")
 
 
 def test_an_unknown_slice_or_one_without_its_table_is_refused(space: Workspace, ease: str) -> None:

@@ -36,7 +36,7 @@ def test_a_run_in_which_nobody_counts_is_never_in_front(workspace: Workspace, op
     both(workspace, poor=weak(), good=lists(1), ghost=lists(1, ["nobody"]))
     text = said(open_page("metric_vs_k", m="ndcg"))
     assert "good leads on nDCG at every k" in text
-    assert "ghost has no nDCG: no user counts" in text
+    assert "ghost has no nDCG: no user has both a list and a relevant item" in text
 
 
 def test_of_two_runs_the_one_with_users_is_the_only_one(workspace: Workspace, open_page: Open) -> None:

@@ -16,7 +16,9 @@ from recdash.version import __version__
 DATA = re.compile(r'<script type="application/json" id="document">([^<]*)</script>')
 TAG = re.compile(r"<[^<>]*>")
 GENERATOR = re.compile(r'<meta name="generator" content="recdash ([\w.+-]{1,40})">')
-CHART = re.compile(r'(<svg [^<>]*class="chart">)((?:[^<]|<(?!/svg></div>))*)(?=</svg></div>)')
+CHART = re.compile(
+    r'(<svg [^<>]*class="chart">)((?:[^<]|<(?!/svg></div>|svg [^<>]*class="chart">))*)(?=</svg></div>)'
+)
 SHAPES = re.compile(r"</?(?:svg|g|line|polyline|polygon|path|rect|circle|text|tspan|title)(?: [^<>]*)?>")
 """The elements of a drawing: their texts are compared, their coordinates are not."""
 LONGEST, MOST_BYTES = 160, 64_000_000
