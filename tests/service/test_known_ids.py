@@ -31,9 +31,13 @@ def lists(hit_at: int, spell: str = "{}") -> pd.DataFrame:
 GOOD, PREFIXED = lists(2), lists(1, "movie_{}")
 
 
+def opened(folder: Path) -> Workspace:
+    return Workspace.open(f"sqlite:///{folder}/recdash.db", folder / "artifacts")
+
+
 @pytest.fixture
 def space(tmp_path: Path) -> Workspace:
-    return Workspace.open(f"sqlite:///{tmp_path}/recdash.db", tmp_path / "artifacts")
+    return opened(tmp_path)
 
 
 @pytest.fixture
@@ -45,19 +49,22 @@ def add(space: Workspace, films: str, name: str, table: Any, **how: Any) -> Run:
     return space.runs.add(films, table, name=name, **how)[0].run
 
 
-def scored_before(space: Workspace, run: Run) -> None:
-    """As a release that did not count ids left it: no shares, no notices of them. What is cached of it ends."""
+def scored_before(folder: Path, run: Run, patch: pytest.MonkeyPatch) -> Workspace:
+    """Returns the store as if a release that did not count ids had left the run: no shares, no notices."""
     old = {name: value for name, value in run.provenance.items() if name != "known_ids"}
-    kept = space.store.runs.get
+    runs = type(opened(folder).store.runs)
+    get, of_experiment = runs.get, runs.of_experiment
 
-    def older(run_id: str) -> Run:
-        found = kept(run_id)
-        return replace(found, provenance=old, notices=()) if run_id == run.id else found
+    def older(stored: Run) -> Run:
+        return replace(stored, provenance=old, notices=()) if stored.id == run.id else stored
 
-    listed = space.store.runs.of_experiment
-    space.store.runs.get = older  # type: ignore[method-assign]
-    space.store.runs.of_experiment = lambda *which, **how: [older(one.id) for one in listed(*which, **how)]  # type: ignore[method-assign]
-    space.runs.set_note(run.id, "stored by an older release")
+    patch.setattr(runs, "get", lambda self, run_id: older(get(self, run_id)))
+    patch.setattr(
+        runs,
+        "of_experiment",
+        lambda self, *which, **how: list(map(older, of_experiment(self, *which, **how))),
+    )
+    return opened(folder)
 
 
 def test_a_run_with_other_ids_is_refused_and_nothing_is_stored(space: Workspace, films: str) -> None:
@@ -77,9 +84,11 @@ def test_an_accepted_run_keeps_its_shares_and_is_told_beside_others(space: Works
     assert space.comparisons.verdict(ComparisonQuery((als.id,), base.id, "ndcg", 3)).action == "keep"
 
 
-def test_a_run_that_was_stored_before_is_looked_at_and_not_compared(space: Workspace, films: str) -> None:
+def test_a_run_that_was_stored_before_is_looked_at_and_not_compared(
+    space: Workspace, films: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     base, als = add(space, films, "base", GOOD), add(space, films, "als", PREFIXED, accept_unknown_ids=True)
-    scored_before(space, als)
+    space = scored_before(tmp_path, als, monkeypatch)
     overlap = space.scores.id_overlap(als.id)
     assert overlap is not None
     assert (overlap.items.known, overlap.items.rows, overlap.users) == (0, 120, None)
@@ -89,9 +98,11 @@ def test_a_run_that_was_stored_before_is_looked_at_and_not_compared(space: Works
     assert "worse" not in verdict.text
 
 
-def test_a_good_run_that_was_stored_before_is_compared_as_ever(space: Workspace, films: str) -> None:
+def test_a_good_run_that_was_stored_before_is_compared_as_ever(
+    space: Workspace, films: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     base, als = add(space, films, "base", GOOD), add(space, films, "als", lists(1))
-    scored_before(space, als)
+    space = scored_before(tmp_path, als, monkeypatch)
     assert [one.code for one in space.scores.comparability([base.id, als.id])] == []
     assert space.comparisons.verdict(ComparisonQuery((als.id,), base.id, "ndcg", 3)).run == als.id
 
