@@ -45,7 +45,7 @@ class LiftRow:
 
 
 def ends_of(rows: Sequence[LiftRow]) -> tuple[float, float]:
-    """The axis: zero, the margins, and all intervals but the few that are far wider."""
+    """Returns the axis: zero, the margins, and all intervals but the few that are far wider."""
     with_interval = [row for row in rows if is_number(row.high - row.low)]
     typical = median(row.high - row.low for row in with_interval) if with_interval else nan
     inside = [row for row in with_interval if row.high - row.low <= FAR * typical] or rows
@@ -60,7 +60,9 @@ def ends_of(rows: Sequence[LiftRow]) -> tuple[float, float]:
 
 
 def lifts(rows: Sequence[LiftRow | None], marks: Marks, palette: Palette) -> go.Figure:
-    """Figure of ``rows``, level with a table beside it; None is a heading there. ``marks`` by variant."""
+    """Returns the figure of ``rows``, level with a table beside it; None is a heading there. ``marks`` by
+    variant.
+    """
     known = [(y, row) for y, row in enumerate(rows) if row is not None]
     ends = ends_of([row for _, row in known])
     beside_rows = [end for y, row in enumerate(rows) for end in ([y - 0.5, y + 0.5] if row else [None])]
@@ -90,7 +92,7 @@ def _rules(rows: Sequence[LiftRow | None], palette: Palette) -> list[Trace]:
 def _traces_of_row(
     row: LiftRow, y: int, mark: Mark, palette: Palette, ends: tuple[float, float]
 ) -> Iterator[Trace]:
-    """The margin, the thin interval, the thick one, and over them the mark."""
+    """Yields the margin, the thin interval, the thick one, and over them the mark."""
     if is_number(row.margin):
         yield line([row.margin] * 2, [y - 0.5, y + 0.5], "margin", palette.worse, 1.8, dash="dash")
     if is_number(row.peek_low):
@@ -121,7 +123,7 @@ def _thin_interval(row: LiftRow, y: int, mark: Mark, ends: tuple[float, float]) 
 
 
 def _lift_beyond_axis(row: LiftRow, y: int, palette: Palette, ends: tuple[float, float]) -> Trace:
-    """The value of a lift beyond the axis and an arrow at that end, above the row's interval."""
+    """Returns the value of a lift beyond the axis and an arrow at that end, above the row's interval."""
     amount = f"{numbers.signed(row.lift, numbers.places([row.lift]))} %"
     is_left = row.lift < ends[0]
     x, text = (ends[0], f"‹ {amount}") if is_left else (ends[1], f"{amount} ›")

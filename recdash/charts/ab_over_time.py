@@ -69,7 +69,7 @@ def over_time(
     days: Mapping[int, str],
     drawn: Drawn,
 ) -> go.Figure:
-    """Figure of ``series`` (variant → its days), as wide as ``beside`` panels need.
+    """Returns the figure of ``series`` (variant → its days), as wide as ``beside`` panels need.
 
     ``days``: names of the days that the axis writes. *line* with a band, for a lift that grows up to each
     day; *points* for days of their own.
@@ -98,7 +98,7 @@ def over_time(
 
 
 def _line(points: Sequence[LiftPoint], mark: Mark, palette: Palette) -> Iterator[Trace]:
-    """A lift that grows up to each day: a band for one look, dotted lines for every look."""
+    """Yields a lift that grows up to each day: a band for one look, dotted lines for every look."""
     known = [point for point in points if is_number(point.lift)]
     sure = [point for point in known if is_number(point.width)]
     low, high = [point.low for point in sure], [point.high for point in sure]

@@ -47,14 +47,17 @@ def panels(run_ids: Sequence[str]) -> list[list[str]]:
 
 
 def percent_decimals(most: float) -> int:
-    """Decimals of shares in %, of which ``most`` is the largest: three digits, but never whole percents."""
+    """Returns the decimals of shares in %, of which ``most`` is the largest: three digits, but never whole
+    percents.
+    """
     return max(1, numbers.places([100 * most]))
 
 
 def shown_by(
     rows: pd.DataFrame, run_ids: Sequence[str], beside: int, marks: Marks, palette: Palette, most: float
 ) -> go.Figure:
-    """Figure of ``rows`` (run_id, value, share, catalogue_share): one panel per run, one row per value.
+    """Returns the figure of ``rows`` (run_id, value, share, catalogue_share): one panel per run, one row per
+    value.
 
     Panels are as wide as ``beside`` of them need; ``most`` is the largest share of all figures.
     """
@@ -77,7 +80,7 @@ def shown_by(
 
 
 def _shares(rows: Sequence[Row], mark: Mark, palette: Palette, decimals: int) -> Iterator[Trace]:
-    """The catalogue's share, the run's, a line from one to the other, and the number right of both."""
+    """Yields the catalogue's share, the run's, a line from one to the other, and the number right of both."""
     catalogue = [100 * row["catalogue_share"] for row in rows]
     shares = [100 * row["share"] for row in rows]
     y, name = list(range(len(rows))), escape(mark.name)
@@ -103,7 +106,7 @@ def _hover(row: Row, mark: Mark, decimals: int) -> str:
 
 
 def _legend(palette: Palette) -> Iterator[Trace]:
-    """What the grey ticks are, above the names of the values; the unit, left of the axis."""
+    """Yields what the grey ticks are, above the names of the values; the unit, left of the axis."""
     grey = f'<span style="color:{palette.faint}"><b>|</b></span>'
     for y, shift, text in ((1, 8, f"{grey} {muted(palette, 'catalogue')}"), (0, -25, muted(palette, "%"))):
         left = {"xref": "paper", "xanchor": "right", "xshift": -8, "font": {"size": 12.5}}

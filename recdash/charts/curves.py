@@ -47,7 +47,7 @@ def until_lists_end(curves: pd.DataFrame, ends: Mapping[str, int | None]) -> pd.
 
 
 def drawn_k(depth: int) -> set[int]:
-    """The cutoffs at which lines have a point: all up to 20, then fewer."""
+    """Returns the cutoffs at which lines have a point: all up to 20, then fewer."""
     ranges = (range(1, 21), range(20, 51, 2), range(50, 201, 5), range(200, depth, 50))
     return {k for few in ranges for k in few if k < depth} | {depth}
 
@@ -69,7 +69,7 @@ def metric_curve(
     percent: bool = False,
     delta: bool = False,
 ) -> go.Figure:
-    """Figure of one metric's ``curves`` (run_id, k, value, low, high); ``k`` is marked.
+    """Returns the figure of one metric's ``curves`` (run_id, k, value, low, high); ``k`` is marked.
 
     ``ends`` maps a run to the last k it is drawn at (None: to the end). ``delta``: values are differences to
     the baseline, which is zero and the heaviest line.

@@ -64,7 +64,8 @@ def forest(
     palette: Palette,
     rows: ForestLayout = ForestLayout(),
 ) -> go.Figure:
-    """Figure of ``differences`` (run_id, mean_diff, ci_low, ci_high, word, margin), in the ``order`` of ids.
+    """Returns the figure of ``differences`` (run_id, mean_diff, ci_low, ci_high, word, margin), in the
+    ``order`` of ids.
 
     A run without a difference keeps its row, empty: rows stay level with a table beside them. The grey band
     is what is too small to matter.
@@ -112,7 +113,7 @@ def _margins(order: Sequence[str], known: Mapping[str, Row], palette: Palette) -
 
 
 def _of_row(row: Row, y: int, mark: Mark, palette: Palette, decimals: int, unit: str) -> tuple[Trace, Trace]:
-    """The interval and, over it, the mark."""
+    """Returns the interval and, over it, the mark."""
     low, high, name = row["ci_low"], row["ci_high"], escape(mark.name)
     difference = f"{numbers.signed(row['mean_diff'], decimals)}{unit} {shown(row['word'])}"
     hover = f"{name}<br>{difference}<br>95 % CI {numbers.interval(low, high, decimals, unit)}"

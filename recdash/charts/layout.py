@@ -29,7 +29,8 @@ Box = tuple[float, float, float, float]
 
 
 def escape(text: str) -> str:
-    """Text for any plotly sink (labels, hover, ticks): its own tags, links and line breaks are inert.
+    """Returns the text for any plotly sink (labels, hover, ticks): its own tags, links and line breaks are
+    inert.
 
     Plotly reads ``<b>``, ``<a href>`` and entities in every string; ``%{`` is read in templates.
     """
@@ -39,7 +40,7 @@ def escape(text: str) -> str:
 
 
 def short(text: str, longest: int = LONGEST_LABEL) -> str:
-    """A text for a narrow margin, escaped: of a long one its beginning and its end."""
+    """Returns a text for a narrow margin, escaped: of a long one its beginning and its end."""
     return escape(cut_inside(text, longest))
 
 
@@ -66,7 +67,8 @@ def figure(
     data: Iterable[Mapping[str, Any]],
     layout: Mapping[str, Any],
 ) -> go.Figure:
-    """Figure of ``height`` px with all its traces and its layout; ``margin`` = left, right, top, bottom px.
+    """Returns the figure of ``height`` px with all its traces and its layout; ``margin`` = left, right, top,
+    bottom px.
 
     Nothing is checked: plotly's checks take five times as long as everything else on a page. The tests make
     them instead.
@@ -93,7 +95,7 @@ def figure(
 def axis(
     palette: Palette, low: float, high: float, *, title: str = "", standoff: int = 8, **options: Any
 ) -> dict[str, Any]:
-    """A fixed axis without lines or ticks, ``title`` (escaped) ``standoff`` px beside its labels.
+    """Returns a fixed axis without lines or ticks, ``title`` (escaped) ``standoff`` px beside its labels.
 
     ``tickvals`` and ``ticktext`` are among the ``options``.
     """
@@ -116,7 +118,7 @@ def axis(
 def value_axis(
     palette: Palette, ends: tuple[float, float], n_ticks: int, *, sign: bool = False, **options: Any
 ) -> dict[str, Any]:
-    """An axis with about ``n_ticks`` round numbers between ``ends``, which may run backwards."""
+    """Returns an axis with about ``n_ticks`` round numbers between ``ends``, which may run backwards."""
     ticks = tick_labels(numbers.ticks(min(ends), max(ends), n_ticks), sign=sign)
     return axis(palette, ends[0], ends[1], **ticks, **options)
 
@@ -124,7 +126,7 @@ def value_axis(
 def row_axis(
     palette: Palette, names: Sequence[str], *, size: float = 14, standoff: int = 8
 ) -> dict[str, Any]:
-    """The vertical axis of rows from the top down, a name (escaped) beside each."""
+    """Returns the vertical axis of rows from the top down, a name (escaped) beside each."""
     return axis(
         palette,
         len(names) - 0.5,
@@ -138,12 +140,12 @@ def row_axis(
 
 
 def panel_number(index: int) -> str:
-    """What plotly appends to the x axis of a panel: nothing to the first, 2 to the second …"""
+    """Returns what plotly appends to the x axis of a panel: nothing to the first, 2 to the second …"""
     return str(index + 1) if index else ""
 
 
 def bare_row_axis(palette: Palette, n: int) -> dict[str, Any]:
-    """The vertical axis of ``n`` rows that are named elsewhere."""
+    """Returns the vertical axis of ``n`` rows that are named elsewhere."""
     return axis(palette, n - 0.5, -0.5, showgrid=False, tickvals=[])
 
 
@@ -156,7 +158,7 @@ def tick_labels(values: Sequence[float], *, sign: bool = False) -> dict[str, Any
 
 
 def span(values: Iterable[float], *, pad: float = 0.08, zero: bool = False) -> tuple[float, float]:
-    """The range that holds all finite ``values`` (and zero when asked), padded on both sides."""
+    """Returns the range that holds all finite ``values`` (and zero when asked), padded on both sides."""
     finite = [value for value in values if numbers.is_number(value)] + ([0.0] if zero else [])
     if not finite:
         return 0.0, 1.0
@@ -166,14 +168,15 @@ def span(values: Iterable[float], *, pad: float = 0.08, zero: bool = False) -> t
 
 
 def marker(mark: Mark, palette: Palette, *, size: float = MARKER, hollow: bool = False) -> dict[str, Any]:
-    """A run's marker; ``hollow`` where its interval does not exclude zero."""
+    """Returns a run's marker; ``hollow`` where its interval does not exclude zero."""
     fill = palette.background if hollow else mark.colour
     edge = {"color": mark.edge, "width": 2.2 if hollow else 1.2 if mark.edge != mark.colour else 0}
     return {"symbol": mark.shape, "size": size, "color": fill, "line": edge, "opacity": 1}
 
 
 def spread(wanted: Sequence[float], gap: float, low: float, high: float) -> list[float]:
-    """Positions as near as possible to ``wanted`` but at least ``gap`` apart, inside ``low..high``.
+    """Returns the positions as near as possible to ``wanted`` but at least ``gap`` apart, inside
+    ``low..high``.
 
     Overlapping neighbours are merged into a block centred on their mean until none overlap.
     """
@@ -222,11 +225,11 @@ class DrawnArea:
     width: int = 0
 
     def down(self, y: float) -> float:
-        """Distance of ``y`` from the top edge in px."""
+        """Returns the distance of ``y`` from the top edge in px."""
         return (self.y[1] - y) / (self.y[1] - self.y[0]) * self.height
 
     def pixel(self, x: float, y: float) -> tuple[float, float]:
-        """Distance of a point from the left and the top edge in px."""
+        """Returns the distance of a point from the left and the top edge in px."""
         return (x - self.x[0]) / (self.x[1] - self.x[0]) * self.width, self.down(y)
 
     def along_zero(self) -> list[tuple[float, float]]:
@@ -283,7 +286,7 @@ def _cheapest(
     obstacles: Sequence[tuple[float, float]],
     size: tuple[float, float],
 ) -> tuple[float, tuple[float, float], Box]:
-    """The cost, offset and box of the best place for a label ``width`` px wide."""
+    """Returns the cost, offset and box of the best place for a label ``width`` px wide."""
     x, y = point
     boxes = [_box(x + across, y + down, width, across > 0) for across, down in options]
     costs = [

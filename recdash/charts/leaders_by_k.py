@@ -53,7 +53,7 @@ def stretches(first: Mapping[int, tuple[str, ...]], *, equal: bool = False) -> l
 def leader_strip(
     rows: Mapping[str, Sequence[Stretch]], cutoffs: Sequence[int], marks: Marks, palette: Palette
 ) -> go.Figure:
-    """Figure of ``rows``: title → its stretches. Every cutoff is as wide as the next."""
+    """Returns the figure of ``rows``: title → its stretches. Every cutoff is as wide as the next."""
     n = len(cutoffs)
     ks: Trace = {"tickvals": list(range(n)), "ticktext": [str(k) for k in cutoffs]}
     placed = [(stretch, y) for y, row in enumerate(rows.values()) for stretch in row]
@@ -71,7 +71,7 @@ def leader_strip(
 
 
 def _cell(stretch: Stretch, y: int, cutoffs: Sequence[int], marks: Marks, palette: Palette) -> Trace:
-    """A stretch in its leader's colour, striped where several runs are in front."""
+    """Returns a stretch in its leader's colour, striped where several runs are in front."""
     if len(stretch.runs) == 1:
         colour = marks[stretch.runs[0]].colour
         look = {"color": rgba(colour, TINT[palette.dark]), "line": {"color": colour, "width": 1}}
@@ -87,7 +87,7 @@ def _cell(stretch: Stretch, y: int, cutoffs: Sequence[int], marks: Marks, palett
 
 
 def _label(stretch: Stretch, y: int, cutoffs: int, marks: Marks, palette: Palette) -> Trace | None:
-    """The names of the runs in front, or how many there are; None where there is no room."""
+    """Returns the names of the runs in front, or how many there are; None where there is no room."""
     leads, words = len(stretch.runs) == 1, in_words(stretch, marks)
     room = stretch.cells * WIDTH / cutoffs - LEFT - (2 * ROOM_OF_MARK if leads else ROOM_OF_MARK)
     letters = int(room / PIXELS_OF_LETTER)
@@ -103,7 +103,7 @@ def _label(stretch: Stretch, y: int, cutoffs: int, marks: Marks, palette: Palett
 
 
 def _leader(stretch: Stretch, y: int, cutoffs: int, marks: Marks, palette: Palette) -> Trace:
-    """The leader's shape at the left end of its stretch."""
+    """Returns the leader's shape at the left end of its stretch."""
     mark = marks[stretch.runs[0]]
     x = stretch.first - 0.47 + (LEFT + 4) * cutoffs / WIDTH
     return dots([x], [y], escape(mark.name), marker(mark, palette, size=10))

@@ -15,13 +15,13 @@ ROLES = tuple(field.name for field in fields(Palette) if field.name != "dark")
 
 
 def glyph(mark: Mark) -> Html:
-    """A run's mark: two dashes for the baseline, else its shape in its colour."""
+    """Returns a run's mark: two dashes for the baseline, else its shape in its colour."""
     if mark.role == "baseline":
         return Html("<i class=dash></i>")
     return html('<i class="glyph {shape}" style=--run:{colour}></i>', shape=mark.shape, colour=mark.colour)
 
 
 def variables(colours: Palette) -> str:
-    """The colours as CSS variables, and how strongly a run's colour tints its chip."""
+    """Returns the colours as CSS variables, and how strongly a run's colour tints its chip."""
     roles = "".join(f"--{role}:{getattr(colours, role)};" for role in ROLES)
     return f"{roles}--tint:{26 if colours.dark else 14}%"

@@ -114,7 +114,7 @@ def short_names(marks: Marks, longest: int) -> dict[str, str]:
 
 
 def colour(slot: int) -> str:
-    """The colour of a slot: one of six in turn, where dashes and shapes differ; grey below 0."""
+    """Returns the colour of a slot: one of six in turn, where dashes and shapes differ; grey below 0."""
     return RUN_COLOURS[slot % len(RUN_COLOURS)] if slot >= 0 else CONTEXT_GREY
 
 
@@ -123,7 +123,7 @@ def shape(slot: int) -> str:
 
 
 def mark(run: Run, role: Role, palette: Palette) -> Mark:
-    """The mark of a run: candidates in their own colour, the baseline and all others grey."""
+    """Returns the mark of a run: candidates in their own colour, the baseline and all others grey."""
     colours = {"baseline": palette.baseline, "candidate": colour(run.slot), "context": CONTEXT_GREY}
     look = "circle" if role == "baseline" else shape(run.slot)
     return Mark(run.id, run.name, colours[role], look, role, run.slot)

@@ -50,7 +50,7 @@ class Axis:
 
 
 def drawing(picture: Picture) -> Drawing:
-    """All rows on one axis that holds zero."""
+    """Returns all rows on one axis that holds zero."""
     along = _axis(picture)
     decimals = numbers.places(_numbers(picture.bars))
     rows = tuple(_placed(bar, picture, along, decimals) for bar in picture.bars)
@@ -94,7 +94,7 @@ def _placed(bar: Bar, picture: Picture, along: Axis, decimals: int) -> Placed:
 
 
 def _written(value: float | None, picture: Picture, decimals: int) -> str:
-    """The number as text; counts and 0 have no decimals."""
+    """Returns the number as text; counts and 0 have no decimals."""
     counted = not picture.unit and not picture.sign and value is not None and value == round(value)
     write = numbers.signed if picture.sign else numbers.fixed
     text = write(value, 0 if counted or value == 0 else decimals)

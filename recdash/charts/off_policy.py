@@ -44,7 +44,9 @@ class EstimateLine:
 
 
 def estimates(lines: Sequence[EstimateLine], palette: Palette, unit: str, *, hollow: bool) -> go.Figure:
-    """A row for each estimate; dashed: the observed value. ``hollow``: none of the estimates may be used."""
+    """Returns a row for each estimate; dashed: the observed value. ``hollow``: none of the estimates may be
+    used.
+    """
     bounds = [end for row in lines for end in (row.low, row.value, row.high) if end is not None]
     decimals = numbers.places([row.value for row in lines])
     y_range = [-0.5, len(lines) - 0.5]
@@ -88,7 +90,7 @@ def _numbers(row: EstimateLine, palette: Palette, decimals: int, unit: str) -> s
 
 
 def weights(edges: Sequence[float], counts: Sequence[int], palette: Palette) -> go.Figure:
-    """How many rows have a weight of about so much: bars of equal width on a logarithmic axis.
+    """Returns how many rows have a weight of about so much: bars of equal width on a logarithmic axis.
 
     The heavy line stands at 1, which is what a row weighs where both policies agree.
     """

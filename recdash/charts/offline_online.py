@@ -86,7 +86,7 @@ def bars(frame: pd.DataFrame, marks: Marks, palette: Palette, side: Side) -> go.
 def _bar(
     row: Row, y: int, mark: Mark, palette: Palette, side: Side, decimals: int
 ) -> tuple[list[Trace], str]:
-    """The bar with its interval, and the text beside it."""
+    """Returns the bar with its interval, and the text beside it."""
     value, low, high = row[side.value], row[side.low], row[side.high]
     sign, bounds = glyph(low, high), numbers.interval(low, high, decimals)
     amount = f"{numbers.signed(value, decimals)}{side.unit}"
@@ -142,7 +142,7 @@ def quadrants(
 
 
 def _around_zero(values: Sequence[float]) -> tuple[float, float]:
-    """A range with room on both sides of zero for the quadrants' names."""
+    """Returns a range with room on both sides of zero for the quadrants' names."""
     low, high = span(values, zero=True, pad=0.18)
     return min(low, -0.35 * high), max(high, -0.35 * low)
 

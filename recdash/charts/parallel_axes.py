@@ -53,7 +53,9 @@ class ParallelAxis:
 
 
 def parallel(axes: Sequence[ParallelAxis], order: Sequence[str], marks: Marks, palette: Palette) -> go.Figure:
-    """Figure of the runs in ``order`` as lines over the axes, broken where a run lacks the metric."""
+    """Returns the figure of the runs in ``order`` as lines over the axes, broken where a run lacks the
+    metric.
+    """
     n = len(axes)
     few = sum(marks[run_id].role == "context" for run_id in order) <= FEW_ASIDE
     roles = ("context", "baseline", "candidate")
@@ -74,7 +76,7 @@ def parallel(axes: Sequence[ParallelAxis], order: Sequence[str], marks: Marks, p
 
 
 def _titles(x: int, parallel_axis: ParallelAxis, palette: Palette) -> Iterator[Trace]:
-    """The name and unit above an axis, and the numbers at its ends."""
+    """Yields the name and unit above an axis, and the numbers at its ends."""
     worst, best = parallel_axis.ends
     decimals = numbers.places((worst, best))
     title = f"<b>{escape(parallel_axis.name)}</b><br>{muted(palette, escape(parallel_axis.unit))}"

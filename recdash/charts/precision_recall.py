@@ -69,7 +69,7 @@ def interpolated(paths: pd.DataFrame) -> pd.DataFrame:
 def precision_recall(
     paths: pd.DataFrame, marks: Marks, palette: Palette, k: int, ends: Mapping[str, int | None]
 ) -> go.Figure:
-    """Figure of ``paths`` (run_id, k, precision, recall, f1).
+    """Returns the figure of ``paths`` (run_id, k, precision, recall, f1).
 
     Small marks at k = 1, 5, 20, 50, a large one at ``k``; ``ends`` as in :func:`metric_curve`.
     """
@@ -93,7 +93,7 @@ def precision_recall(
 
 
 def eleven_points(paths: pd.DataFrame, marks: Marks, palette: Palette) -> go.Figure:
-    """Figure of the interpolated precision at the recall levels each run reaches."""
+    """Returns the figure of the interpolated precision at the recall levels each run reaches."""
     points = interpolated(paths)
     traces: list[Trace] = []
     for run_id, rows in _context_first(points, marks):
@@ -172,7 +172,7 @@ def _equal_f1(palette: Palette, right: float, top: float, *, inside: bool) -> tu
 
 
 def _cutoff_labels(drawn: pd.DataFrame, palette: Palette, k: int) -> Iterator[Trace]:
-    """The k of each mark, written above the uppermost run that has it."""
+    """Yields the k of each mark, written above the uppermost run that has it."""
     for cutoff in sorted({*MARKED_K, k}):
         rows = records(drawn[drawn["k"] == cutoff])
         if not rows:
@@ -187,7 +187,7 @@ def _cutoff_labels(drawn: pd.DataFrame, palette: Palette, k: int) -> Iterator[Tr
 
 
 def _end_texts(last: Sequence[Row], marks: Marks, ends: Mapping[str, int | None]) -> list[str]:
-    """The name of each run, and where its lists end."""
+    """Returns the name of each run, and where its lists end."""
     names = short_labels(marks, 22)
     cuts = [ends.get(row["run_id"]) for row in last]
     return [

@@ -38,7 +38,8 @@ BOX_ALPHA, POINT_ALPHA = 0.14, 0.85
 def replicate_spread(
     rows: pd.DataFrame, values: Mapping[str, float], marks: Marks, palette: Palette, scale: float = 1.0
 ) -> go.Figure:
-    """Figure of ``rows`` (run_id, replicate, value, n_users) and each run's own value (run_id → value).
+    """Returns the figure of ``rows`` (run_id, replicate, value, n_users) and each run's own value (run_id →
+    value).
 
     A row per run of ``values``, in their order: its replicates and their mean, of a run without any its own
     value. Numbers are multiplied by ``scale`` (100 for percents).
@@ -73,7 +74,7 @@ def replicate_spread(
 
 
 def _of_replicates(rows: Sequence[Row], y: int, mark: Mark, palette: Palette) -> tuple[Trace, Trace]:
-    """A point per replicate, and their mean."""
+    """Returns a point per replicate, and their mean."""
     values = [row["value"] for row in rows]
     mean = float(np.mean(values))
     heights = [y + OFFSETS[index % len(OFFSETS)] for index in range(len(rows))]
@@ -106,7 +107,7 @@ def _box(values: Sequence[float], y: int, mark: Mark) -> Iterator[Trace]:
 
 
 def _numbers(values: Sequence[float], alone: float, palette: Palette, decimals: int) -> str:
-    """The mean of the replicates and their range, or the value of a run without any."""
+    """Returns the mean of the replicates and their range, or the value of a run without any."""
     if not values:
         return f"{numbers.fixed(alone, decimals)}  {muted(palette, 'uploaded once')}"
     bounds = f"{numbers.fixed(min(values), decimals)} to {numbers.fixed(max(values), decimals)}"

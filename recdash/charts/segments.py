@@ -72,7 +72,8 @@ def segment_panels(
     palette: Palette,
     ends: tuple[float, float],
 ) -> go.Figure:
-    """Figure of ``dots`` (run id → one per line), as many panels ``beside`` each other as there is room for.
+    """Returns the figure of ``dots`` (run id → one per line), as many panels ``beside`` each other as there
+    is room for.
 
     ``ends``: of the axis, one for all figures. Marks without ticks of the baseline are differences to it.
     """
@@ -107,7 +108,9 @@ def segment_panels(
 
 
 def _right_end(dot: SegmentPoint, ends: tuple[float, float]) -> float:
-    """Where the mark and its interval end on the right, for the words beside them; inside the axis."""
+    """Returns where the mark and its interval end on the right, for the words beside them; inside
+    the axis.
+    """
     known = [x for x in (dot.x, dot.high, dot.tick) if is_number(x)] or [ends[0]]
     return min(max(*known, ends[0]), ends[1])
 
@@ -119,13 +122,15 @@ def _title_room(lines: Sequence[SegmentRow]) -> int:
 
 
 def _words_room(dots: Mapping[str, Sequence[SegmentPoint]], beside: int, width: int) -> float:
-    """The share of a panel that its longest words take."""
+    """Returns the share of a panel that its longest words take."""
     longest = max((len(dot.words) for dot in chain.from_iterable(dots.values())), default=0)
     return min(max((LETTER * longest + 22) * beside / width, LEAST_ROOM), MOST_ROOM)
 
 
 def ends_of(dots: Mapping[str, Sequence[SegmentPoint]], *, zero: bool) -> tuple[float, float]:
-    """The axis that holds all marks that are judged, with their intervals; all marks where none is."""
+    """Returns the axis that holds all marks that are judged, with their intervals; all marks where
+    none is.
+    """
     known = list(chain.from_iterable(dots.values()))
     judged = [dot for dot in known if dot.look != "faint"] or known
     return span([x for dot in judged for x in (dot.x, dot.low, dot.high, dot.tick)], zero=zero)

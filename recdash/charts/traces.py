@@ -21,7 +21,7 @@ CLEAR = "rgba(0,0,0,0)"
 def scatter(
     mode: str, x: Sequence[Any], y: Sequence[Any], name: str, hover: Hover = None, /, **options: Any
 ) -> Trace:
-    """A scatter trace; ``name`` and ``hover`` are escaped, None in ``x`` and ``y`` lifts the pen."""
+    """Returns a scatter trace; ``name`` and ``hover`` are escaped, None in ``x`` and ``y`` lifts the pen."""
     hovering = {"hoverinfo": "skip"} if hover is None else {"hoverinfo": "text", "hovertext": hover}
     return {"type": "scatter", "mode": mode, "x": list(x), "y": list(y), "name": name, **hovering, **options}
 
@@ -37,7 +37,7 @@ def line(
     hover: Hover = None,
     **options: Any,
 ) -> Trace:
-    """A line through the points."""
+    """Returns a line through the points."""
     look = {"color": colour, "width": width} | ({"dash": dash} if dash else {})
     return scatter("lines", x, y, name, hover, line=look, **options)
 
@@ -45,7 +45,7 @@ def line(
 def dots(
     x: Sequence[Any], y: Sequence[Any], name: str, marker: Trace, hover: Hover = None, **options: Any
 ) -> Trace:
-    """A mark at each point; ``marker`` as :func:`recdash.charts.layout.marker` returns it."""
+    """Returns a mark at each point; ``marker`` as :func:`recdash.charts.layout.marker` returns it."""
     return scatter("markers", x, y, name, hover, marker=marker, **options)
 
 
@@ -68,13 +68,13 @@ def zero_line(palette: Palette, x: Sequence[Any], y: Sequence[Any]) -> Trace:
 
 
 def area(x: Sequence[float], low: Sequence[float], high: Sequence[float], name: str, fill: str) -> Trace:
-    """A filled band from ``low`` to ``high``."""
+    """Returns a filled band from ``low`` to ``high``."""
     edge = {"fill": "toself", "fillcolor": fill, "line": {"width": 0}}
     return scatter("lines", [*x, *reversed(x)], [*high, *reversed(low)], name, **edge)
 
 
 def cross(point: Pair, x_ends: Pair, y_ends: Pair, name: str, colour: str, width: float) -> list[Trace]:
-    """The intervals of both coordinates through a point."""
+    """Returns the intervals of both coordinates through a point."""
     x, y = point
     return [line(x_ends, [y, y], name, colour, width), line([x, x], y_ends, name, colour, width)]
 
@@ -83,24 +83,24 @@ def cross(point: Pair, x_ends: Pair, y_ends: Pair, name: str, colour: str, width
 
 
 def rectangle(x: Pair, y: Pair, fill: str, **options: Any) -> Trace:
-    """A filled rectangle below the traces."""
+    """Returns a filled rectangle below the traces."""
     corners = {"x0": x[0], "x1": x[1], "y0": y[0], "y1": y[1]}
     return {"type": "rect", **corners, "fillcolor": fill, "line": {"width": 0}, "layer": "below", **options}
 
 
 def straight(x: Pair, y: Pair, colour: str, width: float, **options: Any) -> Trace:
-    """A straight line as a shape."""
+    """Returns a straight line as a shape."""
     corners = {"x0": x[0], "x1": x[1], "y0": y[0], "y1": y[1]}
     return {"type": "line", **corners, "line": {"color": colour, "width": width}, **options}
 
 
 def row_band(palette: Palette, y: int) -> Trace:
-    """A row in panel colour from edge to edge, as in the table beside the figure."""
+    """Returns a row in panel colour from edge to edge, as in the table beside the figure."""
     return rectangle((-1, 2), (y - 0.5, y + 0.5), palette.panel, xref="paper")
 
 
 def row_rule(y: int, colour: str) -> Trace:
-    """The rule below a row from edge to edge, as in the table beside the figure."""
+    """Returns the rule below a row from edge to edge, as in the table beside the figure."""
     return straight((-1, 2), (y + 0.5, y + 0.5), colour, 1, xref="paper")
 
 
@@ -108,33 +108,37 @@ def row_rule(y: int, colour: str) -> Trace:
 
 
 def note(x: float, y: float, text: str, **options: Any) -> Trace:
-    """Text (escaped) without an arrow."""
+    """Returns the text (escaped) without an arrow."""
     return {"x": x, "y": y, "text": text, "showarrow": False, **options}
 
 
 def margin_note(y: float, text: str) -> Trace:
-    """Text (escaped) in the right margin beside the row ``y``."""
+    """Returns the text (escaped) in the right margin beside the row ``y``."""
     return note(1, y, text, xref="paper", xanchor="left", xshift=16, yref="y", align="left")
 
 
 def above_panel(left: float, text: str, **options: Any) -> Trace:
-    """Text (escaped) above a panel that starts at ``left`` (0..1)."""
+    """Returns the text (escaped) above a panel that starts at ``left`` (0..1)."""
     paper = {"xref": "paper", "xanchor": "left", "yref": "paper", "yanchor": "bottom", "yshift": 8}
     return note(left, 1, f"<b>{text}</b>", **paper, font={"size": 13.5}, **options)
 
 
 def panel_names(names: Iterable[str], beside: int) -> Mapping[str, str]:
-    """The names above panels ``beside`` each other, as much of each as the width holds; not escaped."""
+    """Returns the names above panels ``beside`` each other, as much of each as the width holds; not
+    escaped.
+    """
     return shortened(names, LONGEST_TITLES.get(beside, LONGEST_TITLE))
 
 
 def panel_title(name: str, short: str, left: float) -> Trace:
-    """The name above a panel, with the full one where the pointer rests on it."""
+    """Returns the name above a panel, with the full one where the pointer rests on it."""
     return above_panel(left, escape(short), hovertext=escape(name))
 
 
 def end_label(palette: Palette, text: str, point: Pair, offset: Pair, colour: str, **options: Any) -> Trace:
-    """A label ``offset`` px from the data ``point``, tied to it by a thin line; ``text`` is escaped."""
+    """Returns a label ``offset`` px from the data ``point``, tied to it by a thin line; ``text`` is
+    escaped.
+    """
     return {
         "x": point[0],
         "y": point[1],

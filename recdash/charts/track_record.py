@@ -35,7 +35,7 @@ Titles = tuple[str, str]
 def track_record(
     record: TrackRecord, test_id: str, marks: Marks, palette: Palette, titles: Titles
 ) -> go.Figure:
-    """A point with a cross of 95 % intervals for each variant of each test; all numbers in %.
+    """Returns a point with a cross of 95 % intervals for each variant of each test; all numbers in %.
 
     The runs of ``test_id`` have their own marks, those of other tests are grey. With a calibration there is
     its line, and a band for a new test's true lift.
@@ -69,7 +69,7 @@ def _mark(point: Point, test_id: str, marks: Marks) -> Mark:
 
 
 def _cross(point: Point, mark: Mark, palette: Palette) -> list[Trace]:
-    """The intervals of both sides, and over them the mark: hollow where a side is not significant."""
+    """Returns the intervals of both sides, and over them the mark: hollow where a side is not significant."""
     x, y, name = point.offline, point.online, escape(mark.name)
     values = f"offline {_percent(x)}, online {_percent(y)}"
     hover = f"{escape(point.run)}<br>{escape(point.test)}, {escape(point.experiment)}<br>{values}"
@@ -89,7 +89,7 @@ def _names(
     x: tuple[float, float],
     y: tuple[float, float],
 ) -> Iterator[Trace]:
-    """The runs of the present test by name, clear of each other, of all points and of zero."""
+    """Yields the runs of the present test by name, clear of each other, of all points and of zero."""
     drawn_area = DrawnArea(x, y, HEIGHT - MARGIN[2] - MARGIN[3], USUAL_WIDTH)
     pixels = [drawn_area.pixel(point.offline, point.online) for point in points]
     named = [point for point in points if point.test_id == test_id and point.run_id in marks]
@@ -109,7 +109,7 @@ def _percent(value: float) -> str:
 
 
 def _band(calibration: Calibration, x: tuple[float, float], palette: Palette) -> list[Trace]:
-    """The prediction band and, over it, the line."""
+    """Returns the prediction band and, over it, the line."""
     offline = [x[0] + (x[1] - x[0]) * step / STEPS for step in range(STEPS + 1)]
     predicted = [calibration.predict(value) for value in offline]
     middle, low, high = (list(values) for values in zip(*predicted, strict=True))

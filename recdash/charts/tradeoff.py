@@ -57,7 +57,8 @@ def trade_off(
     marks: Marks,
     palette: Palette,
 ) -> go.Figure:
-    """Figure of ``points``; ``front``: run ids from the best by y to the best by x. Labels never overlap.
+    """Returns the figure of ``points``; ``front``: run ids from the best by y to the best by x. Labels never
+    overlap.
 
     Named are baseline and candidates, and of the other runs those of the front.
     """
@@ -111,7 +112,7 @@ def _corners(steps: Sequence[TradeOffPoint], area: DrawnArea) -> tuple[list[floa
 def _of_run(
     point: TradeOffPoint, mark: Mark, palette: Palette, decimals: tuple[int, int], *, on_front: bool
 ) -> Iterator[Trace]:
-    """A run's intervals and its mark; a run that was not chosen has no intervals."""
+    """Yields a run's intervals and its mark; a run that was not chosen has no intervals."""
     name, aside = escape(mark.name), mark.role == "context"
     x_ends = (point.x - point.x_half, point.x + point.x_half)
     y_ends = (point.y - point.y_half, point.y + point.y_half)
@@ -179,7 +180,7 @@ def _along_front(steps: Sequence[TradeOffPoint], area: DrawnArea) -> list[tuple[
 
 
 def _label(name: str, mark: Mark) -> str:
-    """The name as it is drawn, without markup, for the width of its label."""
+    """Returns the name as it is drawn, without markup, for the width of its label."""
     return name + (", baseline" if mark.role == "baseline" else "")
 
 

@@ -28,7 +28,9 @@ WORDS = ("better", "same", "worse")
 
 
 def better_same_worse(changes: pd.DataFrame, marks: Marks, palette: Palette) -> go.Figure:
-    """Figure of ``changes`` (run_id, n_users, better, same, worse): a row per run, 100 users wide."""
+    """Returns the figure of ``changes`` (run_id, n_users, better, same, worse): a row per run, 100 users
+    wide.
+    """
     rows, names = records(changes), short_labels(marks, 18)
     y = range(len(rows))
     traces: list[Trace] = []
@@ -55,12 +57,12 @@ def better_same_worse(changes: pd.DataFrame, marks: Marks, palette: Palette) -> 
 
 
 def _share(row: Row, *words: str) -> float:
-    """A share as a number of 100 users."""
+    """Returns a share as a number of 100 users."""
     return sum(100 * row[word] / row["n_users"] for word in words)
 
 
 def _numbers_inside(rows: Sequence[Row], word: str, ink: str) -> Trace:
-    """The numbers inside the bars, where there is room; the word beside one of them."""
+    """Returns the numbers inside the bars, where there is room; the word beside one of them."""
     before = WORDS[: WORDS.index(word)]
     widest = max(range(len(rows)), key=lambda index: min(_share(rows[index], word), ROOM_FOR_WORD))
     texts = []

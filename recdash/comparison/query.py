@@ -112,7 +112,7 @@ class ComparisonQuery:
         return (self.baseline, *self.runs)
 
     def without(self, runs: Container[str]) -> ComparisonQuery:
-        """The query without these candidates: findings count a reference only as the baseline."""
+        """Returns the query without these candidates: findings count a reference only as the baseline."""
         return replace(self, runs=tuple(run for run in self.runs if run not in runs))
 
     @property

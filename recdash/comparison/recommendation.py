@@ -100,7 +100,7 @@ class Recommendation:
 
 
 def recommend(source: Source, comparison: Comparison, *, intervals: bool = True) -> Recommendation:
-    """What to do, judged by all evidence on every candidate of the comparison.
+    """Returns what to do, judged by all evidence on every candidate of the comparison.
 
     ``intervals=False`` leaves out those of the guardrails, which read the lists again and do not change the
     recommendation.

@@ -81,7 +81,7 @@ class SegmentComparison:
         return tuple(run for run in self.runs if run != self.query.baseline)
 
     def cell(self, segment: str, run: str) -> Cell:
-        """The run in the segment; an empty cell where it was not scored."""
+        """Returns the run in the segment; an empty cell where it was not scored."""
         return self.cells.get((segment, run)) or Cell(float("nan"), 0, why="not scored")
 
     def whole(self, run: str) -> Cell:

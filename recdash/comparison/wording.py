@@ -250,7 +250,9 @@ def too_small(evidence: VerdictEvidence, pair: Pair) -> RichText:
 
 
 def differences_note(comparison: Comparison) -> str:
-    """What a chart of the candidates' differences shows: metric, interval, correction, users and margin."""
+    """Returns what a chart of the candidates' differences shows: metric, interval, correction, users and
+    margin.
+    """
     pairs, terms = comparison.against, comparison.query.terms
     base, users = comparison.names[comparison.query.baseline], count_range(pair.paired.n for pair in pairs)
     rule = CORRECTIONS.get(terms.correction)

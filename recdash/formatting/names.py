@@ -35,7 +35,7 @@ def shortened(names: Iterable[str], longest: int) -> Mapping[str, str]:
 
 
 def _clashes(short: Mapping[str, str]) -> list[list[str]]:
-    """The names that read the same, group by group."""
+    """Returns the names that read the same, group by group."""
     groups: dict[str, list[str]] = {}
     for name, text in short.items():
         groups.setdefault(text, []).append(name)
@@ -61,12 +61,12 @@ def _with_difference(name: str, group: Sequence[str], longest: int) -> str:
 
 
 def _common(texts: Sequence[str]) -> int:
-    """How many characters all texts begin with."""
+    """Returns how many characters all texts begin with."""
     shortest = min(map(len, texts))
     return next((place for place in range(shortest) if len({text[place] for text in texts}) > 1), shortest)
 
 
 def _numbered(name: str, longest: int, taken: set[str]) -> str:
-    """The beginning of a name and the first number with which it reads like no other."""
+    """Returns the beginning of a name and the first number with which it reads like no other."""
     texts = (f"{name[: longest - len(str(n)) - 1]}{GAP}{n}" for n in count(1))
     return next(text for text in texts if text not in taken)

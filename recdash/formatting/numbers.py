@@ -12,7 +12,7 @@ MOST_DECIMALS = 6
 
 
 def is_number(value: object) -> TypeGuard[float]:
-    """Whether the value is a finite number."""
+    """Returns whether the value is a finite number."""
     return isinstance(value, int | float) and math.isfinite(value)
 
 

@@ -121,7 +121,7 @@ class Table:
 
 
 def shown(cell: Cell, names: Mapping[str, str]) -> str:
-    """A cell as plain text. ``names``: run id → name."""
+    """Returns a cell as plain text. ``names``: run id → name."""
     if isinstance(cell, str):
         return cell
     return names[cell.run_id] if isinstance(cell, RunName) else cell.shown
@@ -164,7 +164,7 @@ def aligned(
 
 
 def single(value: Any, *, sign: bool = False, unit: str = "", scale: int = 1) -> Number:
-    """A number by itself, with three significant digits."""
+    """Returns a number by itself, with three significant digits."""
     return aligned([value], sign=sign, unit=unit, scale=scale)[0]
 
 
@@ -199,12 +199,12 @@ def finding(word: str, sign: str) -> Word:
 
 
 def muted(text: str) -> Word:
-    """A grey text in place of a number or a finding."""
+    """Returns a grey text in place of a number or a finding."""
     return Word("", text, "muted")
 
 
 def bold(cell: Cell) -> Html:
-    """A cell of a row's main number."""
+    """Returns a cell of a row's main number."""
     return html("<b>{cell}</b>", cell=cell_html(cell))
 
 
@@ -219,7 +219,7 @@ def table_html(
     row_head: int | None = 0,
     label: str = "",
 ) -> Html:
-    """The table with its caption, note and footnotes.
+    """Returns the table with its caption, note and footnotes.
 
     ``runs``: run id → its mark and name. ``row_head``: the column that names a row, None for none.
     ``kind``: CSS classes; with any, all that stands in columns of numbers is aligned on the right. A table
@@ -267,7 +267,7 @@ def _head(column: Column) -> Html:
 def cell_html(
     cell: Cell, runs: Mapping[str, Html] | None = None, marks: Mapping[str, str] | None = None
 ) -> Html:
-    """What stands in a cell. ``marks``: reason for a missing number → its footnote."""
+    """Returns what stands in a cell. ``marks``: reason for a missing number → its footnote."""
     runs, marks = runs or {}, marks or {}
     if isinstance(cell, RunName):
         return runs[cell.run_id]
@@ -288,7 +288,7 @@ def _unit(number: Number) -> str:
 
 
 def _number(number: Number, marks: Mapping[str, str]) -> Html:
-    """A number without its unit. Its value has as many digits as a reader of the page needs."""
+    """Returns a number without its unit. Its value has as many digits as a reader of the page needs."""
     if number.value is None:
         mark = html("<sup>{mark}</sup>", mark=marks[number.why]) if number.why in marks else ""
         return html("<span class=none>–{mark}</span>", mark=mark)
@@ -297,7 +297,7 @@ def _number(number: Number, marks: Mapping[str, str]) -> Html:
 
 
 def _notes(note: str, marks: Mapping[str, str]) -> Html:
-    """The note of a table, and why numbers are missing."""
+    """Returns the note of a table, and why numbers are missing."""
     if not note and not marks:
         return Html("")
     reasons = [

@@ -54,7 +54,7 @@ def named_number(n: int) -> str:
 
 
 def plural(n: float, noun: str) -> str:
-    """The noun of a number: ``user`` of one, ``users`` of none or several."""
+    """Returns the noun of a number: ``user`` of one, ``users`` of none or several."""
     return noun if n == 1 else f"{noun}s"
 
 

@@ -39,7 +39,7 @@ def metric_title(metric: str, k: int | None = None) -> str:
 
 
 def row_of(metric: str) -> Metric:
-    """The metric's row in the table of its family, without the parameters of the spec."""
+    """Returns the metric's row in the table of its family, without the parameters of the spec."""
     return METRICS[base(metric)]
 
 
@@ -98,7 +98,8 @@ def ordered_metrics(metrics: Sequence[str]) -> list[str]:
 
 
 def curve_metrics(primary: str, offered: Sequence[str]) -> list[str]:
-    """The metrics drawn against k at first: the primary one and three more that are offered and have a k.
+    """Returns the metrics drawn against k at first: the primary one and three more that are offered and have
+    a k.
 
     One of them looks beyond accuracy, for what a gain may cost.
     """

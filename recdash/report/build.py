@@ -14,7 +14,7 @@ from recdash.service.provenance import provenance
 
 
 def content(context: ReportContext, *, title: str, narrative: str, author: str, live: bool) -> Document:
-    """The document of the question's answer, made of the context's sections.
+    """Returns the document of the question's answer, made of the context's sections.
 
     The same stored data, question, moment and versions make the same document. Raises NotFound for a run that
     was deleted.
@@ -45,13 +45,13 @@ def content(context: ReportContext, *, title: str, narrative: str, author: str, 
 
 
 def _drawn(opening: Lead) -> Lead:
-    """The lead, with the data of its chart rounded to what can be seen."""
+    """Returns the lead, with the data of its chart rounded to what can be seen."""
     chart = opening.chart
     return replace(opening, chart=replace(chart, data=shortened(chart.data))) if chart else opening
 
 
 def _to_be_drawn(section: Section) -> Section:
-    """The section, with the data of its figures rounded to what can be seen."""
+    """Returns the section, with the data of its figures rounded to what can be seen."""
     parts = tuple(
         replace(part, data=shortened(part.data)) if isinstance(part, Figure) else part
         for part in section.parts

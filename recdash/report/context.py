@@ -162,13 +162,13 @@ class ReportContext:
         return next((test for test in tests if test.id == self.question.test), None)
 
     def scores(self, *metrics: str) -> pd.DataFrame:
-        """The scoreboard of the shown runs at the question's k."""
+        """Returns the scoreboard of the shown runs at the question's k."""
         return self.workspace.scores.scoreboard(
             self.query.shown, list(metrics), self.query.k, self.query.scope
         )
 
     def looks(self) -> tuple[RunLook, ...]:
-        """How the shown runs, and others that the A/B test served, are named and drawn."""
+        """Returns how the shown runs, and others that the A/B test served, are named and drawn."""
         served = self.test.links.values() if self.test else ()
         shown = self.query.shown
         others = [run for run in dict.fromkeys(served) if run not in shown and run in self.all_runs]

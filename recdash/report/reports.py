@@ -59,7 +59,7 @@ class Reports:
         test: str | None = None,
         online_metric: str | None = None,
     ) -> Question:
-        """The question with defaults for everything that was left open, as pages would choose them.
+        """Returns the question with defaults for everything that was left open, as pages would choose them.
 
         ``query``: see ``workspace.queries.of``; ``by``: the slices that are shown, "" for none. Raises
         InputError for a question that cannot be answered, NotFound for a run or a test of another experiment.
@@ -80,7 +80,7 @@ class Reports:
         return Question(experiment_id, query, by, *online)
 
     def _online_test(self, experiment_id: str, test_id: str | None) -> OnlineTest | None:
-        """The test with that id; without one the newest that is linked to a run."""
+        """Returns the test with that id; without one the newest that is linked to a run."""
         tests = self._workspace.online_tests.all(experiment_id, archived=test_id is not None)
         if test_id is None:
             return max((test for test in tests if test.links), key=lambda test: test.created, default=None)
@@ -90,7 +90,9 @@ class Reports:
         raise NotFound(f"A/B test {test_id} is not in this experiment.")
 
     def _online_metric(self, test: OnlineTest, query: ComparisonQuery, online_metric: str | None) -> str:
-        """The named metric, else the most telling one. Raises UnknownName for one that the test lacks."""
+        """Returns the named metric, else the most telling one. Raises UnknownName for one that the test
+        lacks.
+        """
         if online_metric is not None:
             self._workspace.agreement.both_sides(test.id, online_metric)  # raises where the test lacks it
             return online_metric
@@ -191,20 +193,21 @@ class Reports:
     # ── stored reports ───────────────────────────────────────────────────────────────────────
 
     def all(self, experiment_id: str, archived: bool = False) -> list[Report]:
-        """The reports on an experiment, the newest first."""
+        """Returns the reports on an experiment, the newest first."""
         return self._workspace.store.reports.of_experiment(
             self._workspace.experiments.get(experiment_id).id, archived
         )
 
     def get(self, report_id: str) -> Report:
-        """The stored report. Raises NotFound, for viewers also where it is archived."""
+        """Returns the stored report. Raises NotFound, for viewers also where it is archived."""
         report = self._workspace.store.reports.get(report_id)
         if report.archived is not None and not self._workspace.person.may("editor"):
             raise NotFound("This report was archived.")
         return report
 
     def document(self, report_id: str, home: str = "") -> Document:
-        """The report's document: a snapshot as it was stored, a live report with the numbers of today.
+        """Returns the report's document: a snapshot as it was stored, a live report with the numbers of
+        today.
 
         ``home``: the address of the dashboard, to which a live report links.
         """
@@ -219,7 +222,9 @@ class Reports:
         )
 
     def file(self, report_id: str, form: str = "html", home: str = "") -> ReportFile:
-        """The report in one form; ``home``: as of ``document``. Raises UnknownName for an unknown form."""
+        """Returns the report in one form; ``home``: as of ``document``. Raises UnknownName for an unknown
+        form.
+        """
         from recdash.report.formats.registry import form_named
 
         chosen = form_named(form)
@@ -228,7 +233,7 @@ class Reports:
         return ReportFile(f"{file_name(report.title)}.{chosen.name}", chosen.media_type, content)
 
     def shared(self, token: str) -> ReportFile:
-        """The one report that a share link opens, as a page; the rest of its experiment stays closed.
+        """Returns the one report that a share link opens, as a page; the rest of its experiment stays closed.
 
         Raises LinkDead, also for the link of a whole experiment.
         """
@@ -254,7 +259,9 @@ class Reports:
 
 
 def telling_metric(workspace: Workspace, test: OnlineTest, metric: str, k: int) -> str:
-    """The first online metric by which a run won on one side and lost on the other; else the first."""
+    """Returns the first online metric by which a run won on one side and lost on the other; else the
+    first.
+    """
     known = list(dict.fromkeys(str(row["metric"]) for row in test.results))
     for online_metric in known:
         joined = workspace.online_tests.offline_online(test.id, metric, k, online_metric)
@@ -264,18 +271,18 @@ def telling_metric(workspace: Workspace, test: OnlineTest, metric: str, k: int) 
 
 
 def _id_of(key: str, *words: Any) -> str:
-    """The id of a report that is made from a form, the same for the same key and content."""
+    """Returns the id of a report that is made from a form, the same for the same key and content."""
     digest = hashlib.sha256(json.dumps([key, *words]).encode()).digest()
     return base64.b32encode(digest).decode("ascii").lower()[:10]
 
 
 def file_name(title: str) -> str:
-    """A name that every file system takes: ``Films: ALS v3`` → ``films-als-v3``."""
+    """Returns a name that every file system takes: ``Films: ALS v3`` → ``films-als-v3``."""
     return re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")[:60] or "report"
 
 
 def _not_deleted(read: Callable[[str], object], ids: Sequence[str]) -> list[str]:
-    """The ids of what is still stored; the report itself names what was deleted."""
+    """Returns the ids of what is still stored; the report itself names what was deleted."""
     stored = []
     for key in ids:
         with suppress(NotFound):

@@ -70,7 +70,9 @@ class Queries:
         check_k(query.k, self._context.store.experiments.get(experiment_id).settings["depth"])
 
     def _runs_by_id(self, experiment_id: str, wanted: Sequence[str]) -> dict[str, Run]:
-        """All runs of the experiment, also archived ones. Raises NotFound for a wanted id that is missing."""
+        """Returns all runs of the experiment, also archived ones. Raises NotFound for a wanted id that is
+        missing.
+        """
         runs = self._context.store.runs.of_experiment(experiment_id, archived=True)
         known = {run.id: run for run in runs}
         for run_id in wanted:

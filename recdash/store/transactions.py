@@ -36,7 +36,7 @@ class Transactions:
 
     @contextmanager
     def read(self) -> Iterator[Session]:
-        """A transaction that sees one state of the database."""
+        """Yields a transaction that sees one state of the database."""
         with spoken(self.database.place):
             self.database.check()
             with Session(self.database.reader) as session, session.begin():
@@ -44,7 +44,7 @@ class Transactions:
 
     @contextmanager
     def write(self) -> Iterator[Session]:
-        """A transaction of the only writer. Raises ``Forbidden`` for a read-only store."""
+        """Yields a transaction of the only writer. Raises ``Forbidden`` for a read-only store."""
         self.refuse_if_read_only()
         with spoken(self.database.place), self.database.gate.hold():
             self.database.check()

@@ -90,7 +90,7 @@ class Digests:
         self._workspace = workspace
 
     def digest(self, names: Sequence[str] = (), *, since: timedelta = USUAL_SINCE, link: str = "") -> Digest:
-        """The experiments of these names, or all of them; the demo only where it is named or alone.
+        """Returns the experiments of these names, or all of them; the demo only where it is named or alone.
 
         ``since``: how far back to tell what changed. Raises NotFound for a name that is not there.
         """

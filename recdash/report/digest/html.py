@@ -23,7 +23,9 @@ _DARK = (
 
 
 def as_html(digest: Digest) -> str:
-    """The digest as an HTML mail that stays below MOST_BYTES; of many experiments some are only counted."""
+    """Returns the digest as an HTML mail that stays below MOST_BYTES; of many experiments some are only
+    counted.
+    """
     pages = (_page(digest, full, most) for full, most in SIZES)
     return next((page for page in pages if len(page.encode()) <= MOST_BYTES), _page(digest, 0, 0))
 
@@ -61,7 +63,7 @@ def _page(digest: Digest, full: int, most: int) -> Html:
 
 
 def _others(digest: Digest, full: int, most: int) -> Html:
-    """A line per further experiment, and how many more there are."""
+    """Returns a line per further experiment, and how many more there are."""
     template = '<p class="rd-muted" style="{muted}">{name}: {headline}</p>'
     lines = [
         html(template, muted=_muted(), name=_name(entry, digest), headline=entry.headline)
@@ -112,7 +114,7 @@ def _name(entry: DigestEntry, digest: Digest) -> Html:
 
 
 def _badge(badge: Badge) -> Html:
-    """The verdict's badge: white on its colour, readable also where a mail program turns dark."""
+    """Returns the verdict's badge: white on its colour, readable also where a mail program turns dark."""
     colour = {"better": LIGHT.better, "worse": LIGHT.worse}.get(badge.tone, LIGHT.baseline)
     template = (
         '<span style="background:{colour};color:#FFFFFF;border-radius:4px;padding:2px 8px;font-size:13px;'

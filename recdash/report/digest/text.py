@@ -16,7 +16,7 @@ _MARKS = re.compile(r"([\\`*\[\]~|])|(?<![^\W_])_|_(?![^\W_])")
 
 
 def as_text(digest: Digest) -> str:
-    """The digest as plain text."""
+    """Returns the digest as plain text."""
     lines = [digest.title, _clean(digest.summary)]
     for entry in digest.entries:
         lines += ["", _clean(f"{entry.name}: {_sign(entry)}{entry.headline}")]
@@ -26,7 +26,7 @@ def as_text(digest: Digest) -> str:
 
 
 def as_markdown(digest: Digest) -> str:
-    """The digest as Markdown for a chat: only bold lines and bullets; what users wrote is escaped."""
+    """Returns the digest as Markdown for a chat: only bold lines and bullets; what users wrote is escaped."""
     lines = [f"**{escaped(digest.title)}**", escaped(digest.summary)]
     for entry in digest.entries:
         name = escaped(entry.name)
@@ -41,7 +41,7 @@ def _sign(entry: DigestEntry) -> str:
 
 
 def _lines(entry: DigestEntry, digest: Digest) -> list[str]:
-    """The lines below an experiment's headline."""
+    """Returns the lines below an experiment's headline."""
     changes = f"Nothing changed {digest.period}."
     if entry.changed:
         changes = f"Changed {digest.period}: {'; '.join(entry.changed)}"
@@ -53,7 +53,7 @@ def as_json(digest: Digest) -> str:
 
 
 def escaped(text: str) -> str:
-    """Text in which nothing is mark-up in a chat: no link, no image, no mention of a person.
+    """Returns the text in which nothing is mark-up in a chat: no link, no image, no mention of a person.
 
     < > & become entities, as chats and Markdown both read them; other marks get a backslash, an underscore
     only where it could begin or end something.
@@ -64,5 +64,5 @@ def escaped(text: str) -> str:
 
 
 def _clean(text: str) -> str:
-    """The text on one line."""
+    """Returns the text on one line."""
     return " ".join(on_a_line(text).split())

@@ -15,7 +15,7 @@ COLUMNS = ("section", "table", "row", "column", "value", "low", "high", "shown")
 
 
 def to_csv(document: Document) -> str:
-    """The document as CSV, the verdict first. No text can start a formula in a spreadsheet."""
+    """Returns the document as CSV, the verdict first. No text can start a formula in a spreadsheet."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\r\n")
     writer.writerow(COLUMNS)
@@ -29,12 +29,12 @@ def to_csv(document: Document) -> str:
 
 
 def _cell(value: object) -> object:
-    """A cell on one line that starts no formula."""
+    """Returns a cell on one line that starts no formula."""
     return safe_cell(on_a_line(value) if isinstance(value, str) else value)
 
 
 def _lines(table: Table, document: Document) -> Iterator[list[object]]:
-    """A line per cell. The first cells name the row: as many as make the names unique."""
+    """Yields a line per cell. The first cells name the row: as many as make the names unique."""
     names, n_named = document.names, 1
     for count in range(1, len(table.columns)):
         if len({tuple(shown(cell, names) for cell in row[:count]) for row in table.rows}) == len(table.rows):

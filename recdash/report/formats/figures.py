@@ -40,12 +40,12 @@ def marks_of(document: Document, palette: Palette) -> Marks:
 
 
 def names_by_length(document: Document) -> list[str]:
-    """The names of runs, the longest first; the page's script leaves numbers in them as they are."""
+    """Returns the names of runs, the longest first; the page's script leaves numbers in them as they are."""
     return sorted(sorted({document.experiment, *document.names.values()}), key=len, reverse=True)
 
 
 def drawn(document: Document, figure: Figure, palette: Palette = THEMELESS) -> dict[str, Any]:
-    """A figure as plain values: its traces and its layout, as Plotly names them."""
+    """Returns a figure as plain values: its traces and its layout, as Plotly names them."""
     chart = DRAWN[figure.kind](figure.data, marks_of(document, palette), palette)
     plain = json.loads(chart.to_json(), parse_float=lambda text: float(f"{float(text):.{DIGITS}g}"))
     plain["layout"].pop("template", None)
@@ -53,7 +53,7 @@ def drawn(document: Document, figure: Figure, palette: Palette = THEMELESS) -> d
 
 
 def shortened(data: Any) -> Any:
-    """A figure's data rounded to the digits that can be seen; its table keeps all of them."""
+    """Returns a figure's data rounded to the digits that can be seen; its table keeps all of them."""
     if isinstance(data, Mapping):
         return {name: shortened(part) for name, part in data.items()}
     if isinstance(data, list | tuple):
@@ -62,14 +62,14 @@ def shortened(data: Any) -> Any:
 
 
 def _frame(rows: Mapping[str, Sequence[Any]]) -> Any:
-    """A data frame; None is NaN in columns of numbers."""
+    """Returns a data frame; None is NaN in columns of numbers."""
     import pandas as pd
 
     return pd.DataFrame({name: _numeric(values) for name, values in rows.items()})
 
 
 def _in_percent(rows: Mapping[str, Sequence[Any]], names: Sequence[str]) -> Any:
-    """A data frame in which the shares of the named columns are per cent."""
+    """Returns a data frame in which the shares of the named columns are per cent."""
     shares = {name: [None if value is None else 100 * value for value in rows[name]] for name in names}
     return _frame({**rows, **shares})
 

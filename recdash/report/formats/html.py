@@ -74,7 +74,7 @@ FIRST = Layout(
 
 
 def to_html(document: Document, version: str = __version__) -> str:
-    """The document as an HTML file. ``version``: the version that the file says made it."""
+    """Returns the document as an HTML file. ``version``: the version that the file says made it."""
     layout = FIRST if document.format == FIRST_FORMAT else TODAY
     runs = {run: _run(mark) for run, mark in marks_of(document, LIGHT).items()}
     facts = {
@@ -101,7 +101,7 @@ def to_html(document: Document, version: str = __version__) -> str:
 
 
 def _ours(text: str) -> Markup:
-    """Text of this package as HTML; it must hold nothing that a user wrote."""
+    """Returns the text of this package as HTML; it must hold nothing that a user wrote."""
     return Markup(text)  # noqa: S704
 
 
@@ -160,7 +160,7 @@ def _split(split: Split) -> dict[str, Any]:
 
 
 def _clean(text: str) -> str:
-    """The text without control characters and without those that change the direction of writing."""
+    """Returns the text without control characters and without those that change the direction of writing."""
     return CONTROL.sub(" ", text)
 
 

@@ -19,7 +19,9 @@ DOCUMENT = TypeAdapter(Document)
 
 
 def to_plain(value: Any) -> Any:
-    """The value, JSON-ready. A dataclass is an object that names its class and leaves out defaults."""
+    """Returns the value, JSON-ready. A dataclass is an object that names its class and leaves out
+    defaults.
+    """
     if is_dataclass(value) and not isinstance(value, type):
         plain = {KIND: type(value).__name__}
         for field in fields(value):
@@ -37,7 +39,7 @@ def to_plain(value: Any) -> Any:
 
 
 def to_json(document: Document, *, indent: int | None = None) -> str:
-    """The document as JSON; the same document is always the same text."""
+    """Returns the document as JSON; the same document is always the same text."""
     separators = None if indent else (",", ":")
     return json.dumps(
         to_plain(document), ensure_ascii=False, allow_nan=False, indent=indent, separators=separators
@@ -45,7 +47,7 @@ def to_json(document: Document, *, indent: int | None = None) -> str:
 
 
 def from_json(text: str) -> Document:
-    """The document of a JSON text. Raises InputError for a text that is no report."""
+    """Returns the document of a JSON text. Raises InputError for a text that is no report."""
     try:
         read = DOCUMENT.validate_json(text, strict=True)
     except ValidationError as error:

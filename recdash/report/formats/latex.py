@@ -28,7 +28,7 @@ HEAD = (
 
 
 def to_latex(document: Document) -> str:
-    """The document's tables as LaTeX, each in an environment of its own."""
+    """Returns the document's tables as LaTeX, each in an environment of its own."""
     facts = {"title": _one_line(document.title), "headline": _one_line(document.lead.headline)}
     lines = [line.format(**facts) for line in HEAD]
     lines += [f"% {_one_line(sentence)}" for sentence in document.lead.sentences]
@@ -38,7 +38,7 @@ def to_latex(document: Document) -> str:
 
 
 def escape(text: str) -> str:
-    """Text escaped for LaTeX, so that none of it is a command."""
+    """Returns the text escaped for LaTeX, so that none of it is a command."""
     return "".join(SPECIAL.get(letter, letter) for letter in UNSEEN.sub("", CONTROL.sub(" ", text)))
 
 
@@ -47,7 +47,9 @@ def _one_line(text: str) -> str:
 
 
 def _row(cells: Iterable[str]) -> str:
-    """A row after an empty group: a first cell with [ or * would be an argument of the line before."""
+    """Returns a row after an empty group: a first cell with [ or * would be an argument of the line
+    before.
+    """
     return f"{{}}{' & '.join(map(escape, cells))} \\\\"
 
 

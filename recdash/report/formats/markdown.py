@@ -35,18 +35,18 @@ AT_START = re.compile(r"^(\s*)([-+=]|\d+(?=[.)](?:\s|$)))")
 
 
 def escaped(text: str) -> str:
-    """Text at the start of a Markdown line, escaped: it makes no markup, link or list."""
+    """Returns the text at the start of a Markdown line, escaped: it makes no markup, link or list."""
     return AT_START.sub("\\1\u2060\\2", within(text))
 
 
 def within(text: str) -> str:
-    """Text within a Markdown line, escaped: it makes no markup, link or mention."""
+    """Returns the text within a Markdown line, escaped: it makes no markup, link or mention."""
     clean = LINK.sub("\\1\u2060", MENTION.sub("\u2060@", CONTROL.sub(" ", text)))
     return MARKUP.sub(r"\\\1", clean)
 
 
 def to_markdown(document: Document) -> str:
-    """The document as Markdown; figures as their alternative text and table."""
+    """Returns the document as Markdown; figures as their alternative text and table."""
     lines = list(_opening(document))
     for section in document.sections:
         lines += ["", f"### {within(section.title)}"]
@@ -150,7 +150,7 @@ def _answers(part: Answers, names: Names) -> Iterator[str]:  # noqa: ARG001
 
 
 def _command(part: Command, names: Names) -> Iterator[str]:  # noqa: ARG001
-    """The command in a fence that is longer than any backticks in it."""
+    """Yields the command in a fence that is longer than any backticks in it."""
     fence = "`" * (3 + part.line.count("`"))
     yield from (escaped(part.about), "", f"{fence}sh", CONTROL.sub(" ", part.line), fence)
 

@@ -10,7 +10,9 @@ SIGNS = str.maketrans({"<": r"\lt ", ">": r"\gt "})
 
 
 def mathml(latex: str) -> Markup:
-    """A formula as an element ``math``. Raises ValueError for what is no LaTeX, and for links and styles."""
+    """Returns a formula as an element ``math``. Raises ValueError for what is no LaTeX, and for links and
+    styles.
+    """
     try:
         element = convert(rf"\displaystyle {latex.translate(SIGNS)}")
     except Exception as error:  # its errors have no class in common

@@ -27,12 +27,12 @@ FLAGS = (
 
 
 def find_browser() -> str | None:
-    """The first Chromium on the path."""
+    """Returns the first Chromium on the path."""
     return next((path for name in BROWSERS if (path := shutil.which(name))), None)
 
 
 def why_no_pdf() -> str:
-    """Why there is no PDF here, and what to do; empty where there can be one."""
+    """Returns why there is no PDF here, and what to do; empty where there can be one."""
     if find_browser():
         return ""
     return (
@@ -42,7 +42,7 @@ def why_no_pdf() -> str:
 
 
 def check_browser() -> str:
-    """The path of the browser that prints. Raises InputError where none is found."""
+    """Returns the path of the browser that prints. Raises InputError where none is found."""
     browser = find_browser()
     if browser is None:
         message, _, fix = why_no_pdf().partition(". ")
@@ -51,7 +51,9 @@ def check_browser() -> str:
 
 
 def to_pdf(document: Document) -> bytes:
-    """The document as PDF. Raises InputError where no Chromium is found, and where it does not print."""
+    """Returns the document as PDF. Raises InputError where no Chromium is found, and where it does
+    not print.
+    """
     from recdash.report.formats.html import to_html
 
     browser = check_browser()
@@ -60,7 +62,7 @@ def to_pdf(document: Document) -> bytes:
 
 
 def _printed(browser: str, folder: Path, page: str) -> bytes:
-    """The PDF of a page, printed in a profile of its own, without any network."""
+    """Returns the PDF of a page, printed in a profile of its own, without any network."""
     source, target = folder / "report.html", folder / "report.pdf"
     source.write_text(page, encoding="utf-8")
     options = [f"--user-data-dir={folder / 'profile'}"]

@@ -39,7 +39,7 @@ def _markdown(document: Document) -> bytes:
 
 
 def _csv(document: Document) -> bytes:
-    """The CSV as UTF-8 with a byte-order mark, which spreadsheets need."""
+    """Returns the CSV as UTF-8 with a byte-order mark, which spreadsheets need."""
     from recdash.report.formats.csv import to_csv
 
     return to_csv(document).encode("utf-8-sig")
@@ -71,14 +71,16 @@ FORMS: Mapping[str, Form] = {
 
 
 def form_named(name: str) -> Form:
-    """The form of this name. Raises UnknownName."""
+    """Returns the form of this name. Raises UnknownName."""
     if name not in FORMS:
         raise UnknownName("form", name, list(FORMS))
     return FORMS[name]
 
 
 def form_of(file: Path) -> Form:
-    """The form of a file's suffix. Raises InputError for an unknown one, and where no PDF can be made."""
+    """Returns the form of a file's suffix. Raises InputError for an unknown one, and where no PDF can be
+    made.
+    """
     suffix = file.suffix.lower().lstrip(".")
     if suffix not in FORMS:
         fix = f"Name a file with one of: {', '.join(f'.{form}' for form in FORMS)}."

@@ -86,7 +86,9 @@ class Plot:
 
 
 def to_svg(figure: Values, title: str, width: int) -> Markup:
-    """A figure as an element ``svg`` that is named ``title``; ``figure`` as ``figures.drawn`` returns it."""
+    """Returns a figure as an element ``svg`` that is named ``title``; ``figure`` as ``figures.drawn`` returns
+    it.
+    """
     layout, plot = figure["layout"], _plot(figure["layout"], width)
     shapes = [(shape, _shape(shape, plot)) for shape in layout.get("shapes", ()) if _is_placed(shape)]
     parts = [
@@ -101,7 +103,7 @@ def to_svg(figure: Values, title: str, width: int) -> Markup:
 
 
 def _is_placed(part: Values) -> bool:
-    """Whether every coordinate of a shape or note is a number; others are not drawn."""
+    """Returns whether every coordinate of a shape or note is a number; others are not drawn."""
     return all(part.get(end, 0) is not None for end in ("x", "y", "x0", "x1", "y0", "y1"))
 
 
@@ -123,7 +125,7 @@ def _plot(layout: Values, width: int) -> Plot:
 
 
 def _tag(name: str, /, *content: Markup, **attributes: object) -> Markup:
-    """An element; ``stroke_width`` is written ``stroke-width``, and None left out."""
+    """Returns an element; ``stroke_width`` is written ``stroke-width``, and None left out."""
     written = "".join(
         f' {attribute.rstrip("_").replace("_", "-")}="{escape(_short(value))}"'
         for attribute, value in attributes.items()
@@ -134,7 +136,7 @@ def _tag(name: str, /, *content: Markup, **attributes: object) -> Markup:
 
 
 def _short(value: object) -> object:
-    """A coordinate with one decimal, a tenth of a pixel."""
+    """Returns a coordinate with one decimal, a tenth of a pixel."""
     return f"{round(value, 1):g}" if isinstance(value, float) else value
 
 
@@ -173,7 +175,9 @@ def _text(text: str, x: float, y: float, font: Values, side: str = "center", edg
 
 
 def _pieces(line: str) -> Iterator[Markup]:
-    """A line's words in bold, colour or size, as Plotly's own tags say; whatever else it holds is text."""
+    """Yields a line's words in bold, colour or size, as Plotly's own tags say; whatever else it holds is
+    text.
+    """
     for part in TAGS.split(line):
         if part == "<b>":
             yield Markup('<tspan font-weight="600">')
@@ -188,7 +192,7 @@ def _pieces(line: str) -> Iterator[Markup]:
 
 
 def _hover(text: str | None) -> list[Markup]:
-    """What a browser shows while the pointer rests on a mark."""
+    """Returns what a browser shows while the pointer rests on a mark."""
     if not text:
         return []
     lines = [CONTROL.sub(" ", unescape(line)) for line in TAGS.sub("", text).split("<br>")]
@@ -228,7 +232,7 @@ def _grids(layout: Values, plot: Plot) -> Iterator[Markup]:
 
 
 def _traces(traces: Sequence[Values], plot: Plot) -> Iterator[Markup]:
-    """The traces in their order, each cut at the edges of its axes unless it says otherwise."""
+    """Yields the traces in their order, each cut at the edges of its axes unless it says otherwise."""
     top, height = plot.y["paper"].end, plot.y["paper"].start - plot.y["paper"].end
     for (name, cut), group in groupby(
         traces, lambda trace: (trace.get("xaxis", "x"), trace.get("cliponaxis", True))
@@ -244,7 +248,7 @@ def _traces(traces: Sequence[Values], plot: Plot) -> Iterator[Markup]:
 
 
 def _marks(trace: Values, x: Axis, y: Axis) -> Iterator[Markup]:
-    """The lines of a trace, then its marks, or its bars from zero."""
+    """Yields the lines of a trace, then its marks, or its bars from zero."""
     points = [
         None if across is None or up is None else (x.at(across), y.at(up))
         for across, up in zip(trace["x"], trace["y"], strict=True)
@@ -290,7 +294,7 @@ def _shape(shape: Values, plot: Plot) -> Markup:
 
 
 def _note(note: Values, plot: Plot) -> Markup:
-    """A note's text and, where it has an arrow, the line that ties it to its point."""
+    """Returns a note's text and, where it has an arrow, the line that ties it to its point."""
     x, y = plot.x[note.get("xref", "x")].at(note["x"]), plot.y[note.get("yref", "y")].at(note["y"])
     across, down = note.get("ax", 0), note.get("ay", 0)
     parts = []

@@ -76,7 +76,7 @@ def check(document: Document, again: Document) -> DocumentComparison:
 
 
 def leaves(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
-    """Every leaf (a value that holds no other) with the path to it."""
+    """Yields every leaf (a value that holds no other) with the path to it."""
     if not isinstance(value, dict | list):
         yield path, value
         return
@@ -89,7 +89,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _is_content(path: Path) -> bool:
-    """Whether a leaf is content of the report, not how it is shown."""
+    """Returns whether a leaf is content of the report, not how it is shown."""
     return path[0] in {"lead", "sections"} and path[-1] not in {KIND, "name", "kind", *LAYOUT}
 
 
@@ -101,7 +101,7 @@ def _same(value: Any, other: Any, path: Path) -> bool:
 
 
 def _say_the_same(text: Any, other: Any, path: Path, document: Document) -> bool:
-    """Whether two wordings of a sentence state the same numbers, runs and directions.
+    """Returns whether two wordings of a sentence state the same numbers, runs and directions.
 
     The word for the verdict's state (``why`` of the lead) has no fact but its ``badge``, which must be equal.
     """

@@ -48,7 +48,7 @@ SIGNS += [chr(FIRST_LETTER + place) for place in range(N_SIGNS - len(SIGNS))]
 
 
 def document_json(page: str) -> str:
-    """The JSON of a page's document. Raises ValueError where there is none."""
+    """Returns the JSON of a page's document. Raises ValueError where there is none."""
     packed = DOCUMENT.search(page)
     if packed is None:
         raise ValueError("it holds no document of recdash")
@@ -56,7 +56,7 @@ def document_json(page: str) -> str:
 
 
 def shown(page: str) -> str:
-    """What a packed page shows, to be compared with ``shown_by``: its frame, body and figures."""
+    """Returns what a packed page shows, to be compared with ``shown_by``: its frame, body and figures."""
     figures = FIGURES.search(page)
     try:
         values = json.loads(unpack(figures[1] if figures else ""))
@@ -69,7 +69,7 @@ def shown(page: str) -> str:
 
 
 def shown_by(page: str, document: Document) -> str:
-    """What a packed page of the ``document`` would show, of which ``page`` is made today."""
+    """Returns what a packed page of the ``document`` would show, of which ``page`` is made today."""
     parts = [part for section in document.sections for part in section.parts]
     values = {
         "names": _names(names_by_length(document)),
@@ -88,7 +88,7 @@ def _shown(frame: str, page: str, figures: object) -> str:
 
 
 def _points_and_texts(figure: Mapping[str, Any]) -> dict[str, Any]:
-    """What a figure says: its points, and the texts in it. Sizes and marks may be others by now."""
+    """Returns what a figure says: its points, and the texts in it. Sizes and marks may be others by now."""
     layout = figure["layout"]
     notes = [note["text"] for note in layout.get("annotations", ())]
     ticks = {name: axis.get("ticktext") for name, axis in layout.items() if re.match("[xy]axis", name)}
@@ -97,7 +97,7 @@ def _points_and_texts(figure: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _names(names: Iterable[str]) -> list[str]:
-    """The names with those of one length sorted: such pages had them in any order."""
+    """Returns the names with those of one length sorted: such pages had them in any order."""
     return [name for _, alike in groupby(names, len) for name in sorted(alike)]
 
 
@@ -106,7 +106,7 @@ def _letters(formula: re.Match[str]) -> str:
 
 
 def unpack(text: str) -> str:
-    """What was packed into such a page. Raises ValueError for anything else."""
+    """Returns what was packed into such a page. Raises ValueError for anything else."""
     length, colon, body = text.partition(":")
     written = body.encode("utf-8", "replace")
     if not colon or not length.isdecimal() or len(length) > 9 or len(written) % 6:

@@ -33,7 +33,9 @@ class ReadReport:
 
 
 def read_report(file: Path) -> ReadReport:
-    """The document in a file and the text that shows it. Raises InputError for a file that is no report."""
+    """Returns the document in a file and the text that shows it. Raises InputError for a file that is no
+    report.
+    """
     try:
         text = _read(file)
     except (OSError, UnicodeDecodeError) as error:
@@ -112,7 +114,7 @@ def _difference(text: str, made: str) -> str:
 
 
 def _plain(line: str, other: str) -> str:
-    """The visible text of a line, from shortly before its first difference to the other."""
+    """Returns the visible text of a line, from shortly before its first difference to the other."""
     text, other_text = TAG.sub(" ", line), TAG.sub(" ", other)
     if text == other_text:
         text, other_text = line, other

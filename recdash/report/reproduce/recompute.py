@@ -40,7 +40,7 @@ Stored = TypeVar("Stored", Experiment, Run, OnlineTest)
 
 
 def recomputed(workspace: Workspace, document: Document) -> Document:
-    """The same report, every number of it computed anew from the stored uploads.
+    """Returns the same report, every number of it computed anew from the stored uploads.
 
     Raises NotFound for a table or run that is not stored, EvidenceDamaged for one that is damaged.
     """
@@ -154,7 +154,9 @@ class FromUploads:
         return prepared
 
     def count_again(self, facts: Facts, stored: OnlineTest, workspace: Workspace) -> OnlineTest:
-        """The test by the report's own rules and links; the notices from when its logs were read stay."""
+        """Returns the test by the report's own rules and links; the notices from when its logs were read
+        stay.
+        """
         before = workspace.online_tests.results(stored.id).notices
         of_logs = other_notices(stored.notices, before)
         names = ("kind", "upload", "control", "tables", "rules", "metrics", "removed", "links")
@@ -171,7 +173,7 @@ class FromUploads:
 
 
 def _renamed(notice: Problem, stored: str, reported: str) -> Problem:
-    """The notice of an upload, with the run's name in the report: it may have another one by now."""
+    """Returns the notice of an upload, with the run's name in the report: it may have another one by now."""
     old, new = f"'{stored}'", f"'{reported}'"
     texts = {name: getattr(notice, name).replace(old, new) for name in ("place", "found", "fix")}
     return replace(notice, **texts)
@@ -181,7 +183,7 @@ def _renamed(notice: Problem, stored: str, reported: str) -> Problem:
 
 
 def experiment_of(workspace: Workspace, facts: Facts) -> Experiment:
-    """The stored experiment with the very same tables and rules."""
+    """Returns the stored experiment with the very same tables and rules."""
     tables = (facts["truth"], facts["train"], facts["catalogue"], dict(facts["tables"]))
     same_tables = [
         stored
@@ -202,13 +204,13 @@ def experiment_of(workspace: Workspace, facts: Facts) -> Experiment:
 
 
 def _rules_of(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """What decides the numbers; before there was a choice, repeated items counted once."""
+    """Returns what decides the numbers; before there was a choice, repeated items counted once."""
     chosen = {name: settings[name] for name in RULES if settings.get(name) is not None}
     return {"duplicates": "first", **chosen}
 
 
 def _run_of(workspace: Workspace, experiment: Experiment, facts: Facts) -> Run:
-    """The stored run of the same upload."""
+    """Returns the stored run of the same upload."""
     known = [
         run
         for run in workspace.runs.all(experiment.id, archived=True)
@@ -218,7 +220,7 @@ def _run_of(workspace: Workspace, experiment: Experiment, facts: Facts) -> Run:
 
 
 def _test_of(workspace: Workspace, experiment: Experiment, facts: Facts) -> OnlineTest:
-    """The stored A/B test of the same logs."""
+    """Returns the stored A/B test of the same logs."""
     known = [
         test
         for test in workspace.online_tests.all(experiment.id, archived=True)
@@ -228,7 +230,7 @@ def _test_of(workspace: Workspace, experiment: Experiment, facts: Facts) -> Onli
 
 
 def _by_id(known: Sequence[Stored], facts: Facts, kind: str = "") -> Stored:
-    """The one with the report's id, else the first. Raises NotFound where there is none."""
+    """Returns the one with the report's id, else the first. Raises NotFound where there is none."""
     if not known:
         raise NotFound(
             f"The {kind} '{facts['name']}' of the report (upload {str(facts['upload'])[:12]}…) is not stored "

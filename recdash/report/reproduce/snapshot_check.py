@@ -41,7 +41,7 @@ class SnapshotMatch:
 
 
 def snapshot_match(workspace: Workspace, document: Document) -> SnapshotMatch:
-    """The stored snapshot of the same experiment and moment that says the very same, or what differs.
+    """Returns the stored snapshot of the same experiment and moment that says the very same, or what differs.
 
     Raises ValueError for a moment that cannot be read.
     """

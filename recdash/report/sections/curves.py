@@ -22,7 +22,7 @@ DRAWN_K = (*range(1, 11), 12, 15, 20, 25, 30, 40, 50, 75, 100, 200, 500, 1000)
 
 
 def curves(context: ReportContext) -> Section | None:
-    """The primary metric and three more; None where none has a cutoff."""
+    """Returns the primary metric and three more; None where none has a cutoff."""
     scores, scope = context.workspace.scores, context.query.scope
     metrics = curve_metrics(context.query.metric, scores.metrics_of(context.query.shown))
     if not metrics:
@@ -36,7 +36,7 @@ def curves(context: ReportContext) -> Section | None:
 
 
 def means_note(base: str, n_users: Iterable[int]) -> str:
-    """What the lines and bands of means are."""
+    """Returns what the lines and bands of means are."""
     return (
         f"Mean over {users(n_users)} with its 95 % CI (band). Overlapping bands do not mean a tie; see the "
         f"paired difference. Dashed: {base}."
@@ -44,7 +44,7 @@ def means_note(base: str, n_users: Iterable[int]) -> str:
 
 
 def stops(ended: str) -> str:
-    """Why lines stop. ``ended``: runs and the last k of their lists, ``ALS at 12``; "" for none."""
+    """Returns why lines stop. ``ended``: runs and the last k of their lists, ``ALS at 12``; "" for none."""
     return f" Lines stop where lists end: {ended}." if ended else ""
 
 
@@ -55,7 +55,7 @@ def last_k(context: ReportContext) -> dict[str, int | None]:
 
 
 def drawn_k(depth: int) -> list[int]:
-    """The cutoffs at which a line is drawn."""
+    """Returns the cutoffs at which a line is drawn."""
     return [*(k for k in DRAWN_K if k < depth), depth]
 
 

@@ -65,7 +65,7 @@ def _judgement(context: ReportContext) -> str:
 
 
 def _counts(context: ReportContext) -> Table:
-    """The population counts of each run."""
+    """Returns the population counts of each run."""
     settings = context.experiment.settings
     rules = (settings["users"], settings["depth"], settings.get("duplicates", "first"))
     rows: list[tuple[Cell, ...]] = []

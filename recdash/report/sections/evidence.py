@@ -38,7 +38,7 @@ def evidence(context: ReportContext) -> Section | None:
 
 
 def forest(context: ReportContext) -> Figure | None:
-    """The differences from the baseline as a chart; None where nothing is compared."""
+    """Returns the differences from the baseline as a chart; None where nothing is compared."""
     comparison = context.comparison
     return _forest(context, comparison) if comparison is not None and comparison.against else None
 

@@ -123,7 +123,7 @@ def _one_run(context: ReportContext) -> Lead:
 
 
 def _by_value(context: ReportContext) -> Lead:
-    """A metric without a value per user: which run leads, and why nothing is judged."""
+    """Returns a metric without a value per user: which run leads, and why nothing is judged."""
     known = values(context.scores(context.query.metric), context.query.metric)
     named = {context.names[run]: value for run, value in known.items() if run in context.verdict_query.shown}
     return Lead(

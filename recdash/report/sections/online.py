@@ -74,7 +74,7 @@ def both_sides(context: ReportContext) -> BothSides | None:
 
 
 def online(context: ReportContext) -> Section | None:
-    """The A/B test beside the offline scores; None without one."""
+    """Returns the A/B test beside the offline scores; None without one."""
     sides = both_sides(context)
     if sides is None:
         return None
@@ -112,14 +112,16 @@ def _figures(context: ReportContext, sides: BothSides) -> list[Part]:
 
 
 def _base(context: ReportContext, test: OnlineTest) -> str:
-    """The name of the run that control served."""
+    """Returns the name of the run that control served."""
     return context.names.get(test.links.get(test.control) or context.experiment.baseline or "", "the control")
 
 
 def _side(
     context: ReportContext, sides: BothSides, heading: str, names: tuple[str, str, str], *, lifted: bool
 ) -> Figure:
-    """The bars of one side, with their table; ``names``: the columns of the value and its interval."""
+    """Returns the bars of one side, with their table; ``names``: the columns of the value and its
+    interval.
+    """
     rows = sides.rows
     scale, unit = (100, PERCENT) if lifted else (1, "")
     values_in_words = [
@@ -188,7 +190,7 @@ def _table(context: ReportContext, sides: BothSides) -> Table:
 
 
 def _explained(context: ReportContext, test: OnlineTest, variant: str) -> Paragraph:
-    """The summary of the checks of a variant."""
+    """Returns the summary of the checks of a variant."""
     query = context.query
     try:
         answer = context.workspace.diagnosis.explain(
@@ -220,7 +222,7 @@ def _all_lifts(context: ReportContext, test: OnlineTest, results: pd.DataFrame) 
 
 
 def _validity(test: OnlineTest, results: pd.DataFrame, chosen: str) -> list[Paragraph]:
-    """What the page of the test says below its lifts, of goals, guardrails and the chosen metric."""
+    """Returns what the page of the test says below its lifts, of goals, guardrails and the chosen metric."""
     if split_is_broken(test.notices):
         return []
     names = [field.name for field in fields(OnlineRow)]
@@ -246,7 +248,9 @@ def lift_row(row: Row, *, judged: bool) -> tuple[Cell, ...]:
 
 
 def _finding(row: Row, *, judged: bool) -> Word:
-    """The word of the test itself: a guardrail, and a metric of which less is better, have their own."""
+    """Returns the word of the test itself: a guardrail, and a metric of which less is better, have
+    their own.
+    """
     if not judged:
         return Word("", "not judged", "muted")
     word = str(row["word"] or "")

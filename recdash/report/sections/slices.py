@@ -70,7 +70,7 @@ def _figure(
 
 
 def _span(result: SegmentComparison, names: list[str]) -> list[float]:
-    """The ends of one axis for all runs, so that charts of some of them compare."""
+    """Returns the ends of one axis for all runs, so that charts of some of them compare."""
     scale = scale_of(result.query.metric) if result.by_value else 1
     runs = result.runs if result.by_value else result.candidates
     cells = [result.cell(name, run) for name in names for run in runs]
@@ -97,7 +97,7 @@ def _dot(result: SegmentComparison, segment: str, run: str) -> dict[str, float |
 
 
 def _outcome(result: SegmentComparison, run: str) -> str:
-    """The outcome over all segments; the table has them one by one."""
+    """Returns the outcome over all segments; the table has them one by one."""
     if result.by_value:
         return numbers.three(result.cell(EVERYBODY, run).value)
     counts = {word: len(result.with_word(run, word)) for word in ("better", "worse")}

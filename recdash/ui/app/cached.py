@@ -41,7 +41,7 @@ def answer(
     scope: Scope | None = None,
     version: object = None,
 ) -> Answer:
-    """What a service's method answers, kept by its name, the arguments, the scope and a ``version``.
+    """Returns what a service's method answers, kept by its name, the arguments, the scope and a ``version``.
 
     ``version``: whatever else the answer depends on, such as how a test is counted.
     """
@@ -61,13 +61,13 @@ def _kept(
 
 
 def _named(frame: pd.DataFrame, view: View) -> pd.DataFrame:
-    """The rows with the runs' present names: they may have changed since the numbers were cached."""
+    """Returns the rows with the runs' present names: they may have changed since the numbers were cached."""
     names = {run_id: view.name(run_id) for run_id in frame["run_id"].unique()}
     return frame.assign(run=[names[run_id] for run_id in frame["run_id"].tolist()])
 
 
 def _of_view(view: View, method: Callable[..., Answer], *arguments: Any) -> Answer:
-    """What the method answers for the part of the users and items that the view looks at."""
+    """Returns what the method answers for the part of the users and items that the view looks at."""
     return answer(method, arguments, view.scope)
 
 
@@ -80,7 +80,7 @@ def scoreboard(view: View, run_ids: tuple[str, ...], metrics: tuple[str, ...], k
 
 
 def verdict(view: View) -> Recommendation | None:
-    """What to do by the view's metric and candidates; None for a metric without a value per user."""
+    """Returns what to do by the view's metric and candidates; None for a metric without a value per user."""
     try:
         return workspace().comparisons.verdict(view.verdict_query)
     except InputError:
@@ -88,22 +88,26 @@ def verdict(view: View) -> Recommendation | None:
 
 
 def decision_standing(experiment_id: str) -> DecisionStanding | None:
-    """The decision on top of an experiment against today's recommendation; None without a decision."""
+    """Returns the decision on top of an experiment against today's recommendation; None without a
+    decision.
+    """
     return workspace().overview.standing(experiment_id)
 
 
 def changes(view: View) -> list[WhatIf]:
-    """What would change the view's verdict."""
+    """Returns what would change the view's verdict."""
     return workspace().comparisons.changes(view.verdict_query)
 
 
 def explanation(view: View, test_id: str, variant: str, online_metric: str) -> Explanation:
-    """What the twelve checks say of a variant by the view's metric: see ``Diagnosis.explain``."""
+    """Returns what the twelve checks say of a variant by the view's metric: see ``Diagnosis.explain``."""
     return workspace().diagnosis.explain(test_id, variant, view.metric, view.k, online_metric)
 
 
 def pairs(view: View, query: ComparisonQuery) -> pd.DataFrame:
-    """The query's differences: see ``Comparisons.pairs``; no rows for a metric without a value per user."""
+    """Returns the query's differences: see ``Comparisons.pairs``; no rows for a metric without a value per
+    user.
+    """
     import pandas as pd
 
     try:
@@ -113,7 +117,7 @@ def pairs(view: View, query: ComparisonQuery) -> pd.DataFrame:
 
 
 def ranks(view: View, query: ComparisonQuery) -> pd.DataFrame:
-    """The query's ranks: see ``Comparisons.ranks``; no rows for a metric without a value per user."""
+    """Returns the query's ranks: see ``Comparisons.ranks``; no rows for a metric without a value per user."""
     import pandas as pd
 
     try:
@@ -140,14 +144,14 @@ def leaders_by_k(view: View, metric: str) -> dict[int, tuple[str, ...]]:
 
 
 def cutoffs(view: View) -> tuple[int, ...]:
-    """The values of k at which runs are compared."""
+    """Returns the values of k at which runs are compared."""
     from recdash.service.offline.cutoffs import cutoffs_within
 
     return cutoffs_within(view.depth)
 
 
 def slices(experiment_id: str) -> list[str]:
-    """The attributes by which users or items can be sliced."""
+    """Returns the attributes by which users or items can be sliced."""
     return answer(workspace().slices.of, (experiment_id,))
 
 
@@ -156,7 +160,9 @@ def attributes(experiment_id: str) -> list[str]:
 
 
 def shown_by(view: View, run_ids: tuple[str, ...], attribute: str) -> pd.DataFrame:
-    """How the runs' places within k fall on an attribute's values; a run without lists has no rows."""
+    """Returns how the runs' places within k fall on an attribute's values; a run without lists has
+    no rows.
+    """
     return _named(answer(workspace().slices.shown_by, (run_ids, attribute, view.k)), view)
 
 
@@ -179,7 +185,7 @@ def decisive_users(view: View, run_id: str) -> pd.DataFrame:
 
 
 def user_lists(view: View, user_id: str) -> OneUser:
-    """The lists of one user. Raises NotFound for a user who is not in the truth."""
+    """Returns the lists of one user. Raises NotFound for a user who is not in the truth."""
     baseline = view.baseline.id if view.baseline else None
     return _of_view(view, workspace().users.lists, view.shown_ids, user_id, view.k, baseline)
 
@@ -217,7 +223,7 @@ def tie_band(run_id: str, metric: str, k: int) -> TieBand | None:
 
 
 def population_effect(view: View, run_ids: tuple[str, ...]) -> PopulationEffect | None:
-    """Whether counting only users with lists changes who is first; None for a part of the experiment.
+    """Returns whether counting only users with lists changes who is first; None for a part of the experiment.
 
     Also None for a metric without a value per user.
     """
@@ -230,17 +236,19 @@ def population_effect(view: View, run_ids: tuple[str, ...]) -> PopulationEffect 
 
 
 def standing(view: View, run_ids: tuple[str, ...]) -> Standing | None:
-    """Where runs stand between the experiment's reference candidates, in the whole experiment."""
+    """Returns where runs stand between the experiment's reference candidates, in the whole experiment."""
     return None if view.scope != WHOLE else workspace().scores.standing(run_ids, view.metric, view.k)
 
 
 def spread(view: View, run_ids: tuple[str, ...]) -> pd.DataFrame:
-    """The values of the runs' folds or seeds at the view's metric and k: see ``Replicates.spread``."""
+    """Returns the values of the runs' folds or seeds at the view's metric and k: see
+    ``Replicates.spread``.
+    """
     return _named(_of_view(view, workspace().replicates.spread, run_ids, view.metric, view.k), view)
 
 
 def replicate_differences(view: View, run_ids: tuple[str, ...]) -> dict[str, ReplicateDifference]:
-    """The runs' differences over folds or seeds: see ``Comparisons.replicate_differences``."""
+    """Returns the runs' differences over folds or seeds: see ``Comparisons.replicate_differences``."""
     return answer(workspace().comparisons.replicate_differences, (replace(view.query, runs=run_ids),))
 
 
@@ -253,7 +261,7 @@ def list_ends(run_ids: tuple[str, ...]) -> dict[str, int | None]:
 
 
 def progress(text: str) -> Callable[[float, str], None]:
-    """A progress bar as the callback that slow service calls take."""
+    """Returns a progress bar as the callback that slow service calls take."""
     bar = st.progress(0.0, text=text)
 
     def show(fraction: float, words: str) -> None:

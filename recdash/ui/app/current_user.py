@@ -16,17 +16,19 @@ from recdash.web.visitor import Visitor
 
 @st.cache_resource(show_spinner=False)
 def full_workspace() -> Workspace:
-    """The one workspace of this process, with everything in it and the upload limits of the settings."""
+    """Returns the one workspace of this process, with everything in it and the upload limits of the
+    settings.
+    """
     return Workspace.open(limits=Limits(**settings().limits()))
 
 
 def guest(token: str) -> Person:
-    """The guest of a share link. Raises LinkDead where it expired or was revoked."""
+    """Returns the guest of a share link. Raises LinkDead where it expired or was revoked."""
     return full_workspace().sharing.guest_of(full_workspace().sharing.shared(token))
 
 
 def person() -> Person | None:
-    """Who reads the page; None where they have to sign in first. Not cached: links expire.
+    """Returns who reads the page; None where they have to sign in first. Not cached: links expire.
 
     Raises LinkDead for a share link that expired or was revoked, Forbidden for a name without a role.
     """
@@ -34,18 +36,18 @@ def person() -> Person | None:
 
 
 def visitor() -> Visitor:
-    """What the middleware found out."""
+    """Returns what the middleware found out."""
     return identity.read_visitor(st.context.headers.get(identity.VISITOR))
 
 
 def link() -> ShareLink | None:
-    """The share link that this page is read by. Raises LinkDead like :func:`person`."""
+    """Returns the share link that this page is read by. Raises LinkDead like :func:`person`."""
     token = visitor().share
     return None if token is None else full_workspace().sharing.shared(token)
 
 
 def reader() -> Person:
-    """Who reads a page. Raises RecdashError where they have to sign in first."""
+    """Returns who reads a page. Raises RecdashError where they have to sign in first."""
     known = person()
     if known is None:
         raise RecdashError("Sign in to read this.")

@@ -22,7 +22,7 @@ PART = ("s", "th")
 
 
 def of_view(view: View) -> dict[str, str]:
-    """The frame's parameters, those included that the link names and that do not exist here."""
+    """Returns the frame's parameters, those included that the link names and that do not exist here."""
     params = state.params()
     of_frame = {
         "e": view.experiment.id,
@@ -36,23 +36,25 @@ def of_view(view: View) -> dict[str, str]:
 
 
 def carried() -> dict[str, str]:
-    """The chosen parameters that a link to another place takes along, before the view is known."""
+    """Returns the chosen parameters that a link to another place takes along, before the view is known."""
     params = state.params()
     return {name: params[name] for name in (*FRAME, *PART) if name in params}
 
 
 def first_page() -> str:
-    """The address of the first page, seen from any page, with what was chosen."""
+    """Returns the address of the first page, seen from any page, with what was chosen."""
     return f"./?{_query(carried() | embedded())}"
 
 
 def here() -> str:
-    """The address of the view that is shown, with all its parameters."""
+    """Returns the address of the view that is shown, with all its parameters."""
     return f"{_address()}?{_query(state.shown())}"
 
 
 def here_so_far(view: View) -> str:
-    """The address of this page with the frame's view and what was chosen on it, before the page is drawn."""
+    """Returns the address of this page with the frame's view and what was chosen on it, before the page is
+    drawn.
+    """
     return f"{_address()}?{_query(of_view(view) | state.params())}"
 
 
@@ -66,14 +68,14 @@ def reach(address: str) -> str:
 
 
 def home() -> str:
-    """Where the dashboard is, as this browser sees it; ends with a slash."""
+    """Returns where the dashboard is, as this browser sees it; ends with a slash."""
     address = _address()
     page = state.page()
     return address.removesuffix(page) if page != "overview" else f"{address.rstrip('/')}/"
 
 
 def _address() -> str:
-    """The present page's address (``st.context.url`` has no query string, and at home no slash)."""
+    """Returns the present page's address (``st.context.url`` has no query string, and at home no slash)."""
     address = (st.context.url or "").split("?")[0]
     return f"{address}/" if address and not urlsplit(address).path else address
 
@@ -85,7 +87,7 @@ def to(view: View, page: str, params: Mapping[str, str]) -> str:
 
 
 def embedded() -> dict[str, str]:
-    """The parameters that keep a link inside another site's page in its frame and theme."""
+    """Returns the parameters that keep a link inside another site's page in its frame and theme."""
     if not st.context.is_embedded:
         return {}
     return {"embed": "true", "embed_options": f"{st.context.theme.type or 'light'}_theme"}
@@ -96,7 +98,7 @@ def is_there(page: str) -> bool:
 
 
 def title(page: str) -> str:
-    """The name of a page in the navigation; its address where this person does not have it."""
+    """Returns the name of a page in the navigation; its address where this person does not have it."""
     return str(st.session_state["recdash.pages"][page].title) if is_there(page) else page
 
 
@@ -141,7 +143,7 @@ def link(view: View, text: str, page: str, params: Mapping[str, str], hint: str 
 
 
 def to_guide(view: View, topics: Mapping[str, str]) -> Html:
-    """Where the guide explains the words of a page; ``topics``: the guide's slug → words."""
+    """Returns where the guide explains the words of a page; ``topics``: the guide's slug → words."""
     ways = [link(view, words, "guide", {"metric": slug}) for slug, words in topics.items()]
     return html('<div class="rd-note"><p>In the guide: {ways}.</p></div>', ways=join(ways, ", "))
 

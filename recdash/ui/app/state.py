@@ -45,12 +45,12 @@ OF_EXPERIMENT = ("b", "c", "s", "th", "t", "u", "of", "v", "om", "seg", "pr", "d
 
 
 def person() -> Person:
-    """Who reads this page. Raises RecdashError where the share link is no longer open."""
+    """Returns who reads this page. Raises RecdashError where the share link is no longer open."""
     return current_user.reader()
 
 
 def workspace() -> Workspace:
-    """The workspace as this person may see it."""
+    """Returns the workspace as this person may see it."""
     return current_user.full_workspace().seen_by(current_user.reader())
 
 
@@ -134,7 +134,9 @@ class View:
         return short_names(self.marks, LONGEST_NAME)
 
     def short(self, run_id: str) -> str:
-        """The name for a heading or a sentence; distinct from those of the experiment's other runs."""
+        """Returns the name for a heading or a sentence; distinct from those of the experiment's
+        other runs.
+        """
         return self._short_names[run_id]
 
 
@@ -157,7 +159,7 @@ def arrived() -> bool:
 
 
 def page() -> str:
-    """The address of the page that is shown."""
+    """Returns the address of the page that is shown."""
     return str(st.session_state[_PAGE])
 
 
@@ -167,13 +169,13 @@ def at_end(draw: Callable[[], None]) -> None:
 
 
 def shown() -> dict[str, str]:
-    """All parameters of the view that is shown: those that its address names."""
+    """Returns all parameters of the view that is shown: those that its address names."""
     params_shown: dict[str, str] = st.session_state.get(_SHOWN, {})
     return params_shown
 
 
 def params() -> dict[str, str]:
-    """The view's parameters in this session; at its start, those of the link."""
+    """Returns the view's parameters in this session; at its start, those of the link."""
     if _PARAMS not in st.session_state:
         st.session_state[_PARAMS] = {name: st.query_params[name] for name in st.query_params}
     known: dict[str, str] = st.session_state[_PARAMS]
@@ -223,7 +225,7 @@ def stop() -> NoReturn:
 
 
 def view_of(experiment: Experiment, *, scoped: bool = False, with_lists: bool = False) -> View | None:
-    """The view of ``experiment`` that the parameters ask for; None when it has no runs.
+    """Returns the view of ``experiment`` that the parameters ask for; None when it has no runs.
 
     Not ``scoped``: of all users and items, whatever part the parameters name. ``with_lists``: without the
     runs whose lists cannot be read.
@@ -250,7 +252,7 @@ def view_of(experiment: Experiment, *, scoped: bool = False, with_lists: bool = 
 def _readable(
     experiment: Experiment, runs: tuple[Run, ...], with_lists: bool
 ) -> tuple[tuple[Run, ...], list[str]]:
-    """The runs without those that would be shown and cannot be read, and what to say of these.
+    """Returns the runs without those that would be shown and cannot be read, and what to say of these.
 
     Only shown ones are looked at: in the place of one that is left out comes the next.
     """
@@ -277,7 +279,7 @@ def warn(sentences: Sequence[str]) -> None:
 
 
 def view_without_runs(experiment: Experiment) -> View:
-    """The view of an experiment without runs: for a page that shows something else of it."""
+    """Returns the view of an experiment without runs: for a page that shows something else of it."""
     depth = workspace().experiments.depth(experiment.id)
     metrics = ordered_metrics([default_metric(())])
     return View(experiment, (), None, (), tuple(metrics), metrics[0], default_k(depth), depth)
@@ -317,7 +319,7 @@ def _gone(experiment: Experiment | str, run_id: str) -> str:
 
 
 def _metric(offered: Sequence[str], usual: str | None) -> tuple[tuple[str, ...], str, list[str]]:
-    """The metrics to choose from, the chosen one, and what is missing.
+    """Returns the metrics to choose from, the chosen one, and what is missing.
 
     Another definition of a metric that is offered can be named in a link: it is computed when asked for.
     """
@@ -343,7 +345,7 @@ def _k(depth: int, usual: int | None) -> tuple[int, list[str]]:
 
 
 def _scope(experiment: Experiment) -> tuple[Scope, list[str]]:
-    """The part of the users or items, and the relevance from which a row counts."""
+    """Returns the part of the users or items, and the relevance from which a row counts."""
     missing = []
     threshold: float | None
     try:
@@ -361,6 +363,6 @@ def _scope(experiment: Experiment) -> tuple[Scope, list[str]]:
 
 
 def option(name: str, default: str, allowed: Sequence[str]) -> str:
-    """A page's own parameter; the default where its value is not ``allowed``."""
+    """Returns a page's own parameter; the default where its value is not ``allowed``."""
     wanted = params().get(name, default)
     return wanted if wanted in allowed else default

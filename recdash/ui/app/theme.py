@@ -21,12 +21,12 @@ _PAGE = st.components.v2.component("recdash.page", js=(HERE / "page.js").read_te
 
 
 def palette() -> Palette:
-    """The palette of the theme that this browser shows."""
+    """Returns the palette of the theme that this browser shows."""
     return DARK if st.context.theme.type == "dark" else LIGHT
 
 
 def chip(mark: Mark, short: str = "") -> Html:
-    """A run's name, or its ``short`` one, with its mark, tinted with its colour."""
+    """Returns a run's name, or its ``short`` one, with its mark, tinted with its colour."""
     is_base = mark.role == "baseline"
     look = 'class="rd-chip rd-chip-base"' if is_base else 'class="rd-chip" style="--run:{colour}"'
     template = f'<span {look} title="{{name}}">{{glyph}}<bdi>{{short}}</bdi></span>'
@@ -68,5 +68,5 @@ def _tell(name: str, act: Callable[[Mapping[str, str]], None]) -> None:
 
 
 def style_sheet(colours: Palette) -> str:
-    """The <style> of the app; values are ours alone, no user text enters it."""
+    """Returns the <style> of the app; values are ours alone, no user text enters it."""
     return f"<style>:root{{{variables(colours)}}}{RULES}</style>"

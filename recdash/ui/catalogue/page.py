@@ -82,7 +82,7 @@ def choose_attribute(view: View) -> str | None:
 
 
 def gather(view: View, attribute: str) -> AttributeRows | None:
-    """The attribute's rows; None when no run in the frame has lists."""
+    """Returns the attribute's rows; None when no run in the frame has lists."""
     rows = cached.shown_by(view, view.shown_ids, attribute)
     return None if rows.empty else AttributeRows(attribute, rows)
 
@@ -111,7 +111,7 @@ def show_nothing(view: View) -> None:
 
 
 def coverage_words(view: View, distribution: AttributeRows) -> str:
-    """Which run shows the most values of the attribute, and which the fewest."""
+    """Returns which run shows the most values of the attribute, and which the fewest."""
     by_run = distribution.values_shown
     counts = {run: count for run, count in by_run.items() if run in view.verdict_query.shown} or by_run
     most, fewest = max(counts.values()), min(counts.values())
@@ -153,7 +153,7 @@ def measures_table(view: View, distribution: AttributeRows | None) -> Html:
 
 
 def _link(view: View, metric: str, text: str) -> Html:
-    """The measure's name, leading to its definition in the guide; the view comes along."""
+    """Returns the measure's name, leading to its definition in the guide; the view comes along."""
     query = urlencode(links.of_view(view) | state.params() | {"metric": base(metric)}, safe=SEPARATOR)
     return html('<a href="guide?{query}">{text}</a>', query=query, text=text)
 
@@ -165,7 +165,7 @@ def _shown_of(distribution: AttributeRows, run_id: str) -> str:
 
 
 def footnote(view: View) -> Html:
-    """Where the definitions are, and why cells are empty."""
+    """Returns where the definitions are, and why cells are empty."""
     absences = {metric: cached.absences(view.shown_ids, metric) for metric in OF_CATALOGUE}
     lines = [
         "Click a metric for its definition. Higher isn't always better: random scores highest.",
@@ -218,7 +218,7 @@ def _several(distribution: AttributeRows) -> str:
 
 
 def alt(view: View, distribution: AttributeRows, run_ids: list[str]) -> str:
-    """The three largest shares of each run, with the catalogue's."""
+    """Returns the three largest shares of each run, with the catalogue's."""
     parts = []
     for run_id in run_ids:
         rows = records(distribution.chosen[distribution.chosen["run_id"] == run_id].nlargest(3, "share"))
@@ -247,7 +247,7 @@ def value_table(view: View, distribution: AttributeRows, run_ids: list[str]) -> 
 
 
 def _value_cell(value: str) -> Html:
-    """The value; of a long one its beginning and end, and all of it on hover."""
+    """Returns the value; of a long one its beginning and end, and all of it on hover."""
     return html('<span title="{value}">{short}</span>', value=value, short=cut_inside(value, LONGEST_VALUE))
 
 

@@ -9,7 +9,7 @@ from recdash.ui.app.state import View
 
 
 def reasons(view: View, order: Sequence[str], absences: Mapping[str, Mapping[str, str]]) -> list[str]:
-    """Why cells are empty or columns missing: one line per reason and the runs that it concerns."""
+    """Returns why cells are empty or columns missing: one line per reason and the runs that it concerns."""
     lines: dict[tuple[str, str], list[str]] = {}
     for metric, absent in absences.items():
         for reason in dict.fromkeys(absent.values()):

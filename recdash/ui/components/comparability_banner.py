@@ -53,7 +53,9 @@ def _line(view: View, problem: Problem, key: str) -> None:
 
 
 def warning_html(problem: Problem, metric: str) -> Html:
-    """The problem on one line; of users without recommendations that the metric excludes, that it does."""
+    """Returns the problem on one line; of users without recommendations that the metric excludes, that it
+    does.
+    """
     finding, fix = problem.found, problem.fix
     if problem.code == MISSING_LISTS and excludes(metric):
         finding = f"users without recommendations are excluded from {metric_title(metric)}"
@@ -68,17 +70,19 @@ def warning_html(problem: Problem, metric: str) -> Html:
 
 
 def excludes(metric: str) -> bool:
-    """Whether the metric counts only users who have recommendations."""
+    """Returns whether the metric counts only users who have recommendations."""
     return define(metric).parameters.get(POPULATION.name) in (WITH_LISTS, ANY_LIST)
 
 
 def reads_lists(metric: str) -> bool:
-    """Whether the metric depends on lists; errors of predicted ratings do not."""
+    """Returns whether the metric depends on lists; errors of predicted ratings do not."""
     return not isinstance(define(metric).metric, RatingMetric)
 
 
 def switch_of(metric: str) -> tuple[str, str] | None:
-    """The switch's label and the metric that it turns to; None where the metric has no such parameter."""
+    """Returns the switch's label and the metric that it turns to; None where the metric has no such
+    parameter.
+    """
     known = define(metric)
     if known.parameters.get(POPULATION.name) not in (WHO_COUNTS, WITH_LISTS):
         return None
@@ -91,6 +95,6 @@ def _choose(metric: str) -> None:
 
 
 def _dismissed() -> list[Problem]:
-    """The warnings that this person closed in this session."""
+    """Returns the warnings that this person closed in this session."""
     closed: list[Problem] = st.session_state.setdefault(DISMISSED, [])
     return closed

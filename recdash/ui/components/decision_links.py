@@ -47,7 +47,7 @@ class Step:
 def next_step(
     today: Recommendation, standing: DecisionStanding | None, known: Sequence[Review]
 ) -> Step | None:
-    """What is to be done about a recommendation; None where nothing can be compared.
+    """Returns what is to be done about a recommendation; None where nothing can be compared.
 
     A decision with which today's evidence agrees is only shown; else the candidate in question is proposed,
     or its open review goes on.
@@ -106,6 +106,6 @@ def outcome_badge(outcome: Outcome) -> Html:
 
 
 def excerpt(text: str) -> str:
-    """The beginning of a text, on one line."""
+    """Returns the beginning of a text, on one line."""
     line = " ".join(text.split())
     return line if len(line) <= EXCERPT else f"{line[:EXCERPT].rstrip()}…"

@@ -19,7 +19,7 @@ _KEYS = "recdash.form-keys"
 
 
 def key(form: str) -> str:
-    """The same until the form was accepted, so that a second click writes nothing more."""
+    """Returns the same until the form was accepted, so that a second click writes nothing more."""
     known: dict[str, str] = st.session_state.setdefault(_KEYS, {})
     return known.setdefault(form, secrets.token_hex(8))
 

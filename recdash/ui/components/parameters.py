@@ -23,7 +23,7 @@ def params_from(text: str) -> dict[str, str]:
 
 
 def params_as_text(params: Mapping[str, str]) -> str:
-    """The inverse of :func:`params_from`."""
+    """Returns the inverse of :func:`params_from`."""
     return "\n".join(f"{name} = {value}" for name, value in params.items())
 
 

@@ -43,7 +43,7 @@ def offer(workspace: Workspace, experiment: Experiment) -> None:
 
 
 def reasons(choices: Sequence[ReferenceChoice]) -> list[str]:
-    """Why some cannot be added: ``Content-based needs the catalogue.``"""
+    """Returns why some cannot be added: ``Content-based needs the catalogue.``"""
     archived = "is archived; restore it on the Runs page, under Show archived"
     return [
         f"{choice.label} {archived if choice.is_archived else f'needs {choice.lacks}'}."

@@ -79,7 +79,9 @@ def gather(view: View) -> Spread | None:
 
 
 def notices(view: View) -> list[Problem]:
-    """Whether the differences to the baseline hold across folds or seeds, as a notice for the Overview."""
+    """Returns whether the differences to the baseline hold across folds or seeds, as a notice for the
+    Overview.
+    """
     spread = gather(view)
     if spread is None:
         return []
@@ -100,7 +102,7 @@ def noun_of(runs: list[Run]) -> str:
 
 
 def finding(view: View, spread: Spread) -> str:
-    """What the spread means for the differences to the baseline."""
+    """Returns what the spread means for the differences to the baseline."""
     tested = [row for row in spread.differences.values() if row.significant is not None]
     if not tested:
         return f"Spread over {spread.noun}"
@@ -117,7 +119,7 @@ def finding(view: View, spread: Spread) -> str:
 
 
 def _wider(spread: Spread, run_id: str) -> bool:
-    """Whether replicates, of this run or of the others, differ more than its difference is."""
+    """Returns whether replicates, of this run or of the others, differ more than its difference is."""
     ranges = spread.rows.groupby("run_id")["value"].agg(lambda values: values.max() - values.min())
     own = ranges.get(run_id, ranges.max())
     return bool(own > abs(spread.differences[run_id].mean))
@@ -143,7 +145,7 @@ def _left_out(view: View, spread: Spread) -> str:
 
 
 def differences_table(view: View, spread: Spread) -> Html:
-    """A row per candidate: its difference over replicates, with the test in words."""
+    """Returns a row per candidate: its difference over replicates, with the test in words."""
     columns = [
         *text_columns("Run"),
         *number_columns(f"Difference to {view.short(view.shown[0].id)}", "95 % CI", "p"),

@@ -26,7 +26,7 @@ class TableTemplate:
     text: str
 
     def meaning(self, role: str) -> str | None:
-        """What the column of this name holds."""
+        """Returns what the column of this name holds."""
         return next((column.meaning for column in self.columns if column.name == role), None)
 
     @property

@@ -40,7 +40,7 @@ class Tile:
 
 
 def of_pair(title: str, metric: str, pair: Pair) -> Tile:
-    """A metric with its corrected interval."""
+    """Returns a metric with its corrected interval."""
     interval, word = pair.judged.corrected, pair.judged.word
     low, share, high = map(pair.percent, (interval.low, pair.paired.mean, interval.high))
     strip = Strip(low, share, high, hollow=word in ("tie", "not settled"))
@@ -52,8 +52,8 @@ def of_pair(title: str, metric: str, pair: Pair) -> Tile:
 
 
 def of_rail(title: str, rail: GuardrailResult) -> Tile:
-    """A guardrail with the interval of its change, or why there is none; a gain may leave every scale, so
-    that no strip is drawn.
+    """Returns a guardrail with the interval of its change, or why there is none; a gain may leave every
+    scale, so that no strip is drawn.
     """
     change = numbers.change(100 * rail.change, " %")
     sure = f"95 % CI {rail_bounds(rail)}" if rail.has_interval else f"no interval: {rail.why_no_interval}"

@@ -24,7 +24,7 @@ SIGNS = {"better": "▲", "worse": "▼"}
 
 
 def card(view: View, today: Recommendation, standing: DecisionStanding | None = None) -> Html:
-    """The decision that stands, else the recommendation; then why, one risk, and three numbers."""
+    """Returns the decision that stands, else the recommendation; then why, one risk, and three numbers."""
     head = _decided(view, standing) if standing else _recommended(today)
     sentences = [paragraph(view, today.why, "rd-lead"), paragraph(view, today.risks[:1], "rd-lead")]
     if standing and not standing.agrees:
@@ -48,7 +48,7 @@ def _recommended(today: Recommendation) -> Html:
 
 
 def _decided(view: View, standing: DecisionStanding) -> Html:
-    """The decision's headline, who decided and when, and whether today's evidence agrees."""
+    """Returns the decision's headline, who decided and when, and whether today's evidence agrees."""
     decision = standing.decision
     by = f"Decided by {decision.author}, {day(decision.created)}"
     way = links.link(view, by, REVIEWS, {"dec": decision.id})
@@ -86,7 +86,7 @@ def _figure(figure: KeyNumber) -> Html:
 
 
 def changes(view: View, what_ifs: Sequence[WhatIf]) -> Html:
-    """The questions under the card and their answers, each leading to the view that shows it."""
+    """Returns the questions under the card and their answers, each leading to the view that shows it."""
     if not what_ifs:
         return Html("")
     cells = []

@@ -43,7 +43,7 @@ def section(heading: str, subtitle: str = "") -> None:
 
 
 def run_cell(mark: Mark, short: str = "") -> Html:
-    """A run's mark and its name, or the ``short`` one that a table has room for."""
+    """Returns a run's mark and its name, or the ``short`` one that a table has room for."""
     cell = '<span class="rd-run">{glyph}<bdi title="{name}">{short}</bdi></span>'
     return html(cell, glyph=glyph(mark), name=mark.name, short=short or mark.name)
 
@@ -55,7 +55,7 @@ def run_cells(marks: Marks, longest: int = LONGEST_NAME) -> dict[str, Html]:
 
 
 def toned(text: object, tone: str) -> Html:
-    """Text in the colour of a finding: better, same, worse or muted."""
+    """Returns the text in the colour of a finding: better, same, worse or muted."""
     return html('<span class="rd-{tone}">{text}</span>', tone=tone, text=text)
 
 
@@ -64,12 +64,12 @@ def muted(text: object) -> Html:
 
 
 def above(text: object, small: object) -> Html:
-    """A cell of two lines: ``text``, and in small grey what belongs to it."""
+    """Returns a cell of two lines: ``text``, and in small grey what belongs to it."""
     return html('{text}<br><small class="rd-muted">{small}</small>', text=text, small=small)
 
 
 def badge(text: object, tone: str = "") -> Html:
-    """A label in a frame; in the colour of its tone where it has one."""
+    """Returns a label in a frame; in the colour of its tone where it has one."""
     kind = f"rd-badge rd-badge-{tone}" if tone else "rd-badge"
     return html('<span class="{kind}">{text}</span>', kind=kind, text=text)
 
@@ -81,12 +81,12 @@ def named(name: object, small: object) -> Html:
 
 
 def paragraphs(lines: Iterable[object]) -> Html:
-    """A paragraph for each line; escaped unless it is :class:`Html`."""
+    """Returns a paragraph for each line; escaped unless it is :class:`Html`."""
     return join([html("<p>{line}</p>", line=line) for line in lines])
 
 
 def quiet(lines: Iterable[object]) -> Html:
-    """Small grey paragraphs."""
+    """Returns small grey paragraphs."""
     return join([html('<p class="rd-quiet">{line}</p>', line=line) for line in lines])
 
 
@@ -96,12 +96,12 @@ def note(lines: Iterable[object]) -> None:
 
 
 def note_html(lines: Iterable[object]) -> Html:
-    """Small print: a paragraph for each line that is not empty."""
+    """Returns small print: a paragraph for each line that is not empty."""
     return html('<div class="rd-note">{lines}</div>', lines=paragraphs(line for line in lines if line))
 
 
 def banner(lines: Html, label: str) -> Html:
-    """A warning above the numbers that it is about."""
+    """Returns a warning above the numbers that it is about."""
     template = (
         '<div class="rd-banner" role="note" aria-label="{label}"><b class="rd-worse">!</b>'
         "<div>{lines}</div></div>"
@@ -120,7 +120,7 @@ def table_html(
     label: str = "",
     longest: int = LONGEST_NAME,
 ) -> Html:
-    """A table below a heading that says what it is. ``marks``: how the runs in it are drawn.
+    """Returns a table below a heading that says what it is. ``marks``: how the runs in it are drawn.
 
     ``bands``: the rows in panel colour; ``kind``: CSS classes; ``row_head``: the column that names a row,
     None for none; ``label``: its name for screen readers, which then can scroll it by keyboard; ``longest``:
@@ -163,7 +163,7 @@ def table(
 
 
 def problem_text(problem: Problem) -> str:
-    """A problem as one Markdown-safe sentence: place, found, fix."""
+    """Returns a problem as one Markdown-safe sentence: place, found, fix."""
     return markdown(str(problem))
 
 
@@ -221,13 +221,15 @@ def titled(options: Mapping[Any, str]) -> dict[str, Any]:
 
 
 def one_of(label: str, options: Mapping[Any, str], default: object, key: str, hint: str = "") -> Any:
-    """The value of a segmented control that is not in the URL; one is always chosen."""
+    """Returns the value of a segmented control that is not in the URL; one is always chosen."""
     box = titled(options) | {"default": default, "required": True}
     return st.segmented_control(label, **box, key=key, help=hint or None)
 
 
 def pick(label: str, options: Mapping[Any, str], value: object, key: str, *, width: int) -> Any:
-    """The value of a select box that is not in the URL; at first ``value``, or the first of ``options``."""
+    """Returns the value of a select box that is not in the URL; at first ``value``, or the first of
+    ``options``.
+    """
     values = list(options)
     index = values.index(value) if value in values else 0
     return st.selectbox(label, **titled(options), index=index, key=key, width=width)
@@ -241,7 +243,8 @@ def bound(
     *,
     reset: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """The arguments of a widget that shows ``value`` and writes another one to the URL parameter ``name``.
+    """Returns the arguments of a widget that shows ``value`` and writes another one to the URL parameter
+    ``name``.
 
     ``as_text``: how the URL names what is chosen, None for the default. A change returns the parameters of
     ``reset`` to their defaults.
@@ -255,7 +258,7 @@ def bound(
 
 
 def choice(label: str, name: str, options: Mapping[str, str], default: str) -> str:
-    """A segmented control whose value (a slug of ``options``) is the URL parameter ``name``."""
+    """Returns a segmented control whose value (a slug of ``options``) is the URL parameter ``name``."""
     value = state.option(name, default, list(options))
     titles = {slug: markdown(title) for slug, title in options.items()}
     st.segmented_control(label, **titled(titles), required=True, **bound(name, f"choice-{name}", value))
@@ -273,7 +276,7 @@ def select(
     *,
     reset: Sequence[str] = (),
 ) -> str:
-    """A select box whose value (a slug of ``options``) is the URL parameter ``name``.
+    """Returns a select box whose value (a slug of ``options``) is the URL parameter ``name``.
 
     A change of it returns the parameters of ``reset`` to their defaults.
     """
@@ -291,7 +294,7 @@ def search(
     width: int | Literal["stretch"] = "stretch",
     reset: Sequence[str] = (),
 ) -> str:
-    """A box for words to look for, whose text is the URL parameter ``name``."""
+    """Returns a box for words to look for, whose text is the URL parameter ``name``."""
     box = bound(name, key, state.params().get(name, ""), reset=reset)
     text: str = st.text_input(label, placeholder=placeholder, width=width, **box)
     if text or name in state.params():
@@ -300,7 +303,7 @@ def search(
 
 
 def several(label: str, name: str, options: Mapping[str, str], default: Sequence[str]) -> list[str]:
-    """A multiselect whose values are the URL parameter ``name``, joined by ``~``."""
+    """Returns a multiselect whose values are the URL parameter ``name``, joined by ``~``."""
     wanted = state.params().get(name, state.SEPARATOR.join(default)).split(state.SEPARATOR)
     values = [slug for slug in wanted if slug in options]
     st.multiselect(label, **titled(options), **bound(name, f"choice-{name}", values, state.SEPARATOR.join))
@@ -348,7 +351,9 @@ def csv_text(frame: pd.DataFrame) -> str:
 
 
 def safe_cells(frame: pd.DataFrame) -> pd.DataFrame:
-    """The table with an apostrophe before text that would start a formula, also where cells are copied."""
+    """Returns the table with an apostrophe before text that would start a formula, also where cells are
+    copied.
+    """
     safe = frame.rename(columns=safe_cell)
     for place, kind in enumerate(frame.dtypes):
         if kind.kind not in "biufMm":  # numbers and times are no formulas

@@ -51,7 +51,7 @@ def title(view: View, subtitle: str) -> None:
 
 
 def finding(view: View) -> str:
-    """Which run leads on the primary metric, from which k to which, or that none does clearly."""
+    """Returns which run leads on the primary metric, from which k to which, or that none does clearly."""
     name = metric_title(view.metric)
     if not has_k(view.metric):
         return f"{name} does not depend on k"
@@ -116,7 +116,7 @@ def _where(ks: Sequence[int], stretch: Stretch, *, last: bool) -> str:
 
 
 def _many_changes(view: View, parts: Sequence[Stretch], name: str) -> str:
-    """Where it changes often: who leads at some cutoffs, and at how many."""
+    """Returns where it changes often: who leads at some cutoffs, and at how many."""
     led: dict[str, int] = {}
     for stretch in parts:
         for run in stretch.runs if len(stretch.runs) == 1 else ():

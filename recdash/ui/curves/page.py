@@ -27,12 +27,12 @@ SHOWN = ["run_id", "run", "metric", "k", "value", "low", "high", "n_users"]
 
 
 def names(view: View) -> dict[str, str]:
-    """The metrics that have a cutoff, by their short names."""
+    """Returns the metrics that have a cutoff, by their short names."""
     return {metric: metric_title(metric) for metric in view.metrics if has_k(metric)}
 
 
 def usual(view: View) -> list[str]:
-    """The primary metric and three more."""
+    """Returns the primary metric and three more."""
     return curve_metrics(view.metric, view.metrics)
 
 
@@ -52,13 +52,15 @@ def gather(view: View, metrics: tuple[str, ...]) -> pd.DataFrame:
 
 
 def values(view: View, metrics: tuple[str, ...]) -> pd.DataFrame:
-    """Every value with the interval of its mean: ``SHOWN``."""
+    """Returns every value with the interval of its mean: ``SHOWN``."""
     rows = gather(view, metrics)
     return with_interval(rows.dropna(subset=["k"]))[SHOWN]
 
 
 def deltas(view: View, metrics: tuple[str, ...]) -> pd.DataFrame:
-    """Every difference to the baseline with its paired interval: ``SHOWN``; the baseline itself is 0."""
+    """Returns every difference to the baseline with its paired interval: ``SHOWN``; the baseline
+    itself is 0.
+    """
     import pandas as pd
 
     parts = [part for metric in metrics if not (part := _delta(view, metric)).empty]
@@ -164,5 +166,7 @@ MACRO = (
 
 
 def definition(average: str, users: Users) -> list[str]:
-    """The definitions printed beside the precision–recall plot; ``users`` is the experiment's rule."""
+    """Returns the definitions printed beside the precision–recall plot; ``users`` is the
+    experiment's rule.
+    """
     return [*(MICRO if average == "micro" else MACRO), POPULATION[users]]

@@ -41,7 +41,7 @@ def why_empty(view: View, average: str) -> str:
 
 
 def finding(view: View, paths: pd.DataFrame) -> str:
-    """Which run leads on both at the frame's k, or on each."""
+    """Returns which run leads on both at the frame's k, or on each."""
     here = paths[(paths["k"] == view.k) & paths["run_id"].isin(view.verdict_query.shown)]
     if here.empty:
         return f"No precision and recall at k = {view.k}"

@@ -67,7 +67,7 @@ def _badges(view: View, decision: Decision) -> list[Html]:
 
 
 def _although(decision: Decision) -> Html:
-    """What did not hold when it was approved, and why that was accepted."""
+    """Returns what did not hold when it was approved, and why that was accepted."""
     left = shortcomings(decision.checklist)
     if decision.outcome != "ship" or not left:
         return Html("")
@@ -85,7 +85,7 @@ def _tiles_note(decision: Decision) -> str:
 
 
 def checks(items: Sequence[ChecklistItem], when: str) -> Html:
-    """The checklist in short, for the side of a card."""
+    """Returns the checklist in short, for the side of a card."""
     if not items:
         return Html("")
     row = '<li title="{why}"><span>{sign} {name}</span><b>{state}</b></li>'

@@ -31,7 +31,7 @@ def may_write() -> bool:
 
 
 def _superseded_id(form: str, held: Sequence[Decision], run_id: str) -> str | None:
-    """The id of the current decision that this one supersedes; at first the one about the same run.
+    """Returns the id of the current decision that this one supersedes; at first the one about the same run.
 
     A form does not look again when another run is chosen in it, so that one is found when it is sent.
     """
@@ -102,7 +102,7 @@ def _query(view: View) -> ComparisonQuery | None:
 
 
 def _candidates(view: View) -> dict[str, str]:
-    """Every run beside the baseline, the chosen candidates first."""
+    """Returns every run beside the baseline, the chosen candidates first."""
     chosen = [run for run in view.candidates if not run.reference]
     others = [run for run in view.runs if run not in chosen and run != view.baseline]
     return {run.id: run.name for run in (*chosen, *others)}

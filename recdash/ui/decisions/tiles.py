@@ -28,7 +28,7 @@ ONLINE_TELLING = ("worse", "broken", "better", "holds", "not settled", "not judg
 
 
 def tiles(offline: Offline | None, online: Sequence[Online]) -> list[Tile]:
-    """The primary metric, two online goals or else another metric, a guardrail and a slice."""
+    """Returns the primary metric, two online goals or else another metric, a guardrail and a slice."""
     if offline is None or offline.own is None:
         return []
     goals = sorted((lift for test in online for lift in test.of_role("goal")), key=_online_rank)
@@ -50,7 +50,7 @@ def show(view: View, offline: Offline | None, online: Sequence[Online]) -> Html:
 
 
 def mark_of(view: View, run: Named) -> Mark:
-    """The run's colour and shape under the name that it had; grey where it is gone."""
+    """Returns the run's colour and shape under the name that it had; grey where it is gone."""
     known = view.marks.get(run.id)
     if known is None:
         return Mark(run.id, run.name, CONTEXT_GREY, "circle", "candidate")
@@ -91,7 +91,7 @@ def _of_lift(row: Lift) -> Tile:
 
 
 def online_value(lift: Lift, value: float | None) -> str:
-    """A share in %, anything else with its own three digits."""
+    """Returns a share in %, anything else with its own three digits."""
     if lift.unit == SHARE and value is not None:
         return f"{numbers.three(100 * value)} %"
     return numbers.three(value)
@@ -114,7 +114,7 @@ def _of_rail(rail: Guardrail) -> Tile:
 
 
 def gain_of(rail: Guardrail) -> float | None:
-    """The change turned so that more is better."""
+    """Returns the change turned so that more is better."""
     return -rail.change if rail.change is not None and less_is_wanted(rail.metric) else rail.change
 
 

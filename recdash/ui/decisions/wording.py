@@ -27,7 +27,7 @@ def label(decision: Decision) -> str:
 
 
 def finding(decided: Decision | None, open_: Sequence[Review]) -> str:
-    """The page's H1."""
+    """Returns the page's H1."""
     under = _under_review(open_)
     if decided is None:
         return under or "Nothing is decided yet"
@@ -61,7 +61,7 @@ def signature(entry: Entry) -> str:
 
 
 def prose(text: str, kind: str = "rd-lead") -> Html:
-    """What somebody wrote, line by line; of a long text the beginning, the rest opens."""
+    """Returns what somebody wrote, line by line; of a long text the beginning, the rest opens."""
     if not text:
         return Html("")
     if len(text) <= LONG:
@@ -79,12 +79,14 @@ def prose(text: str, kind: str = "rd-lead") -> Html:
 
 
 def lines(text: str) -> Html:
-    """The text with its line breaks."""
+    """Returns the text with its line breaks."""
     return join([html("{line}", line=line) for line in text.splitlines()], "<br>")
 
 
 def action(entry: Entry, known: Mapping[str, Entry]) -> str:
-    """What an entry did: ``proposed ALS v3`` · ``attached offline evidence to the review of ALS v3``."""
+    """Returns what an entry did: ``proposed ALS v3`` · ``attached offline evidence to the review of
+    ALS v3``.
+    """
     home = known.get(entry.about or "")
     if entry.kind == "proposal":
         return f"proposed {_about(entry)}"

@@ -83,7 +83,7 @@ def _decided(cards: Sequence[Card]) -> str:
 
 
 def subtitle(cards: Listed) -> str:
-    """What happened last, and what is not shown."""
+    """Returns what happened last, and what is not shown."""
     hidden = many(cards.archived, "archived experiment").capitalize()
     archived = f" {hidden} not shown." if cards.archived else ""
     newest = max(cards.cards, key=lambda card: card.last_change.when, default=None)
@@ -103,7 +103,7 @@ def _search() -> str:
 
 
 def _archived_too() -> bool:
-    """The switch that shows archived experiments too."""
+    """Returns the switch that shows archived experiments too."""
     chosen = state.option(ARCHIVED, "hide", ("hide", "show"))
     box = widgets.bound(
         ARCHIVED, "experiments-archived", chosen == "show", lambda shown: "show" if shown else None
@@ -124,7 +124,7 @@ def _nothing(cards: Listed) -> None:
 
 
 def _page_of(cards: Sequence[Card], at_once: int) -> Sequence[Card]:
-    """The cards of the page that the link names; of one beyond the last, those of the last."""
+    """Returns the cards of the page that the link names; of one beyond the last, those of the last."""
     pages = max(1, -(-len(cards) // at_once))
     wanted = state.params().get(PAGE, "1")
     number = min(pages, int(wanted)) if wanted.isdecimal() and 0 < len(wanted) < 7 and int(wanted) else 1

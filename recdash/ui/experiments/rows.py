@@ -122,7 +122,7 @@ def _recommendation(card: CardVerdict) -> Html:
 
 
 def _decision(card: Card, today: Today | None) -> Html:
-    """The decision on top and whether today's evidence agrees, and the review that is open."""
+    """Returns the decision on top and whether today's evidence agrees, and the review that is open."""
     parts = []
     if card.decision:
         by = f"{card.decision.author}, {day(card.decision.created)}"
@@ -140,7 +140,7 @@ def _decision(card: Card, today: Today | None) -> Html:
 
 
 def _tests(card: Card, tests: Sequence[TestStatus]) -> Html:
-    """What the newest A/B tests say to do."""
+    """Returns what the newest A/B tests say to do."""
     lines = [_test(card, test) for test in tests[:MOST_TESTS]]
     if more := len(tests) - MOST_TESTS:
         lines += [html("<p>and {more}</p>", more=many(more, "older test"))] if more > 0 else []

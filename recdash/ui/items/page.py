@@ -45,14 +45,14 @@ class Items:
         return int((self.frame["showers"] == 0).sum())
 
     def found(self, run_id: str) -> int:
-        """How many items the run hits for at least one user."""
+        """Returns how many items the run hits for at least one user."""
         return int((self.frame[f"found {run_id}"] > 0).sum())
 
     def shown(self, run_id: str) -> int:
         return int((self.frame[f"shown {run_id}"] > 0).sum())
 
     def only(self, run_id: str) -> pd.DataFrame:
-        """The items that this run hits and no other."""
+        """Returns the items that this run hits and no other."""
         return self.frame[(self.frame[f"found {run_id}"] > 0) & (self.frame["finders"] == 1)]
 
 
@@ -110,7 +110,7 @@ def summary(view: View, items: Items) -> Html:
 
 
 def choose(view: View, items: Items) -> pd.DataFrame:
-    """The chosen items: which, with what in the title or id, in which order; in the URL."""
+    """Returns the chosen items: which, with what in the title or id, in which order; in the URL."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         which = _select("Which items", WHICH, which_options(view, items), ALL, 340)
         order = _select("Sorted by", ORDER, _orders(view, items), USERS, 300)
@@ -210,7 +210,7 @@ def _note(n_rows: int) -> Html:
 
 
 def tidy(view: View, items: Items, rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows with the runs' names in the head; of a name that two runs share the id follows."""
+    """Returns the rows with the runs' names in the head; of a name that two runs share the id follows."""
     names = [view.name(run_id) for run_id in items.run_ids]
     heads = {
         f"{count} {run_id}": f"{count} by {name}"
@@ -223,7 +223,7 @@ def tidy(view: View, items: Items, rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def left_out(view: View) -> str:
-    """Which runs have no lists to show, or several for each user."""
+    """Returns which runs have no lists to show, or several for each user."""
     means = [run.name for run in view.shown if run.is_mean]
     names = [run.name for run in view.shown if not run.has_lists and not run.is_mean]
     reasons = {

@@ -34,7 +34,7 @@ WITHOUT_STANDING, WITH_STANDING = 3, 1
 
 
 def search() -> str:
-    """The text to look for in names and tags, kept in the URL."""
+    """Returns the text to look for in names and tags, kept in the URL."""
     return widgets.search("Search runs and tags", "q", "leaderboard-search", "name or tag", reset=("p",))
 
 
@@ -46,12 +46,12 @@ def choices() -> tuple[str, bool, Correction]:
 
 
 def compared(view: View, correction: Correction = "holm") -> ComparisonQuery:
-    """Every run but the references against the baseline."""
+    """Returns every run but the references against the baseline."""
     return replace(view.query, runs=view.own_ids, terms=replace(view.terms, correction=correction))
 
 
 def gather(view: View, wanted: str, chosen: str, *, relative: bool, correction: Correction) -> Board:
-    """All rows that match the search, best first under the baseline's band."""
+    """Returns all rows that match the search, best first under the baseline's band."""
     standing = cached.standing(view, view.run_ids)
     metrics = _metrics(view, chosen, correction, WITH_STANDING if standing else WITHOUT_STANDING)
     scores = cached.scoreboard(view, view.run_ids, metrics, view.k)
@@ -82,7 +82,7 @@ def _metrics(view: View, chosen: str, correction: Correction, few: int) -> tuple
 
 
 def differing(view: View, correction: Correction) -> list[str]:
-    """The other metrics by which some run is better or worse than the baseline after correction.
+    """Returns the other metrics by which some run is better or worse than the baseline after correction.
 
     A metric without a value per user differs where its first three digits do.
     """
@@ -138,7 +138,7 @@ def _absences(view: View, metrics: tuple[str, ...], chosen: str) -> dict[str, di
 
 
 def one_page(view: View, board: Board) -> Board:
-    """The rows of the page in the URL; the baseline's band stands on each."""
+    """Returns the rows of the page in the URL; the baseline's band stands on each."""
     baseline = [run for run in board.order if run == view.shown[0].id]
     others = [run for run in board.order if run not in baseline]
     if len(others) <= PAGE:
@@ -153,7 +153,7 @@ def one_page(view: View, board: Board) -> Board:
 
 
 def finding(view: View, board: Board) -> str:
-    """The H1: who is first, or who shares first place."""
+    """Returns the H1: who is first, or who shares first place."""
     where = metric_at(view.metric, view.k)
     known = headlines.values(board.scores, view.metric)
     if not define(view.metric).is_paired:
@@ -198,7 +198,7 @@ def plot_head(view: View, board: Board) -> Html:
 
 
 def footnote(view: View, board: Board) -> Html:
-    """How to read the marks, and why cells are empty."""
+    """Returns how to read the marks, and why cells are empty."""
     own = [run for run in headlines.values(board.scores, view.metric) if not view.is_reference(run)]
     alone = [view.short(run_id) for run_id in board.order if run_id in board.apart]
     return widgets.note_html(
@@ -226,7 +226,7 @@ def _how_to_read(view: View, board: Board) -> list[str]:
 
 
 def _family(board: Board) -> str:
-    """How the differences are corrected together."""
+    """Returns how the differences are corrected together."""
     if len(board.pairs) < 2:
         return ""
     if board.correction == "off":
@@ -239,7 +239,7 @@ def _family(board: Board) -> str:
 
 
 def _references(view: View, board: Board) -> str:
-    """How to read the rows and columns of the reference candidates."""
+    """Returns how to read the rows and columns of the reference candidates."""
     if len(view.own_ids) == len(view.runs):
         return ""
     line = "Reference candidates are not ranked. Choose one as baseline to compare with it."

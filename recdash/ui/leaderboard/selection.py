@@ -42,7 +42,7 @@ def compare_button(view: View, board: Board) -> None:
 
 
 def shared_first(view: View, board: Board) -> list[str]:
-    """The runs of rank 1 where several share it and all can be shown at once; else none."""
+    """Returns the runs of rank 1 where several share it and all can be shown at once; else none."""
     baseline = view.shown[0].id
     first = [run for run, place in board.places.items() if place.rank == 1 and place.shared]
     few = len([run for run in first if run != baseline]) <= MOST_CANDIDATES

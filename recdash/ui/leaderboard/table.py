@@ -147,7 +147,7 @@ def columns(view: View, board: Board) -> list[Column]:
 
 
 def _base_name(view: View) -> str:
-    """The baseline's name, as much of it as a narrow column holds."""
+    """Returns the baseline's name, as much of it as a narrow column holds."""
     return shortened(map(view.name, view.run_ids), 16)[view.base_name] if view.baseline else ""
 
 
@@ -162,7 +162,7 @@ def _standing_columns(standing: Standing | None) -> tuple[Column, ...]:
 
 
 def _standing_cells(view: View, board: Board) -> list[list[Number]]:
-    """The cells of these columns, run by run."""
+    """Returns the cells of these columns, run by run."""
     standing = board.standing
     if standing is None:
         return []
@@ -205,7 +205,7 @@ def rows(view: View, board: Board) -> list[list[Cell]]:
 
 
 def _values(view: View, board: Board, metric: str) -> list[Cell]:
-    """The values of a metric, with the reason where there is none."""
+    """Returns the values of a metric, with the reason where there is none."""
     known, absent = values(board.scores, metric), board.absences.get(metric, {})
     like = without_references(view, known).values()
     cells = metric_values(metric, map(known.get, board.order), like=like, has_unit=False)
@@ -232,7 +232,7 @@ def without_references(view: View, scores: Mapping[str, float]) -> dict[str, flo
 
 
 def _difference(view: View, board: Board, run_id: str, judged: tuple[Number, Interval] | None) -> list[Cell]:
-    """The difference to the baseline, its interval and its finding, or why there is none."""
+    """Returns the difference to the baseline, its interval and its finding, or why there is none."""
     if view.baseline and run_id == view.baseline.id:
         return [muted("baseline"), numbers.NONE, ""]
     if view.is_reference(run_id):
@@ -247,7 +247,7 @@ def _difference(view: View, board: Board, run_id: str, judged: tuple[Number, Int
 
 
 def export(view: View, board: Board) -> pd.DataFrame:
-    """The leaderboard as a plain frame for the CSV: full precision, one row per run."""
+    """Returns the leaderboard as a plain frame for the CSV: full precision, one row per run."""
     import pandas as pd
 
     known = {metric: values(board.scores, metric) for metric in board.metrics}

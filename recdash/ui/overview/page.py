@@ -59,7 +59,7 @@ def one_run(view: View) -> None:
 
 
 def _standing(view: View) -> str:
-    """Where the best of the shown runs stands between floor and ceiling."""
+    """Returns where the best of the shown runs stands between floor and ceiling."""
     known = headlines.values(
         cached.scoreboard(view, view.verdict_query.shown, (view.metric,), view.k), view.metric
     )
@@ -167,7 +167,7 @@ def show_numbers(view: View, today: Recommendation) -> None:
 
 
 def tiles(verdict: Recommendation) -> list[Tile]:
-    """The primary metric, other accuracy metrics, one guardrail and one slice where there are any."""
+    """Returns the primary metric, other accuracy metrics, one guardrail and one slice where there are any."""
     evidence, k = verdict.evidence, verdict.evidence.comparison.query.k
     if evidence.leader is None:
         return []
@@ -186,7 +186,7 @@ def tiles(verdict: Recommendation) -> list[Tile]:
 
 
 def telling_part(parts: Sequence[SliceDifference]) -> SliceDifference | None:
-    """The largest of the slices that say most against the leader."""
+    """Returns the largest of the slices that say most against the leader."""
     if not parts:
         return None
     return min(parts, key=lambda part: (TELLING.index(part.pair.judged.word), -part.pair.paired.n))
@@ -239,7 +239,7 @@ def note_of_forest(view: View, verdict: Recommendation) -> str:
 
 
 def _nothing(view: View) -> str:
-    """What to say when nothing was noticed; what stands between the runs is in the banner above."""
+    """Returns what to say when nothing was noticed; what stands between the runs is in the banner above."""
     if workspace().scores.comparability(list(view.verdict_query.shown)):
         return "Nothing was noticed in the uploads and the online tests"
     many = named_number(len(view.verdict_query.shown)).lower()

@@ -36,7 +36,7 @@ def show(view: View) -> None:
 
 
 def _about(view: View) -> str:
-    """What it will be about: the frame above."""
+    """Returns what it will be about: the frame above."""
     names = [run.name for run in view.candidates]
     against = f" against {view.baseline.name}" if view.baseline and names else ""
     return f"{metric_at(view.metric, view.k)} of {listed(names) or 'the only run'}{against}, as chosen above"

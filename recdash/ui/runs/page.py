@@ -45,7 +45,7 @@ def finding(experiment: Experiment, runs: Sequence[Run]) -> str:
 
 
 def choose_experiment(workspace: Workspace) -> tuple[Experiment | None, bool]:
-    """The experiment of the view, and whether archived things are shown too."""
+    """Returns the experiment of the view, and whether archived things are shown too."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         archived = st.session_state.get("runs-archived", False)
         listed = workspace.experiments.all(archived=archived)

@@ -28,7 +28,8 @@ LEDGER = {
 
 
 def parameter_names(runs: Sequence[Run], only_differences: bool) -> list[str]:
-    """All parameters of ``runs`` in first-seen order; with ``only_differences`` those not equal in all.
+    """Returns all parameters of ``runs`` in first-seen order; with ``only_differences`` those not equal in
+    all.
 
     A parameter that some run lacks differs. With a single run nothing differs.
     """
@@ -43,7 +44,7 @@ def parameter_row(run: Run, names: Sequence[str]) -> list[str]:
 
 
 def ledger_names(runs: Sequence[Run]) -> list[str]:
-    """The counts that at least one run has, in reading order; counts new to us stand last."""
+    """Returns the counts that at least one run has, in reading order; counts new to us stand last."""
     present = {name for run in runs for name in run.ledger}
     return [name for name in LEDGER if name in present] + sorted(present - set(LEDGER))
 
@@ -57,14 +58,14 @@ def ledger_title(name: str) -> str:
 
 
 def provenance_rows(run: Run) -> list[tuple[str, str]]:
-    """Where the numbers come from: content hash first, then what the scoring noted."""
+    """Returns where the numbers come from: content hash first, then what the scoring noted."""
     first = [("upload (sha256)", run.upload or numbers.NONE), ("run", run.id)]
     noted = [(name, value) for name, value in run.provenance.items() if name != "known_ids"]
     return [*first, *((name.replace("_", " "), nested(value)) for name, value in noted), *_known(run)]
 
 
 def _known(run: Run) -> list[tuple[str, str]]:
-    """What truth, catalogue and train know of the run's ids, table by table."""
+    """Returns what truth, catalogue and train know of the run's ids, table by table."""
     if run.overlap is None:
         return []
     overlap, rows = run.overlap, []
@@ -86,7 +87,7 @@ HIDDEN = ("notices", "rules")
 
 
 def experiment_rows(experiment: Experiment) -> list[tuple[str, str]]:
-    """The set-up that all its runs share; tables by their content hash."""
+    """Returns the set-up that all its runs share; tables by their content hash."""
     main = {"test set": experiment.truth, "train": experiment.train, "catalogue": experiment.catalogue}
     first = [(f"{name} (sha256)", nested(sha)) for name, sha in {**main, **experiment.tables}.items()]
     settings = [(name, value) for name, value in experiment.settings.items() if name not in HIDDEN]

@@ -90,7 +90,7 @@ def _choose_least() -> int:
 
 
 def gather(view: View, by: str, least: int, correction: Correction) -> SegmentComparison:
-    """The runs in the frame; the first of them is what the others are compared with."""
+    """Returns the runs in the frame; the first of them is what the others are compared with."""
     query = replace(view.query, terms=replace(view.terms, correction=correction))
     return state.workspace().segments.segmented(query, by, least=least)
 
@@ -211,7 +211,7 @@ def values_table(view: View, comparison: SegmentComparison) -> Html:
 
 
 def _judged(comparison: SegmentComparison, segment: str, run: str, value: Number) -> Cell:
-    """The value, and under it its finding against the baseline."""
+    """Returns the value, and under it its finding against the baseline."""
     cell = comparison.cell(segment, run)
     if run == comparison.query.baseline or not cell.n_shared:
         return value

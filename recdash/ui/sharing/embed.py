@@ -35,7 +35,7 @@ def snippet(view: View, theme: str = "reader") -> str:
 
 
 def _what_must_be_set() -> str:
-    """Which sites may show our pages, and that their readers must be let in."""
+    """Returns which sites may show our pages, and that their readers must be let in."""
     sites = settings().embedders()
     if sites:
         named = listed([f"`{site}`" for site in sites])

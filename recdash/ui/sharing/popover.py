@@ -43,7 +43,7 @@ def _panel(view: View) -> None:
 
 
 def _parts() -> Mapping[str, Callable[[View], None]]:
-    """What this person may do: a guest reads, a viewer may quote, an editor shares."""
+    """Returns what this person may do: a guest reads, a viewer may quote, an editor shares."""
     person = workspace().person
     parts: dict[str, Callable[[View], None]] = {"Link": _link, "Saved views": _saved_views}
     if person.may("editor"):

@@ -73,7 +73,7 @@ def show() -> None:
 
 
 def _steps() -> tuple[Step, Step, Step]:
-    """The three steps, with what this person has done of them."""
+    """Returns the three steps, with what this person has done of them."""
     loaded, read = workspace().demo.exists(), bool(st.session_state.get(_READ))
     return (
         Step(LOAD_TITLE, LOAD, done=loaded, now=not loaded),

@@ -40,7 +40,7 @@ def refuse_unready() -> None:
 
 
 def claims(cookies: Mapping[str, str]) -> Mapping[str, Any]:
-    """The provider's claims in these cookies; empty unless this server signed them."""
+    """Returns the provider's claims in these cookies; empty unless this server signed them."""
     secret = get_cookie_secret()
 
     def signed(name: str) -> bytes | None:

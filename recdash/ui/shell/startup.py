@@ -24,7 +24,7 @@ BAD_INPUT = 2
 
 
 def auth_config() -> AuthConfig:
-    """Who may come in. Ends the program with a message and code 2 where too many could."""
+    """Returns who may come in. Ends the program with a message and code 2 where too many could."""
     try:
         return _auth_config(settings())
     except RecdashError as error:

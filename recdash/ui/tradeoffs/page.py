@@ -60,7 +60,7 @@ def choose(view: View) -> Chosen | None:
 
 
 def _axis(label: str, name: str, options: Sequence[str], default: str) -> str:
-    """A metric by its name in the URL; what is taken by the other axis gives way to the default."""
+    """Returns a metric by its name in the URL; what is taken by the other axis gives way to the default."""
     titles = {metric: metric_title(metric) for metric in options}
     return widgets.select(label, name, titles, state.option(name, default, options), f"tradeoff-{name}", 220)
 
@@ -144,7 +144,7 @@ def _line(sign: str, tone: str, text: str) -> Html:
 
 
 def why_absent(view: View, metrics: Sequence[str]) -> Html:
-    """A line per reason and the runs that it concerns."""
+    """Returns a line per reason and the runs that it concerns."""
     absences = {metric: cached.absences(view.shown_ids, metric, view.scope) for metric in metrics}
     return widgets.note_html(reasons(view, view.shown_ids, absences))
 

@@ -32,7 +32,7 @@ Known = Mapping[str, Mapping[str, float]]
 
 
 def choose(view: View) -> list[str]:
-    """The metrics, kept in the URL as ``axes``; by default those of the leaderboard's columns."""
+    """Returns the metrics, kept in the URL as ``axes``; by default those of the leaderboard's columns."""
     options = {metric: metric_title(metric) for metric in view.metrics}
     chosen = widgets.several("Metrics", "axes", options, usual(view))
     if len(chosen) > MOST:
@@ -41,7 +41,7 @@ def choose(view: View) -> list[str]:
 
 
 def usual(view: View) -> list[str]:
-    """The default axes: accuracy metrics first, then those beyond accuracy."""
+    """Returns the default axes: accuracy metrics first, then those beyond accuracy."""
     core = metrics_of_set(view.metrics, view.metric, "core", few=CORE)
     beyond = metrics_of_set(view.metrics, view.metric, "beyond")
     return list(dict.fromkeys((*core, *beyond)))[:MOST]
@@ -87,7 +87,7 @@ def finding(view: View, known: Known) -> str:
 
 
 def _best(view: View, metric: str, of: Mapping[str, float]) -> list[str]:
-    """The chosen runs with the best value; several where they are equal."""
+    """Returns the chosen runs with the best value; several where they are equal."""
     heights = {run: goal(metric).height(of[run]) for run in view.verdict_query.shown if run in of}
     return [run for run, height in heights.items() if height == max(heights.values())]
 

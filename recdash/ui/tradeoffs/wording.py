@@ -28,7 +28,7 @@ OPEN = {
 
 
 def name(view: View, run_id: str) -> str:
-    """A run's name, shortened for a heading."""
+    """Returns a run's name, shortened for a heading."""
     return view.short(run_id)
 
 
@@ -82,7 +82,7 @@ def _behind(view: View, beaten: Sequence[Beaten]) -> str:
 
 
 def subtitle(tradeoff: TradeOff) -> str:
-    """The line under the title: the axes, and what decides the words."""
+    """Returns the line under the title: the axes, and what decides the words."""
     paired = [goal.metric for goal in tradeoff.goals if goal.has_user_values]
     by_value = [metric_at(goal.metric, tradeoff.k) for goal in tradeoff.goals if not goal.has_user_values]
     crosses = "Crosses: 95 % CI. Dominated: significantly worse on both (Holm-corrected)."
@@ -106,7 +106,7 @@ def sentence(view: View, tradeoff: TradeOff, beaten: Beaten) -> str:
 
 
 def _axis(tradeoff: TradeOff, beaten: Beaten, axis: int) -> str:
-    """The difference on one metric, for the run that is ahead."""
+    """Returns the difference on one metric, for the run that is ahead."""
     goal, pair = tradeoff.goals[axis], beaten.pairs[axis]
     where = metric_at(goal.metric, tradeoff.k)
     if pair:

@@ -78,12 +78,12 @@ def _own_row(item: CatalogueItem, note: str = "", meaning: str = "") -> Html:
 
 
 def _aside(text: str, meaning: str) -> Html:
-    """The end of an item's line."""
+    """Returns the end of an item's line."""
     return html('<span class="rd-move" title="{meaning}">{text}</span>', meaning=meaning, text=text)
 
 
 def _item(item: CatalogueItem) -> Html:
-    """The title, and a few attributes under it; all of both on hover."""
+    """Returns the title, and a few attributes under it; all of both on hover."""
     attributes = " · ".join(item.attributes)
     under = html("<small>{text}</small>", text=attributes) if attributes else Html("")
     known = item.title if item.title == item.id else f"{item.title} (id {item.id})"

@@ -31,7 +31,7 @@ def show(view: View) -> None:
 
 
 def finding(view: View) -> str:
-    """How many users all lists together reach, and the best alone."""
+    """Returns how many users all lists together reach, and the best alone."""
     known = cached.headroom(view)
     if known is None:
         return "Overlap with the baseline's lists"

@@ -40,7 +40,7 @@ class Gains:
 
 
 def has_values(view: View) -> bool:
-    """Whether the primary metric has a value per user; where it has none, the page says so."""
+    """Returns whether the primary metric has a value per user; where it has none, the page says so."""
     if define(view.metric).has_user_values:
         return True
     widgets.empty(
@@ -51,7 +51,7 @@ def has_values(view: View) -> bool:
 
 
 def gather(view: View) -> Gains | None:
-    """The candidates' gains; None where none shares a user with the baseline."""
+    """Returns the candidates' gains; None where none shares a user with the baseline."""
     if view.baseline is None or not view.candidates:
         return None
     changes = cached.user_changes(view)
@@ -59,7 +59,9 @@ def gather(view: View) -> Gains | None:
 
 
 def _chosen(view: View, run_ids: list[str]) -> str:
-    """The candidate in the link; by default the best by the metric, a reference only where no other is."""
+    """Returns the candidate in the link; by default the best by the metric, a reference only where no other
+    is.
+    """
     known = headlines.values(cached.scoreboard(view, tuple(run_ids), (view.metric,), view.k), view.metric)
     order = sorted((run for run in known if run in run_ids), key=view.is_reference)
     return state.option(PARAMETER, order[0] if order else run_ids[0], run_ids)
@@ -158,7 +160,7 @@ def _show_distribution(view: View, gains: Gains) -> None:
 
 
 def show_alone(view: View) -> str:
-    """The users of one run by their values, where there is no other to compare with; → its id."""
+    """Returns the users of one run by their values, where there is no other to compare with; → its id."""
     run_id = view.shown_ids[0]
     bars, without, n = cached.value_bars(view, run_id)
     name, title = view.short(run_id), metric_at(view.metric, view.k)

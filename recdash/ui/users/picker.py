@@ -32,7 +32,9 @@ class Picked:
 
 
 def pick(view: View, run_id: str) -> Picked | None:
-    """The user in the link, else the one with the largest change; None where there is none to show."""
+    """Returns the user in the link, else the one with the largest change; None where there is none
+    to show.
+    """
     decisive = words(cached.decisive_users(view, run_id))
     wanted = state.params().get(PARAMETER, "").strip()
     user = _find(view, wanted, list(decisive))
