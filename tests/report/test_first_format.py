@@ -68,6 +68,22 @@ def test_what_would_change_it_is_checked_by_the_rules_of_its_time(
 @pytest.mark.parametrize(
     ("old", "new"),
     [
+        ("Clear on both sides.", "Clear to all of us."),
+        ("by ann on", "by mallory on"),
+        (": ann, ", ": mallory, "),
+    ],
+)
+def test_what_people_wrote_has_no_other_wording(
+    space: Workspace, changed: Callable[[str, str, str], Path], old: str, new: str
+) -> None:
+    found = reproduction(space, changed("report.json", old, new))
+    assert not found.holds
+    assert new in found.text
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
         (">0.815<", ">0.915<"),
         ("data-n>Ship als</h1>", "data-n>Ship ease</h1>"),
         pytest.param(">als</tspan>", ">ease</tspan>", id="text in a chart"),

@@ -123,6 +123,20 @@ def test_older_words_for_other_facts_are_named(
     assert new in text
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [('"author": "ann", "moment"', '"author": "mallory", "moment"'), ('"reason": "Yes."', '"reason": "No."')],
+)
+def test_who_decided_and_why_has_no_older_words(
+    space: Workspace, question: Question, tmp_path: Path, old: str, new: str
+) -> None:
+    space.decisions.decide(question.experiment, "ship", run_id=question.query.runs[0], text="Yes.")
+    file = tmp_path / "report.json"
+    file.write_bytes(FORMS["json"].write(Reports(space).content(question)))
+    assert reproduction(space, in_older_words(file, "Evidence at the time", "The evidence at the time")).holds
+    assert "verdict › decision" in told(reproduction(space, changed(file, old, new)))
+
+
 def test_other_words_of_this_recdash_are_named(untouched: Workspace, written: Callable[[str], Path]) -> None:
     assert "One of two" in told(reproduction(untouched, changed(written("json"), AGREE, "One of two")))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from math import isclose
@@ -23,6 +23,8 @@ ABSENT = object()
 """What stands in a document where it has no such leaf."""
 Path = tuple[Any, ...]
 NUMBERS = re.compile(r"[+−-]?\d[\d.,]*\d|[+−-]?\d")
+PEOPLES = {("lead", "decision", name) for name in ("author", "moment", "reason")}
+"""Who decided what and when: never reworded."""
 BETTER = {"above", "beat", "beats", "best", "better", "gain", "gains", "improves", "raises", "ship", "won"}
 WORSE = {"below", "costs", "keep", "lose", "loses", "lost", "lowers", "worse"}
 """Words by which a sentence takes a direction."""
@@ -54,8 +56,12 @@ class DocumentComparison:
     reworded: int = 0
 
 
-def check(document: Document, again: Document) -> DocumentComparison:
-    """Compare the document with the one that was computed anew."""
+def check(document: Document, again: Document, people: Iterable[str] = ()) -> DocumentComparison:
+    """Returns how the document compares with the one that was computed anew.
+
+    ``people``: who wrote in its journal.
+    """
+    named = {*document.names.values(), *people}
     old, new = dict(leaves(to_plain(document))), dict(leaves(to_plain(again)))
     differing, changes, reworded = set[Path](), [], 0
     for path in dict.fromkeys((*old, *new)):
@@ -65,7 +71,7 @@ def check(document: Document, again: Document) -> DocumentComparison:
         differing.add(path)
         if path[:2] == ("provenance", "versions") or path == ("wording",):
             continue
-        if document.wording < again.wording and _say_the_same(before, after, path, document):
+        if document.wording < again.wording and _say_the_same(before, after, path, named):
             reworded += isinstance(before, str)
         else:
             difference = DocumentDifference(place(document, path), _written(before), _written(after))
@@ -95,25 +101,32 @@ def _is_content(path: Path) -> bool:
 
 def _same(value: Any, other: Any, path: Path) -> bool:
     if _is_number(value) and _is_number(other):
-        is_drawn = path[4:5] == ("data",) and isinstance(value, float) and isinstance(other, float)
+        is_drawn = (
+            (path[4:5] == ("data",) or path[:3] == ("lead", "chart", "data"))
+            and isinstance(value, float)
+            and isinstance(other, float)
+        )
         return isclose(value, other, rel_tol=DRAWN if is_drawn else RELATIVE, abs_tol=ABSOLUTE)
     return bool(value == other) and type(value) is type(other)
 
 
-def _say_the_same(text: Any, other: Any, path: Path, document: Document) -> bool:
-    """Returns whether two wordings of a sentence state the same numbers, runs and directions.
+def _say_the_same(text: Any, other: Any, path: Path, named: Collection[str]) -> bool:
+    """Returns whether two wordings of a sentence state the same numbers, runs, people and directions.
 
-    The word for the verdict's state (``why`` of the lead) has no fact but its ``badge``, which must be equal.
+    What a person wrote has no other wording. The word for the verdict's state (``why`` of the lead) has no
+    fact but its ``badge``, which must be equal.
     """
     if not (isinstance(text, str) and isinstance(other, str) and _is_content(path)):
         return False
-    return path == ("lead", "why") or _facts(text, document) == _facts(other, document)
+    if path in PEOPLES or text.startswith("“") or other.startswith("“"):
+        return False
+    return path == ("lead", "why") or _facts(text, named) == _facts(other, named)
 
 
-def _facts(text: str, document: Document) -> tuple[list[str], list[str], int, int]:
-    """Returns the numbers and runs in a text, and how many words it has for better, and for worse."""
+def _facts(text: str, named: Collection[str]) -> tuple[list[str], list[str], int, int]:
+    """Returns the numbers, runs and people in a text, and how many words it has for better, and for worse."""
     names = []
-    for name in sorted(document.names.values(), key=len, reverse=True):  # a name may hold another one
+    for name in sorted(named, key=len, reverse=True):  # a name may hold another one
         parts = text.split(name)
         if any(not (left[-1:].isalnum() or right[:1].isalnum()) for left, right in pairwise(parts)):
             names.append(name)

@@ -12,7 +12,13 @@ from recdash.formatting.wording import listed, many
 from recdash.report.document import Document
 from recdash.report.reproduce.compare_documents import DocumentComparison, check
 from recdash.report.reproduce.read_file import Page, page_of, read_report
-from recdash.report.reproduce.recompute import changed_settings, recomputed, renamed, without_new_metrics
+from recdash.report.reproduce.recompute import (
+    changed_settings,
+    experiment_of,
+    recomputed,
+    renamed,
+    without_new_metrics,
+)
 from recdash.report.reproduce.snapshot_check import SnapshotMatch, snapshot_match
 from recdash.service.workspace import Workspace
 from recdash.version import __version__
@@ -110,7 +116,8 @@ def reproduction(workspace: Workspace, file: Path) -> Reproduction:
 
 def _reproduction(workspace: Workspace, document: Document, text: str) -> Reproduction:
     again, new_metrics = without_new_metrics(document, recomputed(workspace, document))
-    checked = check(document, again)
+    journal = workspace.journal.entries(experiment_of(workspace, document.provenance["experiment"]).id)
+    checked = check(document, again, {entry.author for entry in journal})
     page = page_of(text, document) if text else None
     runs, snapshot = renamed(workspace, document), snapshot_match(workspace, document)
     settings = changed_settings(workspace, document)
