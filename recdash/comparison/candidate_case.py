@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from recdash.comparison.evidence import VerdictEvidence
 from recdash.comparison.pairs import Pair
-from recdash.comparison.wording import Piece, RichText, lift_name, plain, slice_words
+from recdash.comparison.wording import MANY, Piece, RichText, lift_name, plain, slice_words
 from recdash.domain.results import OnlineLift
 from recdash.formatting import numbers
 from recdash.formatting.numbers import none_if_nan
@@ -72,6 +72,19 @@ class CandidateCase:
         if evidence.invalid_tests:
             return "invalid test"
         return "contested" if self.risks else "sound"
+
+    @property
+    def is_running(self) -> bool:
+        """Returns whether its A/B test shows nothing significant yet and lacks users that were planned, or
+        none were planned.
+        """
+        return self.case == "inconclusive" and not all(lift.is_complete for lift in self.evidence.lifts)
+
+    @property
+    def is_out_of_reach(self) -> bool:
+        """Returns whether so many more users would be needed for a finding that nobody will have them."""
+        judged = self.pair.judged
+        return judged.word == "not settled" and (judged.more_users or 0) > MANY * self.pair.paired.n
 
     @property
     def words(self) -> str:

@@ -83,8 +83,8 @@ def _lift_text(lift: OnlineLift) -> str:
 
 
 def _but(case: CandidateCase) -> Cell:
-    """Returns what speaks against it beside its A/B test."""
-    risks = [plain(risk) for risk in case.risks[len(case.evidence.lost_online) :]]
+    """Returns what speaks against it, what it lost in an A/B test first."""
+    risks = [plain(risk) for risk in case.risks]
     note = correction_note(case)
     if note:
         risks.insert(0, note)

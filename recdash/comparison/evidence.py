@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from recdash.comparison.guardrails import GuardrailResult, check_guardrails
-from recdash.comparison.pairs import Comparison, Pair, UnjudgedPair, judge_family, pair_of, shared
+from recdash.comparison.pairs import Comparison, Pair, UnjudgedPair, compare, judge_family, pair_of, shared
 from recdash.comparison.replicates import replicate_differences
 from recdash.comparison.source import Source
 from recdash.domain.results import OnlineLift, UserValues
@@ -81,7 +81,7 @@ class VerdictEvidence:
 
     @property
     def blocking(self) -> list[Problem]:
-        return [problem for problem in self.problems if problem.code in BLOCKING]
+        return _blocking(self.problems)
 
     @property
     def name(self) -> str:
@@ -135,6 +135,31 @@ def evidence_of_each(source: Source, comparison: Comparison) -> list[VerdictEvid
         evidence = _of_candidate(source, shared_evidence, pair)
         each.append(with_harm(source, evidence) if is_examined(evidence) else evidence)
     return each
+
+
+def without_blocked(source: Source, comparison: Comparison) -> tuple[Comparison, Mapping[str, Problem]]:
+    """Returns the comparison without the candidates whose numbers cannot be compared with the baseline's, and
+    why not: {run: problem}.
+
+    The others are judged as if these had not been asked for. If none is left, it is returned as it was.
+    """
+    query = comparison.query
+    if not _blocking(source.problems(query.shown)):
+        return comparison, {}
+    blocked: dict[str, Problem] = {}
+    for run in query.runs:
+        if problems := _blocking(source.problems((query.baseline, run))):
+            blocked[run] = problems[0]
+    rest = tuple(run for run in query.runs if run not in blocked)
+    if not blocked or not rest:
+        return comparison, {}
+    own = compare(source, replace(query, runs=rest), among=bool(comparison.among))
+    why = {run: f"{problem.found}. {problem.fix}".rstrip(". ") for run, problem in blocked.items()}
+    return replace(own, query=query, apart={**own.apart, **why}), blocked
+
+
+def _blocking(problems: Iterable[Problem]) -> list[Problem]:
+    return [problem for problem in problems if problem.code in BLOCKING]
 
 
 def is_examined(evidence: VerdictEvidence) -> bool:

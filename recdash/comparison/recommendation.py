@@ -28,11 +28,13 @@ from recdash.comparison.evidence import (
     leader_of,
     with_harm,
     with_intervals,
+    without_blocked,
 )
 from recdash.comparison.pairs import Comparison
 from recdash.comparison.source import Source
 from recdash.comparison.verdict import OfflineVerdict, decide
 from recdash.comparison.wording import MANY, Piece, RichText, lift_name, plain, rounded, why_not
+from recdash.errors import Problem
 from recdash.formatting import numbers
 from recdash.formatting.wording import listed, named_number
 
@@ -105,14 +107,17 @@ def recommend(source: Source, comparison: Comparison, *, intervals: bool = True)
     ``intervals=False`` leaves out those of the guardrails, which read the lists again and do not change the
     recommendation.
     """
+    comparable, left_out = without_blocked(source, comparison)
     cases = tuple(
         CandidateCase(evidence.leader, evidence)
-        for evidence in evidence_of_each(source, comparison)
+        for evidence in evidence_of_each(source, comparable)
         if evidence.leader is not None
     )
     if not cases or cases[0].evidence.blocking:
         return _not_comparable(cases, gather_evidence(source, comparison, intervals=False))
-    chosen = _choose(cases)
+    comparison, chosen = comparable, _choose(cases)
+    if left_out:
+        chosen = replace(chosen, why=(*chosen.why[: MOST_REASONS - 1], _left_out(left_out, comparison)))
     evidence = _in_question(chosen, comparison).evidence
     if not is_examined(evidence):
         evidence = with_harm(source, evidence)
@@ -129,10 +134,14 @@ def _choose(cases: tuple[CandidateCase, ...]) -> Recommendation:
     sound = by_case.get("sound", [])
     if sound and not is_tested:
         return _ship(_unbeaten(sound), cases)
+    waiting = [case for case in cases if case.case in ("sound", "invalid test") or case.is_running]
+    if waiting and _unbeaten(waiting).is_running:  # it is ended before a weaker one is tested
+        return _test([_unbeaten(waiting)], cases)
     for kind in TO_TEST:
         if to_test := by_case.get(kind):
             return _test(to_test, cases)
-    if unsure := [case for case in by_case.get("unsure", ()) if case.gain > 0]:
+    unsure = [case for case in by_case.get("unsure", ()) if case.gain > 0 and not case.is_out_of_reach]
+    if unsure:
         return _collect(min(unsure, key=lambda case: case.pair.judged.more_users or inf), cases)
     return _keep(cases)
 
@@ -218,11 +227,10 @@ def _collect(chosen: CandidateCase, cases: tuple[CandidateCase, ...]) -> Recomme
     seeds = chosen.evidence.leader_over_replicates
     if pair.judged.word == "better" and seeds is not None:
         headline = f"Not enough data: the gain of {chosen.name} does not hold across {seeds.noun}s"
-    elif more and more <= MANY * pair.paired.n:
+    elif more:
         headline = f"Not enough data: about {numbers.count(rounded(more))} more users"
     else:
-        wanted = f": more than {MANY} times the users" if more else f" to judge {chosen.name}"
-        headline = f"Not enough data{wanted}"
+        headline = f"Not enough data to judge {chosen.name}"
     where = chosen.evidence.comparison.query.where
     standing = f"{where} of {chosen.name} is {relation(chosen)}"
     why = [_linked(f"{standing}, which is not significant.", "leaderboard")]
@@ -253,6 +261,15 @@ def _keep(cases: tuple[CandidateCase, ...]) -> Recommendation:
     return Recommendation("keep", run, f"Keep {base}", reasons, tuple(unless), cases, first.evidence)
 
 
+def _left_out(left_out: Mapping[str, Problem], comparison: Comparison) -> RichText:
+    """Returns which candidates were not judged, and why."""
+    names = listed([comparison.names[run] for run in left_out])
+    if len(left_out) == 1:
+        return _linked(f"{names} is left out: {next(iter(left_out.values())).found}.", "runs")
+    base = comparison.names[comparison.query.baseline]
+    return _linked(f"{names} are left out: they cannot be compared with {base}.", "runs")
+
+
 # ── sentences ────────────────────────────────────────────────────────────────────────────────
 
 
@@ -280,7 +297,12 @@ def _declined(case: CandidateCase) -> RichText:
         return _linked(f"{case.name} differs from {base} by less than the margin of {margin}.", "leaderboard")
     if case.case == "worse":
         return _linked(f"{case.name} is worse: its {where} is {relation(case)}.", "leaderboard")
-    return _linked(f"{case.name} does not beat {base}: its {where} is {relation(case)}.", "leaderboard")
+    end = (
+        f", and more than {MANY} times the users would be needed to confirm it"
+        if case.is_out_of_reach
+        else ""
+    )
+    return _linked(f"{case.name} does not beat {base}: its {where} is {relation(case)}{end}.", "leaderboard")
 
 
 def _passed_over(chosen: CandidateCase, cases: tuple[CandidateCase, ...]) -> Iterator[RichText]:

@@ -71,7 +71,7 @@ class OnlineLift:
     Lift and interval are shares of control's value; the interval is the one by which the test judges it,
     corrected if the test corrects; a metric of which less is better is turned round. ``margin``: the loss
     that a guardrail may have, None for a goal. ``more_users``: how many more would probably make it
-    significant; None if unknown.
+    significant; None if unknown. ``is_complete``: the test has the users that were planned for it.
     """
 
     test: str
@@ -82,6 +82,7 @@ class OnlineLift:
     margin: float | None = None
     more_users: int | None = None
     lower_is_better: bool = False
+    is_complete: bool = False
 
     @property
     def change(self) -> float:

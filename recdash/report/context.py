@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from recdash.comparison import Comparison, ComparisonQuery, Source, compare, gather_evidence
-from recdash.comparison.evidence import with_harm, with_intervals
+from recdash.comparison.evidence import with_harm, with_intervals, without_blocked
 from recdash.decisions import decisions
 from recdash.decisions.standing import decision_on_top
 from recdash.domain.records import Experiment, OnlineTest, Run
@@ -98,10 +98,14 @@ class ReportContext:
 
     @cached_property
     def comparison(self) -> Comparison | None:
-        """The comparison; None for a metric without a value per user, and without a candidate."""
+        """The comparison of the runs that can be compared.
+
+        None for a metric without a value per user, and without a candidate.
+        """
         if not define(self.query.metric).is_paired or not self.verdict_query.runs:
             return None
-        return compare(self.source, self.verdict_query)
+        whole = compare(self.source, self.verdict_query)
+        return whole if self.format == FIRST_FORMAT else without_blocked(self.source, whole)[0]
 
     @cached_property
     def recommendation(self) -> Recommendation | None:

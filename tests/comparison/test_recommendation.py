@@ -7,12 +7,14 @@ above and not significant.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 from verdict_table import BASE, CLEAR, LOSS, UNSURE, N, Table, run
 
 from recdash.comparison import ComparisonQuery, Margin, Terms, compare
+from recdash.comparison.case_table import case_table
 from recdash.comparison.recommendation import Recommendation, recommend
 from recdash.comparison.wording import plain
 from recdash.domain.results import OnlineLift, Slice
@@ -195,6 +197,31 @@ def test_a_loss_against_another_run_is_a_reason_to_test_before_shipping() -> Non
     ]
 
 
+@pytest.mark.parametrize(
+    ("tower", "als", "headline"),
+    [
+        # the test of the best has no plan, or lacks planned users: it goes on
+        ({"lifts": [OPEN]}, {}, "Run a longer A/B test of Tower"),
+        ({"lifts": [OPEN]}, {"broken": ["Homepage"]}, "Run a longer A/B test of Tower"),
+        # it has all its users, and shows nothing
+        ({"lifts": [replace(OPEN, is_complete=True)]}, {}, "Run an A/B test of ALS"),
+        # the running test is that of the weaker one
+        ({}, {"lifts": [OPEN]}, "Run an A/B test of Tower"),
+    ],
+)
+def test_a_running_test_of_the_best_goes_on_before_a_weaker_one_is_tested(
+    tower: dict[str, list[Any]], als: dict[str, list[Any]], headline: str
+) -> None:
+    of_runs = {"Tower": tower, "ALS": als}
+    table = two(
+        CLEAR,
+        BEST,
+        lifts={run: facts["lifts"] for run, facts in of_runs.items() if "lifts" in facts},
+        broken={run: facts["broken"] for run, facts in of_runs.items() if "broken" in facts},
+    )
+    assert recommendation(table).headline == headline
+
+
 def test_two_that_do_not_differ_are_tested_together() -> None:
     table = Table({"Popular": BASE, "ALS": CLEAR, "EASE": RIVAL, "BPR": CLEAR}, lifts={"BPR": [CUT]})
     result = recommendation(table)
@@ -322,7 +349,12 @@ def test_a_gain_that_seeds_do_not_confirm_is_not_shipped() -> None:
 def test_a_difference_that_next_to_no_number_of_users_shows_says_so() -> None:
     tiny = BASE + run(0.0001, wins=101, losses=99)
     result = recommendation(only(tiny), Terms(margin=Margin(0.0)))
-    assert result.headline == "Not enough data: more than 100 times the users"
+    assert (result.action, result.headline) == ("keep", "Keep Popular")
+    (why,) = told(result)
+    assert why == (
+        "ALS does not beat Popular: its nDCG@10 is 0.050 % above Popular, and more than 100 times the users "
+        "would be needed to confirm it."
+    )
 
 
 def test_a_slice_of_few_users_is_no_risk() -> None:
@@ -344,6 +376,41 @@ def test_runs_that_answer_different_questions_get_no_recommendation() -> None:
     assert (result.action, result.run) == ("not comparable", None)
     assert result.headline == "Cannot be compared: the runs have two truths"
     assert told(result) == ["The runs have two truths. Score again."]
+
+
+IDS = Problem("ids-do-not-meet", "comparison", "run 'Tower': 0 % of its users are in the truth", "Map them.")
+
+
+def test_one_run_that_cannot_be_compared_is_left_out() -> None:
+    """The others are judged as if it had not been asked for, in its family of corrections too."""
+    result = recommendation(two(CLEAR, BEST, beyond={"Tower": IDS}))
+    alone = recommendation(only(CLEAR))
+    assert (result.headline, result.run) == ("Ship ALS", "ALS")
+    assert told(result) == [
+        CLEAN,
+        "Tower is left out: run 'Tower': 0 % of its users are in the truth.",
+        UNTESTED,
+    ]
+    assert [case.name for case in result.cases] == ["ALS"]
+    assert result.cases[0].pair.judged.p == alone.cases[0].pair.judged.p
+    assert result.evidence.comparison.apart == {"Tower": f"{IDS.found}. Map them"}
+
+
+def test_several_left_out_are_named() -> None:
+    table = Table({"Popular": BASE, "ALS": CLEAR, "BPR": BEST, "SVD": BEST}, beyond={"BPR": IDS, "SVD": IDS})
+    result = recommendation(table)
+    assert result.headline == "Ship ALS"
+    assert told(result)[1] == "BPR and SVD are left out: they cannot be compared with Popular."
+
+
+def test_a_baseline_that_cannot_be_compared_leaves_nothing_to_recommend() -> None:
+    assert recommendation(two(CLEAR, BEST, beyond={"Popular": IDS})).action == "not comparable"
+
+
+def test_what_a_candidate_lost_online_speaks_against_it_in_the_table() -> None:
+    table = case_table(recommendation(only(CLEAR, tests=[CUT, ENGAGED])))
+    but = [column.title for column in table.columns].index("But")
+    assert table.rows[0][but] == "Cut session watch time by 12 % in the A/B test"
 
 
 def test_runs_without_a_pair_say_why() -> None:

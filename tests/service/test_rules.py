@@ -163,7 +163,20 @@ def test_a_recommendation_follows_the_rules_of_its_ab_test(space: Workspace) -> 
     space.online_tests.set_rules(test.id, rules)  # 400 users are far too early to decide
     after = space.comparisons.verdict(query).case_of(ids["als"])
     assert after is not None
-    assert after.case == "inconclusive"
+    assert after.is_running
+    space.online_tests.set_rules(test.id, replace(rules, planned_users=400))
+    reached = space.comparisons.verdict(query).case_of(ids["als"])
+    assert reached is not None
+    assert reached.case == "proven"
+    assert all(lift.is_complete for lift in reached.evidence.lifts)
+
+
+def test_without_the_rule_a_test_is_never_complete(space: Workspace) -> None:
+    ids = film_runs(space)
+    home_page(space, ids)
+    case = space.comparisons.verdict(space.queries.of(ids["films"])).case_of(ids["als"])
+    assert case is not None
+    assert not any(lift.is_complete for lift in case.evidence.lifts)
 
 
 def test_a_summed_test_counts_in_the_recommendation_as_on_its_page(space: Workspace) -> None:

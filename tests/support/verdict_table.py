@@ -49,6 +49,8 @@ class Table:
     others: Mapping[tuple[str, str], np.ndarray] = field(default_factory=dict)
     cuts: Sequence[Slice] = ()
     between: Sequence[Problem] = ()
+    """Problems of any runs; ``beyond``: of one run with every other."""
+    beyond: Mapping[str, Problem] = field(default_factory=dict)
     users: Mapping[str, np.ndarray] = field(default_factory=dict)
     tests: Sequence[OnlineLift] = ()
     """What A/B tests found of every candidate; ``lifts``: of one."""
@@ -122,4 +124,4 @@ class Table:
         """Not counted."""
 
     def problems(self, runs: Sequence[str]) -> Sequence[Problem]:
-        return self.between
+        return [*self.between, *(problem for run, problem in self.beyond.items() if run in runs)]

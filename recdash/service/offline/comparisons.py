@@ -345,17 +345,32 @@ def _online_lift(test: OnlineTest, row: Mapping[str, Any]) -> OnlineLift | None:
     is_down = row.get("direction") == "down"
     ends = (-row["lift"], -high, -low) if is_down else (row["lift"], low, high)
     margin = (row.get("margin") or 0.0) if row.get("role") == "guardrail" else None
-    return OnlineLift(test.name, row["title"], *ends, margin, row.get("more_users"), is_down)
+    return OnlineLift(
+        test.name, row["title"], *ends, margin, row.get("more_users"), is_down, _is_complete(test)
+    )
 
 
 def _is_early(test: OnlineTest) -> bool:
     """Returns whether the test has a planned number of users and has not reached it."""
-    planned = test.rules.get("planned_users")
-    if not planned:
-        return False
+    n = _n_compared(test)
+    return n is not None and n < _n_planned(test)
+
+
+def _is_complete(test: OnlineTest) -> bool:
+    """Returns whether the test has a planned number of users and has reached it."""
+    return 0 < _n_planned(test) <= (_n_compared(test) or 0)
+
+
+def _n_planned(test: OnlineTest) -> int:
+    """Returns 0 where no number was planned."""
+    return int(test.rules.get("planned_users") or 0)
+
+
+def _n_compared(test: OnlineTest) -> int | None:
+    """Returns the users of control and its largest variant; None without one."""
     users = {str(row["variant"]): row.get("n_users") or 0 for row in test.results}
     pairs = [users.get(test.control, 0) + n for variant, n in users.items() if variant != test.control]
-    return bool(pairs) and max(pairs) < planned
+    return max(pairs, default=None)
 
 
 def _pair_rows(comparison: Comparison) -> list[dict[str, Any]]:
