@@ -113,12 +113,12 @@ class ServiceContext:
             raise InputError(no_test_set(experiment.name))
         return experiment.settings
 
-    def version(self) -> int:
-        """Returns a number that is the same as long as nothing is stored; 0 for a guest, who sees no log.
+    def version(self) -> str:
+        """Returns a text that is the same as long as nothing is stored; empty for a guest, who sees no log.
 
         With it as a further argument an answer that depends on names, rules or tests can be cached.
         """
-        return 0 if self.person.is_guest else self.store.audit.last()
+        return "" if self.person.is_guest else self.store.audit.last()
 
     def runs_of(self, run_ids: Sequence[str]) -> list[Run]:
         """Returns the runs in the order given, with two queries however many they are."""
@@ -126,7 +126,7 @@ class ServiceContext:
             return list(self._runs_at(tuple(run_ids), version))
         return self._read_runs(run_ids)
 
-    def _read_runs(self, run_ids: Sequence[str], version: int = 0) -> list[Run]:  # noqa: ARG002 - a key
+    def _read_runs(self, run_ids: Sequence[str], version: str = "") -> list[Run]:  # noqa: ARG002 - a key
         if not run_ids:
             return []
         experiment = self.store.runs.get(run_ids[0]).experiment

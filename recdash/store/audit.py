@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import func, insert, select
+from sqlalchemy import insert, select
 from sqlalchemy.orm import Session
 
 from recdash.domain.journal import AuditEvent
@@ -111,9 +111,10 @@ def _short(value: Any) -> Any:
     return "…"
 
 
-def last(session: Session) -> int:
-    """Returns the number of the newest line; 0 without one."""
-    return session.scalar(select(func.max(AuditEventRow.number))) or 0
+def last(session: Session) -> str:
+    """Returns the hash of the newest line, which stands for the whole log; empty without one."""
+    newest = select(AuditEventRow.hash).order_by(AuditEventRow.number.desc()).limit(1)
+    return session.scalar(newest) or ""
 
 
 def events(session: Session, limit: int | None) -> list[AuditEvent]:

@@ -52,8 +52,8 @@ class MemoryStore(InMemory):
 class MemoryAudit(InMemory):
     """The audit log, which stays empty: nothing is written."""
 
-    def last(self) -> int:
-        return 0
+    def last(self) -> str:
+        return ""
 
 
 class MemoryExperiments(InMemory):

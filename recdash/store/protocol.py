@@ -187,8 +187,11 @@ class AuditStore(Protocol):
     def events(self, limit: int | None = None) -> list[AuditEvent]:
         """Returns the newest events of the log, the oldest of them first; all events without a limit."""
 
-    def last(self) -> int:
-        """Returns the number of the newest line, 0 without one; nothing is stored without adding a line."""
+    def last(self) -> str:
+        """Returns the hash of the newest line, empty without one; nothing is stored without adding a line.
+
+        A log that was restored and went on otherwise has another hash at the same number.
+        """
 
     def altered(self) -> list[str]:
         """Returns entries, reports, links and views that differ from what the log says was written, by kind

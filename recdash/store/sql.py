@@ -215,7 +215,7 @@ class SqlAudit:
         with self._transactions.read() as session:
             return audit.events(session, limit)
 
-    def last(self) -> int:
+    def last(self) -> str:
         with self._transactions.read() as session:
             return audit.last(session)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from recdash.report.digest.digest import Digests
 from recdash.service import Workspace
 from recdash.service.catalog.overview import question_of
 from recdash.store import open_store
+from recdash.store.connections import sqlite_driver
 
 MORNING = datetime(2026, 10, 9, 8, tzinfo=UTC)
 
@@ -109,6 +111,32 @@ def test_a_row_is_kept_until_something_is_stored(
     after = space.overview.today(changed).verdict.verdict
     assert after is not None
     assert after.headline == "Keep best"
+
+
+def test_a_database_restored_in_place_is_read_again(
+    space: Workspace, films: dict[str, str], tmp_path: Path
+) -> None:
+    """After the restore another change has the number in the audit log that a lost one had."""
+
+    driver = sqlite_driver()
+
+    def copy(source: str, target: str) -> None:
+        with (
+            closing(driver.connect(tmp_path / source)) as old,
+            closing(driver.connect(tmp_path / target)) as new,
+        ):
+            old.backup(new)
+
+    def names() -> set[str]:
+        (card,) = space.overview.cards()
+        return set(card.names.values())
+
+    copy("r.db", "backup.db")
+    space.runs.rename(films["best"], "lost")
+    assert "lost" in names()
+    copy("backup.db", "r.db")
+    space.runs.rename(films["best"], "restored")
+    assert names() == {"poor", "good", "restored"}
 
 
 def test_an_error_is_not_kept(

@@ -43,7 +43,7 @@ class Card:
     """The summary of an experiment. ``history``: its changes, the newest first, the creation last.
 
     ``names``: of all runs by their ids, archived ones too. ``version``: the audit log's last line when it was
-    read; 0 if that is not known.
+    read; empty if that is not known.
     """
 
     experiment: Experiment
@@ -52,7 +52,7 @@ class Card:
     entries: tuple[Entry, ...]
     history: tuple[HistoryEvent, ...]
     names: Mapping[str, str] = field(default_factory=dict)
-    version: int = 0
+    version: str = ""
 
     @property
     def question(self) -> str:
@@ -170,7 +170,7 @@ class ExperimentCards:
         cards = self._cards(archived, version) if version else self._read_cards(archived)
         return [card for card in cards if card.mentions(search)]
 
-    def _read_cards(self, archived: bool, last: int = 0) -> tuple[Card, ...]:
+    def _read_cards(self, archived: bool, last: str = "") -> tuple[Card, ...]:
         events = self._events()
         cards = [
             self._card(experiment, events.get(experiment.id, ()), last)
@@ -203,14 +203,14 @@ class ExperimentCards:
         newest_first = sorted(card.tests, key=lambda test: test.created, reverse=True)
         return Today(verdict, stands, tuple(self._status(test, card.names) for test in newest_first))
 
-    def _verdict_at(self, experiment_id: str, version: int) -> CardVerdict:
+    def _verdict_at(self, experiment_id: str, version: str) -> CardVerdict:
         """Returns the verdict, kept until something is stored; an error is not kept, as files come back."""
         if version:
             with suppress(RecdashError):
                 return self._verdicts(experiment_id, version)
         return self.verdict(experiment_id)
 
-    def _read_verdict(self, experiment_id: str, last: int) -> CardVerdict:  # noqa: ARG002 - a key
+    def _read_verdict(self, experiment_id: str, last: str) -> CardVerdict:  # noqa: ARG002 - a key
         card = self.verdict(experiment_id)
         if card.error is not None:
             raise card.error
@@ -243,7 +243,7 @@ class ExperimentCards:
         today = self._verdict_at(experiment_id, self._context.version())
         return standing(decision, today.verdict)
 
-    def _card(self, experiment: Experiment, events: Sequence[AuditEvent], version: int = 0) -> Card:
+    def _card(self, experiment: Experiment, events: Sequence[AuditEvent], version: str = "") -> Card:
         store, own_id = self._store, experiment.id
         runs = store.runs.of_experiment(own_id, archived=True)
         tests = store.online_tests.of_experiment(own_id, archived=True)

@@ -150,7 +150,7 @@ class Decisions:
         version = self._context.version()
         return list((self._since if version else self._read_since)(entry.id, version))
 
-    def _read_since(self, entry_id: str, version: int) -> list[Changed]:  # noqa: ARG002 - a key of what is kept
+    def _read_since(self, entry_id: str, version: str) -> list[Changed]:  # noqa: ARG002 - a key of what is kept
         entry = self._context.store.journal.get(entry_id)
         offline, online = offline_of(entry), online_of(entry)
         return [

@@ -102,7 +102,7 @@ class Comparisons:
         version = self._context.version()
         return self._states(run_id, version) if version else self._read_state(run_id)
 
-    def _read_state(self, run_id: str, version: int = 0) -> Hashable:  # noqa: ARG002 - a key
+    def _read_state(self, run_id: str, version: str = "") -> Hashable:  # noqa: ARG002 - a key
         experiment = self._context.experiment_of(run_id)
         names = [(run.id, run.name) for run in self._store.runs.of_experiment(experiment.id, archived=True)]
         tests = self._store.online_tests.of_experiment(experiment.id)
@@ -213,7 +213,7 @@ class Comparisons:
         version = self._context.version()
         return self._tests_at(baseline_id, version) if version else self._read_tests(baseline_id)
 
-    def _read_tests(self, baseline_id: str, version: int = 0) -> Sequence[OnlineTest]:  # noqa: ARG002 - a key
+    def _read_tests(self, baseline_id: str, version: str = "") -> Sequence[OnlineTest]:  # noqa: ARG002 - a key
         experiment = self._context.experiment_of(baseline_id)
         return [
             test
