@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -57,9 +58,8 @@ def settings(experiment: str, *, baseline: str | None, form: str, **changes: Any
     workspace, stored = open_experiment(experiment)
     base = None if baseline is None else run_named(run_ids(workspace, stored.id), baseline)
     rules = workspace.rules.of(stored.id)
-    wanted = _changed(rules, **changes)
-    if wanted != rules:
-        workspace.rules.set(stored.id, wanted)
+    if _changed(rules, **changes) != rules:
+        workspace.rules.change(stored.id, partial(_changed, **changes))
     if base is not None:
         workspace.experiments.set_baseline(stored.id, base)
     facts = _facts(workspace, workspace.experiments.get(stored.id))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from recdash.comparison.rules import USUAL, DecisionRules, checked
@@ -27,11 +28,17 @@ class Rules:
 
         Stored decisions, evidence and reports keep the rules of their time.
         """
+        return self.change(experiment_id, lambda _: rules)
+
+    def change(self, experiment_id: str, changed: Callable[[DecisionRules], DecisionRules]) -> DecisionRules:
+        """Stores what ``changed`` makes of the stored rules, so that another writer's changes stay; as
+        ``set``.
+        """
         experiments = self._context.writable_store().experiments
 
         def settings_of(experiment: Experiment) -> dict[str, Any]:
             settings = {name: value for name, value in experiment.settings.items() if name != RULES}
-            canonical = checked(rules, settings["depth"])
+            canonical = checked(changed(rules_of(experiment)), settings["depth"])
             own = {} if canonical == USUAL else {RULES: canonical.as_dict()}
             return {"settings": settings | own}
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from terminal import Fill, Recdash, answer, as_json
 
+from recdash.comparison.rules import USUAL, DecisionRules
 from recdash.metrics.naming import GUARDRAILS
+from recdash.service.rules import Rules
 
 USERS = 60
 
@@ -143,3 +147,20 @@ def test_a_run_is_completed_with_popular_items(films: Recdash) -> None:
     refused = films("add", "--experiment", "Films", "--fallback-for", "als")
     assert refused.exit_code == 2
     assert "every user has a list" in refused.stderr
+
+
+def test_a_rule_that_another_writer_sets_meanwhile_survives(
+    films: Recdash, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The command reads the rules; another process sets the margin; then the command sets the owner."""
+    read = Rules.of
+
+    def read_before(rules: Rules, experiment_id: str) -> DecisionRules:
+        monkeypatch.setattr(Rules, "of", read)
+        before = rules.of(experiment_id)
+        rules.set(experiment_id, replace(USUAL, margin="5%"))
+        return before
+
+    monkeypatch.setattr(Rules, "of", read_before)
+    rules = as_json(films, "settings", "Films", "--owner", "Ann")
+    assert (rules["margin"], rules["owner"]) == ("5%", "Ann")
