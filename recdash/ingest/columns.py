@@ -56,7 +56,8 @@ USER = Role(
     "user_id user uid u users user_idx userindex query_id query qid q_id query_no member_id customer_id "
     "client_id visitor_id account_id viewer_id profile_id unit_id reviewer_id user_key username customer "
     "cust_id member client visitor account viewer subscriber subscriber_id shopper shopper_id buyer buyer_id "
-    "reader reader_id listener listener_id player player_id guest_id person person_id patron_id reviewer",
+    "reader reader_id listener listener_id player player_id guest_id person person_id patron_id reviewer "
+    "cust_no customer_no customer_number",
 )
 ITEM = Role(
     "item_id",
@@ -132,7 +133,7 @@ UNIT = Role(
     "id",
     "unit_id user_id user uid visitor_id customer_id client_id member_id account_id visitor customer "
     "client member account shopper_id shopper buyer_id buyer player_id player device_id anonymous_id cust_id "
-    "subscriber_id",
+    "subscriber_id cust_no customer_no customer_number",
 )
 SESSION = Role(
     "session_id",

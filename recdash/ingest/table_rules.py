@@ -84,12 +84,17 @@ def sort_alone(facts: FileFacts) -> SortedFile:
     if not facts.look.columns:
         return SortedFile(None, "unsure", ("It cannot be read.",))
     sure = next((is_sorted for rule in RULES if (is_sorted := rule(facts)) is not None), None)
-    return sure or SortedFile(
-        None,
-        "unsure",
-        ("No column looks like users, items or variants.",),
-        ("truth", "run", "train", "catalogue", "users"),
-    )
+    return sure or _unknown(facts)
+
+
+def _unknown(facts: FileFacts) -> SortedFile:
+    """Returns what a file may be that no rule knows: with a column of variants, an A/B test."""
+    variant = _variant(facts)
+    if variant is not None:
+        reason = f"'{variant}' may hold the variants of an A/B test, but no column looks like users."
+        return SortedFile(None, "unsure", (reason,), ("sessions", "exposures", "users"))
+    reason = "No column looks like users, items or variants."
+    return SortedFile(None, "unsure", (reason,), ("truth", "run", "train", "sessions", "catalogue", "users"))
 
 
 class FileFacts:

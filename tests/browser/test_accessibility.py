@@ -247,7 +247,7 @@ def test_metric_k_table_and_a_link_of_the_verdict_by_keyboard_alone(overview: Pa
     keys.press("Enter")
     expect(overview).to_have_url(re.compile(r"[?&]m=recall(&|$)"))
     settle(overview)
-    step_to(overview, "Any k to 100")
+    step_to(overview, "Any k up to 100")
     keys.press("ControlOrMeta+a")
     keys.type("20")
     keys.press("Enter")

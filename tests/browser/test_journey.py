@@ -65,7 +65,7 @@ def test_three_formats_and_a_truth_become_a_leaderboard_whose_link_opens_on_a_fr
     assert "1.00" in row_of(page, "perfect")
 
     page.locator(".st-key-frame-metric-k button").first.click()
-    page.get_by_label("Any k to").fill("1")
+    page.get_by_label("Any k up to").fill("1")
     page.keyboard.press("Enter")
     expect(board).to_contain_text(AT_ONE)
     settle(page)

@@ -39,7 +39,7 @@ def test_a_verdict_leads_to_its_chart_and_a_permalink_shows_the_same_to_somebody
     settle(page)
 
     open_choices(page, "metric-k")
-    page.get_by_label("Any k to 100").fill("20")
+    page.get_by_label("Any k up to 100").fill("20")
     page.keyboard.press("Enter")
     expect(page.get_by_text("nDCG@20").first).to_be_visible()
     settle(page)

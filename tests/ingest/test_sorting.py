@@ -203,3 +203,20 @@ def test_a_separate_process_sees_the_same_rows() -> None:
     here = look(data, name="als.csv")
     there = look(data, name="als.csv", limits=Limits(read_seconds=60))
     assert here == there
+
+
+def test_a_shops_test_with_customer_numbers_is_told() -> None:
+    table = "cust_no,variant,orders\n" + "".join(
+        f"{row},{'old' if row % 2 else 'new'},0\n" for row in range(40)
+    )
+    assert alone(table).kind == "sessions"
+
+
+def test_variants_without_users_are_offered_as_an_ab_test() -> None:
+    table = "zzz,variant,orders\n" + "".join(f"{row},{'old' if row % 2 else 'new'},0\n" for row in range(40))
+    sorted_file = alone(table)
+    assert sorted_file.kind is None
+    assert sorted_file.alternatives == ("sessions", "exposures", "users")
+    assert sorted_file.reasons == (
+        "'variant' may hold the variants of an A/B test, but no column looks like users.",
+    )

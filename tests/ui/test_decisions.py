@@ -105,7 +105,7 @@ def test_the_whole_way_of_a_candidate_on_the_page(
     text = said(app)
     assert "Ship als 1 decision; 1 review, 0 open." in text
     assert "Roll it out." in text
-    assert "answers a review" in text
+    assert "after a review" in text
 
 
 @pytest.mark.usefixtures("ids")

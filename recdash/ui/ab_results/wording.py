@@ -133,7 +133,7 @@ def monitored(ab_test: AbTest) -> str:
         holds = "also holds" if n_hold else "does not hold"
         return f"The significant lift {holds} under continuous monitoring."
     if n_hold == n:
-        return f"All {n} significant lifts also hold under continuous monitoring."
+        return f"{'Both' if n == 2 else f'All {n}'} significant lifts also hold under continuous monitoring."
     hold = "holds" if n_hold == 1 else "hold"
     return f"{n_hold or 'None'} of {n} significant lifts {hold} under continuous monitoring."
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from recdash.domain.defaults import MOST_CANDIDATES
 from recdash.errors import RecdashError
 from recdash.formatting.html import markdown
 from recdash.formatting.wording import many
@@ -14,8 +15,12 @@ from recdash.ui.app import cached, state
 from recdash.ui.components import widgets
 
 
-def offer(run_ids: Sequence[str]) -> None:
-    """One line and one button for each of the runs that leaves users out; nothing for viewers."""
+def offer(run_ids: Sequence[str], *, n_shown: int = 0) -> None:
+    """One line and one button for each of the runs that leaves users out; nothing for viewers.
+
+    ``n_shown`` is the number of candidates that the page compares; with the most that it can, a new one
+    stays out until it is chosen.
+    """
     workspace = state.workspace()
     if not workspace.person.may("editor"):
         return
@@ -24,6 +29,10 @@ def offer(run_ids: Sequence[str]) -> None:
             st.markdown(f"{markdown(sentence(known))}")
             if st.button("Add it with popular items for them", key=f"add-fallback-{known.run_id}"):
                 _add(known)
+            if n_shown >= MOST_CANDIDATES:
+                st.caption(
+                    f"At most {MOST_CANDIDATES} candidates are compared: then choose it in the row above."
+                )
 
 
 def sentence(known: FallbackOffer) -> str:

@@ -60,7 +60,7 @@ def _badges(view: View, decision: Decision) -> list[Html]:
     if decision.subject.run:
         badges.append(theme.chip(decision_tiles.mark_of(view, decision.subject.run)))
     if decision.review:
-        badges.append(badge("answers a review"))
+        badges.append(badge("after a review"))
     if not decision.is_current:
         badges.append(badge("superseded", "worse"))
     return badges

@@ -25,11 +25,11 @@ STEPS = ("proposed", "offline evidence", "online evidence")
 
 def show_list(view: View, reviews: Sequence[Review]) -> None:
     """All reviews: candidate, state, who proposed it, what is next."""
-    columns = text_columns("Candidate", "State", "Proposed by", "Next")
+    columns = text_columns("Candidate", "State", "Proposed by", "Next, or closed")
     rows = []
     for review in reviews:
         run, decision, proposal = review.subject.run, review.decision, review.entry
-        closed = f"by {decision.author}, {day(decision.created)}" if decision else ""
+        closed = f"Closed by {decision.author}, {day(decision.created)}" if decision else ""
         cell = widgets.run_cell(decision_tiles.mark_of(view, run)) if run else ""
         by = f"{proposal.author}, {day(proposal.created)}"
         rows.append([cell, state_badge(review.state), by, review.missing or closed])

@@ -106,7 +106,7 @@ def show_recommendation(view: View, today: Recommendation) -> None:
         st.html(verdict_card.card(view, today, standing))
         decision_links.offer_to_decide(view, today, standing)
         if today.evidence.leader is not None and today.action != "not comparable":
-            fallback_offer.offer([today.evidence.leader.candidate])
+            fallback_offer.offer([today.evidence.leader.candidate], n_shown=len(view.candidate_ids))
         if today.cases:
             what_would_change(view)
 
@@ -230,7 +230,10 @@ def differences(view: View, verdict: Recommendation) -> pd.DataFrame:
 def note_of_forest(view: View, verdict: Recommendation) -> str:
     left = len(set(view.own_ids) - set(view.verdict_query.shown))
     others = (
-        f" {many(left, 'run')} of this experiment not compared here: see the Leaderboard." if left else ""
+        f" {many(left, 'run')} of this experiment not compared here: choose {'it' if left == 1 else 'them'}"
+        " in the row above."
+        if left
+        else ""
     )
     return f"{differences_note(verdict.evidence.comparison)}{others}"
 

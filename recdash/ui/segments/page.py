@@ -179,11 +179,14 @@ def _cell_words(comparison: SegmentComparison, cell: SegmentCell) -> str:
 def show_values(view: View, comparison: SegmentComparison) -> None:
     """One row per segment and one for all users: every run's value, n, and the word of its difference."""
     unit = ", %" if is_percent(comparison.query.metric) else ""
-    words = "vs baseline below. Each mean is over the run's own users."
+    words = "Below each mean: its comparison with the baseline. Each mean is over the run's own users."
     if comparison.by_value:
         words = "Of the lists of each segment's users."
     elif comparison.of_items:
-        words = "vs baseline below. Counts only the segment's items, and users who have one."
+        words = (
+            "Below each mean: its comparison with the baseline."
+            " Counts only the segment's items, and users who have one."
+        )
     widgets.section(f"{comparison.query.where} by segment{unit}", words)
     st.html(values_table(view, comparison))
     why = {(run, cell.why) for (_, run), cell in comparison.cells.items() if cell.why and not cell.n}

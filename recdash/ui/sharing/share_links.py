@@ -43,7 +43,7 @@ def show(view: View) -> None:
 
 
 def _form(tab: ShareTab, view: View) -> None:
-    st.caption("Anyone with the link can view this experiment (no sign-in).")
+    st.caption(f"Anyone with the link can view this experiment (no sign-in).{links.reach(links.home())}")
     label, days = f"link-label-{tab.turn}", f"link-days-{tab.turn}"
     with st.form(f"make-link-{tab.turn}", border=False):
         st.text_input("Label", key=label, max_chars=LABEL_CHARS, placeholder="steering group")

@@ -165,7 +165,7 @@ def _choose_k(view: View) -> None:
     chosen = view.k if view.k in usual else None
     st.segmented_control("k", usual, **widgets.bound("k", "frame-k", chosen, lambda k: str(k or view.k)))
     any_k = widgets.bound("k", "frame-any-k", view.k)
-    st.number_input(f"Any k to {view.depth}", 1, view.depth, **any_k)
+    st.number_input(f"Any k up to {view.depth}", 1, view.depth, **any_k)
 
 
 def _choose_baseline(view: View) -> None:

@@ -39,7 +39,7 @@ def show() -> None:
     if state.arrived():
         upload.result = None  # it was seen, and is old news for a person who comes back
     if upload.job is not None and not upload.job.is_done(SHORT_S):
-        widgets.title("Evaluating", "You can stop it: nothing is stored before everything is evaluated.")
+        widgets.title("Evaluating", "If you cancel it, nothing is stored.")
         _watch(upload)
         return
     upload.finish()
