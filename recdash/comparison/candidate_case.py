@@ -82,7 +82,7 @@ class CandidateCase:
 
     @property
     def is_out_of_reach(self) -> bool:
-        """Returns whether so many more users would be needed for a finding that nobody will have them."""
+        """Returns whether so many more users would be needed for a finding that no test will have them."""
         judged = self.pair.judged
         return judged.word == "not settled" and (judged.more_users or 0) > MANY * self.pair.paired.n
 
