@@ -176,11 +176,10 @@ def _of_a_test(facts: FileFacts) -> SortedFile | None:
     request, event = facts.named(names_of(REQUEST)), facts.named(names_of(EVENT))
     if request and facts.item and facts.named(names_of(RANK)) and not event:
         return SortedFile("served", "sure", (f"'{request}' names the requests that items were served for.",))
-    if event and facts.user and not variant and facts.named((*names_of(TIME), *MOMENTS)):
+    session = facts.named(names_of(SESSION))
+    if event and (facts.user or session) and not variant and facts.named((*names_of(TIME), *MOMENTS)):
         reason = f"'{event}' says what a user did, and when."
-        return SortedFile(
-            "events", "sure" if facts.named(names_of(SESSION)) else "likely", (reason,), ("train",)
-        )
+        return SortedFile("events", "sure" if session else "likely", (reason,), ("train",))
     return _with_variant(facts, variant) if variant and facts.user else None
 
 

@@ -150,6 +150,7 @@ def test_ratings_that_happen_to_count_up_are_no_ranks() -> None:
         ("visitor,ab,orders\nv1,control,1\nv2,treatment,0\nv3,control,2\n", "sessions"),
         ("user_id,variant,ts\nu1,a,2026-01-01\nu2,b,2026-01-02\nu3,a,2026-01-02\n", "exposures"),
         ("user_id,session_id,ts,event,item_id\nu1,s1,2026-01-01,click,i1\n", "events"),
+        ("session_id,ts,event,item_id\ns1,2026-01-01,click,i1\n", "events"),  # its units are missing
         ("variant,metric,n,mean,variance\na,clicks,10,1,2\nb,clicks,10,2,2\n", "aggregates"),
         ("variant,users,orders,revenue\ncontrol,10,1,20.5\nnew,10,2,30.5\n", "aggregates"),
         ("request_id,user_id,ts,variant,rank,item_id\nr1,u1,1,a,1,i1\nr1,u1,1,a,2,i2\n", "served"),
