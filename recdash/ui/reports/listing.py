@@ -29,7 +29,7 @@ def show(view: View) -> None:
     known = Reports(workspace()).all(view.experiment.id, archived=may_write)
     active = [report for report in known if report.archived is None]
     if active:
-        subtitle = "The newest first. Each is one file that needs no network."
+        subtitle = "The newest first. A downloaded report is one file and needs no network."
         widgets.title(many(len(active), "report"), subtitle)
     else:
         widgets.title("No report yet", "Make one below." if may_write else "An editor can make one.")
