@@ -242,11 +242,16 @@ def test_a_candidate_that_leaves_users_out_can_be_completed_where_it_is_judged(
     workspace: Workspace, open_page: Open
 ) -> None:
     train = pd.DataFrame({"user_id": USERS, "item_id": [f"i{number % 20 + 1}" for number in range(1, 21)]})
-    ids = store(workspace, {"popular": lists(9), "als": lists(1, USERS[:12])}, train=train)
+    others = {f"worse {number}": lists(9) for number in range(8)}  # eight are compared unless chosen
+    runs = {"popular": lists(9), "als": lists(1, USERS[:12]), **others}
+    ids = store(workspace, runs, train=train)
     app = open_page()
     assert any("als gives 8 users no recommendations" in element.value for element in app.markdown)
     press(app, "Add it with popular items for them")
-    assert "als + popular for the rest" in [run.name for run in workspace.runs.all(ids["films"])]
+    completed = next(
+        run for run in workspace.runs.all(ids["films"]) if run.name == "als + popular for the rest"
+    )
+    assert completed.id in app.session_state[state._PARAMS]["c"].split(state.SEPARATOR)
 
 
 @pytest.mark.usefixtures("with_demo")

@@ -15,11 +15,11 @@ from recdash.ui.app import cached, state
 from recdash.ui.components import widgets
 
 
-def offer(run_ids: Sequence[str], *, n_shown: int = 0) -> None:
+def offer(run_ids: Sequence[str], *, shown: Sequence[str] = ()) -> None:
     """One line and one button for each of the runs that leaves users out; nothing for viewers.
 
-    ``n_shown`` is the number of candidates that the page compares; with the most that it can, a new one
-    stays out until it is chosen.
+    ``shown`` are the candidates that the page compares: a new one joins them. With the most that a page can
+    compare it stays out until it is chosen.
     """
     workspace = state.workspace()
     if not workspace.person.may("editor"):
@@ -28,8 +28,8 @@ def offer(run_ids: Sequence[str], *, n_shown: int = 0) -> None:
         with st.container(horizontal=True, vertical_alignment="center", key=f"fallback-{known.run_id}"):
             st.markdown(f"{markdown(sentence(known))}")
             if st.button("Add it with popular items for them", key=f"add-fallback-{known.run_id}"):
-                _add(known)
-            if n_shown >= MOST_CANDIDATES:
+                _add(known, shown)
+            if len(shown) >= MOST_CANDIDATES:
                 st.caption(
                     f"At most {MOST_CANDIDATES} candidates are compared: then choose it in the row above."
                 )
@@ -40,12 +40,14 @@ def sentence(known: FallbackOffer) -> str:
     return f"{known.name} gives {many(known.n_users, 'user')} no recommendations."
 
 
-def _add(known: FallbackOffer) -> None:
+def _add(known: FallbackOffer, shown: Sequence[str]) -> None:
     progress = cached.progress(f"Completing {known.name}")
     try:
         added = state.workspace().runs.add_fallback(known.run_id, progress)
     except RecdashError as error:
         widgets.problems(error)
     else:
+        if 0 < len(shown) < MOST_CANDIDATES:
+            state.choose(c=state.SEPARATOR.join([*shown, added.run.id]))
         st.session_state["recdash.toast"] = f"Added {markdown(added.run.name)}."
         st.rerun()

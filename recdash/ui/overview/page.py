@@ -106,7 +106,7 @@ def show_recommendation(view: View, today: Recommendation) -> None:
         st.html(verdict_card.card(view, today, standing))
         decision_links.offer_to_decide(view, today, standing)
         if today.evidence.leader is not None and today.action != "not comparable":
-            fallback_offer.offer([today.evidence.leader.candidate], n_shown=len(view.candidate_ids))
+            fallback_offer.offer([today.evidence.leader.candidate], shown=view.candidate_ids)
         if today.cases:
             what_would_change(view)
 
