@@ -67,7 +67,8 @@ CHANGES = [
     "online_tests.archive", "online_tests.delete", "online_tests.link_variants",
     "online_tests.restore", "online_tests.set_rules", "reports.archive",
     "reports.delete", "reports.make", "reports.restore",
-    "reviews.add_offline_evidence", "reviews.add_online_evidence", "reviews.propose", "rules.set",
+    "reviews.add_offline_evidence", "reviews.add_online_evidence", "reviews.propose", "rules.change",
+    "rules.set",
     "runs.add_fallback", "runs.add_references", "runs.add", "runs.archive", "runs.delete", "runs.set_note",
     "runs.prepare_references", "runs.prepare", "runs.rename", "runs.restore",
     "runs.set_params", "runs.store_prepared", "runs.set_tags", "sharing.forget_view", "sharing.revoke",
@@ -160,7 +161,7 @@ GIVEN: dict[str, Any] = {
     "metric": "ndcg", "metrics": ("ndcg", "recall"), "k": 2, "online_metric": "watch_per_user",
     "by": "user_history", "attribute": "genre", "variant": "B", "segment": "plan", "effect": 0.05,
     "how": "daily", "names": "popular", "source": LISTS, "tables": {"sessions": SESSIONS}, "truth": TRUTH,
-    "kind": "run", "user_id": "u", "rules": None, "tags": ("t",), "note": "n", "params": {},
+    "kind": "run", "user_id": "u", "rules": None, "changed": None, "tags": ("t",), "note": "n", "params": {},
     "page": "overview", "prepared": (), "text": "because", "outcome": "ship", "title": "A report",
     "file": "no-folder/report.json", "files": (), "plan": None, "facts": (),
 }  # fmt: skip
