@@ -121,9 +121,9 @@ def test_a_viewer_reads_the_list_and_can_change_nothing(
 ) -> None:
     Reports(workspace).make(question, ("evidence",), title="Theirs")
     viewer = workspace.seen_by(Person("vic", "viewer"))
-    monkeypatch.setattr(state, "workspace", lambda: viewer)
-    for module in ("listing", "builder"):
+    for module in ("listing", "builder"):  # first: loaded after the next line they would keep this workspace
         monkeypatch.setattr(f"recdash.ui.reports.{module}.workspace", lambda: viewer)
+    monkeypatch.setattr(state, "workspace", lambda: viewer)
     app = turn_to(passed(shell({"e": question.experiment}).run()), "reports")
     assert "Theirs" in said(app)
     assert not {"Make report", "Archive", "Delete for good", "Make a share link"} & set(labels(app))
