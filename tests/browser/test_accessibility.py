@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT
-from browser_tabs import settle, turn_to_page
-from playwright.sync_api import Browser, Page, expect
+from browser_tabs import SECONDS_TO_SHOW, SENDINGS, settle, turn_to_page
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from recdash.charts.marks import DARK
 
@@ -236,12 +236,27 @@ def test_the_first_tab_offers_to_skip_the_navigation(overview: Page) -> None:
     )
 
 
+def open_by_key(tab: Page, button: str, field: Locator) -> None:
+    """Open a popover by keyboard; one that takes no focus, as the page was just drawn, is opened again."""
+    for attempt in range(1, SENDINGS + 1):
+        step_to(tab, button)
+        settle(tab)
+        tab.keyboard.press("Enter")
+        try:
+            expect(field).to_be_focused(timeout=1000 * SECONDS_TO_SHOW)
+        except AssertionError:
+            if attempt == SENDINGS:
+                raise
+            tab.keyboard.press("Escape")
+            settle(tab)
+        else:
+            return
+
+
 def test_metric_k_table_and_a_link_of_the_verdict_by_keyboard_alone(overview: Page) -> None:
     keys = overview.keyboard
-    step_to(overview, "nDCG")
-    keys.press("Enter")
     metric = overview.get_by_test_id("stPopoverBody").get_by_role("combobox", name="Primary metric")
-    expect(metric).to_be_focused()
+    open_by_key(overview, "nDCG", metric)
     keys.press("ControlOrMeta+a")
     keys.type("Recall")
     keys.press("Enter")
