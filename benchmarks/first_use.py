@@ -263,7 +263,7 @@ def main() -> None:
             figures["a click on the demo"] = costs_of_clicks(board, fresh(), chosen.rounds)
             page = fresh()
             page.goto(board.url)
-            rest(page)
+            Person(page).wait_for_headline()
             figures["places"] = page.locator(".st-key-places a").count()
         with dashboard(folder / "books", chosen.port) as board:
             evaluate, view = "Evaluate", "View recommendation"
