@@ -6,7 +6,7 @@ import getpass
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import cache, lru_cache, partial
+from functools import cache, lru_cache, partial, wraps
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from recdash.domain.access import Person
@@ -61,7 +61,7 @@ class ServiceContext:
 
     def __post_init__(self) -> None:
         self._fixed_settings = self.cached(self._read_settings, most=64)
-        self._runs_at = self.cached(self._read_runs, most=256)
+        self._runs_of = self.cached_until_written(self._read_runs, most=256)
 
     def seen_by(self, person: Person) -> ServiceContext:
         """Returns the same for another person, with the same cached answers."""
@@ -81,6 +81,25 @@ class ServiceContext:
         """
         cache: Callable[P, Answer] = self._cache(function, most, lru_cache(most))
         return cache
+
+    def cached_until_written(self, function: Callable[P, Answer], *, most: int) -> Callable[P, Answer]:
+        """Returns a service's method with a cache of ``most`` answers that end when anything is stored.
+
+        Its answers may depend on names, rules and tests, not on the person; a guest's are not cached.
+        """
+
+        @wraps(function)
+        def at_version(version: str, *args: P.args, **kwargs: P.kwargs) -> Answer:  # noqa: ARG001 - a key
+            return function(*args, **kwargs)
+
+        known: Callable[..., Answer] = self.cached(at_version, most=most)
+
+        @wraps(function)
+        def current(*args: P.args, **kwargs: P.kwargs) -> Answer:
+            version = self.version()
+            return known(version, *args, **kwargs) if version else function(*args, **kwargs)
+
+        return current
 
     def sized_cache(self, function: Callable[P, Answer], *, least: int) -> SizedCache[P, Answer]:
         """Returns the method with a cache for large answers: ``least`` of them, and more while memory
@@ -114,19 +133,14 @@ class ServiceContext:
         return experiment.settings
 
     def version(self) -> str:
-        """Returns a text that is the same as long as nothing is stored; empty for a guest, who sees no log.
-
-        With it as a further argument an answer that depends on names, rules or tests can be cached.
-        """
+        """Returns a text that is the same until something is stored; empty for a guest, who sees no log."""
         return "" if self.person.is_guest else self.store.audit.last()
 
     def runs_of(self, run_ids: Sequence[str]) -> list[Run]:
         """Returns the runs in the order given, with two queries however many they are."""
-        if version := self.version():
-            return list(self._runs_at(tuple(run_ids), version))
-        return self._read_runs(run_ids)
+        return list(self._runs_of(tuple(run_ids)))
 
-    def _read_runs(self, run_ids: Sequence[str], version: str = "") -> list[Run]:  # noqa: ARG002 - a key
+    def _read_runs(self, run_ids: tuple[str, ...]) -> list[Run]:
         if not run_ids:
             return []
         experiment = self.store.runs.get(run_ids[0]).experiment

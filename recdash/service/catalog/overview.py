@@ -42,8 +42,7 @@ LEADING: tuple[Action, ...] = ("ship", "check the split", "roll back", "keep run
 class Card:
     """The summary of an experiment. ``history``: its changes, the newest first, the creation last.
 
-    ``names``: of all runs by their ids, archived ones too. ``version``: the audit log's last line when it was
-    read; empty if that is not known.
+    ``names``: of all runs by their ids, archived ones too.
     """
 
     experiment: Experiment
@@ -52,7 +51,6 @@ class Card:
     entries: tuple[Entry, ...]
     history: tuple[HistoryEvent, ...]
     names: Mapping[str, str] = field(default_factory=dict)
-    version: str = ""
 
     @property
     def question(self) -> str:
@@ -159,21 +157,19 @@ class ExperimentCards:
         self._context, self._queries, self._comparisons = context, queries, comparisons
         self._online_tests = online_tests
         self._store = context.store
-        self._cards = context.cached(self._read_cards, most=4)
-        self._verdicts = context.cached(self._read_verdict, most=512)
+        self._cards = context.cached_until_written(self._read_cards, most=4)
+        self._verdicts = context.cached_until_written(self._read_verdict, most=512)
 
     def cards(self, search: str = "", *, archived: bool = False) -> list[Card]:
         """Returns the experiments that match every word of ``search``, latest change first; verdicts are
         separate.
         """
-        version = self._context.version()
-        cards = self._cards(archived, version) if version else self._read_cards(archived)
-        return [card for card in cards if card.mentions(search)]
+        return [card for card in self._cards(archived) if card.mentions(search)]
 
-    def _read_cards(self, archived: bool, last: str = "") -> tuple[Card, ...]:
+    def _read_cards(self, archived: bool) -> tuple[Card, ...]:
         events = self._events()
         cards = [
-            self._card(experiment, events.get(experiment.id, ()), last)
+            self._card(experiment, events.get(experiment.id, ()))
             for experiment in self._store.experiments.all(archived)
         ]
         return tuple(sorted(cards, key=lambda card: card.last_change.when, reverse=True))
@@ -198,19 +194,18 @@ class ExperimentCards:
 
     def today(self, card: Card) -> Today:
         """Returns what the evidence says today. Of a card that was read before, little is read again."""
-        verdict = self._verdict_at(card.experiment.id, card.version)
+        verdict = self._current_verdict(card.experiment.id)
         stands = standing(card.decision, verdict.verdict) if card.decision else None
         newest_first = sorted(card.tests, key=lambda test: test.created, reverse=True)
         return Today(verdict, stands, tuple(self._status(test, card.names) for test in newest_first))
 
-    def _verdict_at(self, experiment_id: str, version: str) -> CardVerdict:
+    def _current_verdict(self, experiment_id: str) -> CardVerdict:
         """Returns the verdict, kept until something is stored; an error is not kept, as files come back."""
-        if version:
-            with suppress(RecdashError):
-                return self._verdicts(experiment_id, version)
+        with suppress(RecdashError):
+            return self._verdicts(experiment_id)
         return self.verdict(experiment_id)
 
-    def _read_verdict(self, experiment_id: str, last: str) -> CardVerdict:  # noqa: ARG002 - a key
+    def _read_verdict(self, experiment_id: str) -> CardVerdict:
         card = self.verdict(experiment_id)
         if card.error is not None:
             raise card.error
@@ -240,10 +235,9 @@ class ExperimentCards:
         decision = decision_on_top(self._store.journal.of_experiment(experiment_id))
         if decision is None:
             return None
-        today = self._verdict_at(experiment_id, self._context.version())
-        return standing(decision, today.verdict)
+        return standing(decision, self._current_verdict(experiment_id).verdict)
 
-    def _card(self, experiment: Experiment, events: Sequence[AuditEvent], version: str = "") -> Card:
+    def _card(self, experiment: Experiment, events: Sequence[AuditEvent]) -> Card:
         store, own_id = self._store, experiment.id
         runs = store.runs.of_experiment(own_id, archived=True)
         tests = store.online_tests.of_experiment(own_id, archived=True)
@@ -253,7 +247,7 @@ class ExperimentCards:
         active_runs = tuple(run for run in runs if run.archived is None)
         active_tests = tuple(test for test in tests if test.archived is None)
         names = {run.id: run.name for run in runs}
-        return Card(experiment, active_runs, active_tests, tuple(entries), tuple(changes), names, version)
+        return Card(experiment, active_runs, active_tests, tuple(entries), tuple(changes), names)
 
     def _events(self) -> Mapping[str, Sequence[AuditEvent]]:
         """Returns the newest lines of the audit log by experiment; none for a guest."""

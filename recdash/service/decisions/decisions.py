@@ -61,7 +61,7 @@ class Decisions:
     _subjects: Subjects
 
     def __post_init__(self) -> None:
-        self._since = self._context.cached(self._read_since, most=64)
+        self._since = self._context.cached_until_written(self._read_since, most=64)
 
     def decide(
         self, experiment_id: str, outcome: str, *, run_id: str | None = None, text: str,
@@ -147,10 +147,9 @@ class Decisions:
     def since(self, entry_id: str) -> list[Changed]:
         """Returns what changed since an entry was written: numbers, and runs deleted or renamed."""
         entry = self._context.store.journal.get(entry_id)  # raises NotFound for those who may not read it
-        version = self._context.version()
-        return list((self._since if version else self._read_since)(entry.id, version))
+        return list(self._since(entry.id))
 
-    def _read_since(self, entry_id: str, version: str) -> list[Changed]:  # noqa: ARG002 - a key of what is kept
+    def _read_since(self, entry_id: str) -> list[Changed]:
         entry = self._context.store.journal.get(entry_id)
         offline, online = offline_of(entry), online_of(entry)
         return [

@@ -65,8 +65,8 @@ class Comparisons:
         self.value = context.cached(self._read_value, most=4096)
         self._verdicts = context.cached(self._decide, most=256)
         self._changes = context.cached(self._ask_otherwise, most=256)
-        self._states = context.cached(self._read_state, most=256)
-        self._tests_at = context.cached(self._read_tests, most=64)
+        self._states = context.cached_until_written(self._read_state, most=256)
+        self._tests_against = context.cached_until_written(self._read_tests, most=64)
         self._pulls = context.sized_cache(self._read_pulls, least=4)
 
     def source(self, experiment_id: str, scope: Scope = WHOLE) -> Source:
@@ -99,10 +99,9 @@ class Comparisons:
         """Returns the mutable state a verdict depends on: baseline, names of the runs, and linked A/B tests
         with how they are counted.
         """
-        version = self._context.version()
-        return self._states(run_id, version) if version else self._read_state(run_id)
+        return self._states(run_id)
 
-    def _read_state(self, run_id: str, version: str = "") -> Hashable:  # noqa: ARG002 - a key
+    def _read_state(self, run_id: str) -> Hashable:
         experiment = self._context.experiment_of(run_id)
         names = [(run.id, run.name) for run in self._store.runs.of_experiment(experiment.id, archived=True)]
         tests = self._store.online_tests.of_experiment(experiment.id)
@@ -208,12 +207,8 @@ class Comparisons:
             and any(run == run_id for variant, run in test.links.items() if variant != test.control)
         ]
 
-    def _tests_against(self, baseline_id: str) -> Sequence[OnlineTest]:
+    def _read_tests(self, baseline_id: str) -> Sequence[OnlineTest]:
         """Returns the experiment's A/B tests in which control served the run."""
-        version = self._context.version()
-        return self._tests_at(baseline_id, version) if version else self._read_tests(baseline_id)
-
-    def _read_tests(self, baseline_id: str, version: str = "") -> Sequence[OnlineTest]:  # noqa: ARG002 - a key
         experiment = self._context.experiment_of(baseline_id)
         return [
             test
