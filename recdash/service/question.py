@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
@@ -12,6 +12,15 @@ from pydantic import TypeAdapter
 from recdash.comparison import ComparisonQuery
 
 _QUERY = TypeAdapter(ComparisonQuery)
+SEPARATOR = "~"
+"""Between the candidates in an address of the dashboard."""
+
+
+def frame_parameters(
+    experiment: str, baseline: str, candidates: Sequence[str], metric: str, k: int
+) -> dict[str, str]:
+    """Returns how an address of the dashboard names a comparison; experiment and runs by their ids."""
+    return {"e": experiment, "b": baseline, "c": SEPARATOR.join(candidates), "m": metric, "k": str(k)}
 
 
 @dataclass(frozen=True)
@@ -36,11 +45,11 @@ class Question:
         """Returns the address of the comparison in the dashboard at ``home``; empty without one."""
         if not home:
             return ""
-        scope, query = self.query.scope, self.query
-        view = {"e": self.experiment, "b": query.baseline, "c": "~".join(query.runs), "m": query.metric}
-        view |= {"k": str(query.k)} | ({"s": scope.slice} if scope.slice else {})
+        query, scope = self.query, self.query.scope
+        view = frame_parameters(self.experiment, query.baseline, query.runs, query.metric, query.k)
+        view |= {"s": scope.slice} if scope.slice else {}
         view |= {} if scope.threshold is None else {"th": f"{scope.threshold:g}"}
-        return f"{home.rstrip('/')}/?{urlencode(view, safe='~')}"
+        return f"{home.rstrip('/')}/?{urlencode(view, safe=SEPARATOR)}"
 
     @classmethod
     def of(cls, facts: Mapping[str, Any]) -> Question:

@@ -10,6 +10,7 @@ import streamlit as st
 
 from recdash.formatting.html import Html, html, join, markdown
 from recdash.formatting.wording import unavailable
+from recdash.service.question import frame_parameters
 from recdash.ui.app import state
 from recdash.ui.app.state import SEPARATOR, View
 
@@ -24,13 +25,8 @@ PART = ("s", "th")
 def of_view(view: View) -> dict[str, str]:
     """Returns the frame's parameters, those included that the link names and that do not exist here."""
     params = state.params()
-    of_frame = {
-        "e": view.experiment.id,
-        "b": view.baseline.id if view.baseline else "",
-        "c": SEPARATOR.join(view.candidate_ids),
-        "m": view.metric,
-        "k": str(view.k),
-    }
+    baseline = view.baseline.id if view.baseline else ""
+    of_frame = frame_parameters(view.experiment.id, baseline, view.candidate_ids, view.metric, view.k)
     of_part = {name: params[name] for name in PART if name in params}
     return {name: params.get(name, value) for name, value in of_frame.items()} | of_part
 

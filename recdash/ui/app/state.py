@@ -31,13 +31,13 @@ from recdash.formatting.html import markdown
 from recdash.formatting.wording import unavailable
 from recdash.metrics import define
 from recdash.metrics.naming import metric_title, ordered_metrics
-from recdash.service import Workspace
+from recdash.service import Workspace, question
 from recdash.service.rules import rules_of
 from recdash.ui.app import current_user, theme
 
 _PARAMS, _WRITTEN, _SHOWN = "recdash.params", "recdash.written", "recdash.shown"
 _PAGE, _ARRIVED, _LAST = "recdash.page", "recdash.arrived", "recdash.last"
-SEPARATOR = "~"
+SEPARATOR = question.SEPARATOR
 LONGEST_NAME = 32
 """Of a run's name in a table, a heading or a sentence; the full one is in its tooltip and the CSV."""
 OF_EXPERIMENT = ("b", "c", "s", "th", "t", "u", "of", "v", "om", "seg", "pr", "dec", "rev")
