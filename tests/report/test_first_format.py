@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from report_tables import ANN, asked, copied, opened, recomputed_once
+from report_tables import ANN, altered, asked, copied, opened, recomputed_once
 
 from recdash.report.document import FIRST_FORMAT
 from recdash.report.formats.html import to_html
@@ -36,15 +36,7 @@ def space(films_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Itera
 @pytest.fixture
 def changed(tmp_path: Path) -> Callable[[str, str, str], Path]:
     """One of the files with one text in place of another."""
-
-    def change(name: str, old: str, new: str) -> Path:
-        text = (BEFORE / name).read_bytes().decode()
-        assert old in text
-        file = tmp_path / name
-        file.write_bytes(text.replace(old, new, 1).encode())
-        return file
-
-    return change
+    return lambda name, old, new: altered(BEFORE / name, old, new, tmp_path)
 
 
 @pytest.mark.parametrize("name", ["report.json", "report.html"])

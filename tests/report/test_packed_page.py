@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from packing import pack
-from report_tables import copied, opened, recomputed_once
+from report_tables import altered, copied, opened, recomputed_once
 
 from recdash.report.reproduce import packed_page
 from recdash.report.reproduce.packed_page import N_SIGNS, SIGNS, unpack
@@ -31,15 +31,7 @@ def space(films_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Itera
 @pytest.fixture
 def changed(tmp_path: Path) -> Callable[[str, str], Path]:
     """The old page with one text in place of another."""
-
-    def change(old: str, new: str) -> Path:
-        text = (OLD / "report.html").read_bytes().decode()
-        assert old in text
-        file = tmp_path / "report.html"
-        file.write_bytes(text.replace(old, new, 1).encode())
-        return file
-
-    return change
+    return lambda old, new: altered(OLD / "report.html", old, new, tmp_path)
 
 
 @pytest.mark.parametrize("name", ["report.html", "report.json"])

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from report_tables import CANDIDATES, TRUTH, asked, copied, films, opened, recomputed_once
+from report_tables import CANDIDATES, TRUTH, altered, asked, copied, films, opened, recomputed_once
 
 from recdash.errors import EvidenceDamaged, InputError, NotFound
 from recdash.metrics import naming
@@ -78,19 +78,12 @@ def written(made: Made, tmp_path: Path) -> Callable[[str], Path]:
     return write
 
 
-def changed(file: Path, old: str, new: str, count: int = 1) -> Path:
-    text = file.read_bytes().decode()
-    assert old in text
-    file.write_bytes(text.replace(old, new, count).encode())
-    return file
-
-
 def in_older_words(file: Path, old: str, new: str) -> Path:
     """The report as if it had the wording before, with one text changed."""
     values = json.loads(file.read_text("utf-8"))
     values["wording"] = WORDING - 1
     file.write_text(json.dumps(values, ensure_ascii=False), "utf-8")
-    return changed(file, old, new)
+    return altered(file, old, new)
 
 
 AGREE = "Offline and online agree on one of two candidates"
@@ -134,11 +127,11 @@ def test_who_decided_and_why_has_no_older_words(
     file = tmp_path / "report.json"
     file.write_bytes(FORMS["json"].write(Reports(space).content(question)))
     assert reproduction(space, in_older_words(file, "Evidence at the time", "The evidence at the time")).holds
-    assert "verdict › decision" in told(reproduction(space, changed(file, old, new)))
+    assert "verdict › decision" in told(reproduction(space, altered(file, old, new)))
 
 
 def test_other_words_of_this_recdash_are_named(untouched: Workspace, written: Callable[[str], Path]) -> None:
-    assert "One of two" in told(reproduction(untouched, changed(written("json"), AGREE, "One of two")))
+    assert "One of two" in told(reproduction(untouched, altered(written("json"), AGREE, "One of two")))
 
 
 def told(found: Reproduction) -> str:
@@ -236,7 +229,7 @@ def test_the_last_digit_of_a_number_matters(untouched: Workspace, written: Calla
 def test_a_cell_changed_in_the_html_is_shown_with_what_it_should_be(
     untouched: Workspace, written: Callable[[str], Path]
 ) -> None:
-    file = changed(written("html"), ">0.815<", ">0.915<")
+    file = altered(written("html"), ">0.815<", ">0.915<")
     found = reproduction(untouched, file)
     assert not found.checked.changes
     assert "0.915" in found.page_difference
@@ -246,7 +239,7 @@ def test_a_cell_changed_in_the_html_is_shown_with_what_it_should_be(
 
 def test_one_word_of_the_verdict_is_found(space: Workspace, written: Callable[[str], Path]) -> None:
     text = told(
-        reproduction(space, changed(written("json"), '"headline": "Ship als"', '"headline": "Ship ease"'))
+        reproduction(space, altered(written("json"), '"headline": "Ship als"', '"headline": "Ship ease"'))
     )
     assert "verdict › headline" in text
     assert "“Ship ease”; recomputed: “Ship als”" in text
@@ -267,7 +260,7 @@ def test_a_changed_document_inside_the_html_is_found_though_the_page_shows_it(
 def test_a_script_slipped_into_the_html_is_found(
     untouched: Workspace, written: Callable[[str], Path]
 ) -> None:
-    file = changed(written("html"), "</body>", "<script>alert(1)</script></body>")
+    file = altered(written("html"), "</body>", "<script>alert(1)</script></body>")
     assert "alert(1)" in told(reproduction(untouched, file))
 
 
@@ -299,7 +292,7 @@ def test_a_page_that_is_made_alike_but_for_its_version_is_confirmed(
 def test_a_page_of_another_version_that_shows_something_else_is_never_confirmed(
     space: Workspace, question: Question, tmp_path: Path, old: str, new: str
 ) -> None:
-    found = reproduction(space, changed(of_old(space, question, tmp_path / "old.html"), old, new))
+    found = reproduction(space, altered(of_old(space, question, tmp_path / "old.html"), old, new))
     assert found.outcome == "data confirmed, page not compared"
     assert "recdash 0.0.1 made it" in told(found)
     assert not found.checked.changes
@@ -327,7 +320,7 @@ def test_a_decision_of_the_same_second_is_told_alike(
 
 
 def test_the_words_that_nobody_can_check_are_named(space: Workspace, written: Callable[[str], Path]) -> None:
-    file = changed(written("json"), '"author": "ann"', '"author": "The CTO"')
+    file = altered(written("json"), '"author": "ann"', '"author": "The CTO"')
     found = reproduction(space, file)
     assert found.snapshot.unchecked == ("title", "narrative", "author", "moment")
     assert "title, narrative, author and moment are the file's own words" in found.text
@@ -340,7 +333,7 @@ def test_a_kept_snapshot_is_recognised_and_a_word_changed_in_it_is_named(
     file = tmp_path / "kept.json"
     file.write_bytes(Reports(space).file(kept.id, "json").content)
     assert reproduction(space, file).snapshot.report == kept.id
-    text = told(reproduction(space, changed(file, "As it is.", "Popular wins.")))
+    text = told(reproduction(space, altered(file, "As it is.", "Popular wins.")))
     assert "narrative: the report says “Popular wins.”; the store kept “As it is.”" in text
 
 

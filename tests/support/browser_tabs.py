@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections import deque
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -190,13 +191,21 @@ def send(tab: Page, label: str, outcome: Locator, inside: Locator | None = None)
     Only for a form that is written down once, however often it is sent: a press is lost where the
     connection ends meanwhile, and on a busy machine it may.
     """
-    for _ in range(SENDINGS - 1):
+
+    def attempt(milliseconds: float) -> None:
         press(tab, label, inside)
-        with suppress(AssertionError):
-            expect(outcome.first).to_be_visible(timeout=1000 * SECONDS_TO_SHOW)
+        expect(outcome.first).to_be_visible(timeout=milliseconds)
+
+    persist(attempt)
+
+
+def persist(attempt: Callable[[float], None]) -> None:
+    """Try again what a page that was just drawn may lose; ``attempt`` gets its patience in milliseconds."""
+    for _ in range(SENDINGS - 1):
+        with suppress(AssertionError, PlaywrightTimeoutError):
+            attempt(1000 * SECONDS_TO_SHOW)
             return
-    press(tab, label, inside)
-    expect(outcome.first).to_be_visible()
+    attempt(1000 * SECONDS_TO_WAIT)
 
 
 def turn_to_page(tab: Page, name: str) -> None:
@@ -234,15 +243,13 @@ def choose(tab: Page, box: Locator, option: str) -> None:
     settle(tab)
     box.scroll_into_view_if_needed()
     row = tab.get_by_role("option", name=option, exact=True)
-    for attempt in range(1, SENDINGS + 1):
+
+    def attempt(milliseconds: float) -> None:
         if box.get_attribute("aria-expanded") != "true":
             box.click()
-        try:
-            row.click(timeout=1000 * SECONDS_TO_SHOW)
-            break
-        except PlaywrightTimeoutError:
-            if attempt == SENDINGS:
-                raise
+        row.click(timeout=milliseconds)
+
+    persist(attempt)
     settle(tab)
 
 

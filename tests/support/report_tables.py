@@ -80,6 +80,15 @@ def asked(space: Workspace, experiment: str = "") -> Question:
     return Reports(space).question(experiment, space.queries.of(experiment, metric="ndcg", k=3))
 
 
+def altered(file: Path, old: str, new: str, folder: Path | None = None) -> Path:
+    """Puts one text of the file in place of another; with a folder in a copy there. Returns the file."""
+    text = file.read_bytes().decode()
+    assert old in text
+    file = file if folder is None else folder / file.name
+    file.write_bytes(text.replace(old, new, 1).encode())
+    return file
+
+
 def copied(films_folder: Path, folder: Path) -> Path:
     """The folder, in which the store of the films lies now."""
     return Path(shutil.copytree(films_folder, folder, dirs_exist_ok=True))
