@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 import pyarrow as pa
 
 from recdash.domain.kinds import TableKind
-from recdash.ingest.byte_source import Content
+from recdash.ingest.byte_source import Content, for_arrow
 from recdash.ingest.formats.parquet_footer import chunks_of
 from recdash.ingest.formats.raw_table import (
     BLOCK_ROWS,
@@ -57,8 +57,9 @@ def read_parquet(content: Content, kind: TableKind, limits: Limits) -> RawTable:
         texts = [paths[c][0] for c in ids if c in paths and is_text(schema.field(paths[c][0]).type)]
         coded = [column for column in texts if column not in chunks.uncoded]
         wanted = list(dict.fromkeys(paths[c][0] for c in columns))
-        with in_words(*DAMAGED_PARQUET), content.open() as source:
-            file = pq.ParquetFile(source, memory_map=False, read_dictionary=coded)
+        with in_words(*DAMAGED_PARQUET), for_arrow(content) as source:
+            # pre_buffer would have threads of Arrow read, and drop, what may be a file of Python's
+            file = pq.ParquetFile(source, memory_map=False, read_dictionary=coded, pre_buffer=False)
             for group in range(file.num_row_groups):
                 for batch in file.iter_batches(min(rows, at_once), [group], wanted, use_threads=False):
                     batch.validate(full=True)  # codes outside their dictionary, text that is not UTF-8
