@@ -370,14 +370,15 @@ class StoreContract:
         restored = store.runs.update(run.id, archived=None)
         assert store.runs.of_experiment(experiment.id) == [restored]
 
-    def test_listing_many_runs_with_their_curves_takes_two_queries(self, store: Store) -> None:
+    @pytest.mark.parametrize("n_runs", [50, pytest.param(200, marks=pytest.mark.long)])
+    def test_listing_many_runs_with_their_curves_takes_two_queries(self, store: Store, n_runs: int) -> None:
         experiment = add_experiment(store)
-        for number in range(50):
+        for number in range(n_runs):
             store.runs.add(a_run(experiment, f"run {number}"), [a_curve("ndcg"), a_curve("recall")])
         with counted_queries() as queries:
             runs = store.runs.of_experiment(experiment.id)
             curves = store.curves.of_runs([run.id for run in runs], ["ndcg"])
-        assert (len(runs), len(curves), len(queries)) == (50, 50, 2)
+        assert (len(runs), len(curves), len(queries)) == (n_runs, n_runs, 2)
         assert all(list(value) == ["ndcg"] for value in curves.values())
 
     def test_every_run_asked_for_has_an_entry_in_the_order_asked(self, store: Store) -> None:
