@@ -62,12 +62,15 @@ IRREGULAR = {
 }
 
 
+@pytest.mark.parametrize("seeds", [range(2), pytest.param(range(2, 5), marks=pytest.mark.long)], ids=str)
 @pytest.mark.parametrize("batch_rows", [2, 1000])
 @pytest.mark.parametrize("depth", [2, 100])
 @pytest.mark.parametrize("rows", [LISTS, *IRREGULAR.values()], ids=["plain lists", *IRREGULAR])
-def test_scattered_rows_give_what_rows_by_user_give(rows: list[Row], depth: int, batch_rows: int) -> None:
+def test_scattered_rows_give_what_rows_by_user_give(
+    rows: list[Row], depth: int, batch_rows: int, seeds: range
+) -> None:
     grouped, told = evaluated(sorted(rows, key=lambda row: (row[0], row[2])), depth)
-    for seed in range(5):
+    for seed in seeds:
         scattered_, also_told = evaluated(shuffled(rows, seed), depth, batch_rows=batch_rows)
         assert facts(scattered_) == facts(grouped)
         assert also_told == told

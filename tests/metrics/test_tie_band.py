@@ -344,7 +344,7 @@ def test_the_ends_of_the_band_are_the_ends_of_all_orders(
         check_band(define(spec), hits, sample_of(hits, familiar=familiar), orders_of_tied, k)
 
 
-@settings(max_examples=4)
+@settings(max_examples=2)
 @given(worlds(), st.integers(1, 6))
 def test_no_order_lies_outside_the_band_and_some_order_at_each_end(world: World, k: int) -> None:
     assume(1 < n_orders(world) <= 50)

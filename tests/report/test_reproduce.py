@@ -103,9 +103,9 @@ def test_other_words_of_an_older_recdash_for_the_same_facts_are_confirmed(
     ("old", "new"),
     [
         ("Ship als", "Ship ease"),
-        ("Ship als", "Keep als"),
+        pytest.param("Ship als", "Keep als", marks=pytest.mark.long),
         (" above popular", " below popular"),
-        (AGREE, f"{AGREE} of 3"),
+        pytest.param(AGREE, f"{AGREE} of 3", marks=pytest.mark.long),
         (AGREE, "als agrees"),
     ],
 )
@@ -154,7 +154,7 @@ def test_a_report_made_before_a_metric_was_added_is_confirmed_and_the_metric_nam
     assert "note: recdash scores RBP@3 today, which the report does not list" in found.text
 
 
-@pytest.mark.parametrize("metric", ["nDCG@3", "Recall@3", "Gini@3"])
+@pytest.mark.parametrize("metric", ["nDCG@3", pytest.param("Recall@3", marks=pytest.mark.long), "Gini@3"])
 def test_a_row_that_every_recdash_scores_cannot_be_left_out(
     untouched: Workspace, written: Callable[[str], Path], metric: str
 ) -> None:

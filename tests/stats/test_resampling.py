@@ -56,7 +56,7 @@ def test_the_covariance_of_the_means_is_that_of_the_values_over_n(n: int) -> Non
     assert found == pytest.approx(np.cov(values.T) / n, rel=tolerance)
 
 
-@pytest.mark.parametrize("n", [2_000, 3 * MOST_GROUPS])
+@pytest.mark.parametrize("n", [2_000, pytest.param(3 * MOST_GROUPS, marks=pytest.mark.long)])
 def test_the_bootstrap_interval_is_within_2_percent_of_the_analytic_one(n: int) -> None:
     values = RNG.exponential(size=n) * (RNG.random(n) < 0.3)
     expected = paired_difference(values, np.zeros(n))
