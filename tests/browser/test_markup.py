@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 import hostile_world
 import pytest
-from browser_tabs import choose, give, open_page, settle, turn_to_page
+from browser_tabs import choose, give, open_choices, open_page, settle, turn_to_page
 from conftest import is_outside, start_server, stop_server, wait_until_healthy
 from hostile_world import ALL, FAMILIES, KEPT
 from playwright.sync_api import Browser, Locator, Page
@@ -45,18 +45,17 @@ SINKS = {
     "titles in a user's lists": ("users", ".rd-column"),
     "rows of segments": ("segments?by=PART", PLOT),
     "table of segments": ("segments?by=PART", ".rd-table"),
-    "box that selects a segment": ("segments?by=PART", ".stSelectbox input"),
     "titles of items": ("items", ".rd-items, .rd-table"),
     "heads of columns": ("items", "th"),
     "values of an attribute": ("catalogue", ".rd-table"),
     "ticks of an axis": ("catalogue", PLOT),
     "hidden cells of a grid": ("catalogue", "[data-testid=stDataFrame]"),
-    "run of a definition": ("definitions", "h1, .rd-title p, .stSelectbox input"),
     "variants of a test": ("ab-results", ".rd-lifts"),
     "rules of a test": ("ab-results", "details"),
     "titles of panels": ("ab-results", ".stPlotlyChart svg"),
     "bars of both sides": ("offline-online", PLOT),
-    "explanations": ("offline-online", ".rd-why"),
+    "explanations": ("why?v=WON", ".rd-title p, .rd-why-lead, .rd-why"),
+    "choice of a variant": ("why: variants", "[role=option]"),
     "table of runs": ("runs", ".rd-table"),
     "field of a form": ("runs", "textarea"),
     "label of an expander": ("runs", "summary"),
@@ -69,12 +68,16 @@ SINKS = {
     "warning of an attribute": ("catalogue?by=ALL", ".stAlert"),
     "report as a page": ("reports/ID", "body"),
     "choice of runs in a popover": ("overview: runs", "[data-testid=stPopoverBody]"),
+    "choice of segments": ("segments: choice", "[role=option]"),
+    "choice of a run to define": ("definitions: choice", "[role=option]"),
     "toast": ("runs: archive", "[data-testid=stToast]"),
     "way back from an act": ("runs: archive", ".st-key-undo-bar"),
     "problems of an upload": ("upload: file", "[data-testid=stAlert]"),
     "digest as a page": ("digest", "body"),
 }
 """Where a name is written: the page's address, and the elements that hold it."""
+WON = f"{ALL} won"
+"""The variant whose run is called by all families, too."""
 QUICK = {"overview", "leaderboard", "ab-results", "runs", "reports/ID", "upload: file", "digest"}
 """Looked at each time: a verdict, a table, an A/B test, forms, a report, a refusal, a digest. The long tests
 visit every page."""
@@ -163,6 +166,16 @@ def open_runs(tab: Page, url: str) -> None:
     tab.get_by_test_id("stPopoverBody").locator("[data-tag]").first.wait_for()
 
 
+def open_list(address: str, label: str) -> Callable[[Page, str], None]:
+    """Returns what opens the page at the address, and there the list of choices with this label."""
+
+    def act(tab: Page, url: str) -> None:
+        open_page(tab, f"{url}/{address}")
+        open_choices(tab, tab.get_by_role("combobox", name=label, exact=True))
+
+    return act
+
+
 def archive_a_run(tab: Page, url: str) -> None:
     open_page(tab, f"{url}/runs")
     tab.get_by_role("tab", name="Archive and delete").click()
@@ -182,7 +195,14 @@ def upload_a_file(tab: Page, url: str) -> None:
     settle(tab, tab.get_by_test_id("stAlert").filter(has_text="column"))
 
 
-ACTS = {"overview: runs": open_runs, "upload: file": upload_a_file, "runs: archive": archive_a_run}
+ACTS = {
+    "overview: runs": open_runs,
+    "segments: choice": open_list("segments", "Segments"),
+    "definitions: choice": open_list("definitions", "Run"),
+    "why: variants": open_list("why", "Variant"),
+    "upload: file": upload_a_file,
+    "runs: archive": archive_a_run,
+}
 
 
 def read(tab: Page, address: str, found: Walk) -> None:
@@ -213,7 +233,7 @@ def go_to(tab: Page, world: dict[str, Any], address: str) -> None:
         turn_to_page(tab, address)
         return
     path = address.removeprefix("overview")
-    for part, value in {"ALL": ALL, "PART": world["part"], "ID": world["report"]}.items():
+    for part, value in {"ALL": ALL, "PART": world["part"], "ID": world["report"], "WON": WON}.items():
         path = path.replace(part, quote(value))
     tab.goto(f"{world['url']}/{path}")
 

@@ -240,17 +240,25 @@ def turn_to(tab: Page, name: str, says: str | re.Pattern[str]) -> None:
 
 def choose(tab: Page, box: Locator, option: str) -> None:
     """Pick an option; a list that is open closes when the page moves under it, and is opened again."""
+    row = tab.get_by_role("option", name=option, exact=True)
+    open_choices(tab, box, lambda milliseconds: row.click(timeout=milliseconds))
+    settle(tab)
+
+
+def open_choices(tab: Page, box: Locator, act: Callable[[float], None] | None = None) -> None:
+    """Open a box's list of options, and do there what ``act`` does; it gets its patience in milliseconds."""
     settle(tab)
     box.scroll_into_view_if_needed()
-    row = tab.get_by_role("option", name=option, exact=True)
 
     def attempt(milliseconds: float) -> None:
         if box.get_attribute("aria-expanded") != "true":
             box.click()
-        row.click(timeout=milliseconds)
+        if act is None:
+            tab.get_by_role("option").first.wait_for(timeout=milliseconds)
+        else:
+            act(milliseconds)
 
     persist(attempt)
-    settle(tab)
 
 
 def give(tab: Page, *files: FilePayload | Path) -> Locator:
