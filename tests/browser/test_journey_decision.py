@@ -49,7 +49,7 @@ def test_a_verdict_leads_to_its_chart_and_a_permalink_shows_the_same_to_somebody
     expect(page.locator(".st-key-frame-against")).to_contain_text("vs ItemKNN 100")
     open_choices(page, "runs")
     page.get_by_role("button", name=re.compile("^Remove Two-tower")).click()
-    expect(page.locator(".st-key-frame-runs")).to_contain_text("3 candidates")
+    expect(page.locator(".st-key-frame-runs")).to_contain_text("3 of 4 candidates")
     settle(page)
     open_choices(page, "part")
     choose(page, page.locator(".st-key-frame-slice input"), "Known users (with train rows)")
