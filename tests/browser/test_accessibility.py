@@ -22,6 +22,8 @@ HERE = Path(__file__).parents[1] / "support"
 PAGES = sorted(page.stem.replace("_", "-") for page in (Path(__file__).parents[2] / "pages").glob("*.py"))
 MEASURES = (HERE / "page_measures.js").read_text(encoding="utf-8")
 SERIOUS = ("serious", "critical")
+ALWAYS = ("heading-order",)
+"""What axe calls moderate, and must hold all the same: headings skip no level."""
 WINDOWS = {
     "125 %": (1152, 800),
     "150 %": (960, 667),
@@ -65,10 +67,11 @@ INK = "getComputedStyle(document.documentElement).getPropertyValue('--ink')"
 
 @dataclass(frozen=True)
 class Visit:
-    """What was found on one page: axe's findings, and the charts."""
+    """What was found on one page: axe's findings, the charts, and errors in the console."""
 
     findings: list[str]
     charts: list[dict[str, Any]]
+    errors: list[str]
 
 
 Look = Callable[[str], Visit]
@@ -86,14 +89,18 @@ def tab(browser: Browser) -> Iterator[Page]:
 @pytest.fixture(scope="module")
 def look(demo_server: Any, tab: Page) -> Look:
     """Visit a page once, however many tests ask what was found there."""
+    errors: list[str] = []
+    tab.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+    tab.on("pageerror", lambda error: errors.append(str(error)))
 
     @cache
     def visit(name: str) -> Visit:
+        errors.clear()
         turn_to(tab, demo_server.url, name)
         charts = tab.evaluate(MEASURES)["charts"]
         tab.evaluate(OPEN_ALL)
         wait_for(tab)
-        return Visit(axe(tab, {}), charts)
+        return Visit(axe(tab, {}), charts, list(errors))
 
     return visit
 
@@ -134,13 +141,13 @@ def turn_dark(tab: Page) -> None:
 
 
 def axe(tab: Page, options: dict[str, Any]) -> list[str]:
-    """Serious and critical findings of axe-core, one line for each place."""
+    """Findings of axe-core that are serious, critical or about headings, one line for each place."""
     tab.evaluate(AXE_SCRIPT)
     answer = tab.evaluate("options => axe.run(document, options)", options | {"resultTypes": ["violations"]})
     return [
         f"{rule['id']}: {' '.join(map(str, node['target']))}: {node['failureSummary']} {node['html'][:200]}"
         for rule in answer["violations"]
-        if rule["impact"] in SERIOUS
+        if rule["impact"] in SERIOUS or rule["id"] in ALWAYS
         for node in rule["nodes"]
     ]
 
@@ -148,6 +155,11 @@ def axe(tab: Page, options: dict[str, Any]) -> list[str]:
 @pytest.mark.parametrize("name", OF_EACH_KIND)
 def test_axe_finds_nothing_serious(look: Look, name: str) -> None:
     assert look(name).findings == []
+
+
+@pytest.mark.parametrize("name", OF_EACH_KIND)
+def test_the_console_holds_no_error(look: Look, name: str) -> None:
+    assert look(name).errors == []
 
 
 @pytest.mark.parametrize("name", ONE_QUICK)  # tests/charts/test_palette.py holds the contrast of all colours

@@ -11,7 +11,8 @@
   };
   const shown = (element) => {
     const box = element.getBoundingClientRect();
-    const hidden = getComputedStyle(element).visibility === "hidden";
+    const { visibility, clipPath } = getComputedStyle(element);
+    const hidden = visibility === "hidden" || clipPath === "inset(50%)"; // the latter is for screen readers alone
     return box.width > 0 && box.height > 0 && !hidden && !inside(element, "[aria-hidden=true], [inert]");
   };
   const scrolls = (element) => {
