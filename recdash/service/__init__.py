@@ -1,7 +1,8 @@
-"""The questions a user can ask, for pages, terminal and Python alike: the Workspace over one store.
+"""The service layer: ``Workspace`` answers every question about one store, for pages, command line and
+Python.
 
-Numbers are computed first; then one short write stores them, idempotent by content, so that a double
-click or a stopped page leaves either nothing or the whole.
+A method first computes all numbers, and then stores them in one short write. If the write is repeated (as by
+a double click), it changes nothing; if the page is stopped before it, nothing is stored.
 """
 
 from recdash.evaluation.candidates import PreparedRun

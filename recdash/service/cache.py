@@ -1,4 +1,4 @@
-"""Caches answers within a memory limit."""
+"""A cache of answers within a memory limit."""
 
 from __future__ import annotations
 
@@ -14,13 +14,10 @@ ROOM = 256 << 20
 
 
 class SizedCache(Generic[P, R]):
-    """A cached function of hashable arguments.
+    """A function of hashable arguments that caches its answers, the most recently used ones.
 
-    It keeps at least ``least`` answers, and more while all together take at most ``room`` bytes: many small
-    runs are read once, few large ones do not fill the memory.
-
-    ``least`` of them whatever they weigh, and more while all together weigh at most ``room`` bytes: many
-    small runs are read once, few large ones do not fill the memory.
+    The last ``least`` answers are always cached, whatever their size. More are cached while all together take
+    at most ``room`` bytes. So many answers about small runs stay in memory, and few about large runs.
     """
 
     def __init__(self, function: Callable[P, R], least: int, room: int = ROOM) -> None:
@@ -41,12 +38,14 @@ class SizedCache(Generic[P, R]):
         return answer
 
     def remember(self, answer: R, *args: P.args, **named: P.kwargs) -> None:
-        """Stores an answer that was computed by another call."""
+        """Stores the answer for these arguments, which the caller has computed in another way."""
         with self._lock:
             self._keep((args, tuple(named.items())), answer)
 
     def _keep(self, key: Any, answer: R) -> None:
-        """Stores an answer; if two threads computed it, the later one stays."""
+        """Stores an answer and drops the oldest ones beyond the limit; replaces the answer of another
+        thread.
+        """
         self._weight -= self._answers.pop(key, (None, 0))[1]
         self._answers[key] = (answer, weight(answer))
         self._weight += self._answers[key][1]
@@ -56,9 +55,10 @@ class SizedCache(Generic[P, R]):
 
 
 def weight(value: Any) -> int:
-    """Returns the bytes of the arrays and tables in a value; data that values share counts in each.
+    """Returns the bytes of all arrays and tables in a value; other values count 0.
 
-    Data that a value computes and caches later does not count.
+    An array that two parts of the value share counts twice. Data that the value computes and caches later
+    does not count.
     """
     if hasattr(value, "nbytes"):
         return int(value.nbytes)
@@ -67,5 +67,5 @@ def weight(value: Any) -> int:
     if isinstance(value, Mapping):
         return sum(map(weight, value.values()))
     if isinstance(value, list | tuple) and not any(isinstance(part, str) for part in value[:1]):
-        return sum(map(weight, value))  # of names only the first is measured: there may be 100,000
+        return sum(map(weight, value))  # a list of texts counts 0 and is not searched: it may have 100,000
     return 0

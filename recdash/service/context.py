@@ -1,4 +1,4 @@
-"""The shared base of services: the store as one person sees it, the clock, and cached results."""
+"""The base that all services share: the store as one person sees it, the clock, and cached results."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Answer = TypeVar("Answer")
 
 
 def person_here() -> Person:
-    """Returns the local user, who may do everything, named by the settings or the login."""
+    """Returns the local user as an admin, named by the settings or else by the login name."""
     return Person(settings().user or login_name(), "admin", named=False)
 
 
@@ -39,7 +39,7 @@ def login_name() -> str:
 
 
 def no_test_set(experiment: str) -> Problem:
-    """Returns the problem of scoring runs in an experiment that has no test set."""
+    """Returns the problem to report if runs are to be scored in an experiment without a test set."""
     fix = "Add one first, on the page Add data or with recdash add --truth FILE."
     message = "it has no test set, so runs cannot be scored"
     return Problem("no-test-set", f"experiment '{experiment}'", message, fix)
@@ -51,7 +51,11 @@ def now_in_utc() -> datetime:
 
 @dataclass
 class ServiceContext:
-    """A store as one person sees it; cached answers are shared by all who see the same store."""
+    """A store as one person sees it, with the limits of uploads and the clock.
+
+    Contexts for other persons on the same store share its cached answers. ``limits`` None: uploads have no
+    limits.
+    """
 
     store: Store
     person: Person
@@ -64,18 +68,22 @@ class ServiceContext:
         self._runs_of = self.cached_until_written(self._read_runs, most=256)
 
     def seen_by(self, person: Person) -> ServiceContext:
-        """Returns the same for another person, with the same cached answers."""
+        """Returns this context for another person, with the same cached answers; read-only for
+        non-editors.
+        """
         store = self.store.by(person.name, person.role, read_only=not person.may("editor"))
         return replace(self, person=person, store=store)
 
     def narrowed_to(self, experiment_id: str) -> ServiceContext:
-        """Returns a context limited to one experiment with its own cache, so that ids of others are not
-        found.
+        """Returns a context that sees one experiment only and has its own cache.
+
+        Ids of other experiments are not found in it.
         """
         return replace(self, store=OneExperiment(self.store, experiment_id), _caches={})
 
     def cached(self, function: Callable[P, Answer], *, most: int) -> Callable[P, Answer]:
-        """Returns a service's method with a cache of ``most`` answers, shared by all who see this store.
+        """Returns the function with a cache of its last ``most`` answers, shared by all persons who see this
+        store.
 
         Its arguments must identify immutable data; its answers must not depend on the person.
         """
@@ -83,9 +91,11 @@ class ServiceContext:
         return cache
 
     def cached_until_written(self, function: Callable[P, Answer], *, most: int) -> Callable[P, Answer]:
-        """Returns a service's method with a cache of ``most`` answers that end when anything is stored.
+        """Returns the function with a cache of ``most`` answers, which are computed again after anything is
+        stored.
 
-        Its answers may depend on names, rules and tests, not on the person; a guest's are not cached.
+        Its answers may depend on names, rules and tests, but not on the person. Nothing is cached for a
+        guest.
         """
 
         @wraps(function)
@@ -102,8 +112,8 @@ class ServiceContext:
         return current
 
     def sized_cache(self, function: Callable[P, Answer], *, least: int) -> SizedCache[P, Answer]:
-        """Returns the method with a cache for large answers: ``least`` of them, and more while memory
-        allows.
+        """Returns the function with a cache for large answers: always the last ``least``, and more while
+        memory allows.
         """
         cache: SizedCache[P, Answer] = self._cache(function, least, partial(SizedCache, least=least))
         return cache
@@ -111,8 +121,9 @@ class ServiceContext:
     def _cache(
         self, function: Callable[P, Answer], size: int, make: Callable[[Callable[P, Answer]], Any]
     ) -> Any:
-        """Returns the cache of a method and size; a method can have one for small and one for large
-        answers.
+        """Returns the cache of a function with this size, created by ``make`` at the first call.
+
+        One function can have two caches of different sizes, one for small and one for large answers.
         """
         key = (function.__qualname__, size)
         if key not in self._caches:
@@ -120,9 +131,9 @@ class ServiceContext:
         return self._caches[key]
 
     def settings_of(self, experiment_id: str) -> Mapping[str, Any]:
-        """Returns the settings that an experiment got with its test set.
+        """Returns the settings that were stored with the experiment's test set.
 
-        Raises InputError for an experiment without one.
+        Raises InputError for an experiment without a test set.
         """
         return self._fixed_settings(experiment_id)
 
@@ -133,11 +144,13 @@ class ServiceContext:
         return experiment.settings
 
     def version(self) -> str:
-        """Returns a text that is the same until something is stored; empty for a guest, who sees no log."""
+        """Returns a text that changes whenever something is stored; empty for a guest, who cannot read the
+        audit log.
+        """
         return "" if self.person.is_guest else self.store.audit.last()
 
     def runs_of(self, run_ids: Sequence[str]) -> list[Run]:
-        """Returns the runs in the order given, with two queries however many they are."""
+        """Returns the runs in the order of ``run_ids``, normally with two queries in all. Raises NotFound."""
         return list(self._runs_of(tuple(run_ids)))
 
     def _read_runs(self, run_ids: tuple[str, ...]) -> list[Run]:
@@ -152,11 +165,17 @@ class ServiceContext:
         return self.store.experiments.get(self.store.runs.get(run_id).experiment)
 
     def run_of_control(self, test: OnlineTest) -> str | None:
-        """Returns the run that a test's control served: its linked run, else the experiment's baseline."""
+        """Returns the id of the run that the test's control served: the linked run, else the experiment's
+        baseline.
+
+        None if neither is known.
+        """
         return test.links.get(test.control) or self.store.experiments.get(test.experiment).baseline
 
     def secret(self) -> bytes:
-        """Returns the secret that signs links and cookies: that of the settings, else that of the store."""
+        """Returns the secret that signs links and cookies: the one in the settings, else the one in the
+        store.
+        """
         known = settings().secret
         return self.store.secret() if known is None else known.get_secret_value().encode()
 

@@ -1,4 +1,4 @@
-"""Tidy frames for pages, terminal and reports; no storing, no drawing."""
+"""Tidy data frames for pages, command line and reports; nothing is stored or drawn here."""
 
 from __future__ import annotations
 
@@ -19,7 +19,11 @@ if TYPE_CHECKING:
 
 
 def curve_frame(runs: Sequence[Run], curves: Mapping[str, Mapping[str, Curve]]) -> pd.DataFrame:
-    """Returns run_id, run, metric, k (NaN without cutoff), value, std_error, n_users."""
+    """Returns the runs' curves as a frame: run_id, run, metric, k, value, std_error, n_users.
+
+    Each row is a metric at one k; k is NaN for a metric without cutoff. Empty if there are no curves.
+    ``curves``: run id → metric → curve.
+    """
     columns = ["run_id", "run", "metric", "k", "value", "std_error", "n_users"]
     parts = []
     for run in runs:
@@ -33,9 +37,10 @@ def curve_frame(runs: Sequence[Run], curves: Mapping[str, Mapping[str, Curve]]) 
 def score_rows(
     runs: Sequence[Run], scores: Mapping[tuple[str, str], Mapping[str, Any]], metrics: Sequence[str]
 ) -> pd.DataFrame:
-    """Returns run_id, run, metric, value, std_error, n_users; the best run by the first metric first.
+    """Returns a frame of run_id, run, metric, value, std_error, n_users; the runs that are best in the first
+    metric come first.
 
-    ``scores``: the last three by (run id, metric).
+    ``scores`` maps (run id, metric) to value, std_error and n_users; a missing pair has no row.
     """
     rows = [
         {"run_id": run.id, "run": run.name, "metric": metric, **scores[run.id, metric]}
@@ -52,9 +57,10 @@ def score_rows(
 
 
 def slice_rows(scores: Iterable[tuple[Run, str, Sequence[SliceScores]]], k: int) -> pd.DataFrame:
-    """Returns run_id, run, slice, title, metric, value, std_error, n_users, reason at k.
+    """Returns a frame of run_id, run, slice, title, metric, value, std_error, n_users, reason at k, a row per
+    slice.
 
-    If a slice lacks the metric, value and std_error are NaN, n_users is 0 and ``reason`` says why.
+    If a slice has no value of the metric, value and std_error are NaN, n_users is 0 and ``reason`` says why.
     """
     columns = ["run_id", "run", "slice", "title", "metric", "value", "std_error", "n_users", "reason"]
     none = {"value": np.nan, "std_error": np.nan, "n_users": 0}
@@ -69,21 +75,30 @@ def slice_rows(scores: Iterable[tuple[Run, str, Sequence[SliceScores]]], k: int)
 
 
 def score_at(curve: Curve, k: int) -> dict[str, Any]:
-    """Returns value, std_error and n_users at k. Raises InputError for a k that ``check_k`` refuses."""
+    """Returns the curve's ``value``, ``std_error`` and ``n_users`` at k; k is ignored by a curve without
+    cutoff.
+
+    Raises InputError for a k that ``check_k`` refuses.
+    """
     check_k(k, len(curve.k) or None)
     place = k - 1 if len(curve.k) else 0
     return {"value": curve.value[place], "std_error": curve.std_error[place], "n_users": curve.n_users}
 
 
 def score_of_values(values: UserValues) -> dict[str, Any]:
-    """Returns value, std_error and n_users of a metric's values per user."""
+    """Returns ``value`` (the mean), ``std_error`` (NaN for one user) and ``n_users`` of a metric's values per
+    user.
+    """
     n, own = len(values.users), values.values
     error = float(own.std(ddof=1)) / n**0.5 if n > 1 else np.nan
     return {"value": float(own.mean()), "std_error": error, "n_users": n}
 
 
 def list_end(hits: Hits) -> int | None:
-    """Returns the k from which more than half of the run's lists have ended; None if never within depth."""
+    """Returns the smallest k for which more than half of the run's non-empty lists are shorter than k.
+
+    None if there is no such k up to the run's depth.
+    """
     lengths = np.sort(hits.list_length[hits.list_length > 0])
     end = int(lengths[len(lengths) // 2]) + 1 if len(lengths) else 1
     return end if end <= hits.depth else None

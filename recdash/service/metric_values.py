@@ -1,4 +1,4 @@
-"""Values of metrics per user, their inputs, and whether a run has what a metric needs."""
+"""Metric values per user of stored runs, their inputs, and whether a run has the data that a metric needs."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from recdash.service.run_data import RunData
 
 
 def absent_for(metric: str, error: InputError) -> Unavailable:
-    """Returns the metric as unavailable for the reason in ``error``."""
+    """Returns the metric as unavailable, with the findings of ``error`` as the reason."""
     return Unavailable(metric, "; ".join(problem.found for problem in error.problems))
 
 
 class MetricValues:
-    """Metrics of stored runs, cached."""
+    """Values and inputs of metrics for stored runs, cached."""
 
     def __init__(self, context: ServiceContext, data: RunData) -> None:
         self._context, self._data = context, data
@@ -41,9 +41,10 @@ class MetricValues:
         return Ideals()
 
     def inputs_for(self, run_id: str, definition: Definition, scope: Scope = WHOLE) -> MetricInputs:
-        """Returns the inputs of a metric; what was not stored of the lists comes from the upload.
+        """Returns the inputs that a metric needs of a run; empty inputs for a run without lists.
 
-        Raises InputError if the upload was not kept.
+        Data about the lists that was not stored with the run is computed again from its upload. Raises
+        InputError if that is necessary and the upload was not kept.
         """
         metric = definition.metric
         if isinstance(metric, RatingMetric):
@@ -59,7 +60,7 @@ class MetricValues:
         if metric.from_lists(definition.parameters) and definition.of_lists not in known_means:
             reference = self._data.reference(run.experiment)
             metrics_of_lists = list_metrics([definition], reference, catalogue.depth)
-            if metrics_of_lists:  # else the set-up lacks what the metric needs
+            if metrics_of_lists:  # otherwise the set-up lacks a table that the metric needs
                 hits = self._data.match_again(run_id, list_metrics=metrics_of_lists)
                 catalogue = catalogue_inputs_of(hits, reference) or catalogue
         elif definition.parameters["users"] == "run" and not catalogue.is_whole:
@@ -67,14 +68,16 @@ class MetricValues:
         return replace(inputs, catalogue=catalogue)
 
     def _read_all_lists(self, run_id: str) -> CatalogueInputs | None:
-        """Returns the exposure of the stored upload to all users, for a run scored before that was
-        counted.
+        """Returns the exposure of the run's stored upload to all users, for runs that were scored by releases
+        which did not store it.
         """
         reference = self._data.reference_of(run_id)
         return catalogue_inputs_of(self._data.match_again(run_id), reference)
 
     def _check_possible(self, run_id: str, metric: str) -> bool:
-        """Returns whether the tables exist that the metric needs; computes nothing."""
+        """Returns whether the run and its experiment have the tables that the metric needs; computes no
+        value.
+        """
         definition, run = define(metric), self._store.runs.get(run_id)
         if run.is_mean:
             return all(self.is_possible(replicate, metric) for replicate in self._data.replicate_ids(run_id))
@@ -92,7 +95,10 @@ class MetricValues:
     def compute_user_values(
         self, run_id: str, metric: str, k: int, users: Users | None = None, scope: Scope = WHOLE
     ) -> UserValues | None:
-        """Returns values per user; None without lists, and for a metric that the run lacks."""
+        """Returns the metric's value per user; None if the run has no lists or lacks what the metric needs.
+
+        Raises InputError for a metric without a value per user.
+        """
         definition, run = define(metric), self._data.lasting_run(run_id)
         if isinstance(definition.metric, RatingMetric):
             if scope.slice or "predictions" not in run.hits:
@@ -113,15 +119,21 @@ class MetricValues:
         return replicate_means.user_values(definition, [self.sample(run_id, users, scope)], k)
 
     def sample(self, run_id: str, users: Users | None = None, scope: Scope = WHOLE) -> RelevantHits:
-        """Returns the run's users who count, by the experiment's rule unless another is named."""
+        """Returns the hits of the users who count, by the population rule ``users`` or else the experiment's
+        own rule.
+
+        Raises ValueError for a run without lists.
+        """
         sample = self.inputs(run_id, users, scope).sample
         if sample is None:
             raise ValueError(f"run '{run_id}' has no lists")
         return sample
 
     def read_inputs(self, run_id: str, users: Users | None = None, scope: Scope = WHOLE) -> MetricInputs:
-        """Returns the inputs of metrics; of a slice only those of accuracy, as exposure needs another pass
-        over the lists.
+        """Returns the inputs of metrics for a run.
+
+        For a slice they suffice for accuracy metrics only, as exposure would need another pass over the
+        lists.
         """
         run = self._data.lasting_run(run_id)
         rule = self.rule(run, users)
@@ -135,6 +147,8 @@ class MetricValues:
         return metric_inputs_of(hits_in_slice(hits, None), reference, rule, part, ideals=ideals)
 
     def rule(self, run: Run, users: Users | None) -> Users:
-        """Returns the population rule: the one named, that of the replicate, or that of the experiment."""
+        """Returns the population rule: ``users`` if given, else the rule of the replicate, else that of the
+        experiment.
+        """
         named: Users | None = users or run.provenance.get("users")
         return named or self._context.settings_of(run.experiment)["users"]

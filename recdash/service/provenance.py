@@ -1,4 +1,4 @@
-"""Provenance of a report's numbers: hashes of every table, the rules, and the versions."""
+"""The provenance of a report's numbers: hashes of every table, evaluation rules, and versions."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ def provenance(
     tests: Sequence[OnlineTest],
     versions: Mapping[str, str],
 ) -> dict[str, Any]:
-    """Returns JSON-ready hashes, rules and versions behind the numbers of the ``run_ids`` runs.
+    """Returns JSON-ready hashes, evaluation rules and versions behind the numbers of a report on ``run_ids``.
 
-    ``runs``: all runs of the experiment by id. Described are those shown, the references, the baseline, and
-    those that the A/B tests served.
+    ``runs`` are all runs of the experiment by id. The result describes those in ``run_ids``, the reference
+    candidates, the baseline, and the runs that the A/B tests served.
     """
     return {
         "versions": dict(versions),
@@ -42,7 +42,7 @@ def versions_here() -> dict[str, str]:
     for name in PACKAGES:
         try:
             known[name] = version(name)
-        except PackageNotFoundError:  # a superseded one
+        except PackageNotFoundError:  # not installed
             continue
     return known
 

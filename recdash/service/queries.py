@@ -1,4 +1,4 @@
-"""Comparison queries with defaults for every open field."""
+"""Comparison queries in which every omitted field has its default."""
 
 from __future__ import annotations
 
@@ -35,10 +35,11 @@ class Queries:
         scope: Scope = WHOLE,
         terms: Terms | None = None,
     ) -> ComparisonQuery:
-        """Returns the query with the experiment's rules for every open field, as pages begin with it.
+        """Returns a comparison query; for each field that is not given, it takes the experiment's default, as
+        pages do.
 
-        Raises NotFound for a run of another experiment, InputError if there is no run to compare, for an
-        unknown metric and for a k beyond the depth.
+        Raises NotFound for a run of another experiment, and InputError if there is no run to compare, for an
+        unknown metric, and for a k beyond the depth.
         """
         experiment = self._context.store.experiments.get(experiment_id)
         known = self._runs_by_id(experiment_id, [*runs, *([baseline] if baseline else [])])
@@ -57,7 +58,7 @@ class Queries:
         return ComparisonQuery(candidates, base.id, metric, k, scope, terms or rules.terms)
 
     def baseline(self, experiment: Experiment, runs: Sequence[Run]) -> Run:
-        """Returns the run that others are compared with by default: see ``default_baseline``."""
+        """Returns the run that others are compared with by default; ``default_baseline`` has the rule."""
         if experiment.baseline is not None and any(run.id == experiment.baseline for run in runs):
             return default_baseline(experiment, runs)
         tests = self._context.store.online_tests.of_experiment(experiment.id)
@@ -65,13 +66,16 @@ class Queries:
         return default_baseline(experiment, runs, served)
 
     def check(self, experiment_id: str, query: ComparisonQuery) -> None:
-        """Raises NotFound for a run of another experiment, InputError for a k beyond the depth."""
+        """Raises NotFound if the query has a run of another experiment, InputError if its k is beyond the
+        depth.
+        """
         self._runs_by_id(experiment_id, query.shown)
         check_k(query.k, self._context.store.experiments.get(experiment_id).settings["depth"])
 
     def _runs_by_id(self, experiment_id: str, wanted: Sequence[str]) -> dict[str, Run]:
-        """Returns all runs of the experiment, also archived ones. Raises NotFound for a wanted id that is
-        missing.
+        """Returns all runs of the experiment by id, archived ones included.
+
+        Raises NotFound if one of ``wanted`` is not among them.
         """
         runs = self._context.store.runs.of_experiment(experiment_id, archived=True)
         known = {run.id: run for run in runs}

@@ -1,4 +1,4 @@
-"""The question of a report: a comparison with the slices and the A/B test to include."""
+"""The question that a report answers: a comparison, with the slices and the A/B test to include."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from recdash.comparison import ComparisonQuery
 
 _QUERY = TypeAdapter(ComparisonQuery)
 SEPARATOR = "~"
-"""Between the candidates in an address of the dashboard."""
+"""The character between candidates in an address of the dashboard."""
 
 
 def frame_parameters(
     experiment: str, baseline: str, candidates: Sequence[str], metric: str, k: int
 ) -> dict[str, str]:
-    """Returns how an address of the dashboard names a comparison; experiment and runs by their ids."""
+    """Returns the query parameters with which an address of the dashboard names a comparison; all are ids."""
     return {"e": experiment, "b": baseline, "c": SEPARATOR.join(candidates), "m": metric, "k": str(k)}
 
 
@@ -27,7 +27,8 @@ def frame_parameters(
 class Question:
     """A comparison of an experiment's runs, and what a report shows with it.
 
-    ``by``: the slices shown ("" = none); ``test`` and ``online_metric``: the A/B test included (None = none).
+    ``by`` is the attribute whose slices are shown ("" = none); ``test`` and ``online_metric`` are the A/B
+    test to include and its metric (None = none).
     """
 
     experiment: str
@@ -37,12 +38,14 @@ class Question:
     online_metric: str | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        """Returns JSON-ready values."""
+        """Returns the question as JSON-ready values, which ``of`` reads."""
         beside = {"by": self.by, "test": self.test, "online_metric": self.online_metric}
         return {"experiment": self.experiment, **self.query.as_dict(), **beside}
 
     def address(self, home: str) -> str:
-        """Returns the address of the comparison in the dashboard at ``home``; empty without one."""
+        """Returns the address of the comparison in the dashboard at the URL ``home``; empty if ``home`` is
+        empty.
+        """
         if not home:
             return ""
         query, scope = self.query, self.query.scope
@@ -53,6 +56,6 @@ class Question:
 
     @classmethod
     def of(cls, facts: Mapping[str, Any]) -> Question:
-        """Returns the question that ``as_dict`` wrote."""
+        """Returns the question from the values that ``as_dict`` wrote."""
         beside = (facts["by"], facts["test"], facts["online_metric"])
         return cls(facts["experiment"], _QUERY.validate_python(facts), *beside)

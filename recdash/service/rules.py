@@ -1,4 +1,4 @@
-"""The decision rules of an experiment: read, and set by editors."""
+"""Reads and changes the decision rules of an experiment."""
 
 from __future__ import annotations
 
@@ -10,29 +10,36 @@ from recdash.domain.records import Experiment
 from recdash.service.context import ServiceContext
 
 RULES = "rules"
-"""The key of an experiment's settings under which its rules are stored; absent for the usual ones."""
+"""The key of the rules in an experiment's settings. It is absent while the default rules apply."""
 
 
 class Rules:
-    """Margin, guardrails, primary metric, k and owner; the baseline is a field of the experiment."""
+    """Reads and changes an experiment's margin, guardrails, primary metric, k and owner.
+
+    The baseline is not among them: it is a field of the experiment.
+    """
 
     def __init__(self, context: ServiceContext) -> None:
         self._context = context
 
     def of(self, experiment_id: str) -> DecisionRules:
-        """Returns the rules of the experiment, by default the usual ones."""
+        """Returns the decision rules of the experiment; the default rules if none were stored."""
         return rules_of(self._context.store.experiments.get(experiment_id))
 
     def set(self, experiment_id: str, rules: DecisionRules) -> DecisionRules:
-        """Stores the rules and returns them in canonical spelling. Raises InputError with all that is wrong.
+        """Stores the rules, and returns them with canonical metric names.
 
-        Stored decisions, evidence and reports keep the rules of their time.
+        Raises InputError with all that is wrong.
+
+        Stored decisions, evidence and reports keep the rules with which they were made.
         """
         return self.change(experiment_id, lambda _: rules)
 
     def change(self, experiment_id: str, changed: Callable[[DecisionRules], DecisionRules]) -> DecisionRules:
-        """Stores what ``changed`` makes of the stored rules, so that another writer's changes stay; as
-        ``set``.
+        """Replaces the stored rules by ``changed(stored rules)`` in one transaction, and returns the new
+        ones.
+
+        So changes that others store at the same time are not lost. Raises InputError with all that is wrong.
         """
         experiments = self._context.writable_store().experiments
 
@@ -46,6 +53,6 @@ class Rules:
 
 
 def rules_of(experiment: Experiment) -> DecisionRules:
-    """Returns the decision rules that an experiment was stored with, by default the usual ones."""
+    """Returns the decision rules that were stored with an experiment; the default rules if there are none."""
     facts = experiment.settings.get(RULES)
     return USUAL if facts is None else DecisionRules.of(facts)

@@ -1,4 +1,4 @@
-"""Stored data of runs and their experiment, read once: tables, lists, hits, replicates."""
+"""Stored data of runs and their experiment, read once: tables, lists, hits and replicates."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _several_lists(run: Run) -> Problem:
 
 
 class RunData:
-    """Tables, lists and hits of stored runs, keyed by ids of immutable data."""
+    """Tables, lists and hits of stored runs, cached by ids, as they never change."""
 
     def __init__(self, context: ServiceContext) -> None:
         self._context = context
@@ -48,17 +48,18 @@ class RunData:
         return self._store.runs.get(run_id)
 
     def reference_of(self, run_id: str) -> Reference:
-        """Returns the reference of a run's experiment."""
+        """Returns the reference data (test set, training data, catalogue) of the run's experiment."""
         return self.reference(self.lasting_run(run_id).experiment)
 
     def _read_rated_pairs(self, experiment_id: str) -> reading.RatedPairs:
         return reading.RatedPairs(self.reference(experiment_id))
 
     def refuse_damage(self, run_ids: Sequence[str], test_id: str | None = None) -> None:
-        """Raises EvidenceDamaged if stored data of these runs, of a test or of their experiment is not what
-        was written: numbers, hits, uploads, tables.
+        """Raises EvidenceDamaged if stored data of these runs, of the A/B test or of their experiment was
+        altered.
 
-        A file is read once per process. A deleted file is no damage: numbers computed from it stay valid.
+        It checks stored numbers, hits, uploads and tables; a file is read once per process. A deleted file
+        does not raise, because the numbers computed from it stay valid.
         """
         store = self._store
         runs = [part for run in self._context.runs_of(run_ids) for part in (run, *self.replicates_of(run.id))]
@@ -81,7 +82,7 @@ class RunData:
                 store.artifacts.path(sha256)
 
     def _read_replicates(self, run_id: str) -> tuple[Run, ...]:
-        """Returns the folds or seeds of a run; empty for one that was uploaded once."""
+        """Returns the folds or seeds of a run; empty for a run without replicates."""
         return tuple(self._store.runs.replicates([run_id])[run_id])
 
     def replicate_ids(self, run_id: str) -> list[str]:
@@ -94,7 +95,10 @@ class RunData:
         return reading.predictions_of(Upload("predictions", run_id, self._store.artifacts.table(sha), {}))
 
     def slice(self, experiment_id: str, scope: Scope) -> Slice:
-        """Returns the slice. Raises UnknownName for one in which no user counts."""
+        """Returns the slice that ``scope`` names.
+
+        Raises UnknownName if no user of the experiment is in it.
+        """
         columns = known_slices(self.reference(experiment_id))
         by = max((column for column in columns if scope.slice.startswith(f"{column}=")), key=len, default="")
         slices = self.slices_by(experiment_id, by, scope.threshold) if by else ()
@@ -107,7 +111,10 @@ class RunData:
         return tuple(slices_of(self.reference_under(experiment_id, threshold), by))
 
     def _take_as_relevant(self, experiment_id: str, threshold: float | None) -> Reference:
-        """Returns the reference with another threshold; the experiment's own without one."""
+        """Returns the experiment's reference data with another relevance threshold; unchanged for None.
+
+        Raises InputError if the threshold is not above 0, or leaves no relevant row.
+        """
         reference = self.reference(experiment_id)
         if threshold is None:
             return reference
@@ -131,9 +138,10 @@ class RunData:
         return hits_from_tables(tables, self.reference(run.experiment).truth)
 
     def lists_of(self, run: Run) -> Recommendations:
-        """Returns the stored upload of a run; a replicate's rows are in that of its candidate.
+        """Returns the stored lists of a run; those of a fold or seed are read from its candidate's upload.
 
-        Raises InputError if it was not kept, and for a run whose users have several lists.
+        Raises InputError if the upload was not kept, and for a candidate of several seeds, whose users have
+        several lists.
         """
         from recdash import ingest
 
@@ -150,9 +158,10 @@ class RunData:
         return next(upload for upload in uploads if upload.replicate is None or upload.replicate == run.name)
 
     def match_again(self, run_id: str, reference: Reference | None = None, **how: Any) -> Hits:
-        """Returns hits from the stored upload, for data that was not stored with the hits.
+        """Computes hits again from the stored upload, for data that was not stored with the hits.
 
-        By default in the same order and against the experiment's own reference.
+        ``how`` are arguments of ``match``; depth, order and duplicates default to those of the stored hits,
+        ``reference`` to the experiment's own. Raises InputError as ``lists_of`` does.
         """
         run, stored = self._store.runs.get(run_id), self.hits(run_id)
         how = {"depth": stored.depth, "order": stored.order, "duplicates": stored.duplicates} | how
@@ -163,7 +172,10 @@ class RunData:
         return reading.reference_of(self.tables(experiment_id), threshold)
 
     def tables(self, experiment_id: str) -> dict[TableKind, Upload]:
-        """Returns the tables of the experiment's set-up as stored. Raises InputError without a test set."""
+        """Returns the stored tables of the experiment's set-up by kind.
+
+        Raises InputError without a test set.
+        """
         experiment = self._store.experiments.get(experiment_id)
         if experiment.truth is None:
             raise InputError(no_test_set(experiment.name))

@@ -1,4 +1,6 @@
-"""Validation rules shared by experiments, runs and online tests: names and texts; and progress."""
+"""Checks of names and texts that experiments, runs and online tests share, and the type of progress
+callbacks.
+"""
 
 from __future__ import annotations
 
@@ -11,37 +13,45 @@ Progress = Callable[[float, str], None]
 
 
 def quiet(fraction: float, text: str) -> None:
-    """Ignores progress."""
+    """Ignores a report of progress."""
 
 
 LONGEST_NAME = 255
-"""Most characters of a name, as in file systems. Longer ones fill pages and break links and files."""
+"""The maximum number of characters in a name, as in file systems.
+
+Longer names break pages, links and files.
+"""
 
 
 def clean_name(name: str) -> str:
-    """Returns the stripped name. Raises InputError if it is empty, longer than ``LONGEST_NAME`` or has
-    control or invisible characters.
+    """Returns the stripped name.
+
+    Raises InputError if it is empty, longer than ``LONGEST_NAME``, or has control or invisible characters.
     """
     return short_text("name", check_name("name", name), LONGEST_NAME)
 
 
 def one_line(field: str, text: str, most: int) -> str:
-    """Returns the text on one line, without control characters; empty if nothing is visible. Raises as
-    ``short_text``.
+    """Returns the text on one line, without control characters; empty if no character is visible.
+
+    Raises InputError for a text of more than ``most`` characters. ``field`` names it in the error.
     """
     line = " ".join(on_a_line(short_text(field, text, most)).split())
     return line if is_visible(line) else ""
 
 
 def long_text(field: str, text: str, most: int) -> str:
-    """Returns the text with its line ends, otherwise as ``one_line``; empty if nothing is visible."""
+    """Returns the text without control characters but with its line ends; empty if no character is visible.
+
+    Raises InputError for a text of more than ``most`` characters. ``field`` names it in the error.
+    """
     lines = short_text(field, text, most).splitlines()
     joined = "\n".join(on_a_line(line).rstrip() for line in lines)
     return joined.strip() if is_visible(joined) else ""
 
 
 def short_text(field: str, text: str, most: int) -> str:
-    """Returns the stripped text. Raises InputError for one of more than ``most`` characters."""
+    """Returns the stripped text. Raises InputError if it has more than ``most`` characters."""
     if len(text) > most:
         fix = f"Use at most {most:,} characters."
         raise InputError(Problem("text-too-long", field, f"{len(text):,} characters", fix))

@@ -1,4 +1,4 @@
-"""The workspace: all questions a user can ask of one store."""
+"""The workspace: every question that a user can ask of one store."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 
 
 class Workspace:
-    """A store as one person sees it: a service for each kind of question."""
+    """A store as one person sees it. Each attribute is a service, which answers one kind of question."""
 
     def __init__(
         self,
@@ -128,7 +128,9 @@ class Workspace:
     def _decision_services(
         self, context: ServiceContext, journal: Journal | None = None
     ) -> tuple[Reviews, Decisions]:
-        """Returns reviews and decisions of the context's person, written at its time."""
+        """Returns the services for reviews and decisions, which write as the context's person at the
+        context's time.
+        """
         journal, subjects = journal or Journal(context), Subjects(context, self.queries)
         return (
             Reviews(context, self.online_tests, self._snapshots, journal, subjects),
@@ -144,9 +146,10 @@ class Workspace:
         limits: Limits | None = None,
         found_artifacts: FoundArtifacts | None = None,
     ) -> Workspace:
-        """Opens the workspace of a database (by default that of the settings); a viewer's is read-only.
+        """Opens the workspace of a database, by default the one in the settings; read-only unless the person
+        may edit.
 
-        ``person`` defaults to the local user. ``found_artifacts``: as in ``open_store``.
+        ``person`` defaults to the local user. ``found_artifacts``: see ``open_store``.
         """
         person = person or person_here()
         reading = not person.may("editor")
@@ -163,24 +166,28 @@ class Workspace:
 
     @property
     def limits(self) -> Limits | None:
-        """Returns the limits of uploads; None without limits."""
+        """Returns the limits of uploads; None if uploads are not limited."""
         return self._context.limits
 
     def now(self) -> datetime:
         return self._context.now()
 
     def secret(self) -> bytes:
-        """Returns the secret that signs links and cookies: that of the settings, else that of the store."""
+        """Returns the secret that signs links and cookies: the one in the settings, else the one in the
+        store.
+        """
         return self._context.secret()
 
     def damaged(self, experiment_id: str | None = None) -> list[Problem]:
-        """Returns damage found while reading an experiment, or all; damaged data is left out."""
+        """Returns the damage that was noticed while reading an experiment, by default any; damaged data is
+        not used.
+        """
         return self.store.damaged(experiment_id)
 
     def seen_by(self, person: Person) -> Workspace:
-        """Returns the same workspace for another person, who shares its caches.
+        """Returns this workspace for another person, with the same cached answers.
 
-        A guest shares caches only with other guests of the same experiment.
+        A guest shares cached answers only with other guests of the same experiment.
         """
         return self if person == self.person else self._seen(person)
 

@@ -1,1 +1,1 @@
-"""Who may see what: share links, saved views, the audit log."""
+"""What others may see: share links, saved views, and the audit log."""

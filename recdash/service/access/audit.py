@@ -8,33 +8,44 @@ from recdash.service.context import ServiceContext
 
 
 class AuditLog:
-    """The audit log of a store, and whether all stored data is what was written."""
+    """Reads the audit log of a store, and checks whether all stored data is as it was written."""
 
     def __init__(self, context: ServiceContext) -> None:
         self._context = context
         self._store = context.store
 
     def events(self, limit: int | None = 200) -> list[AuditEvent]:
-        """Returns the newest lines, the newest first. Raises Forbidden for all but admins."""
+        """Returns the newest ``limit`` lines of the audit log, the newest first; all for None.
+
+        Raises Forbidden unless the person is an admin.
+        """
         self._context.person.must_be("admin")
         return self._store.audit.events(limit)[::-1]
 
     def breaks(self) -> list[int]:
-        """Returns the numbers of the lines at which the chain of hashes breaks; empty if it is intact."""
+        """Returns the numbers of the lines at which the chain of hashes breaks; empty if it is intact.
+
+        Raises Forbidden unless the person is an admin.
+        """
         from recdash.store.audit import breaks
 
         self._context.person.must_be("admin")
         return breaks(self._store.audit.events())
 
     def check(self) -> list[Problem]:
-        """Returns which stored rows and files are damaged or missing, and how to repair them.
+        """Returns the stored rows and files that are damaged or missing, with how to repair them; empty if
+        none is.
 
-        Raises Forbidden for all but admins.
+        Raises Forbidden unless the person is an admin.
         """
         self._context.person.must_be("admin")
         return self._store.check()
 
     def altered(self) -> list[str]:
-        """Returns decisions, comments, evidence, reports, links and views that are not what was written."""
+        """Returns a line for each decision, comment, evidence, report, link or view that was altered after it
+        was written.
+
+        Raises Forbidden unless the person is an admin.
+        """
         self._context.person.must_be("admin")
         return self._store.audit.altered()

@@ -38,7 +38,7 @@ _DEAD: dict[Reason, str] = {
 
 
 class LinkDead(RecdashError):
-    """A share link that opens nothing, and why."""
+    """The error for a share link that opens nothing; ``reason`` says why."""
 
     def __init__(self, reason: Reason) -> None:
         self.reason = reason
@@ -47,14 +47,17 @@ class LinkDead(RecdashError):
 
 @dataclass(frozen=True)
 class SharedLink:
-    """A link just created. ``token`` goes into its address; it is shown once and not stored."""
+    """A share link that was just created.
+
+    ``token`` is the part of its address that gives access. It is shown once and not stored.
+    """
 
     token: str
     link: ShareLink
 
 
 class Sharing:
-    """What others can see of a workspace, and for how long."""
+    """Creates, checks and revokes share links; saves, finds and deletes views."""
 
     def __init__(self, context: ServiceContext) -> None:
         self._context = context
@@ -70,7 +73,8 @@ class Sharing:
     ) -> SharedLink:
         """Creates a link with which anyone can read the experiment, or only one report of it, for some days.
 
-        Raises InputError for days that are not between 0 and 366, and for a label that is too long.
+        Raises InputError unless 0 < ``days`` ≤ 366, and for a label that is too long; NotFound for a report
+        of another experiment.
         """
         store, experiment = self._context.writable_store(), self._store.experiments.get(experiment_id)
         if not 0 < days <= MOST_DAYS:
@@ -91,7 +95,7 @@ class Sharing:
         return SharedLink(self._signer.sign(raw.hex()).decode("ascii"), store.share_links.add(link))
 
     def shared(self, token: str) -> ShareLink:
-        """Returns the link of a token. Raises LinkDead with the reason if it no longer works."""
+        """Returns the share link of a token. Raises LinkDead with the reason if it no longer works."""
         store = self._store
         try:
             link = store.share_links.get(hashlib.sha256(self._carried(token)).hexdigest())
@@ -106,10 +110,13 @@ class Sharing:
         return link
 
     def _carried(self, token: str) -> bytes:
-        """Returns the id in a token. Raises BadSignature or ValueError for one that was not issued here."""
+        """Returns the id that a token contains.
+
+        Raises BadSignature or ValueError if recdash did not issue the token.
+        """
         signed = token.encode("ascii") if len(token) <= LONGEST_TOKEN else b""
         value = self._signer.unsign(signed)
-        # base64 can write the last bits of a signature in several ways, of which only recdash's is accepted
+        # base64 can write the last bits of a signature in several ways; only recdash's way is valid
         if not hmac.compare_digest(self._signer.sign(value), signed):
             raise BadSignature("another spelling of the signature")
         return bytes.fromhex(value.decode("ascii"))
@@ -120,22 +127,30 @@ class Sharing:
         return "expired" if self._context.now() >= link.expires else "alive"
 
     def guest_of(self, link: ShareLink) -> Person:
-        """Returns the guest who reads an experiment by this link. Raises LinkDead for a link to a report
-        only.
+        """Returns the guest account with which visitors read the experiment of this link.
+
+        Raises LinkDead for a link to a single report.
         """
         if link.report is not None:
             raise LinkDead("unknown")
         return link.guest
 
     def links(self, experiment_id: str) -> list[ShareLink]:
-        """Returns the links of an experiment and its reports, the newest first, including expired and revoked
-        ones.
+        """Returns the share links of an experiment and its reports, the newest first, with expired and
+        revoked ones.
+
+        Raises Forbidden unless the person is an editor.
         """
         self._context.person.must_be("editor")
         return self._store.share_links.of_experiment(experiment_id)
 
     def revoke(self, link_id: str) -> ShareLink:
-        """Revokes a link for good; allowed for its creator and for admins. Revoking again changes nothing."""
+        """Revokes a share link for good.
+
+        Revoking it again changes nothing.
+
+        Raises Forbidden unless the person created the link or is an admin.
+        """
         store, link = self._context.writable_store(), self._store.share_links.get(link_id)
         if link.author != self._context.person.name:
             self._context.person.must_be("admin")
@@ -146,10 +161,10 @@ class Sharing:
     # saved views ───────────────────────────────────────────────────────────────────────────────
 
     def save_view(self, experiment_id: str, name: str, page: str, params: Mapping[str, str]) -> SavedView:
-        """Saves a page with its parameters under a short, unique name.
+        """Saves a page and its parameters under a short, unique name.
 
-        Saving the same view again changes nothing. Raises InputError for a name that does not fit an address,
-        NameTaken for one that another view has.
+        Saving the same view again changes nothing. Raises InputError for a name that cannot be part of an
+        address, and NameTaken for the name of another view.
         """
         store, experiment = self._context.writable_store(), self._store.experiments.get(experiment_id)
         if not SLUG.fullmatch(name):

@@ -1,4 +1,4 @@
-"""The demo in a store: loaded, looked up, removed; with a sample review, decision and report."""
+"""Loads and removes the demo, which includes a sample review, decision and report."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from recdash.store import new_id
 SAMPLE_AUTHOR = "demo (sample)"
 CHOSEN = "ALS v3"
 DECIDED = datetime(2026, 11, 23, 15, tzinfo=UTC)
-"""The day after the demo's A/B test ended."""
+"""The time of the sample decision: the day after the demo's A/B test ended."""
 PROPOSED_BEFORE, OFFLINE_BEFORE, ONLINE_BEFORE = timedelta(hours=6), timedelta(hours=5), timedelta(hours=4)
 PROPOSAL = "Sample: replace Popular with ALS v3 in the homepage row."
 DECISION = (
@@ -44,7 +44,11 @@ SLICES = "user_warmth"
 
 
 class DemoExperiment:
-    """The demo. ``decision_services``: reviews and decisions as a person sees them at a time."""
+    """The demo experiment of a store.
+
+    ``decision_services`` returns the services for reviews and decisions that write as a context's person at
+    its time.
+    """
 
     def __init__(
         self,
@@ -64,9 +68,10 @@ class DemoExperiment:
         return any(experiment.demo for experiment in self._store.experiments.all(archived=True))
 
     def load(self, progress: Progress | None = None) -> Experiment:
-        """Loads a simulated film service with five candidates, an A/B test, a sample review and report.
+        """Stores a simulated film service: five candidates, an A/B test, a sample review, decision and
+        report.
 
-        Loading again changes nothing.
+        Loading it again changes nothing, except that an archived demo is restored.
         """
         self._context.must_be_editor()
         from recdash.demo import film_service
@@ -103,7 +108,7 @@ class DemoExperiment:
         return experiment
 
     def _add_samples(self, experiment: Experiment, test: OnlineTest, ids: Mapping[str, str]) -> None:
-        """Adds a review of the candidate to ship, its approval, and a live report; never dated later than
+        """Stores a review of the candidate to ship, its approval and a report; none is dated later than
         now.
         """
         decided = min(DECIDED, self._context.now())
@@ -131,7 +136,7 @@ class DemoExperiment:
         self._context.writable_store().reports.add(report)
 
     def _decisions_at(self, moment: datetime) -> tuple[Reviews, Decisions]:
-        """Returns reviews and decisions that the demo writes at a time."""
+        """Returns the services for reviews and decisions that write as the sample author at ``moment``."""
         author = Person(SAMPLE_AUTHOR, self._context.person.role, named=False)
         return self._decision_services(replace(self._context, person=author, now=lambda: moment))
 

@@ -1,4 +1,4 @@
-"""Evaluation set-ups: read, stored, renamed, archived, deleted."""
+"""Reads, stores, renames, archives and deletes evaluation set-ups."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Setup:
-    """An evaluation set-up that was read and checked but is not stored yet.
+    """An evaluation set-up that was read and checked, but is not stored yet.
 
-    ``reference`` is None without a test set: then the experiment can hold A/B tests only.
+    ``reference`` is None without a test set; such an experiment can have A/B tests, but no runs.
     """
 
     name: str
@@ -38,7 +38,7 @@ class Setup:
 
 
 class Experiments:
-    """All operations on an experiment as a whole."""
+    """All operations on experiments as a whole."""
 
     def __init__(self, context: ServiceContext) -> None:
         self._context = context
@@ -48,18 +48,18 @@ class Experiments:
         return self._store.experiments.all(archived)
 
     def get(self, experiment_id: str) -> Experiment:
-        """Returns the experiment. Raises NotFound."""
+        """Returns the experiment. Raises NotFound for an unknown id."""
         return self._store.experiments.get(experiment_id)
 
     def named(self, name: str) -> Experiment:
-        """Returns the experiment of this name. Raises NotFound with the existing names."""
+        """Returns the experiment with this name. Raises NotFound, which lists the existing names."""
         experiment = self._store.experiments.named(name)
         if experiment is None:
             raise no_experiment(name, [other.name for other in self.all()])
         return experiment
 
     def depth(self, experiment_id: str) -> int:
-        """Returns the depth to which lists are read."""
+        """Returns the number of positions of each list that are read."""
         return int(self.get(experiment_id).settings["depth"])
 
     def preview(
@@ -70,8 +70,9 @@ class Experiments:
         mapping: Mapping[str, str] | None = None,
         zone: str | None = None,
     ) -> Preview:
-        """Returns how a file would be read; stores nothing. ``zone``: time zone of log timestamps without
-        one.
+        """Returns how a file would be read; stores nothing.
+
+        ``zone`` is the time zone of log timestamps that state none.
         """
         from recdash import ingest
 
@@ -80,11 +81,11 @@ class Experiments:
         )
 
     def create(self, name: str, truth: Any = None, **how: Any) -> Experiment:
-        """Stores an evaluation set-up; arguments as for ``read_setup``.
+        """Stores an evaluation set-up; the arguments are those of ``read_setup``.
 
-        Without a test set (``truth``) the experiment can hold A/B tests; ``add_test_set`` adds one later. The
-        same set-up under the same name is recognised rather than stored twice. Raises InputError with the
-        problems of all tables, NameTaken for another set-up of that name.
+        Without a test set (``truth``) the experiment can have A/B tests only, until ``add_test_set`` adds
+        one. If the same set-up is stored already, its experiment is returned. Raises InputError with the
+        problems of all tables, NameTaken if another set-up has the name.
         """
         return self.store_setup(self.read_setup(name, truth, **how))
 
@@ -110,7 +111,10 @@ class Experiments:
     ) -> Setup:
         """Reads and checks an evaluation set-up; stores nothing.
 
-        ``columns`` maps roles to columns as for ``recdash.evaluate``; ``mappings`` does so by table only.
+        Raises InputError with the problems of all tables.
+
+        ``columns`` maps roles to columns as in ``recdash.evaluate``; ``mappings`` does the same for each
+        table.
         """
         self._context.must_be_editor()
         sources: dict[TableKind, Any] = {
@@ -151,9 +155,10 @@ class Experiments:
         users: Users,
         duplicates: Duplicates,
     ) -> Setup:
-        """Returns a set-up that was read with another name and other rules; ``depth`` None keeps it.
+        """Returns a set-up that was already read with another name, note and other rules.
 
-        Raises InputError for invalid rules, and if no row of the test set is relevant.
+        ``depth`` None keeps the depth; ``threshold`` None counts every row above 0 as relevant. Raises
+        InputError for invalid rules, and if no row of the test set is relevant.
         """
         depth = int(setup.settings["depth"]) if depth is None else depth
         request.check_depth(depth)
@@ -174,9 +179,10 @@ class Experiments:
         return replace(setup, name=name, note=note, reference=reference, settings=settings)
 
     def store_setup(self, setup: Setup) -> Experiment:
-        """Stores the set-up that ``read_setup`` returned.
+        """Stores a set-up that ``read_setup`` returned, and returns its experiment.
 
-        An experiment of this name without a test set gets that of the set-up.
+        If an experiment with this name has no test set yet, it gets the set-up's. If the same set-up is
+        stored already, its experiment is returned. Raises NameTaken if another set-up has the name.
         """
         self._context.must_be_editor()
         known = self._store.experiments.named(setup.name)
@@ -204,17 +210,20 @@ class Experiments:
             return known
 
     def add_test_set(self, experiment_id: str, truth: Any, **how: Any) -> Experiment:
-        """Gives a test set, and the tables beside it, to an experiment that has none; arguments as for
-        ``read_setup``.
+        """Adds a test set, and the tables that go with it, to an experiment that has none.
 
-        Raises InputError with the problems of all tables, and for an experiment that has a test set.
+        The arguments are those of ``read_setup``. Raises InputError with the problems of all tables, and for
+        an experiment that has a test set already.
         """
         self._context.must_be_editor()
         known = self.get(experiment_id)
         return self.store_test_set(experiment_id, self.read_setup(known.name, truth, **how))
 
     def store_test_set(self, experiment_id: str, setup: Setup) -> Experiment:
-        """Stores the set-up as that of an experiment without a test set; its name and note stay."""
+        """Stores a set-up's tables and settings in an experiment without a test set; its name and note stay.
+
+        Raises InputError if the experiment has a test set already.
+        """
         store = self._context.writable_store()
         artifacts = {kind: store.artifacts.put(upload.table) for kind, upload in setup.tables.items()}
 
@@ -234,12 +243,14 @@ class Experiments:
         return store.experiments.change(experiment_id, fields_of)
 
     def _same(self, setup: Setup, artifacts: Mapping[TableKind, str]) -> Experiment | None:
-        """Returns the stored experiment of the set-up's name if it is the same."""
+        """Returns the stored experiment that has the set-up's name, tables and rules; None if there is
+        none.
+        """
         known = self._store.experiments.named(setup.name)
         return known if known is not None and _same_setup(known, setup.settings, artifacts) else None
 
     def same_truth(self, experiment_id: str) -> list[Experiment]:
-        """Returns other experiments with the same test set."""
+        """Returns the other experiments with the same test set, archived ones included."""
         truth = self._store.experiments.get(experiment_id).truth
         return (
             []
@@ -267,9 +278,12 @@ class Experiments:
         return self._context.writable_store().experiments.update(experiment_id, archived=None)
 
     def delete(self, experiment_id: str, typed_name: str) -> None:
-        """Deletes an experiment. Raises InputError unless the name was typed exactly.
+        """Deletes an experiment with all it has.
 
-        Decisions are permanent, so only an admin can delete an experiment that has some, except for the demo.
+        Raises InputError unless ``typed_name`` is its exact name.
+
+        Decisions are permanent: an experiment that has some raises Forbidden unless the person is an admin,
+        or it is the demo.
         """
         self._context.must_be_editor()
         experiment = self._store.experiments.get(experiment_id)
@@ -282,7 +296,7 @@ class Experiments:
 
 
 def _same_setup(known: Experiment, settings: Mapping[str, Any], artifacts: Mapping[TableKind, str]) -> bool:
-    """Returns whether tables and rules are the same; the wording of notices may differ."""
+    """Returns whether a stored experiment has these tables and rules; the wording of notices may differ."""
     tables = (artifacts.get("truth"), artifacts.get("train"), artifacts.get("catalogue"))
     rules = ("depth", "users", "relevance_threshold")
     return (
@@ -294,7 +308,7 @@ def _same_setup(known: Experiment, settings: Mapping[str, Any], artifacts: Mappi
 
 
 def _refuse_without_test_set(sources: Mapping[TableKind, Any]) -> None:
-    """Raises InputError for tables that say more about a test set, given without one."""
+    """Raises InputError if any table is given, as each of them is of use only with a test set."""
     fix = "Add the test set too: what users actually chose after the split."
     problems = [
         Problem("without-test-set", f"{kind} table", "given without a test set", fix)
@@ -306,7 +320,7 @@ def _refuse_without_test_set(sources: Mapping[TableKind, Any]) -> None:
 
 
 def _further(artifacts: Mapping[TableKind, str]) -> dict[str, str]:
-    """Returns the tables beyond truth, train and catalogue."""
+    """Returns the set-up's tables other than test set, training data and catalogue: {kind: sha256}."""
     return {kind: artifacts[kind] for kind in reading.OTHER_TABLES if kind in artifacts}
 
 

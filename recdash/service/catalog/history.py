@@ -1,4 +1,4 @@
-"""The history of an experiment as sentences: from stored data, with authors from the audit log."""
+"""The history of an experiment as sentences, made from stored data and, for the authors, the audit log."""
 
 from __future__ import annotations
 
@@ -26,12 +26,17 @@ CHANGES: Mapping[str, str] = {
     "settings": "changed the decision rules",
 }
 OF_THINGS: Mapping[str, str] = {"run": "run", "online test": "A/B test", "report": "report"}
-"""Words of the audit log → words for people."""
+"""Kinds of records as the audit log names them → as people call them."""
 
 
 @dataclass(frozen=True)
 class HistoryEvent:
-    """One change of an experiment; ``by`` is empty for an unknown author, ``run`` names an added run."""
+    """One change of an experiment.
+
+    ``by`` is empty if the author is unknown.
+
+    ``run`` is the name of an added run, empty for other changes.
+    """
 
     when: datetime
     what: str
@@ -39,18 +44,18 @@ class HistoryEvent:
     run: str = ""
 
     def __str__(self) -> str:
-        """``M. Okafor decided: Ship ALS v3``."""
+        """Returns the event as a sentence, such as ``M. Okafor decided: Ship ALS v3``."""
         return self.inside if self.by else f"{self.what[:1].upper()}{self.what[1:]}"
 
     @property
     def inside(self) -> str:
-        """Returns the text for use inside a sentence."""
+        """Returns the event as text that can follow other words in a sentence."""
         return f"{self.by} {self.what}".strip()
 
 
 @dataclass(frozen=True)
 class ExperimentContents:
-    """The stored contents of an experiment, archived or not."""
+    """The stored contents of an experiment, archived ones included."""
 
     runs: Sequence[Run] = ()
     tests: Sequence[OnlineTest] = ()
@@ -61,7 +66,10 @@ class ExperimentContents:
 def history_of(
     experiment: Experiment, stored: ExperimentContents, log: Iterable[AuditEvent] = ()
 ) -> list[HistoryEvent]:
-    """Returns the history, newest first. Consecutive runs added by one person on one day become one event."""
+    """Returns the changes of an experiment, the newest first.
+
+    Runs that one person added on one day without another change in between become one event.
+    """
     events = list(log)
     names = _names(events)
     authors = {event.target: event.who for event in events if event.action.startswith("add ")}
@@ -94,7 +102,9 @@ def _of_entry(entry: Entry) -> HistoryEvent:
 
 
 def _changes(event: AuditEvent, names: Mapping[str, str]) -> list[HistoryEvent]:
-    """Returns changes that only the audit log records."""
+    """Returns the changes in a line of the audit log that no other stored data shows; empty for other
+    lines.
+    """
     verb, _, kind = event.action.partition(" ")
     details, phrases = event.details, []
     if event.action == "change experiment":
@@ -114,7 +124,7 @@ def _changes(event: AuditEvent, names: Mapping[str, str]) -> list[HistoryEvent]:
 
 
 def _names(events: Iterable[AuditEvent]) -> dict[str, str]:
-    """Returns the last known name of each thing in the log."""
+    """Returns the last known name of each record in the audit log: {id: name}."""
     names: dict[str, str] = {}
     for event in sorted(events, key=lambda event: event.number):
         name = event.details.get("name") or event.details.get("title")
@@ -124,7 +134,7 @@ def _names(events: Iterable[AuditEvent]) -> dict[str, str]:
 
 
 def _together(changes: Sequence[HistoryEvent]) -> list[HistoryEvent]:
-    """Returns changes with ``added 3 runs: a, b and c`` in place of three lines."""
+    """Returns the changes with one event ``added 3 runs: a, b and c`` in place of three neighbouring ones."""
     merged = []
     for (_, by, is_run), same_day in groupby(changes, key=_day_and_author):
         group = list(same_day)
@@ -135,7 +145,7 @@ def _together(changes: Sequence[HistoryEvent]) -> list[HistoryEvent]:
 
 
 def _day_and_author(event: HistoryEvent) -> tuple[date, str, bool]:
-    """Returns the key by which events are grouped; added runs are kept apart from other events."""
+    """Returns the key by which neighbouring events are grouped: day, author, and whether a run was added."""
     return event.when.date(), event.by, bool(event.run)
 
 

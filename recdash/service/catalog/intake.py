@@ -1,8 +1,8 @@
-"""Several files at once: what each is, how it is read, and how they fit together; then all stored in one go.
+"""Adds several files at once: decides what each one is and how to read it, checks them together, stores them.
 
-``workspace.intake.plan(files)`` reads first rows and the test set, and stores nothing. A plan is a value:
-``with_choice``, ``with_settings`` and ``with_files`` return a corrected one, which reads nothing again that
-is known already. ``workspace.intake.commit(plan)`` scores and stores.
+``workspace.intake.plan(files)`` reads the first rows and the test set, and stores nothing. It returns a plan;
+the plan's methods ``with_choice``, ``with_settings`` and ``with_files`` return a corrected plan, without
+reading the same data again. ``workspace.intake.commit(plan)`` scores the candidates and stores everything.
 """
 
 from __future__ import annotations
@@ -46,15 +46,17 @@ __all__ = [
 ]  # fmt: skip
 
 OF_COLUMNS = ("columns-guessed", "columns-left-out")
-"""Notices of how a table is read, which its row in the plan shows."""
+"""Codes of notices about the columns of a table, which the plan shows with the file."""
 NO_FILES = Problem("no-files", "files", "no file to store", "Add a test set and the runs to compare.")
 STORING = 0.95
-"""Fraction of the progress at which scoring is done."""
+"""The fraction of the progress at which scoring ends and storing begins."""
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """The files of one candidate: its lists (several are seeds or folds), and its rating predictions."""
+    """The files of one candidate: its lists (several files are seeds or folds), and its rating
+    predictions.
+    """
 
     name: str
     lists: tuple[PlannedFile, ...]
@@ -66,12 +68,12 @@ class Candidate:
 
     @property
     def _predictions(self) -> PlannedFile:
-        assert self.predictions is not None  # noqa: S101 a candidate has one or the other
+        assert self.predictions is not None  # noqa: S101 a candidate has lists or predictions
         return self.predictions
 
 
 class Intake:
-    """Plans and stores several files at once."""
+    """Plans how several files at once are stored, and stores them."""
 
     def __init__(
         self, context: ServiceContext, experiments: Experiments, runs: Runs, online_tests: OnlineTests
@@ -80,8 +82,9 @@ class Intake:
         self._online_tests = online_tests
 
     def plan(self, files: Sequence[IntakeFile], *, experiment_id: str | None = None) -> IntakePlan:
-        """Returns what the files are and how they would be stored; stores nothing and never raises for bad
-        data.
+        """Returns what the files are and how they would be stored; stores nothing.
+
+        Bad data does not raise: its problems are in the plan. ``experiment_id`` None plans a new experiment.
         """
         self._context.must_be_editor()
         read: dict[tuple[object, ...], Any] = {}
@@ -107,13 +110,14 @@ class Intake:
         progress: Progress | None = None,
         cancelled: Callable[[], bool] = bool,
     ) -> IntakeResult:
-        """Scores everything, then stores it in one go.
+        """Scores all candidates, then stores everything in one go.
 
-        ``progress(fraction, text)`` says what is being done; ``cancelled`` is asked each time, until storing
-        begins. What fails while it is scored refuses everything, unless ``skip_refused``: then the rest is
-        stored, and the refusals stand in the result.
+        ``progress(fraction, text)`` is called at each step; ``cancelled()`` is called with it until storing
+        begins. If a candidate cannot be scored, nothing is stored; with ``skip_refused`` the others are
+        stored, and the result lists the refused ones.
 
-        Raises IntakeCancelled, and InputError with the problems of all files; then nothing is stored.
+        Raises IntakeCancelled, and InputError with the problems of all files; in both cases nothing is
+        stored.
         """
         self._context.must_be_editor()
         if not plan.is_ready:
@@ -141,7 +145,9 @@ class Intake:
     # ── steps ────────────────────────────────────────────────────────────────────────────────
 
     def _setup(self, plan: IntakePlan) -> Setup | None:
-        """Returns the set-up of a new experiment as it was read for the plan; None for a known one."""
+        """Returns the set-up to store, with the rules chosen in the plan; None if no test set is added to an
+        existing experiment.
+        """
         settings = plan.settings
         if plan.setup is None:
             if plan.experiment_id is not None:
@@ -201,7 +207,7 @@ class Intake:
         )
 
     def _experiment(self, plan: IntakePlan, setup: Setup | None) -> tuple[Experiment, bool]:
-        """Returns the experiment, and whether it is new."""
+        """Returns the experiment in which everything is stored, and whether it is new."""
         if plan.experiment_id is not None:
             if setup is not None:
                 return self._experiments.store_test_set(plan.experiment_id, setup), False
@@ -246,7 +252,9 @@ class Intake:
 
 
 def _reviewed(prepared: PreparedRun) -> PreparedRun:
-    """Returns the run without notices of its columns: they were shown in the plan, and accepted."""
+    """Returns the run without the notices about its columns, which the person has seen and accepted in the
+    plan.
+    """
     return replace(prepared, scored=replace(prepared.scored, notices=_but_columns(prepared.scored.notices)))
 
 

@@ -1,4 +1,4 @@
-"""The values of an intake: what is given, what is chosen, what is planned, and what was stored."""
+"""The values of an intake: files as given, the person's choices, the plan, and what was stored."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     from recdash.ingest import Preview
 
 LISTS: tuple[TableKind, ...] = ("run", "predictions")
-"""Files that are candidates."""
+"""Kinds of files that make a candidate."""
 OF_A_TEST: tuple[TableKind, ...] = ("sessions", "exposures", "events", "served", "aggregates")
-"""Files of an A/B test."""
+"""Kinds of files that make an A/B test."""
 
 
-# ── what is given ────────────────────────────────────────────────────────────────────────────
+# ── files and choices───────────────────────────────────────────────────────────────────────────
 
 
 @dataclass(frozen=True)
 class IntakeFile:
-    """A file as it was given; ``key`` tells files of the same name apart (any text that stays the same)."""
+    """A file as it was given. ``key`` is any constant text that is unique among the files."""
 
     key: str
     name: str
@@ -37,11 +37,11 @@ class IntakeFile:
 
 @dataclass(frozen=True)
 class FileChoice:
-    """What a person chose for one file; None (or empty) where nothing was chosen.
+    """What a person chose for one file; fields that are None or empty were not chosen.
 
-    ``mapping`` is {role: column} as ``PlannedFile.mapping`` shows it, with "" for a role that is not read.
-    ``run`` names the candidate: files of the same name are its seeds or folds, and predictions of the name of
-    a run belong to it. ``accept_ids``: score the run although its users or items hardly meet the test set's.
+    ``mapping`` is {role: column} like ``PlannedFile.mapping``, with "" for a role that is not read. ``run``
+    names the candidate: files with the same name are its seeds or folds, and predictions with the name of a
+    run belong to it. ``accept_ids`` scores the run although few of its users or items are in the test set.
     """
 
     kind: TableKind | None = None
@@ -59,9 +59,9 @@ class FileChoice:
 class IntakeSettings:
     """What a person chose for the experiment and the A/B test; None takes what the plan suggests.
 
-    ``threshold`` 0 counts every row above 0 as relevant; ``relevance`` "none" every row. ``baseline`` is the
-    name of a run of the plan. ``rules`` are those by which the A/B test is counted, in the time zone
-    ``zone``; ``links`` are {variant: run's name}.
+    ``threshold`` 0 counts every row above 0 as relevant; ``relevance`` "none" counts every row. ``baseline``
+    is the name of a run in the plan. ``rules`` are the counting rules of the A/B test, ``zone`` its time
+    zone, and ``links`` maps variants to names of runs.
     """
 
     name: str | None = None
@@ -84,18 +84,18 @@ class IntakeSettings:
         return replace(self.rules, zone=self.zone)
 
 
-# ── what is planned ──────────────────────────────────────────────────────────────────────────
+# ── the plan ─────────────────────────────────────────────────────────────────────────────────
 
 
 @dataclass(frozen=True)
 class PlannedFile:
     """One file of a plan: what it is, how it is read, and what is wrong with it.
 
-    ``kind`` is None while it must be chosen. ``sorted`` says what it was taken for and why, ``is_chosen``
-    whether a person chose otherwise or confirmed. ``mapping`` is role → column as read now, ``same_as`` the
-    name of the file whose chosen columns are reused because it has the same header. ``problems`` prevent
-    storing (place, finding, fix), ``notices`` do not. ``first_ids`` is the overlap of the first rows with the
-    test set; ``asks_ids``: tick ``FileChoice.accept_ids`` to score it all the same.
+    ``kind`` is None while a person must choose it. ``sorted`` is the kind that recdash detected and why;
+    ``is_chosen`` is whether a person chose or confirmed the kind. ``mapping`` is {role: column} as it is read
+    now. ``same_as`` is the name of a file with the same header whose chosen columns are used here, too.
+    ``problems`` prevent storing, ``notices`` do not. ``first_ids`` is the overlap of the first rows with the
+    test set; ``asks_ids`` is whether ``FileChoice.accept_ids`` would remove a problem.
     """
 
     key: str
@@ -114,7 +114,7 @@ class PlannedFile:
     problems: tuple[Problem, ...] = ()
     notices: tuple[Problem, ...] = ()
     columns: Mapping[str, str] | None = None
-    """{role: column} that the reader is told; None where it guesses all by names."""
+    """{role: column} that is passed to the reader; None if it detects all columns itself."""
     tags: tuple[str, ...] = ()
     note: str = ""
     params: Mapping[str, str] = field(default_factory=dict)
@@ -125,7 +125,7 @@ class PlannedFile:
 
     @property
     def n_rows(self) -> int | None:
-        """Returns the number of rows; None where only reading the whole file would tell."""
+        """Returns the number of rows; None if it is unknown until the whole file is read."""
         return self.preview.n_rows if self.preview else None
 
     @property
@@ -135,10 +135,10 @@ class PlannedFile:
 
 @dataclass(frozen=True)
 class RelevancePlan:
-    """From which grade a row of the test set counts as relevant, and what that changes.
+    """From which grade a row of the test set counts as relevant, and how many rows and users that keeps.
 
-    ``threshold`` None: every row above 0. ``suggested`` is the threshold that the scale suggests, None where
-    every row above 0 is the usual reading; ``reason`` says why in one sentence.
+    ``threshold`` None counts every row above 0. ``suggested`` is the threshold that fits the scale, None if
+    every row above 0 should count; ``reason`` says why in one sentence.
     """
 
     column: str
@@ -154,7 +154,7 @@ class RelevancePlan:
 
 @dataclass(frozen=True)
 class DepthPlan:
-    """How deep lists are read; ``longest`` is the longest list seen, None if unknown."""
+    """How many positions of each list are read; ``longest`` is the longest list seen, None if unknown."""
 
     depth: int
     longest: int | None
@@ -163,9 +163,11 @@ class DepthPlan:
 
 @dataclass(frozen=True)
 class TestPlan:
-    """The A/B test that files of the plan make: {kind: key of the file}, its variants and control.
+    """The A/B test that some files of the plan make.
 
-    ``notices`` are those of counting it, such as a broken split and what the rules exclude.
+    ``files`` maps kinds of tables to keys of files.
+
+    ``notices`` come from counting the test, such as a sample ratio mismatch and what the rules exclude.
     """
 
     name: str
@@ -179,7 +181,7 @@ class TestPlan:
 
 @dataclass(frozen=True)
 class PlanInputs:
-    """Everything that a plan follows from."""
+    """Everything from which a plan is made."""
 
     files: tuple[IntakeFile, ...]
     choices: Mapping[str, FileChoice] = field(default_factory=dict)
@@ -189,12 +191,12 @@ class PlanInputs:
 
 @dataclass(frozen=True)
 class IntakePlan:
-    """What would be stored, with everything that is wrong with it.
+    """What would be stored, and everything that is wrong with it.
 
-    ``experiment_id`` is the experiment that runs are added to, None for a new one, which ``name`` names.
-    ``relevance`` and ``depth`` are None where there is nothing to choose. ``baseline`` is the run that others
-    are compared with, "" for none yet. ``problems`` are those of the files together; those of each file stand
-    in the file.
+    ``experiment_id`` is the existing experiment to which runs are added; None makes a new one called
+    ``name``. ``relevance`` and ``depth`` are None if there is nothing to choose. ``baseline`` is the name of
+    the run with which others are compared, "" if there is none yet. ``problems`` are about several files
+    together; each file has its own problems besides.
     """
 
     inputs: PlanInputs
@@ -207,7 +209,7 @@ class IntakePlan:
     problems: tuple[Problem, ...] = ()
     notices: tuple[Problem, ...] = ()
     setup: Setup | None = field(repr=False, compare=False, default=None)
-    """The test set and the tables beside it as read; None where there is none, or where it cannot be read."""
+    """The test set and the other tables of the set-up as read; None without a readable test set."""
     make: Callable[[PlanInputs], IntakePlan] = field(repr=False, compare=False, default=None)  # type: ignore[assignment]
 
     @property
@@ -228,17 +230,19 @@ class IntakePlan:
 
     @property
     def run_names(self) -> tuple[str, ...]:
-        """Returns the names of the candidates, each once, in the order of their files."""
+        """Returns the distinct names of the candidates, in the order of their files."""
         return tuple(dict.fromkeys(file.run for file in self.of_kind(*LISTS)))
 
     @property
     def is_ab_only(self) -> bool:
-        """Returns whether the files make an A/B test and nothing else."""
+        """Returns whether the files make an A/B test, with no test set and no candidate."""
         return self.test is not None and not self.of_kind("truth", *LISTS)
 
     @property
     def is_ready(self) -> bool:
-        """Returns whether it can be committed: it has files, and nothing is wrong with them."""
+        """Returns whether the plan can be committed: it has files, and neither they nor the plan have
+        problems.
+        """
         of_test = self.test.problems if self.test else ()
         return (
             bool(self.used) and all(file.is_usable for file in self.files) and not (*self.problems, *of_test)
@@ -246,7 +250,9 @@ class IntakePlan:
 
     @property
     def all_problems(self) -> tuple[Problem, ...]:
-        """Returns the problems of all files, each placed in its file, and those of the files together."""
+        """Returns the problems of each file (their places begin with its name), of the plan, and of the A/B
+        test.
+        """
         of_files = [
             replace(problem, place=f"{file.file_name}, {problem.place}")
             for file in self.used
@@ -258,33 +264,35 @@ class IntakePlan:
         return self.inputs.choices.get(key, FileChoice())
 
     def with_choice(self, key: str, **changed: Any) -> IntakePlan:
-        """Returns the plan with another choice for one file; ``changed`` are fields of ``FileChoice``."""
+        """Returns the plan after a change of one file's choice; ``changed`` are fields of ``FileChoice``."""
         choice = replace(self.choice(key), **changed)
         return self.make(replace(self.inputs, choices={**self.inputs.choices, key: choice}))
 
     def with_settings(self, **changed: Any) -> IntakePlan:
-        """Returns the plan with other settings; ``changed`` are fields of ``IntakeSettings``."""
+        """Returns the plan after a change of its settings; ``changed`` are fields of ``IntakeSettings``."""
         return self.make(replace(self.inputs, settings=replace(self.inputs.settings, **changed)))
 
     def with_files(self, files: Sequence[IntakeFile]) -> IntakePlan:
-        """Returns the plan of these files; choices and what was read stay for files of the same key."""
+        """Returns the plan for these files; files with a known key keep their choices and are not read
+        again.
+        """
         return self.make(replace(self.inputs, files=tuple(files)))
 
     def with_experiment(self, experiment_id: str | None) -> IntakePlan:
-        """Returns the plan that adds to another experiment; None makes a new one."""
+        """Returns the plan for adding to another experiment; None plans a new one."""
         return self.make(replace(self.inputs, experiment_id=experiment_id))
 
 
-# ── what was stored ──────────────────────────────────────────────────────────────────────────
+# ── the result ──────────────────────────────────────────────────────────────────────────────
 
 
 class IntakeCancelled(RecdashError):
-    """The intake was cancelled; nothing was stored."""
+    """The error of an intake that was cancelled before anything was stored."""
 
 
 @dataclass(frozen=True)
 class RefusedFile:
-    """A candidate or A/B test that was not stored, and why; nothing of it is in the store."""
+    """A candidate or A/B test of which nothing was stored, and why."""
 
     name: str
     problems: tuple[Problem, ...]
@@ -292,7 +300,10 @@ class RefusedFile:
 
 @dataclass(frozen=True)
 class IntakeResult:
-    """What a commit stored: the experiment (``is_new``: just created), runs, the A/B test, and refusals."""
+    """What a commit stored: the experiment, its new runs and A/B test; and which candidates it refused.
+
+    ``is_new`` is whether the commit created the experiment.
+    """
 
     experiment: Experiment
     is_new: bool

@@ -1,4 +1,4 @@
-"""Makes a plan of several files: looks at each, sorts them, previews them, and checks them together."""
+"""Makes the plan of several files: detects what each one is, previews it, and checks all of them together."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ OF_A_SETUP: tuple[TableKind, ...] = ("truth", "train", "catalogue", "users", "ve
 ARGUMENTS: Mapping[TableKind, str] = {
     "users": "user_attributes", "vectors": "item_vectors", "similarity": "item_similarity",
 }  # fmt: skip
-"""Names of tables as arguments of ``read_setup``, where they differ from the kind."""
+"""The arguments of ``read_setup`` for tables whose kind has another name."""
 TITLES: Mapping[TableKind, str] = {
     "truth": "test set", "train": "training data", "catalogue": "catalogue", "users": "users' attributes",
     "vectors": "item vectors", "similarity": "item similarities", "sessions": "sessions",
@@ -58,12 +58,12 @@ PLAIN_NAMES = {
     "truth", "test", "test_set", "test-set", "testset", "holdout", "held_out", "ground_truth", "qrels",
     "sessions", "users", "data", "ab_test", "ab-test", "abtest", "ab", "experiment",
 }  # fmt: skip
-"""Names of files that any experiment has."""
+"""Names of files that say nothing about which experiment they belong to."""
 
 
 @dataclass(frozen=True)
 class Services:
-    """The services that a plan asks."""
+    """The services that a planner uses."""
 
     context: ServiceContext
     experiments: Experiments
@@ -73,7 +73,7 @@ class Services:
 
 @dataclass
 class Draft:
-    """A file while it is planned."""
+    """A file and all that is known about it while a plan is made."""
 
     file: IntakeFile
     choice: FileChoice
@@ -90,7 +90,7 @@ class Draft:
 
     @property
     def source(self) -> Any:
-        """Returns the file as it is read: of a workbook, the sheet that was chosen or suggested."""
+        """Returns the file to read; of a workbook, the sheet that was chosen or suggested."""
         return ingest.Sheet(self.file.source, self.look.sheet) if self.look.sheet else self.file.source
 
     @property
@@ -99,13 +99,13 @@ class Draft:
 
     @property
     def reading(self) -> tuple[object, ...]:
-        """Returns what the rows as read depend on."""
+        """Returns a cache key of the file's rows: everything on which reading them depends."""
         mapping = None if self.mapping is None else tuple(sorted(self.mapping.items()))
         return (self.file.key, self.look.sheet, self.kind, mapping)
 
 
 class Planner:
-    """Makes one plan; ``read`` keeps what was read for the plans that follow from it."""
+    """Makes one plan. ``read`` caches what was read, also for the plans that are derived from it."""
 
     def __init__(self, services: Services, inputs: PlanInputs, read: dict[tuple[object, ...], Any]) -> None:
         self._services, self._inputs, self._read = services, inputs, read
@@ -116,7 +116,7 @@ class Planner:
         self._problems: list[Problem] = []
 
     def plan(self) -> IntakePlan:
-        """Returns the plan."""
+        """Returns the plan of the files with their problems and notices."""
         drafts = self._sorted()
         used = [draft for draft in drafts if not draft.choice.left_out]
         for draft in used:
@@ -180,7 +180,9 @@ class Planner:
         )
 
     def _choose_columns(self, draft: Draft, used: Sequence[Draft]) -> None:
-        """Reads the first rows with the columns chosen here or for a file of the same shape, or suggested."""
+        """Previews a file with the columns chosen for it, else those chosen for a file like it, else the
+        suggested ones.
+        """
         if draft.kind is None:
             problems = draft.look.problems or (_unsorted(draft.sorted),)
             draft.problems += problems
@@ -225,7 +227,11 @@ class Planner:
         return has_truth and (self._experiment is None or self._experiment.truth is None)
 
     def _setup(self, used: Sequence[Draft]) -> Setup | None:
-        """Returns the test set with the tables beside it, read as a whole; None if they cannot be read."""
+        """Returns the set-up: the whole test set and the tables that go with it; None if there is none to
+        read.
+
+        Its problems are added to the files that have them.
+        """
         tables = {draft.kind: draft for draft in used if draft.kind in OF_A_SETUP and draft.reads_well}
         if not self._makes_setup(used) or "truth" not in tables:
             return None
@@ -247,13 +253,13 @@ class Planner:
             return error
 
     def _place(self, error: InputError, tables: Mapping[TableKind, Draft]) -> None:
-        """Adds each problem to the file that it is about."""
+        """Adds each problem of an error to the file that it is about, by default the test set."""
         for problem in error.placed():
             draft = next((d for kind, d in tables.items() if problem.place.startswith(kind)), tables["truth"])
             draft.problems.append(problem)
 
     def _notices(self, used: Sequence[Draft], setup: Setup | None) -> tuple[Problem, ...]:
-        """Returns the notices of the tables together; those of one table are added to its file."""
+        """Returns the set-up's notices about several tables; adds notices about one table to its file."""
         together = []
         for notice in setup.reference.notices if setup and setup.reference else ():
             draft = next(
@@ -272,20 +278,23 @@ class Planner:
         return experiment.id if experiment is not None and experiment.truth is not None else None
 
     def _check_ids(self, draft: Draft, where: str | Setup) -> None:
-        """Compares the ids of a run's first rows with all of the test set; users and items may be swapped."""
+        """Compares the ids in a run's first rows with all of the test set, and adds the problems to the file.
+
+        If few ids are known, it tries whether the columns of users and items were swapped.
+        """
         if draft.kind != "run" or not draft.reads_well:
             return
         draft.first_ids = self._first_ids(draft, where)
         if _unmet(draft.first_ids) and draft.choice.mapping is None:
             self._try_swapped(draft, where)
         first = draft.first_ids
-        if first.overlap is None and draft.look.is_whole:  # no further row can have a known user
+        if first.overlap is None and draft.look.is_whole:  # there are no other rows to check
             draft.problems += first.problems
         elif not draft.choice.accept_ids:
             draft.problems += stopping(first.problems)
 
     def _try_swapped(self, draft: Draft, where: str | Setup) -> None:
-        """Reads users as items and items as users if their ids meet the test set only so."""
+        """Swaps the columns of users and items of a run if only then its ids are in the test set."""
         read = (draft.preview.mapping if draft.preview else None) or {}
         if not {"user_id", "item_id"} <= set(read):
             return
@@ -337,7 +346,7 @@ class Planner:
             self._problems.append(Problem("has-test-set", "files", finding, fix))
 
     def _check_names(self, used: Sequence[Draft]) -> None:
-        """Adds a problem for runs of one name that are neither seeds nor folds."""
+        """Adds a problem for each name that several runs have although they are neither seeds nor folds."""
         counts = Counter((draft.kind, draft.run) for draft in used if draft.kind in LISTS)
         for (kind, name), count in counts.items():
             if count > 1 and (self._settings.replicates is None or kind != "run"):
@@ -354,14 +363,14 @@ class Planner:
             return self._settings.name
         first = [draft for draft in used if draft.kind == "truth"] or [d for d in used if d.kind in OF_A_TEST]
         name = _stem(first[0]) if first else ""
-        if name.lower() in PLAIN_NAMES:  # it says what the file is, and not of what
+        if name.lower() in PLAIN_NAMES:  # such a name does not identify the experiment
             name = f"Experiment of {self._services.context.now():%-d %b %Y}"
         taken = {experiment.name for experiment in self._services.experiments.all(archived=True)}
         numbered = (f"{name} {number}" for number in range(2, len(taken) + 3))
         return name if name not in taken else next(name for name in numbered if name not in taken)
 
     def _relevance(self, used: Sequence[Draft], setup: Setup | None) -> RelevancePlan | None:
-        """Returns from which grade a row counts; None where there is nothing to choose."""
+        """Returns from which grade a row counts as relevant; None if the test set leaves no choice."""
         truth = next((draft for draft in used if draft.kind == "truth" and draft.preview), None)
         column = ((truth.preview.mapping if truth and truth.preview else None) or {}).get("relevance")
         if setup is None or setup.reference is None or column is None or self._settings.relevance:
@@ -405,7 +414,7 @@ class Planner:
         return DepthPlan(depth if chosen is None else chosen, longest, reason)
 
     def _baseline(self, used: Sequence[Draft]) -> str:
-        """Returns the baseline that was chosen, or the run that its name suggests; "" for none."""
+        """Returns the name of the baseline: the chosen run, else one whose name suggests it; "" for none."""
         names = list(dict.fromkeys(draft.run for draft in used if draft.kind in LISTS))
         if self._settings.baseline in names:
             return str(self._settings.baseline)
@@ -440,7 +449,9 @@ class Planner:
         return replace(plan, variants=tuple(trial.variants), control=trial.control, notices=notices)
 
     def _trial(self, tables: Mapping[TableKind, Draft]) -> OnlineResults | InputError:
-        """Returns the results as the test would be counted, with what the rules exclude as notices."""
+        """Returns the A/B test's results, with what the rules exclude as notices; the error if it cannot be
+        counted.
+        """
         data: dict[str, Any] = {kind: draft.source for kind, draft in tables.items()}
         rules, control = self._settings.rules_in_zone, self._settings.control
         try:
@@ -481,7 +492,7 @@ class Planner:
 
 
 def _excluded(removed: Removed, variants: Sequence[str]) -> Problem:
-    """Returns the notice of what a rule excludes, in each variant."""
+    """Returns a notice of how many units a rule excludes in each variant."""
     counts = ", ".join(f"{variant} {removed.by_variant.get(variant, 0):,}" for variant in variants)
     text = f"{removed.count:,} {removed.unit} {removed.what} ({counts})"
     return Problem(removed.rule, "excluded", text, "", removed.count)
@@ -492,7 +503,7 @@ def _mappings(tables: Mapping[TableKind, Draft]) -> dict[str, Mapping[str, str]]
 
 
 def _sheet_notices(draft: Draft) -> list[Problem]:
-    """Returns the notice of a sheet that was not chosen among several."""
+    """Returns a notice if the first of several sheets is read without a choice; else an empty list."""
     if draft.choice.sheet or len(draft.look.sheets) < 2:
         return []
     finding = f"read from the sheet '{draft.look.sheet}', one of {len(draft.look.sheets)}"
@@ -500,7 +511,7 @@ def _sheet_notices(draft: Draft) -> list[Problem]:
 
 
 def _told_by_values(mapping: Mapping[str, str]) -> Problem:
-    """Returns the notice of columns that their values tell, and not their names."""
+    """Returns the notice that columns were recognised by their values rather than their names."""
     names = {role: plain(column) for role, column in mapping.items()}
     if names.get("user_id") in ITEM_NAMES and names.get("item_id") in USER_NAMES:
         return _swapped(mapping)
@@ -515,13 +526,13 @@ def _swapped(mapping: Mapping[str, str]) -> Problem:
 
 
 def _stem(draft: Draft) -> str:
-    """Returns the file's name without folders and suffixes."""
+    """Returns the name of the draft's file without folders and suffixes."""
     name = draft.file.name.replace("\\", "/").rsplit("/", 1)[-1]
     return without_suffixes(name) or name
 
 
 def _unmet(first: FirstIds) -> bool:
-    """Returns whether no user of the first rows is known, or so few ids that scoring would stop."""
+    """Returns whether no user of the first rows is in the test set, or so few ids that scoring would stop."""
     return first.overlap is None or bool(stopping(first.problems))
 
 
@@ -533,7 +544,9 @@ def _unsorted(is_sorted: SortedFile) -> Problem:
 
 
 def _twin(draft: Draft, used: Sequence[Draft]) -> Draft | None:
-    """Returns a file of the same kind and columns whose columns a person chose."""
+    """Returns another file of the same kind and columns whose mapping a person chose; None if there is
+    none.
+    """
     for other in used:
         is_alike = (other.kind, other.look.columns) == (draft.kind, draft.look.columns)
         if other is not draft and is_alike and other.choice.mapping is not None:
@@ -542,7 +555,9 @@ def _twin(draft: Draft, used: Sequence[Draft]) -> Draft | None:
 
 
 def _kind_of_test(tables: Mapping[TableKind, Draft]) -> tuple[OnlineKind, list[Problem]]:
-    """Returns how an A/B test is given, and what is missing or too much."""
+    """Returns the kind of log that the A/B test has, and a problem for each file that is missing or too
+    much.
+    """
     main = [kind for kind in ("sessions", "events", "aggregates") if kind in tables]
     problems = []
     if len(main) > 1:

@@ -1,4 +1,4 @@
-"""Summaries of experiments: question, verdict, state of the review, last change."""
+"""Summaries of experiments: test set, verdict, state of the review, and last change."""
 
 from __future__ import annotations
 
@@ -33,16 +33,17 @@ if TYPE_CHECKING:
     from recdash.comparison.recommendation import Recommendation
 
 MOST_EVENTS = 5_000
-"""Number of the newest audit lines searched for authors."""
+"""How many of the newest lines of the audit log are searched for authors."""
 LEADING: tuple[Action, ...] = ("ship", "check the split", "roll back", "keep running", "inconclusive")
-"""Steps of an A/B test in the order in which its headline names them."""
+"""Next steps after an A/B test, the one that its headline prefers first."""
 
 
 @dataclass(frozen=True)
 class Card:
-    """The summary of an experiment. ``history``: its changes, the newest first, the creation last.
+    """The summary of an experiment.
 
-    ``names``: of all runs by their ids, archived ones too.
+    ``history`` are its changes, the newest first. ``names`` are the names of all its runs by id, archived
+    ones included.
     """
 
     experiment: Experiment
@@ -54,14 +55,16 @@ class Card:
 
     @property
     def question(self) -> str:
-        """Returns what the test set holds, for how many users, and to which depth lists are read."""
+        """Returns the test set in words: what it contains, for how many users, and to which depth lists are
+        read.
+        """
         if self.experiment.truth is None:
             return "A/B tests; no test set yet"
         return question_of(self.experiment.settings)
 
     @property
     def own(self) -> tuple[Run, ...]:
-        """Returns the runs except reference candidates."""
+        """Returns the runs that are not reference candidates."""
         return tuple(run for run in self.runs if not run.reference)
 
     @property
@@ -73,22 +76,26 @@ class Card:
         return rules_of(self.experiment)
 
     def changed_since(self, when: datetime) -> int:
-        """Returns the number of changes since."""
+        """Returns the number of changes at or after a time."""
         return sum(event.when >= when for event in self.history)
 
     @cached_property
     def decision(self) -> Decision | None:
-        """Returns the decision that stands on top of the experiment: see ``decision_on_top``."""
+        """Returns the decision that applies now, as ``decision_on_top`` chooses it; None if there is none."""
         return decision_on_top(self.entries)
 
     @cached_property
     def review(self) -> Review | None:
-        """Returns the newest open review."""
+        """Returns the newest open review; None if there is none."""
         return next((review for review in reviews(self.entries) if review.is_open), None)
 
     @property
     def stands(self) -> str:
-        """Returns ``Needs A/B – ALS v3; in review: ALS v3, offline evidence``; empty without either."""
+        """Returns the decision and the open review in words, such as ``Needs A/B – ALS v3; in review: ALS v3,
+        offline evidence``.
+
+        Empty if there is neither.
+        """
         parts = []
         if self.decision:
             parts.append(f"{self.decision.label}{f' – {self.decision.about}' if self.decision.about else ''}")
@@ -98,7 +105,7 @@ class Card:
         return f"{text[:1].upper()}{text[1:]}"
 
     def mentions(self, words: str) -> bool:
-        """Returns whether every word occurs in a name, tag or note of the experiment or its runs."""
+        """Returns whether each of the words occurs in a name, tag or note of the experiment or its runs."""
         return all(word in self._text for word in words.casefold().split())
 
     @cached_property
@@ -110,7 +117,7 @@ class Card:
 
 @dataclass(frozen=True)
 class CardVerdict:
-    """The recommendation that the experiment opens with; ``why_not`` says why there is none."""
+    """The recommendation with which the experiment's overview begins; ``why_not`` says why there is none."""
 
     query: ComparisonQuery | None
     verdict: Recommendation | None
@@ -119,15 +126,15 @@ class CardVerdict:
 
     @property
     def metric(self) -> str:
-        """``nDCG@10``."""
+        """Returns the metric with its k, such as ``nDCG@10``; empty without a query."""
         return self.query.where if self.query else ""
 
 
 @dataclass(frozen=True)
 class TestStatus:
-    """What an A/B test says to do. ``action``: the step that its headline begins with; None without one."""
+    """The headline of an A/B test; ``action`` is the step with which it begins, None if there is none."""
 
-    __test__ = False  # no test of pytest's
+    __test__ = False  # pytest must not collect this class
 
     id: str
     name: str
@@ -137,7 +144,7 @@ class TestStatus:
 
 @dataclass(frozen=True)
 class Today:
-    """What all evidence on an experiment says today. ``tests``: the newest A/B test first."""
+    """What all evidence about an experiment says today. ``tests`` begins with the newest A/B test."""
 
     verdict: CardVerdict
     standing: DecisionStanding | None
@@ -145,7 +152,7 @@ class Today:
 
 
 class ExperimentCards:
-    """The experiments of a workspace as summaries."""
+    """Makes the summaries of the workspace's experiments."""
 
     def __init__(
         self,
@@ -161,8 +168,10 @@ class ExperimentCards:
         self._verdicts = context.cached_until_written(self._read_verdict, most=512)
 
     def cards(self, search: str = "", *, archived: bool = False) -> list[Card]:
-        """Returns the experiments that match every word of ``search``, latest change first; verdicts are
-        separate.
+        """Returns the summaries of experiments that mention every word of ``search``, the latest change
+        first.
+
+        They have no verdicts, which take longer: see ``today``.
         """
         return [card for card in self._cards(archived) if card.mentions(search)]
 
@@ -178,7 +187,7 @@ class ExperimentCards:
         return self._card(self._store.experiments.get(experiment_id), self._events().get(experiment_id, ()))
 
     def verdict(self, experiment_id: str) -> CardVerdict:
-        """Returns the verdict that the experiment's overview starts with; cached."""
+        """Returns the recommendation with which the experiment's overview begins, or why there is none."""
         names = {run.id: run.name for run in self._store.runs.of_experiment(experiment_id)}
         if not names:
             return CardVerdict(None, None, self._without_runs(experiment_id))
@@ -188,19 +197,23 @@ class ExperimentCards:
             return CardVerdict(query, None, f"One run, {only}: add another to compare")
         try:
             verdict = self._comparisons.verdict(query)
-        except RecdashError as error:  # damage in one experiment must not hide the others
+        except RecdashError as error:  # one damaged experiment must not hide the others
             return CardVerdict(query, None, why_not(error, query), error)
         return CardVerdict(query, verdict)
 
     def today(self, card: Card) -> Today:
-        """Returns what the evidence says today. Of a card that was read before, little is read again."""
+        """Returns what the evidence about an experiment says today; answers are cached until something is
+        stored.
+        """
         verdict = self._current_verdict(card.experiment.id)
         stands = standing(card.decision, verdict.verdict) if card.decision else None
         newest_first = sorted(card.tests, key=lambda test: test.created, reverse=True)
         return Today(verdict, stands, tuple(self._status(test, card.names) for test in newest_first))
 
     def _current_verdict(self, experiment_id: str) -> CardVerdict:
-        """Returns the verdict, kept until something is stored; an error is not kept, as files come back."""
+        """Returns the cached verdict of the experiment; an error is not cached, as a missing file may come
+        back.
+        """
         with suppress(RecdashError):
             return self._verdicts(experiment_id)
         return self.verdict(experiment_id)
@@ -214,14 +227,16 @@ class ExperimentCards:
     def _status(self, test: OnlineTest, names: Mapping[str, str]) -> TestStatus:
         try:
             text, steps = self._online_tests.next_steps_of(test, names)
-        except RecdashError as error:  # damage in one test must not hide the others
+        except RecdashError as error:  # one damaged test must not hide the others
             return TestStatus(test.id, test.name, str(error).rstrip("."), None)
         actions = {step.action for step in steps}
         action = next((action for action in LEADING if action in actions), None)
         return TestStatus(test.id, test.name, text, action)
 
     def _without_runs(self, experiment_id: str) -> str:
-        """Returns what the newest A/B test says to do if there is no test set; else what is missing."""
+        """Returns why an experiment without runs has no verdict: the newest A/B test's headline, or what is
+        missing.
+        """
         tests = self._online_tests.all(experiment_id)
         if self._store.experiments.get(experiment_id).truth is not None:
             return "No run yet"
@@ -231,7 +246,7 @@ class ExperimentCards:
         return self._status(newest, {}).headline
 
     def standing(self, experiment_id: str) -> DecisionStanding | None:
-        """Returns how the decision on top stands against today's recommendation; None without a decision."""
+        """Returns how the latest decision compares with today's recommendation; None without a decision."""
         decision = decision_on_top(self._store.journal.of_experiment(experiment_id))
         if decision is None:
             return None
@@ -250,7 +265,7 @@ class ExperimentCards:
         return Card(experiment, active_runs, active_tests, tuple(entries), tuple(changes), names)
 
     def _events(self) -> Mapping[str, Sequence[AuditEvent]]:
-        """Returns the newest lines of the audit log by experiment; none for a guest."""
+        """Returns the newest lines of the audit log by experiment id; empty for a guest."""
         events: dict[str, list[AuditEvent]] = defaultdict(list)
         if not self._context.person.is_guest:
             for event in self._store.audit.events(MOST_EVENTS):
@@ -259,14 +274,16 @@ class ExperimentCards:
 
 
 def why_not(error: RecdashError, query: ComparisonQuery) -> str:
-    """Returns the error's text, or a shorter one for a catalogue-level metric."""
+    """Returns why a query has no verdict: the error's text, shorter for a catalogue-level metric."""
     if isinstance(error, InputError) and not define(query.metric).is_paired:
         return f"{query.where} is a catalogue-level metric without values per user, so there is no verdict"
     return str(error).rstrip(".")
 
 
 def question_of(settings: Mapping[str, Any]) -> str:
-    """Returns ``What 6,040 users chose after the split, from 4 on; lists to depth 50``."""
+    """Returns the test set in words, such as ``What 6,040 users chose after the split, relevant from 4 on;
+    lists to depth 50``.
+    """
     threshold = settings.get("relevance_threshold")
     graded = ", by grade" if settings.get("graded") else ""
     relevant = f", relevant from {threshold:g} on" if threshold is not None else graded

@@ -1,4 +1,4 @@
-"""Candidates and reference candidates: read, scored, stored, renamed, archived, deleted."""
+"""Reads, scores, stores, renames, archives and deletes candidates and reference candidates."""
 
 from __future__ import annotations
 
@@ -47,21 +47,23 @@ FALLBACK_NAME = " + popular for the rest"
 
 @dataclass(frozen=True)
 class AddedRun:
-    """A run and whether the same upload was stored before."""
+    """A run, and whether it was stored already before this call."""
 
     run: Run
     already_there: bool
 
     @property
     def is_archived(self) -> bool:
-        """Returns whether the run was stored before and is archived."""
+        """Returns whether the run is archived; only one that was stored before can be."""
         return self.run.archived is not None
 
 
 @dataclass(frozen=True)
 class ReferenceChoice:
-    """A reference candidate for one experiment: which table it lacks ("" = none), whether it is stored, and
-    whether it is archived.
+    """A reference candidate that an experiment can add.
+
+    ``lacks`` is the table that it needs and the experiment lacks, "" for none; ``is_there`` is whether it is
+    stored.
     """
 
     name: str
@@ -74,7 +76,10 @@ class ReferenceChoice:
 
 @dataclass(frozen=True)
 class FallbackOffer:
-    """A run that popular items could complete; ``n_users``: of the truth, who get no list from it."""
+    """A run whose missing lists can be filled with popular items.
+
+    ``n_users`` is the number of test users without a list.
+    """
 
     run_id: str
     name: str
@@ -83,9 +88,9 @@ class FallbackOffer:
 
 @dataclass(frozen=True)
 class FirstIds:
-    """The overlap of ids in the first ``rows`` of an upload, and their problems.
+    """The overlap of ids in the first ``rows`` rows of an upload with the test set, and its problems.
 
-    ``overlap`` is None if the rows are unreadable, and if no user is known.
+    ``overlap`` is None if the rows cannot be read, and if no user is known.
     """
 
     rows: int
@@ -102,7 +107,7 @@ class Runs:
         self._lacks = context.cached(self._read_lacks, most=64)
 
     def all(self, experiment_id: str, archived: bool = False) -> list[Run]:
-        """Returns the candidates of an experiment."""
+        """Returns the runs of an experiment, reference candidates included."""
         return self._store.runs.of_experiment(experiment_id, archived)
 
     def add(
@@ -122,19 +127,17 @@ class Runs:
         columns: ColumnsGiven | None = None,
         progress: Progress | None = None,
     ) -> list[AddedRun]:
-        """Scores an upload (one candidate, or several distinguished by a column) and stores it.
+        """Scores an upload and stores it: one candidate, or several that a column distinguishes.
 
-        ``source`` None with ``predictions`` is a candidate that predicts ratings and has no lists.
+        ``source`` None with ``predictions`` is a candidate that predicts ratings and has no lists. Several
+        tables ({label: table} or a list), or a column ``fold`` or ``seed``, make one candidate of several
+        folds or seeds. ``replicates`` says which: "seeds" recommend to the same users, "folds" to different
+        ones; None detects it (see ``recdash.evaluation.replicates``). A run whose ids hardly overlap with the
+        experiment's is refused unless ``accept_unknown_ids``. ``columns`` maps roles to columns as in
+        ``recdash.evaluate``; ``mapping`` and ``predictions_mapping`` do the same for one table.
 
-        Several tables, {label: table} or a list of them, and a column ``fold`` or ``seed``, make one
-        candidate of several folds or seeds; ``replicates`` says which ("seeds" recommend to the same users,
-        "folds" to different ones), None detects it: see ``recdash.evaluation.replicates``. A run whose ids
-        hardly overlap with those of the experiment is refused unless ``accept_unknown_ids``. ``columns`` maps
-        roles to columns as for ``recdash.evaluate``; ``mapping`` and ``predictions_mapping`` do so for one
-        table.
-
-        Raises InputError for an unusable file, NameTaken if another upload has the name; then nothing of it
-        is stored.
+        Raises InputError for an unusable file, NameTaken if another upload has the name; then nothing is
+        stored.
         """
         prepared = self.prepare(
             experiment_id,
@@ -165,9 +168,9 @@ class Runs:
         columns: ColumnsGiven | None = None,
         progress: Progress | None = None,
     ) -> list[PreparedRun]:
-        """Reads and scores an upload for an experiment (its id) or a set-up not stored yet; stores nothing.
+        """Reads and scores an upload for ``where``, an experiment's id or a set-up; stores nothing.
 
-        Raises InputError for an unusable file, and for predictions alone without a name.
+        Raises InputError for an unusable file, and for predictions without lists that have no name.
         """
         self._context.must_be_editor()
         scoring = self.how_scored(where, accept_unknown_ids=accept_unknown_ids)
@@ -201,8 +204,9 @@ class Runs:
         name: str | None = None,
         mapping: Mapping[str, str] | None = None,
     ) -> FirstIds:
-        """Returns how many ids in the first rows of an upload the experiment, or a set-up, knows; stores
-        nothing.
+        """Returns how many ids in the first rows of an upload the test set has; stores nothing.
+
+        ``where`` is an experiment's id or a set-up.
         """
         n_rows, reference = 0, self.how_scored(where).reference
         try:
@@ -224,7 +228,10 @@ class Runs:
         facts: Mapping[str, Any] | None = None,
         progress: Progress | None = None,
     ) -> list[AddedRun]:
-        """Stores scored runs: all, or none if a name is taken. ``facts``: tags, note, params of all."""
+        """Stores scored runs, all of them or, if a name is taken, none (NameTaken).
+
+        ``facts`` are tags, note and params, the same for each run.
+        """
         return self.store_each(experiment_id, prepared, [facts or {}] * len(prepared), progress)
 
     def store_each(
@@ -234,7 +241,7 @@ class Runs:
         facts: Sequence[Mapping[str, Any]],
         progress: Progress | None = None,
     ) -> list[AddedRun]:
-        """Stores scored runs like ``store_prepared``, with facts for each."""
+        """Stores scored runs like ``store_prepared``, but with facts of its own for each."""
         self._context.must_be_editor()
         for of_run in facts:
             _check_facts(of_run)
@@ -244,7 +251,7 @@ class Runs:
         uploads = {scored.run.name: self._store.artifacts.put(scored.run.batches()) for scored in prepared}
         known = {run.name: run for run in self._store.runs.of_experiment(experiment_id, archived=True)}
         for name in sorted(known.keys() & uploads.keys()):
-            # the same upload may be stored again: that repairs it
+            # storing the same upload again is allowed, as it repairs a damaged one
             again = known[name].upload == uploads[name]
             if not again and self._store.runs.find(experiment_id, uploads[name]) is None:
                 raise NameTaken(_name_taken(known[name]))
@@ -257,11 +264,11 @@ class Runs:
     def add_references(
         self, experiment_id: str, names: str | Sequence[str], progress: Progress | None = None
     ) -> list[AddedRun]:
-        """Computes reference candidates (``"popular,oracle"``) from the set-up's tables, scores and stores
-        them.
+        """Computes reference candidates (such as ``"popular,oracle"``) from the set-up's tables, scores and
+        stores them.
 
-        Existing ones are recognised. Raises UnknownName, and InputError if a table that one needs is missing;
-        then nothing is stored.
+        Stored ones are returned as they are. Raises UnknownName, and InputError if a table that one needs is
+        missing; then nothing is stored.
         """
         prepared = self.prepare_references(experiment_id, names, progress)
         return self.store_prepared(experiment_id, prepared, progress=progress)
@@ -269,7 +276,9 @@ class Runs:
     def prepare_references(
         self, where: str | Setup, names: str | Sequence[str], progress: Progress | None = None
     ) -> list[PreparedRun]:
-        """Computes and scores reference candidates for an experiment (its id) or a set-up; stores nothing."""
+        """Computes and scores reference candidates for ``where``, an experiment's id or a set-up; stores
+        nothing.
+        """
         self._context.must_be_editor()
         tables = where.tables if isinstance(where, Setup) else self._data.tables(where)
         scoring = self.how_scored(where)
@@ -277,10 +286,11 @@ class Runs:
         return prepare_runs([(candidate,) for candidate in candidates], scoring, progress or quiet)
 
     def add_fallback(self, run_id: str, progress: Progress | None = None) -> AddedRun:
-        """Stores a new candidate: the lists of a run, and for users of the truth without one the most popular
-        items of train that they do not have there.
+        """Stores a new candidate: the lists of a run, completed for test users who have none.
 
-        The same candidate is recognised. Raises InputError with the reason if the run cannot be completed.
+        They get the most popular items of the training data, without those that they have there. If this
+        candidate is stored already, it is returned. Raises InputError with the reason if the run cannot be
+        completed.
         """
         self._context.must_be_editor()
         run = self._store.runs.get(run_id)
@@ -306,9 +316,7 @@ class Runs:
         return self.store_prepared(run.experiment, prepared, progress=progress)[0]
 
     def fallback_offer(self, run_ids: Sequence[str]) -> list[FallbackOffer]:
-        """Returns those of the runs that ``add_fallback`` can complete and that are not completed yet, with
-        the number of users who get no list from them.
-        """
+        """Returns those of the runs that ``add_fallback`` can complete and has not completed yet."""
         runs = self._context.runs_of(run_ids)
         if not runs:
             return []
@@ -344,7 +352,7 @@ class Runs:
         return None
 
     def reference_choices(self, experiment_id: str) -> list[ReferenceChoice]:
-        """Returns the reference candidates: available ones, stored ones, and those that lack a table."""
+        """Returns all reference candidates, with whether the experiment can add them or has stored them."""
         lacks = self._lacks(experiment_id)
         runs = self._store.runs.of_experiment(experiment_id, archived=True)
         stored = {run.reference for run in runs}
@@ -362,14 +370,14 @@ class Runs:
         ]
 
     def _read_lacks(self, experiment_id: str) -> dict[str, str]:
-        """Returns which of the experiment's tables each reference candidate lacks, by its name."""
+        """Returns the missing table of each reference candidate: {name: table}; "" if none is missing."""
         tables = self._data.tables(experiment_id)
         return {name: reference.missing_table(tables) for name, reference in REFERENCES.items()}
 
     def how_scored(self, where: str | Setup, *, accept_unknown_ids: bool = False) -> Scoring:
-        """Returns how runs of an experiment or a set-up are scored: shared tables, metrics and rules.
+        """Returns the shared tables, metrics and rules with which runs of ``where`` are scored.
 
-        Raises InputError without a test set.
+        ``where`` is an experiment's id or a set-up. Raises InputError without a test set.
         """
         if isinstance(where, Setup):
             if where.reference is None:
@@ -386,7 +394,13 @@ class Runs:
     def add_scored(
         self, experiment_id: str, prepared: PreparedRun, upload: str, facts: Mapping[str, Any]
     ) -> AddedRun:
-        """Stores one scored run, whose rows are stored as ``upload``, with its folds or seeds."""
+        """Stores one scored run with its folds or seeds.
+
+        ``upload`` is the hash of its stored rows.
+
+        If the same upload is stored already, its run is returned. Raises InputError if that run lacks the
+        rating predictions of this one.
+        """
         run, scored = prepared.run, prepared.scored
         # Stored again even if the run exists: that repairs files that were lost or damaged.
         tables = self._put_hits(scored.hits)
@@ -408,7 +422,7 @@ class Runs:
                 replace(new, upload=upload, **facts), list(scored.curves.values()), replicates
             )
         except NameTaken:
-            # Another tab may have stored the same upload meanwhile.
+            # Another tab may have stored the same upload in the meantime.
             known = self._store.runs.find(experiment_id, upload)
             if known is None:
                 raise
@@ -416,14 +430,18 @@ class Runs:
         return AddedRun(stored, already_there=False)
 
     def _put_hits(self, hits: Hits | None) -> dict[str, str]:
-        """Returns {kind: sha256} of the stored hits; the mean of seeds has no hits of its own."""
+        """Stores the hits, and returns their hashes: {kind: sha256}; empty for the mean of seeds, which has
+        no hits.
+        """
         tables = {} if hits is None else hits_to_tables(hits)
         return {kind: self._store.artifacts.put(table) for kind, table in tables.items()}
 
     def _replicates(
         self, experiment_id: str, run: Recommendations, candidate: Scored
     ) -> list[tuple[Run, list[Curve]]]:
-        """Returns the folds or seeds to be stored below their candidate, whose upload holds all lists."""
+        """Returns the folds or seeds of a candidate with their curves, to be stored with it; empty if it has
+        none.
+        """
         if candidate.replicated is None:
             return []
         users = {"users": "both"} if candidate.replicated.kind == "folds" else {}
@@ -445,7 +463,7 @@ class Runs:
     ) -> Run:
         from recdash.version import __version__
 
-        provenance = {"version": __version__}  # all notices about scoring predicted ratings
+        provenance = {"version": __version__}  # the only entry of a run that just predicts ratings
         if hits is not None:
             provenance |= self._provenance(experiment_id, run, hits, scored)
         return Run(
@@ -482,10 +500,10 @@ class Runs:
         }
 
     def unreadable(self, run_ids: Sequence[str], *, with_lists: bool = False) -> dict[str, str]:
-        """Returns {run id: reason} of runs, or replicates, whose stored hits are missing or damaged;
-        ``with_lists`` also checks the stored upload.
+        """Returns {run id: reason} of the runs whose stored hits, or whose replicates' hits, are missing or
+        damaged.
 
-        A file is read and verified once per process.
+        ``with_lists`` checks the stored upload, too. A file is read and verified once per process.
         """
         reasons: dict[str, str] = {}
         for run in self._context.runs_of(run_ids):
@@ -499,7 +517,7 @@ class Runs:
         return reasons
 
     def refuse_damage(self, run_ids: Sequence[str], test_id: str | None = None) -> None:
-        """Raises EvidenceDamaged if stored data of the runs or the test is not what was written."""
+        """Raises EvidenceDamaged if stored data of the runs or the A/B test was altered."""
         self._data.refuse_damage(run_ids, test_id)
 
     def rename(self, run_id: str, name: str) -> Run:
@@ -523,7 +541,7 @@ class Runs:
         return self._context.writable_store().runs.update(run_id, archived=None)
 
     def delete(self, run_id: str, typed_name: str) -> None:
-        """Deletes a run, even a damaged one. Raises InputError unless the name was typed exactly."""
+        """Deletes a run, even a damaged one. Raises InputError unless ``typed_name`` is its exact name."""
         self._context.must_be_editor()
         check_typed(typed_name, self._store.runs.name_of(run_id))
         self._context.writable_store().runs.delete(run_id)
