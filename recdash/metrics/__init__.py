@@ -1,4 +1,7 @@
-"""Metrics: the definitions of all numbers. Pure functions of hits and counts; no tables, no files."""
+"""Metrics: the definition of every number that recdash computes.
+
+Their functions compute from hits and counts; they read no tables and no files.
+"""
 
 from recdash.metrics.presets import PRESETS, Preset, preset
 from recdash.metrics.registry import METRICS, Definition, define

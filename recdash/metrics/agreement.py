@@ -1,4 +1,4 @@
-"""Agreement of presets with their libraries: recorded results of running the libraries on the same data.
+"""Recorded comparisons of each preset's numbers with those of its library on the same data.
 
 ``agreement.json`` is written by ``python -m benchmarks.presets`` and is not edited by hand.
 """
@@ -16,8 +16,11 @@ from recdash.metrics.registry import METRICS, Definition, define
 from recdash.metrics.spec import parse
 
 State = Literal["own", "equal", "different", "documented", "not offered"]
-"""own: recdash's definition, for which no library is claimed; documented: as the library's documentation or
-source has it, not run.
+"""How a preset's number relates to its library.
+
+own: recdash's own definition, which no library is said to share; equal, different: both were computed and
+compared; documented: follows the library's documentation or source code, and the library was not run; not
+offered: the library has no such metric.
 """
 DEFAULT = "default"
 WORDS: Mapping[State, str] = {
@@ -31,10 +34,10 @@ WORDS: Mapping[State, str] = {
 
 @dataclass(frozen=True)
 class PresetAgreement:
-    """Whether a preset gives its library's number.
+    """The result of comparing a preset's number for one metric with its library's number.
 
-    ``name`` is the library's name for it, ``because`` why recdash's differs or was not compared, ``values``
-    how many numbers were compared and ``largest`` the largest difference.
+    ``name`` is the library's name for the metric. ``because`` says why the numbers differ or were not
+    compared. ``values`` is the number of compared values, ``largest`` their largest difference.
     """
 
     preset: str
@@ -48,7 +51,7 @@ class PresetAgreement:
     largest: float = 0.0
 
     def sentence(self) -> str:
-        """Returns the state as text for a table cell: ``equal (RecTools 0.19: NDCG; 760 values, …)``."""
+        """Returns the result as text for a table cell: ``equal to RecTools 0.19 NDCG: 760 values, …``."""
         version = f"{self.library} {self.version}".strip()
         sentences = {
             "own": "recdash's own definition",
@@ -63,8 +66,10 @@ class PresetAgreement:
 
 @lru_cache(maxsize=1)
 def recorded_agreement() -> Mapping[str, Any]:
-    """Returns by preset: library, version, not_run, rows (spec, name, state, because, values, largest) and
-    not_reproduced (the library's name → why).
+    """Returns the recorded comparisons, keyed by the preset's name.
+
+    Each value is a dict: library, version, not_run (the reason if the library was not run), rows (dicts of
+    spec, name, state, because, values, largest) and not_reproduced (the library's metric name → the reason).
     """
     from importlib.resources import files
 
@@ -75,10 +80,10 @@ def recorded_agreement() -> Mapping[str, Any]:
 
 @lru_cache(maxsize=1024)
 def preset_agreement(name: str, spec: str) -> PresetAgreement:
-    """Returns the agreement of a preset's number for a definition, ``spec`` being the canonical spec after
-    the preset.
+    """Returns how the preset's number for a metric compares with the library's.
 
-    Raises UnknownName for an unknown preset or metric.
+    ``spec`` is the canonical spec after the preset was applied. Raises UnknownName for an unknown preset or
+    metric.
     """
     definition = define(parse(spec))
     known = None if preset(name).name == DEFAULT else recorded_agreement().get(name)
@@ -99,8 +104,9 @@ def preset_agreement(name: str, spec: str) -> PresetAgreement:
 
 
 def _is_of_preset(name: str, definition: Definition) -> bool:
-    """Returns whether a definition is what the preset makes of the plain metric, without further
-    parameters.
+    """Returns True if applying the preset to the metric's plain name gives this definition.
+
+    Also True for a metric with a required parameter, which has no plain form.
     """
     metric = definition.metric
     if not all(knob.values for knob in metric.parameters):
@@ -114,7 +120,10 @@ def _under(name: str, spec: str) -> str:
 
 
 def agreement_table() -> list[PresetAgreement]:
-    """Returns every preset × every metric in its plain form; a required parameter is 'category'."""
+    """Returns the comparison for every preset and every metric in its plain form.
+
+    A required parameter gets the value ``category``.
+    """
     rows = []
     for name in PRESETS:
         for metric in METRICS.values():

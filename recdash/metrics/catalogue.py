@@ -1,6 +1,7 @@
-"""Catalogue-level metrics: what a run shows of the catalogue, from item counts per rank.
+"""Catalogue-level metrics: what a run shows of the catalogue, computed from counts of items per rank.
 
-They only need the number of lists with each item in the top k, so that the cost does not grow with the users.
+They need only the number of lists that have each item in the first k positions, so that their cost does not
+grow with the number of users.
 """
 
 from __future__ import annotations
@@ -23,7 +24,10 @@ from recdash.metrics.usage import UNLISTED, Usage
 
 @dataclass(frozen=True)
 class Labels:
-    """Values of one attribute: item ``item[p]`` has the value ``values[value[p]]``, and may have others."""
+    """The values of one catalogue attribute: item ``item[p]`` has the value ``values[value[p]]``.
+
+    An item may have several values, or none.
+    """
 
     values: Sequence[str]
     item: Ints
@@ -31,13 +35,15 @@ class Labels:
 
 
 def no_labels(attribute: str) -> Labels:
+    """Returns no values, for a run without a catalogue."""
     return Labels((), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
 
 
 @dataclass(frozen=True)
 class Levels:
-    """How many lists contain an item, ascending, and how many items of the universe have this count
-    (``often``).
+    """A histogram of exposure: ``often`` items of the universe are in exactly ``level`` lists each.
+
+    ``level`` is ascending.
     """
 
     level: Ints
@@ -45,7 +51,7 @@ class Levels:
 
 
 def levels_of(counts: Ints) -> Levels:
-    """Returns the levels; four times faster than sorting the counts."""
+    """Returns the histogram of the counts [N]; it is four times faster than sorting them."""
     often = np.bincount(counts)
     level = np.flatnonzero(often)
     return Levels(level, often[level])
@@ -53,15 +59,15 @@ def levels_of(counts: Ints) -> Levels:
 
 @dataclass(frozen=True)
 class CatalogueInputs:
-    """A run's exposure with item data: the input of every metric here.
+    """A run's exposure with data about the items, from which every catalogue-level metric is computed.
 
-    ``catalogue``, ``truth`` [N] mark the items of those tables, ``train_users`` [N] says how many train users
-    have each item, N being all items of the exposure. None if the table is missing. ``attributes`` are the
-    names of the catalogue's, ``labels`` reads one of them. ``tables`` names the tables that were given
-    besides the truth.
+    N are all items of the exposure. ``catalogue`` and ``truth`` [N] mark the items of those tables,
+    ``train_users`` [N] is the number of training users of each item; None if the table is missing.
+    ``attributes`` are the names of the catalogue's attributes, ``labels`` reads the values of one. ``tables``
+    are the names of all given tables other than the truth.
 
-    ``exposure`` is of the lists of users with a relevant item, ``other_exposure`` of the others, if any;
-    without ``is_whole`` there are some, and they were not counted.
+    ``exposure`` covers the lists of users with a relevant item, ``other_exposure`` all other lists, if any.
+    ``is_whole`` is False if there are other lists that were not counted.
     """
 
     exposure: Exposure
@@ -78,18 +84,16 @@ class CatalogueInputs:
     may_repeat: bool = False
     """True if a list may repeat items (duplicates=keep)."""
     unmet: Mapping[str, str] = field(default_factory=dict)
-    """{table: reason} of a catalogue or training data excluded because it does not know the items shown."""
+    """Table → the reason why a catalogue or training data was excluded: it does not know the items shown."""
 
     def of(self, users: str) -> CatalogueInputs:
-        """Returns the inputs of a population: all lists of the run (run), or users with a relevant item
-        (truth).
-        """
+        """Returns the inputs for all lists (``run``), or for users with a relevant item (``truth``)."""
         return self if users == "truth" else self._of_run
 
     @cached_property
     def _of_run(self) -> CatalogueInputs:
         if self.other_exposure is None or not self.other_exposure.n_lists:
-            return self  # the same lists: cached results of one serve the other
+            return self  # both populations have the same lists and share the cache
         exposure = joined_exposures(self.exposure, self.other_exposure)
         return replace(self, exposure=exposure, other_exposure=None)
 
@@ -98,7 +102,10 @@ class CatalogueInputs:
         return len(self.truth)
 
     def levels(self, of: str) -> Sequence[Levels]:
-        """Returns levels for k = 1..depth, of the items of a universe; cached for all metrics."""
+        """Returns one histogram per k = 1..depth, over the items of a universe; cached for all metrics.
+
+        ``of`` names the universe: catalogue, train or truth.
+        """
         if of not in self._levels:
             universe = np.flatnonzero(self.members(of))
             self._levels[of] = [levels_of(held[universe]) for held in self.counts()]
@@ -109,14 +116,17 @@ class CatalogueInputs:
         return {}
 
     def counts(self) -> Iterator[Ints]:
-        """Yields for k = 1..depth [N] the number of lists with the item in the top k (array reused)."""
+        """Yields for each k = 1..depth [N] the number of lists with each item in the first k positions.
+
+        The same array is yielded each time; copy it to keep it.
+        """
         held = np.zeros(self.n_items, dtype=np.int64)
         for item, count in _by_rank(self.exposure.shown):
             held[item.astype(np.intp)] += count  # numpy would widen the index twice, to read and to write
             yield held
 
     def first_shown(self) -> Ints:
-        """Returns [N] the best rank of each item in any list; depth + 1 if in none."""
+        """Returns [N] the best rank of each item in any list; depth + 1 for an item that is in no list."""
         first = np.full(self.n_items, self.depth + 1)
         shown = self.exposure.shown
         for k in range(self.depth, 0, -1):
@@ -124,18 +134,24 @@ class CatalogueInputs:
         return first
 
     def universe(self, of: str) -> Mask | None:
-        """Returns [N] the items that could have been shown; None without the table."""
+        """Returns [N] a mask of the items that could have been shown, by the named table.
+
+        None without that table.
+        """
         if of == "train":
             return None if self.train_users is None else self.train_users > 0
         return self.catalogue if of == "catalogue" else self.truth
 
     @cached_property
     def seen_by(self) -> Ints:
-        """Returns [N] train users of each item; only called after ``needs_train`` has passed."""
+        """Returns [N] the number of training users of each item; all 0 without training data."""
         return np.zeros(self.n_items, dtype=np.int64) if self.train_users is None else self.train_users
 
     def surprise(self, share: str) -> Floats:
-        """Returns [N] −log2 of the item's share of training users or rows; an unseen item counts as one."""
+        """Returns [N] −log2 of each item's share of the training users or rows.
+
+        An item that is not in the training data counts as if it had one.
+        """
         return -np.log2(np.maximum(self.seen_by, 1) / self.train_size(share))
 
     def train_size(self, share: str) -> int:
@@ -143,11 +159,11 @@ class CatalogueInputs:
         return self.n_train_users if share == "users" else int(self.seen_by.sum())
 
     def tail(self, head: Fraction) -> Mask:
-        """Returns [N] all items but the head."""
+        """Returns [N] a mask of the long-tail items, which are all but the share ``head`` of the items."""
         return self.seen_by < fewest_users_of_head(self.seen_by, head)
 
     def members(self, of: str) -> Mask:
-        """Returns the same as ``universe``; only called after ``needs_universe`` has passed."""
+        """Returns [N] the mask of ``universe``; all False without the table."""
         universe = self.universe(of)
         return np.zeros(self.n_items, dtype=bool) if universe is None else universe
 
@@ -177,10 +193,11 @@ def coverage_by(inputs: CatalogueInputs, parameters: Mapping[str, str]) -> Float
 
 @dataclass(frozen=True)
 class ShownBy:
-    """The values of an attribute, the shown ``places`` [V] and the catalogue's ``items`` [V] that have each.
+    """Positions and catalogue items per value of an attribute.
 
-    An item with several values counts in each of them. ``n_places`` and ``n_items`` are all positions and
-    items, ``places_without`` and ``items_without`` those that have no value.
+    ``places`` [V] is the number of shown positions with each value, ``items`` [V] that of the catalogue's
+    items. An item with several values counts in each of them. ``n_places`` and ``n_items`` are the totals;
+    ``places_without`` and ``items_without`` count those without any value.
     """
 
     values: Sequence[str]
@@ -193,7 +210,10 @@ class ShownBy:
 
 
 def shown_by(inputs: CatalogueInputs, attribute: str, k: int) -> ShownBy:
-    """Returns the exposure of the top k by an attribute; only called after ``needs_attribute`` has passed."""
+    """Returns how the first k positions of all lists and the catalogue divide among the attribute's values.
+
+    Check ``needs_attribute`` before.
+    """
     labels, shown, catalogue = inputs.labels(attribute), inputs.exposure.shown, inputs.members("catalogue")
     end = shown.start[k]
     held = np.zeros(inputs.n_items, dtype=np.int64)
@@ -224,7 +244,10 @@ def entropy(inputs: CatalogueInputs, parameters: Mapping[str, str]) -> Floats:
 
 
 def entropy_of(levels: Levels) -> float:
-    """Returns −Σ p·log2 p in bits, p = c / Σc; NaN if nothing was shown."""
+    """Returns −Σ p·log2 p in bits, where p = c / Σc is an item's share of the positions.
+
+    NaN if nothing was shown.
+    """
     total, shown = levels.level @ levels.often, levels.level > 0
     share_of = levels.level[shown] / total
     return float(-(levels.often[shown] * share_of * np.log2(share_of)).sum()) if total else float("nan")
@@ -235,10 +258,10 @@ def tail_share(inputs: CatalogueInputs, parameters: Mapping[str, str]) -> Floats
 
 
 def fewest_users_of_head(seen_by: Ints, head: Fraction) -> int:
-    """Returns the smallest number of train users of an item in the head.
+    """Returns the smallest number of training users that an item of the head has.
 
-    The head is this share of the items in train, those with the most users, and all that tie with the last of
-    them. It is computed as a fraction, because 0.07 · 100 is more than 7 in floats.
+    The head is the share ``head`` of the items in the training data, those with the most users, and all items
+    that tie with the last of them. The share is a Fraction, because 0.07 · 100 is more than 7 in floats.
     """
     seen = np.sort(seen_by[seen_by > 0])[::-1]
     return int(seen[ceil(head * len(seen)) - 1])
@@ -257,7 +280,7 @@ def gini(inputs: CatalogueInputs, parameters: Mapping[str, str]) -> Floats:
 
 
 def gini_of(levels: Levels) -> float:
-    """Returns Σ (2i − n − 1)·c_i / (n·Σc), counts ascending; NaN if nothing was shown.
+    """Returns the Gini index Σ (2i − n − 1)·c_i / (n·Σc) over ascending counts; NaN if nothing was shown.
 
     Items with equal counts are contiguous: for ``often`` of them after ``before`` others, the factors 2i − n
     − 1 add up to often · (2·before + often − n).
@@ -269,9 +292,11 @@ def gini_of(levels: Levels) -> float:
 
 
 def personalization(inputs: CatalogueInputs, parameters: Mapping[str, str]) -> Floats:
-    """Returns 1 − mean cosine of two lists; Σ over pairs of users = (Σ over items of weight² − lists) / 2.
+    """Returns [depth] 1 − the mean similarity of two lists.
 
-    A list of L items gives each of its top k the weight 1/√min(k, L), which stays after the list ends.
+    A list of L items gives each of its first k items the weight 1/√min(k, L), which stays the same after the
+    list ends. The sum of cosines over all pairs of lists is then (Σ over items of the squared sum of weights
+    − lists) / 2.
     """
     n, ended = inputs.exposure.n_lists, np.zeros(inputs.n_items)
     if parameters["distance"] == "hamming":
@@ -307,7 +332,7 @@ def popularity(inputs: CatalogueInputs, parameters: Mapping[str, str]) -> Floats
 
 
 def _mean_over_lists(inputs: CatalogueInputs, worth: Floats) -> Floats:
-    """Returns the mean of ``worth`` over the top k of each list, averaged over lists."""
+    """Returns [depth] the mean of ``worth`` [N] over the first k items of each list, averaged over lists."""
     k = np.arange(1, inputs.depth + 1)
     total = _sum_by_rank(inputs.exposure.shown, worth).cumsum()
     of_length = _sum_by_rank(inputs.exposure.ended, worth)
@@ -317,14 +342,15 @@ def _mean_over_lists(inputs: CatalogueInputs, worth: Floats) -> Floats:
 
 
 def _mean_over_k(inputs: CatalogueInputs, worth: Floats) -> Floats:
-    """Returns the sum of ``worth`` in the top k of each list over k, averaged over lists."""
+    """Returns [depth] the sum of ``worth`` [N] over the first k items ÷ k, averaged over lists."""
     total = _sum_by_rank(inputs.exposure.shown, worth).cumsum()
     return total / np.arange(1, inputs.depth + 1) / inputs.exposure.n_lists
 
 
 def _mean_over_places(inputs: CatalogueInputs, worth: Floats, counted: Floats) -> Floats:
-    """Returns the mean of ``worth`` over all positions of all lists whose item is ``counted``; NaN if there
-    is none.
+    """Returns [depth] the mean of ``worth`` [N] over all positions whose item is in ``counted`` [N].
+
+    NaN where there is no such position.
     """
     total = _sum_by_rank(inputs.exposure.shown, worth).cumsum()
     places = _sum_by_rank(inputs.exposure.shown, counted).cumsum()
@@ -336,11 +362,11 @@ _MEANS: Mapping[str, Callable[[CatalogueInputs, Floats, Floats], Floats]] = {
     "k": lambda inputs, worth, _: _mean_over_k(inputs, worth),
     "places": _mean_over_places,
 }
-"""The denominators of a sum over shown items."""
+"""Value of the parameter ``over`` → the function that averages over the shown items."""
 
 
 def _sum_by_rank(counts: RankCounts, worth: Floats) -> Floats:
-    """Returns [depth] Σ count · worth of the items at each rank."""
+    """Returns [depth] for each rank the sum of ``worth`` [N] over the items shown there."""
     return np.array([(count * worth[item]).sum() for item, count in _by_rank(counts)])
 
 
@@ -385,7 +411,10 @@ def needs_attribute(inputs: CatalogueInputs, parameters: Mapping[str, str]) -> s
 
 
 def needs_likeness(inputs: CatalogueInputs, parameters: Mapping[str, str]) -> str:
-    """Returns why items cannot be compared in the requested way; empty if they can."""
+    """Returns why two items cannot be compared in the way named by the parameter ``by``.
+
+    Empty if they can.
+    """
     by, attribute = parameters["by"], parameters["attribute"]
     if by == "vectors" and "vectors" not in inputs.tables:
         return "needs item vectors, and none were given"
@@ -399,7 +428,10 @@ def needs_likeness(inputs: CatalogueInputs, parameters: Mapping[str, str]) -> st
 
 
 def needs_two_lists(inputs: CatalogueInputs, parameters: Mapping[str, str]) -> str:
-    """Returns why lists cannot be compared as sets: there are fewer than two, or items are repeated."""
+    """Returns why lists cannot be compared as sets; empty if they can.
+
+    It takes at least two lists, and lists that do not repeat items.
+    """
     if inputs.may_repeat:
         return "needs each item once in a list; use duplicates=first"
     return "" if inputs.exposure.n_lists > 1 else "needs the lists of at least two users"
@@ -415,10 +447,12 @@ def always(parameters: Mapping[str, str]) -> bool:
 
 @dataclass(frozen=True)
 class CatalogueMetric:
-    """A catalogue-level metric: its curve, and why it may be unavailable.
+    """A catalogue-level metric.
 
-    ``from_lists`` says for which parameters counts do not suffice: then the pass over the upload computes the
-    mean over the lists (``Exposure.list_means``). If that is always so there is no ``curve``.
+    ``curve`` computes the values [depth] from counts, ``missing_input`` says why the metric is unavailable.
+    ``from_lists`` returns True for parameters with which counts do not suffice: the mean over lists
+    (``Exposure.list_means``) is then computed while the upload is read. ``curve`` is None if that is always
+    so.
     """
 
     name: str
@@ -440,7 +474,7 @@ class CatalogueMetric:
 
 
 EVERY_CATEGORY = "all"
-"""Stands for the name of one attribute."""
+"""A value of the parameter ``attribute``: it stands for all text columns instead of the name of one."""
 
 _OF = Parameter(
     "of",
@@ -459,7 +493,7 @@ USERS = Parameter(
     },
     also={"both": "truth"},
 )
-"""The lists that a metric covers; every metric here has this parameter."""
+"""The parameter that selects the lists a metric covers; every catalogue-level metric has it."""
 
 OTHER_LISTS_UNKNOWN = (
     "lists of users without a relevant item were not counted when the run was scored; upload it again, "

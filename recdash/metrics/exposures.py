@@ -1,4 +1,4 @@
-"""Joins exposures of two groups of users: counts add up, means are pooled."""
+"""Combines the exposures of two disjoint groups of users."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from recdash.domain.hits import Exposure, ListMean, RankCounts
 
 
 def joined_exposures(first: Exposure, second: Exposure) -> Exposure:
-    """Returns the exposure of all lists of two exposures of the same run: same item codes, no common user.
+    """Returns the exposure of all lists of two exposures, which have the same item codes and no common user.
 
-    A mean that only one of them has is left out.
+    Counts are added and means are pooled. A mean that only one of the two has is dropped.
     """
     both = first.list_means.keys() & second.list_means.keys()
     return replace(
@@ -37,7 +37,7 @@ def _added(first: RankCounts, second: RankCounts) -> RankCounts:
 
 
 def pooled_mean(first: ListMean, second: ListMean) -> ListMean:
-    """Returns mean, standard error and number of all lists of two groups, at every k."""
+    """Returns the mean, standard error and number of lists of both groups together, at every k."""
     n = first.n_lists + second.n_lists
     shares = [np.divide(part.n_lists, n, out=np.zeros(len(n)), where=n > 0) for part in (first, second)]
     known = [np.where(part.n_lists > 0, part.mean, 0.0) for part in (first, second)]

@@ -1,8 +1,8 @@
-"""Computes mean and standard error at every cutoff at once from per-user values.
+"""Computes the mean and standard error of accuracy metrics at every cutoff at once.
 
-A :class:`RatioFormula` (credit and norm) is scored from one histogram over (rank, m) and never builds a
-[users × depth] table. Formulas that are no ratio of sums run from k = 1 to depth with one value per user.
-Whatever adds up over users is summed some users at a time.
+A :class:`RatioFormula` (credit ÷ norm) is computed from one histogram over rank and m; it never builds a
+table [users × depth]. A formula that is not a ratio of sums is computed for k = 1..depth with one value per
+user. Sums over users are computed for one group of users at a time.
 """
 
 from __future__ import annotations
@@ -19,45 +19,54 @@ from recdash.metrics.sample import Kinds, Number, RelevantHits, order_by_countin
 
 Credit = Callable[[RelevantHits], Floats]
 Norm = Callable[[Ints, Ints], Floats]
-"""A function of k and one number per user (m, unless the formula names another)."""
+"""A function of k and one number per user, which is m unless the formula names another number."""
 Moments = tuple[Floats, Floats]
 
 
 class MetricFormula(Protocol):
-    """A metric with its parameters filled in.
+    """A metric's formula with its parameters filled in.
 
-    ``pooled``: it is a ratio over all users, so that ``values`` are shares of it rather than a user's own.
+    ``pooled`` is True for a ratio over all users. ``values`` are then the users' contributions to that ratio,
+    whose mean is the metric, and not the users' own values.
     """
 
     @property
     def pooled(self) -> bool: ...
 
     def additive(self, sample: RelevantHits) -> Additive | None:
-        """Returns the same formula as sums that add up over users; None if all users are needed at once."""
+        """Returns the formula as sums over users.
+
+        None if it cannot be computed from sums over groups of users.
+        """
 
     def curve(self, sample: RelevantHits) -> Moments:
         """Returns mean [depth] and standard error [depth] at k = 1..depth."""
 
     def values(self, sample: RelevantHits, k: int) -> Floats:
-        """Returns [n] the value of each user at k; their mean and spread are the metric's."""
+        """Returns [n] one value per user at k.
+
+        Their mean is the metric, and their spread gives its standard error.
+        """
 
     def own(self, sample: RelevantHits, k: int) -> Floats:
-        """Returns [n] each user's own value, for counting who is better off; ``values`` unless users are
-        pooled.
+        """Returns [n] each user's own value, for counting the users who gain.
+
+        Equals ``values`` unless ``pooled``.
         """
 
 
 class Additive(ABC):
-    """A formula made of sums over users, which add up over groups of users."""
+    """A formula that is computed from sums over users; the sums of groups of users can be added."""
 
     @abstractmethod
     def sums(self, part: RelevantHits) -> Floats:
-        """Returns [depth, n] sums over the users of a part at k = 1..depth: of values and squares, or
-        whatever the formula's ``moments`` takes.
+        """Returns [depth, s] the s sums over the users of one group at k = 1..depth.
+
+        They are the sums of values and of squares, or whatever the formula's ``moments`` expects.
         """
 
     def moments(self, sums: Floats, n_users: int) -> Moments:
-        """Returns mean and standard error from the sums of all users."""
+        """Returns mean [depth] and standard error [depth], computed from the sums over all users."""
         total, squares = sums.T
         return total / n_users, standard_error(total, squares, n_users)
 
@@ -70,10 +79,10 @@ class Additive(ABC):
 
 
 def curves(formulas: Sequence[MetricFormula], sample: RelevantHits) -> list[Moments]:
-    """Returns the curves of several formulas, computed for some users at a time.
+    """Returns the curves of several formulas, computed for one group of users at a time.
 
-    Formulas share intermediate results of these users, which stay in the processor's cache, and no array as
-    long as the hits is written for all users: at a million users a third of the memory.
+    Formulas share the intermediate results of a group, which stay in the processor's cache. No array as long
+    as the hits is written for all users at once; with a million users this takes a third of the memory.
     """
     additive = [formula.additive(sample) for formula in formulas]
     totals: list[Any] = [0.0] * len(formulas)
@@ -87,21 +96,24 @@ def curves(formulas: Sequence[MetricFormula], sample: RelevantHits) -> list[Mome
 
 
 def running_sum(credit: Floats, sample: RelevantHits) -> Floats:
-    """Returns [H] the user's credits up to and including each hit."""
+    """Returns [H] the sum of the user's credits up to and including each hit."""
     total = np.cumsum(credit)
     return total - (total - credit)[sample.first_hit]
 
 
 def standard_error(total: Floats, squares: Floats, n: int) -> Floats:
-    """Returns the standard error of a mean over n users from sum and sum of squares; NaN below two users."""
+    """Returns the standard error of a mean over n users, given the sums of values and of squares.
+
+    NaN if n < 2.
+    """
     if n < 2:
-        return np.full(total.shape, np.nan)  # sums over no hits are integers
+        return np.full(total.shape, np.nan)  # full() makes floats: sums over no hits are integers
     spread = more_than_rounding(squares - total * total / n, squares)
     return np.sqrt(spread / (n - 1) / n)
 
 
 def more_than_rounding(spread: Floats, squares: Floats) -> Floats:
-    """Returns the spread, or 0 where it is only rounding of the squares of a constant."""
+    """Returns the sum of squared deviations, with 0 where it is only a rounding error of constant values."""
     return np.where(spread <= 1e-12 * squares, 0.0, spread)
 
 
@@ -109,7 +121,7 @@ def more_than_rounding(spread: Floats, squares: Floats) -> Floats:
 
 
 def credit_by_rank(sample: RelevantHits, credit: Floats, kinds: Kinds) -> Floats:
-    """Returns [depth, C] credits of all hits with rank ≤ k, by kind of user."""
+    """Returns [depth, C] the total credit of all hits with rank ≤ k, per group of users."""
     n_kinds = len(kinds.size)
     table = np.bincount(kinds.cell, weights=credit, minlength=sample.depth * n_kinds)
     return table.reshape(sample.depth, n_kinds).cumsum(axis=0)
@@ -117,10 +129,10 @@ def credit_by_rank(sample: RelevantHits, credit: Floats, kinds: Kinds) -> Floats
 
 @dataclass(frozen=True)
 class RatioFormula(Additive):
-    """Σ credit over the hits up to k, divided by norm(k, number), the number being m by default.
+    """Σ credit over the hits with rank ≤ k, divided by norm(k, number), where number is m by default.
 
-    The squares add up the same way: between two hits a user's sum is constant, so the j-th hit adds
-    C_j² − C_{j−1}² to the square, C_j being the user's credits so far.
+    Squares accumulate over the hits, too: C_j is the sum of the user's first j credits, and since it is
+    constant between two hits, the j-th hit adds C_j² − C_{j−1}² to the square.
     """
 
     credit: Credit
@@ -128,7 +140,7 @@ class RatioFormula(Additive):
     number: Number = relevant_items
     pooled: bool = False
     view: Callable[[RelevantHits], RelevantHits] | None = None
-    """The hits that it covers, if not all hits of the lists."""
+    """Returns the hits that the formula uses; None if it uses all hits of the lists."""
 
     def sums(self, part: RelevantHits) -> Floats:
         sums, squares, norm, _ = self.tables(part)
@@ -138,7 +150,7 @@ class RatioFormula(Additive):
         return sample if self.view is None else self.view(sample)
 
     def tables(self, sample: RelevantHits) -> tuple[Floats, Floats, Floats, Ints]:
-        """Returns sums [depth, C], sums of squares [depth, C], norm [depth, C], users per kind [C]."""
+        """Returns sums [depth, C], sums of squares [depth, C], norms [depth, C] and users per group [C]."""
         sample = self.seen(sample)
         kinds = sample.kinds(self.number)
         known = sample.credited.setdefault(self.credit, {})
@@ -162,27 +174,27 @@ class RatioFormula(Additive):
         return share(total, self.norm_of(sample, k))
 
     def norm_of(self, sample: RelevantHits, k: int) -> Floats:
-        """Returns [n] the denominator of each user's sum at k."""
+        """Returns [n] the denominator of each user's value at k."""
         return self.norm(np.array(k), self.number(sample))
 
     own = values
 
 
 def share(part: Any, whole: Any) -> Floats:
-    """Returns part / whole, and 0 where the whole is 0 (an empty list)."""
-    # bincount over no hits returns integers: the result is made float here
+    """Returns part / whole, and 0 where the whole is 0, as for an empty list."""
+    # np.zeros makes the result float: bincount over no hits returns integers
     return np.divide(part, whole, out=np.zeros(np.shape(part)), where=whole > 0)
 
 
 @dataclass(frozen=True)
 class Micro(Additive):
-    """Σ over all users of the credits ÷ Σ over all users of the norms; error by the delta method."""
+    """Σ of all users' credits ÷ Σ of all users' norms, with a standard error by the delta method."""
 
     ratio: RatioFormula
     pooled: bool = True
 
     def sums(self, part: RelevantHits) -> Floats:
-        """Returns [depth, 5] sums of the credits a, the norms b, a², ab and b²."""
+        """Returns [depth, 5] the sums over users of a, b, a², ab and b², for a user's credit a and norm b."""
         sums, squares, norm, size = self.ratio.tables(part)
         by_kind = sums, norm * size, squares, sums * norm, norm**2 * size
         return np.stack([table.sum(axis=1) for table in by_kind], axis=1)
@@ -196,12 +208,12 @@ class Micro(Additive):
         return self.pulls(*self.parts(sample, k))
 
     def parts(self, sample: RelevantHits, k: int) -> tuple[Floats, Floats]:
-        """Returns [n] credits and [n] norms, whose sums are divided."""
+        """Returns [n] the users' credits and [n] their norms; the ratio divides the sums of the two."""
         norm = self.ratio.norm_of(sample, k).astype(np.float64)
         return self.ratio.values(sample, k) * norm, norm
 
     def pulls(self, a: Floats, b: Floats) -> Floats:
-        """Returns [n] R + (a − R·b) / mean b, where R = Σa / Σb: the delta method."""
+        """Returns [n] each user's contribution R + (a − R·b) / mean b (delta method), where R = Σa / Σb."""
         ratio = share(a.mean(), b.mean())
         return ratio + share(a - ratio * b, np.full_like(a, b.mean()))
 
@@ -210,7 +222,10 @@ class Micro(Additive):
 
 
 def ratio_of_sums(a: Floats, b: Floats, aa: Floats, ab: Floats, bb: Floats, n: int) -> Moments:
-    """Returns Σa / Σb over n users and its standard error, from the sums a, b, a², ab, b²."""
+    """Returns Σa / Σb over n users and its standard error, given the sums of a, b, a², ab and b².
+
+    The standard error is NaN if n < 2.
+    """
     ratio = share(a, b)
     if n < 2:
         return ratio, np.full_like(ratio, np.nan)
@@ -220,7 +235,7 @@ def ratio_of_sums(a: Floats, b: Floats, aa: Floats, ab: Floats, bb: Floats, n: i
 
 @dataclass(frozen=True)
 class OfUser(Additive):
-    """A value per user that does not depend on k."""
+    """A formula with one value per user at every k."""
 
     value: Callable[[RelevantHits], Floats]
     pooled: bool = False
@@ -236,7 +251,7 @@ class OfUser(Additive):
 
 @dataclass(frozen=True)
 class OverJudged(Additive):
-    """A ratio over everything that was judged instead of the relevant hits alone."""
+    """A ratio formula over the hits on all judged items, relevant or not."""
 
     ratio: RatioFormula
     pooled: bool = False
@@ -252,7 +267,7 @@ class OverJudged(Additive):
 
 @dataclass(frozen=True)
 class OverGrades(Additive):
-    """A formula over all items with a relevance above 0, also below the threshold."""
+    """A formula over all items with relevance above 0, including those below the threshold."""
 
     formula: Additive
 
@@ -264,13 +279,16 @@ class OverGrades(Additive):
 
 
 def sum_and_squares(value: Floats) -> Floats:
-    """Returns sum and sum of squares; not by value @ value, for which the linear algebra starts threads."""
+    """Returns the sum and the sum of squares.
+
+    It avoids value @ value, for which the linear algebra library starts threads.
+    """
     return np.array([value.sum(), (value * value).sum()])
 
 
 @dataclass(frozen=True)
 class GradedNdcg(Additive):
-    """nDCG whose ideal differs by user: the denominator changes as long as k ≤ m."""
+    """nDCG with graded gains, whose denominator differs between users and changes with k as long as k ≤ m."""
 
     gain: Callable[[Floats], Floats]
     discount: Callable[[Ints], Floats]
@@ -281,15 +299,19 @@ class GradedNdcg(Additive):
         return self.gain(sample.gain) / self.discount(sample.rank)
 
     def sums(self, part: RelevantHits) -> Floats:
-        """Returns the sums; only users whose ideal still changes are divided anew at every k."""
+        """Returns [depth, 2] sums of values and squares.
+
+        Only users whose ideal still changes are divided anew at every k.
+        """
         if self.ideal == "all":
             return self._settled(part, self.ideal_at(part, part.depth), np.zeros_like(part.n_relevant))
         by_k, best = self._moving(part)
         return by_k if self.ideal == "full" else by_k + self._settled(part, best, part.n_relevant)
 
     def _settled(self, sample: RelevantHits, best: Floats, m: Ints) -> Floats:
-        """Returns [depth, 2] sums of users at k > m: hits up to m count from m + 1, later ones from their
-        rank.
+        """Returns [depth, 2] sums over the users with k > m, whose ideal ``best`` no longer changes.
+
+        A hit with rank ≤ m counts from k = m + 1, a later one from its rank.
         """
         credit = self.credit(sample) / best[sample.user]
         since = np.maximum(sample.rank, m[sample.user] + 1)
@@ -298,10 +320,10 @@ class GradedNdcg(Additive):
         return np.stack(steps, axis=1)[1 : sample.depth + 1].cumsum(axis=0)
 
     def _moving(self, sample: RelevantHits) -> tuple[Floats, Floats]:
-        """Returns [depth, 2] sums of users at k ≤ m (ideal=full: at every k), and everyone's ideal at the
-        last of these.
+        """Returns [depth, 2] sums over the users with k ≤ m, and [n] each user's ideal at the last such k.
 
-        Users are ordered by falling m, so that those whose ideal changes are the first, as one slice.
+        With ideal=full every k belongs to them. Users are ordered by descending m, so that the users whose
+        ideal still changes are one slice at the start.
         """
         order = order_by_counting(sample.n_relevant.max(initial=0) - sample.n_relevant)
         user, credit, edges = self._hits_that_move(sample, order)
@@ -320,8 +342,10 @@ class GradedNdcg(Additive):
         return by_k, of_user
 
     def _hits_that_move(self, sample: RelevantHits, order: Ints) -> tuple[Ints, Floats, list[int]]:
-        """Returns order index and credit of hits with rank ≤ m (ideal=full: all), by rank, and their
-        edges.
+        """Returns the hits with rank ≤ m (all hits if ideal=full) in ascending order of rank.
+
+        They are given as the user's index in ``order``, the credit, and the indexes at which each rank
+        begins.
         """
         place = np.empty(sample.n_users, dtype=np.int64)
         place[order] = np.arange(sample.n_users)
@@ -338,9 +362,7 @@ class GradedNdcg(Additive):
     own = values
 
     def _ideal_steps(self, sample: RelevantHits, order: Ints) -> Iterator[tuple[int, Floats]]:
-        """Yields for k = 1, 2 … how many leading users have an ideal that changes, and the gain it adds for
-        each.
-        """
+        """Yields for each k how many leading users have an ideal that changes, and [users] by how much."""
         gains, start, m = (
             self.gain(sample.ideal_gain),
             sample.ideal_start[:-1][order],
@@ -355,7 +377,7 @@ class GradedNdcg(Additive):
             yield moving, gains[place] / self.discount(np.array(k))
 
     def ideal_at(self, sample: RelevantHits, k: int) -> Floats:
-        """Returns [n] the gain of the best possible list at k, the denominator."""
+        """Returns [n] the discounted gain of the best possible list at k, which is the denominator."""
         place = np.arange(len(sample.ideal_gain)) - np.repeat(sample.ideal_start[:-1], sample.n_relevant)
         worth = self.gain(sample.ideal_gain) / self.discount(place + 1)
         if self.ideal != "all":
@@ -368,8 +390,9 @@ class GradedNdcg(Additive):
         return best
 
     def _places_beyond_m(self, sample: RelevantHits, k: int) -> Floats:
-        """Returns the gains of positions m+1..k, which ideal=full fills with the user's smallest relevant
-        gain.
+        """Returns [n] the discounted gains of positions m+1..k.
+
+        The option ideal=full fills these positions with the user's smallest relevant gain.
         """
         worth = np.concatenate(([0.0], np.cumsum(1.0 / self.discount(np.arange(1, k + 1)))))
         least = np.zeros(sample.n_users)
@@ -380,15 +403,15 @@ class GradedNdcg(Additive):
 
 @dataclass(frozen=True)
 class MeanRecall(Additive):
-    """Mean of recall@1..k: a hit at rank r counts in k − r + 1 of the k recalls."""
+    """The mean of recall@1..k; a hit at rank r counts in k − r + 1 of the k recalls."""
 
     pooled: bool = False
 
     def sums(self, part: RelevantHits) -> Floats:
-        """Returns the sums of A, R and their products for each k.
+        """Returns [depth, 2] sums of values and squares.
 
-        A user with A hits up to k, whose ranks add up to R, has ((k + 1)·A − R) / km. The sums add up from
-        hit to hit as those of a RatioFormula do.
+        A user with A hits up to k whose ranks add up to R has the value ((k + 1)·A − R) / (k·m). The sums of
+        A, R and their products accumulate over the hits as in a RatioFormula.
         """
         a, rank = part.ordinal.astype(np.float64), part.rank.astype(np.float64)
         steps = _added_by_a_hit(a, rank, running_sum(rank, part))
@@ -409,8 +432,9 @@ class MeanRecall(Additive):
 
 
 def _added_by_a_hit(a: Floats, rank: Floats, r: Floats) -> Iterator[Floats]:
-    """Yields [H] what a user's hit number A, with which the ranks add up to R, adds to A, R, A², AR and
-    R².
+    """Yields five arrays [H]: what each hit adds to A, R, A², AR and R².
+
+    A is the number of the user's hits up to this one, R the sum of their ranks; ``a`` and ``r`` have both.
     """
     yield np.ones_like(a)
     yield rank
@@ -421,10 +445,10 @@ def _added_by_a_hit(a: Floats, rank: Floats, r: Floats) -> Iterator[Floats]:
 
 @dataclass(frozen=True)
 class ListAuc(Additive):
-    """Share of the pairs (hit, miss) in the top k of a list in which the hit ranks higher.
+    """The share of pairs (hit, miss) in the first k positions in which the hit ranks higher.
 
-    The hit number j at rank r has r − j misses above it. 0 without a hit, ``without_miss`` where every place
-    is a hit.
+    The hit number j at rank r has r − j misses above it. The value is 0 without a hit, and ``without_miss``
+    if every position is a hit.
     """
 
     without_miss: float = 1.0
@@ -446,20 +470,20 @@ class ListAuc(Additive):
 
 @dataclass(frozen=True)
 class HarmonicMean:
-    """(1 + β²)·ab / (β²·a + b) of two metrics, per user (0 where both are 0) or of the two means."""
+    """(1 + β²)·ab / (β²·a + b) of two metrics a and b, per user or of their two means; 0 where both are 0."""
 
     a: MetricFormula
     b: MetricFormula
     of_means: bool = False
     weight: float = 1.0
-    """β²: how much more b weighs than a."""
+    """β², the weight of b relative to a."""
 
     @property
     def pooled(self) -> bool:
         return self.of_means
 
     def additive(self, sample: RelevantHits) -> None:
-        """Returns None: a share in the mean depends on all users."""
+        """Returns None: with ``of_means`` a user's contribution depends on the means over all users."""
 
     def curve(self, sample: RelevantHits) -> Moments:
         by_k = [sum_and_squares(self.values(sample, k)) for k in range(1, sample.depth + 1)]
@@ -467,19 +491,19 @@ class HarmonicMean:
         return total / sample.n_users, standard_error(total, squares, sample.n_users)
 
     def values(self, sample: RelevantHits, k: int) -> Floats:
-        """Returns [n] values per user; with ``of_means``, each user's influence on the value."""
+        """Returns [n] the users' values or, with ``of_means``, each user's contribution to the value."""
         a, b = self.parts(sample, k)
         return self.pulls(a, b) if self.of_means else harmonic(a, b, self.weight)
 
     def parts(self, sample: RelevantHits, k: int) -> tuple[Floats, Floats]:
-        """Returns [n] of each metric."""
+        """Returns [n] the users' values of the first metric, and [n] of the second."""
         return self.a.values(sample, k), self.b.values(sample, k)
 
     def pulls(self, a: Floats, b: Floats) -> Floats:
-        """Returns [n] linear shares.
+        """Returns [n] each user's linear contribution to the harmonic mean of the two means.
 
-        The harmonic mean is homogeneous, so that their mean is exactly the value, and their spread gives its
-        error by the delta method.
+        The harmonic mean is homogeneous, so that the mean of the contributions equals the value. Their spread
+        gives the standard error by the delta method.
         """
         slope_a, slope_b = harmonic_slopes(a.mean(), b.mean(), self.weight)
         return slope_a * a + slope_b * b
@@ -493,7 +517,7 @@ def harmonic(a: Floats, b: Floats, weight: float = 1.0) -> Floats:
 
 
 def harmonic_slopes(a: float, b: float, weight: float = 1.0) -> tuple[float, float]:
-    """Returns ∂/∂a and ∂/∂b of (1 + w)·ab / (w·a + b); 0 where both are 0."""
+    """Returns the derivatives of (1 + w)·ab / (w·a + b) with respect to a and b; 0 and 0 where both are 0."""
     if a + b == 0:
         return 0.0, 0.0
     below = (weight * a + b) ** 2

@@ -1,4 +1,7 @@
-"""Computes each list's contribution to a catalogue-level metric: its change when the user is left out."""
+"""Computes each list's contribution to a catalogue-level metric: its change if the list is left out.
+
+These contributions give the metric one value per user, called the user's pull, and thereby a standard error.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +17,10 @@ from recdash.metrics.registry import Definition
 
 @dataclass(frozen=True)
 class ListWorth:
-    """A list of L items adds Σ ``worth`` [N] of its items / L^``power``; minus the mean over lists, times
-    ``scale``, that is its user's pull.
+    """Item weights from which each list's contribution to a catalogue-level metric is computed.
+
+    A list of L items contributes Σ ``worth`` [N] over its items, divided by L^``power``. The user's pull is
+    this contribution minus its mean over all lists, times ``scale``.
     """
 
     worth: Floats
@@ -24,8 +29,10 @@ class ListWorth:
 
 
 def list_worth(definition: Definition, inputs: CatalogueInputs, k: int) -> ListWorth | None:
-    """Returns the worth for a metric at k, from exposure; None if counts do not tell what a list adds, and
-    for other forms of a metric than its own.
+    """Returns the item weights for a catalogue-level metric at k, computed from the exposure.
+
+    Returns None if the counts do not determine a list's contribution, or if the definition changes parameters
+    other than ``of`` and ``users``.
     """
     make = _WORTH.get(definition.metric.name)
     usual = {knob.name: knob.default for knob in definition.metric.parameters}
@@ -34,7 +41,7 @@ def list_worth(definition: Definition, inputs: CatalogueInputs, k: int) -> ListW
 
 
 def _counts(inputs: CatalogueInputs, k: int) -> Ints:
-    """Returns [N] the number of lists with the item in the top k."""
+    """Returns [N] the number of lists with each item in their first k positions."""
     shown = inputs.exposure.shown
     end = shown.start[k]
     held = np.bincount(shown.item[:end], weights=shown.count[:end], minlength=inputs.n_items)
@@ -42,29 +49,31 @@ def _counts(inputs: CatalogueInputs, k: int) -> Ints:
 
 
 def _without_one(inputs: CatalogueInputs) -> float:
-    """Returns (n − 1) / n, the factor from what a total loses without one of n users to that user's pull on
-    it.
+    """Returns (n − 1) / n for n lists.
+
+    This factor turns the change of a total when one list is left out into the pull of that list's user.
     """
     return (inputs.exposure.n_lists - 1) / inputs.exposure.n_lists
 
 
 def coverage(inputs: CatalogueInputs, parameters: Mapping[str, str], k: int) -> ListWorth:
-    """Returns the worth: without a list, coverage loses the items that no other list has."""
+    """Returns the weights for coverage: without a list, it loses the items that only this list shows."""
     members = inputs.members(parameters["of"])
     alone = members & (_counts(inputs, k) == 1)
     return ListWorth(alone / members.sum(), 0.0, _without_one(inputs))
 
 
 def novelty(inputs: CatalogueInputs, parameters: Mapping[str, str], k: int) -> ListWorth:
-    """Returns the worth for a mean over lists: each adds its own mean."""
+    """Returns the weights for novelty, a mean over lists: each list contributes its own mean."""
     return ListWorth(inputs.surprise(parameters["share"]), 1.0, 1.0 / inputs.exposure.n_lists)
 
 
 def personalization(inputs: CatalogueInputs, parameters: Mapping[str, str], k: int) -> ListWorth:
-    """Returns the worth: without one of n lists, n − 1 of the pairs are lost, with their cosines.
+    """Returns the weights for personalization: without a list, the cosines of its pairs are lost.
 
-    A list gives each of its L items the weight 1/√L, so that Σ of the weights that the item has in all lists
-    / √L is the sum of its cosines, including that with itself.
+    Each of n lists is in n − 1 pairs. A list gives each of its L items the weight 1/√L. The item weights
+    summed over all lists, then summed over the items of one list and divided by √L, give this list's cosines
+    with all lists, including itself.
     """
     weight = _counts(inputs, k) / np.sqrt(k)
     ended = inputs.exposure.ended
@@ -77,11 +86,10 @@ def personalization(inputs: CatalogueInputs, parameters: Mapping[str, str], k: i
 
 
 def gini(inputs: CatalogueInputs, parameters: Mapping[str, str], k: int) -> ListWorth:
-    """Returns the worth: to first order, what Gini loses with one position of an item, which then ranks below
-    equal counts.
+    """Returns the weights for Gini: the first-order change if an item loses one position.
 
-    With G = Σ (2i − n − 1)·c_i / (n·C), counts ascending: (2i − n − 1) / (n·C) − G / C, i being the lowest
-    index among equal counts.
+    With G = Σ (2i − n − 1)·c_i / (n·C) over ascending counts c_i, the change is (2i − n − 1) / (n·C) − G / C.
+    The index i is the lowest among items of equal count, because the item then ranks below them.
     """
     members, counts = inputs.members(parameters["of"]), _counts(inputs, k)
     levels = levels_of(counts[members])
@@ -94,14 +102,14 @@ def gini(inputs: CatalogueInputs, parameters: Mapping[str, str], k: int) -> List
 
 
 def _lost_with_a_place(levels: Levels, n: int, total: int) -> Floats:
-    """Returns [levels] the loss with a position of an item of each level."""
+    """Returns [levels] the change of Gini if an item of each count level loses one position."""
     before = np.cumsum(levels.often) - levels.often
     lost: Floats = (2 * (before + 1) - n - 1) / (n * total) - gini_of(levels) / total
     return lost
 
 
 _WHOSE = {"of", "users"}
-"""Parameters that say which items or users count, rather than how."""
+"""Parameters that select the items or users that count, and leave the formula as it is."""
 _WORTH: Mapping[str, Callable[[CatalogueInputs, Mapping[str, str], int], ListWorth]] = {
     "coverage": coverage, "novelty": novelty, "personalization": personalization, "gini": gini,
 }  # fmt: skip

@@ -1,4 +1,4 @@
-"""Display names of metrics, and the metrics with which tables, charts and verdicts begin."""
+"""Display names of metrics, and the metrics that tables, charts and verdicts show by default."""
 
 from __future__ import annotations
 
@@ -11,35 +11,42 @@ from recdash.metrics.spec import parse
 
 _BY_ORDER = sorted(METRICS.values(), key=lambda metric: metric.usage.order)
 CORE = tuple(metric.name for metric in _BY_ORDER if metric.usage.group == "core")
-"""Accuracy metrics that every comparison begins with; a verdict weighs them beside the primary one."""
+"""Names of the accuracy metrics that every comparison shows first.
+
+A verdict checks them beside its primary metric.
+"""
 BEYOND = tuple(metric.name for metric in _BY_ORDER if metric.usage.group == "beyond")
-"""Catalogue metrics that tables list behind the core."""
+"""Names of the catalogue-level metrics that tables list after ``CORE``."""
 GUARDRAILS = tuple(metric.name for metric in _BY_ORDER if metric.usage.guardrail)
-"""Catalogue metrics that a gain in accuracy must not cost too much of."""
+"""Names of the catalogue-level metrics that a gain in accuracy must not worsen by more than a set margin."""
 OF_CATALOGUE = tuple(
     metric.name for metric in _BY_ORDER if isinstance(metric, CatalogueMetric) and metric.usage.is_scored
 )
-"""Catalogue metrics that are computed for every upload."""
+"""Names of the catalogue-level metrics that are computed for every upload."""
 SCORED = tuple(
     spec
     for metric in METRICS.values()
     if metric.usage.is_scored
     for spec in (metric.name, *metric.usage.variants)
 )
-"""Specs that are computed for every upload."""
+"""Specs of all metrics that are computed for every upload, including variants with other parameters."""
 FIRST_CORE = 3
 MOST_CURVES = 4
 
 
 def metric_title(metric: str, k: int | None = None) -> str:
-    """Returns the display name: ``ndcg(gain=exp)`` at 10 → ``nDCG(gain=exp)@10``; without k no cutoff."""
+    """Returns the display name of a metric: ``ndcg(gain=exp)`` with k = 10 gives ``nDCG(gain=exp)@10``.
+
+    The name has no cutoff if k is None or if the metric has none. Raises UnknownName or InputError for a bad
+    spec.
+    """
     spec = parse(metric)
     name = METRICS[spec.name].label + spec.label[len(spec.name) :]
     return f"{name}@{k}" if k and METRICS[spec.name].has_cutoff else name
 
 
 def row_of(metric: str) -> Metric:
-    """Returns the metric's row in the table of its family, without the parameters of the spec."""
+    """Returns the metric's row in the metric table; the parameters in the spec are ignored."""
     return METRICS[base(metric)]
 
 
@@ -48,19 +55,22 @@ def lower_is_better(metric: str) -> bool:
 
 
 def less_is_wanted(metric: str) -> bool:
-    """Returns True for errors, and for catalogue metrics of which a team usually wants less."""
+    """Returns True for error metrics, and for catalogue-level metrics that teams usually want to lower.
+
+    Returns False for a metric that no longer exists, which an old decision may name.
+    """
     row = METRICS.get(base(metric))  # an old decision may name a metric that is gone
     return row is not None and (row.usage.less_is_wanted or lower_is_better(metric))
 
 
 def reads_train(metric: str) -> bool:
-    """True for a ranking metric that looks at the popularity of items in train."""
+    """Returns True for a ranking metric that needs the items' popularity in the training data."""
     row = row_of(metric)
     return isinstance(row, RankingMetric) and row.missing_input is missing_train
 
 
 def base(metric: str) -> str:
-    """Returns the bare name: ``ndcg(gain=exp)`` → ``ndcg``."""
+    """Returns a spec's metric name without parameters and cutoff: ``ndcg(gain=exp)`` gives ``ndcg``."""
     return parse(metric).name
 
 
@@ -69,39 +79,46 @@ def has_k(metric: str) -> bool:
 
 
 def metric_at(metric: str, k: int | str) -> str:
-    """Returns the name with cutoff: ``ndcg, 10`` → nDCG@10; a metric without a cutoff keeps its bare name."""
+    """Returns the display name with the cutoff: ``ndcg`` with k = 10 gives ``nDCG@10``.
+
+    The name of a metric without a cutoff stays as it is.
+    """
     return f"{metric_title(metric)}@{k}" if has_k(metric) else metric_title(metric)
 
 
 def is_percent(metric: str) -> bool:
-    """Returns whether values are shown in %; False for a metric that is gone, as in an old decision."""
+    """Returns True if the metric's values are shown in %.
+
+    Returns False for a metric that no longer exists, which an old decision may name.
+    """
     row = METRICS.get(base(metric))
     return row is not None and row.usage.is_percent
 
 
 def scale_of(metric: str) -> int:
-    """Returns the display factor of a value: 100 if it is shown in %."""
+    """Returns the factor from a value to the displayed number: 100 for a metric shown in %, else 1."""
     return 100 if is_percent(metric) else 1
 
 
 def metric_and_unit(metric: str, k: int | str) -> str:
-    """Returns ``nDCG@10``, or ``Coverage@10, %`` for a metric shown in %."""
+    """Returns the display name with cutoff and unit: ``nDCG@10``, or ``Coverage@10, %`` if shown in %."""
     return f"{metric_at(metric, k)}{', %' if is_percent(metric) else ''}"
 
 
 def ordered_metrics(metrics: Sequence[str]) -> list[str]:
-    """Returns core accuracy first, then catalogue-level metrics, then others; variants after their plain
-    form.
+    """Returns the metrics in display order: core accuracy, then catalogue-level metrics, then all others.
+
+    Variants with parameters follow the plain form of the same metric.
     """
     rank = {name: place for place, name in enumerate((*CORE, *BEYOND))}
     return sorted(metrics, key=lambda metric: (rank.get(base(metric), len(rank)), "(" in metric, metric))
 
 
 def curve_metrics(primary: str, offered: Sequence[str]) -> list[str]:
-    """Returns the metrics drawn against k at first: the primary one and three more that are offered and have
-    a k.
+    """Returns the metrics that a chart over k draws by default, at most four.
 
-    One of them looks beyond accuracy, for what a gain may cost.
+    They are the primary metric and others that are offered and have a cutoff. A catalogue-level metric is
+    among them if possible, because it shows what a gain in accuracy costs.
     """
     names = (primary, *CORE[:FIRST_CORE], *BEYOND[:1], *CORE[FIRST_CORE:])
     drawn = dict.fromkeys(name for name in names if name in offered and has_k(name))

@@ -1,4 +1,4 @@
-"""Parameters of metrics."""
+"""Parameters of metrics and the check of their values."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ Kind = Literal["choice", "number", "name", "metrics"]
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter of a metric: its values, the first being the default, and what they mean.
+    """A parameter of a metric.
 
-    ``kind`` says what else can be given: nothing (choice), a number above ``above`` and below ``below``, the
-    name of something uploaded, or a list of other metrics. A parameter without values has no default: it is
-    required.
+    ``values`` maps each value to its meaning; the first one is the default. A parameter without values has no
+    default and is required. ``kind`` says which other values are allowed: none (choice), a number strictly
+    between ``above`` and ``below``, the name of something uploaded, or a list of metrics.
     """
 
     name: str
@@ -27,14 +27,17 @@ class Parameter:
     above: float = -math.inf
     below: float = math.inf
     also: Mapping[str, str] = field(default_factory=dict)
-    """Further spellings of a value."""
+    """Other accepted spellings of a value → the canonical value."""
 
     @property
     def default(self) -> str | None:
         return next(iter(self.values), None)
 
     def checked(self, value: str, metric: str) -> str:
-        """Returns the value in its canonical spelling. Raises InputError with the known values."""
+        """Returns the value in its canonical spelling.
+
+        Raises UnknownName, which lists the known values, or InputError for a bad number or an empty name.
+        """
         value = self.also.get(value, value)
         if value in self.values:
             return value

@@ -1,4 +1,4 @@
-"""Averages a metric over another population, as some libraries do."""
+"""Averages a metric over a population other than the run's, as some libraries do."""
 
 from __future__ import annotations
 
@@ -25,24 +25,28 @@ POPULATION = Parameter(
         "run": "all users with a list",
     },
 )
-"""Number of users over which a metric's values are averaged. Only for metrics that are 0 for users without a
-list or a relevant item: such users do not change the sum.
+"""The parameter that selects the users over which a metric is averaged.
+
+Only metrics that are 0 for users without a list or without a relevant item may have it: such users change the
+number of users, and not the sum.
 """
 
 
 @dataclass(frozen=True)
 class OverPopulation:
-    """The sum of the users' values over the number of users of a population."""
+    """A formula whose sum over users is divided by the number of users of another population."""
 
     formula: MetricFormula
     users: Users
     pooled: bool = True
 
     def additive(self, sample: RelevantHits) -> None:
-        """Returns None: the number of users is that of all parts together."""
+        """Returns None: the population's size is known for all users together, not for a group of them."""
 
     def curve(self, sample: RelevantHits) -> Moments:
-        """Returns [depth] each. Users beyond the sample have 0, so that sums and squares are those of the
+        """Returns mean [depth] and standard error [depth].
+
+        Users outside the sample have the value 0, so that the sums of values and of squares are those of the
         sample.
         """
         mean, error = self.formula.curve(sample)
@@ -52,7 +56,7 @@ class OverPopulation:
         return total / n_population, standard_error(total, squares, n_population)
 
     def values(self, sample: RelevantHits, k: int) -> Floats:
-        """Returns [n] shares of the mean: their own mean over the sample is the metric."""
+        """Returns [n] values rescaled so that their mean over the sample is the metric."""
         return self.own(sample, k) * (sample.n_users / self._size(sample))
 
     def own(self, sample: RelevantHits, k: int) -> Floats:
@@ -63,15 +67,18 @@ class OverPopulation:
 
 
 def over_population(formula: MetricFormula, parameters: Mapping[str, str]) -> MetricFormula:
-    """Returns the formula averaged over the population that the parameters name."""
+    """Returns the formula averaged over the population in the parameters.
+
+    The formula itself if they name none.
+    """
     users = parameters.get(POPULATION.name, WHO_COUNTS)
     return formula if users == WHO_COUNTS else OverPopulation(formula, cast("Users", users))
 
 
 def rule_of(parameters: Mapping[str, str]) -> Users | None:
-    """Returns the rule by which a user counts for the metric; None if it names none.
+    """Returns the population rule that the metric's parameters name; None if they name none.
 
-    ``run`` becomes ``judged_both``: users who are not in the truth have 0 whatever they are shown.
+    ``run`` becomes ``judged_both``, because users who are not in the truth have the value 0 with any list.
     """
     users = parameters.get(POPULATION.name, WHO_COUNTS)
     if users == WHO_COUNTS:
@@ -80,7 +87,7 @@ def rule_of(parameters: Mapping[str, str]) -> Users | None:
 
 
 def missing_population(sample: RelevantHits, parameters: Mapping[str, str]) -> str:
-    """Returns why the population cannot be counted; empty if it can."""
+    """Returns why the population's size is unknown; an empty text if it is known."""
     users = parameters.get(POPULATION.name, WHO_COUNTS)
     if users not in get_args(Users) or sample.population(cast("Users", users)) is not None:
         return ""

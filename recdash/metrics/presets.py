@@ -1,4 +1,4 @@
-"""Presets: the conventions of libraries and textbooks for parameters, population, order and ties."""
+"""Presets: conventions of libraries and textbooks for metric parameters, population, order and ties."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from recdash.metrics.spec import Spec, parse, split
 
 @dataclass(frozen=True)
 class Preset:
-    """A library's conventions where they differ from recdash's defaults."""
+    """The conventions of one library that differ from recdash's defaults.
+
+    ``parameters`` maps a metric's name to the values of its parameters.
+    """
 
     name: str
     title: str
@@ -23,12 +26,12 @@ class Preset:
     ties: Ties = "file"
     duplicates: Duplicates = "first"
     relevance: str | None = None
-    """The relevance column of the truth; "none" if every row is relevant."""
+    """Name of the truth's relevance column; "none" if every row is relevant; None for the usual column."""
     threshold: float | None = None
     why: str = ""
 
     def apply(self, spec: Spec) -> Spec:
-        """Returns the spec with the preset's parameters, also in the metrics it is composed of.
+        """Returns the spec with the preset's parameters added, including those of metrics named inside it.
 
         Parameters written in the spec take precedence.
         """
@@ -43,7 +46,7 @@ class Preset:
 
 
 EVERY_ROW = "none"
-"""No relevance column: every row of the truth is relevant."""
+"""Stands for no relevance column: every row of the truth is relevant."""
 
 PRESETS: Mapping[str, Preset] = {
     preset.name: preset
@@ -244,7 +247,10 @@ PRESETS: Mapping[str, Preset] = {
 
 
 def preset(name: str) -> Preset:
-    """Returns the preset. Raises UnknownName with the known ones and the nearest."""
+    """Returns the preset of this name.
+
+    Raises UnknownName, which lists the known names and the nearest one.
+    """
     if name not in PRESETS:
         raise UnknownName("preset", name, list(PRESETS))
     return PRESETS[name]

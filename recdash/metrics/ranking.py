@@ -1,9 +1,9 @@
-"""Accuracy of ranked lists. Each metric defines the credit of a hit and the norm of the sum.
+"""Accuracy metrics of ranked lists, each defined by the credit of a hit and the norm of the sum.
 
-Value of a user at k = Σ credit(hit) over the hits with rank ≤ k ÷ norm(k, m), where r is the hit's rank, j
-its ordinal among the user's hits, g its gain and m the user's number of relevant items; two norms use the
-length of the user's list instead. Metrics of another form (graded nDCG, mar(form=ranks), f1 of two other
-metrics, judged, user_coverage) use ``build``.
+The value of a user at k is Σ credit(hit) over the hits with rank ≤ k, divided by norm(k, m). For a hit, r is
+its rank, j its ordinal among the user's hits and g its gain; m is the user's number of relevant items. Two
+norms use the length of the user's list instead of m. Metrics of another form (graded nDCG, mar(form=ranks),
+f1 of two other metrics, judged, user_coverage) have a ``build`` function.
 """
 
 from __future__ import annotations
@@ -40,17 +40,17 @@ from recdash.metrics.spec import split
 from recdash.metrics.usage import UNLISTED, Usage
 
 Resolve = Callable[[str], MetricFormula]
-"""Parses a spec into its formula (for metrics composed of others)."""
+"""A function that returns the formula of a spec's text, for metrics that combine other metrics."""
 
 MANNING = "Manning, Raghavan & Schütze 2008, ch. 8"
 JARVELIN = "Järvelin & Kekäläinen 2002"
 SMALLEST_EXPONENT = 1e-15
-"""Any smaller, and 2^g − 1 is 0."""
+"""For a smaller gain g, 2^g − 1 is rounded to 0."""
 LARGEST_EXPONENT = 1000
 LARGEST_GAIN = 1e300
-"""A hundred million of them still have a finite sum."""
+"""The sum of a hundred million such gains is still finite."""
 LARGEST_VALUE = 1e100
-"""The squares of so many, which a standard error needs, still have a finite sum."""
+"""The sum of as many squares of such values, which a standard error needs, is still finite."""
 
 
 # ── credit of a hit ──────────────────────────────────────────────────────────────────────────
@@ -77,7 +77,7 @@ def precision_at_hit(hits: RelevantHits) -> Floats:
 
 
 def mean_precision_step(hits: RelevantHits) -> Floats:
-    """Returns what the j-th hit adds to the mean of the precisions at the hits so far."""
+    """Returns [H] how much each hit changes the mean of the precisions at the user's hits so far."""
     total = running_sum(precision_at_hit(hits), hits)
     mean = total / hits.ordinal
     before = np.where(hits.ordinal > 1, np.concatenate(([0.0], mean[:-1])), 0.0)
@@ -85,7 +85,10 @@ def mean_precision_step(hits: RelevantHits) -> Floats:
 
 
 def mean_recall_step(hits: RelevantHits) -> Floats:
-    """Returns m times what the j-th hit adds to the mean of the recalls at the hits so far, (j + 1) / 2m."""
+    """Returns [H] how much each hit changes the mean of the recalls at the user's hits so far, times m.
+
+    The mean after j hits is (j + 1) / 2m, so that every hit after the first adds 1 / 2m.
+    """
     return np.where(hits.ordinal == 1, 1.0, 0.5)
 
 
@@ -106,13 +109,13 @@ def not_stopped_before(stops: Floats, hits: RelevantHits) -> Floats:
 
 
 def by_ordinal(hits: RelevantHits) -> list[Ints]:
-    """Returns the users' first hits, their second hits, and so on."""
+    """Returns the indexes of all users' first hits, of their second hits, and so on."""
     order = order_by_counting(hits.ordinal)
     return np.split(order, np.cumsum(np.bincount(hits.ordinal)[1:-1]))
 
 
 def preferred_to_negatives(hits: RelevantHits) -> Floats:
-    """Returns 1 − the share of the m first judged negatives that rank above the hit."""
+    """Returns [H] for each hit 1 − the share of the first m judged negatives that rank above it."""
     if hits.judged is None:
         return np.ones(len(hits.rank))
     judged = hits.judged
@@ -124,14 +127,17 @@ def preferred_to_negatives(hits: RelevantHits) -> Floats:
 
 
 def unexpected(hits: RelevantHits) -> Floats:
-    """Returns how much likelier this list shows the hit than a list of the most popular items would."""
+    """Returns [H] how much more expected the hit is from its rank here than from its popularity, at least 0.
+
+    All values are 0 without training data.
+    """
     if hits.familiar is None:
         return np.zeros(len(hits.rank))
     n = hits.familiar.n_items
     return np.maximum((n + 1.0 - hits.rank) / n - hits.familiar.expected[hits.item], 0.0)
 
 
-# ── norms (of k [K, 1] and m [C], or the number that LOOKS_AT names) ─────────────────────────
+# ── norms (functions of k [K, 1] and m [C], or of the number in LOOKS_AT) ─────────────────────────
 
 
 def cutoff(k: Ints, m: Ints) -> Floats:
@@ -171,7 +177,7 @@ def relevant_or_listed(sample: RelevantHits) -> Ints:
 
 
 LOOKS_AT: Mapping[Norm, Number] = {cut_list: listed, relevant_up_to_list: relevant_or_listed}
-"""The number per user that a norm uses if that is not m."""
+"""Norm → the number per user that it depends on, for norms that depend on another number than m."""
 
 
 def ratio_formula(credit: Credit, norm: Norm) -> RatioFormula:
@@ -194,7 +200,10 @@ DISCOUNTS: Mapping[str, Callable[[Ints], Floats]] = {
 
 @dataclass(frozen=True)
 class IdealGain:
-    """Norm of nDCG if every relevant item has the same gain: a table over ranks."""
+    """The norm of nDCG if all relevant items have the same gain, computed from one table over ranks.
+
+    ``places`` is the norm that gives the number of positions that the ideal list fills.
+    """
 
     discount: Callable[[Ints], Floats]
     places: Norm
@@ -207,7 +216,7 @@ class IdealGain:
 
 @dataclass(frozen=True)
 class Ndcg:
-    """nDCG: a ratio formula if all gains are equal, else computed user by user."""
+    """The formula of nDCG: a ratio if all gains are equal, else computed user by user."""
 
     gain: str
     ideal: str
@@ -216,7 +225,7 @@ class Ndcg:
     pooled: bool = False
 
     def formula(self, sample: RelevantHits) -> GradedNdcg | RatioFormula:
-        """Returns the simplest equivalent formula for these hits."""
+        """Returns the fastest formula that is equivalent for these hits."""
         discount = DISCOUNTS[self.discount]
         if self.gain != "binary" and not sample.binary:
             return GradedNdcg(GAINS[self.gain], discount, self.ideal)
@@ -238,7 +247,7 @@ class Ndcg:
     own = values
 
     def seen(self, sample: RelevantHits) -> RelevantHits:
-        """Returns the users with the hits that have a gain."""
+        """Returns the sample with the hits that have a gain: those of every grade, or only relevant ones."""
         return sample.of_every_grade if self.grades == "all" else sample
 
 
@@ -280,8 +289,9 @@ def build_rbp(parameters: Mapping[str, str], resolve: Resolve) -> MetricFormula:
 
 
 def build_err(parameters: Mapping[str, str], resolve: Resolve) -> MetricFormula:
-    """Returns ERR, in which a hit of gain g satisfies with probability (2^g − 1) / 2^top; written without
-    large powers.
+    """Returns the formula of ERR; a hit of gain g satisfies the user with probability (2^g − 1) / 2^top.
+
+    It is written without large powers.
     """
 
     def credit(hits: RelevantHits) -> Floats:
@@ -305,7 +315,10 @@ def build_user_coverage(parameters: Mapping[str, str], resolve: Resolve) -> Metr
 
 
 def build_f1(parameters: Mapping[str, str], resolve: Resolve) -> MetricFormula:
-    """Returns F-beta: with P = h/k and R = h/m, (1 + β²)·P·R / (β²·P + R) is (1 + β²)·h / (k + β²·m)."""
+    """Returns the formula of F-beta, of precision and recall or of two other metrics.
+
+    With P = h/k and R = h/m, (1 + β²)·P·R / (β²·P + R) is (1 + β²)·h / (k + β²·m), a ratio formula.
+    """
     weight = float(parameters["beta"]) ** 2
     if parameters["of"] == "precision,recall" and parameters["average"] == "users":
         return RatioFormula(
@@ -321,7 +334,7 @@ def build_f1(parameters: Mapping[str, str], resolve: Resolve) -> MetricFormula:
 
 @dataclass(frozen=True)
 class Choice:
-    """A part of a metric that a parameter selects; the first value is the default."""
+    """A credit or norm that depends on the value of a parameter."""
 
     parameter: str
     of: Mapping[str, Credit | Norm]
@@ -332,7 +345,10 @@ def nothing_missing(sample: RelevantHits, parameters: Mapping[str, str]) -> str:
 
 
 def missing_depth(sample: RelevantHits, parameters: Mapping[str, str]) -> str:
-    """Returns why the depth is too small: ranks up to m must have been read, unless the lists end before."""
+    """Returns why the depth is too small for R-precision; an empty text if it suffices.
+
+    Each user's list must have been read up to rank m, or be shorter than the depth.
+    """
     beyond = int((sample.n_relevant > sample.depth).sum())
     if not beyond or not sample.cut_lists:
         return ""
@@ -343,7 +359,9 @@ def missing_depth(sample: RelevantHits, parameters: Mapping[str, str]) -> str:
 
 
 def unusable_gains(sample: RelevantHits, parameters: Mapping[str, str]) -> str:
-    """Returns why gains are unusable: 2^g and a user's sum of gains must be finite and not 0; equal gains
+    """Returns why the gains cannot be used; an empty text if they can.
+
+    2^g and the sum of a user's gains must be finite, and not 0. Large equal gains are allowed, since they
     cancel.
     """
     sample = sample.of_every_grade if parameters.get("grades") == "all" else sample
@@ -359,8 +377,10 @@ def unusable_gains(sample: RelevantHits, parameters: Mapping[str, str]) -> str:
 
 
 def unusable_values(sample: RelevantHits, parameters: Mapping[str, str]) -> str:
-    """Returns the same as ``unusable_gains`` for metrics without ideal: equal gains do not cancel, and
-    squares are needed.
+    """Returns why the gains cannot be used by a metric that is not normalised; an empty text if they can.
+
+    The conditions of ``unusable_gains`` hold, and the squares of the gains must be finite, because equal
+    gains do not cancel here.
     """
     gain, top = parameters["gain"], float(sample.relevant_gain.max(initial=0))
     largest = {"linear": top, "exp": 2 ** min(top, LARGEST_EXPONENT)}.get(gain, 0.0)
@@ -390,11 +410,12 @@ def grades_above_maximum(sample: RelevantHits, parameters: Mapping[str, str]) ->
 
 @dataclass(frozen=True)
 class RankingMetric:
-    """An accuracy metric: credit and norm, or ``build`` if one ratio does not suffice.
+    """An accuracy metric of ranked lists: a credit and a norm, or a ``build`` function.
 
-    ``ideal_is_best``: no list scores higher than the user's relevant items alone, best first. ``may_fall``:
-    parameters (name, value) with which a further hit can lower the value; ``unbounded``: those with which it
-    may exceed ``largest``, which is None without a bound.
+    ``ideal_is_best``: no list scores higher than one with only the user's relevant items, best first.
+    ``may_fall``: parameter values (name, value) with which one more hit can lower the value. ``largest``: the
+    largest value of a user, None without an upper bound. ``unbounded``: parameter values with which a value
+    may exceed ``largest``.
     """
 
     name: str
@@ -419,7 +440,10 @@ class RankingMetric:
     missing_input: Callable[[RelevantHits, Mapping[str, str]], str] = nothing_missing
 
     def formula(self, parameters: Mapping[str, str], resolve: Resolve) -> MetricFormula:
-        """Returns the formula with every parameter filled in."""
+        """Returns the formula for these parameter values.
+
+        ``resolve`` gives the formulas of metrics named in them.
+        """
         if self.build is not None:
             return over_population(self.build(parameters, resolve), parameters)
         ratio = ratio_formula(_chosen(self.credit, parameters), _chosen(self.norm, parameters))

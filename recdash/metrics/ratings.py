@@ -1,4 +1,4 @@
-"""Errors of predicted ratings, over the rows of (user, item, rating, prediction)."""
+"""Error metrics of predicted ratings, over rows of (user, item, rating, prediction)."""
 
 from __future__ import annotations
 
@@ -15,12 +15,15 @@ from recdash.metrics.parameters import Parameter
 from recdash.metrics.usage import UNLISTED, Usage
 
 LARGEST_RATING = 1e70
-"""The standard error of RMSE adds up fourth powers, which must stay finite."""
+"""The standard error of RMSE sums up fourth powers, which must stay finite."""
 
 
 @dataclass(frozen=True)
 class Predictions:
-    """``user`` [n] codes, ``rating`` and ``prediction`` [n]; ``n_missing`` more rows had no prediction."""
+    """Predicted ratings of one run: ``user`` [n] codes, ``rating`` and ``prediction`` [n].
+
+    ``n_missing`` further rows have a rating and no prediction.
+    """
 
     user: Ints
     rating: Floats
@@ -33,7 +36,10 @@ class Predictions:
 
 
 def _mean_over_rows(rows: Predictions, loss: Floats) -> tuple[float, float]:
-    """Returns mean loss per row and its standard error; users are independent, rows of a user are not."""
+    """Returns the mean loss per row and its standard error.
+
+    Users are treated as independent of each other; the rows of one user are not.
+    """
     user = np.unique(rows.user, return_inverse=True)[1]
     a, b = np.bincount(user, weights=loss), np.bincount(user).astype(np.float64)
     total, rows_seen, aa, ab, bb = map(np.array, (a.sum(), b.sum(), a @ a, a @ b, b @ b))
@@ -52,8 +58,9 @@ def mae(rows: Predictions) -> tuple[float, float]:
 
 
 def r2(rows: Predictions) -> tuple[float, float]:
-    """Returns 1 − squared error over squared spread, each summed; the mean of the ratings is treated as
-    known.
+    """Returns 1 − Σ squared error / Σ squared deviation from the mean rating, and its standard error.
+
+    The mean rating is treated as known.
     """
     user = np.unique(rows.user, return_inverse=True)[1]
     spread = (rows.rating - rows.rating.mean()) ** 2
@@ -64,30 +71,30 @@ def r2(rows: Predictions) -> tuple[float, float]:
     return 1.0 - float(unexplained), float(error)
 
 
-# ── per user, for comparing two candidates ───────────────────────────────────────────────────  A metric of
-# all rows is f(Σ loss / Σ weight). Rows of one user are not independent, users are: each user's pull is the
-# first-order change of the metric when the user is drawn once more (delta method).
+# ── per user, for comparing two candidates ───────────────────────────────────────────────────
+# A metric over all rows is f(Σ loss / Σ weight). Users are independent, the rows of one user are not. A
+# user's pull is the first-order change of the metric if the user is drawn once more (delta method).
 
 Pulls = Callable[[Floats, Floats], Floats]
-"""Maps sums [n] of loss and of weight of each user to values [n] whose mean is the metric."""
+"""Maps the sums [n] of loss and of weight of each user to [n] values whose mean is the metric."""
 
 
 def pulls_of_mean(loss: Floats, weight: Floats) -> Floats:
-    """Returns [n] M + (loss − M · weight) / mean weight, where M = Σ loss / Σ weight."""
+    """Returns [n] each user's pull M + (loss − M · weight) / mean weight, where M = Σ loss / Σ weight."""
     mean = loss.sum() / weight.sum()
     pulls: Floats = mean + (loss - mean * weight) / weight.mean()
     return pulls
 
 
 def pulls_of_root(loss: Floats, weight: Floats) -> Floats:
-    """Returns [n] pulls on the root √M of the mean: √M + (pull − M) / (2 √M); 0 where the loss is 0."""
+    """Returns [n] each user's pull on √M: √M + (pull on M − M) / (2 √M); 0 if the loss is 0."""
     pulls, mean = pulls_of_mean(loss, weight), loss.sum() / weight.sum()
     root = float(np.sqrt(mean))
     return root + (pulls - mean) / (2 * root) if root else np.zeros_like(pulls)
 
 
 def pulls_of_explained(loss: Floats, weight: Floats) -> Floats:
-    """Returns [n] pulls on 1 − M."""
+    """Returns [n] each user's pull on 1 − M."""
     return 1.0 - pulls_of_mean(loss, weight)
 
 
@@ -104,13 +111,12 @@ def squared_over_spread(rows: RatedRows) -> tuple[Floats, Floats]:
 
 
 def values_of_rows(metric: RatingMetric, rows: RatedRows) -> UserValues:
-    """Returns the users of these rows and their pulls on the metric; ``own`` is each user's mean loss per
-    row.
+    """Returns the metric per user: each user's pull on the metric, and ``own``, the user's mean loss per row.
 
-    For R², of which more is better, ``own`` is its negative.
+    For R², where higher is better, ``own`` is the negative of the mean loss.
     """
     users, user = np.unique(rows.user, return_inverse=True)
-    # [n] sums of the values of each user's rows; floats also for no rows
+    # [n] sums over each user's rows; cast, because bincount over no rows returns integers
     loss, weight, rows_of_user = (
         np.bincount(user, weights=numbers, minlength=len(users)).astype(np.float64)
         for numbers in (*metric.parts(rows), np.ones(len(user)))
@@ -139,9 +145,10 @@ def missing_spread(rows: Predictions | None) -> str:
 
 @dataclass(frozen=True)
 class RatingMetric:
-    """A metric of predicted ratings: value and standard error in one number each.
+    """A metric of predicted ratings, with one value and one standard error for all rows.
 
-    ``parts`` [r] are loss and weight of each row, ``pulls`` turns their sums per user into values.
+    ``value`` computes both. ``parts`` returns loss [r] and weight [r] of each row, ``pulls`` turns their sums
+    per user into one value per user.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""All metrics by name; turns a typed spec into a definition that can be computed."""
+"""All metrics by name, and the definitions that are made from typed specs."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ Metric = RankingMetric | CatalogueMetric | RatingMetric
 
 _ALL: tuple[Metric, ...] = (*RANKING, *CATALOGUE, *RATINGS)
 METRICS: Mapping[str, Metric] = {metric.name: metric for metric in _ALL}
-"""All metrics. A row in its family's table adds a metric here, on the pages and in the guide."""
+"""All metrics by name. A row added to the table of its family appears here, on the pages and in the guide."""
 
 
 @dataclass(frozen=True)
 class Definition:
-    """A metric with all its parameters filled in; ``str()`` is the canonical spec without @k."""
+    """A metric with all its parameters filled in; ``str()`` gives the canonical spec without the cutoff."""
 
     metric: Metric
     parameters: Mapping[str, str]
@@ -40,22 +40,22 @@ class Definition:
 
     @property
     def of_lists(self) -> str:
-        """Returns the canonical spec of a catalogue-level metric without its population: the value of one
-        list.
+        """Returns the canonical spec of a catalogue-level metric with the default population.
+
+        The value of a single list does not depend on the population, so that means over lists are stored
+        under this spec.
         """
         users = USERS.default
         return str(replace(self, parameters={**self.parameters, **({USERS.name: users} if users else {})}))
 
     @property
     def has_user_values(self) -> bool:
-        """Returns True for accuracy metrics: they are means over users."""
+        """Returns True for accuracy metrics of ranked lists, which are means over users."""
         return isinstance(self.metric, RankingMetric)
 
     @property
     def is_paired(self) -> bool:
-        """Returns True if two runs can be compared user by user: accuracy of lists and of predicted
-        ratings.
-        """
+        """Returns True for metrics of ranked lists and of predicted ratings: runs are compared per user."""
         return isinstance(self.metric, RankingMetric | RatingMetric)
 
     @property
@@ -64,7 +64,7 @@ class Definition:
 
     @property
     def ideal_is_best(self) -> bool:
-        """Returns True if no list scores higher than the user's relevant items alone, best first."""
+        """Returns True if no list scores higher than one with only the user's relevant items, best first."""
         return (
             isinstance(self.metric, RankingMetric)
             and self.metric.ideal_is_best
@@ -73,7 +73,10 @@ class Definition:
 
     @property
     def may_fall(self) -> bool:
-        """Returns True if a further hit can lower a user's value."""
+        """Returns True if one more hit can lower a user's value.
+
+        False for metrics without a value per user.
+        """
         if not isinstance(self.metric, RankingMetric):
             return False
         own = not self.metric.may_fall.isdisjoint(self.parameters.items())
@@ -81,7 +84,10 @@ class Definition:
 
     @property
     def largest_value(self) -> float | None:
-        """Returns the largest value of a user, the smallest being 0; None without a bound."""
+        """Returns the largest possible value of a user (the smallest is 0); None if there is no upper bound.
+
+        Also None for metrics without a value per user.
+        """
         if not isinstance(self.metric, RankingMetric):
             return None
         if not self.metric.unbounded.isdisjoint(self.parameters.items()):
@@ -91,16 +97,19 @@ class Definition:
 
     @property
     def own_rule(self) -> Users | None:
-        """Returns the population that a ranking metric names itself (``users=truth``); None for others."""
+        """Returns the population rule that a ranking metric names itself (``users=truth``).
+
+        None if it names none.
+        """
         return rule_of(self.parameters) if isinstance(self.metric, RankingMetric) else None
 
     def bound(self, samples: Sequence[RelevantHits], k: int) -> float | None:
-        """Returns the largest value at k of a user of any of the samples, the smallest being 0; None without
-        a bound.
+        """Returns the largest value at k that a user of any of the samples can reach; the smallest is 0.
 
-        For an unbounded sum over the hits, that of a user with as many relevant items as any has, all of the
-        truth's largest gain and ranked first. If items may repeat, a share may exceed 1, up to what one
-        relevant item at all ranks gives.
+        The bound of an unbounded sum over hits is reached by a user with the largest m of any user, all of
+        whose relevant items have the truth's largest gain and are ranked first. If lists may repeat items, a
+        share may exceed 1; the bound then also covers one relevant item that fills all ranks. Returns None if
+        there is no upper bound.
         """
         may_repeat = any(sample.may_repeat for sample in samples)
         if not self.ideal_is_best:
@@ -113,8 +122,9 @@ class Definition:
         return max(float(self.formula().own(user, k).max()) for user in best)
 
     def missing_input(self, sample: RelevantHits) -> str:
-        """Returns why these users have no value of a ranking metric, or of a part of it; empty if they
-        have.
+        """Returns why a ranking metric, or a metric it is composed of, is unavailable for this sample.
+
+        Empty if it is available, and for metrics of other families.
         """
         if not isinstance(self.metric, RankingMetric):
             return ""
@@ -124,15 +134,13 @@ class Definition:
         return own or next(filter(None, (part.missing_input(sample) for part in self._parts())), "")
 
     def _parts(self) -> Iterator[Definition]:
-        """Yields the metrics that this one is composed of."""
+        """Yields the definitions of the metrics that this one combines, as in ``f1(of=map,mar)``."""
         for knob in self.metric.parameters:
             if knob.kind == "metrics":
                 yield from map(define, split(self.parameters[knob.name]))
 
     def formula(self) -> MetricFormula:
-        """Returns the formula of a ranking metric. Raises InputError for others, which have no value per
-        user.
-        """
+        """Returns the formula of a ranking metric. Raises InputError for metrics without a value per user."""
         if not isinstance(self.metric, RankingMetric):
             fix = f"Name an accuracy metric: {', '.join(metric.name for metric in RANKING)}."
             raise InputError(
@@ -147,7 +155,11 @@ class Definition:
 
 
 def define(spec: Spec | str) -> Definition:
-    """Returns the definition of a spec. Raises UnknownName for an unknown metric, parameter or value."""
+    """Returns the definition of a spec, with defaults for the parameters that it does not name.
+
+    Raises UnknownName for an unknown metric, parameter or value, and InputError for a missing or impossible
+    one.
+    """
     spec = named(parse(spec) if isinstance(spec, str) else spec)
     metric = METRICS[spec.name]
     if spec.k is not None and not metric.has_cutoff:
@@ -166,7 +178,11 @@ def define(spec: Spec | str) -> Definition:
 
 
 def named(spec: Spec) -> Spec:
-    """Returns the spec with a name for every value: a bare one belongs to the metric's first parameter."""
+    """Returns the spec with a parameter name for every value.
+
+    A value without one belongs to the first parameter. Raises UnknownName for an unknown metric, and
+    InputError if a parameter occurs twice.
+    """
     if spec.name not in METRICS:
         raise UnknownName("metric", spec.name, sorted(METRICS))
     first = next((knob.name for knob in METRICS[spec.name].parameters), "")
@@ -178,7 +194,7 @@ def named(spec: Spec) -> Spec:
 
 
 def _checked(metric: Metric, name: str, value: str) -> str:
-    """Returns the value in canonical spelling."""
+    """Returns the parameter's value in its canonical spelling. Raises UnknownName or InputError."""
     knobs = {knob.name: knob for knob in metric.parameters}
     if name not in knobs:
         raise UnknownName(f"parameter of {metric.name}", name or value, sorted(knobs))

@@ -1,4 +1,4 @@
-"""The users who count and their hits: the view of Hits from which every accuracy metric is computed."""
+"""The users who count and their hits: the part of ``Hits`` that every accuracy metric is computed from."""
 
 from __future__ import annotations
 
@@ -16,24 +16,28 @@ from recdash.errors import InputError, Problem
 
 _ROWS_TO_SORT = 1 << 17
 _ROWS_OF_A_PART = 1 << 19
-"""Small enough that what is looked up of them stays in the processor's cache."""
+"""Relevant rows in a group of users.
+
+It is small enough for the group's arrays to stay in the processor's cache.
+"""
 _IDEALS_KEPT = 4
 
 Number = Callable[["RelevantHits"], Ints]
-"""One whole number per user, [n]."""
+"""A function that returns one whole number per user, [n]."""
 
 
 def relevant_items(sample: RelevantHits) -> Ints:
-    """Returns [n] m, the user's number of relevant items."""
+    """Returns [n] the number of relevant items of each user, m in the formulas."""
     return sample.n_relevant
 
 
 @dataclass(frozen=True)
 class Kinds:
-    """Users grouped by one number, which is all that a norm uses of them.
+    """Groups of users who share one whole number, such as m.
 
-    ``number``, ``size`` [C] are the numbers that occur and how many users have each; ``cell`` [H] is the
-    index of each hit in a table [depth, C].
+    A norm depends on a user only through this number, so that it is computed once per group. ``number`` [C]
+    has the distinct numbers, ``size`` [C] the number of users with each. ``cell`` [H] is the index of each
+    hit in a flattened table [depth, C] of rank and group.
     """
 
     number: Ints
@@ -43,10 +47,10 @@ class Kinds:
 
 @dataclass(frozen=True)
 class JudgedHits:
-    """Hits on everything that was judged, relevant or not, of the users who count.
+    """The hits of counted users on all judged items, relevant or not.
 
-    ``user`` [J] 0..n-1 ascending, ``rank`` [J] ascending within a user, ``relevant`` [J]; ``n_not_relevant``
-    [n] rows of the truth that were judged not relevant.
+    ``user`` [J] is 0..n-1, ascending; ``rank`` [J] ascends within a user; ``relevant`` [J] marks relevant
+    items. ``n_not_relevant`` [n] is the number of each user's truth rows that were judged not relevant.
     """
 
     user: Ints
@@ -55,12 +59,15 @@ class JudgedHits:
     n_not_relevant: Ints
 
     def up_to(self, k: int) -> JudgedHits:
-        """Returns the hits within k; the number of judged negatives does not depend on the lists."""
+        """Returns the hits with rank ≤ k.
+
+        ``n_not_relevant`` stays the same, because it does not depend on the lists.
+        """
         within = self.rank <= k
         return replace(self, user=self.user[within], rank=self.rank[within], relevant=self.relevant[within])
 
     def of_users(self, first: int, last: int) -> JudgedHits:
-        """Returns the part for the users first..last - 1, renumbered from 0."""
+        """Returns the hits of the users first..last - 1, renumbered from 0."""
         rows = slice(*np.searchsorted(self.user, [first, last]).tolist())
         return JudgedHits(
             self.user[rows] - first, self.rank[rows], self.relevant[rows], self.n_not_relevant[first:last]
@@ -69,9 +76,10 @@ class JudgedHits:
 
 @dataclass(frozen=True)
 class Familiar:
-    """How expected the truth's items are: (n + 1 − rank among the n items by popularity) / n, [items].
+    """How expected each item of the truth is, judged by its popularity in the training data.
 
-    ``missing_input``: why there is no popularity of them; empty otherwise.
+    ``expected`` [items] is (n + 1 − rank) / n, where rank is the item's popularity rank among n items.
+    ``missing_input`` says why the popularity is unknown, and is empty if it is known.
     """
 
     expected: Floats
@@ -80,10 +88,10 @@ class Familiar:
 
 
 def familiar(users_with: Ints, n_items: int, n_truth_items: int) -> Familiar:
-    """Returns how expected items are, from the train users of each item [N], those of the truth being the
-    first.
+    """Returns how expected the items of the truth are.
 
-    Equally popular items share a rank; an item without users is not expected at all.
+    ``users_with`` [N] is the number of training users of each item; the items of the truth come first.
+    Equally popular items share a rank. An item without training users gets 0.
     """
     levels = np.unique(users_with)
     here = users_with[:n_truth_items]
@@ -92,16 +100,16 @@ def familiar(users_with: Ints, n_items: int, n_truth_items: int) -> Familiar:
 
 
 class Ideals:
-    """A cache of the users' ideal gains at some k, which are the same for every run.
+    """A cache of the users' ideal gains at some cutoffs, which all runs with the same truth share.
 
-    It keeps the last few arrays, [n] each; several threads may use it at once.
+    It keeps the arrays [n] that were stored last. Several threads may use it at once.
     """
 
     def __init__(self) -> None:
         self._known: dict[Hashable, Floats] = {}
 
     def get(self, key: Hashable, compute: Callable[[], Floats]) -> Floats:
-        """Returns the cached array of the key, else computes it."""
+        """Returns the cached array for the key, or computes and stores it."""
         ideal = self._known.get(key)
         if ideal is None:
             ideal = self._known[key] = compute()
@@ -111,18 +119,19 @@ class Ideals:
 
 
 def _unknown_size(users: Users) -> None:
-    """Returns None, for a sample that was not made from hits."""
+    """Returns None: the size of the population is unknown if the sample was not made from hits."""
 
 
 @dataclass(frozen=True)
 class RelevantHits:
-    """Relevant hits of the users who count (n of them, in truth order).
+    """The relevant hits of the n users who count, in the order of the truth.
 
-    ``user`` [H] 0..n-1 ascending, ``rank`` [H] from 1, ascending within a user, ``gain`` [H]; ``n_relevant``
-    [n] (m in the formulas, 0 for a user who counts without a relevant item), ``list_length`` [n] (0 = no
-    list) and ``truth_user`` [n], the user's index in the truth, ascending; users who are not in the truth
-    have the indexes after its last. ``ideal_gain`` holds each user's relevant gains, best first, user after
-    user from ``ideal_start`` [n + 1].
+    ``user`` [H] is 0..n-1, ascending; ``rank`` [H] starts at 1 and ascends within a user; ``gain`` [H] is the
+    gain of each hit. Per user, [n]: ``n_relevant`` (m in the formulas; 0 for a user who counts without a
+    relevant item), ``list_length`` (0 = no list) and ``truth_user``, the user's index in the truth,
+    ascending. Users who are not in the truth come last and have the indexes after its last one.
+    ``ideal_gain`` has each user's relevant gains in descending order; those of user u start at
+    ``ideal_start[u]``, [n + 1].
     """
 
     depth: int
@@ -133,25 +142,28 @@ class RelevantHits:
     list_length: Ints
     truth_user: Ints
     relevant_gain: Numbers
-    """[Σm] gains of the relevant truth rows, user after user, in the truth's narrow type."""
+    """[Σm] gains of the relevant truth rows, one user after the other, in the narrow type of the truth."""
     item: Ints
-    """[H] which item of the truth was hit."""
+    """[H] index of the truth item that was hit."""
     top_gain: float = 1.0
     """The largest gain in the truth, also of users who do not count."""
     cut_lists: int = 0
-    """How many lists of the run were longer than the depth."""
+    """Number of the run's lists that were longer than the depth."""
     may_repeat: bool = False
-    """True if a list may repeat an item, and each occurrence counts (duplicates=keep)."""
+    """True if a list may repeat an item and every occurrence counts (duplicates=keep)."""
     judged: JudgedHits | None = None
-    """None if nothing was judged not relevant."""
+    """None if no item was judged not relevant."""
     familiar: Familiar | None = None
     """None without training data."""
     n_unknown: int = 0
-    """How many of the users, the last ones, are not in the truth."""
+    """Number of users who are not in the truth. They are the last ones."""
     positives: RelevantHits | None = None
-    """The same users with every row of a relevance above 0, if the threshold leaves some of these out."""
+    """The same users with hits on every row with relevance above 0.
+
+    None if the threshold excludes no such row.
+    """
     population: Callable[[Users], int | None] = field(default=_unknown_size, repr=False, compare=False)
-    """Returns how many users count by a rule in the whole that this may be a part of; None if unknown."""
+    """Returns how many users of the whole run count under a population rule; None if that is unknown."""
     ideals: Ideals = field(default_factory=Ideals, repr=False, compare=False)
     """Shared by the samples of several runs with the same users and truth."""
 
@@ -160,11 +172,12 @@ class RelevantHits:
         return len(self.n_relevant)
 
     def best_users(self, k: int) -> Iterator[RelevantHits]:
-        """Yields samples of one user each that reach the highest possible values.
+        """Yields one-user samples that reach the highest possible value at k.
 
-        One has as many relevant items as any user here, up to k, all of the largest gain and ranked first. If
-        lists may repeat items, others have one item of the largest gain at all k ranks, alone or with a
-        relevant one of the smallest gain.
+        The first user has as many relevant items as any user here, at most k, all with the largest gain and
+        ranked first. If lists may repeat items, two more users follow: both have an item of the largest gain
+        at all k ranks, and the second one also has a relevant item of the smallest gain that is not in the
+        list.
         """
         top = min(int(self.n_relevant.max(initial=0)), k)
         yield self._shown(np.arange(top), np.full(top, self.top_gain), k)
@@ -174,7 +187,7 @@ class RelevantHits:
             yield self._shown(np.zeros(k, dtype=np.int64), np.array([self.top_gain, least]), k)
 
     def _shown(self, items: Ints, relevant_gain: Floats, k: int) -> RelevantHits:
-        """Returns a user with a list of k items that begins with these relevant items."""
+        """Returns a one-user sample whose list of k items begins with the given relevant items."""
         return RelevantHits(
             depth=k,
             user=np.zeros_like(items),
@@ -191,16 +204,16 @@ class RelevantHits:
 
     @cached_property
     def ordinal(self) -> Ints:
-        """Returns [H] 1 for a user's first hit, 2 for the second …"""
+        """Returns [H] the ordinal of each hit among its user's hits, from 1."""
         return positions(self.user) + 1
 
     @cached_property
     def first_hit(self) -> Ints:
-        """Returns [H] the index of the user's first hit."""
+        """Returns [H] for each hit the index of its user's first hit."""
         return np.arange(len(self.user)) - self.ordinal + 1
 
     def kinds(self, number: Number) -> Kinds:
-        """Returns the users grouped by a number of theirs; computed once."""
+        """Returns the users grouped by the number that the function gives them; cached."""
         if number not in self._kinds:
             of_user = number(self)
             often = np.bincount(of_user)
@@ -221,17 +234,24 @@ class RelevantHits:
     def credited(
         self,
     ) -> MutableMapping[Callable[[RelevantHits], Floats], dict[Number, tuple[Floats, Floats]]]:
-        """Returns tables derived from a credit, for the formulas that share it; dropped with the credit."""
+        """Returns the cache of tables that were computed from credits.
+
+        Its keys are the credit function and the function that groups users. Formulas with the same credit
+        share the tables. An entry disappears when its credit function does.
+        """
         return WeakKeyDictionary()
 
     @cached_property
     def m(self) -> Ints:
-        """Returns [H] the number of relevant items of the hit's user."""
+        """Returns [H] the number of relevant items of each hit's user."""
         return self.n_relevant[self.user]
 
     @cached_property
     def binary(self) -> bool:
-        """Returns True if all relevant rows have the same gain, so that it cancels and only m counts."""
+        """Returns True if all relevant rows have the same gain.
+
+        A normalised metric then does not depend on the gain.
+        """
         return bool((self.relevant_gain == self.relevant_gain[:1]).all())
 
     @cached_property
@@ -248,7 +268,7 @@ class RelevantHits:
         return best
 
     def up_to(self, k: int) -> RelevantHits:
-        """Returns the same users with their hits up to k; cached until another k is asked for."""
+        """Returns the same users with only their hits of rank ≤ k; the result for the latest k is cached."""
         cut = self._up_to.get(k)  # another thread may ask for another k meanwhile
         if cut is None:
             within = np.flatnonzero(self.rank <= k)
@@ -263,7 +283,7 @@ class RelevantHits:
         return {}
 
     def parts(self) -> Iterator[RelevantHits]:
-        """Yields the same hits, some users at a time."""
+        """Yields the same hits in several samples, each for a range of users."""
         ranges = list(self._user_ranges(_ROWS_OF_A_PART))
         if len(ranges) < 2:
             yield self
@@ -271,7 +291,7 @@ class RelevantHits:
         yield from (self.of_users(first, last) for first, last in ranges)
 
     def of_users(self, first: int, last: int) -> RelevantHits:
-        """Returns the users first..last - 1, renumbered 0..last - first - 1, with their hits."""
+        """Returns the sample of the users first..last - 1, renumbered from 0, with their hits."""
         users, rows = slice(first, last), slice(self.ideal_start[first], self.ideal_start[last])
         hits = slice(*np.searchsorted(self.user, [first, last]).tolist())
         return replace(
@@ -291,22 +311,22 @@ class RelevantHits:
         )
 
     def in_truth(self) -> RelevantHits:
-        """Returns the users who are in the truth."""
+        """Returns the sample without the users who are not in the truth."""
         return self.of_users(0, self.n_users - self.n_unknown) if self.n_unknown else self
 
     @property
     def of_every_grade(self) -> RelevantHits:
-        """Returns the same users with a hit wherever the relevance is above 0, whatever the threshold."""
+        """Returns the same users with a hit on every item of relevance above 0, whatever the threshold."""
         return self if self.positives is None else self.positives
 
     def _user_ranges(self, n_rows: int) -> Iterator[tuple[int, int]]:
-        """Yields the first user and the one after the last, for about ``n_rows`` relevant rows at a time."""
+        """Yields ranges of users with about ``n_rows`` relevant rows each, as (first user, last user + 1)."""
         edges = np.searchsorted(self.ideal_start, np.arange(0, len(self.relevant_gain), n_rows))
         return pairwise(np.unique(np.append(edges, self.n_users)).tolist())
 
     @cached_property
     def place_in_truth(self) -> Ints:
-        """Returns [H] 1 + how many of the user's relevant items have a higher grade than the hit."""
+        """Returns [H] 1 + the number of the user's relevant items that have a higher grade than the hit."""
         grades = np.unique(self.ideal_gain)
         owner = np.repeat(np.arange(self.n_users), self.n_relevant)
         best_first, of_hit = (
@@ -317,10 +337,10 @@ class RelevantHits:
 
     @cached_property
     def of_best_in_truth(self) -> RelevantHits:
-        """Returns the same users with each hit at the first k where it is shown and among the user's k most
-        relevant items.
+        """Returns the same users, with the rank of each hit raised to the first k at which it counts.
 
-        Items of one grade share the better rank.
+        A hit counts at k if it is among the first k positions and among the user's k most relevant items.
+        Items of the same grade share the better rank.
         """
         rank = np.maximum(self.rank, self.place_in_truth)
         within = np.flatnonzero(rank <= self.depth)
@@ -329,7 +349,10 @@ class RelevantHits:
         return replace(self, **hits, rank=rank[order], judged=None)
 
     def of_judged(self) -> RelevantHits:
-        """Returns the same users with a hit wherever something was judged."""
+        """Returns the same users with a hit on every judged item, relevant or not.
+
+        Itself if nothing was judged not relevant.
+        """
         if self.judged is None:
             return self
         user, rank = self.judged.user, self.judged.rank
@@ -338,13 +361,16 @@ class RelevantHits:
 
 
 def order_by_counting(values: Ints) -> Ints:
-    """Returns a stable argsort of numbers from 0; numpy sorts those of 16 bits by counting, 5× faster."""
+    """Returns the stable argsort of non-negative integers.
+
+    Values below 65,536 are cast to 16 bits, which numpy sorts by counting, 5 times faster.
+    """
     small = len(values) and values.max() < 1 << 16
     return np.argsort(values.astype(np.uint16) if small else values, kind="stable")
 
 
 def positions(group: Ints) -> Ints:
-    """Returns [H] 0, 1, 2 … within each run of equal values."""
+    """Returns [H] 0, 1, 2 … within each run of equal consecutive values."""
     if len(group) == 0:
         return np.zeros(0, dtype=np.int64)
     begins = np.flatnonzero(np.concatenate(([True], group[1:] != group[:-1])))
@@ -352,10 +378,11 @@ def positions(group: Ints) -> Ints:
 
 
 def sort_within(values: Numbers, owner: Ints) -> Floats:
-    """Returns values sorted in descending order within each owner; owners ascend.
+    """Returns the values sorted in descending order within each owner; ``owner`` is ascending.
 
-    Small whole numbers, such as grades, are counted per owner, 8× faster; too many different ones for that
-    are packed with their owner in one number and sorted, 4× faster.
+    Small whole numbers such as grades are counted per owner, which is 8 times faster than sorting. If there
+    are too many distinct ones, each is packed with its owner into one integer and sorted, which is 4 times
+    faster.
     """
     top = values.max(initial=0)
     small = len(values) and top < 1 << 20 and values.min() >= 0  # others may be too large to cast
@@ -378,13 +405,13 @@ def sample_of(
     familiar: Familiar | None = None,
     ideals: Ideals | None = None,
 ) -> RelevantHits:
-    """Returns the users of ``hits`` who count and their relevant hits.
+    """Returns the users of ``hits`` who count, with their relevant hits.
 
-    ``users`` says who counts (see ``domain.kinds.Users``). ``only`` [U] limits to a slice of the truth's
-    users, ``rows`` [T] to a slice of its rows; of these only users with a relevant one count. ``ideals`` are
-    those of another run with the same users and truth.
+    ``users`` is the population rule (see ``domain.kinds.Users``). ``only`` [U] restricts to some users of the
+    truth. ``rows`` [T] restricts to some rows of the truth; a user then counts only with a relevant row among
+    them. ``ideals`` is the cache of another run with the same users and truth.
 
-    Raises InputError under users=run if lists of users who are not in the truth were not counted.
+    Raises InputError for users=run if the lists of users who are not in the truth were not counted.
     """
     truth = hits.truth
     relevant = truth.relevant() if rows is None else truth.relevant() & rows
@@ -410,7 +437,10 @@ def sample_of(
 
 
 def _population(hits: Hits, n_relevant: Ints, only: Mask | None, of_rows: bool, users: Users) -> int | None:
-    """Returns how many users count by a rule in a slice; None if lists of unknown users were not counted."""
+    """Returns the number of users who count under a rule within a slice.
+
+    None if lists of unknown users were not counted.
+    """
     counted = users_who_count(hits, n_relevant, users, of_rows=of_rows)
     if users != "run" or only is not None or of_rows:
         return int((counted if only is None else counted & only).sum())
@@ -418,11 +448,11 @@ def _population(hits: Hits, n_relevant: Ints, only: Mask | None, of_rows: bool, 
 
 
 def _sample_of_rows(hits: Hits, counted: Mask, relevant: Mask, n_relevant: Ints) -> RelevantHits:
-    """Returns the users ``counted`` [U] and their hits on the rows that are ``relevant`` [T]."""
+    """Returns the users marked by ``counted`` [U] and their hits on the rows marked by ``relevant`` [T]."""
     truth = hits.truth
     place = (np.cumsum(counted) - 1).astype(np.int32)
     marked = relevant[hits.row] & counted[hits.user]
-    is_hit = slice(None) if marked.all() else marked  # then nothing is copied
+    is_hit = slice(None) if marked.all() else marked  # a slice copies nothing
     row = hits.row[is_hit]
     rows_that_count = relevant if counted.all() else relevant & np.repeat(counted, np.diff(truth.start))
     return RelevantHits(
@@ -442,8 +472,10 @@ def _sample_of_rows(hits: Hits, counted: Mask, relevant: Mask, n_relevant: Ints)
 
 
 def users_who_count(hits: Hits, n_relevant: Ints, users: Users, *, of_rows: bool = False) -> Mask:
-    """Returns [U] which of the truth's users count; ``n_relevant`` [U] of some of its rows, with
-    ``of_rows``.
+    """Returns [U] a mask of the truth's users who count under a population rule.
+
+    ``n_relevant`` [U] is the number of each user's relevant rows. With ``of_rows`` it covers only some rows
+    of the truth, and only users with a relevant one among them count.
     """
     listed = hits.list_length > 0
     in_truth = n_relevant > 0 if of_rows else np.diff(hits.truth.start) > 0
@@ -468,7 +500,10 @@ def population_counts(hits: Hits, users: Users) -> PopulationCounts:
 
 
 def _with_unknown_users(sample: RelevantHits, hits: Hits) -> RelevantHits:
-    """Returns the sample with the users who are not in the truth: they have a list and no relevant item."""
+    """Returns the sample extended by the users who are not in the truth.
+
+    They have a list and no relevant item. Raises InputError if their lists were not counted.
+    """
     if hits.unknown_lengths is None:
         text = "lists of users outside the test set were not counted when the run was scored"
         fix = "Upload the run again, or use users=truth."
@@ -477,9 +512,7 @@ def _with_unknown_users(sample: RelevantHits, hits: Hits) -> RelevantHits:
 
 
 def _lengthened(sample: RelevantHits, n_truth_users: int, lengths: Ints) -> RelevantHits:
-    """Returns the sample with further users at the end who have lists of these ``lengths`` [S] and no
-    relevant item.
-    """
+    """Returns the sample with users appended who have lists of these ``lengths`` [S] and no relevant item."""
     none = np.zeros(len(lengths), dtype=sample.n_relevant.dtype)
     judged = sample.judged and replace(
         sample.judged, n_not_relevant=np.concatenate((sample.judged.n_not_relevant, none))
@@ -496,8 +529,9 @@ def _lengthened(sample: RelevantHits, n_truth_users: int, lengths: Ints) -> Rele
 
 
 def _judged(hits: Hits, relevant: Mask, rows: Mask | None, counted: Mask, place: Ints) -> JudgedHits | None:
-    """Returns judged hits: a row with a relevance of 0 or more was judged, one with a negative relevance was
-    not.
+    """Returns the hits on judged items; None if no row was judged not relevant.
+
+    A row with a relevance of 0 or more was judged, a row with a negative relevance was not.
     """
     if relevant.all():
         return None

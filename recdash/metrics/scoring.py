@@ -1,4 +1,4 @@
-"""Scores hits: one call computes any list of metrics for one run."""
+"""Computes any number of metrics of one run in a single call."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from recdash.metrics.sample import RelevantHits
 
 @dataclass(frozen=True)
 class MetricInputs:
-    """What a run can be scored from; None if an input is missing."""
+    """The data of a run that metrics are computed from; an input is None if the run does not have it."""
 
     sample: RelevantHits | None = None
     catalogue: CatalogueInputs | None = None
@@ -27,7 +27,7 @@ class MetricInputs:
 
 
 def score(definitions: Iterable[Definition], inputs: MetricInputs) -> list[Curve | Unavailable]:
-    """Returns one curve over k = 1..depth per definition, or the reason why there is none."""
+    """Returns for each definition its curve over k = 1..depth, or the reason why it is unavailable."""
     wanted = list(definitions)
     ranked = _ranked([definition for definition in wanted if definition.has_user_values], inputs.sample)
     results: list[Curve | Unavailable] = []
@@ -43,14 +43,14 @@ def score(definitions: Iterable[Definition], inputs: MetricInputs) -> list[Curve
 
 
 def by_metric(results: Iterable[Curve | Unavailable]) -> tuple[dict[str, Curve], dict[str, str]]:
-    """Returns curves, and reasons of absence, by canonical spec."""
+    """Returns the curves, and the reasons of unavailable metrics, as two dicts keyed by canonical spec."""
     results = list(results)
     curves = {result.metric: result for result in results if isinstance(result, Curve)}
     return curves, {result.metric: result.reason for result in results if isinstance(result, Unavailable)}
 
 
 def _ranked(definitions: Sequence[Definition], sample: RelevantHits | None) -> Iterator[Curve | Unavailable]:
-    """Yields all ranking metrics together, since intermediate results of one serve the next."""
+    """Yields the results of all ranking metrics in the given order; they share intermediate results."""
     reasons = [_missing_input(definition, sample) for definition in definitions]
     formulas = [
         definition.formula() for definition, reason in zip(definitions, reasons, strict=True) if not reason
@@ -97,7 +97,7 @@ def _catalogue(
 
 
 def missing_catalogue_input(definition: Definition, metric: CatalogueMetric, inputs: CatalogueInputs) -> str:
-    """Returns why a run has no value of a catalogue-level metric; empty if it has one."""
+    """Returns why a run has no value of a catalogue-level metric; an empty text if it has one."""
     users = definition.parameters["users"]
     if users == "run" and not inputs.is_whole:
         return OTHER_LISTS_UNKNOWN

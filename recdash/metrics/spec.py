@@ -1,7 +1,7 @@
-"""The grammar of metric specs: ``name(parameter=value, …)@k``, the same in CLI, Python, URL and page.
+"""The grammar of metric specs, ``name(parameter=value, …)@k``, for the command line, Python, URLs and pages.
 
-A value can be a list of specs: ``f1(of=map,mar(form=hits))``. A bare value belongs to the metric's first
-parameter: ``coverage_by(genre)``.
+A value can be a list of specs, as in ``f1(of=map,mar(form=hits))``. A value without a name belongs to the
+metric's first parameter, as in ``coverage_by(genre)``.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _FIX = "Write name(parameter=value)@k, for example ndcg(gain=exp)@10."
 
 @dataclass(frozen=True)
 class Spec:
-    """A metric as requested: its name, the parameters as text, and the cutoff (None = all)."""
+    """A parsed metric spec: the metric's name, its parameters as text, and the cutoff (None for all)."""
 
     name: str
     parameters: tuple[tuple[str, str], ...] = field(default=())
@@ -30,7 +30,7 @@ class Spec:
 
     @property
     def label(self) -> str:
-        """Returns the spec without its cutoff: ``ndcg(gain=exp)``."""
+        """Returns the spec without its cutoff, such as ``ndcg(gain=exp)``."""
         inside = ",".join(f"{name}={value}" if name else value for name, value in self.parameters)
         return f"{self.name}({inside})" if inside else self.name
 
@@ -39,7 +39,10 @@ class Spec:
 
 
 def parse(text: str) -> Spec:
-    """Returns one parsed spec. Raises InputError unless it has the form name(parameter=value, …)@k."""
+    """Returns the spec that the text describes.
+
+    Raises InputError if it is not of the form name(parameter=value, …)@k.
+    """
     if text.count("(") > MOST_BRACKETS:
         raise _unreadable(f"{text[:40]}…", f"more than {MOST_BRACKETS} brackets")
     head, k = _cutoff(text.strip(), text)
@@ -52,13 +55,16 @@ def parse(text: str) -> Spec:
 
 
 def parse_list(text: str | Sequence[str]) -> list[Spec]:
-    """Returns the specs of ``"ndcg@10,f1(of=map,mar)@5"`` or a sequence of such texts."""
+    """Returns the specs in a text such as ``"ndcg@10,f1(of=map,mar)@5"``, or in several such texts."""
     texts = [text] if isinstance(text, str) else text
     return [parse(part) for specs in texts for part in split(specs)]
 
 
 def check_k(k: Any, depth: int | None = None) -> None:
-    """Raises InputError for a cutoff that is no whole number from 1, or deeper than lists were read."""
+    """Raises InputError for a cutoff that is not a positive whole number or exceeds ``depth``.
+
+    ``depth`` is the number of positions to which lists were read; None leaves the second check out.
+    """
     if not isinstance(k, int | np.integer) or isinstance(k, bool) or k < 1:
         text = "a cutoff is a whole number from 1"
         raise InputError(Problem("bad-cutoff", f"k = {k}", text, "Choose a k such as 10."))
@@ -67,7 +73,7 @@ def check_k(k: Any, depth: int | None = None) -> None:
 
 
 def split(text: str) -> list[str]:
-    """Returns the parts between commas that are not inside brackets."""
+    """Returns the non-empty parts between the commas that are outside brackets."""
     parts, depth, begin = [], 0, 0
     for place, letter in enumerate(text):
         depth += (letter == "(") - (letter == ")")
@@ -87,9 +93,10 @@ def _cutoff(text: str, whole: str) -> tuple[str, int | None]:
 
 
 def _parameters(inside: str, whole: str) -> list[tuple[str, str]]:
-    """Returns ``of=map,mar(form=hits), average=means`` as pairs; a part without '=' continues a list value.
+    """Returns the text inside the brackets as (name, value) pairs.
 
-    The first part can be a value without a name.
+    ``of=map,mar(form=hits), average=means`` gives two pairs: a part without '=' continues the value before
+    it. If the first part has no '=', its name is empty. Raises InputError if a name occurs twice.
     """
     pairs: list[tuple[str, str]] = []
     for part in split(inside):

@@ -1,13 +1,14 @@
-"""Ties: the worst, expected and best value of a metric over all orders of tied scores.
+"""Computes the worst, expected and best value of a metric over all orders of tied scores.
 
-Worst and best are exact: every tie gets the order that lowers or raises the value most. With the number of
-hits fixed, a metric never falls when a better hit moves up, so that few orders need testing: relevant items
-at one end of their tie, judged negatives next to them or at the far end. Only ``norm=hits`` may fall with a
-further hit; there every possible number of hits within k is tested too. (For f1(average=means) of such a
-metric, whose users do not add up, only the orders tested are compared.)
+Worst and best are exact: every tie gets the order that lowers or raises the value most. For a fixed number of
+hits, a metric never falls when a better hit moves up. Therefore few orders need testing: relevant items at
+one end of their tie, and judged negatives next to them or at the other end. Only ``norm=hits`` may fall with
+one more hit; there every possible number of hits within k is tested too. (For f1(average=means) of such a
+metric, which is not a mean over users, the extremes are those of the tested orders only.)
 
-Expected is the mean over random orders, all equally likely: exact for metrics that add up over the items
-(McSherry & Najork 2008), else over orders drawn with a fixed seed, with the error of that mean.
+Expected is the mean over all orders, which are equally likely. It is exact for metrics that are sums over
+items (McSherry & Najork 2008). For others it is the mean over orders drawn with a fixed seed, with its
+standard error.
 """
 
 from __future__ import annotations
@@ -30,14 +31,15 @@ from recdash.metrics.sample import RelevantHits, positions
 DRAWS = (20, 1000)
 ROUNDING = 1e-12
 _ROWS_TO_DRAW = 1 << 23
-"""Number of rows of truth and hits from which the number of drawn orders follows, within the bounds above."""
+"""Total number of rows of truth and hits over all drawn orders. ``DRAWS`` bounds the number of orders."""
 
 
 @dataclass(frozen=True)
 class TieBand:
-    """Range over all orders of tied scores, for the users who count.
+    """The range of a metric over all orders of tied scores, for the users who count.
 
-    ``n_users`` have a relevant item in a tie that begins within k, ``n_crossed`` one in a tie that crosses k.
+    ``n_users`` have a relevant item in a tie that begins within k; ``n_crossed`` of them have one in a tie
+    that crosses k.
     """
 
     worst: float
@@ -46,15 +48,16 @@ class TieBand:
     n_users: int
     n_crossed: int
     expected_error: float = 0.0
-    """Standard error of ``expected`` if it is a mean over drawn orders; 0 if it is exact."""
+    """Standard error of ``expected`` if that is a mean over drawn orders; 0 if it is exact."""
 
 
 @dataclass(frozen=True)
 class Ties:
-    """Ties [G] and the truth rows [J] in them, all of users who count.
+    """The G ties in lists of users who count, and the J truth rows in them.
 
-    ``first``, ``last`` [G] their ranks; ``group`` [J] ascending; ``user``, ``row``, ``relevant``, ``gain``,
-    ``expected`` [J], the last being the item's popularity.
+    ``first`` and ``last`` [G] are the first and last rank of each tie. ``group`` [J] is the tie of each row,
+    ascending; ``user``, ``row``, ``relevant`` and ``gain`` [J] describe the row; ``expected`` [J] is how
+    expected the item is from its popularity.
     """
 
     first: Ints
@@ -71,11 +74,14 @@ class Ties:
         return self.last - self.first + 1
 
     def count(self, marked: Mask) -> Ints:
-        """Returns [G] the number of marked rows of each tie."""
+        """Returns [G] the number of marked rows in each tie; ``marked`` is [J]."""
         return np.bincount(self.group[marked], minlength=len(self.first))
 
     def sorted_by(self, *keys: Ints | Floats | Mask) -> Ties:
-        """Returns rows sorted within each tie by the last key first (as lexsort)."""
+        """Returns the ties with the rows of each one sorted.
+
+        The last key is the primary one, as in numpy's lexsort.
+        """
         order = np.lexsort((*keys, self.group))
         rows = {
             name: getattr(self, name)[order]
@@ -85,16 +91,15 @@ class Ties:
 
 
 def tie_band(definition: Definition, hits: Hits, sample: RelevantHits, k: int) -> TieBand | None:
-    """Returns the range of an accuracy metric at k over all orders of ties; ``sample`` has all test rows of
-    its users.
+    """Returns the range of an accuracy metric at k over all orders of tied scores.
 
-    None if the lists were not ordered by score, the metric is unavailable, or no order of the ties changes
-    it.
+    ``sample`` must have all test rows of its users. Returns None if the lists were not ordered by score, if
+    the metric is unavailable, or if no order of the ties changes its value.
     """
     metric = definition.metric
     if hits.ties is None or not isinstance(metric, RankingMetric) or not sample.n_users:
         return None
-    if definition.parameters.get("grades") == "all":  # the same as without a threshold, for the same users
+    if definition.parameters.get("grades") == "all":  # equals no threshold, for the same users
         hits, sample = replace(hits, truth=hits.truth.under(None)), sample.of_every_grade
     ties = _ties_of(hits, sample, k)
     if not len(ties.row) or definition.missing_input(sample):
@@ -110,7 +115,11 @@ def tie_band(definition: Definition, hits: Hits, sample: RelevantHits, k: int) -
 
 
 def _ties_of(hits: Hits, sample: RelevantHits, k: int) -> Ties:
-    """Returns the ties that begin within k, with the rows that some metric uses."""
+    """Returns the ties that begin within k, with the truth rows that some metric uses.
+
+    These are the relevant rows and those judged not relevant. Raises ValueError for lists not ordered by
+    score.
+    """
     rows_in_ties, truth = hits.ties, hits.truth
     if rows_in_ties is None:
         raise ValueError("lists that were not ordered by score have no ties")
@@ -141,16 +150,14 @@ def _ties_of(hits: Hits, sample: RelevantHits, k: int) -> Ties:
 
 
 def _users_in_ties(ties: Ties, k: int) -> tuple[int, int]:
-    """Returns the number of users with a relevant item in a tie, and of those with one in a tie that crosses
-    k.
-    """
+    """Returns two numbers of users: those with a relevant item in a tie, and in a tie that crosses k."""
     crosses = (ties.last > k)[ties.group] & ties.relevant
     return len(np.unique(ties.user[ties.relevant])), len(np.unique(ties.user[crosses]))
 
 
 @dataclass(frozen=True)
 class _Value:
-    """The metric as a function of the ranks of tied rows; the rest of the sample stays the same."""
+    """A metric at k as a function of the ranks of tied rows; all other hits stay the same."""
 
     formula: MetricFormula
     hits: Hits
@@ -159,20 +166,21 @@ class _Value:
     k: int
 
     def users(self, ties: Ties, rank: Ints) -> Floats:
-        """Returns [n] values with the rows of ``ties`` at these ranks; their mean if the users are pooled
-        [1].
+        """Returns [n] the users' values if the rows of ``ties`` have these ranks.
+
+        [1] their mean for a pooled metric.
         """
         values = self.formula.values(self._moved(ties, rank), self.k)
         return values.mean(keepdims=True) if self.formula.pooled else values
 
     @cached_property
     def relevant(self) -> Mask:
-        """Returns [T] the relevant rows of the truth."""
+        """Returns [T] a mask of the truth's relevant rows."""
         return self.hits.truth.relevant()
 
     @cached_property
     def fixed(self) -> tuple[Ints, Ints, Ints]:
-        """Returns user, rank and row of the hits that are not in a tie."""
+        """Returns user, rank and truth row of the hits that are not in a tie."""
         hits, truth = self.hits, self.hits.truth
         looked_at = (self.relevant | (truth.gain >= 0))[hits.row]
         untied = looked_at & np.isin(hits.user, self.sample.truth_user) & ~np.isin(hits.row, self.ties.row)
@@ -199,7 +207,7 @@ class _Value:
 
 
 def _extremes(value: _Value, steps: range) -> tuple[float, float]:
-    """Returns the mean over users of the smallest and of the largest value that an order gives."""
+    """Returns the means over users of each user's smallest and largest value over the tested orders."""
     least, most = np.array(np.inf), np.array(-np.inf)
     for ties, step, top, near in _orders(value.ties, steps):
         users = value.users(ties, _ranks(ties, value.k, step, top=top, near=near))
@@ -208,21 +216,24 @@ def _extremes(value: _Value, steps: range) -> tuple[float, float]:
 
 
 def _steps(definition: Definition, ties: Ties, k: int) -> range:
-    """Returns by how many hits a tie falls short of its maximum within k: 0 and all, or every number."""
+    """Returns the numbers of hits to test by which ties stay below their maximum within k.
+
+    These are 0 and the largest number, or all numbers for a metric that may fall with one more hit.
+    """
     few, many = _within(ties, k)
     most = int((many - few).max(initial=0))
     return range(most + 1) if definition.may_fall else range(0, most + 1, max(most, 1))
 
 
 def _within(ties: Ties, k: int) -> tuple[Ints, Ints]:
-    """Returns [G] the smallest and largest number of relevant items of each tie within k."""
+    """Returns [G] the smallest and [G] the largest possible number of each tie's relevant items within k."""
     wanted = ties.count(ties.relevant)
     few = np.maximum(wanted - np.maximum(ties.last - k, 0), 0)
     return few, np.minimum(wanted, k - ties.first + 1)
 
 
 def _orders(ties: Ties, steps: range) -> Iterator[tuple[Ties, int, bool, bool]]:
-    """Yields (ties with ordered rows, hits fewer than possible, at the top?, negatives near them?)."""
+    """Yields the orders to test as arguments for ``_ranks``: (ties with sorted rows, step, top, near)."""
     worths = [ties.gain, -ties.expected] if ties.expected.any() else [ties.gain]
     nears = (True, False) if not ties.relevant.all() else (True,)
     for worth, top in product(worths, (True, False)):
@@ -231,11 +242,11 @@ def _orders(ties: Ties, steps: range) -> Iterator[tuple[Ties, int, bool, bool]]:
 
 
 def _ranks(ties: Ties, k: int, step: int, *, top: bool, near: bool) -> Ints:
-    """Returns [J] ranks of the rows, relevant ones first in each tie.
+    """Returns [J] ranks of the rows; the relevant rows must come first in each tie.
 
-    ``step`` fewer relevant ones than possible are within k, together at the top of their tie or at its end
-    (that of its part within k), the others at the very end. The judged negatives fill the first of the
-    remaining ranks, or the last, whichever is ``near`` the relevant ones.
+    Within k are ``step`` fewer relevant rows than possible. They are together at the top of their tie, or at
+    the end of its part within k; the other relevant rows are at the very end of the tie. Judged negatives
+    fill the remaining ranks, starting next to the relevant rows if ``near``, else from the other end.
     """
     few, many = _within(ties, k)
     n_within = np.maximum(many - step, few)
@@ -260,7 +271,7 @@ ADDITIVE = ("precision", "recall", "hits", "dcg", "ndcg", "rbp", "judged")
 
 
 def is_additive(definition: Definition) -> bool:
-    """Returns True if a user's value is a sum in which each item's part depends on its own rank alone."""
+    """Returns True if a user's value is a sum over items whose terms depend only on the item's own rank."""
     one_by_one = {"f1": ("precision,recall", "users"), "mrr": ("all",)}
     values = tuple(definition.parameters.get(name) for name in ("of", "average", "sum"))
     known = one_by_one.get(definition.metric.name)
@@ -270,10 +281,10 @@ def is_additive(definition: Definition) -> bool:
 
 
 def _by_shifts(value: _Value) -> float:
-    """Returns the exact mean over all orders of a value that adds up over the items.
+    """Returns the exact mean over all orders of a value that is a sum over items.
 
-    Only the probability of each rank matters then, 1/n for each item in a tie of n: rotating the ties of one
-    size by 0 … n − 1 ranks gives every item every rank once.
+    It only depends on the probability of each rank, which is 1/n for each item in a tie of n. Rotating all
+    ties of size n by 0 … n − 1 ranks gives every item every rank once.
     """
     ties = value.ties
     size, place = ties.size[ties.group], positions(ties.group)
@@ -288,7 +299,7 @@ def _by_shifts(value: _Value) -> float:
 
 
 def _drawn(value: _Value) -> tuple[float, float]:
-    """Returns the mean over drawn orders and its standard error."""
+    """Returns the mean over randomly drawn orders, and its standard error."""
     rng = np.random.default_rng(0)
     n_rows = len(value.sample.relevant_gain) + len(value.hits.row)
     draws = int(np.clip(_ROWS_TO_DRAW // n_rows, *DRAWS))
@@ -297,7 +308,7 @@ def _drawn(value: _Value) -> tuple[float, float]:
 
 
 def drawn_ranks(ties: Ties, rng: np.random.Generator) -> Ints:
-    """Returns [J] ranks for the rows of each tie, all different, every order equally likely."""
+    """Returns [J] random distinct ranks for the rows of each tie; every order is equally likely."""
     rows = ties.count(np.ones(len(ties.row), dtype=bool))
     place = _subsets(ties.size, rows, rng)
     shuffled = np.lexsort((rng.random(len(ties.row)), ties.group))
@@ -307,8 +318,9 @@ def drawn_ranks(ties: Ties, rng: np.random.Generator) -> Ints:
 
 
 def _subsets(size: Ints, count: Ints, rng: np.random.Generator) -> Ints:
-    """Returns [G, most] the first ``count`` of a row: a random subset of 0..size−1 (Floyd's algorithm, for
-    all at once).
+    """Returns [G, most] random subsets: row g begins with ``count[g]`` distinct numbers from 0..size[g]−1.
+
+    It runs Floyd's algorithm for all rows at once. The rest of each row is unused.
     """
     picked = np.full((len(size), int(count.max())), -1)
     for column in range(picked.shape[1]):

@@ -1,4 +1,4 @@
-"""Where a metric appears by default: flags that stand on the metric's own row."""
+"""Flags on a metric's row that say where the metric appears by default."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ LAST = 99
 
 @dataclass(frozen=True)
 class Usage:
-    """Where a metric appears unless a user chooses otherwise; ``metrics.naming`` makes the lists from it.
+    """Where a metric appears unless a user chooses otherwise.
 
-    ``group`` and ``order``: the group that tables list the metric with, and its position there, from 1.
-    ``is_scored``: it is computed for every upload, and so are its ``variants`` (full specs).
-    ``other_definition``: the parameters that other tools use most, as typed; a verdict is tried with them.
-    ``guardrail``: what a guardrail's sentence calls it; empty where it is none.
-    ``less_is_wanted``: of a catalogue metric, a lower value is what a team usually wants.
-    ``is_percent``: its values are read in %. ``in_words``: what it measures, for readers without the term.
+    ``metrics.naming`` builds its lists from these flags. ``group`` and ``order``: the group under which
+    tables list the metric, and its position there, from 1. ``is_scored``: the metric is computed for every
+    upload, together with its ``variants`` (full specs). ``other_definition``: the parameters that other tools
+    use most, as typed; the sensitivity of a verdict is tested with them. ``guardrail``: the metric's name in
+    the text of a guardrail; empty if it has no guardrail. ``less_is_wanted``: for a catalogue-level metric,
+    teams usually want a lower value. ``is_percent``: its values are shown in %. ``in_words``: what it
+    measures, for readers who do not know the term.
     """
 
     group: Group = "other"
@@ -33,4 +34,4 @@ class Usage:
 
 
 UNLISTED = Usage()
-"""Scored for every upload, and listed by name behind the others."""
+"""The default: computed for every upload, and listed by name after the other metrics."""
