@@ -1,4 +1,4 @@
-"""Compares runs to choose one, with the evidence; the same for pages, terminal and Python."""
+"""Compares runs with a baseline and recommends one, for pages, reports, the command line and Python alike."""
 
 from recdash.comparison.evidence import VerdictEvidence, gather_evidence
 from recdash.comparison.pairs import Comparison, Pair, compare

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Badge:
-    """An action's sign, name and colour, and a short reason."""
+    """The short form of a recommended action: its sign, name and colour, and the reason for it (``why``)."""
 
     sign: str
     name: str
@@ -30,7 +30,9 @@ BADGES: Mapping[Action, Badge] = {
 
 
 def badge_of(recommendation: Recommendation) -> Badge:
-    """Returns the badge of what a recommendation says to do, with the case of the candidate in question."""
+    """Returns the badge of the recommended action. Its reason is the case of the candidate in question, or
+    ``Nothing is judged`` if the runs cannot be compared or there is no candidate.
+    """
     badge, leader = BADGES[recommendation.action], recommendation.evidence.leader
     case = recommendation.case_of(leader.candidate) if leader else None
     is_judged = case is not None and recommendation.action != "not comparable"

@@ -1,4 +1,4 @@
-"""The case for each candidate: what all evidence says of it, in a word and with what speaks against it."""
+"""The case for each candidate: one word that sums up all evidence on it, and the risks of shipping it."""
 
 from __future__ import annotations
 
@@ -35,12 +35,15 @@ CASES: Mapping[Case, str] = {
     "no gain": "Difference too small to matter",
     "worse": "Worse offline",
 }
-"""Each case in words."""
+"""The words that readers see for each case."""
 
 
 @dataclass(frozen=True)
 class CandidateCase:
-    """What all evidence says of one candidate, which is the leader of its ``evidence``."""
+    """The case for shipping one candidate, which is the leader of its ``evidence``.
+
+    ``pair`` is its difference from the baseline by the primary metric.
+    """
 
     pair: Pair
     evidence: VerdictEvidence
@@ -51,14 +54,14 @@ class CandidateCase:
 
     @cached_property
     def case(self) -> Case:
-        """The case for shipping it, from the strongest evidence that there is.
+        """Returns the case for shipping the candidate; results of A/B tests outweigh offline results.
 
-        *proven*: it won a goal of an A/B test and lost none; *mixed*: it did both; *lost online*: it only
-        lost. Without a significant result online, *sound*: better offline, and nothing speaks against it;
-        *contested*: better offline, and something does; *inconclusive*: better offline, without a significant
-        lift in its A/B test; *invalid test*: better offline, and its A/B test has no valid result. *unsure*:
-        the offline difference is not significant; *no gain*: it is too small to matter; *worse*: it is worse
-        offline.
+        *proven*: it won a goal of an A/B test and lost none. *mixed*: it won and lost there. *lost online*:
+        it only lost. Without a significant result online, *sound*: it is better offline, and there is no
+        risk. *contested*: it is better offline, with at least one risk. *inconclusive*: it is better offline,
+        and its A/B test has no significant lift. *invalid test*: it is better offline, and its A/B test has
+        no valid result. *unsure*: the offline difference is not significant. *no gain*: that difference is
+        too small to matter. *worse*: it is worse offline.
         """
         evidence = self.evidence
         if evidence.lost_online:
@@ -75,37 +78,47 @@ class CandidateCase:
 
     @property
     def is_running(self) -> bool:
-        """Returns whether its A/B test shows nothing significant yet and lacks users that were planned, or
-        none were planned.
+        """Returns whether its A/B test has no significant lift yet and may go on: fewer users than planned
+        were exposed, or no number of users was planned.
         """
         return self.case == "inconclusive" and not all(lift.is_complete for lift in self.evidence.lifts)
 
     @property
     def is_out_of_reach(self) -> bool:
-        """Returns whether so many more users would be needed for a finding that no test will have them."""
+        """Returns whether a significant offline difference would need more than ``MANY`` times as many users
+        as it has.
+        """
         judged = self.pair.judged
         return judged.word == "not settled" and (judged.more_users or 0) > MANY * self.pair.paired.n
 
     @property
     def words(self) -> str:
-        """Returns ``Won its A/B test``."""
+        """Returns the case in words, such as ``Won its A/B test``."""
         return CASES[self.case]
 
     @property
     def gain(self) -> float:
-        """Returns the offline difference, above 0 where the candidate is better."""
+        """Returns the offline difference from the baseline in units of the metric; above 0 if the candidate
+        is better.
+        """
         mean = self.pair.paired.mean
         return -mean if self.evidence.comparison.lower_is_better else mean
 
     @property
     def decided_by_correction(self) -> bool:
-        """Returns whether the difference is significant alone, and not after the correction."""
+        """Returns whether the offline difference is significant before the correction for several candidates,
+        and not after it.
+        """
         judged = self.pair.judged
         return judged.word == "not settled" and self.pair.paired.settled and not judged.corrected.settled
 
     @cached_property
     def risks(self) -> tuple[RichText, ...]:
-        """What speaks against it, the gravest first; each is the end of a sentence about it."""
+        """Returns the reasons not to ship the candidate, the most serious first; empty if there are none.
+
+        Each is the end of a sentence that begins with the candidate, such as ``cut session watch time by 12
+        %``.
+        """
         evidence, k = self.evidence, self.evidence.comparison.query.k
         lifts = [against_online(lift) for lift in evidence.lost_online]
         metrics = [
@@ -145,7 +158,9 @@ class CandidateCase:
         return (*lifts, *elsewhere, *metrics, *errors, *slices, *rails, *unknown)
 
     def as_dict(self) -> dict[str, Any]:
-        """Returns JSON-ready values: the case, the difference with raw and corrected p, lifts, guardrails."""
+        """Returns JSON-ready values: the case, the offline difference with p before and after the correction,
+        the lifts of A/B tests and the risks. NaN becomes None.
+        """
         pair, judged = self.pair, self.pair.judged
         return {
             "candidate": self.name,
@@ -167,8 +182,8 @@ class CandidateCase:
 
 
 def correction_note(case: CandidateCase) -> str:
-    """Returns ``Significant alone, not after Holm over 8 candidates``; empty if the correction decides
-    nothing.
+    """Returns a note such as ``Significant alone, not after Holm over 8 candidates``; empty unless the
+    correction removes the significance.
     """
     rule = CORRECTIONS.get(case.evidence.comparison.query.terms.correction)
     n = sum(isfinite(pair.paired.p) for pair in case.evidence.comparison.against)
@@ -181,12 +196,14 @@ def correction_note(case: CandidateCase) -> str:
 
 
 def offline_words(case: CandidateCase) -> str:
-    """Returns ``nDCG@10 is 60 % above Popular``."""
+    """Returns the offline difference in words, such as ``nDCG@10 is 60 % above Popular``."""
     return f"{case.evidence.comparison.query.where} is {relation(case)}"
 
 
 def relation(case: CandidateCase) -> str:
-    """Returns ``60 % above Popular``, in two digits, or ``equal to Popular``."""
+    """Returns the difference from the baseline with two significant digits, such as ``60 % above Popular``;
+    ``equal to Popular`` for 0.
+    """
     mean, base = case.pair.paired.mean, case.evidence.base
     if mean == 0:
         return f"equal to {base}"
@@ -194,13 +211,15 @@ def relation(case: CandidateCase) -> str:
 
 
 def online_words(lift: OnlineLift) -> str:
-    """Returns ``session watch time rose by 5.1 % in the A/B test``."""
+    """Returns a lift in words, such as ``session watch time rose by 5.1 % in the A/B test``."""
     verb = "rose" if lift.change > 0 else "fell"
     return f"{lift_name(lift)} {verb} by {two(100 * abs(lift.change))} % in the A/B test"
 
 
 def against_online(lift: OnlineLift) -> RichText:
-    """Returns ``cut session watch time by 12 % in the A/B test``."""
+    """Returns a loss in an A/B test as the end of a sentence, such as ``cut session watch time by 12 % in the
+    A/B test``.
+    """
     verb = "raised" if lift.change > 0 else "cut"
     amount = f"{lift_name(lift)} by {two(100 * abs(lift.change))} %"
     limit = f", which exceeds its {100 * lift.margin:.3g} % margin" if lift.margin else ""
@@ -213,7 +232,9 @@ def percent_of(pair: Pair) -> str:
 
 
 def two(amount: float) -> str:
-    """Returns two significant digits, without a decimal point from 10 on: ``12`` · ``5.1`` · ``0.53``."""
+    """Returns a number ≥ 0 with two significant digits, and without a decimal point from 10 on: ``12`` ·
+    ``5.1`` · ``0.53``.
+    """
     rounded = float(f"{amount:.1e}")
     return numbers.fixed(rounded, max(0, 1 - floor(log10(rounded)))) if rounded else "0"
 

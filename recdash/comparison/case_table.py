@@ -1,4 +1,4 @@
-"""The case for every candidate as a table: what decides, with raw and corrected p side by side."""
+"""The table of all candidates and the case for each, with p before and after the correction side by side."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ TONES: dict[Case, Tone] = {"proven": "better", "sound": "better", "lost online":
 
 
 def case_table(recommendation: Recommendation) -> Table:
-    """Returns one row per candidate, best offline first."""
+    """Returns a table with one row per candidate, best offline first."""
     cases, query = recommendation.cases, recommendation.evidence.comparison.query
     base, rule = recommendation.evidence.base, CORRECTIONS.get(query.terms.correction)
     shares = [_shares(case) for case in cases]
@@ -58,14 +58,19 @@ def _word(case: CandidateCase) -> Word:
 
 
 def _shares(case: CandidateCase) -> tuple[float, tuple[float, float]]:
-    """Returns the change and its corrected interval in % of the baseline's value; NaN where that is 0."""
+    """Returns the difference and the ends of its corrected interval, all in % of the baseline's value; NaN if
+    that value is 0.
+    """
     pair = case.pair
     ends = pair.judged.corrected.low, pair.judged.corrected.high
     return pair.percent(pair.paired.mean), (pair.percent(ends[0]), pair.percent(ends[1]))
 
 
 def _lift(case: CandidateCase) -> Cell:
-    """Returns ``watch time −12 %, engagement rate +6.8 %``: the significant lifts, else the first goal."""
+    """Returns a cell such as ``Watch time −12 %, engagement rate +6.8 %``: all significant lifts of the
+    candidate, else its first goal, greyed out. Without a lift it says that the test is invalid or that there
+    was none.
+    """
     evidence = case.evidence
     telling = [*evidence.lost_online, *evidence.won_online] or [
         lift for lift in evidence.lifts if lift.is_goal
@@ -83,7 +88,9 @@ def _lift_text(lift: OnlineLift) -> str:
 
 
 def _but(case: CandidateCase) -> Cell:
-    """Returns what speaks against it, what it lost in an A/B test first."""
+    """Returns a cell with the risks of the candidate, the most serious first; a note on the correction goes
+    before them. ``–`` if there are none.
+    """
     risks = [plain(risk) for risk in case.risks]
     note = correction_note(case)
     if note:
@@ -92,7 +99,9 @@ def _but(case: CandidateCase) -> Cell:
 
 
 def _note(cases: Sequence[CandidateCase]) -> str:
-    """Returns what the correction decides, and where no method is valid."""
+    """Returns the table's note: which candidates are no longer significant after the correction, and for
+    which no test is valid. Empty if there are none.
+    """
     decided = [case.name for case in cases if case.decided_by_correction]
     unknown = [case.name for case in cases if not isfinite(case.pair.paired.p)]
     notes = []

@@ -1,4 +1,4 @@
-"""Cells of tables that need to know metrics or judged differences."""
+"""Table cells for values of metrics and for differences between runs."""
 
 from __future__ import annotations
 
@@ -20,10 +20,12 @@ def metric_values(
     like: Iterable[Any] | None = None,
     has_unit: bool = True,
 ) -> list[Number]:
-    """Values of a metric; fractions of a catalogue are read in %.
+    """Returns one number cell per value of a metric; metrics that are fractions of a catalogue are shown in
+    %.
 
-    ``why``: for each that is missing; ``like``: the values that decide the decimals, else all; ``has_unit``:
-    each has its "%", where the head of the column does not say so.
+    ``why`` gives, for each value, the reason if it is missing. ``like`` are the values from which the number
+    of decimals is derived, by default the values themselves. ``has_unit=False`` leaves out the "%" where the
+    column's heading has it.
     """
     scale = scale_of(metric)
     cells = aligned(values, scale=scale, unit=PERCENT if scale == 100 and has_unit else "", like=like)
@@ -34,12 +36,12 @@ def metric_values(
 
 
 def metric_value(metric: str, value: float | None) -> Number:
-    """One value of a metric, with three significant digits."""
+    """Returns the number cell of one value of a metric, with three significant digits."""
     return metric_values(metric, [value])[0]
 
 
 def from_to(metric: str, before: float, after: float) -> str:
-    """``23.4 % to 20.8 %``."""
+    """Returns two values of a metric as text: ``23.4 % to 20.8 %``."""
     return f"{metric_value(metric, before).shown} to {metric_value(metric, after).shown}"
 
 

@@ -1,4 +1,4 @@
-"""The evidence for and against the best candidate, on which a verdict rests."""
+"""The evidence for and against a candidate, on which the verdict and the recommendation rest."""
 
 from __future__ import annotations
 
@@ -24,12 +24,15 @@ if TYPE_CHECKING:
 BLOCKING = (
     "different-truth", "different-users", "different-threshold", "different-version", "ids-do-not-meet",
 )  # fmt: skip
-"""Codes of problems that make numbers incomparable; other problems are caveats."""
+"""Codes of problems that make the numbers of two runs incomparable. All other problems are caveats."""
 
 
 @dataclass(frozen=True)
 class SliceDifference:
-    """A slice of the users, and the leader's difference from the baseline within it."""
+    """A slice of the users, and the candidate's difference from the baseline within it.
+
+    ``by`` names the attribute that forms the slices, ``value`` its value in this slice.
+    """
 
     by: str
     value: str
@@ -39,14 +42,16 @@ class SliceDifference:
 
 @dataclass(frozen=True)
 class VerdictEvidence:
-    """A comparison, its ``leader``, and the evidence for and against that candidate.
+    """A comparison, one of its candidates (the ``leader``), and the evidence for and against that candidate.
 
-    ``metrics``: the leader's differences by the other accuracy metrics, judged as one family. ``slices``: its
-    differences in slices of the users, judged as another. Both are families of this candidate alone: harm is
-    looked for in each candidate as if it were the only one, so that many candidates do not hide it.
-    ``lifts``: what A/B tests found of it; ``invalid_tests``: names of those without a valid result.
-    ``lost_elsewhere``: its losses in tests against another run than the baseline.
-    ``over_replicates``: candidate → its difference over folds or seeds, if it or the baseline has several.
+    ``metrics`` are the leader's differences in the other accuracy metrics, which are corrected together.
+    ``slices`` are its differences in slices of the users, which are corrected together too. Other candidates
+    do not count for these two corrections: a larger number of candidates must not hide harm.
+
+    ``lifts`` are the candidate's results in A/B tests against the baseline, ``invalid_tests`` the names of
+    its tests without a valid result. ``lost_elsewhere`` are its losses in tests against another run than the
+    baseline. ``over_replicates`` maps a candidate to its difference over folds or seeds; candidates without
+    replicates are missing, unless the baseline has some.
     """
 
     comparison: Comparison
@@ -62,17 +67,21 @@ class VerdictEvidence:
 
     @property
     def finding(self) -> Finding:
-        """Returns the finding of the leader's difference, over users and replicates."""
+        """Returns whether the leader is better, worse or tied, over users and over its folds or seeds;
+        inconclusive without a leader.
+        """
         return finding(self.leader, self.over_replicates) if self.leader else "not settled"
 
     @property
     def won_online(self) -> tuple[OnlineLift, ...]:
-        """Its significant gains in goals of A/B tests."""
+        """Returns the leader's significant gains in goals of A/B tests."""
         return tuple(lift for lift in self.lifts if lift.is_won)
 
     @property
     def lost_online(self) -> tuple[OnlineLift, ...]:
-        """Its significant losses in goals of A/B tests, and the guardrails it broke there."""
+        """Returns the leader's significant losses in goals of A/B tests, and the guardrails that it broke
+        there.
+        """
         return tuple(lift for lift in self.lifts if lift.is_lost)
 
     @property
@@ -85,7 +94,7 @@ class VerdictEvidence:
 
     @property
     def name(self) -> str:
-        """Returns the name of the leader; empty without one."""
+        """Returns the name of the leader; empty without a leader."""
         return self.comparison.names[self.leader.candidate] if self.leader else ""
 
     @property
@@ -94,7 +103,9 @@ class VerdictEvidence:
         return self.comparison.names[self.comparison.query.baseline]
 
     def rivals(self) -> list[Pair]:
-        """Returns the leader's pairs with other better candidates without a significant difference."""
+        """Returns the leader's pairs with other candidates that also beat the baseline and do not differ
+        significantly from the leader.
+        """
         if self.leader is None:
             return []
         against, over_replicates = self.comparison.against, self.over_replicates
@@ -111,10 +122,11 @@ class VerdictEvidence:
 def gather_evidence(
     source: Source, comparison: Comparison, *, leader: Pair | None = None, intervals: bool = True
 ) -> VerdictEvidence:
-    """Gathers the evidence for and against one candidate from the source of the comparison.
+    """Returns the evidence for and against one candidate.
 
-    ``leader``: the pair of another candidate than the best one. ``intervals=False`` leaves out those of the
-    guardrails, which read the lists again and do not change the state.
+    The candidate is the best one, or that of the pair given as ``leader``. ``intervals=False`` leaves out the
+    guardrails' intervals: they need all recommendation lists to be read again, and the verdict does not
+    depend on them.
     """
     shared_evidence = _shared_by_candidates(source, comparison)
     leader = leader or leader_of(comparison, shared_evidence.over_replicates)
@@ -127,8 +139,8 @@ def gather_evidence(
 def evidence_of_each(source: Source, comparison: Comparison) -> list[VerdictEvidence]:
     """Returns the evidence on every candidate, best first, without the guardrails' intervals.
 
-    Other metrics and slices are compared only for candidates that are better offline or won an A/B test: for
-    the others no harm needs to be found.
+    Other metrics and slices are compared only for candidates that are better offline or won an A/B test. All
+    other candidates are not shipped anyway, so their possible harm does not matter.
     """
     shared_evidence, each = _shared_by_candidates(source, comparison), []
     for pair in comparison.against:
@@ -139,9 +151,10 @@ def evidence_of_each(source: Source, comparison: Comparison) -> list[VerdictEvid
 
 def without_blocked(source: Source, comparison: Comparison) -> tuple[Comparison, Mapping[str, Problem]]:
     """Returns the comparison without the candidates whose numbers cannot be compared with the baseline's, and
-    why not: {run: problem}.
+    {run id: problem} of these candidates.
 
-    The others are judged as if these had not been asked for. If none is left, it is returned as it was.
+    The remaining candidates are judged as if the others had not been in the query. If none would remain, or
+    if all can be compared, returns the comparison unchanged and {}.
     """
     query = comparison.query
     if not _blocking(source.problems(query.shown)):
@@ -163,19 +176,25 @@ def _blocking(problems: Iterable[Problem]) -> list[Problem]:
 
 
 def is_examined(evidence: VerdictEvidence) -> bool:
-    """Returns whether harm is looked for: in candidates that are better offline or won an A/B test."""
+    """Returns whether the candidate is checked for harm in other metrics and slices: it is better offline or
+    won an A/B test.
+    """
     return evidence.finding == "better" or bool(evidence.won_online)
 
 
 def with_intervals(source: Source, evidence: VerdictEvidence) -> VerdictEvidence:
-    """Returns the evidence with the intervals of its guardrails, which read the lists of both runs again."""
+    """Returns the evidence with the intervals of its guardrails, for which the lists of both runs are read
+    again.
+    """
     if evidence.leader is None:
         return evidence
     return replace(evidence, guardrails=tuple(check_guardrails(source, evidence.comparison, evidence.leader)))
 
 
 def _shared_by_candidates(source: Source, comparison: Comparison) -> VerdictEvidence:
-    """Returns the evidence that is the same for every candidate, without a leader."""
+    """Returns the evidence that is the same for every candidate: problems, and differences over replicates.
+    It has no leader.
+    """
     query = replace(comparison.query, runs=tuple(pair.candidate for pair in comparison.against))
     problems = tuple(source.problems(query.shown))
     over_replicates = replicate_differences(source, query)
@@ -183,7 +202,9 @@ def _shared_by_candidates(source: Source, comparison: Comparison) -> VerdictEvid
 
 
 def _of_candidate(source: Source, shared_evidence: VerdictEvidence, pair: Pair) -> VerdictEvidence:
-    """Returns the evidence with a candidate's guardrails and A/B tests."""
+    """Returns the shared evidence with a candidate as its leader, and with that candidate's guardrails and
+    A/B tests.
+    """
     rails = check_guardrails(source, shared_evidence.comparison, pair, intervals=False)
     return replace(
         shared_evidence,
@@ -196,7 +217,9 @@ def _of_candidate(source: Source, shared_evidence: VerdictEvidence, pair: Pair) 
 
 
 def with_harm(source: Source, evidence: VerdictEvidence) -> VerdictEvidence:
-    """Returns the evidence with other metrics and slices, where a candidate may be worse."""
+    """Returns the evidence with the leader's differences in other metrics and in slices; unchanged without a
+    leader.
+    """
     comparison, pair = evidence.comparison, evidence.leader
     if pair is None:
         return evidence
@@ -208,9 +231,10 @@ def with_harm(source: Source, evidence: VerdictEvidence) -> VerdictEvidence:
 
 
 def finding(pair: Pair, over_replicates: Mapping[str, ReplicateDifference]) -> Finding:
-    """Returns the finding of a difference over its users, and over its folds or seeds if it has any.
+    """Returns the finding of a difference over its users, and over folds or seeds if there are any.
 
-    Both must agree: *better* or *worse* excludes zero over both, a *tie* is within the margin.
+    Both must agree, else the finding is inconclusive: for *better* and *worse* both intervals exclude zero on
+    the same side, for a *tie* both are within the margin.
     """
     word, over = pair.judged.word, over_replicates.get(pair.candidate)
     if over is None or over.significant is None:
@@ -224,8 +248,8 @@ def finding(pair: Pair, over_replicates: Mapping[str, ReplicateDifference]) -> F
 
 
 def leader_of(comparison: Comparison, over_replicates: Mapping[str, ReplicateDifference]) -> Pair | None:
-    """Returns the best of those better than the baseline, else of those not worse, else of all; None without
-    any.
+    """Returns the pair of the best candidate that is better than the baseline, else of the best that is not
+    worse, else of the best of all; None without a pair.
 
     A candidate that shares fewer than 30 users with the baseline leads only if no other shares more.
     """
@@ -237,8 +261,8 @@ def leader_of(comparison: Comparison, over_replicates: Mapping[str, ReplicateDif
 
 
 def _other_metrics(source: Source, comparison: Comparison, leader: Pair) -> dict[str, Pair]:
-    """Returns the leader's difference from the baseline by each other accuracy metric, judged as one
-    family.
+    """Returns {metric: the leader's difference from the baseline} for the other accuracy metrics, corrected
+    together. Metrics that one of the two runs lacks are left out.
     """
     runs, level = (leader.baseline, leader.candidate), comparison.query.terms.level
     k, unjudged = comparison.query.k, dict[str, UnjudgedPair]()
@@ -250,9 +274,10 @@ def _other_metrics(source: Source, comparison: Comparison, leader: Pair) -> dict
 
 
 def metrics_beside(primary: str) -> list[str]:
-    """Returns the core metrics that a verdict checks besides the primary one, so no loss goes unnoticed.
+    """Returns the core metrics that are compared besides the primary one, so that a loss in any of them is
+    seen.
 
-    Errors of ratings come first, and only besides a primary metric of ratings.
+    Rating errors are included only if the primary metric is one of ratings; they come first.
     """
     own = row_of(primary)
     errors = [name for name in CORE if isinstance(METRICS[name], RatingMetric)]
@@ -264,8 +289,8 @@ def metrics_beside(primary: str) -> list[str]:
 def _values_of_both(
     source: Source, pair: Pair, metric: str, k: int
 ) -> tuple[UserValues | None, UserValues | None]:
-    """Returns the values of baseline and candidate; None if a run lacks the metric or it has no value per
-    user.
+    """Returns the users' values of baseline and candidate. A run that lacks the metric has None; both have
+    None if the metric has no value per user.
     """
     try:
         return source.values(pair.baseline, metric, k), source.values(pair.candidate, metric, k)
@@ -274,10 +299,11 @@ def _values_of_both(
 
 
 def _slice_differences(source: Source, comparison: Comparison, leader: Pair) -> list[SliceDifference]:
-    """Returns the leader's difference from the baseline in every slice of users, judged as one family.
+    """Returns the leader's difference from the baseline in every slice of users, all corrected together.
 
-    Slices of all users, of the same users as another slice and of fewer than 30 users are left out. A pooled
-    ratio has no values per user to take a slice of, and predicted ratings are compared as a whole.
+    Leaves out slices of all users, slices with the same users as another, and slices of fewer than 30 users.
+    Empty for pooled ratios, which have no values per user, and for predicted ratings, which are compared as a
+    whole.
     """
     base, candidate = _values_of_both(source, leader, comparison.query.metric, comparison.query.k)
     if base is None or candidate is None or base.rated or define(comparison.query.metric).formula().pooled:

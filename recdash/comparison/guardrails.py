@@ -1,4 +1,4 @@
-"""Guardrails: limits on what a gain in accuracy may cost, each with the interval of its change."""
+"""Guardrails: limits on what a gain in accuracy may cost in catalogue-level metrics, with intervals."""
 
 from __future__ import annotations
 
@@ -20,10 +20,12 @@ NOT_ASKED = "it was not requested"
 
 @dataclass(frozen=True)
 class GuardrailResult:
-    """A catalogue-level metric of the leader compared with the baseline's.
+    """The value of a catalogue-level metric for a candidate (``value``) and for the baseline
+    (``base_value``).
 
-    ``low`` and ``high`` contain the change at the comparison's level, over resampled users; NaN without an
-    interval, and then ``why_no_interval`` says why. ``guard``: the share that may be lost.
+    ``guard`` is the largest acceptable loss as a share of the baseline's value. ``low`` and ``high`` are the
+    ends of the change's interval over resampled users, as shares too; NaN without an interval, and
+    ``why_no_interval`` is then the reason.
     """
 
     metric: str
@@ -36,7 +38,7 @@ class GuardrailResult:
 
     @property
     def change(self) -> float:
-        """Returns the change as a share of the baseline's value; NaN if that is 0."""
+        """Returns the change as a share of the baseline's value; NaN if that value is 0."""
         base = abs(self.base_value)
         return (self.value - self.base_value) / base if base >= ROUNDED else nan
 
@@ -50,12 +52,12 @@ class GuardrailResult:
 
     @property
     def loss(self) -> float:
-        """Returns the share lost, below 0 for a gain."""
+        """Returns the change for the worse as a share of the baseline's value; below 0 for a gain."""
         return self.change if self.less_is_better else -self.change
 
     @property
     def largest_loss(self) -> float:
-        """Returns the worse end of the interval; NaN without one."""
+        """Returns the end of the interval with the larger loss, as a share; NaN without an interval."""
         return self.high if self.less_is_better else -self.low
 
     @property
@@ -64,24 +66,26 @@ class GuardrailResult:
 
     @property
     def is_broken(self) -> bool:
-        """Returns whether the loss in these lists exceeds the guardrail."""
+        """Returns whether the measured loss exceeds the guardrail."""
         return self.loss > self.guard
 
     @property
     def is_surely_broken(self) -> bool:
-        """Returns whether the whole interval exceeds the guardrail too."""
+        """Returns whether every loss in the interval exceeds the guardrail."""
         return self.is_broken and self.smallest_loss > self.guard
 
     @property
     def may_be_broken(self) -> bool:
-        """Returns whether the guardrail holds in these lists, while the interval includes losses beyond
+        """Returns whether the measured loss is within the guardrail, but the interval includes losses beyond
         it.
         """
         return not self.is_broken and self.largest_loss > self.guard
 
     @property
     def word(self) -> str:
-        """Returns ``within its guardrail`` · ``may be below its guardrail`` · ``below its guardrail`` …"""
+        """Returns the result in words: ``within its guardrail``, ``may be below its guardrail``, ``below its
+        guardrail``, the same with *above*, or ``from 0: no share`` if the baseline's value is 0.
+        """
         if not isfinite(self.change):
             return "from 0: no share"
         where = ABOVE if self.less_is_better else BELOW
@@ -91,11 +95,11 @@ class GuardrailResult:
 
     @property
     def sign(self) -> str:
-        """Returns ▲ for a gain, ▼ for a loss."""
+        """Returns ▲ for a gain, ▼ for a loss, = for neither."""
         return "▼" if self.loss > 0 else "▲" if self.loss < 0 else "="
 
     def as_dict(self) -> dict[str, Any]:
-        """Returns JSON-ready values; NaN is None."""
+        """Returns JSON-ready values; NaN becomes None."""
         shares = {"change": self.change, "ci_low": self.low, "ci_high": self.high}
         return {
             "metric": self.metric,
@@ -111,7 +115,11 @@ class GuardrailResult:
 def check_guardrails(
     source: Source, comparison: Comparison, leader: Pair, *, intervals: bool = True
 ) -> list[GuardrailResult]:
-    """Returns the leader's guardrails against the baseline; ``intervals`` read the lists of both again."""
+    """Returns the result of each guardrail for the leader against the baseline. Metrics that one of the two
+    lacks are left out.
+
+    ``intervals=False`` leaves the intervals out, for which the lists of both runs would be read again.
+    """
     runs, k = (leader.candidate, leader.baseline), comparison.query.k
     rails = []
     for metric, guard in comparison.query.terms.guards.items():
@@ -133,7 +141,10 @@ def check_guardrails(
 def _with_interval(
     rail: GuardrailResult, pulls: Sequence[Mapping[str, Pulls]], level: float
 ) -> GuardrailResult:
-    """Returns the guardrail with its interval; ``pulls``: by metric, of the leader and of the baseline."""
+    """Returns the guardrail with the interval of its change, or with the reason why there is none.
+
+    ``pulls`` are {metric: how the users of a run pull its value}, of the leader and of the baseline.
+    """
     of_leader, of_baseline = (of_run.get(rail.metric) for of_run in pulls)
     if of_leader is None or of_baseline is None:
         return replace(rail, why_no_interval="lists do not add up to this metric")

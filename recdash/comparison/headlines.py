@@ -1,4 +1,4 @@
-"""Headlines that follow the statistics: pure functions from findings to sentences."""
+"""Headlines of pages and reports: pure functions from statistical findings to sentences."""
 
 from __future__ import annotations
 
@@ -18,28 +18,33 @@ if TYPE_CHECKING:
     from recdash.references.reference_scale import Standing
 
 EQUAL = 1e-12
-"""Values closer than this are equal: only rounding separates them."""
+"""Largest gap between two values that counts as rounding error."""
 MOST_NAMED = 3
 NOTHING_IS_JUDGED = "This is a catalogue-level metric: it has no CI, so differences are not tested."
 NOT_SETTLED = ("undecided", "blocked")
 
 
 def values(scores: pd.DataFrame, metric: str) -> dict[str, float]:
-    """Returns {run id: value of ``metric``}, in the order of the scoreboard (best first)."""
+    """Returns {run id: value of ``metric``} in the scoreboard's order, which is best first. Rows without a
+    number are left out.
+    """
     rows = records(scores[scores["metric"] == metric])
     return {row["run_id"]: float(row["value"]) for row in rows if is_number(row["value"])}
 
 
 def some(names: Sequence[str], noun: str = "runs") -> str:
-    """Returns ``ALS and EASE``; ``Five runs`` if there are too many to name."""
+    """Returns the names joined, such as ``ALS and EASE``; a count such as ``Five runs`` if there are more
+    than ``MOST_NAMED``.
+    """
     return listed(names) if len(names) <= MOST_NAMED else f"{named_number(len(names))} {noun}"
 
 
 def first_place(first: Sequence[str], ranked: int, where: str, *, unranked: bool = False) -> str:
-    """Returns the leaderboard's headline. ``first``: the names of the runs of rank 1, of ``ranked`` with the
-    metric.
+    """Returns the leaderboard's headline.
 
-    It does not mention pairs: ranks and the rows' differences are corrected over different families.
+    ``first`` are the names of the runs of rank 1, ``ranked`` is the number of runs that have the metric,
+    ``where`` the metric's title. The headline does not mention differences from the baseline: they are
+    corrected over another family than ranks.
     """
     if not first:
         return f"No run has {where}"
@@ -54,7 +59,9 @@ def first_place(first: Sequence[str], ranked: int, where: str, *, unranked: bool
 
 
 def best_value(values_by_name: Mapping[str, float], where: str) -> str:
-    """Returns the headline of a catalogue-level metric. ``values_by_name``: best first."""
+    """Returns the headline for a catalogue-level metric. ``values_by_name`` is {run name: value}, best
+    first.
+    """
     best = next(iter(values_by_name.values()), 0.0)
     first = [name for name, value in values_by_name.items() if abs(value - best) <= EQUAL]
     if len(first) < 2:
@@ -63,7 +70,11 @@ def best_value(values_by_name: Mapping[str, float], where: str) -> str:
 
 
 def only_run(name: str, where: str, scores: pd.DataFrame, standing: str) -> tuple[str, str]:
-    """``ALS has nDCG@10 0.123 over 60 users.``, and what to make of it. ``scores``: its scoreboard."""
+    """Returns two sentences for an experiment with a single run: its value, such as ``ALS has nDCG@10 0.123
+    over 60 users.``, and ``standing`` or a default.
+
+    ``scores`` is the scoreboard of this run; ``standing`` says where it is between floor and ceiling.
+    """
     row = next(iter(records(scores)), None)
     value = numbers.three(row["value"]) if row else numbers.NONE
     counted = many(row["n_users"] if row else 0, "user")
@@ -71,7 +82,9 @@ def only_run(name: str, where: str, scores: pd.DataFrame, standing: str) -> tupl
 
 
 def beats(words: Mapping[str, str], base: str) -> str:
-    """Returns ``Three of four candidates beat Popular``. ``words``: name → the word for its difference."""
+    """Returns a headline such as ``Three of four candidates beat Popular``. ``words`` is {candidate's name:
+    finding}.
+    """
     better = sum(word == "better" for word in words.values())
     if len(words) == 1:
         ((name, word),) = words.items()
@@ -86,7 +99,9 @@ def beats(words: Mapping[str, str], base: str) -> str:
 
 
 def no_shared_user(names: Sequence[str], base: str) -> str:
-    """Returns ``ALS shares no user with Popular: there is nothing to pair.``"""
+    """Returns ``ALS shares no user with Popular, so there is nothing to compare.``; empty if ``names`` is
+    empty.
+    """
     if not names:
         return ""
     verb = "shares" if len(names) == 1 else "share"
@@ -94,13 +109,17 @@ def no_shared_user(names: Sequence[str], base: str) -> str:
 
 
 def standing_sentence(standing: Standing | None, best_first: Sequence[str]) -> str:
-    """Returns a sentence on the best uploaded run between floor and ceiling; empty without one."""
+    """Returns where the best uploaded run is between floor and ceiling, as a sentence; empty if this is
+    unknown.
+    """
     sentences = (standing.sentence(run_id) for run_id in best_first) if standing else iter(())
     return next((sentence for sentence in sentences if sentence), "")
 
 
 def agreement(quadrants: Sequence[str]) -> str:
-    """Returns the headline of offline vs online."""
+    """Returns the headline of the page that compares offline with online results. ``quadrants`` has one
+    quadrant per candidate, such as ``won both``.
+    """
     if quadrants and set(quadrants) == {"blocked"}:
         return "Offline and online: not judged, the split of users is broken"
     settled = [quadrant for quadrant in quadrants if quadrant not in NOT_SETTLED]
@@ -113,9 +132,7 @@ def agreement(quadrants: Sequence[str]) -> str:
 
 
 def merge_problems(problems: Iterable[Problem]) -> list[Problem]:
-    """Returns the problems without repeats: one that several runs share is given once, with all their
-    places.
-    """
+    """Returns the problems without repeats; if several runs share a problem, its place lists all of them."""
     places: dict[Problem, list[str]] = {}
     for problem in problems:
         places.setdefault(replace(problem, place=""), []).append(problem.place)

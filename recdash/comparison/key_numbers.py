@@ -1,4 +1,4 @@
-"""The three numbers behind a recommendation, the same on the page and in the report."""
+"""The key numbers behind a recommendation (three at most), the same on the page and in the report."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ FEW = 100
 
 @dataclass(frozen=True)
 class KeyNumber:
-    """A number with what it measures, its finding (``better`` …), and how sure it is."""
+    """A number as text, with what it measures, its finding (such as ``better``) and its uncertainty
+    (``note``).
+    """
 
     title: str
     value: str
@@ -28,8 +30,10 @@ class KeyNumber:
 
 
 def key_numbers(evidence: VerdictEvidence) -> tuple[KeyNumber, ...]:
-    """Returns the offline difference, a lift or another metric, and how many users gain; none of them without
-    a candidate.
+    """Returns the offline difference, a lift of an A/B test (another metric if there is no test), and the
+    number of users who gain.
+
+    Empty without a candidate and if the runs cannot be compared.
     """
     pair, k = evidence.leader, evidence.comparison.query.k
     if pair is None or evidence.blocking:
@@ -45,7 +49,9 @@ def key_numbers(evidence: VerdictEvidence) -> tuple[KeyNumber, ...]:
 
 
 def _of_pair(evidence: VerdictEvidence, title: str, pair: Pair) -> KeyNumber:
-    """Returns the change in % of the baseline's value; in units of the metric where that is 0."""
+    """Returns the key number of a difference, in % of the baseline's value; in units of the metric if that
+    value is 0.
+    """
     share = pair.percent(pair.paired.mean)
     value = numbers.change(share, " %") if isfinite(share) else numbers.change(pair.paired.mean)
     return KeyNumber(title, value, shown(pair.judged.word), f"{level(evidence)} {bounds(pair)}")
@@ -61,7 +67,9 @@ def _of_lift(evidence: VerdictEvidence, lift: OnlineLift) -> KeyNumber:
 
 
 def _of_users(pair: Pair) -> KeyNumber:
-    """Returns for how many users it is better; of 100, or of all where there are fewer."""
+    """Returns how many users gain, that is score better with the candidate: of every 100, or of all if there
+    are fewer than 100.
+    """
     paired = pair.paired
     counts = (paired.wins, paired.losses)
     if paired.n >= FEW:

@@ -1,4 +1,4 @@
-"""Every pair of runs: the paired difference, judged together with all others shown."""
+"""Paired differences between runs, judged in families."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ Key = TypeVar("Key")
 
 @dataclass(frozen=True)
 class Pair:
-    """Candidate minus baseline, by run id; ``value`` and ``base_value`` are means over the shared users."""
+    """A candidate's judged difference from a baseline, both given by run id.
+
+    ``value`` and ``base_value`` are their means over the users that they share.
+    """
 
     baseline: str
     candidate: str
@@ -35,16 +38,18 @@ class Pair:
         return self.judged.paired
 
     def percent(self, amount: float) -> float:
-        """Returns ``amount`` in % of the baseline's value; NaN if that is 0."""
+        """Returns ``amount``, in units of the metric, as % of the baseline's value; NaN if that value is
+        0.
+        """
         return 100 * amount / abs(self.base_value) if self.base_value else float("nan")
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Runs against a baseline by one metric at one k, over the users that each pair shares.
+    """Runs compared with a baseline by one metric at one k; each pair over the users that its runs share.
 
-    ``pairs``: the baseline with each candidate, best first, then every other pair. ``apart``: run id → why it
-    has no difference from the baseline.
+    ``pairs``: the baseline with each candidate, best first, then the candidates with each other. ``apart``:
+    {run id: why the run has no difference from the baseline}.
     """
 
     query: ComparisonQuery
@@ -58,24 +63,24 @@ class Comparison:
 
     @cached_property
     def against(self) -> tuple[Pair, ...]:
-        """Returns the candidates against the baseline, best first."""
+        """Returns the pairs of the baseline with each candidate, best first."""
         return tuple(pair for pair in self.pairs if pair.baseline == self.query.baseline)
 
     @cached_property
     def among(self) -> tuple[Pair, ...]:
-        """Returns every other pair."""
+        """Returns the pairs of candidates with each other."""
         return tuple(pair for pair in self.pairs if pair.baseline != self.query.baseline)
 
     def to(self, run: str) -> Pair | None:
-        """Returns the candidate's pair with the baseline."""
+        """Returns the run's pair with the baseline; None if the run has no such pair."""
         return next((pair for pair in self.against if pair.candidate == run), None)
 
 
 def compare(source: Source, query: ComparisonQuery, *, among: bool = True) -> Comparison:
-    """Compares the runs of the query with its baseline.
+    """Returns the comparison of the query's runs with its baseline.
 
-    The candidates against the baseline are one family, all other pairs another; ``among=False`` leaves these
-    out. Raises InputError for a metric without a value per user.
+    The differences from the baseline are corrected as one family, those among candidates as another;
+    ``among=False`` leaves the latter out. Raises InputError for a metric without a value per user.
     """
     baseline, terms, lower = query.baseline, query.terms, define(query.metric).lower_is_better
     values = {run: source.values(run, query.metric, query.k) for run in query.shown}
@@ -106,7 +111,9 @@ def compare(source: Source, query: ComparisonQuery, *, among: bool = True) -> Co
 
 @dataclass(frozen=True)
 class UnjudgedPair:
-    """A paired difference before it is judged, and the values it is computed from."""
+    """A paired difference that is not yet judged in its family, and the users' values from which it is
+    computed.
+    """
 
     baseline: str
     candidate: str
@@ -125,7 +132,7 @@ class UnjudgedPair:
 
 
 def judge_family(unjudged: Mapping[Key, UnjudgedPair], terms: Terms) -> dict[Key, Pair]:
-    """Returns all differences judged as one family."""
+    """Returns the differences judged and corrected as one family, under the same keys."""
     judged = judge(
         [pair.paired for pair in unjudged.values()],
         terms.correction,
@@ -141,10 +148,11 @@ def judge_family(unjudged: Mapping[Key, UnjudgedPair], terms: Terms) -> dict[Key
 
 
 def _checked_tie(judged: JudgedDifference, pair: UnjudgedPair, margin: Margin) -> JudgedDifference:
-    """Returns the difference, but not as a tie if the baseline's value is too uncertain for a relative
-    margin.
+    """Returns the difference; one that looks like a tie becomes inconclusive if the uncertainty of the
+    baseline's value makes a relative margin too uncertain.
 
-    The candidate must be below 1 + size and above 1 − size times the baseline, user by user.
+    A tie must also be significant user by user: the candidate below 1 + size and above 1 − size times the
+    baseline.
     """
     if judged.word != "tie" or not margin.relative:
         return judged
@@ -155,8 +163,8 @@ def _checked_tie(judged: JudgedDifference, pair: UnjudgedPair, margin: Margin) -
 def _beyond_margin(
     base: UserValues, own: UserValues, margin: Margin, level: float = LEVEL
 ) -> tuple[Paired, Paired]:
-    """Returns the candidate's differences from 1 + size and from 1 − size times the baseline, user by
-    user.
+    """Returns two paired differences: of the candidate from 1 + size times the baseline, and from 1 − size
+    times it. ``size`` is that of the margin.
     """
     largest = common_bound((base, own))
     bound = None if largest is None else (1 + margin.size) * largest
@@ -168,9 +176,11 @@ def _beyond_margin(
 
 
 def equivalence_of(pair: Pair, base: UserValues, own: UserValues, margin: Margin) -> float:
-    """Returns the p of the one-sided tests that a tie needs, the largest of them; NaN if no method is valid.
+    """Returns the p of the equivalence test behind a tie: the largest p of its one-sided tests; NaN if no
+    method is valid.
 
-    A tie at a level has p below (1 − level) / 2. ``base`` and ``own`` are the values of the pair.
+    At a confidence level, a pair is a tie if this p is below (1 − level) / 2. ``base`` and ``own`` are the
+    values of the pair's users.
     """
     within = pair.paired.method.p_beyond(margin.of(pair.base_value))
     if not margin.relative:
@@ -188,10 +198,10 @@ def pair_of(
     lower_is_better: bool = False,
     level: float = LEVEL,
 ) -> UnjudgedPair | None:
-    """Returns the difference of two runs over the users that they share; ``wins`` are those who are better
-    off.
+    """Returns the paired difference of two runs over the users that they share; ``wins`` counts the users who
+    score better with the candidate.
 
-    None if one of them lacks the metric, or if they share no user.
+    None if one of the two lacks the metric, or if they share no user.
     """
     if base is None or values is None:
         return None
@@ -204,8 +214,8 @@ def pair_of(
 
 
 def shared(first: UserValues, second: UserValues) -> tuple[UserValues, UserValues]:
-    """Returns the values of both runs over the users that count for both, in the same order; ratings over
-    the rows that both predict.
+    """Returns the values of both runs over the users that both have, in the same order. Predicted ratings are
+    instead restricted to the rows that both predict.
     """
     if first.rated and second.rated:
         (rows, values_of_rows), (other_rows, values_of_other_rows) = first.rated, second.rated
@@ -222,8 +232,8 @@ def shared(first: UserValues, second: UserValues) -> tuple[UserValues, UserValue
 
 
 def _n_rated_otherwise(base: UserValues, values: UserValues) -> int:
-    """Returns the number of rows that both predict with different ratings in the two tables; 0 for other
-    metrics.
+    """Returns the number of rated rows whose true ratings differ between the test sets of the two runs; 0 for
+    metrics that do not use predicted ratings.
     """
     if not base.rated or not values.rated:
         return 0
@@ -233,7 +243,7 @@ def _n_rated_otherwise(base: UserValues, values: UserValues) -> int:
 def _why_apart(
     source: Source, values: Mapping[str, UserValues | None], run: str, baseline: str, metric: str
 ) -> str:
-    """Returns why there is no difference between the two."""
+    """Returns why a run has no difference from the baseline."""
     name, base_name, own, base = source.names[run], source.names[baseline], values[run], values[baseline]
     if own is None or base is None:
         absent = run if own is None else baseline

@@ -1,7 +1,8 @@
-"""Pareto front of two metrics: the runs that no other dominates, and which run dominates each of the others.
+"""The Pareto front of two metrics: the runs that no other run dominates, and which run dominates each other
+run.
 
-Values place the runs; whether a run is dominated follows the paired differences. A metric without a value per
-user has no interval, and values alone decide.
+Values decide where the runs are; paired differences decide whether a run is significantly dominated. A metric
+without a value per user has no interval, so that only its values count.
 """
 
 from __future__ import annotations
@@ -19,37 +20,41 @@ from recdash.metrics import define
 from recdash.metrics.naming import less_is_wanted
 
 DIGITS = 12
-"""Values that agree to so many digits differ by rounding only."""
+"""Number of decimals to which values are rounded before they are compared, so that rounding errors do not
+count.
+"""
 
 Place = tuple[float, float]
 Side = Literal["better", "worse", "tie", "not settled", "by value", "level"]
-"""The dominating run's result on one metric: by its paired difference, else by value."""
+"""The dominating run's result on one metric: the finding of its paired difference, *by value* if there is no
+such difference, *level* for equal values.
+"""
 
 
 @dataclass(frozen=True)
 class Goal:
-    """A metric to be maximised or minimised."""
+    """A metric to be maximised, or minimised if ``less_is_better``."""
 
     metric: str
     less_is_better: bool
     has_user_values: bool
 
     def height(self, value: float) -> float:
-        """Returns a number of which more is better, whatever the metric."""
+        """Returns the value with the sign that makes higher better."""
         return round(-value if self.less_is_better else value, DIGITS)
 
 
 def goal(metric: str) -> Goal:
-    """Returns the goal. Raises UnknownName for an unknown metric."""
+    """Returns the metric as a goal. Raises UnknownName for an unknown metric."""
     return Goal(metric, less_is_wanted(metric), define(metric).has_user_values)
 
 
 @dataclass(frozen=True)
 class Beaten:
-    """``run`` is not above ``by`` on either metric; ``sides``: the result of ``by`` against it on each
-    metric.
+    """A run (``run``) that another run (``by``) dominates.
 
-    ``pairs`` are the differences ``by`` − ``run`` behind that, None if values alone decide.
+    ``sides`` are the results of ``by`` against ``run`` on the two metrics. ``pairs`` are the paired
+    differences behind them; None for a metric on which values alone decide.
     """
 
     run: str
@@ -59,17 +64,20 @@ class Beaten:
 
     @property
     def settled(self) -> bool:
-        """Returns whether ``run`` is significantly worse on both."""
+        """Returns whether ``run`` is worse on both metrics, significantly where there is a paired
+        difference.
+        """
         return all(side in ("better", "by value") for side in self.sides)
 
 
 @dataclass(frozen=True)
 class TradeOff:
-    """Runs by two metrics at one k.
+    """Runs placed on two metrics at one k.
 
-    ``places``: (value of the first metric, of the second) of the runs that have both. ``front``: the Pareto
-    front, from the best by the second metric to the best by the first. ``beaten``: of the runs in question,
-    each dominated one. ``errors``: standard errors of the values, NaN without them.
+    ``places``: {run id: (value of the first metric, value of the second)} for runs that have both. ``front``:
+    the Pareto front, from the best run on the second metric to the best on the first. ``beaten``: each
+    dominated run, with the run that dominates it most clearly. ``errors``: standard errors of the values in
+    ``places``, NaN if unknown.
     """
 
     goals: tuple[Goal, Goal]
@@ -88,10 +96,10 @@ def trade_off(
     runs: Sequence[str],
     terms: Terms,
 ) -> TradeOff:
-    """Returns the runs at their ``places``, and for each of ``runs`` the run that dominates it, if any.
+    """Returns the runs at their ``places``, and for each dominated run of ``runs`` the run that dominates it.
 
-    All pairs of ``runs``, by both metrics, are judged as one family. A run that only another run dominates
-    adds its pair with that run to the family.
+    All pairs of ``runs`` on both metrics are corrected as one family. A run that is dominated only by a run
+    outside ``runs`` adds its pair with that run to the family.
     """
     goals = (goal(metrics[0]), goal(metrics[1]))
     heights = {run: (goals[0].height(x), goals[1].height(y)) for run, (x, y) in places.items()}
@@ -108,8 +116,8 @@ def trade_off(
             beaten[worse].append(Beaten(worse, better, sides, pairs))
 
     def clearness(by: Beaten) -> tuple[bool, bool, float, float]:
-        """Returns a sort key: significant first, then runs of the front, then the highest by the second
-        metric.
+        """Returns a sort key of dominating runs: significant ones first, then runs of the front, then higher
+        values of the second metric, then of the first.
         """
         return by.settled, by.by in first, heights[by.by][1], heights[by.by][0]
 
@@ -118,12 +126,12 @@ def trade_off(
 
 
 def dominates(place: Place, other: Place) -> bool:
-    """Returns whether the first is as high as the other on both, and higher on one of them."""
+    """Returns whether ``place`` is at least as high as ``other`` on both axes, and higher on at least one."""
     return place[0] >= other[0] and place[1] >= other[1] and place != other
 
 
 def front(heights: Mapping[str, Place]) -> tuple[str, ...]:
-    """Returns the runs that no other dominates, from the highest by the second number to the highest by the
+    """Returns the runs that no other run dominates, from the highest on the second axis to the highest on the
     first.
     """
     best: Place = (inf, -inf)
@@ -138,9 +146,9 @@ def front(heights: Mapping[str, Place]) -> tuple[str, ...]:
 def _run_pairs(
     heights: Mapping[str, Place], first: Sequence[str], runs: Sequence[str]
 ) -> Iterator[tuple[str, str]]:
-    """Yields (worse, better): every pair of ``runs``, in either order if neither dominates the other.
+    """Yields every pair of ``runs`` as (worse, better); in any order if neither dominates the other.
 
-    Also each run with the run of the front that dominates it, which may not be among ``runs``.
+    Also yields each run with a run of the front that dominates it, if that is not among ``runs``.
     """
     for run, other in combinations(runs, 2):
         yield (other, run) if dominates(heights[run], heights[other]) else (run, other)
@@ -152,7 +160,7 @@ def _run_pairs(
 def _judged(
     source: Source, goals: Sequence[Goal], k: int, run_pairs: Sequence[tuple[str, str]], terms: Terms
 ) -> dict[tuple[str, str, str], Pair]:
-    """Returns {(metric, worse, better): their difference}; all of them are judged as one family."""
+    """Returns {(metric, worse, better): paired difference}, all corrected as one family."""
     unjudged: dict[tuple[str, str, str], UnjudgedPair] = {}
     for metric in [goal.metric for goal in goals if goal.has_user_values]:
         for worse, better in run_pairs:

@@ -1,4 +1,4 @@
-"""Compares the leaders over all users of the truth with those over users with a list only."""
+"""Compares who leads if users without recommendations count as 0 with who leads if they are left out."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from dataclasses import dataclass
 from recdash.formatting.wording import listed
 
 _EQUAL = 1e-12
-"""Values closer than this are equal: only rounding separates them."""
+"""Largest gap between two values that counts as rounding error."""
 
 
 @dataclass(frozen=True)
 class PopulationEffect:
-    """The leaders over all users of the truth, and over users with a list only.
+    """The leading runs over all users of the test set (``truth``), and over those with recommendations
+    (``both``).
 
-    Leaders are run ids; several if values are equal. ``values`` and ``n_users`` are {"truth" | "both": {run
-    id: number}}.
+    Leaders are run ids; several if their values are equal. ``values`` and ``n_users`` are {"truth" or "both":
+    {run id: number}}. ``changes`` is whether the leaders differ, ``sentence`` says it in words.
     """
 
     leaders_truth: tuple[str, ...]
@@ -28,7 +29,7 @@ class PopulationEffect:
 
 
 def leaders(values: Mapping[str, float]) -> tuple[str, ...]:
-    """Returns the keys of the highest value, and of all that equal it."""
+    """Returns the keys with the highest value; several if their values are equal."""
     best = max(values.values())
     return tuple(key for key, value in values.items() if best - value <= _EQUAL)
 
@@ -39,7 +40,9 @@ def population_effect(
     n_users: Mapping[str, Mapping[str, int]],
     title: str,
 ) -> PopulationEffect:
-    """Compares the two rules; ``names`` are {run id: name}."""
+    """Returns how the leaders differ between the two populations. ``names`` is {run id: name}, ``title`` that
+    of the metric; ``values`` and ``n_users`` are as in ``PopulationEffect``.
+    """
     truth, both = leaders(values["truth"]), leaders(values["both"])
     named_truth, named_both = (listed([names[run_id] for run_id in ids]) for ids in (truth, both))
     if set(truth) == set(both):

@@ -1,4 +1,6 @@
-"""The query of a comparison: which runs, metric and population, and how differences are judged."""
+"""The query of a comparison: its runs, metric and population, and the terms by which differences are
+judged.
+"""
 
 from __future__ import annotations
 
@@ -14,17 +16,19 @@ from recdash.metrics.naming import GUARDRAILS, metric_at
 from recdash.stats import LEVEL, Correction
 
 MARGIN, MOST_PERCENT = 0.01, 100
-"""Default margin: smaller shares of the baseline's value do not matter."""
+"""Default margin: differences below this share of the baseline's value do not matter. And the largest margin
+in %.
+"""
 
 GUARD = 0.2
-"""Default guardrail: the share of its value at the baseline that a catalogue metric may lose."""
+"""Default guardrail: the share of the baseline's value that a catalogue-level metric may lose."""
 MetricGuards = tuple[tuple[str, float], ...]
 
 
 @dataclass(frozen=True)
 class Margin:
-    """The largest difference that is too small to matter: a share of the baseline's value, or an amount of
-    the metric.
+    """The largest difference that is too small to matter: a share of the baseline's value if ``relative``,
+    else an amount in units of the metric.
     """
 
     size: float = MARGIN
@@ -39,8 +43,8 @@ class Margin:
 
 
 def read_margin(text: str) -> Margin:
-    """Returns the margin for ``1%`` of the baseline's value, or ``0.002`` of the metric. Raises InputError
-    for other texts.
+    """Returns the margin that a text describes: ``1%`` of the baseline's value, or ``0.002`` in units of the
+    metric. Raises InputError for other texts, and for more than 100 %.
     """
     match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?|\.[0-9]+)\s*(%?)", text.strip())
     if match is None:
@@ -55,10 +59,11 @@ def read_margin(text: str) -> Margin:
 
 @dataclass(frozen=True)
 class Terms:
-    """How differences are judged: the margin, the correction of a family, the interval's level.
+    """The rules by which differences are judged: the margin, the correction for several tests, the confidence
+    level.
 
-    ``guard``: the share of its value at the baseline that a guardrail may lose: one share for all of them, or
-    pairs of metric and share, where a metric without a pair is no guardrail.
+    ``guard`` is the share of the baseline's value that guardrail metrics may lose: one number for all of
+    them, or pairs of metric and share. With pairs, metrics without a pair are no guardrails.
     """
 
     margin: Margin = Margin()
@@ -72,14 +77,16 @@ class Terms:
 
     @property
     def guards(self) -> Mapping[str, float]:
-        """Returns the guardrails: metric → the share that it may lose, in the order of the metrics."""
+        """Returns {guardrail metric: share of the baseline's value that it may lose}, in a fixed order."""
         if isinstance(self.guard, tuple):
             return dict(self.guard)
         return dict.fromkeys(GUARDRAILS, self.guard)
 
 
 def _plain_guard(guards: Mapping[str, float]) -> float | MetricGuards:
-    """Returns one share if every guardrail has the same, else ordered pairs: equal terms are equal values."""
+    """Returns a single share if all guardrail metrics have the same, else pairs in a fixed order. Equal rules
+    thereby become equal values.
+    """
     ordered = tuple((metric, guards[metric]) for metric in GUARDRAILS if metric in guards)
     shares = {share for _, share in ordered}
     return shares.pop() if len(ordered) == len(GUARDRAILS) and len(shares) == 1 else ordered
@@ -87,10 +94,12 @@ def _plain_guard(guards: Mapping[str, float]) -> float | MetricGuards:
 
 @dataclass(frozen=True)
 class ComparisonQuery:
-    """Candidates against a baseline by a metric at k, in an experiment or a part of it.
+    """Candidates to compare with a baseline by one metric at one k, in all or a part (``scope``) of an
+    experiment.
 
-    ``runs``: the candidates, each once and without the baseline. The metric has its canonical spelling, so
-    that equal questions are equal values. Raises InputError for an unknown metric and for a k below 1.
+    ``runs`` are the candidates' ids; repeats and the baseline are removed from them. The metric is stored in
+    its canonical spelling, so that equal questions are equal values. Raises InputError for an unknown metric
+    and for a k below 1.
     """
 
     runs: tuple[str, ...]
@@ -108,16 +117,16 @@ class ComparisonQuery:
 
     @property
     def shown(self) -> tuple[str, ...]:
-        """Returns the baseline first, then the candidates."""
+        """Returns the run ids: the baseline first, then the candidates."""
         return (self.baseline, *self.runs)
 
     def without(self, runs: Container[str]) -> ComparisonQuery:
-        """Returns the query without these candidates: findings count a reference only as the baseline."""
+        """Returns the query without these candidates; the baseline stays even if it is among ``runs``."""
         return replace(self, runs=tuple(run for run in self.runs if run not in runs))
 
     @property
     def where(self) -> str:
-        """Returns ``nDCG@10``."""
+        """Returns the metric with its cutoff, such as ``nDCG@10``."""
         return metric_at(self.metric, self.k)
 
     def as_dict(self) -> dict[str, Any]:

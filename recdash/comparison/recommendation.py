@@ -1,7 +1,7 @@
-"""The recommendation: what to do, and with which candidate, from all evidence.
+"""Recommends what to do with which candidate, from all evidence.
 
-Every candidate is judged over the primary metric, the other accuracy metrics, guardrails, slices, folds or
-seeds, and A/B tests. What users did in a test counts more than any offline metric.
+Every candidate is judged by the primary metric, the other accuracy metrics, guardrails, slices, folds or
+seeds, and A/B tests. The results of A/B tests count more than any offline metric.
 """
 
 from __future__ import annotations
@@ -42,17 +42,18 @@ Action = Literal["ship", "keep", "test", "collect data", "not comparable"]
 ACTIONS: tuple[Action, ...] = get_args(Action)
 MOST_TESTED, MOST_REASONS, FEW = 2, 2, 2
 TO_TEST: tuple[Case, ...] = ("sound", "invalid test", "inconclusive", "contested")
-"""Cases that ask for an A/B test, the most promising first."""
+"""Cases in which an A/B test is recommended, the most promising first."""
 UNTESTED: RichText = (Piece("But no A/B test has confirmed it yet.", "ab-results"),)
 
 
 @dataclass(frozen=True)
 class Recommendation:
-    """What to do. ``run``: the candidate to ship or test, the baseline to keep; None where there is none.
+    """What to do, and with which run.
 
-    ``why``: at most two sentences; ``risks``: what speaks against it, the gravest first. ``cases``: every
-    candidate that was judged, best offline first. ``evidence``: all of it on the candidate in question: the
-    one to ship or test, else the best offline.
+    ``run`` is the candidate to ship, to test or to collect data for, or the baseline to keep; None if the
+    runs cannot be compared. ``why`` has at most two sentences, ``risks`` the reasons against it, the most
+    serious first. ``cases`` has every judged candidate, best offline first. ``evidence`` is that on the
+    candidate in question: the one to ship, test or collect data for, else the best offline.
     """
 
     action: Action
@@ -73,24 +74,24 @@ class Recommendation:
 
     @property
     def sentences(self) -> tuple[RichText, ...]:
-        """Returns the reasons and the gravest risk: three sentences at most."""
+        """Returns the reasons and the most serious risk: at most three sentences."""
         return (*self.why, *self.risks[:1])
 
     @property
     def text(self) -> str:
-        """Returns headline, reasons and the gravest risk as plain text."""
+        """Returns headline, reasons and the most serious risk as plain text."""
         return " ".join([f"{self.headline}.", *map(plain, self.sentences)])
 
     @cached_property
     def offline(self) -> OfflineVerdict:
-        """Returns what the offline numbers alone say of the candidate in question, with all of them."""
+        """Returns the verdict that follows from offline numbers alone, on the candidate in question."""
         return decide(self.evidence)
 
     def case_of(self, run: str) -> CandidateCase | None:
         return next((case for case in self.cases if case.pair.candidate == run), None)
 
     def as_dict(self) -> dict[str, Any]:
-        """JSON-ready; runs by their names."""
+        """Returns JSON-ready values; the run is given by its name."""
         return {
             "state": self.action,
             "run": self.name,
@@ -102,10 +103,10 @@ class Recommendation:
 
 
 def recommend(source: Source, comparison: Comparison, *, intervals: bool = True) -> Recommendation:
-    """Returns what to do, judged by all evidence on every candidate of the comparison.
+    """Returns the recommendation that follows from all evidence on every candidate of the comparison.
 
-    ``intervals=False`` leaves out those of the guardrails, which read the lists again and do not change the
-    recommendation.
+    ``intervals=False`` leaves out the guardrails' intervals: they need all lists to be read again, and the
+    recommendation does not depend on them.
     """
     comparable, left_out = without_blocked(source, comparison)
     cases = tuple(
@@ -147,8 +148,8 @@ def _choose(cases: tuple[CandidateCase, ...]) -> Recommendation:
 
 
 def _best_online(proven: Sequence[CandidateCase]) -> CandidateCase:
-    """Returns the one with the largest lift in the first goal of a test that all of them were in, else the
-    best offline.
+    """Returns the candidate with the largest lift in the first goal that was measured for all of them in the
+    same test; if there is none, the best offline.
     """
     for goal in proven[0].evidence.lifts:
         by_case = [{(lift.test, lift.title): lift.lift for lift in case.evidence.lifts} for case in proven]
@@ -159,7 +160,9 @@ def _best_online(proven: Sequence[CandidateCase]) -> CandidateCase:
 
 
 def _in_question(chosen: Recommendation, comparison: Comparison) -> CandidateCase:
-    """Returns the case of the candidate to ship or test, else of the best offline."""
+    """Returns the case of the recommended candidate; if the baseline is recommended, of the candidate that is
+    best offline.
+    """
     own = chosen.case_of(chosen.run) if chosen.run else None
     if own is not None:
         return own
@@ -199,7 +202,9 @@ def _ship(chosen: CandidateCase, cases: tuple[CandidateCase, ...]) -> Recommenda
 
 
 def _test(to_test: Sequence[CandidateCase], cases: tuple[CandidateCase, ...]) -> Recommendation:
-    """Test the best of these, together with those from which it does not differ significantly."""
+    """Returns the recommendation to test the best of these candidates, and one more if it does not differ
+    significantly from the best.
+    """
     first = _unbeaten(to_test)
     others = (case for case in to_test if case is not first and not _beats(first, case))
     chosen = [first, *others][:MOST_TESTED]
@@ -246,7 +251,9 @@ def _collect(chosen: CandidateCase, cases: tuple[CandidateCase, ...]) -> Recomme
 
 
 def _keep(cases: tuple[CandidateCase, ...]) -> Recommendation:
-    """Keep the baseline, with what each of the best candidates lacks; a trade-off says when to ship."""
+    """Returns the recommendation to keep the baseline, with the reasons against the best candidates. For a
+    candidate that won and lost online, a sentence says when to ship it.
+    """
     first, n = cases[0], len(cases)
     base = first.evidence.base
     why = [_declined(case) for case in sorted(cases, key=lambda case: not case.evidence.lost_online)]
@@ -262,7 +269,7 @@ def _keep(cases: tuple[CandidateCase, ...]) -> Recommendation:
 
 
 def _left_out(left_out: Mapping[str, Problem], comparison: Comparison) -> RichText:
-    """Returns which candidates were not judged, and why."""
+    """Returns a sentence on the candidates that were not judged, and why."""
     names = listed([comparison.names[run] for run in left_out])
     if len(left_out) == 1:
         return _linked(f"{names} is left out: {next(iter(left_out.values())).found}.", "runs")
@@ -274,7 +281,9 @@ def _left_out(left_out: Mapping[str, Problem], comparison: Comparison) -> RichTe
 
 
 def _unless(case: CandidateCase) -> str:
-    """Returns when to ship a candidate that won and lost; of tests that contradict each other, what to do."""
+    """Returns when to ship a candidate that won and lost online. If two tests contradict each other in a
+    metric, returns the advice to repeat the test.
+    """
     lost, won = case.evidence.lost_online, case.evidence.won_online
     for lift in lost:
         other = next((other for other in won if other.title == lift.title), None)
@@ -306,7 +315,9 @@ def _declined(case: CandidateCase) -> RichText:
 
 
 def _passed_over(chosen: CandidateCase, cases: tuple[CandidateCase, ...]) -> Iterator[RichText]:
-    """Yields why candidates that score significantly higher offline than the chosen one are not chosen."""
+    """Yields a sentence for each candidate that is significantly better offline than the chosen one: why it
+    was not chosen.
+    """
     for case in cases:
         if case is not chosen and _beats(case, chosen):
             better = "better" if case.evidence.comparison.lower_is_better else "higher"
@@ -314,7 +325,9 @@ def _passed_over(chosen: CandidateCase, cases: tuple[CandidateCase, ...]) -> Ite
 
 
 def _as_good(chosen: CandidateCase, cases: tuple[CandidateCase, ...]) -> Iterator[RichText]:
-    """Yields which candidates have the same case, and are not significantly behind."""
+    """Yields a sentence for each candidate that has the same case as the chosen one and is not significantly
+    worse.
+    """
     for case in cases:
         if case is chosen or case.case != chosen.case or _beats(chosen, case):
             continue
@@ -325,7 +338,7 @@ def _as_good(chosen: CandidateCase, cases: tuple[CandidateCase, ...]) -> Iterato
 
 
 def against(case: CandidateCase) -> RichText:
-    """Returns why a candidate is not shipped, as the end of a sentence about it."""
+    """Returns why a candidate is not chosen, as the end of a sentence that begins with its name."""
     base = case.evidence.base
     if case.case == "worse":
         where = case.evidence.comparison.query.where
@@ -348,8 +361,10 @@ def _but(case: CandidateCase) -> tuple[RichText, ...]:
 
 
 def _unbeaten(cases: Sequence[CandidateCase]) -> CandidateCase:
-    """Returns the first than which none is significantly better; the best has the largest gain over its own
-    users, which need not be those of the others.
+    """Returns the first candidate that no other beats significantly, else the first of all.
+
+    The first of all may be beaten: its gain is largest over the users that it shares with the baseline, and
+    other pairs share other users.
     """
     for case in cases:
         if not any(_beats(other, case) for other in cases):
@@ -358,7 +373,9 @@ def _unbeaten(cases: Sequence[CandidateCase]) -> CandidateCase:
 
 
 def _beats(case: CandidateCase, other: CandidateCase) -> bool:
-    """Returns whether the first is significantly better than the second, over the users of both."""
+    """Returns whether the first candidate is significantly better than the second, over the users that they
+    share.
+    """
     first, second = case.pair.candidate, other.pair.candidate
     word = {(first, second): "worse", (second, first): "better"}
     return any(

@@ -1,4 +1,4 @@
-"""Computes differences from the baseline over folds or seeds, the same for files and stored runs."""
+"""Computes candidates' differences from the baseline over folds or seeds, for files and for stored runs."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from recdash.stats.replicates import (
 
 
 def replicate_differences(source: Source, query: ComparisonQuery) -> dict[str, ReplicateDifference]:
-    """Returns {run: its difference from the baseline over folds or seeds}, all judged as one family.
+    """Returns {run id: difference from the baseline over folds or seeds}, corrected as one family.
 
-    Runs that lack the metric are left out, and so are runs uploaded once if the baseline was too.
+    Leaves out runs that lack the metric, and runs without replicates if the baseline has none either.
     """
     terms, replicates = query.terms, _Replicates(source, query.metric, query.k)
     alone = {run: replicates.difference(run, query.baseline, terms.level) for run in query.runs}
@@ -34,14 +34,14 @@ def replicate_differences(source: Source, query: ComparisonQuery) -> dict[str, R
 
 @dataclass(frozen=True)
 class _Replicates:
-    """The folds or seeds of a source's runs by one metric at one k."""
+    """The folds or seeds of a source's runs, by one metric at one k."""
 
     source: Source
     metric: str
     k: int
 
     def difference(self, run: str, baseline: str, level: float) -> ReplicateDifference | None:
-        """Returns the run's difference from the baseline; None for two runs uploaded once, and without the
+        """Returns the run's difference from the baseline; None if neither has replicates, or if one lacks the
         metric.
         """
         both = map(self.source.replicated, (run, baseline))
@@ -62,7 +62,9 @@ class _Replicates:
     def _means_over_shared_users(
         self, run: str, baseline: str
     ) -> tuple[ReplicateValues | None, ReplicateValues | None]:
-        """Returns means of each replicate over the users of the paired test, of run and baseline."""
+        """Returns the means of each replicate of the run, and of the baseline, over the users that both runs
+        have. None for a run without such a mean, and for both if one lacks the metric.
+        """
         own, base = (self.source.values(run_id, self.metric, self.k) for run_id in (run, baseline))
         if own is None or base is None:
             return None, None
@@ -70,9 +72,11 @@ class _Replicates:
         return self._means(run, own, baseline, users), self._means(baseline, base, run, users)
 
     def _means(self, run: str, own: UserValues, other: str, users: Ints) -> ReplicateValues | None:
-        """Returns the mean over ``users`` [n] in each of the run's replicates, or in its only one.
+        """Returns the mean over ``users`` [n] in each replicate of the run; a run that was trained once has a
+        single mean.
 
-        A run that was trained once is restricted to the users of the other's folds, which pairs the two.
+        If a run was trained once and the other has folds, it gets one mean for the users of each of these
+        folds, so that the means of the two can be paired. None if there is no mean.
         """
         replicated, folds = self.source.replicated(run), self.source.replicated(other)
         if replicated is not None:
@@ -90,7 +94,9 @@ class _Replicates:
         return {label: self.source.replicate_values(run, label, self.metric, self.k) for label in labels}
 
     def _have_same_folds(self, run: str, baseline: str) -> bool:
-        """Returns whether the folds of both have the same users, label by label."""
+        """Returns whether folds with the same label have the same users in both runs, and no label is
+        missing.
+        """
         of_run, of_baseline = self._by_label(run), self._by_label(baseline)
         return of_run.keys() == of_baseline.keys() and all(
             values is not None
@@ -100,8 +106,8 @@ class _Replicates:
         )
 
     def _plain_values(self, run: str) -> ReplicateValues | None:
-        """Returns the replicates' values of a catalogue-level metric; None for folds, whose values mean
-        something else.
+        """Returns the value of a catalogue-level metric in each replicate; None for folds, because the value
+        of a fold is not comparable with that of the whole.
         """
         replicated = self.source.replicated(run)
         if replicated is None:
@@ -115,7 +121,7 @@ class _Replicates:
 
 
 def _mean(values: UserValues | None, users: Ints) -> float | None:
-    """Returns the mean over the values of ``users`` [n]; None if none of them counts."""
+    """Returns the mean of the values of ``users`` [n]; None if none of them has a value."""
     if values is None:
         return None
     if len(users) and np.array_equal(values.users, users):  # the rule for seeds, and much faster
@@ -131,6 +137,6 @@ def _present(
     overlap: bool = False,
     trained_once: bool = False,
 ) -> ReplicateValues | None:
-    """Returns the values that are not None, by label; None without any."""
+    """Returns the values that are not None, under their labels; None if all are."""
     values = {label: value for label, value in by_label.items() if value is not None}
     return ReplicateValues(values, noun, overlap, trained_once) if values else None

@@ -1,4 +1,4 @@
-"""A comparison with all results: pairs, verdict, and what would change that."""
+"""A comparison with all its results: pairs, verdict, and the case of each candidate."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FURTHER = ("wilcoxon_p", "permutation_p", "bootstrap_low", "bootstrap_high")
 
 @dataclass(frozen=True)
 class Compared:
-    """Runs compared by one metric at one k."""
+    """Runs compared by one metric at one k, with the recommendation that follows."""
 
     source: Source
     verdict: Recommendation
@@ -37,21 +37,25 @@ class Compared:
         return self.verdict.evidence.comparison
 
     def table(self) -> pd.DataFrame:
-        """Returns one row per pair: the columns of ``rows``."""
+        """Returns a frame with one row per pair and the columns of ``rows``."""
         import pandas as pd
 
         return pd.DataFrame(list(self.rows()))
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """Yields one dict per pair: run names, and every common test.
+        """Yields one dict per pair: the names of its runs, their difference, and the results of all usual
+        tests.
 
-        p and ci_low … ci_high (at the level of the terms) come from ``method``: the paired t-test if it is
-        valid, else a test that is (``recdash.stats.sparse``); None without one. ``finding`` follows
-        p_corrected and ci_corrected, corrected within its own family, and the margin. t_p is always that of
-        the paired t-test, None without a spread; t_p_holm and t_p_bh are corrected over all pairs. If the
-        true difference is the observed one, ``more_users`` more users give an answer with a probability of 80
-        % (0: there is one; None: no number does). ``equivalence_p`` is that of the one-sided tests of a tie,
-        not corrected: below (1 − ci_corrected_level) / 2 exactly if ``finding`` is a tie.
+        ``p``, ``ci_low`` and ``ci_high`` come from ``method``: the paired t-test if it is valid, else another
+        valid test (see ``recdash.stats.sparse``); None if there is none. ``finding`` follows from the
+        interval that is corrected within the pair's family, and from the margin. ``t_p`` is always the p of
+        the paired t-test, None if the differences do not vary; ``t_p_holm`` and ``t_p_bh`` are corrected over
+        all pairs.
+
+        ``more_users`` is how many more users give an answer with a probability of 80 % if the true difference
+        is the observed one; 0 if there is an answer already, None if the number is unknown. ``equivalence_p``
+        is the uncorrected p of the equivalence test: below (1 − ci_corrected_level) / 2 exactly if
+        ``finding`` is a tie.
         """
         comparison = self.comparison
         p = np.array([pair.paired.t_p for pair in comparison.pairs])
@@ -77,7 +81,9 @@ class Compared:
             }
 
     def _further_tests(self) -> list[dict[str, float | None]]:
-        """Returns per pair the results of distribution-free tests; None if two runs share one user."""
+        """Returns the results of distribution-free tests, one dict per pair; None for each if a pair shares
+        fewer than two users.
+        """
         pairs = self.comparison.pairs
         rows: list[dict[str, float | None]] = [dict.fromkeys(FURTHER) for _ in pairs]
         for indexes in self._over_the_same_users():
@@ -87,7 +93,9 @@ class Compared:
         return rows
 
     def _over_the_same_users(self) -> list[list[int]]:
-        """Returns indexes of pairs to resample together: their runs count the same two sets of users."""
+        """Returns groups of indexes of pairs that are resampled together, because their runs have the same
+        two sets of users. Pairs with fewer than two users are left out.
+        """
         runs = {run for pair in self.comparison.pairs for run in (pair.baseline, pair.candidate)}
         users = {run: _hash_of_rows(self._values_of(run)) for run in runs}
         groups: dict[frozenset[int], list[int]] = {}
@@ -97,8 +105,8 @@ class Compared:
         return list(groups.values())
 
     def _tested(self, pairs: Sequence[Pair]) -> Iterator[dict[str, float | None]]:
-        """Yields the further tests of pairs over the same users; one set of draws of the runs serves all
-        pairs.
+        """Yields the distribution-free tests of pairs over the same users; all pairs share one set of
+        resamples.
         """
         values: dict[str, UserValues] = {}
         for pair in pairs:
@@ -118,7 +126,7 @@ class Compared:
             yield dict(zip(FURTHER, map(none_if_nan, (by_rank, *drawn)), strict=True))
 
     def _shared_values(self, pair: Pair) -> tuple[UserValues, UserValues]:
-        """Returns baseline and candidate over the users of both."""
+        """Returns the values of baseline and candidate over the users that both have."""
         return shared(self._values_of(pair.baseline), self._values_of(pair.candidate))
 
     def _values_of(self, run: str) -> UserValues:
@@ -128,7 +136,9 @@ class Compared:
         return values
 
     def known_ids(self) -> dict[str, IdOverlap]:
-        """Returns for each compared run how many of its items and users truth, catalogue and train know."""
+        """Returns {run id: how many of its item and user ids occur in test set, catalogue and training data}.
+        Runs without these counts are left out.
+        """
         pairs = self.comparison.pairs
         runs = dict.fromkeys([self.comparison.query.baseline, *(pair.candidate for pair in pairs)])
         overlaps = {run: self.source.known_ids(run) for run in runs}
@@ -136,7 +146,7 @@ class Compared:
 
     def as_dict(self) -> dict[str, Any]:
         """Returns JSON-ready values: the metric, its pairs, runs without a difference from the baseline, the
-        verdict, the case of each candidate, and what the offline numbers alone say.
+        recommendation, the case of each candidate, and the verdict from offline numbers alone.
         """
         comparison = self.comparison
         return {
@@ -161,7 +171,9 @@ class Compared:
 
 
 def compared(source: Source, query: ComparisonQuery) -> Compared:
-    """Returns the comparison of runs of a source, and what to do. Raises UnknownName for an unknown run."""
+    """Returns the comparison of a source's runs, with the recommendation. Raises UnknownName for an unknown
+    run.
+    """
     for run in query.shown:
         if run not in source.names:
             raise UnknownName("run", run, sorted(source.names.values()))
@@ -169,14 +181,16 @@ def compared(source: Source, query: ComparisonQuery) -> Compared:
 
 
 def _hash_of_rows(values: UserValues) -> int:
-    """Returns a hash that is equal for runs with the same users, and for predicted ratings with the same
+    """Returns a hash that is equal for runs with the same users; of predicted ratings, for runs with the same
     rows.
     """
     return hash((values.users.tobytes(), values.rated[0].key.tobytes() if values.rated else b""))
 
 
 def cutoff_of(spec: Spec) -> int:
-    """Returns the k to compare at; 1 for a metric without one. Raises InputError if one is needed."""
+    """Returns the k at which to compare; 1 for a metric without a cutoff. Raises InputError if the metric
+    needs one and ``spec`` has none.
+    """
     if spec.k is None and define(replace(spec, k=None)).metric.has_cutoff:
         fix = f"Write {spec.label}@10, for example."
         raise InputError(Problem("no-cutoff", f"metric '{spec}'", "no cutoff to compare at", fix))

@@ -1,4 +1,6 @@
-"""The decision rules of an experiment: what its comparisons begin with, and which changes matter."""
+"""The decision rules of an experiment: the default metric and k of its comparisons, the margin and the
+guardrails.
+"""
 
 from __future__ import annotations
 
@@ -19,18 +21,18 @@ PRESETS: Mapping[str, Mapping[str, float]] = {
     "usual": dict.fromkeys(GUARDRAILS, GUARD),
     "none": {},
 }
-"""Guardrails by preset: metric → the share of its value at the baseline that it may lose."""
+"""Presets of guardrails: {preset: {metric: share of the baseline's value that it may lose}}."""
 LONGEST_OWNER = 100
 
 
 @dataclass(frozen=True)
 class DecisionRules:
-    """How an experiment is judged.
+    """The rules by which an experiment is judged.
 
-    ``margin``: ``1%`` of the baseline's value or ``0.002`` of the metric; smaller differences do not matter.
-    ``guardrails``: metric → the share of its value at the baseline that it may lose; a metric that is not
-    here is no guardrail. ``metric`` and ``k``: what comparisons begin with; None for the default.
-    ``owner``: who answers for the decision.
+    ``margin``: ``1%`` of the baseline's value or ``0.002`` in units of the metric; smaller differences do not
+    matter. ``guardrails``: {metric: share of the baseline's value that it may lose}; other metrics are no
+    guardrails. ``metric`` and ``k``: the first choice of comparisons; None for the usual one. ``owner``: who
+    is responsible for the decision.
     """
 
     margin: str = USUAL_MARGIN
@@ -41,16 +43,16 @@ class DecisionRules:
 
     @property
     def preset(self) -> str:
-        """Returns the preset with these guardrails, else *custom*."""
+        """Returns the name of the preset with these guardrails; *custom* if there is none."""
         return next((name for name, known in PRESETS.items() if known == self.guardrails), CUSTOM)
 
     @property
     def terms(self) -> Terms:
-        """Returns how differences are judged by these rules. Raises InputError for an unreadable margin."""
+        """Returns the terms by which differences are judged. Raises InputError for an unreadable margin."""
         return Terms(margin=read_margin(self.margin), guard=tuple(self.guardrails.items()))
 
     def as_dict(self) -> dict[str, Any]:
-        """Returns JSON-ready values; guardrails of a preset by its name."""
+        """Returns JSON-ready values; guardrails that match a preset are given by its name."""
         guardrails = self.preset if self.preset != CUSTOM else dict(self.guardrails)
         return {
             "margin": self.margin,
@@ -62,20 +64,22 @@ class DecisionRules:
 
     @classmethod
     def of(cls, facts: Mapping[str, Any]) -> DecisionRules:
-        """Returns the rules that ``as_dict`` wrote; fields of a later version are ignored."""
+        """Returns the rules from the values that ``as_dict`` wrote. Fields that it does not know are
+        ignored.
+        """
         stored = facts["guardrails"]
         guardrails = PRESETS[stored] if isinstance(stored, str) else dict(stored)
         return cls(facts["margin"], guardrails, facts["metric"], facts["k"], facts["owner"])
 
 
 USUAL = DecisionRules()
-"""The rules of an experiment without rules of its own."""
+"""The rules of an experiment for which none were set."""
 
 
 def checked(rules: DecisionRules, depth: int) -> DecisionRules:
-    """Returns the rules in canonical spelling. Raises InputError with all that is wrong.
+    """Returns the rules in canonical spelling. Raises InputError with all that is wrong with them.
 
-    ``depth``: of the experiment's lists.
+    ``depth`` is the length of the experiment's recommendation lists, the largest possible k.
     """
     margin, owner = rules.margin.strip(), rules.owner.strip()
     checks: list[Callable[[], object]] = [
@@ -108,12 +112,14 @@ def _check_owner(owner: str) -> None:
 
 
 def guardrail_title(metric: str) -> str:
-    """Returns what a guardrail's metric is called in a sentence: ``catalogue coverage``."""
+    """Returns the name of a guardrail metric for use in a sentence, such as ``catalogue coverage``."""
     return row_of(metric).usage.guardrail
 
 
 def read_share(text: str) -> float:
-    """Returns 0.2 for ``20%`` or ``0.2``. Raises InputError for other texts, and for more than 100 %."""
+    """Returns the share that a text describes: 0.2 for ``20%`` and for ``0.2``. Raises InputError for other
+    texts, and for more than 100 %.
+    """
     number, percent = text.strip().removesuffix("%").strip(), text.strip().endswith("%")
     try:
         share = float(number) / (100 if percent else 1)

@@ -1,4 +1,4 @@
-"""Words the findings by segment; they follow the corrected differences."""
+"""Puts the findings of a comparison by segment into words; they follow the corrected differences."""
 
 from __future__ import annotations
 
@@ -18,20 +18,24 @@ LONGEST_NAME = 32
 
 
 def segment_title(comparison: SegmentComparison, segment: str) -> str:
-    """Returns ``known users`` for ``Known users (with train rows)``, for the middle of a sentence."""
+    """Returns the segment's title for use in a sentence: ``known users`` for ``Known users (with train
+    rows)``.
+    """
     title = re.sub(r"(?<=[^:\s]) \([^()]*\)$", "", comparison.titles[segment])
     return cut(f"{title[:1].lower()}{title[1:]}", 60)
 
 
 def where(comparison: SegmentComparison, segments: Sequence[str]) -> str:
-    """Returns ``for known users and new users``; of more than two how many: ``in 3 of 12 segments``."""
+    """Returns where a finding applies: ``for known users and new users``, or ``in 3 of 12 segments`` if more
+    than ``MOST_NAMED``.
+    """
     if len(segments) > MOST_NAMED:
         return f"in {len(segments)} of {len(comparison.titles)} segments"
     return f"for {listed([segment_title(comparison, segment) for segment in segments])}"
 
 
 def finding(comparison: SegmentComparison) -> str:
-    """Returns ``EASE is better for known users and worse for new users``."""
+    """Returns the headline, such as ``EASE is better for known users and worse for new users``."""
     runs = [run for run in comparison.candidates if comparison.judged(run)]
     mixed = [
         run for run in runs if comparison.with_word(run, "better") and comparison.with_word(run, "worse")
@@ -63,7 +67,7 @@ def _unjudged(comparison: SegmentComparison) -> str:
 
 
 def _one_way(comparison: SegmentComparison, runs: Sequence[str]) -> str:
-    """Returns the headline if no run is better in some segments and worse in others."""
+    """Returns the headline for comparisons in which no run is better in some segments and worse in others."""
     base = _name(comparison, comparison.query.baseline)
     better, worse = ({run: comparison.with_word(run, word) for run in runs} for word in ("better", "worse"))
     n_judged = {run: len(comparison.judged(run)) for run in runs}
@@ -102,7 +106,7 @@ def _name(comparison: SegmentComparison, run: str) -> str:
 
 
 def subtitle(comparison: SegmentComparison) -> str:
-    """Returns the caption: what is shown, against which run, and how it is judged."""
+    """Returns the chart's caption: the metric, the baseline, the interval and its correction."""
     metric, base = comparison.query.where, _name(comparison, comparison.query.baseline)
     if len(comparison.runs) < 2:
         return f"{metric} of {base} in each segment. Choose a candidate to compare with it."
@@ -123,7 +127,7 @@ def subtitle(comparison: SegmentComparison) -> str:
 
 
 def flag_sentence(comparison: SegmentComparison, flag: Flag) -> str:
-    """Returns one or two sentences with the numbers that explain the flag."""
+    """Returns one or two sentences that explain the flag with its numbers."""
     sentences = {
         "reversed": _reversed,
         "cancelled": _cancelled,
@@ -134,7 +138,9 @@ def flag_sentence(comparison: SegmentComparison, flag: Flag) -> str:
 
 
 def _with_n(comparison: SegmentComparison, run: str, segments: Sequence[str]) -> str:
-    """Returns ``new users (−0.0391, n = 2,376)`` and so on."""
+    """Returns up to four segments with their differences and numbers of users, such as ``new users (−0.0391,
+    n = 2,376)``, then ``and 2 more``.
+    """
     cells = {segment: comparison.cells[segment, run] for segment in segments[:4]}
     digits = numbers.places(cell.difference for cell in cells.values())
     texts = [
@@ -147,7 +153,9 @@ def _with_n(comparison: SegmentComparison, run: str, segments: Sequence[str]) ->
 
 
 def _overall(comparison: SegmentComparison, run: str) -> str:
-    """Returns ``EASE is worse than Popular over all users (−0.0131)``."""
+    """Returns the run's result over all users, such as ``EASE is worse than Popular over all users
+    (−0.0131)``.
+    """
     whole, base = comparison.whole(run), _name(comparison, comparison.query.baseline)
     relation = {
         "better": f"is better than {base}",
@@ -160,8 +168,8 @@ def _overall(comparison: SegmentComparison, run: str) -> str:
 
 
 def _cancelled(comparison: SegmentComparison, flag: Flag) -> str:
-    """Returns the sentence of gains and losses that cancel; slices of users add up to the whole, slices of
-    items do not.
+    """Returns the sentence on gains and losses. It says that they cancel only for segments of users: segments
+    of items do not add up to the whole.
     """
     better, worse = (
         _with_n(comparison, flag.run, comparison.with_word(flag.run, word)) for word in ("better", "worse")

@@ -16,23 +16,24 @@ from recdash.metrics import define
 from recdash.stats import Finding
 
 EVERYBODY = ""
-"""The key of all users among the segments."""
+"""The key that stands for all users among the segments."""
 MOST = 0.5
-"""The segments that a flag names have more than this share of the users."""
+"""A flag needs segments that together have more than this share of the users."""
 NEARLY_ALL = 0.9
-"""Share of a difference from which it counts as coming from one segment."""
+"""Share of the whole difference from which it counts as coming from one segment."""
 
 Values = Mapping[str, UserValues | None]
-"""Run id → its users' values in a segment; None if it lacks the metric."""
+"""{run id: users' values in a segment}; None for a run that lacks the metric."""
 FlagKind = Literal["reversed", "cancelled", "outvoted", "one segment"]
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One run in one segment: its own mean over its ``n`` users, and its difference from the baseline.
+    """The result of one run in one segment.
 
-    ``difference``: mean over the ``n_shared`` users that count for both, NaN without any. ``pair``: the same
-    with its interval and finding; None if it is not judged, and then ``why`` says the reason.
+    ``value`` is the mean over its own ``n`` users. ``difference`` is the mean difference from the baseline
+    over the ``n_shared`` users that both have, NaN if there are none. ``pair`` is that difference with
+    interval and finding; None if it is not judged, and ``why`` is then the reason.
     """
 
     value: float
@@ -53,10 +54,12 @@ class Cell:
 
 @dataclass(frozen=True)
 class SegmentComparison:
-    """Runs compared with a baseline in every segment by one metric at one k.
+    """Runs compared with a baseline in every segment, by one metric at one k.
 
-    ``titles``: segment → title, in order. ``cells``: (segment, run) → its cell; ``EVERYBODY`` is a segment
-    too. ``of_items``: these are segments of items, and only their items count in each.
+    ``by`` names the attribute that forms the segments. ``titles``: {segment: title}, in the order of display.
+    ``cells``: {(segment, run id): cell}, where ``EVERYBODY`` is a segment too. ``least``: the fewest users
+    for which a segment is judged. ``of_items``: the segments contain items instead of users, and each counts
+    only its own items.
     """
 
     query: ComparisonQuery
@@ -73,7 +76,7 @@ class SegmentComparison:
 
     @property
     def by_value(self) -> bool:
-        """Returns whether the metric has no value per user, so there is no finding."""
+        """Returns whether the metric has no value per user, so that there are no findings."""
         return not define(self.query.metric).has_user_values
 
     @property
@@ -81,47 +84,51 @@ class SegmentComparison:
         return tuple(run for run in self.runs if run != self.query.baseline)
 
     def cell(self, segment: str, run: str) -> Cell:
-        """Returns the run in the segment; an empty cell where it was not scored."""
+        """Returns the run's cell in the segment; an empty cell if it was not scored there."""
         return self.cells.get((segment, run)) or Cell(float("nan"), 0, why="not scored")
 
     def whole(self, run: str) -> Cell:
-        """Returns the run over all users."""
+        """Returns the run's cell over all users."""
         return self.cells[EVERYBODY, run]
 
     def judged(self, run: str) -> dict[str, Cell]:
-        """Returns {segment: cell} of those that are judged."""
+        """Returns {segment: cell} for the segments in which the run is judged."""
         return {segment: cell for segment in self.titles if (cell := self.cells[segment, run]).pair}
 
     def with_word(self, run: str, word: str) -> list[str]:
-        """Returns the segments in which the run is ``word``."""
+        """Returns the segments in which the run's finding is ``word``, such as *better*."""
         return [segment for segment, cell in self.judged(run).items() if cell.word == word]
 
     def is_additive(self, run: str) -> bool:
-        """Returns whether each user is in one segment, so that shares of users and of the difference add up
-        to 1.
+        """Returns whether each user is in exactly one segment, so that the segments' shares of users and of
+        the difference add up to 1.
         """
         n_in_segments = sum(self.cells[segment, run].n_shared for segment in self.titles)
         return not self.of_items and n_in_segments == self.whole(run).n_shared
 
     def share(self, segment: str, run: str) -> float:
-        """Returns the share of the users of both run and baseline who are in the segment; 0..1."""
+        """Returns which share of the users that run and baseline have in common is in the segment: 0..1, NaN
+        without such users.
+        """
         n_users = self.whole(run).n_shared
         return self.cells[segment, run].n_shared / n_users if n_users else float("nan")
 
     def contribution(self, segment: str, run: str) -> float:
-        """Returns the segment's share of the whole difference; more than 1 if others cancel some of it."""
+        """Returns the segment's share of the whole difference; above 1 if other segments cancel a part of it,
+        NaN if the whole difference is 0.
+        """
         whole, own = self.whole(run).difference, self.cells[segment, run].difference
         return self.share(segment, run) * own / whole if whole else float("nan")
 
 
 @dataclass(frozen=True)
 class Flag:
-    """A contradiction between a run's difference over all users and those in segments.
+    """A contradiction between a run's difference over all users and its differences in segments.
 
-    *reversed*: the means order the runs one way, those of every judged segment the other way, and most users
-    are in these (the runs count different users); *cancelled*: gains and losses cancel; *outvoted*: most
-    users are in segments that contradict the whole; *one segment*: the whole difference comes from it.
-    ``segments``: those that show it.
+    *reversed*: the means over all users order run and baseline one way, the means in every judged segment the
+    other way (the two have different users). *cancelled*: gains and losses in segments cancel each other.
+    *outvoted*: most users are in segments that contradict the whole. *one segment*: nearly the whole
+    difference comes from a single segment. ``segments`` are those that show it.
     """
 
     kind: FlagKind
@@ -130,10 +137,11 @@ class Flag:
 
 
 def compare_segments(empty: SegmentComparison, values: Mapping[str, Values]) -> SegmentComparison:
-    """Returns ``empty`` with the cells that follow from users' values in each segment, including
+    """Returns ``empty`` with its cells filled from ``values``: {segment: {run id: users' values}}, including
     ``EVERYBODY``.
 
-    All segments × candidates with at least ``least`` users are one family; the whole is one of its own.
+    The differences of all candidates in all segments with at least ``least`` users are corrected as one
+    family, those over all users as another.
     """
     baseline = empty.query.baseline
     cells: dict[tuple[str, str], Cell] = {}
@@ -157,7 +165,7 @@ def compare_segments(empty: SegmentComparison, values: Mapping[str, Values]) -> 
 
 
 def _cell_of(values: UserValues | None) -> Cell:
-    """Returns the cell of a run on its own, before it is compared."""
+    """Returns the cell with the run's own mean, before it is compared."""
     if values is None or not len(values.users):
         return Cell(float("nan"), 0, why="" if values is None else "no user counts")
     return Cell(float(values.values.mean()), len(values.users))
@@ -167,7 +175,7 @@ def _cell_of(values: UserValues | None) -> Cell:
 
 
 def flags(comparison: SegmentComparison) -> list[Flag]:
-    """Returns at most one flag for each candidate, the most serious."""
+    """Returns the most serious flag of each candidate; candidates without a contradiction have none."""
     tests = (_reversed, _cancelled, _outvoted, _one_segment)
     gravest = [
         next(filter(None, (test(comparison, run) for test in tests)), None) for run in comparison.candidates
@@ -176,7 +184,7 @@ def flags(comparison: SegmentComparison) -> list[Flag]:
 
 
 def _ahead(comparison: SegmentComparison, segment: str, run: str) -> float:
-    """Returns the run's own mean minus the baseline's own, each over the users it counts."""
+    """Returns the run's mean minus the baseline's in a segment, each over its own users."""
     return comparison.cells[segment, run].value - comparison.cells[segment, comparison.query.baseline].value
 
 
@@ -193,7 +201,7 @@ def _reversed(comparison: SegmentComparison, run: str) -> Flag | None:
 
 
 def _hold_most(comparison: SegmentComparison, segments: Sequence[str], run: str) -> bool:
-    """Returns whether these segments have most of the users of run and of baseline."""
+    """Returns whether more than half of the run's users, and of the baseline's, are in these segments."""
     return all(
         sum(comparison.cells[segment, of_run].n for segment in segments) > MOST * comparison.whole(of_run).n
         for of_run in (run, comparison.query.baseline)
@@ -221,7 +229,9 @@ def _outvoted(comparison: SegmentComparison, run: str) -> Flag | None:
 
 
 def _one_segment(comparison: SegmentComparison, run: str) -> Flag | None:
-    """Returns a flag if nearly all of the difference comes from one of several judged segments."""
+    """Returns a flag if nearly all of the difference comes from a single one of several judged segments; else
+    None.
+    """
     overall = comparison.whole(run).word
     segments = comparison.with_word(run, overall) if overall in ("better", "worse") else []
     if len(segments) != 1 or len(comparison.judged(run)) < 2:

@@ -1,4 +1,4 @@
-"""Sensitivity of the recommendation: the same question at another k, by another metric, for other users."""
+"""The sensitivity of the recommendation: whether it changes with another k, another metric or other users."""
 
 from __future__ import annotations
 
@@ -34,12 +34,13 @@ DEFINITIONS: dict[str, str] = {
     "average=means": "From mean precision and mean recall",
     "sum=all": "Counting every hit",
 }
-"""Other definitions that a recommendation is tried with, in words."""
+"""Alternative definitions of metrics with which the recommendation is tried, and their names in words."""
 
 
 @dataclass(frozen=True)
 class WhatIf:
-    """A question, its answer in a few words, and the parameters of the view that show it.
+    """A question about another query, its answer in a few words, and URL parameters of the view that shows
+    it.
 
     ``matters``: whether the recommendation would change.
     """
@@ -51,7 +52,9 @@ class WhatIf:
 
 
 def changes(source: Source, today: Recommendation, depth: int, users: Users) -> list[WhatIf]:
-    """Returns four to six alternative queries, each with its own recommendation."""
+    """Returns up to six alternative queries, each with what it would change; empty without a pair. ``today``
+    is the current recommendation, ``depth`` the largest k.
+    """
     if not today.evidence.comparison.pairs:
         return []
     what_ifs = [
@@ -66,7 +69,9 @@ def changes(source: Source, today: Recommendation, depth: int, users: Users) -> 
 
 
 def brief(recommendation: Recommendation) -> str:
-    """Returns a headline inside a sentence: ``ship ALS`` · ``not enough data: about 1,900 more users``."""
+    """Returns the headline in lower case for use in a sentence: ``ship ALS`` · ``not enough data: about 1,900
+    more users``.
+    """
     headline = recommendation.headline
     return f"{headline[:1].lower()}{headline[1:]}"
 
@@ -79,7 +84,7 @@ def _users_needed(pair: Pair) -> str:
 def _recommend_again(
     source: Source, query: ComparisonQuery, users: Users | None = None
 ) -> Recommendation | None:
-    """Returns the recommendation on another query or population; None if there is none."""
+    """Returns the recommendation for another query or population; None if its runs cannot be compared."""
     source = source.under(users) if users else source
     try:
         comparison = compare(source, query)
@@ -89,7 +94,9 @@ def _recommend_again(
 
 
 def _is_same(today: Recommendation, other: Recommendation) -> bool:
-    """Returns whether both say the same; which candidate lacks data matters less than that data lack."""
+    """Returns whether both recommend the same action for the same run. If both ask for more data, the run may
+    differ.
+    """
     same_run = today.run == other.run or today.action == "collect data"
     return today.action == other.action and same_run
 
@@ -150,7 +157,7 @@ def _other_users(source: Source, today: Recommendation, users: Users) -> WhatIf 
 
 
 def _no_guardrails(source: Source, today: Recommendation) -> WhatIf | None:
-    """Returns what to do if no guardrail were set; None where none is broken."""
+    """Returns what would change without guardrails; None if no guardrail is broken."""
     if not any(rail.is_broken for case in today.cases for rail in case.evidence.guardrails):
         return None
     query = today.evidence.comparison.query
@@ -162,9 +169,9 @@ _MOST_UNLIKE = ("worse", "better", "tie", "not settled")
 
 
 def _most_unlike_slice(today: Recommendation) -> WhatIf | None:
-    """Returns the slice whose finding differs most from the leader's: the opposite, a tie, or inconclusive.
+    """Returns the slice whose finding differs most from the leader's; None if all agree.
 
-    A slice with too few users would not change the recommendation.
+    A slice that is inconclusive would not change the recommendation.
     """
     leader = today.evidence.leader
     if leader is None:

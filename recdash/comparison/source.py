@@ -1,4 +1,4 @@
-"""The protocol for the runs of a comparison, whether scored from files or stored."""
+"""The protocol by which a comparison reads its runs, whether they are scored from files or stored."""
 
 from __future__ import annotations
 
@@ -17,61 +17,68 @@ if TYPE_CHECKING:
 
 
 class Source(Protocol):
-    """Runs by id, all measured against one truth."""
+    """Runs by their ids, all evaluated against one test set."""
 
     @property
     def names(self) -> Mapping[str, str]:
         """Returns {run id: name}."""
 
     def under(self, users: Users) -> Source:
-        """Returns the same runs with users counted by another rule."""
+        """Returns a source of the same runs in which another rule decides which users count."""
 
     def values(self, run: str, metric: str, k: int) -> UserValues | None:
-        """Returns the users who count and their values; None if the run lacks the metric.
+        """Returns the metric's values of the users who count; None if the run lacks the metric.
 
-        Raises InputError for a metric without a value per user, and for a k beyond the depth.
+        Raises InputError for a metric without a value per user, and for a k beyond the length of the stored
+        lists.
         """
 
     def value(self, run: str, metric: str, k: int) -> float | None:
-        """Returns any metric's value; None if the run lacks it."""
+        """Returns the metric's value over all users who count; None if the run lacks it. Works for every
+        metric.
+        """
 
     def why_absent(self, run: str, metric: str) -> str:
-        """Returns why the run lacks the metric."""
+        """Returns why the run lacks the metric; empty if no reason is known."""
 
     def user_slices(self) -> Sequence[Slice]:
-        """Returns the slices of users that a verdict examines."""
+        """Returns the slices of users in which a candidate is checked for harm."""
 
     def replicated(self, run: str) -> Replicated | None:
-        """Returns the run's folds or seeds; None for a run that was uploaded once."""
+        """Returns the run's folds or seeds; None if it was uploaded once."""
 
     def replicate_value(self, run: str, label: str, metric: str, k: int) -> float | None:
-        """Returns a catalogue-level metric of one replicate; None if it lacks it."""
+        """Returns the value of a catalogue-level metric in one replicate, given by its label; None if it
+        lacks the metric.
+        """
 
     def replicate_values(self, run: str, label: str, metric: str, k: int) -> UserValues | None:
-        """Returns the users who count in one replicate, of a fold those with a list; None if it lacks the
-        metric.
+        """Returns the metric's values of the users who count in one replicate; in a fold these are users with
+        a list. None if it lacks the metric.
         """
 
     def list_pulls(
         self, runs: Sequence[str], metrics: Sequence[str], k: int
     ) -> Sequence[Mapping[str, Pulls]]:
-        """Returns by how much the users of each run pull catalogue-level metrics at k, the same users in the
-        same groups.
+        """Returns one {metric: pulls} per run: how far each group of its users pulls the value of a
+        catalogue-level metric at k. Groups contain the same users in all runs.
 
-        Metrics that do not add up by list are left out. Raises RecdashError if lists are missing.
+        Leaves out metrics that cannot be computed list by list. Raises RecdashError if lists are missing.
         """
 
     def online(self, run: str, baseline: str) -> Sequence[OnlineLift]:
         """Returns the lifts of the run against the baseline in A/B tests."""
 
     def lost_elsewhere(self, run: str, baseline: str) -> Sequence[OnlineLift]:
-        """Returns the losses of the run in A/B tests against another run than the baseline."""
+        """Returns the run's losses in A/B tests against other runs than the baseline."""
 
     def invalid_tests(self, run: str, baseline: str) -> Sequence[str]:
-        """Returns the names of A/B tests of the run against the baseline that have no valid result."""
+        """Returns the names of A/B tests between the run and the baseline that have no valid result."""
 
     def known_ids(self, run: str) -> IdOverlap | None:
-        """Returns what truth, catalogue and train know of the run's ids; None for a reference candidate."""
+        """Returns how many of the run's ids occur in test set, catalogue and training data; None for a
+        reference candidate, which is computed from these.
+        """
 
     def problems(self, runs: Sequence[str]) -> Sequence[Problem]:
-        """Returns why the runs' numbers may not be comparable."""
+        """Returns problems that make the numbers of these runs less comparable or incomparable."""

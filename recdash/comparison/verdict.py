@@ -1,4 +1,4 @@
-"""The offline verdict: what the numbers of one candidate say, sentence by sentence."""
+"""The offline verdict on one candidate: its state, and sentences that give the numbers."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from recdash.comparison.wording import RichText, plain, sentences_of
 
 @dataclass(frozen=True)
 class OfflineVerdict:
-    """What the evidence says of one candidate by the primary metric; it is evidence of a recommendation.
+    """The verdict on one candidate by the primary metric, which a recommendation quotes.
 
-    ``run``: the run to ship, or the subject of the verdict; None without an answer. The first of
-    ``sentences`` gives the evidence, the others add to it.
+    ``run``: the run to ship, or the candidate that the verdict is about; None if the runs cannot be compared.
+    The first of ``sentences`` gives the difference from the baseline, the others add to it.
     """
 
     state: State
@@ -37,6 +37,6 @@ class OfflineVerdict:
 
 
 def decide(evidence: VerdictEvidence) -> OfflineVerdict:
-    """Returns the offline verdict that the evidence allows."""
+    """Returns the offline verdict that follows from the evidence."""
     state, run = state_of(evidence)
     return OfflineVerdict(state, run, sentences_of(state, evidence), evidence)

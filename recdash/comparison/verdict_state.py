@@ -1,4 +1,4 @@
-"""The five states of a verdict, and which of them the evidence allows."""
+"""The five states of an offline verdict, and how one of them follows from the evidence."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ STATES: tuple[State, ...] = ("ship", "tie", "trade-off", "not enough evidence", 
 
 
 def state_of(evidence: VerdictEvidence) -> tuple[State, str | None]:
-    """Returns the state, and the id of the run to ship or that the verdict is about.
+    """Returns the state, and the id of the run to ship or of the candidate that the verdict is about; None as
+    the id if the runs cannot be compared.
 
-    *ship* names the baseline if every candidate is worse.
+    If every candidate is worse, the state is *ship* with the baseline's id.
     """
     leader = evidence.leader
     if evidence.blocking or leader is None:
@@ -29,8 +30,8 @@ def state_of(evidence: VerdictEvidence) -> tuple[State, str | None]:
 
 
 def losses(evidence: VerdictEvidence) -> bool:
-    """Returns whether the leader loses by another accuracy metric, in a slice or online, or breaks a
-    guardrail.
+    """Returns whether the leader is worse in another accuracy metric or a slice, lost an A/B test, or breaks
+    a guardrail.
     """
     return (
         any(pair.judged.word == "worse" for _, pair in evidence.metrics)

@@ -1,4 +1,4 @@
-"""Words the verdict: one template for each kind of sentence."""
+"""Puts an offline verdict into words: one function for each kind of sentence."""
 
 from __future__ import annotations
 
@@ -21,16 +21,17 @@ from recdash.stats.sparse import StudentT, Unknown
 
 MOST_NAMED = 3
 FEW = 100
-"""Of fewer users each is counted, instead of a share of 100."""
+"""Below this number of users, counts of users are given as they are instead of per 100."""
 NOTABLE = 0.05
-"""A guardrail's change below this share is not mentioned."""
+"""Guardrail metrics that change by less than this share are not mentioned."""
 
 
 @dataclass(frozen=True)
 class Piece:
-    """Some words of a sentence; ``page`` and ``params`` of the view link to the chart that shows them.
+    """Some words of a sentence, which may link to the chart that shows them.
 
-    ``hint``: what pages show when the pointer is over the words.
+    ``page`` and ``params`` are the link's page and URL parameters; without a page there is no link. ``hint``
+    is the tooltip.
     """
 
     text: str
@@ -47,7 +48,7 @@ def plain(sentence: RichText) -> str:
 
 
 def sentences_of(state: State, evidence: VerdictEvidence) -> tuple[RichText, ...]:
-    """Returns the sentences of a verdict, the evidence first."""
+    """Returns the sentences of an offline verdict; the first gives the difference from the baseline."""
     if state == "not comparable" or evidence.leader is None:
         return tuple(why_not(evidence))
     leader = evidence.leader
@@ -66,7 +67,9 @@ def sentences_of(state: State, evidence: VerdictEvidence) -> tuple[RichText, ...
 
 
 def why_not(evidence: VerdictEvidence) -> list[RichText]:
-    """Returns why there is no verdict: what makes the runs incomparable, or why no pair could be made."""
+    """Returns why there is no verdict: the problems that make the runs incomparable, or why there is no
+    pair.
+    """
     if evidence.blocking:
         texts = [f"{problem.found}. {problem.fix}" for problem in evidence.blocking]
         return [(Piece(f"{text[:1].upper()}{text[1:].rstrip('.')}.", "runs"),) for text in texts]
@@ -80,8 +83,8 @@ def why_not(evidence: VerdictEvidence) -> list[RichText]:
 
 
 def evidence_sentence(evidence: VerdictEvidence, pair: Pair) -> RichText:
-    """Returns ``nDCG@10 is 14.9 % above Popular (95 % CI +12.7 to +17.2 %, …; better for 41 of 100 users
-    …).``
+    """Returns a sentence such as ``nDCG@10 is 14.9 % above Popular (95 % CI +12.7 to +17.2 %, …; better for
+    41 of 100 users …).``
     """
     comparison, method = evidence.comparison, pair.paired.method
     where = metric_title(comparison.query.metric, comparison.query.k)
@@ -103,8 +106,8 @@ def evidence_sentence(evidence: VerdictEvidence, pair: Pair) -> RichText:
 
 
 def relation_to(pair: Pair, base: str) -> str:
-    """Returns ``14.9 % above Popular`` · ``0.0031 below Popular`` if the baseline is 0 · ``equal to
-    Popular``.
+    """Returns the difference in words: ``14.9 % above Popular``, ``0.0031 below Popular`` if the baseline's
+    value is 0, ``equal to Popular`` for 0.
     """
     mean = pair.paired.mean
     if mean == 0:
@@ -115,14 +118,14 @@ def relation_to(pair: Pair, base: str) -> str:
 
 
 def interval(evidence: VerdictEvidence, pair: Pair, n_family: int) -> str:
-    """Returns ``95 % CI +12.7 to +17.2 %, Holm-corrected over 10`` for a difference in a family of
-    ``n_family``.
+    """Returns the corrected interval as text, such as ``95 % CI +12.7 to +17.2 %, Holm-corrected over 10``.
+    ``n_family`` is the number of differences that are corrected together.
     """
     return f"{level(evidence)} {bounds(pair)}{correction(evidence, n_family)}"
 
 
 def _n_tested(family: Sequence[Pair]) -> int:
-    """Returns the number of differences that the correction is over: those with a p."""
+    """Returns the number of differences that have a p and thus count for the correction."""
     return sum(isfinite(pair.paired.p) for pair in family)
 
 
@@ -131,13 +134,15 @@ def level(evidence: VerdictEvidence) -> str:
 
 
 def correction(evidence: VerdictEvidence, n_family: int) -> str:
-    """Returns ``, Holm-corrected over 10``; empty for a single difference, and without a correction."""
+    """Returns ``, Holm-corrected over 10``; empty for a single difference and without a correction."""
     name = CORRECTIONS.get(evidence.comparison.query.terms.correction)
     return f", {name}-corrected over {n_family}" if name and n_family > 1 else ""
 
 
 def bounds(pair: Pair) -> str:
-    """Returns ``+12.7 to +17.2 %`` of the baseline's value; in units of the metric if that is 0."""
+    """Returns the ends of the corrected interval, such as ``+12.7 to +17.2 %`` of the baseline's value; in
+    units of the metric if that value is 0. Without an interval, says why.
+    """
     low, high = pair.judged.corrected.low, pair.judged.corrected.high
     if not isfinite(low):
         return f"unknown: {why_unknown(pair)}"
@@ -148,14 +153,14 @@ def bounds(pair: Pair) -> str:
 
 
 def why_unknown(pair: Pair) -> str:
-    """Returns why no method is valid for the difference."""
+    """Returns why no test is valid for the difference."""
     method = pair.paired.method
     return method.reason if isinstance(method, Unknown) else "no method is valid"
 
 
 def who_gains(pair: Pair) -> str:
-    """Returns ``better for 41 of 100 users, worse for 30``; the numbers of users if there are fewer than
-    100.
+    """Returns how many users gain and lose, such as ``better for 41 of 100 users, worse for 30``; as plain
+    counts if there are fewer than 100 users.
     """
     paired = pair.paired
     wins, losses = paired.wins, paired.losses
@@ -166,7 +171,11 @@ def who_gains(pair: Pair) -> str:
 
 
 def _over_replicates(evidence: VerdictEvidence) -> list[RichText]:
-    """Returns ``But it does not hold across seeds: over 5 seeds of it and 5 of Popular it is +0.012 (…).``"""
+    """Returns whether the difference holds across folds or seeds, such as ``But it does not hold across
+    seeds: over 5 seeds of it and 5 of Popular it is +0.012 (…).``
+
+    Empty without replicates, and if the difference is not significant anyway.
+    """
     over, leader = evidence.leader_over_replicates, evidence.leader
     if over is None or leader is None or leader.judged.word == "not settled":
         return []
@@ -190,7 +199,9 @@ def _over_replicates(evidence: VerdictEvidence) -> list[RichText]:
 
 
 def _training_runs(evidence: VerdictEvidence, over: ReplicateDifference) -> str:
-    """Returns ``3 seeds of ALS and 3 of Popular`` · ``5 folds of ALS, and their users in Popular``."""
+    """Returns the replicates that were compared: ``3 seeds of ALS and 3 of Popular``, or ``5 folds of ALS,
+    and their users in Popular,``.
+    """
     if over.noun == "fold" and min(over.n, over.n_baseline) == 1:
         names = evidence.name, evidence.base
         several, once = names if over.n > 1 else names[::-1]
@@ -199,8 +210,8 @@ def _training_runs(evidence: VerdictEvidence, over: ReplicateDifference) -> str:
 
 
 def _one_training_run(evidence: VerdictEvidence) -> list[RichText]:
-    """Returns which of the two was trained only once, so that another training run may give another
-    difference.
+    """Returns a caveat if one of the two runs, or each, was trained only once: another training run may give
+    another difference. Else empty.
     """
     over, leader = evidence.leader_over_replicates, evidence.leader
     if leader is None or leader.judged.word == "not settled":
@@ -217,7 +228,9 @@ def _one_training_run(evidence: VerdictEvidence) -> list[RichText]:
 
 
 def how_many_more(pair: Pair) -> RichText:
-    """Returns ``Not significant. If the true difference is the one measured, about 1,900 more users …``"""
+    """Returns how many more users a significant result would need, or why this is unknown: ``The interval
+    includes zero. If the true difference is the one measured, … about 1,900 more users …``
+    """
     n, more = pair.paired.n, pair.judged.more_users
     if not isfinite(pair.judged.corrected.low):
         return (Piece(f"There is no interval: {why_unknown(pair)}."),)
@@ -242,7 +255,7 @@ def rounded(count: int) -> int:
 
 
 def too_small(evidence: VerdictEvidence, pair: Pair) -> RichText:
-    """Returns ``The difference is within ±1 % (0.000271): too small to matter.``"""
+    """Returns a sentence such as ``The difference is within ±1 % (0.000271): too small to matter.``"""
     size = numbers.three(pair.judged.margin)
     margin = evidence.comparison.query.terms.margin
     width = f"±{margin} ({size})" if margin.relative else f"±{size}"
@@ -250,7 +263,7 @@ def too_small(evidence: VerdictEvidence, pair: Pair) -> RichText:
 
 
 def differences_note(comparison: Comparison) -> str:
-    """Returns what a chart of the candidates' differences shows: metric, interval, correction, users and
+    """Returns the caption of a chart of the candidates' differences: metric, interval, correction, users and
     margin.
     """
     pairs, terms = comparison.against, comparison.query.terms
@@ -268,7 +281,9 @@ def differences_note(comparison: Comparison) -> str:
 
 @dataclass(frozen=True)
 class SplitPart:
-    """The users of one outcome; ``share``: of 100, or of all where there are fewer."""
+    """The users with one outcome (better, same or worse); ``share`` is their number per 100, or ``count`` if
+    there are fewer than 100 users.
+    """
 
     tone: str
     sign: str
@@ -278,7 +293,9 @@ class SplitPart:
 
 
 def user_split(wins: int, ties: int, losses: int) -> tuple[str, list[SplitPart]]:
-    """Of how many users (``100 users``), and for how many of them it is better, the same and worse."""
+    """Returns the number of users as text (``100 users``, or fewer), and for how many of them the candidate
+    is better, the same and worse.
+    """
     n = wins + ties + losses
     outcomes = (
         ("better", "▲", "better for", wins),
@@ -296,7 +313,9 @@ def user_split(wins: int, ties: int, losses: int) -> tuple[str, list[SplitPart]]
 
 
 def _other_metrics(evidence: VerdictEvidence) -> list[RichText]:
-    """Returns ``But Recall@10 is 3.1 % below Popular (95 % CI …).`` for the metrics that contradict."""
+    """Returns one sentence for each metric that contradicts the primary one, such as ``But Recall@10 is 3.1 %
+    below Popular (95 % CI …).``
+    """
     if evidence.leader is None:
         return []
     against = "better" if evidence.finding == "worse" else "worse"
@@ -317,7 +336,9 @@ def _other_metrics(evidence: VerdictEvidence) -> list[RichText]:
 
 
 def _online(evidence: VerdictEvidence) -> list[RichText]:
-    """Returns ``But online it lost: session watch time −12.2 % (95 % CI −15.7 to −8.56 %).``"""
+    """Returns sentences on lost and won A/B tests, such as ``But online it lost: session watch time −12.2 %
+    (95 % CI −15.7 to −8.56 %).``
+    """
     against = evidence.leader is not None and evidence.finding != "worse"
     lost = "But online it lost: " if against else "Online it lost: "
     return [
@@ -328,7 +349,7 @@ def _online(evidence: VerdictEvidence) -> list[RichText]:
 
 
 def lift_name(lift: OnlineLift) -> str:
-    """Returns the name of a lift's metric inside a sentence: ``session watch time``."""
+    """Returns the name of a lift's metric for use in a sentence, such as ``session watch time``."""
     return lowered(lift.title)
 
 
@@ -340,8 +361,8 @@ def _lift_text(lift: OnlineLift) -> str:
 
 
 def _rails(evidence: VerdictEvidence) -> list[RichText]:
-    """Returns one sentence for each guardrail that the leader breaks or may break, and one for those that
-    improve.
+    """Returns one sentence for each guardrail that the leader breaks or may break and for each notable loss,
+    and one or two for improvements.
     """
     shipped = evidence.leader is not None and evidence.finding == "better"
     subject = "It" if shipped else evidence.name
@@ -356,9 +377,11 @@ def _rails(evidence: VerdictEvidence) -> list[RichText]:
 
 
 def _cost(subject: str, evidence: VerdictEvidence, rail: GuardrailResult) -> RichText:
-    """Returns ``It costs 11.0 % of catalogue coverage@10 (from 23.4 % to 20.8 %; 95 % CI −14.1 to −7.9 %).``
+    """Returns the sentence on a loss: ``It costs 11.0 % of catalogue coverage@10 (from 23.4 % to 20.8 %; 95 %
+    CI −14.1 to −7.9 %).``
 
-    Or ``It raises Gini@10 by 24.1 % (from 0.62 to 0.77; …), beyond its 20 % guardrail.``
+    For a metric of which less is better: ``It raises Gini@10 by 24.1 % (from 0.62 to 0.77; …), beyond its 20
+    % guardrail.``
     """
     share, name = f"{numbers.three(100 * abs(rail.change))} %", _rail_name(evidence, rail)
     verb = "raises " if rail.less_is_better else "costs "
@@ -374,8 +397,8 @@ def _cost(subject: str, evidence: VerdictEvidence, rail: GuardrailResult) -> Ric
 
 
 def _may_cost(subject: str, evidence: VerdictEvidence, rail: GuardrailResult) -> RichText:
-    """Returns ``It may cost more than the 20 % of novelty@10 that its guardrail allows: −15 % (…; 95 % CI −31
-    to +2 %).``
+    """Returns the sentence on a guardrail that may be broken: ``It may cost more than the 20 % of novelty@10
+    that its guardrail allows: −15 % (…; 95 % CI −31 to +2 %).``
     """
     name, share = _rail_name(evidence, rail), 100 * rail.change
     begin, end = f"cost more than the {_guard(rail)} of ", " that its guardrail allows"
@@ -387,9 +410,11 @@ def _may_cost(subject: str, evidence: VerdictEvidence, rail: GuardrailResult) ->
 
 
 def guardrails_text(terms: Terms) -> str:
-    """Returns ``a guardrail may lose 20 % of it``, where *it* is the baseline's value; or the share of each.
+    """Returns the guardrails as a clause, where *it* is the baseline's value: ``a guardrail may lose 20 % of
+    it``.
 
-    Of metrics with shares of their own: ``guardrails may lose 10 % (catalogue coverage) and 20 % (novelty)``.
+    If their shares differ, each is named: ``guardrails may lose 10 % (catalogue coverage) and 20 % (novelty)
+    of it``.
     """
     guards = terms.guards
     if not guards:
@@ -405,22 +430,24 @@ def _guard(rail: GuardrailResult) -> str:
 
 
 def _rail_interval(evidence: VerdictEvidence, rail: GuardrailResult) -> str:
-    """Returns ``; 95 % CI −14.1 to −7.9 %``, or why there is none."""
+    """Returns the interval of the change, such as ``; 95 % CI −14.1 to −7.9 %``, or why there is none; empty
+    if it was not requested.
+    """
     if rail.has_interval:
         return f"; {level(evidence)} {rail_bounds(rail)}"
     return "" if rail.why_no_interval == NOT_ASKED else f"; no interval: {rail.why_no_interval}"
 
 
 def rail_bounds(rail: GuardrailResult) -> str:
-    """Returns ``−14.1 to −7.9 %``."""
+    """Returns the ends of a guardrail's interval in %, such as ``−14.1 to −7.9 %``."""
     low, high = 100 * rail.low, 100 * rail.high
     return numbers.interval(low, high, numbers.places([low, high]), " %")
 
 
 def _improved(subject: str, evidence: VerdictEvidence, rails: Sequence[GuardrailResult]) -> list[RichText]:
-    """Returns ``It raises catalogue coverage@10 from 1.20 % to 23.4 % and novelty@10 from 3.90 to 5.81.``
-
-    Or ``It lowers Gini@10 from 0.91 to 0.68.``
+    """Returns the sentences on improvements, such as ``It raises catalogue coverage@10 from 1.20 % to 23.4 %
+    and novelty@10 from 3.90 to 5.81.`` Metrics of which less is better have their own: ``It lowers Gini@10
+    from 0.91 to 0.68.``
     """
     changes: dict[str, list[str]] = {"raises": [], "lowers": []}
     for rail in rails:
@@ -442,7 +469,9 @@ def _from_to(rail: GuardrailResult) -> str:
 
 
 def _rivals(evidence: VerdictEvidence) -> list[RichText]:
-    """Returns ``Not separable from EASE: difference +0.0017, 95 % CI −0.0009 to +0.0043.``"""
+    """Returns a sentence on candidates that do not differ significantly from the leader: ``Not separable from
+    EASE (difference +0.0017, 95 % CI −0.0009 to +0.0043).``
+    """
     rivals, leader = evidence.rivals(), evidence.leader
     if not rivals or leader is None:
         return []
@@ -467,7 +496,9 @@ def _rivals(evidence: VerdictEvidence) -> list[RichText]:
 
 
 def _slices(evidence: VerdictEvidence) -> list[RichText]:
-    """Returns ``Worse for new users (n = 312).`` · ``No significant gain for new users (n = 312).``"""
+    """Returns sentences on slices, such as ``Worse for new users (n = 312).`` and ``No significant gain for
+    new users (n = 312).``
+    """
     other: tuple[str, tuple[str, ...]] = ("Better for ", ("better",))
     if evidence.leader is not None and evidence.finding == "better":
         other = ("No significant gain for ", ("tie", "not settled"))
@@ -480,15 +511,17 @@ def _slices(evidence: VerdictEvidence) -> list[RichText]:
 
 
 def slice_title(part: SliceDifference) -> str:
-    """Returns ``users new to the service``; for an uploaded column as it is written, ``users with country:
-    NL``.
+    """Returns the slice's title for use in a sentence: ``users new to the service``; for an uploaded column
+    as written there, ``users with country: NL``.
     """
     ours = ":" not in part.by
     return f"{part.title[:1].lower()}{part.title[1:]}" if ours else f"users with {part.title}"
 
 
 def slice_words(part: SliceDifference) -> str:
-    """Returns the title inside a sentence, without what stands in brackets: ``users new to the service``."""
+    """Returns the slice's title for use in a sentence, without its part in brackets: ``users new to the
+    service``.
+    """
     return slice_title(part).partition(" (")[0]
 
 
