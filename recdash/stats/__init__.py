@@ -1,4 +1,4 @@
-"""Statistics of paired comparison between runs over the same users."""
+"""Statistical tests and intervals for comparing runs over the same users."""
 
 from recdash.stats.family import (
     CORRECTIONS,

@@ -1,4 +1,7 @@
-"""Compares all pairs of several runs at several cutoffs, and finds the runs that lead at each: one family."""
+"""Compares all pairs of several runs at several cutoffs, and finds the leading runs at each cutoff.
+
+The p-values of all pairs at all cutoffs are corrected together, as one family.
+"""
 
 from __future__ import annotations
 
@@ -16,11 +19,12 @@ from recdash.stats.sparse import TIE, Method, sparse_pairs
 
 @dataclass(frozen=True)
 class AllPairs:
-    """At one cutoff: ``mean`` [r, r] of the column's run minus the row's, paired over ``n`` [r, r] users.
+    """The differences between all pairs of r runs at one cutoff.
 
-    ``error`` [r, r] is the standard error of that mean; NaN below two users. ``sparse``: pairs (row < column)
-    to which the t-test does not apply, and the method that does. ``skewness`` [r, r] is that of the mean;
-    None if values are unbounded.
+    Entry [row, column] is the column's run minus the row's. ``mean`` [r, r] is the mean difference over ``n``
+    [r, r] users, and ``error`` [r, r] its standard error, NaN below two users. ``skewness`` [r, r] is the
+    skewness of the mean; None if the values have no upper bound. ``sparse`` has the pairs (row < column) to
+    which the t-test does not apply, with the method that does.
     """
 
     mean: Floats
@@ -30,7 +34,10 @@ class AllPairs:
     skewness: Floats | None = None
 
     def interval(self, row: int, column: int, level: float = LEVEL) -> tuple[float, float]:
-        """Returns the low and high end of the column's run minus the row's; NaN if unavailable."""
+        """Returns the low and high end of the mean of the column's run minus the row's.
+
+        NaN if unavailable.
+        """
         from scipy.special import stdtrit
 
         if (row, column) in self.sparse:
@@ -44,7 +51,10 @@ class AllPairs:
         return mean - error * with_skewness(half, skewness), mean - error * with_skewness(-half, skewness)
 
     def p(self) -> Floats:
-        """Returns [r, r] two-sided p that the mean is 0, above the diagonal; NaN if unavailable."""
+        """Returns [r, r] two-sided p-values of a mean difference of 0, valid above the diagonal.
+
+        NaN if unavailable.
+        """
         from scipy.special import stdtr
 
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -57,9 +67,10 @@ class AllPairs:
 
 
 def compare_all_pairs(values: Floats, bound: float | None = None) -> AllPairs:
-    """Returns all pairs of the runs in the columns of ``values`` [n, r], over the same users.
+    """Returns the differences between all pairs of runs over the same n users; ``values`` is [n, r].
 
-    ``bound``: the values are between 0 and it.
+    Each column has the values of one run. ``bound`` is the largest possible value (the smallest is 0); None
+    if the values have no upper bound.
     """
     n, r = values.shape
     means = values.mean(axis=0) if n else np.full(r, np.nan)
@@ -71,9 +82,9 @@ def compare_all_pairs(values: Floats, bound: float | None = None) -> AllPairs:
 
 
 def mean_differences(means: Floats, covariance: Floats) -> tuple[Floats, Floats]:
-    """Returns [r, r] each: the mean of the column's run minus the row's, and its standard error.
+    """Returns [r, r] the mean of the column's run minus the row's, and [r, r] its standard error.
 
-    ``covariance`` [r, r] is that of the ``means`` [r].
+    ``covariance`` [r, r] is the covariance of the ``means`` [r] of the runs.
     """
     of_run = np.diag(covariance)
     total = of_run[:, None] + of_run[None, :]
@@ -85,10 +96,10 @@ def mean_differences(means: Floats, covariance: Floats) -> tuple[Floats, Floats]
 
 
 def leaders(cutoffs: Sequence[AllPairs], level: float = LEVEL) -> list[Mask]:
-    """Returns per cutoff [r] the runs than which no other is significantly better, after Holm over all of
-    them.
+    """Returns per cutoff [r] a mask of the leading runs: no other run is significantly better.
 
-    Runs without a p are not separable.
+    Holm's correction covers all pairs at all cutoffs. A pair without a p counts as not significant. Returns
+    an empty list for no cutoffs.
     """
     if not cutoffs:
         return []

@@ -1,9 +1,10 @@
-"""Gaffke's test of the mean of bounded values: its p, and the lower bound that it gives.
+"""Gaffke's test of the mean of bounded values: its p-value and the lower confidence bound.
 
-Every observed value, and the worst possible one in addition, gets a random weight (independent, exponential).
-The probability that the weighted mean is at most m is the p of a mean of at most m. It equals the probability
-that a sum of exponentials is below 0, computed here by the saddlepoint approximation (Lugannani and Rice
-1980, Advances in Applied Probability 12): 2 % too large for five values, less for more.
+Every observed value, and additionally the smallest possible one, gets a random weight (independent,
+exponential). The p-value of "the true mean is at most m" is the probability that the weighted mean is at most
+m. It equals the probability that a sum of exponentials is below 0, which is computed by the saddlepoint
+approximation (Lugannani and Rice 1980, Advances in Applied Probability 12). The result is 2 % too large for
+five values, and less for more.
 """
 
 from __future__ import annotations
@@ -19,23 +20,31 @@ from recdash.domain.kinds import Floats
 
 _STEPS, _NEAR, _LEAST = 100, 1e-12, 1e-300
 _EXACT = 1e-8
-"""Tolerance, in normal deviates of the probability, at which a search ends."""
+"""A search ends when its probability is this close to the target, in normal deviates."""
 _NEAREST, _STEP, _MOST, _WIDEST = 0.3, 0.2, 2.0, 50.0
-"""Search for a pole, as exponents: start at least this far from the lowest value; first and largest step;
-farthest end.
+"""Settings of the search for a pole, as exponents.
+
+They are the smallest distance below the lowest value at which the search starts, the first step, the largest
+step and the farthest end.
 """
 _STEEP = 1e-6
-"""Near its peak the capital is so flat that a slope of this share of its curvature changes no shown digit."""
+"""The search for a tilt ends when the slope is below this share of the curvature's root.
+
+The function is so flat near its maximum that smaller slopes change no shown digit.
+"""
 _NO_TILT = 1e-4
-"""This close to the middle of the distribution the approximation is 0 / 0, and its limit is used."""
+"""This close to the middle of the distribution the approximation is 0 / 0, so that its limit is used."""
 
 Point = tuple[float, float]
-"""A point, and the function there."""
+"""An argument of a function, and the function's value there."""
 
 
 @dataclass(frozen=True)
 class WeightedMean:
-    """The weighted mean of ``differences`` [x], ``zeros`` and one value −``bound``, the lower limit."""
+    """The randomly weighted mean of ``differences`` [x], ``zeros`` zeros and the lower limit −``bound``.
+
+    ``differences`` are nonzero.
+    """
 
     differences: Floats
     zeros: int
@@ -43,7 +52,7 @@ class WeightedMean:
 
     @cached_property
     def _values(self) -> tuple[Floats, Floats]:
-        """Returns [v] the values that differ, and how often each occurs."""
+        """Returns [v] the distinct values, and [v] how often each occurs."""
         values, counts = np.unique(self.differences, return_counts=True)
         others = (0.0, -self.bound) if self.zeros else (-self.bound,)
         times = (float(self.zeros), 1.0) if self.zeros else (1.0,)
@@ -60,7 +69,7 @@ class WeightedMean:
         return self._chance_at(mean, _tilt(above, counts))
 
     def lowest_mean(self, tail: float) -> float:
-        """Returns the mean with a probability of ``tail`` ≤ 1/4; lower ones are excluded at that level."""
+        """Returns the lower confidence bound: the mean whose probability is ``tail``, at most 1/4."""
         from scipy.special import ndtri
 
         if float(self.differences.sum()) / (len(self.differences) + self.zeros) <= -self.bound:
@@ -68,8 +77,9 @@ class WeightedMean:
         wanted = float(ndtri(tail))
 
         def beyond(exponent: float) -> float:
-            """Returns the excess in normal deviates for a pole so far below the lowest value; it grows with
-            that.
+            """Returns how far the probability exceeds ``tail``, in normal deviates.
+
+            It increases with the exponent.
             """
             chance = self._chance_at(*self._tilted_to(exponent))
             return float(ndtri(min(max(chance, _LEAST), 1 - _NEAR))) - wanted
@@ -77,10 +87,10 @@ class WeightedMean:
         return self._tilted_to(_root(beyond, self._pole_near(wanted)))[0]
 
     def _tilted_to(self, exponent: float) -> tuple[float, float]:
-        """Returns a mean and its tilt t, from a pole: the value at which 1 + t·(value − mean) is 0.
+        """Returns a mean and its tilt t for a pole, which is the value at which 1 + t·(value − mean) is 0.
 
-        The pole is e^exponent bounds below −bound. It gives both at once, while the tilt of a given mean
-        needs a search.
+        The pole lies e^exponent times ``bound`` below −``bound``. A pole gives mean and tilt directly, while
+        finding the tilt of a given mean takes a search.
         """
         values, counts = self._values
         weights = counts / (values + self.bound + self.bound * exp(exponent))
@@ -88,7 +98,7 @@ class WeightedMean:
         return float((weights * values).sum()) / weight, weight / float(counts.sum())
 
     def _pole_near(self, deviates: float) -> float:
-        """Returns the exponent of the pole for a mean this many standard deviations from the middle."""
+        """Returns the exponent of the pole for a mean ``deviates`` standard deviations from the middle."""
         values, counts = self._values
         n = float(counts.sum())
         middle = _sum(counts, values) / n
@@ -97,7 +107,7 @@ class WeightedMean:
         return log(max(below / self.bound, _NEAREST))
 
     def _chance_at(self, mean: float, tilt: float) -> float:
-        """Returns the probability of at most ``mean``, to which ``tilt`` belongs."""
+        """Returns the probability that the weighted mean is at most ``mean``, given the tilt of that mean."""
         values, counts = self._values
         above = values - mean
         tilted = above / (1 + tilt * above)
@@ -111,8 +121,9 @@ class WeightedMean:
 
 
 def _tilt(above: Floats, counts: Floats) -> float:
-    """Returns the t at which Σ count · a / (1 + t·a) is 0, between the poles on both sides of 0; it falls in
-    t.
+    """Returns the tilt t at which Σ count · a / (1 + t·a) is 0, over the values ``above`` the mean.
+
+    The sum decreases in t, and its root lies between the poles on both sides of 0.
     """
     low, high = (-(1 - _NEAR) / float(end) for end in (above.max(), above.min()))
     tilt = 0.0
@@ -128,7 +139,10 @@ def _tilt(above: Floats, counts: Floats) -> float:
 
 
 def _root(of: Callable[[float], float], near: float) -> float:
-    """Returns the root of a growing function: by secants, and by bisection where these leave the bracket."""
+    """Returns the root of an increasing function.
+
+    It takes secant steps, and bisects where these leave the bracket.
+    """
     low, high = -_WIDEST, _WIDEST
     last = near, of(near)
     step = -copysign(_STEP, last[1])

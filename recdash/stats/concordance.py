@@ -1,4 +1,4 @@
-"""Agreement of two orders of a few things: Kendall's τ-b, with a permutation test."""
+"""Agreement between two orders of the same few things: Kendall's τ-b, with a permutation test."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from recdash.domain.kinds import Floats, Ints
 
 MOST_EXACT = 8
-"""Up to this many things all orders are tried (8! = 40,320); of more some are drawn."""
+"""For up to this many things all orders are tried (8! = 40,320); for more, random orders are drawn."""
 DRAWN = 20_000
 AT_ONCE = 5_000
 SAME = 1e-9
@@ -18,10 +18,11 @@ SAME = 1e-9
 
 @dataclass(frozen=True)
 class Tau:
-    """τ-b of ``n`` things and its two-sided permutation p: the share of orders at least as extreme.
+    """Kendall's τ-b of two orders of ``n`` things, with a two-sided permutation test.
 
-    ``least_p``: the smallest that any order could have had. ``exact``: all orders were tried, else
-    ``DRAWN`` of them, always the same.
+    ``p`` is the share of orders that are at least as extreme as the observed one; ``least_p`` is the smallest
+    p that any order could give. ``exact``: all orders were tried; otherwise ``DRAWN`` random ones, the same
+    in every call.
     """
 
     value: float
@@ -33,10 +34,11 @@ class Tau:
 
 @dataclass(frozen=True)
 class Best:
-    """Which of many metrics order the things most like ``y`` does.
+    """How well each of m metrics orders the same ``n`` things as the observed values ``y`` do.
 
-    ``tau`` [m], NaN for a constant metric; ``p`` the share of orders in which the best of all metrics does at
-    least as well; ``perfect``: in which one of them agrees completely.
+    ``tau`` [m] is NaN for a constant metric. ``p`` is the share of orders of ``y`` for which the best of all
+    metrics agrees at least as well; ``perfect`` is the share for which at least one metric agrees completely.
+    ``exact``: all orders were tried, not random ones.
     """
 
     tau: Floats
@@ -56,7 +58,10 @@ class Best:
 
 
 def tau(x: Floats, y: Floats) -> Tau | None:
-    """Returns τ-b between ``x`` [n] and ``y`` [n]; None if one of them is constant."""
+    """Returns Kendall's τ-b between ``x`` [n] and ``y`` [n] with its test.
+
+    None if one of them is constant.
+    """
     match = best(x[None, :], y, two_sided=True)
     if match is None:
         return None
@@ -64,10 +69,11 @@ def tau(x: Floats, y: Floats) -> Tau | None:
 
 
 def best(x: Floats, y: Floats, *, two_sided: bool = False) -> Best | None:
-    """Returns each metric ``x`` [m, n] against ``y`` [n], the same orders for all; None if none can differ.
+    """Returns how well each metric in ``x`` [m, n] orders n things as ``y`` [n] does.
 
-    ``two_sided``: the opposite order counts as much as the same, and ``perfect`` is the share of orders as
-    extreme as any.
+    All metrics are tested with the same permuted orders. With ``two_sided``, the reverse order counts as full
+    agreement, and ``perfect`` is the share of orders that are as extreme as any. Returns None if all metrics
+    or ``y`` are constant.
     """
     n = x.shape[1]
     first, second = np.triu_indices(n, 1)
@@ -93,7 +99,7 @@ def best(x: Floats, y: Floats, *, two_sided: bool = False) -> Best | None:
 
 
 def orders(n: int) -> Ints:
-    """Returns [orders, n] all orders of ``n`` things, or ``DRAWN`` of them, the same each time."""
+    """Returns [orders, n] all orders of ``n`` things, or ``DRAWN`` random ones, the same in every call."""
     if n <= MOST_EXACT:
         return np.array(list(permutations(range(n))), dtype=np.int64).reshape(-1, n)
     chance = np.random.default_rng(0)
@@ -101,7 +107,7 @@ def orders(n: int) -> Ints:
 
 
 def _best_of(signs: Floats, size: Floats, shuffled: Floats, two_sided: bool) -> Floats:
-    """Returns [orders] the largest τ-b of any metric against each shuffled y [orders, n]."""
+    """Returns [orders] the largest τ-b of any metric with each shuffled y; ``shuffled`` is [orders, n]."""
     first, second = np.triu_indices(shuffled.shape[1], 1)
     tau_of = (np.sign(shuffled[:, first] - shuffled[:, second]) @ signs.T) / size
     largest: Floats = (np.abs(tau_of) if two_sided else tau_of).max(axis=1)
@@ -109,8 +115,9 @@ def _best_of(signs: Floats, size: Floats, shuffled: Floats, two_sided: bool) -> 
 
 
 def _share(tried: Floats, observed: float, exact: bool) -> float:
-    """Returns how often chance does as well; of drawn orders never 0, since the observed one is an order
-    too.
+    """Returns the share of tried orders that agree at least as well as the observed one.
+
+    For random orders it is never 0, since the observed order is counted too.
     """
     reached = int((tried >= observed - SAME).sum())
     return reached / len(tried) if exact else (reached + 1) / (len(tried) + 1)

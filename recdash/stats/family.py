@@ -1,8 +1,8 @@
-"""Judges several differences together: the only place that decides what is significant.
+"""Judges several differences together; only this module decides what is significant.
 
-Among twenty differences, one is "significant" by chance. A correction makes that rare for the whole family
-shown: Holm's keeps the probability of any false finding at 5 %, that of Benjamini and Hochberg the share of
-false ones among the findings.
+Among twenty true differences of 0, one is "significant" by chance. A correction controls this for all
+differences shown together, the family: Holm's keeps the probability of any false finding at 5 %, Benjamini
+and Hochberg's the expected share of false ones among the findings.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ SIGNS: dict[Finding, str] = {"better": "▲", "worse": "▼", "tie": "=", "not s
 
 @dataclass(frozen=True)
 class JudgedDifference:
-    """A difference within its family.
+    """A paired difference, judged together with the other differences of its family.
 
-    ``corrected`` is ``paired`` with the interval at the level at which the correction tests it: it excludes 0
-    exactly if the corrected ``p`` is at most 1 − level. ``margin`` ≥ 0: the largest difference that is too
-    small to matter, in units of the metric; ``margin_is_known`` is False if these units are too uncertain to
-    call a tie. ``lower_is_better``: of two errors the lower one is better.
+    ``corrected`` is ``paired`` with an interval at the level at which the correction tests it: it excludes 0
+    exactly if the corrected ``p`` is at most 1 − level. ``margin`` ≥ 0 is the largest difference that is too
+    small to matter, in units of the metric. ``margin_is_known`` is False if the margin is too uncertain to
+    call a difference a tie. ``lower_is_better`` is True for error metrics.
     """
 
     paired: Paired
@@ -42,8 +42,10 @@ class JudgedDifference:
 
     @property
     def word(self) -> Finding:
-        """Returns *tie* if the whole interval is inside the margin, *better* or *worse* if it excludes
-        zero.
+        """Returns the finding.
+
+        It is *tie* if the whole interval is inside the margin, *better* or *worse* if it excludes 0, else
+        inconclusive.
         """
         low, high = self.corrected.low, self.corrected.high
         if self.margin_is_known and -self.margin < low and high < self.margin:
@@ -58,7 +60,10 @@ class JudgedDifference:
 
     @property
     def more_users(self) -> int | None:
-        """Returns how many more users would most likely suffice; 0 if there are enough, None if unknown."""
+        """Returns how many more users would most likely make the difference conclusive.
+
+        0 if it is conclusive, None if the number is unknown.
+        """
         if self.word != "not settled":
             return 0
         needed = users_to_settle(self.paired, self.margin, self.corrected.level)
@@ -73,9 +78,10 @@ def judge(
     margins: Sequence[float] | None = None,
     level: float = LEVEL,
 ) -> list[JudgedDifference]:
-    """Returns every difference of a family with its corrected p, interval and word, in the order given.
+    """Returns every difference of a family with its corrected p, interval and finding, in the given order.
 
-    A difference without a p is not corrected and is inconclusive.
+    ``margins`` has each difference's margin, 0 by default. A difference without a p is inconclusive and is
+    not counted by the correction.
     """
     p = np.array([paired.p for paired in family], dtype=float)
     of_family = levels(p, correction, level).tolist(), corrected(p, correction).tolist()
@@ -84,19 +90,19 @@ def judge(
 
 
 def significant(p: Floats, correction: Correction = "holm", level: float = LEVEL) -> Mask:
-    """Returns [m] which of a family's p-values are significant; NaN is not."""
+    """Returns [m] a mask of the significant p-values of a family; NaN is not significant."""
     return corrected(p, correction) <= 1 - level
 
 
 def corrected(p: Floats, correction: Correction = "holm") -> Floats:
-    """Returns [m] p-values corrected as one family; NaN stays and does not count."""
+    """Returns [m] p-values corrected as one family; NaN stays NaN and is not counted."""
     adjusted, known = p.copy(), ~np.isnan(p)
     adjusted[known] = _RULES[correction](p[known])
     return adjusted
 
 
 def levels(p: Floats, correction: Correction = "holm", level: float = LEVEL) -> Floats:
-    """Returns [m] the level of each difference's interval that excludes 0 exactly if p is significant."""
+    """Returns [m] the confidence level at which each interval excludes 0 exactly if its p is significant."""
     of_each, known = np.full(len(p), level), np.flatnonzero(~np.isnan(p))
     if len(known) and correction != "off":
         findings = int(np.count_nonzero(significant(p[known], correction, level)))
@@ -105,17 +111,16 @@ def levels(p: Floats, correction: Correction = "holm", level: float = LEVEL) -> 
 
 
 def holm(p: Floats) -> Floats:
-    """Returns [m] p-values corrected by Holm (1979), so that at most one family in twenty has a false
-    finding.
-    """
+    """Returns [m] p-values corrected by Holm (1979): at most one family in twenty has a false finding."""
     order = np.argsort(p, kind="stable")
     stepped = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
     return _back(np.minimum(stepped, 1.0), order)
 
 
 def benjamini_hochberg(p: Floats) -> Floats:
-    """Returns [m] p-values corrected by Benjamini & Hochberg (1995): at most 5 % of the findings are
-    false.
+    """Returns [m] p-values corrected by Benjamini & Hochberg (1995).
+
+    On average at most 5 % of the findings are false.
     """
     order = np.argsort(p, kind="stable")
     scaled = p[order] * len(p) / np.arange(1, len(p) + 1)
@@ -129,8 +134,10 @@ def _back(in_order: Floats, order: np.ndarray[tuple[int], np.dtype[np.intp]]) ->
 
 
 def _share_by_holm(p: Floats, findings: int) -> Floats:
-    """Returns each p's share of the level: the j-th smallest p is compared with (1 − level)/(m − j + 1),
-    until the first that fails; it and all later ones keep that bound.
+    """Returns [m] each p's share of 1 − level, with which Holm's procedure compares it.
+
+    The j-th smallest p is compared with (1 − level)/(m − j + 1), up to the first that is not significant; the
+    later ones keep that last bound.
     """
     place = np.empty(len(p))
     place[np.argsort(p, kind="stable")] = np.minimum(np.arange(len(p)), findings)
@@ -138,8 +145,9 @@ def _share_by_holm(p: Floats, findings: int) -> Floats:
 
 
 def _share_by_bh(p: Floats, findings: int) -> Floats:
-    """Returns the same share for all: with R findings among m each interval is at 1 − R(1 − level)/m
-    (Benjamini & Yekutieli 2005).
+    """Returns [m] the same share of 1 − level for each p: with R findings among m, R/m.
+
+    Each interval then has the level 1 − R(1 − level)/m (Benjamini & Yekutieli 2005).
     """
     return np.full(len(p), max(findings, 1) / len(p))
 

@@ -1,9 +1,8 @@
-"""Groups of users, which resampling draws if there are many users.
+"""Groups of users, which resampling draws instead of users if there are more than 16,384 users.
 
-Of more than 16,384 users, groups are drawn rather than users: every 16,384th user is in the same group. That
-widens or narrows an interval by half a percent, less than the resampling itself does, makes a thousand draws
-of 162,000 users ten times cheaper, and keeps two hundred runs in 26 MB. Swapping the labels of whole groups
-keeps the permutation test valid.
+Every 16,384th user is in the same group. This changes the width of an interval by half a percent, less than
+the resampling does. It makes a thousand draws of 162,000 users ten times faster, and two hundred runs fit in
+26 MB. Swapping the labels of whole groups keeps the permutation test valid.
 """
 
 from __future__ import annotations
@@ -21,21 +20,22 @@ MOST_GROUPS = 1 << 14
 
 @dataclass(frozen=True)
 class HitBits:
-    """A column with only the values 0 and ``value``, stored as one bit per user."""
+    """A run whose values per user are only 0 and ``value``, stored as one bit per user."""
 
     bits: npt.NDArray[np.uint8]
     value: float
 
     def beyond(self, other: HitBits) -> int:
-        """Returns how many users have a hit here but not there."""
+        """Returns the number of users with a hit in this run and none in the other."""
         return int(np.unpackbits(self.bits & ~other.bits).sum())
 
 
 @dataclass(frozen=True)
 class Groups:
-    """``sums`` [g, c] of c columns of values of ``n`` users, and ``sizes`` [g] of the groups.
+    """The values of ``n`` users in c columns, one per run, summed over g groups of users.
 
-    ``hits`` [c]: if groups have several users, who has a hit in a binary column; None for others.
+    ``sums`` [g, c] are the sums, ``sizes`` [g] the users per group. ``hits`` [c] has the users with a hit for
+    each binary column; None for other columns, and for all columns if every group is a single user.
     """
 
     sums: Floats
@@ -45,25 +45,26 @@ class Groups:
 
     @property
     def means(self) -> Floats:
-        """Returns [c] means over all users."""
+        """Returns [c] the means over all users."""
         means: Floats = self.sums.sum(axis=0) / self.n
         return means
 
     @property
     def off(self) -> Floats:
-        """Returns [g, c] the sums minus what average users would add up to."""
+        """Returns [g, c] each group's sum minus the sum expected from the overall mean."""
         off: Floats = self.sums - self.sizes[:, None] * self.means
         return off
 
     def merged(self, most: int) -> Groups:
-        """Returns the same users in fewer groups, for less precise purposes."""
+        """Returns the same users in at most ``most`` groups, for purposes that need less precision."""
         if len(self.sizes) <= most:
             return self
         return Groups(_folded(self.sums, most), _folded(self.sizes, most), self.n)
 
     def covariance_of_means(self) -> Floats:
-        """Returns the covariance matrix [c, c] of the means; for groups of one user, that of the values
-        divided by n.
+        """Returns [c, c] the covariance matrix of the means.
+
+        If each group is a single user, this is the covariance of the values divided by n.
         """
         off, g = self.off, len(self.sizes)
         covariance: Floats = off.T @ off * (g / (g - 1) / self.n**2)
@@ -71,8 +72,9 @@ class Groups:
 
 
 def grouped(columns: Iterable[Floats]) -> Groups:
-    """Returns groups of columns [n] of values of the same users in the same order; one column at a time is in
-    memory.
+    """Returns the groups of several columns [n], which have the values of the same users in the same order.
+
+    Only one column is in memory at a time.
     """
     sums, hits, n = [], [], 0
     for column in columns:
@@ -84,14 +86,14 @@ def grouped(columns: Iterable[Floats]) -> Groups:
 
 
 def _hits(column: Floats) -> HitBits | None:
-    """Returns None for a column with other values than 0 and its largest one."""
+    """Returns the hits of a binary column; None if it has values other than 0 and its largest one."""
     value = float(column.max())
     hit = column == value
     return HitBits(np.packbits(hit), value) if value > 0 and bool((hit | (column == 0)).all()) else None
 
 
 def _folded(rows: Floats, groups: int) -> Floats:
-    """Returns sums of every ``groups``-th row."""
+    """Returns [groups, …] the sums over every ``groups``-th row."""
     n, groups = len(rows), max(min(len(rows), groups), 1)
     whole = n // groups * groups
     sums: Floats = rows[:whole].reshape(-1, groups, *rows.shape[1:]).sum(axis=0)

@@ -1,9 +1,9 @@
-"""Confidence interval of a change between two values of a catalogue-level metric.
+"""Confidence interval of the relative change of a catalogue-level metric between two runs.
 
-Coverage, Gini, novelty … are one number for all users. Its sampling error is estimated from the change when
-each user is left out (the jackknife: Quenouille 1956, Tukey 1958), from both runs at once. Resampling users
-(the bootstrap) does not work for distinct counts: a draw has 63 % of the users, and so fewer items. The
-jackknife's variance is never too small on average (Efron & Stein 1981).
+Coverage, Gini, novelty and others have one value for all users. Its sampling error is estimated from the
+changes when each user is left out (the jackknife: Quenouille 1956, Tukey 1958), in both runs at once.
+Resampling users (the bootstrap) does not work for counts of distinct items: a resample has only 63 % of the
+users, and therefore fewer items. The jackknife's variance is never too small on average (Efron & Stein 1981).
 """
 
 from __future__ import annotations
@@ -17,21 +17,22 @@ from recdash.domain.kinds import Floats
 from recdash.stats.paired import LEVEL
 
 LEAST_LISTS = 10
-"""Number of lists from which the interval was measured to keep its level; see ``change_interval``."""
+"""Smallest number of lists for which the interval was measured to keep its level; see ``change_interval``."""
 
 ROUNDED = 1e-12
 """Values closer to 0 than this are rounding errors."""
 WIDEST = 5.0
-"""An interval from 1/150 to 150 times the ratio is meaningless."""
+"""Largest half width on the logarithmic scale: from 1/150 to 150 times the ratio is meaningless."""
 
 
 @dataclass(frozen=True)
 class Pulls:
-    """How far each group of users pulls the value of a run: ``pull`` [g], which sum to 0.
+    """How much each of g groups of users influences a run's value of a catalogue-level metric.
 
-    ``lists`` [g] are the lists of the group in this run. The pull of a user is minus the change of the value
-    when the user is left out, less its mean over users, so that the variance of the value is the sum of their
-    squares times n / (n − 1).
+    The pull of a user is the negative change of the value when the user is left out, minus its mean over
+    users. ``pull`` [g] adds the pulls of each group, and all of them add up to 0. The variance of the value
+    is the sum of squared pulls times n / (n − 1). ``lists`` [g] is the number of the group's lists in this
+    run.
     """
 
     pull: Floats
@@ -43,7 +44,7 @@ class Pulls:
 
 
 def pulls_of_mean(several: Sequence[Pulls]) -> Pulls:
-    """Returns each user's pull on the mean over a run's training seeds, which share their users."""
+    """Returns each group's pull on the mean over a run's training seeds, which have the same users."""
     pull: Floats = np.mean([pulls.pull for pulls in several], axis=0)
     return Pulls(pull, np.maximum.reduce([pulls.lists for pulls in several]))
 
@@ -51,13 +52,13 @@ def pulls_of_mean(several: Sequence[Pulls]) -> Pulls:
 def change_interval(
     value: float, base_value: float, pulls: Pulls, base_pulls: Pulls, level: float = LEVEL
 ) -> tuple[float, float]:
-    """Returns the low and high end of value / base value − 1, with users resampled for both runs together.
+    """Returns the low and high end of the interval of value / base value − 1.
 
-    Symmetric on the logarithm of the ratio, so no end is below −100 %. NaN below ``LEAST_LISTS`` lists,
-    if the baseline is 0, and if the value has no spread or is too close to 0. Measured over 600 simulated
-    samples each of 10, 30, 100 and 300 users: the 95 % interval contains the change in 93–95 % (novelty),
-    93–96 % (personalization), 95–98 % (Gini) and 96–99 % of them (coverage);
-    ``tests/stats/test_jackknife.py`` measures it again.
+    The interval is symmetric on the logarithm of the ratio, so that no end is below −100 %. Both ends are NaN
+    below ``LEAST_LISTS`` lists, if the baseline is 0, and if the value has no spread or is too close to 0. In
+    600 simulated samples each of 10, 30, 100 and 300 users, the 95 % interval contains the change in 93–95 %
+    (novelty), 93–96 % (personalization), 95–98 % (Gini) and 96–99 % of them (coverage);
+    ``tests/stats/test_jackknife.py`` measures this again.
     """
     from scipy.special import stdtrit
 

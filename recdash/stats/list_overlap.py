@@ -1,6 +1,6 @@
 """Similarity of two ranked lists: the share of common items, and rank-biased overlap.
 
-It compares many pairs of lists at once: pair n of ``A`` and ``B`` belongs to one user.
+Many pairs are compared at once: the n-th list of ``a`` and the n-th list of ``b`` belong to the same user.
 """
 
 from __future__ import annotations
@@ -12,14 +12,15 @@ import numpy as np
 from recdash.domain.kinds import Floats, Ints
 
 PERSISTENCE = 0.9
-"""p of rank-biased overlap: the probability of continuing to the next rank; at 0.9 the top ten have 86 % of
-the weight.
+"""The parameter p of rank-biased overlap: the probability of continuing to the next rank.
+
+At 0.9 the first ten ranks have 86 % of the weight.
 """
 
 
 @dataclass(frozen=True)
 class ManyLists:
-    """List n has the items ``item[start[n]:start[n + 1]]``, best first, without repeats."""
+    """Many ranked lists: list n has the items ``item[start[n]:start[n + 1]]``, best first, each once."""
 
     start: Ints
     item: Ints
@@ -30,7 +31,7 @@ class ManyLists:
 
     @property
     def owner(self) -> Ints:
-        """Returns the list of each item."""
+        """Returns the index of each item's list."""
         return np.repeat(np.arange(len(self.start) - 1), self.lengths)
 
     @property
@@ -40,7 +41,10 @@ class ManyLists:
 
 
 def in_common(a: ManyLists, b: ManyLists, depth: int) -> Ints:
-    """Returns [lists, depth] how many items the top d of both have in common, for d = 1..depth."""
+    """Returns [lists, depth] the number of items that the first d positions of both lists share.
+
+    d is 1..depth.
+    """
     n_items = int(max(a.item.max(initial=0), b.item.max(initial=0))) + 1
     of_a, of_b = (lists.owner.astype(np.int64) * n_items + lists.item for lists in (a, b))
     both, in_a, in_b = np.intersect1d(of_a, of_b, assume_unique=True, return_indices=True)
@@ -52,9 +56,10 @@ def in_common(a: ManyLists, b: ManyLists, depth: int) -> Ints:
 
 
 def overlap(a: ManyLists, b: ManyLists, depth: int) -> Floats:
-    """Returns [lists, depth] items in the top k of both ÷ items there in the longer of the two; 0..1.
+    """Returns [lists, depth] the share of common items in the first k positions, from 0 to 1.
 
-    For k = 1..depth; NaN if both lists are empty.
+    k is 1..depth. The common items are divided by the number of items there in the longer list. NaN if both
+    lists are empty.
     """
     longest = np.maximum(a.lengths, b.lengths)[:, None]
     longer = np.minimum(longest, np.arange(1, depth + 1))
@@ -63,10 +68,10 @@ def overlap(a: ManyLists, b: ManyLists, depth: int) -> Floats:
 
 
 def rank_biased_overlap(a: ManyLists, b: ManyLists, p: float = PERSISTENCE) -> Floats:
-    """Returns [lists] extrapolated rank-biased overlap of two lists of any length; 0..1.
+    """Returns [lists] the extrapolated rank-biased overlap of two lists of any length, from 0 to 1.
 
-    Beyond their ends the lists are assumed to agree as they do there. NaN if a list is empty. Webber, Moffat
-    & Zobel, "A similarity measure for indefinite rankings", TOIS 28(4), 2010, equation 32.
+    Beyond their ends, the lists are assumed to agree as much as they do at the end. NaN if a list is empty.
+    Webber, Moffat & Zobel, "A similarity measure for indefinite rankings", TOIS 28(4), 2010, equation 32.
     """
     short, long = np.minimum(a.lengths, b.lengths), np.maximum(a.lengths, b.lengths)
     depth = max(int(long.max(initial=0)), 1)

@@ -1,4 +1,4 @@
-"""The paired difference of two runs over users."""
+"""The paired difference of two runs over the same users."""
 
 from __future__ import annotations
 
@@ -10,22 +10,23 @@ from recdash.domain.kinds import Floats
 from recdash.stats.sparse import TIE, Method, StudentT, Unknown, method_for, only
 
 LEVEL = 0.95
-"""The default level of an interval."""
+"""The default confidence level of an interval."""
 NORMAL_95 = 1.959963984540054
-"""Standard errors on each side of a normal interval of that level."""
+"""Half width of a normal 95 % interval, in standard errors."""
 LEAST = 30
-"""Fewest users of a slice that is judged."""
+"""Smallest number of users for which a slice is judged."""
 _ROUNDED = 1e-6
-"""Share of the squares below which the spread is recomputed around the mean."""
+"""If the spread is below this share of the squares, it is recomputed around the mean."""
 
 
 @dataclass(frozen=True)
 class Paired:
-    """Candidate minus baseline over n users: mean, its interval, and how many users won, tied, lost.
+    """The mean of candidate minus baseline over n users, with its interval and the users' outcomes.
 
-    ``sd`` is that of the users' differences. ``p`` (two-sided, that the mean is 0) and the interval ``low``
-    to ``high`` of the mean at ``level`` are those of ``method``: the t-test if enough users differ, else one
-    that is valid for few (``recdash.stats.sparse``). They are NaN if no method is valid.
+    ``wins``, ``ties`` and ``losses`` count users. ``sd`` is the standard deviation of the users' differences.
+    ``p`` is the two-sided p-value of a mean of 0; ``low`` and ``high`` are the ends of the interval at
+    ``level``. Both come from ``method``: the t-test if enough users differ, else a method that is valid for
+    few users (``recdash.stats.sparse``). They are NaN if no method is valid.
     """
 
     n: int
@@ -57,20 +58,19 @@ class Paired:
 
     @property
     def p_above_zero(self) -> float:
-        """Returns the one-sided p of a mean of at most 0 if the observed mean is above it; otherwise its
-        complement.
-
-        NaN if no method is valid.
-        """
+        """Returns the one-sided p-value of "the true mean is at most 0"; NaN if no method is valid."""
         return self.p / 2 if self.mean > 0 else 1 - self.p / 2
 
     @property
     def t_p(self) -> float:
-        """Returns p of the paired t-test, whatever the method; NaN without a spread."""
+        """Returns the p-value of the paired t-test, whatever ``method`` is.
+
+        NaN if all users differ by the same.
+        """
         return StudentT(self.n, self.mean, self.error).p if self.sd > 0 else float("nan")
 
     def at(self, level: float) -> Paired:
-        """Returns the same with the interval of another level."""
+        """Returns the same difference with its interval at another level."""
         if level == self.level:
             return self
         low, high = self.method.interval(level)
@@ -84,11 +84,11 @@ def paired_difference(
     own: tuple[Floats, Floats] | None = None,
     bound: float | None = None,
 ) -> Paired:
-    """Returns the difference of the values [n] of two runs for the same n users, in the same order.
+    """Returns the difference of two runs over the same n users; ``candidate`` and ``baseline`` are [n].
 
-    ``own`` are the users' own values from candidate and baseline, for counting who is better off, if that is
-    not ``values`` (a pooled ratio). ``bound``: the values are between 0 and it; without one, few differing
-    users are inconclusive. Raises ValueError for no users.
+    ``own`` has the users' own values in both runs, from which wins and losses are counted, if the values are
+    contributions to a pooled ratio. ``bound`` is the largest possible value (the smallest is 0); without one,
+    the result is inconclusive if few users differ. Raises ValueError if there are no users.
     """
     if len(candidate) == 0:
         raise ValueError("there is no user to compare over")
@@ -105,16 +105,16 @@ def paired_difference(
 
 
 def differences(candidate: Floats, baseline: Floats) -> Floats:
-    """Returns [n] candidate minus baseline; 0 where only rounding separates them."""
+    """Returns [n] candidate minus baseline, with 0 for differences that are only rounding errors."""
     difference: Floats = candidate - baseline
     difference[np.abs(difference) < TIE] = 0.0
     return difference
 
 
 def _spread(difference: Floats, mean: float) -> float:
-    """Returns the standard deviation from one pass over the users, in half the time.
+    """Returns the standard deviation, computed in one pass over the users, which halves the time.
 
-    A constant leaves only rounding, which is not a spread.
+    Returns 0 for constant differences, of which only rounding errors remain, and NaN below two users.
     """
     n = len(difference)
     if n < 2:

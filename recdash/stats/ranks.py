@@ -1,5 +1,6 @@
-"""Ranks of many runs over the same users, with intervals; runs without a significant difference share a
-rank.
+"""Ranks of many runs over the same users, with intervals.
+
+A run's rank is 1 + the number of significantly better runs, so that several runs may share a rank.
 """
 
 from __future__ import annotations
@@ -18,15 +19,16 @@ from recdash.stats.skewed import skewness_of_means, unskewed
 from recdash.stats.sparse import sparse_pairs
 
 DRAWS, GROUPS = 1_000, 4_096
-"""Ranks are whole numbers: a range of them needs no more draws."""
+"""Ranks are whole numbers, so that their range needs no more resamples and groups than these."""
 
 
 @dataclass(frozen=True)
 class Ranks:
-    """``rank`` [r] from 1: one more than the number of significantly better runs, all pairs being a family.
+    """Ranks of r runs.
 
-    ``low`` and ``high`` [r]: the range of ranks in 95 % of the bootstrap resamples, including its rank.
-    ``above`` [r, r]: is the run of the column significantly better than that of the row?
+    ``rank`` [r] is 1 + the number of significantly better runs; the p-values of all pairs are corrected
+    together. ``low`` and ``high`` [r] are the range of ranks in 95 % of the bootstrap resamples, extended to
+    include ``rank``. ``above`` [r, r] is True where the column's run is significantly better than the row's.
     """
 
     rank: Ints
@@ -36,16 +38,17 @@ class Ranks:
 
     @property
     def shared(self) -> Mask:
-        """Returns [r] True if another run has the same rank."""
+        """Returns [r] True for each run that has the same rank as another one."""
         return np.bincount(self.rank)[self.rank] > 1
 
 
 def rank_runs(
     values: Groups, correction: Correction = "holm", level: float = LEVEL, bound: float | None = None
 ) -> Ranks:
-    """Returns the ranks of the runs in the columns, whose values are between 0 and ``bound``.
+    """Returns the ranks of the runs, one run per column of ``values``.
 
-    Raises ValueError for fewer than two users.
+    ``bound`` is the largest possible value (the smallest is 0); None if unknown. Raises ValueError below two
+    users.
     """
     if values.n < 2:
         raise ValueError("ranks need two users")
@@ -60,8 +63,9 @@ def rank_runs(
 
 
 def _significantly_above(values: Groups, correction: Correction, level: float, bound: float | None) -> Mask:
-    """Returns [r, r] from the covariances of the runs: one product instead of a pass over the users per
-    pair.
+    """Returns [r, r] True where the column's run is significantly better than the row's.
+
+    All pairs are tested from one covariance matrix, instead of one pass over the users per pair.
     """
     from scipy.special import stdtr
 

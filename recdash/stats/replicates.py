@@ -1,10 +1,10 @@
 """Tests whether a difference holds across folds or training seeds.
 
-The unit is the replicate, not the user: a difference may be significant over the users of one seed and change
-its sign with the next. Seeds are treated as independent. The folds of one cross validation are not: any two
-share most of their training data, so that the plain t-test finds too much. Their mean has the larger variance
-of Nadeau & Bengio 2003 (Machine Learning 52), (1/n + n_test/n_train)·s², where n folds of about equal size
-have n_test/n_train = 1/(n − 1).
+The unit is the replicate, not the user: a difference that is significant over the users of one seed may
+change its sign with the next seed. Seeds are treated as independent. The folds of one cross validation are
+not: any two share most of their training data, so that the plain t-test has too many false positives. The
+mean over folds therefore gets the larger variance of Nadeau & Bengio 2003 (Machine Learning 52), (1/n +
+n_test/n_train)·s², where n folds of about equal size have n_test/n_train = 1/(n − 1).
 """
 
 from __future__ import annotations
@@ -25,10 +25,11 @@ OVERLAPPING = ", whose training sets overlap (Nadeau and Bengio 2003)"
 
 @dataclass(frozen=True)
 class ReplicateValues:
-    """A candidate's value in each of its replicates, by label; ``noun`` is the word for a replicate.
+    """A candidate's value in each of its replicates, keyed by the replicate's label.
 
-    ``overlap`` is True if the replicates' training sets overlap: the folds of one cross validation.
-    ``trained_once``: the values are those of one training run over the users of another candidate's folds.
+    ``noun`` is the word for a replicate, such as "seed". ``overlap`` is True if the training sets overlap, as
+    those of the folds of one cross validation do. ``trained_once`` is True if one training run was evaluated
+    on the users of each fold of another candidate.
     """
 
     values: Mapping[str, float]
@@ -40,7 +41,10 @@ class ReplicateValues:
         return len(self.values)
 
     def __str__(self) -> str:
-        """Returns ``5 seeds``; ``one value`` for a candidate that was uploaded once."""
+        """Returns the number of replicates with their noun, such as ``5 seeds``.
+
+        ``one value`` for a single upload.
+        """
         return f"{len(self)} {self.noun}s" if len(self) > 1 else "one value"
 
     @property
@@ -54,14 +58,15 @@ class ReplicateValues:
 
     @property
     def variance(self) -> float:
-        """Returns the variance of a single replicate; 0 if they do not differ, or there is only one."""
+        """Returns the variance between replicates; 0 if they do not differ, or if there is only one."""
         numbers = self.numbers
         return float(numbers.var(ddof=1)) if len(numbers) > 1 and np.ptp(numbers) >= TIE else 0.0
 
     @property
     def variance_of_one(self) -> float:
-        """Returns the variance of one training run among all possible; folds, which share data, differ by
-        less.
+        """Returns the variance of one training run among all possible ones.
+
+        It is larger than the variance between folds, which differ less because they share training data.
         """
         return self.variance / (1 - 1 / len(self)) if self.overlap and len(self) > 1 else self.variance
 
@@ -73,12 +78,13 @@ class ReplicateValues:
 
 @dataclass(frozen=True)
 class ReplicateDifference:
-    """Candidate minus baseline, over replicates: mean, interval and p of a t-test, and the name of the test.
+    """Candidate minus baseline over replicates: the mean, its interval and the p-value of a t-test.
 
-    ``n`` and ``n_baseline`` count training runs, each called a ``noun``; ``error`` is the standard error of
-    the mean with ``freedom`` degrees of freedom. ``significant`` is True if the interval excludes 0, None if
-    unknown: neither of the two has several replicates, or they do not differ at all. Then interval and p are
-    NaN. ``family``: number of differences that p and interval are corrected for.
+    ``n`` and ``n_baseline`` count the training runs, each of which is a ``noun``. ``method`` names the test.
+    ``error`` is the standard error of the mean, with ``freedom`` degrees of freedom. ``significant`` is True
+    if the interval excludes 0. It is None if unknown, because neither candidate has several replicates or the
+    replicates do not differ; interval and p are then NaN. ``family`` is the number of differences for which p
+    and interval are corrected.
     """
 
     n: int
@@ -98,9 +104,9 @@ class ReplicateDifference:
 def replicate_difference(
     candidate: ReplicateValues, baseline: ReplicateValues, *, same_users: bool = True, level: float = LEVEL
 ) -> ReplicateDifference:
-    """Returns the difference, paired over labels if both have the same and on the same users; else that of
-    both means.
+    """Returns the difference of two candidates over their replicates.
 
+    It is paired if both have the same labels and ``same_users`` is True, else it compares the two means.
     Raises ValueError if one of the two has no replicate.
     """
     if not len(candidate) or not len(baseline):
@@ -127,9 +133,9 @@ def replicate_difference(
 
 
 def _paired(candidate: ReplicateValues, baseline: ReplicateValues) -> tuple[float, float, str] | None:
-    """Returns standard error, degrees of freedom and method of a test paired by label.
+    """Returns standard error, degrees of freedom and method of a t-test of differences paired by label.
 
-    None if the labels differ, and if all differences are equal, since no spread would make p 0.
+    Returns None if the labels differ, and if all differences are equal, since a spread of 0 would give p = 0.
     """
     if candidate.values.keys() != baseline.values.keys():
         return None
@@ -148,9 +154,9 @@ def _paired(candidate: ReplicateValues, baseline: ReplicateValues) -> tuple[floa
 
 
 def _unpaired(candidate: ReplicateValues, baseline: ReplicateValues) -> tuple[float, float, str]:
-    """Returns standard error, degrees of freedom and method of Welch's test.
+    """Returns standard error, degrees of freedom and method of a t-test of two means, usually Welch's.
 
-    A candidate with one value varies too: it is assumed to vary as much as the other's replicates.
+    A candidate with one value varies too: it is assumed to vary as much as the replicates of the other one.
     """
     several, single = sorted((candidate, baseline), key=len, reverse=True)
     overlap = OVERLAPPING if any(of.overlap for of in (candidate, baseline) if len(of) > 1) else ""
@@ -169,9 +175,9 @@ def _unpaired(candidate: ReplicateValues, baseline: ReplicateValues) -> tuple[fl
 def judge_replicates(
     family: Sequence[ReplicateDifference], correction: Correction = "holm", level: float = LEVEL
 ) -> list[ReplicateDifference]:
-    """Returns differences judged as one family: p, interval and ``significant`` corrected.
+    """Returns the differences with p, interval and ``significant`` corrected as one family.
 
-    One without a p is unchanged and does not count.
+    A difference without a p is returned unchanged and is not counted by the correction.
     """
     p = np.array([difference.p for difference in family], dtype=float)
     n = int(np.count_nonzero(~np.isnan(p)))

@@ -1,7 +1,7 @@
-"""Resampling: the bootstrap over users, and the permutation test that swaps the labels of a pair.
+"""Resampling: the bootstrap over users, and the permutation test that swaps the labels of two runs.
 
-It handles all pairs of many runs at once: runs are drawn and signed rather than pairs, since the mean of a
-difference is the difference of the means, and its signed sum that of the signed sums.
+All pairs of many runs are computed at once: sums are resampled per run, not per pair, since the mean of a
+difference is the difference of the means.
 """
 
 from __future__ import annotations
@@ -18,14 +18,17 @@ from recdash.stats.paired import LEVEL
 from recdash.stats.sparse import TIE
 
 DRAWS, GROUPS = 1 << 14, 1 << 13
-"""With these draws the ends of a 95 % interval vary by 0.5 % of its width, with these groups by 0.4 %."""
+"""With so many draws, the ends of a 95 % interval vary by 0.5 % of its width.
+
+With so many groups, by 0.4 %.
+"""
 _AT_ONCE = 256
 
 
 def resampled_means(groups: Groups, draws: int = DRAWS, seed: int = 0) -> Floats:
-    """Returns [draws, c] means of the columns, over users drawn with replacement.
+    """Returns [draws, c] the means of the columns over users drawn with replacement.
 
-    The same users are drawn for every column, so that differences of columns are paired.
+    All columns use the same drawn users, so that differences between columns are paired.
     """
     blocks = (
         _weights(len(groups.sizes), size, seed, number).astype(np.float64) for number, size in _blocks(draws)
@@ -36,10 +39,9 @@ def resampled_means(groups: Groups, draws: int = DRAWS, seed: int = 0) -> Floats
 def bootstrap(
     runs: Groups, pairs: Ints, level: float = LEVEL, draws: int = DRAWS, seed: int = 0
 ) -> tuple[Floats, Floats]:
-    """Returns [p] low and [p] high ends of the percentile interval of each pair's mean difference (Efron
-    1979).
+    """Returns [p] the low and [p] the high ends of the percentile intervals of mean differences (Efron 1979).
 
-    ``pairs`` [p, 2]: the columns of candidate and baseline.
+    ``pairs`` [p, 2] has the columns of candidate and baseline of each pair.
     """
     means = resampled_means(runs.merged(GROUPS), draws, seed).T
     tail, ends = (1 - level) / 2, np.empty((2, len(pairs)))
@@ -51,11 +53,10 @@ def bootstrap(
 
 
 def permutation(runs: Groups, pairs: Ints, draws: int = DRAWS, seed: int = 0) -> Floats:
-    """Returns [p] two-sided p that each pair's mean difference is 0, from the labels of users swapped at
-    random.
+    """Returns [p] two-sided p-values of a mean difference of 0, by swapping the labels of users at random.
 
-    ``pairs`` [p, 2]: columns. At least 1 / (draws + 1), since the observed order is one of the possible ones.
-    Means closer than ``TIE`` are equally far.
+    ``pairs`` [p, 2] has the columns of candidate and baseline of each pair. A p-value is at least 1 / (draws
+    + 1), since the observed labels are counted too. Differences closer than ``TIE`` count as equal.
     """
     runs, rng = runs.merged(GROUPS), np.random.default_rng(seed)
     candidate, baseline = pairs.T
@@ -71,7 +72,7 @@ def permutation(runs: Groups, pairs: Ints, draws: int = DRAWS, seed: int = 0) ->
 
 
 def _blocks(draws: int) -> Iterator[tuple[int, int]]:
-    """Yields the number of each block of draws, and how many are in it."""
+    """Yields for each block of draws its index and its number of draws."""
     for begin in range(0, draws, _AT_ONCE):
         yield begin // _AT_ONCE, min(_AT_ONCE, draws - begin)
 
@@ -81,7 +82,7 @@ def _parts(n: int) -> Iterator[slice]:
 
 
 def _signs(rng: np.random.Generator, draws: int, n: int) -> Floats:
-    """Returns [draws, n] of −1 and 1; eight from each random byte."""
+    """Returns [draws, n] random signs, −1 or 1, eight from each random byte."""
     random = np.frombuffer(rng.bytes(draws * n // 8 + 1), dtype=np.uint8)
     bits = np.unpackbits(random, count=draws * n).reshape(draws, n)
     return 2.0 * bits.astype(np.float64) - 1.0
@@ -89,8 +90,9 @@ def _signs(rng: np.random.Generator, draws: int, n: int) -> Floats:
 
 @lru_cache(maxsize=16)
 def _weights(n: int, draws: int, seed: int, block: int) -> npt.NDArray[np.uint8]:
-    """Returns [draws, n] how often each is drawn; cached, since a page asks for the same number of users
-    again.
+    """Returns [draws, n] how often each group is drawn.
+
+    Cached, since a page often needs the same draws again.
     """
     rng = np.random.default_rng((seed, block))
     weights = np.empty((draws, n), dtype=np.uint8)

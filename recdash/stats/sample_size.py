@@ -1,4 +1,4 @@
-"""Computes the sample size that would make a difference significant, or show equivalence."""
+"""Computes how many users would make a difference significant, or show equivalence."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from recdash.stats.paired import LEVEL, Paired
 from recdash.stats.sparse import BoundedMean, PairedProportions
 
 POWER = 0.8
-"""The probability with which that many users suffice, if the true difference is the observed one."""
+"""Probability that the computed number of users suffices, if the true difference is the observed one."""
 _HALVINGS = 30
 
 
 def users_to_settle(paired: Paired, margin: float = 0.0, level: float = LEVEL) -> int | None:
-    """Returns the number of users, like those observed, that would most likely make the result conclusive.
+    """Returns the number of users, like the observed ones, that would most likely make the result conclusive.
 
-    Conclusive: the interval excludes zero, or is inside the margin; whichever needs fewer users. None if no
-    number of users suffices, or no method is valid for those observed.
+    A result is conclusive if its interval excludes 0 or is inside the margin; the smaller number of users is
+    returned. None if no number of users suffices, or if no method is valid for the observed users.
     """
     from scipy.special import ndtri
 
@@ -31,10 +31,10 @@ def users_to_settle(paired: Paired, margin: float = 0.0, level: float = LEVEL) -
 
 
 def _expected(paired: Paired) -> tuple[float, float]:
-    """Returns the expected mean and spread of more users.
+    """Returns the mean and standard deviation to expect of more users like these.
 
-    Few users who differ show too little spread, even none. One more of each, a win and a loss of the largest
-    size, is added to them (after Bonett and Price 2012, J. Educational and Behavioral Statistics 37).
+    If few users differ, they show too small a spread, or none at all. Therefore one win and one loss of the
+    largest size are added to them (after Bonett and Price 2012, J. Educational and Behavioral Statistics 37).
     """
     if not isinstance(paired.method, PairedProportions | BoundedMean):
         return abs(paired.mean), paired.sd
@@ -45,9 +45,11 @@ def _expected(paired: Paired) -> tuple[float, float]:
 
 
 def _to_rule_out(mean: float, margin: float, beyond: float) -> float:
-    """Returns √n / sd with which the interval, ``beyond`` standard errors on each side, is inside ±margin.
+    """Returns √n / sd for which the interval is inside ±margin with probability ``POWER``.
 
-    Each end may leave it: with a mean of 0 both equally often, and far from 0 only the nearer one.
+    The interval extends ``beyond`` standard errors to each side. With a mean of 0 both of its ends leave the
+    margin equally often, with a mean far from 0 only the nearer one does. Returns inf if the mean is outside
+    the margin.
     """
     from scipy.special import ndtri
 

@@ -1,4 +1,4 @@
-"""Wilcoxon's signed-rank test: whether gains or losses prevail, with larger changes counting more."""
+"""Wilcoxon's signed-rank test: whether gains or losses prevail, where larger changes count more."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from recdash.domain.kinds import Floats
 
 
 def wilcoxon(candidate: Floats, baseline: Floats) -> float:
-    """Returns the two-sided p of Wilcoxon's signed-rank test (1945) over users [n]; those without a change
-    are left out.
+    """Returns the two-sided p-value of Wilcoxon's signed-rank test (1945) over users [n].
 
-    1 if no user's value changed. The values are used as they are, as in SciPy and the papers that cite it:
-    changes that differ by rounding alone get different ranks.
+    Users without a change are excluded; the result is 1 if no user's value changed. As in SciPy and the
+    papers that cite it, values are not rounded: changes that differ only by rounding errors get different
+    ranks.
     """
     from scipy import stats
 

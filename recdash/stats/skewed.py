@@ -1,8 +1,8 @@
-"""Corrects t of a skewed mean, such as that of many small gains against a few large losses.
+"""Corrects the t statistic of a skewed mean, such as that of many small gains and a few large losses.
 
-Its t is skewed too: more often far above 0 than far below, or the reverse. The cubic of Hall (1992, J. Royal
-Statistical Society B 54, 221) removes that from t, and the result is compared with Student's distribution.
-Skewness here is that of a mean: that of the differences by √n.
+Its t is skewed too: it is far above 0 more often than far below, or the reverse. The cubic of Hall (1992, J.
+Royal Statistical Society B 54, 221) removes the skewness from t, and the result is compared with Student's
+distribution. Skewness here is that of the mean: the skewness of the differences divided by √n.
 """
 
 from __future__ import annotations
@@ -14,18 +14,19 @@ import numpy as np
 from recdash.domain.kinds import Floats
 
 SKEWED = 0.005
-"""Skewness beyond which t needs Hall's cubic.
+"""If the skewness is larger than this, t needs Hall's cubic.
 
-By Edgeworth a one-sided error of 2.5 % becomes 2.5 % + (2z² + 1)/6 · φ(z) · skewness: 2.54 % here. The
-skewness of 400 symmetric differences of ±1 is estimated with an error of 1/400.
+By Edgeworth's expansion, a one-sided error of 2.5 % becomes 2.5 % + (2z² + 1)/6 · φ(z) · skewness, here 2.54
+%. The skewness of 400 symmetric differences of ±1 is estimated with an error of 1/400.
 """
 _SAME = 1e-12
-"""Runs are equal if their differences have no larger share of the squares: only rounding separates them."""
+"""Runs are equal if their differences are below this share of the squares: they are only rounding errors."""
 
 
 def skewness_of_mean(differences: Floats, n: int, mean: float, sd: float) -> float:
-    """Returns the skewness of the mean of n users with spread > 0; all but ``differences`` [x] do not
-    differ.
+    """Returns the skewness of the mean difference of n users, whose ``sd`` must be above 0.
+
+    ``differences`` [x] has the nonzero differences; all other users do not differ.
     """
     squares = differences * differences
     cubes = float((squares * differences).sum()) - 3 * mean * float(squares.sum()) + 2 * n * mean**3
@@ -33,8 +34,9 @@ def skewness_of_mean(differences: Floats, n: int, mean: float, sd: float) -> flo
 
 
 def skewness_of_means(off: Floats) -> Floats:
-    """Returns [r, r] skewness of the column's run minus the row's, from each unit's [n, r] deviation from its
-    run's mean.
+    """Returns [r, r] the skewness of the mean of the column's run minus the row's.
+
+    ``off`` [n, r] is each user's, or group's, deviation from the run's mean.
     """
     squares, products = off * off, off.T @ off
     own, cubes, uneven = np.diag(products), (squares * off).sum(axis=0), squares.T @ off
@@ -48,7 +50,7 @@ def skewness_of_means(off: Floats) -> Floats:
 
 
 def unskewed(t: Floats, skewness: Floats) -> Floats:
-    """Returns […] each t without the effect of skewness; unchanged if that is small."""
+    """Returns each t with the effect of skewness removed; unchanged where the skewness is small."""
     needed = np.abs(skewness) > SKEWED
     by = np.where(needed, skewness, 1.0)
     return np.where(needed, ((1 + by * t / 3) ** 3 - 1) / by + by / 6, t)

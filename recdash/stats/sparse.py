@@ -1,21 +1,23 @@
 """Tests and intervals of a mean paired difference that are valid for any number of users.
 
-The t-test assumes that the mean of the users' differences is about normal. It is not if few users differ, nor
-if many gain a little and few lose a lot: with hit rates of 5 % and 100 users, two equal runs "differ" in one
-of twenty tries, two users without a hit make a tie, and a large loss that happened to no user is ignored.
-``StudentT`` is used where it is valid, corrected for skewness (``recdash.stats.skewed``); two methods replace
-it elsewhere (``method_for``):
+The t-test assumes that the mean of the users' differences is about normal. It is not if few users differ, or
+if many users gain a little and few lose a lot. With hit rates of 5 % and 100 users, two equal runs "differ"
+in one of twenty tests; two users without a hit look like a tie; a large loss that no observed user had is
+ignored. ``StudentT`` is used where it is valid, corrected for skewness (``recdash.stats.skewed``). Two
+methods replace it elsewhere (``method_for``):
 
-**Binary** (``PairedProportions``). If every value is 0 or the largest possible one, the test is the exact one
-of McNemar (1947): among the users who differ, wins are as likely as losses. The interval is the product of
-two intervals of Clopper and Pearson (1934): of the share of users who differ, and of the wins among them.
+**Binary** (``PairedProportions``). If every value is 0 or the largest possible one, the test is the exact
+test of McNemar (1947): among the users who differ, wins are as likely as losses. The interval is the product
+of two intervals of Clopper and Pearson (1934): of the share of users who differ, and of the share of wins
+among them.
 
-**Bounded** (``BoundedMean``). Differences are between −b and b. Against a mean of at most δ a user with −b is
-added to those observed, and every user gets a random weight (independent, exponential). p is the probability
-that the weighted mean is at most δ. This accounts for a difference that was not observed, such as a rare
-large loss. The test is Gaffke's (2005, Mathematical Methods of Statistics 14; as an interval: Learned-Miller
-and Thomas 2019, arXiv 1905.06208). Of wins and losses of equal size its p is McNemar's exact one; that it is
-valid for every distribution is not proven, but no counterexample is known.
+**Bounded** (``BoundedMean``). Differences are between −b and b. To test a mean of at most δ, a user with the
+difference −b is added to the observed ones, and every user gets a random weight (independent, exponential).
+The p-value is the probability that the weighted mean is at most δ. This accounts for a difference that was
+not observed, such as a rare large loss. The test is Gaffke's (2005, Mathematical Methods of Statistics 14; as
+an interval: Learned-Miller and Thomas 2019, arXiv 1905.06208). For wins and losses of equal size its p-value
+is that of McNemar's exact test. It is not proven to be valid for every distribution, but no counterexample is
+known.
 """
 
 from __future__ import annotations
@@ -33,30 +35,31 @@ from recdash.stats.groups import HitBits
 from recdash.stats.skewed import SKEWED, skewness_of_mean, unskewed, with_skewness
 
 TIE = 1e-12
-"""Two values of a user closer than this are a tie: only rounding separates them."""
+"""Two values of a user that are closer than this are a tie: they differ only by rounding errors."""
 LEAST_SQUARES = 400
-"""The t-test of graded differences needs Σd² ≥ this many times bound².
+"""The t-test of bounded graded differences needs Σd² of at least this many times bound².
 
-The skewness of the mean is then at most 1/√400: many small gains against 400 losses of the largest size.
+The skewness of the mean is then at most 1/√400, that of many small gains and 400 losses of the largest size.
 """
 FEW_DIFFER = 30
 """If differences are unbounded, the t-test needs this many users who differ."""
 FEW_DISCORDANT = 100
-"""With fewer users who differ, the t-test of binary outcomes has slightly too many false positives."""
+"""If fewer users than this differ, the t-test of binary outcomes has slightly too many false positives."""
 FEW_CARRY = 2
-"""If differences are unbounded, the t-test needs this many effective users, (Σd²)² / Σd⁴: of fewer a single
-one moves the mean.
+"""If differences are unbounded, the t-test needs this many effective users, (Σd²)² / Σd⁴.
+
+With fewer, a single user moves the mean.
 """
 _HALVINGS = 30
-"""The tolerance of a search for p."""
+"""Number of bisection steps in the search for a p-value."""
 _GROUPED = 0.5
-"""Factor by which the squares of sums over groups may exceed those of the users."""
+"""Factor by which squares of sums over groups may exceed the squares of the users' values."""
 _ROUNDED = 1e-9
 """Relative rounding error of sums of products."""
 
 
 class Method(Protocol):
-    """A test of a mean difference, and the interval that excludes 0 exactly if the test rejects it."""
+    """A test of a mean difference, and the interval that excludes 0 exactly if the test rejects 0."""
 
     @property
     def name(self) -> str:
@@ -64,21 +67,25 @@ class Method(Protocol):
 
     @property
     def p(self) -> float:
-        """Returns the two-sided p that the mean difference is 0; NaN if unavailable."""
+        """Returns the two-sided p-value of a mean difference of 0; NaN if unavailable."""
 
     def interval(self, level: float) -> tuple[float, float]:
-        """Returns the low and high end; NaN if unavailable."""
+        """Returns the low and high end of the interval at this level; NaN if unavailable."""
 
     def p_beyond(self, margin: float) -> float:
-        """Returns the larger p of two one-sided tests that the mean is beyond ±margin (Schuirmann 1987).
+        """Returns the p-value of the equivalence test, the larger one of two one-sided tests.
 
-        Below (1 − level) / 2 exactly if the interval of that level is inside; NaN if unavailable.
+        They test whether the mean is below −margin or above margin (Schuirmann 1987). The result is below (1
+        − level) / 2 exactly if the interval at that level is inside ±margin. NaN if unavailable.
         """
 
 
 @dataclass(frozen=True)
 class StudentT:
-    """The paired t-test of a mean with this standard error over n users, and with this ``skewness``."""
+    """The paired t-test over n users; ``error`` and ``skewness`` are the mean's.
+
+    ``error`` is the standard error of the mean.
+    """
 
     n: int
     mean: float
@@ -105,7 +112,7 @@ class StudentT:
         return self._chance(max(self._beyond(margin), -self._beyond(-margin)))
 
     def _beyond(self, mean: float) -> float:
-        """Returns t of a true mean, corrected for skewness."""
+        """Returns the t statistic for a true mean of ``mean``, corrected for skewness."""
         return float(unskewed(np.asarray((self.mean - mean) / self.error), np.asarray(self.skewness)))
 
     def _chance(self, t: float) -> float:
@@ -116,7 +123,7 @@ class StudentT:
 
 @dataclass(frozen=True)
 class Unknown:
-    """No method is valid, for a ``reason``."""
+    """The absence of a valid method, for a ``reason``; p and interval are NaN."""
 
     name: ClassVar[str] = "none"
     reason: str = "there is no difference"
@@ -131,7 +138,10 @@ class Unknown:
 
 @dataclass(frozen=True)
 class PairedProportions:
-    """Counts of n users: wins and losses by ``bound``; the others do not differ."""
+    """The method for binary values: ``wins`` of n users gain ``bound`` and ``losses`` lose it.
+
+    The other users do not differ.
+    """
 
     name: ClassVar[str] = "McNemar's exact test"
 
@@ -142,7 +152,7 @@ class PairedProportions:
 
     @property
     def p(self) -> float:
-        """Returns p of McNemar's exact test."""
+        """Returns the p-value of McNemar's exact test."""
         from scipy.special import bdtr
 
         differ = self.wins + self.losses
@@ -160,7 +170,10 @@ class PairedProportions:
         )
 
     def p_beyond(self, margin: float) -> float:
-        """Returns the smallest p at which an interval of level 1 − 2p is inside ±margin; at least 2^−30."""
+        """Returns the smallest p for which the interval at level 1 − 2p is inside ±margin.
+
+        1 if there is none. It is found by bisection, to within 2^−31.
+        """
         fails, holds = 0.0, 0.5
         for _ in range(_HALVINGS):
             middle = (fails + holds) / 2
@@ -171,7 +184,10 @@ class PairedProportions:
 
 @dataclass(frozen=True)
 class BoundedMean:
-    """Of n users those in ``differences`` [x] differ, by at most ``bound`` in either direction."""
+    """The method for bounded values: the n users differ by at most ``bound`` each.
+
+    ``differences`` [x] has the nonzero differences.
+    """
 
     name: ClassVar[str] = "Gaffke's test of a bounded mean"
 
@@ -202,10 +218,11 @@ class BoundedMean:
 def method_for(
     differences: Floats, n: int, mean: float, sd: float, bound: float | None, *, binary: bool
 ) -> Method:
-    """Returns the valid method for the mean difference of ``n`` users, who differ by ``differences`` [x].
+    """Returns the valid method for the mean difference of ``n`` users.
 
-    ``bound``: the largest possible difference; None if unknown. ``binary``: each value compared is 0 or
-    ``bound``.
+    ``differences`` [x] has the nonzero differences, ``mean`` and ``sd`` are over all users. ``bound`` is the
+    largest possible difference; None if unknown. ``binary``: every compared value is 0 or ``bound``. Returns
+    Unknown with a reason if no method is valid.
     """
     if n < 2:
         return Unknown("there is only one user")
@@ -221,7 +238,7 @@ def method_for(
 
 
 def _why_unknown(differences: Floats, n: int, sd: float) -> str:
-    """Returns why the t-test does not apply to unbounded differences; empty if it does."""
+    """Returns why the t-test does not apply to differences without a bound; an empty text if it does."""
     if sd == 0 and len(differences) == n:
         return "all users differ by the same"
     if len(differences) < FEW_DIFFER:
@@ -236,11 +253,11 @@ def _why_unknown(differences: Floats, n: int, sd: float) -> str:
 def sparse_pairs(
     columns: Floats, n: int, bound: float | None, hits: Sequence[HitBits | None] = ()
 ) -> dict[tuple[int, int], Method]:
-    """Returns the pairs (row < column) of runs to which the t-test does not apply, and the method that does.
+    """Returns the pairs (row < column) of runs to which the t-test does not apply, with the method that does.
 
-    ``columns`` [g, r]: the values of n users; of more than 16,384 users their sums by group, in which few
-    differing users stand out, and ``hits`` for binary runs. The mean is that of the column's run minus the
-    row's.
+    ``columns`` [g, r] has the values of n users; above 16,384 users it has sums over groups, in which few
+    differing users stand out. ``hits`` then has the users with a hit for binary runs. A difference is the
+    column's run minus the row's.
     """
     binary = [bound is not None and only(column, bound) for column in columns.T]
     methods = {}
@@ -259,7 +276,10 @@ def sparse_pairs(
 
 
 def _counted(hits: Sequence[HitBits | None], row: int, column: int, bound: float | None) -> Floats | None:
-    """Returns the differences of all users in two binary runs, from who has a hit; None for other runs."""
+    """Returns the nonzero differences of all users between two binary runs, from their hits.
+
+    None for other runs.
+    """
     base, candidate = (hits[row], hits[column]) if hits else (None, None)
     if base is None or candidate is None or not base.value == candidate.value == bound:
         return None
@@ -267,8 +287,9 @@ def _counted(hits: Sequence[HitBits | None], row: int, column: int, bound: float
 
 
 def _possibly_sparse(columns: Floats, n: int, bound: float | None) -> Iterator[tuple[int, int]]:
-    """Yields pairs that a few products over the users cannot rule out, which avoids a pass over the users per
-    pair.
+    """Yields the pairs (row < column) to which the t-test may not apply, according to a few matrix products.
+
+    This avoids a pass over the users for every pair.
     """
     own = np.square(columns).sum(axis=0)
     squares = own[:, None] + own[None, :] - 2 * columns.T @ columns
@@ -284,7 +305,11 @@ def _possibly_sparse(columns: Floats, n: int, bound: float | None) -> Iterator[t
 
 
 def _few_differ_or_carry(columns: Floats, squares: Floats) -> Mask:
-    """Returns [r, r] from sums of fourth powers; at least those with 0 in only one run differ."""
+    """Returns [r, r] True for pairs of runs in which few users differ, or few determine the variance.
+
+    A user surely differs if the value is 0 in only one of the two runs. The variance is judged by sums of
+    fourth powers.
+    """
     valued = (columns != 0).astype(np.float64)
     of_run = valued.sum(axis=0)
     differ = of_run[:, None] + of_run[None, :] - 2 * valued.T @ valued
@@ -296,12 +321,15 @@ def _few_differ_or_carry(columns: Floats, squares: Floats) -> Mask:
 
 
 def only(values: Floats, bound: float) -> bool:
-    """Returns whether every value is 0 or the bound."""
+    """Returns True if every value is 0 or ``bound``."""
     return bool(((values == 0) | (values == bound)).all())
 
 
 def clopper_pearson(count: int, n: int, level: float) -> tuple[float, float]:
-    """Returns the exact interval of a proportion; 0 to 1 for 0 of 0 (Clopper and Pearson 1934)."""
+    """Returns the low and high end of the exact interval of a proportion (Clopper and Pearson 1934).
+
+    0 to 1 for 0 of 0.
+    """
     from scipy.special import betaincinv
 
     tail = (1 - level) / 2

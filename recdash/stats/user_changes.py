@@ -1,6 +1,6 @@
-"""Differences of single users: how many gain, how unevenly, and which users to examine.
+"""Differences of single users: how many users gain, how unevenly, and which ones to look at.
 
-A difference is candidate minus baseline, signed so that above zero is better.
+A difference is candidate minus baseline, with its sign set so that above 0 is better.
 """
 
 from __future__ import annotations
@@ -14,15 +14,16 @@ from recdash.domain.kinds import Floats, Ints
 from recdash.formatting.numbers import ticks
 
 BINS = 24
-"""Approximate number of bars of a distribution."""
+"""Approximate number of bars of a histogram."""
 
 
 @dataclass(frozen=True)
 class Changes:
-    """Users by outcome; ``gain`` and ``loss`` are sums over users, both from 0.
+    """Numbers of users who gain, lose or stay the same.
 
-    ``half_gain``: the fewest users whose gains add up to half of all gains; ``typical``: the median absolute
-    change of users who change (NaN if none does).
+    ``gain`` and ``loss`` are the sums of their changes, both ≥ 0. ``half_gain`` is the smallest number of
+    users whose gains add up to half of all gains. ``typical`` is the median absolute change of the users who
+    change; NaN if none does.
     """
 
     n_users: int
@@ -36,7 +37,7 @@ class Changes:
 
 
 def changes(difference: Floats) -> Changes:
-    """Returns the changes in differences [n], which are 0 where nothing changed."""
+    """Returns the summary of the users' differences [n]; a difference of 0 is no change."""
     gains, losses = difference[difference > 0], difference[difference < 0]
     n, better, worse = len(difference), len(gains), len(losses)
     moved = np.abs(difference[difference != 0])
@@ -53,7 +54,7 @@ def changes(difference: Floats) -> Changes:
 
 
 def users_with_half(gains: Floats) -> int:
-    """Returns the fewest users whose gains add up to half of all gains; 0 if no user gains."""
+    """Returns the smallest number of users whose gains add up to half of all gains; 0 if no user gains."""
     largest_first = np.sort(gains)[::-1]
     total = np.cumsum(largest_first)
     return int(np.searchsorted(total, total[-1] / 2 * (1 - 1e-12))) + 1 if len(gains) else 0
@@ -61,8 +62,9 @@ def users_with_half(gains: Floats) -> int:
 
 @dataclass(frozen=True)
 class Bars:
-    """``count`` [b] values are between ``edge[b]`` and ``edge[b + 1]``; zero is an edge if values are on both
-    sides of it.
+    """A histogram: ``count`` [b] values lie between ``edge[b]`` and ``edge[b + 1]``.
+
+    Zero is an edge if there are values on both sides of it.
     """
 
     edge: Floats
@@ -70,9 +72,10 @@ class Bars:
 
 
 def bars(values: Floats, wanted: int = BINS) -> Bars:
-    """Returns values in bars of a round width, aligned at zero; zeros are left out.
+    """Returns a histogram of the nonzero values, with bars of a round width that are aligned at 0.
 
-    A value on an edge counts on the side of zero, so that equal gains and losses look alike.
+    A value on an edge counts in the bar nearer to 0, so that equal gains and losses look alike. Without
+    nonzero values there are no bars.
     """
     values = values[values != 0]
     if len(values) == 0:
@@ -89,10 +92,10 @@ def bars(values: Floats, wanted: int = BINS) -> Bars:
 
 
 def largest_changes(difference: Floats, apart: Floats, n: int) -> Ints:
-    """Returns at most ``n`` indexes: the largest gain, the largest loss, the second gain, and so on.
+    """Returns the indexes of at most ``n`` users: largest gain, largest loss, second largest gain, and so on.
 
-    Equal differences are ordered by how far the candidates are ``apart`` [n], most first. When one side is
-    exhausted, the other continues; users without a change are never included.
+    Equal differences are ordered by ``apart`` [n], how far the compared candidates' values are apart, largest
+    first. When one side is exhausted, the other continues. Users without a change are never included.
     """
     sides = []
     for is_on_side in (difference > 0, difference < 0):
